@@ -1,0 +1,91 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Continuous integration sets HEARTH_WARNINGS_AS_ERRORS so that our own code, and only ours, builds without warnings.
+let warnings: [SwiftSetting] =
+  Context.environment["HEARTH_WARNINGS_AS_ERRORS"] == nil ? [] : [.treatAllWarnings(as: .error)]
+let settings: [SwiftSetting] =
+  [.enableUpcomingFeature("InternalImportsByDefault"), .enableUpcomingFeature("MemberImportVisibility")] + warnings
+
+let protobuf = Target.Dependency.product(name: "SwiftProtobuf", package: "swift-protobuf")
+let grpcCore = Target.Dependency.product(name: "GRPCCore", package: "grpc-swift-2")
+let grpcProtobuf = Target.Dependency.product(name: "GRPCProtobuf", package: "grpc-swift-protobuf")
+let grpcTransport = Target.Dependency.product(name: "GRPCNIOTransportHTTP2", package: "grpc-swift-nio-transport")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+
+let package = Package(
+  name: "hearth",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: [
+    .library(name: "Hearth", targets: ["Hearth"]),
+    .executable(name: "hearth", targets: ["HearthCommand"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
+    .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
+    .package(url: "https://github.com/grpc/grpc-swift-protobuf", from: "2.4.1"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+  ],
+  targets: [
+    .systemLibrary(
+      name: "CSQLite", pkgConfig: "sqlite3",
+      providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"])]),
+
+    .target(name: "HearthModel", swiftSettings: settings),
+    .target(name: "HearthWire", dependencies: ["HearthModel", protobuf], swiftSettings: settings),
+    .target(
+      name: "HearthStore",
+      dependencies: [
+        "HearthModel",
+        .target(name: "CSQLite", condition: .when(platforms: [.linux, .android, .windows, .openbsd])),
+      ], swiftSettings: settings),
+    .target(
+      name: "HearthCache", dependencies: ["HearthStore", "HearthWire", "HearthModel"], swiftSettings: settings),
+    .target(name: "HearthSync", dependencies: ["HearthCache", "HearthModel"], swiftSettings: settings),
+    .target(
+      name: "HearthTransport",
+      dependencies: ["HearthWire", "HearthModel", protobuf, grpcCore, grpcProtobuf, grpcTransport, logging],
+      swiftSettings: settings),
+    .target(
+      name: "Hearth",
+      dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthTransport", "HearthModel", logging],
+      swiftSettings: settings),
+    .target(
+      name: "HearthServer",
+      dependencies: [
+        "HearthStore", "HearthWire", "HearthModel", protobuf, grpcCore, grpcProtobuf, grpcTransport, logging, lifecycle,
+      ], swiftSettings: settings),
+    .executableTarget(
+      name: "HearthCommand",
+      dependencies: ["Hearth", "HearthServer", arguments, logging, lifecycle],
+      resources: [.embedInCode("Resources")],
+      swiftSettings: settings),
+
+    .testTarget(name: "HearthModelTests", dependencies: ["HearthModel"], swiftSettings: settings),
+    .testTarget(name: "HearthWireTests", dependencies: ["HearthWire", "HearthModel", protobuf], swiftSettings: settings),
+    .testTarget(name: "HearthStoreTests", dependencies: ["HearthStore", "HearthModel"], swiftSettings: settings),
+    .testTarget(
+      name: "HearthCacheTests", dependencies: ["HearthCache", "HearthStore", "HearthModel"], swiftSettings: settings),
+    .testTarget(
+      name: "HearthSyncTests", dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthModel"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "HearthTransportTests",
+      dependencies: ["HearthTransport", "HearthServer", "HearthModel", logging], swiftSettings: settings),
+    .testTarget(
+      name: "HearthServerTests",
+      dependencies: [
+        "HearthServer", "HearthWire", "HearthStore", "HearthModel", grpcCore, grpcProtobuf, grpcTransport, logging,
+      ], swiftSettings: settings),
+    .testTarget(
+      name: "HearthTests", dependencies: ["Hearth", "HearthServer", "HearthModel", logging], swiftSettings: settings),
+    .testTarget(
+      name: "InteropTests", dependencies: ["Hearth", "HearthServer", "HearthCommand", logging],
+      swiftSettings: settings),
+  ]
+)

@@ -1,0 +1,1 @@
+@main struct HearthCommand { static func main() {} }
