@@ -63,7 +63,7 @@ let package = Package(
     .executableTarget(
       name: "HearthCommand",
       dependencies: ["Hearth", "HearthServer", arguments, logging, lifecycle],
-      resources: [.embedInCode("Resources")],
+      resources: [.embedInCode("Resources/cities.json")],
       swiftSettings: settings),
 
     .testTarget(name: "HearthModelTests", dependencies: ["HearthModel"], swiftSettings: settings),
