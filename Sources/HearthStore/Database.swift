@@ -1,0 +1,407 @@
+#if canImport(SQLite3)
+  internal import SQLite3
+#else
+  internal import CSQLite
+#endif
+
+/// One connection to an SQLite database, in a file or in memory.
+///
+/// A connection is confined to its owner: it is not `Sendable`, takes no locks and must be used by one thread at a time.
+/// Several connections, also of several processes, may share a file.
+///
+/// Every result code of SQLite is handled; a failure is a ``StoreError``. Tests can make any transaction, statement or
+/// commit fail with ``injectFailure``.
+package final class Database {
+  package enum Location: Hashable, Sendable {
+    case file(path: String)
+    case memory
+  }
+
+  /// When a commit is reported as done.
+  package enum Synchronous: String, Sendable {
+    /// After it is on the disk: it survives a loss of power.
+    case full = "FULL"
+    /// After the operating system has it: it survives the end of the process, and a loss of power may undo the latest
+    /// commits, never corrupt the file.
+    case normal = "NORMAL"
+  }
+
+  package struct Options: Hashable, Sendable {
+    package var synchronous: Synchronous
+    package var isReadOnly: Bool
+    /// How long a statement waits for another connection's lock before it fails with ``StoreError/Kind/unavailable``.
+    package var busyTimeout: Duration
+    /// Memory for pages of the file.
+    package var pageCacheBytes: Int
+    /// The mark in the file's header that says whose database it is.
+    package var applicationID: Int32
+
+    package init(
+      synchronous: Synchronous = .full, isReadOnly: Bool = false, busyTimeout: Duration = .seconds(5),
+      pageCacheBytes: Int = 8 << 20, applicationID: Int32 = Database.hearthApplicationID
+    ) {
+      self.synchronous = synchronous
+      self.isReadOnly = isReadOnly
+      self.busyTimeout = busyTimeout
+      self.pageCacheBytes = pageCacheBytes
+      self.applicationID = applicationID
+    }
+  }
+
+  /// A point at which a test can make the database fail.
+  package enum FailurePoint: Equatable, Sendable {
+    /// The begin of an outermost transaction of this name.
+    case transaction(String)
+    /// A step of a statement with this text.
+    case statement(String)
+    /// The commit of an outermost write transaction.
+    case commit
+  }
+
+  /// "Hrth" in the file's header (https://www.sqlite.org/fileformat.html, offset 68).
+  package static let hearthApplicationID: Int32 = 0x4872_7468
+
+  package let location: Location
+  package let options: Options
+  /// The file in quotation marks, or "in memory": how messages call this database.
+  package let name: String
+  /// Asked before each point; an error that it returns is thrown there as if SQLite had failed.
+  package var injectFailure: ((FailurePoint) -> StoreError?)?
+
+  private var connection: OpaquePointer?
+  private var idleStatements: [String: [OpaquePointer]] = [:]
+  private var idleStatementCount = 0
+  private var currentSynchronous: Synchronous
+  private var current: RunningTransaction?
+
+  /// Counts outermost transactions. What was read inside a transaction is still true while this number stays the same and
+  /// ``isInTransaction`` holds, because nobody else can have changed it.
+  package private(set) var transactionNumber: UInt64 = 0
+
+  private struct RunningTransaction {
+    var name: String
+    var isWrite: Bool
+    /// The failure that makes a commit impossible: of a joined transaction, or the one at which SQLite rolled back.
+    var failure: (any Error)?
+    /// SQLite has already rolled back by itself, as it does on a full disk or an I/O error.
+    var wasRolledBack = false
+  }
+
+  /// Opens a database and creates it when it does not exist (unless the options say read only).
+  ///
+  /// - Throws: ``StoreError``: `cannotOpen` for a folder that is missing or not writable and for a database of another
+  ///   program, `notADatabase`, `corrupt`, `readOnly`, `unavailable`. A file that is refused is not changed.
+  package init(_ location: Location, options: Options = Options()) throws(StoreError) {
+    self.location = location
+    self.options = options
+    self.currentSynchronous = options.synchronous
+    switch location {
+    case .file(let path): name = "\"\(path)\""
+    case .memory: name = "in memory"
+    }
+    try open()
+    do {
+      try configure()
+    } catch {
+      close()
+      throw error
+    }
+  }
+
+  deinit {
+    close()
+  }
+
+  // MARK: - Opening and closing
+
+  private func open() throws(StoreError) {
+    let fileName: String
+    switch location {
+    case .memory:
+      fileName = ":memory:"
+    case .file(let path):
+      guard !path.isEmpty, !path.utf8.contains(0) else {
+        throw StoreError(
+          kind: .cannotOpen, message: "Database \(name): the path of a file is neither empty nor contains NUL bytes.")
+      }
+      // An absolute or "./" path is never taken for SQLite's special names (":memory:", "file:…").
+      fileName = path.hasPrefix("/") ? path : "./\(path)"
+    }
+    // NOMUTEX: the owner confines the connection, so SQLite need not lock it at each call.
+    var flags = SQLITE_OPEN_NOMUTEX
+    flags |= options.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+    var connection: OpaquePointer?
+    let code = sqlite3_open_v2(fileName, &connection, flags, nil)
+    guard code == SQLITE_OK, let connection else {
+      let error = StoreError(sqliteCode: code, connection: connection, databaseName: name)
+      sqlite3_close_v2(connection)
+      throw error
+    }
+    self.connection = connection
+    sqlite3_extended_result_codes(connection, 1)
+    let timeout = options.busyTimeout.components
+    let milliseconds = timeout.seconds.multipliedReportingOverflow(by: 1000).partialValue
+    sqlite3_busy_timeout(connection, Int32(clamping: milliseconds + timeout.attoseconds / 1_000_000_000_000_000))
+    // SQLite opens a file that it may not write for reading only, and says nothing.
+    if !options.isReadOnly, sqlite3_db_readonly(connection, "main") != 0 {
+      close()
+      throw StoreError(sqliteCode: SQLITE_READONLY, connection: nil, databaseName: name)
+    }
+  }
+
+  private func configure() throws(StoreError) {
+    try execute("PRAGMA temp_store = MEMORY")
+    // Overwriting deleted content with zeros is on by default in some builds and costs a write for each page given up.
+    try execute("PRAGMA secure_delete = OFF")
+    try execute("PRAGMA foreign_keys = OFF")
+    // A memory-mapped file that fails or shrinks is a signal, not an error.
+    try execute("PRAGMA mmap_size = 0")
+    // A file that was tampered with must not run functions through its schema.
+    try execute("PRAGMA trusted_schema = OFF")
+    try execute("PRAGMA cache_size = -\(max(options.pageCacheBytes / 1024, 64))")
+    let isNew = try checkOwner()
+    if isNew, !options.isReadOnly {
+      // Fixed by the first page that is written, and setting it again later would write. 8 KiB pages scanned documents of
+      // 450 bytes half again as fast as 4 KiB ones. Incremental vacuum lets a later collection give space back.
+      try execute("PRAGMA page_size = 8192")
+      try execute("PRAGMA auto_vacuum = INCREMENTAL")
+    }
+    if case .file = location, !options.isReadOnly {
+      try switchToWriteAheadLog()
+      // After a checkpoint the log is cut to this size instead of staying as large as it ever was.
+      try execute("PRAGMA journal_size_limit = \(16 << 20)")
+    }
+    try execute("PRAGMA synchronous = \(options.synchronous.rawValue)")
+    if isNew, !options.isReadOnly {
+      try execute("PRAGMA application_id = \(options.applicationID)")
+    }
+  }
+
+  /// Reads the file's header for the first time and refuses a database that is not ours, before anything is written.
+  /// - Returns: true when the database is empty.
+  private func checkOwner() throws(StoreError) -> Bool {
+    let applicationID = try integer("PRAGMA application_id")
+    if applicationID == Int64(options.applicationID) { return false }
+    if applicationID == 0, try integer("SELECT count(*) FROM sqlite_master") == 0 { return true }
+    throw StoreError(
+      kind: .cannotOpen,
+      message: "Database \(name) belongs to another program (application id \(applicationID) instead of "
+        + "\(options.applicationID)). Choose another folder, or move the file away.")
+  }
+
+  /// Readers do not wait for the writer, and a commit appends to one file.
+  ///
+  /// Two processes that open a new file at the same time can collide in the switch, which SQLite reports at once instead
+  /// of waiting; taking and releasing the write lock waits until the other has finished.
+  private func switchToWriteAheadLog() throws(StoreError) {
+    var attempt = 1
+    while true {
+      do throws(StoreError) {
+        let mode = try text("PRAGMA journal_mode = WAL")
+        guard mode == "wal" else {
+          throw StoreError(
+            kind: .cannotOpen,
+            message: "Database \(name): its file system does not support a write-ahead log (journal mode \(mode)). "
+              + "Choose a folder on a local disk.")
+        }
+        return
+      } catch {
+        guard error.kind == .unavailable, attempt < 100 else { throw error }
+        attempt += 1
+        try execute("BEGIN IMMEDIATE")
+        try execute("COMMIT")
+      }
+    }
+  }
+
+  /// Closes the connection. Statements that are still held are closed when they are let go. Does nothing the second time.
+  package func close() {
+    guard let connection else { return }
+    for handle in idleStatements.values.joined() { sqlite3_finalize(handle) }
+    idleStatements = [:]
+    idleStatementCount = 0
+    sqlite3_close_v2(connection)
+    self.connection = nil
+  }
+
+  package var isOpen: Bool { connection != nil }
+
+  // MARK: - Statements
+
+  /// A statement for this SQL, from the cache when one with the same text is idle.
+  package func prepare(_ sql: String) throws(StoreError) -> Statement {
+    guard let connection else { throw closedError(sql) }
+    if let handle = idleStatements[sql]?.popLast() {
+      idleStatementCount -= 1
+      return Statement(sql: sql, database: self, handle: handle)
+    }
+    var handle: OpaquePointer?
+    let code = sqlite3_prepare_v3(connection, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
+    guard code == SQLITE_OK else { throw failure(code, statement: sql) }
+    guard let handle else { throw .misuse("Database \(name): there is no statement in \"\(sql)\".") }
+    return Statement(sql: sql, database: self, handle: handle)
+  }
+
+  /// Executes one statement without parameters and ignores the rows that it may return.
+  package func execute(_ sql: String) throws(StoreError) {
+    try prepare(sql).run()
+  }
+
+  /// Enough for every fixed statement of all rooms; texts that are made on the fly do not push memory up for ever.
+  private static let idleStatementLimit = 256
+
+  func giveBack(_ handle: OpaquePointer, sql: String) {
+    guard connection != nil, idleStatementCount < Database.idleStatementLimit else {
+      sqlite3_finalize(handle)
+      return
+    }
+    sqlite3_reset(handle)
+    sqlite3_clear_bindings(handle)
+    idleStatements[sql, default: []].append(handle)
+    idleStatementCount += 1
+  }
+
+  /// Called before each step.
+  func checkUse(of sql: String) throws(StoreError) {
+    if connection == nil { throw closedError(sql) }
+    if let current, current.wasRolledBack {
+      // Without this, the statement would be executed and committed on its own.
+      throw current.failure as? StoreError
+        ?? .misuse("Database \(name): transaction \"\(current.name)\" was rolled back before: \(sql)")
+    }
+    if let injectFailure, let error = injectFailure(.statement(sql)) { throw error }
+  }
+
+  /// The error for a result code, after taking note of what SQLite did to the transaction.
+  func failure(_ code: Int32, statement: String) -> StoreError {
+    let error = StoreError(sqliteCode: code, connection: connection, databaseName: name, statement: statement)
+    if current != nil, let connection, sqlite3_get_autocommit(connection) != 0 {
+      current?.wasRolledBack = true
+      current?.failure = error
+    }
+    return error
+  }
+
+  private func closedError(_ sql: String) -> StoreError {
+    .misuse("Database \(name) is closed: \(sql)")
+  }
+
+  private func integer(_ sql: String) throws(StoreError) -> Int64 {
+    let statement = try prepare(sql)
+    guard try statement.step() else { throw .corrupt("Database \(name): no answer to \(sql).") }
+    return try statement.int64(at: 0)
+  }
+
+  private func text(_ sql: String) throws(StoreError) -> String {
+    let statement = try prepare(sql)
+    guard try statement.step() else { throw .corrupt("Database \(name): no answer to \(sql).") }
+    return try statement.string(at: 0)
+  }
+
+  // MARK: - Transactions
+
+  package var isInTransaction: Bool { current != nil }
+
+  /// Executes `body` as one unit: all its changes are committed together, or, when it or the commit throws, none is kept.
+  ///
+  /// The write lock is taken at once, so that what `body` reads cannot be changed by another process before it writes. A
+  /// call inside another write transaction joins it; when a joined part throws, the whole cannot be committed any more,
+  /// even if the error is caught on the way.
+  ///
+  /// - Parameters:
+  ///   - name: says in messages and to ``injectFailure`` which step this is.
+  ///   - synchronous: how durable the commit is; nil means as the options say. Ignored for a joined transaction.
+  package func transaction<T>(
+    _ name: String, synchronous: Synchronous? = nil, _ body: () throws -> T
+  ) throws -> T {
+    if let current {
+      guard current.isWrite else {
+        throw StoreError.misuse(
+          "Database \(self.name): \"\(name)\" cannot write inside the read transaction \"\(current.name)\".")
+      }
+      return try join(body)
+    }
+    try setSynchronous(synchronous ?? options.synchronous)
+    return try run(name, isWrite: true, begin: "BEGIN IMMEDIATE", body)
+  }
+
+  /// Executes `body` on one unchanging state of the database. A call inside another transaction joins it.
+  package func readTransaction<T>(_ name: String, _ body: () throws -> T) throws -> T {
+    if current != nil { return try body() }
+    return try run(name, isWrite: false, begin: "BEGIN DEFERRED", body)
+  }
+
+  private func join<T>(_ body: () throws -> T) throws -> T {
+    do {
+      return try body()
+    } catch {
+      if current?.failure == nil { current?.failure = error }
+      throw error
+    }
+  }
+
+  private func run<T>(_ name: String, isWrite: Bool, begin: String, _ body: () throws -> T) throws -> T {
+    if let injectFailure, let error = injectFailure(.transaction(name)) { throw error }
+    try control(begin)
+    transactionNumber &+= 1
+    current = RunningTransaction(name: name, isWrite: isWrite)
+    do {
+      let result = try body()
+      if let failure = current?.failure { throw failure }
+      if isWrite, let injectFailure, let error = injectFailure(.commit) { throw error }
+      try control("COMMIT")
+      current = nil
+      return result
+    } catch {
+      rollBack()
+      throw error
+    }
+  }
+
+  private func rollBack() {
+    current = nil
+    guard let connection, sqlite3_get_autocommit(connection) == 0 else { return }
+    // A ROLLBACK that fails leaves a transaction that the next BEGIN reports; there is nothing better to do here.
+    try? control("ROLLBACK")
+  }
+
+  private func setSynchronous(_ synchronous: Synchronous) throws(StoreError) {
+    guard synchronous != currentSynchronous else { return }
+    try control("PRAGMA synchronous = \(synchronous.rawValue)")
+    currentSynchronous = synchronous
+  }
+
+  /// Executes a statement of the transaction machinery itself, which tests make fail through the transaction's name.
+  private func control(_ sql: String) throws(StoreError) {
+    guard let connection else { throw closedError(sql) }
+    let code = sqlite3_exec(connection, sql, nil, nil, nil)
+    guard code == SQLITE_OK else {
+      throw StoreError(sqliteCode: code, connection: connection, databaseName: name, statement: sql)
+    }
+  }
+
+  // MARK: - Sizes
+
+  /// The size of the file with its unused pages, without the write-ahead log; for a database in memory its size there.
+  package var fileSizeBytes: Int64 {
+    get throws(StoreError) { try integer("PRAGMA page_count") * integer("PRAGMA page_size") }
+  }
+
+  /// The part of ``fileSizeBytes`` that holds something.
+  package var usedBytes: Int64 {
+    get throws(StoreError) {
+      try (integer("PRAGMA page_count") - integer("PRAGMA freelist_count")) * integer("PRAGMA page_size")
+    }
+  }
+
+  /// Rows that the latest INSERT, UPDATE or DELETE changed.
+  package var changedRowCount: Int { connection.map { Int(sqlite3_changes($0)) } ?? 0 }
+
+  /// SQLite's own check of the whole file; empty when nothing is wrong. Reads everything.
+  package func integrityProblems() throws(StoreError) -> [String] {
+    let statement = try prepare("PRAGMA integrity_check")
+    var problems: [String] = []
+    while try statement.step() { problems.append(try statement.string(at: 0)) }
+    return problems == ["ok"] ? [] : problems
+  }
+}

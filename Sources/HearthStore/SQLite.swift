@@ -1,0 +1,86 @@
+#if canImport(SQLite3)
+  internal import SQLite3
+#else
+  internal import CSQLite
+#endif
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Bionic)
+  internal import Bionic
+#endif
+
+/// SQLite's `SQLITE_TRANSIENT`, a macro that Swift does not import: SQLite copies what is bound before the call returns.
+var sqliteTransient: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
+
+extension StoreError.Kind {
+  /// The kind that belongs to a primary or extended result code (https://www.sqlite.org/rescode.html).
+  init(sqliteCode: Int32) {
+    switch sqliteCode & 0xFF {
+    case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_INTERRUPT, SQLITE_NOMEM, SQLITE_PROTOCOL, SQLITE_ABORT, SQLITE_SCHEMA:
+      self = .unavailable
+    case SQLITE_FULL:
+      self = .full
+    case SQLITE_IOERR:
+      self = .io
+    case SQLITE_CORRUPT, SQLITE_FORMAT:
+      self = .corrupt
+    case SQLITE_NOTADB:
+      self = .notADatabase
+    case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH, SQLITE_NOLFS:
+      self = .cannotOpen
+    case SQLITE_READONLY:
+      self = .readOnly
+    case SQLITE_CONSTRAINT:
+      self = .constraint
+    default:
+      self = .misuse
+    }
+  }
+
+  /// What somebody who reads the message can do.
+  fileprivate var wayOut: String {
+    switch self {
+    case .unavailable: "Another process or connection is using it; try again."
+    case .full: "Free some disk space; nothing of the failed transaction was kept."
+    case .io: "Check the disk or the network share that holds it."
+    case .corrupt: "Restore it from a copy, or move it away to begin with an empty one."
+    case .notADatabase: "Move the file away, or choose another folder."
+    case .newerSchema: "Use the newer release, or another folder."
+    case .cannotOpen: "Check that the folder exists and that this program may write to it, or choose another folder."
+    case .readOnly: "Check the permissions of the file and of its folder, or choose another folder."
+    case .constraint, .misuse: ""
+    }
+  }
+}
+
+extension StoreError {
+  /// The error for a result code of SQLite.
+  /// - Parameters:
+  ///   - code: an extended result code.
+  ///   - connection: the connection that returned it, for its text and the system's; nil when there is none.
+  ///   - databaseName: the file or the words that stand for an in-memory database.
+  ///   - statement: the SQL that failed, if there was one.
+  init(sqliteCode code: Int32, connection: OpaquePointer?, databaseName: String, statement: String? = nil) {
+    let kind = Kind(sqliteCode: code)
+    var reason = String(cString: sqlite3_errstr(code))
+    if let connection {
+      let text = String(cString: sqlite3_errmsg(connection))
+      // SQLite keeps the text of the latest call only; it is of use when that call is the one that failed.
+      if sqlite3_extended_errcode(connection) & 0xFF == code & 0xFF { reason = text }
+      let systemCode = sqlite3_system_errno(connection)
+      if systemCode != 0, kind == .cannotOpen || kind == .io || kind == .full, let text = strerror(systemCode) {
+        reason += " (\(String(cString: text)))"
+      }
+    }
+    var message = "Database \(databaseName): \(reason)"
+    if let statement { message += ", in: \(statement)" }
+    message += "."
+    let wayOut = kind.wayOut
+    if !wayOut.isEmpty { message += " \(wayOut)" }
+    self.init(kind: kind, message: message, sqliteCode: code)
+  }
+}
