@@ -1,0 +1,98 @@
+/// The entries of a map field in their wire encoding, in the order in which they came: those of a `MapValue`, or the
+/// fields of a `Document`.
+struct EncodedEntries {
+  private let message: WireReader
+  private let field: Int
+
+  struct Entry {
+    var key: WireReader
+    var value: WireReader
+  }
+
+  init(_ message: WireReader, field: Int) {
+    self.message = message
+    self.field = field
+  }
+
+  /// The encoded value of a key; of several entries with the key, the last one counts.
+  func value(forKey key: String) throws(WireFormatError) -> WireReader? {
+    var reader = message
+    var result: WireReader?
+    while let entry = try Self.next(field, &reader) {
+      if ByteOrder.areEqual(entry.key.remainingBytes, key) { result = entry.value }
+    }
+    return result
+  }
+
+  /// Calls `body` with every entry, also with those that a later one with the same key replaces.
+  func forEach(_ body: (Entry) throws(WireFormatError) -> Void) throws(WireFormatError) {
+    var reader = message
+    while let entry = try Self.next(field, &reader) { try body(entry) }
+  }
+
+  /// The entries that count, in UTF-8 order of their keys.
+  func sorted() throws(WireFormatError) -> [Entry] {
+    var entries: [Entry] = []
+    var isSorted = true
+    var reader = message
+    while let entry = try Self.next(field, &reader) {
+      if let last = entries.last, Self.compareKeys(last, entry) != .ascending { isSorted = false }
+      entries.append(entry)
+    }
+    return isSorted ? entries : Self.sortedKeepingLast(entries)
+  }
+
+  private static func sortedKeepingLast(_ entries: [Entry]) -> [Entry] {
+    let order = entries.indices.sorted { a, b in
+      switch compareKeys(entries[a], entries[b]) {
+      case .ascending: true
+      case .same: a < b
+      case .descending: false
+      }
+    }
+    var sorted: [Entry] = []
+    for index in order {
+      if let last = sorted.last, compareKeys(last, entries[index]) == .same {
+        sorted[sorted.count - 1] = entries[index]
+      } else {
+        sorted.append(entries[index])
+      }
+    }
+    return sorted
+  }
+
+  private static func compareKeys(_ a: Entry, _ b: Entry) -> Ordering {
+    ByteOrder.compare(a.key.remainingBytes, b.key.remainingBytes)
+  }
+
+  private static func next(_ field: Int, _ reader: inout WireReader) throws(WireFormatError) -> Entry? {
+    while let tag = try reader.readTag("map field") {
+      if tag.field == field {
+        try reader.require(.lengthDelimited, tag, "map entry")
+        return try entry(reader.readMessage("map entry"))
+      }
+      try reader.skip(tag, "map field")
+    }
+    return nil
+  }
+
+  /// A missing key is the empty one, a missing value the message without fields, as for every protobuf map.
+  private static func entry(_ message: WireReader) throws(WireFormatError) -> Entry {
+    var reader = message
+    let empty = WireReader(UnsafeRawBufferPointer(start: nil, count: 0))
+    var entry = Entry(key: empty, value: empty)
+    while let tag = try reader.readTag("map entry") {
+      switch tag.field {
+      case ValueField.entryKey:
+        try reader.require(.lengthDelimited, tag, "map entry key")
+        entry.key = try reader.readMessage("map entry key")
+      case ValueField.entryValue:
+        try reader.require(.lengthDelimited, tag, "map entry value")
+        entry.value = try reader.readMessage("map entry value")
+      default:
+        try reader.skip(tag, "map entry")
+      }
+    }
+    return entry
+  }
+}

@@ -1,0 +1,107 @@
+/// The fields of a document in wire encoding: the `fields` entries of `google.firestore.v1.Document`, one after the
+/// other, as they came.
+///
+/// Two of them are equal if they hold equal values, in whatever order and form they are encoded.
+package struct EncodedFields: Sendable {
+  package let bytes: [UInt8]
+
+  package static let empty = EncodedFields(uncheckedBytes: [])
+
+  /// Takes bytes that have been validated before; what is malformed gives errors where it is read.
+  package init(uncheckedBytes bytes: [UInt8]) {
+    self.bytes = bytes
+  }
+
+  /// Takes bytes after checking all that `decoded()` would.
+  package init(validating bytes: [UInt8]) throws(WireFormatError) {
+    try bytes.withReader { reader throws(WireFormatError) in
+      try EncodedValue.validateMap(EncodedEntries(reader, field: ValueField.documentFields), depth: 1)
+    }
+    self.bytes = bytes
+  }
+
+  /// Encodes fields in the order of their names.
+  package init(_ map: MapValue) {
+    var writer = WireWriter()
+    map.writeEntries(field: ValueField.documentFields, to: &writer)
+    self.bytes = writer.bytes
+  }
+
+  package var isEmpty: Bool { bytes.isEmpty }
+
+  /// Builds all fields. Linear in the number of bytes where the fields are in order.
+  package func decoded() throws(WireFormatError) -> MapValue {
+    try bytes.withReader { reader throws(WireFormatError) in
+      try EncodedValue.decodedMap(EncodedEntries(reader, field: ValueField.documentFields), depth: 1)
+    }
+  }
+
+  /// Builds the value at a path only; nil if there is none.
+  package func value(at path: FieldPath) throws(WireFormatError) -> Value? {
+    try withView { view throws(WireFormatError) in try view.value(at: path)?.decoded() }
+  }
+
+  /// Runs `body` on the bytes, which must not leave it.
+  package func withUnsafeBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+    try bytes.withUnsafeBufferPointer { buffer throws(E) in try body(UnsafeRawBufferPointer(buffer)) }
+  }
+
+  /// Runs `body` on a view of the fields, which must not leave it.
+  package func withView<R, E: Error>(_ body: (EncodedFieldsView) throws(E) -> R) throws(E) -> R {
+    try withUnsafeBytes { raw throws(E) in try body(EncodedFieldsView(raw)) }
+  }
+}
+
+extension EncodedFields: Hashable {
+  package static func == (a: EncodedFields, b: EncodedFields) -> Bool {
+    if a.bytes == b.bytes { return true }
+    guard let x = try? a.decoded(), let y = try? b.decoded() else { return false }
+    return x == y
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    if let map = try? decoded() {
+      hasher.combine(map)
+    } else {
+      hasher.combine(bytes)
+    }
+  }
+}
+
+extension EncodedFields: CustomStringConvertible {
+  package var description: String {
+    do {
+      return try decoded().description
+    } catch {
+      return "\(bytes.count) bytes that are no valid fields: \(error)"
+    }
+  }
+}
+
+/// The encoded fields of a document, read in place. A view on bytes that somebody else keeps alive; it must not leave the
+/// `withUnsafeBytes` that it came from.
+package struct EncodedFieldsView {
+  private let entries: EncodedEntries
+
+  package init(_ raw: UnsafeRawBufferPointer) {
+    entries = EncodedEntries(WireReader(raw), field: ValueField.documentFields)
+  }
+
+  /// The value at a path, without building anything; nil if there is none, or if something on the way is no map.
+  package func value(at path: FieldPath) throws(WireFormatError) -> EncodedValue? {
+    var entries = entries
+    var value: EncodedValue?
+    for (index, name) in path.segments.enumerated() {
+      if index > 0 {
+        switch value?.payload {
+        case .map(let message), .vector(let message, _):
+          entries = EncodedEntries(message, field: ValueField.mapEntries)
+        default: return nil
+        }
+      }
+      guard let found = try entries.value(forKey: name) else { return nil }
+      value = try EncodedValue(found)
+    }
+    return value
+  }
+}

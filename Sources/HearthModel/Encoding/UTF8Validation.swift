@@ -1,0 +1,36 @@
+/// Whether bytes are well-formed UTF-8 (no overlong forms, no surrogates, nothing above U+10FFFF), without making a
+/// string of them.
+func isValidUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
+  var index = 0
+  let count = bytes.count
+  while index < count {
+    if index &+ 8 <= count,
+      bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) & 0x8080_8080_8080_8080 == 0
+    {
+      index &+= 8
+      continue
+    }
+    let first = bytes[index]
+    if first < 0x80 {
+      index &+= 1
+      continue
+    }
+    // The length of the sequence, and what its second byte may be (Unicode standard, table 3-7).
+    let length: Int
+    let second: ClosedRange<UInt8>
+    switch first {
+    case 0xC2...0xDF: (length, second) = (2, 0x80...0xBF)
+    case 0xE0: (length, second) = (3, 0xA0...0xBF)
+    case 0xED: (length, second) = (3, 0x80...0x9F)
+    case 0xE1...0xEF: (length, second) = (3, 0x80...0xBF)
+    case 0xF0: (length, second) = (4, 0x90...0xBF)
+    case 0xF1...0xF3: (length, second) = (4, 0x80...0xBF)
+    case 0xF4: (length, second) = (4, 0x80...0x8F)
+    default: return false
+    }
+    guard count &- index >= length, second.contains(bytes[index &+ 1]) else { return false }
+    for offset in 2..<max(2, length) where bytes[index &+ offset] & 0xC0 != 0x80 { return false }
+    index &+= length
+  }
+  return true
+}

@@ -1,0 +1,150 @@
+/// Reads the protobuf wire format from bytes that somebody else keeps alive.
+///
+/// Every access is checked against the end of the message; what does not fit is a `WireFormatError` whose offset counts
+/// from the beginning of the outermost bytes. Groups are rejected: no message of Firestore has any.
+///
+/// Must not outlive the memory it was made from: use it inside the `withUnsafeBytes` that gave it.
+package struct WireReader {
+  /// The outermost bytes; this message is `position..<end` of them.
+  private let base: UnsafeRawBufferPointer
+  package private(set) var position: Int
+  private let end: Int
+
+  package init(_ bytes: UnsafeRawBufferPointer) {
+    self.init(base: bytes, position: 0, end: bytes.count)
+  }
+
+  private init(base: UnsafeRawBufferPointer, position: Int, end: Int) {
+    self.base = base
+    self.position = position
+    self.end = end
+  }
+
+  package var isAtEnd: Bool { position >= end }
+
+  /// What has not been read yet.
+  package var remainingBytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: base[position..<end]) }
+
+  /// What lies between an earlier position of this reader and the present one.
+  package func bytes(since start: Int) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: base[start..<position])
+  }
+
+  /// The number and wire type of the next field; nil at the end of the message.
+  package mutating func readTag(_ message: StaticString) throws(WireFormatError) -> WireTag? {
+    if isAtEnd { return nil }
+    let start = position
+    let raw = try readVarint(message)
+    let number = raw >> 3
+    guard number > 0, number <= 0x1FFF_FFFF else {
+      throw error("field number \(number) is outside of 1...536870911", message, at: start)
+    }
+    guard let type = WireType(rawValue: UInt8(raw & 7)) else {
+      throw error(
+        raw & 7 == 3 || raw & 7 == 4 ? "groups are not supported" : "unknown wire type \(raw & 7)", message, at: start)
+    }
+    return WireTag(field: Int(number), type: type)
+  }
+
+  package mutating func readVarint(_ field: StaticString) throws(WireFormatError) -> UInt64 {
+    let start = position
+    if start < end, base[start] < 0x80 {
+      position = start &+ 1
+      return UInt64(base[start])
+    }
+    var result: UInt64 = 0
+    for index in 0..<10 {
+      guard position < end else { throw error("the varint is cut off", field, at: start) }
+      let byte = base[position]
+      position &+= 1
+      if index == 9, byte > 1 { break }
+      result |= UInt64(byte & 0x7F) << UInt64(7 * index)
+      if byte < 0x80 { return result }
+    }
+    throw error("the varint does not fit 64 bits", field, at: start)
+  }
+
+  package mutating func readFixed64(_ field: StaticString) throws(WireFormatError) -> UInt64 {
+    guard end - position >= 8 else { throw error("the 64-bit number is cut off", field, at: position) }
+    defer { position &+= 8 }
+    return UInt64(littleEndian: base.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+  }
+
+  /// A reader of the contents of a length-delimited field.
+  package mutating func readMessage(_ field: StaticString) throws(WireFormatError) -> WireReader {
+    let start = position
+    let length = try readVarint(field)
+    guard length <= UInt64(end - position) else {
+      throw error("its length is \(length) bytes, but only \(end - position) are left", field, at: start)
+    }
+    let contents = WireReader(base: base, position: position, end: position + Int(length))
+    position += Int(length)
+    return contents
+  }
+
+  /// The contents of a length-delimited field.
+  package mutating func readBytes(_ field: StaticString) throws(WireFormatError) -> UnsafeRawBufferPointer {
+    try readMessage(field).remainingBytes
+  }
+
+  /// The contents of a length-delimited field, which must be UTF-8.
+  package mutating func readString(_ field: StaticString) throws(WireFormatError) -> String {
+    let contents = try readMessage(field)
+    return try contents.remainingString(field)
+  }
+
+  /// What has not been read yet as text, which must be UTF-8.
+  package func remainingString(_ field: StaticString) throws(WireFormatError) -> String {
+    guard let string = String(validating: remainingBytes, as: UTF8.self) else {
+      throw error("the text is not valid UTF-8", field, at: position)
+    }
+    return string
+  }
+
+  /// Passes over the contents of a field.
+  package mutating func skip(_ tag: WireTag, _ message: StaticString) throws(WireFormatError) {
+    switch tag.type {
+    case .varint: _ = try readVarint(message)
+    case .fixed64: _ = try readFixed64(message)
+    case .lengthDelimited: _ = try readMessage(message)
+    case .fixed32:
+      guard end - position >= 4 else { throw error("the 32-bit number is cut off", message, at: position) }
+      position &+= 4
+    }
+  }
+
+  /// Rejects a known field that has another wire type than its own.
+  package func require(_ type: WireType, _ tag: WireTag, _ field: StaticString) throws(WireFormatError) {
+    if tag.type != type {
+      throw error("wire type \(tag.type.rawValue) where \(type.rawValue) is required", field, at: position)
+    }
+  }
+
+  /// An error at the present position.
+  package func error(_ what: String, _ field: StaticString) -> WireFormatError {
+    error(what, field, at: position)
+  }
+
+  private func error(_ what: String, _ field: StaticString, at offset: Int) -> WireFormatError {
+    WireFormatError(what: what, offset: offset, field: field.description)
+  }
+}
+
+/// What stands before each field of a message.
+package struct WireTag: Hashable, Sendable {
+  package var field: Int
+  package var type: WireType
+
+  package init(field: Int, type: WireType) {
+    self.field = field
+    self.type = type
+  }
+}
+
+/// The wire types that Firestore's messages use.
+package enum WireType: UInt8, Sendable {
+  case varint = 0
+  case fixed64 = 1
+  case lengthDelimited = 2
+  case fixed32 = 5
+}

@@ -1,0 +1,32 @@
+/// The result of comparing two things under a total order.
+package enum Ordering: Sendable, Hashable {
+  case ascending
+  case same
+  case descending
+
+  /// The order of `a` and `b` by `<`.
+  @inlinable
+  package init<T: Comparable>(_ a: T, _ b: T) {
+    if a < b {
+      self = .ascending
+    } else if b < a {
+      self = .descending
+    } else {
+      self = .same
+    }
+  }
+
+  /// What the comparison gives with its operands swapped.
+  package var reversed: Ordering {
+    switch self {
+    case .ascending: .descending
+    case .same: .same
+    case .descending: .ascending
+    }
+  }
+
+  /// This result, or, where it is `.same`, the one that decides next.
+  package func then(_ next: @autoclosure () -> Ordering) -> Ordering {
+    self == .same ? next() : self
+  }
+}

@@ -1,0 +1,125 @@
+/// Fields by name. Keys are different when their UTF-8 bytes are, and are kept in the order of these bytes.
+///
+/// Access by key is logarithmic in the number of entries, insertion of a new key linear.
+package struct MapValue: Sendable, ExpressibleByDictionaryLiteral {
+  package struct Entry: Sendable {
+    package let key: String
+    package fileprivate(set) var value: Value
+  }
+
+  /// In UTF-8 order of the keys, which are unique.
+  package private(set) var entries: [Entry]
+
+  package init() {
+    entries = []
+  }
+
+  package init(_ fields: [String: Value]) {
+    self.init(entries: fields.map { ($0.key, $0.value) })
+  }
+
+  package init(dictionaryLiteral elements: (String, Value)...) {
+    self.init(entries: elements)
+  }
+
+  /// The map of these entries; where a key occurs several times, the last one counts.
+  package init(entries pairs: [(String, Value)]) {
+    entries = []
+    entries.reserveCapacity(pairs.count)
+    var isSorted = true
+    for (key, value) in pairs {
+      if let last = entries.last, ByteOrder.compare(last.key, key) != .ascending { isSorted = false }
+      entries.append(Entry(key: key, value: value))
+    }
+    if !isSorted { sortKeepingLast() }
+  }
+
+  private mutating func sortKeepingLast() {
+    let order = entries.indices.sorted { a, b in
+      switch ByteOrder.compare(entries[a].key, entries[b].key) {
+      case .ascending: true
+      case .same: a < b
+      case .descending: false
+      }
+    }
+    var sorted: [Entry] = []
+    sorted.reserveCapacity(entries.count)
+    for index in order {
+      if let last = sorted.last, ByteOrder.areEqual(last.key, entries[index].key) {
+        sorted[sorted.count - 1] = entries[index]
+      } else {
+        sorted.append(entries[index])
+      }
+    }
+    entries = sorted
+  }
+
+  package var count: Int { entries.count }
+
+  package var isEmpty: Bool { entries.isEmpty }
+
+  package var keys: [String] { entries.map(\.key) }
+
+  package subscript(key: String) -> Value? {
+    get {
+      let (index, isFound) = position(of: key)
+      return isFound ? entries[index].value : nil
+    }
+    set {
+      let (index, isFound) = position(of: key)
+      switch (newValue, isFound) {
+      case (let value?, true): entries[index].value = value
+      case (let value?, false): entries.insert(Entry(key: key, value: value), at: index)
+      case (nil, true): entries.remove(at: index)
+      case (nil, false): break
+      }
+    }
+  }
+
+  /// Where the key is, or where it would have to go.
+  private func position(of key: String) -> (index: Int, isFound: Bool) {
+    var low = 0
+    var high = entries.count
+    while low < high {
+      let middle = low + (high - low) / 2
+      switch ByteOrder.compare(entries[middle].key, key) {
+      case .ascending: low = middle + 1
+      case .same: return (middle, true)
+      case .descending: high = middle
+      }
+    }
+    return (low, false)
+  }
+}
+
+extension MapValue: Hashable {
+  package static func == (a: MapValue, b: MapValue) -> Bool {
+    a.count == b.count
+      && zip(a.entries, b.entries).allSatisfy { ByteOrder.areEqual($0.key, $1.key) && $0.value == $1.value }
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(count)
+    for entry in entries {
+      ByteOrder.hash(entry.key, into: &hasher)
+      hasher.combine(entry.value)
+    }
+  }
+}
+
+extension MapValue {
+  static let typeKey = "__type__"
+  static let vectorType = "__vector__"
+  static let vectorKey = "value"
+  static let serverTimestampType = "server_timestamp"
+  static let localWriteTimeKey = "__local_write_time__"
+  static let previousValueKey = "__previous_value__"
+
+  /// The elements, if the map is a vector.
+  var vectorArray: [Value]? {
+    guard case .string(let type)? = self[Self.typeKey], ByteOrder.areEqual(type, Self.vectorType),
+      case .array(let elements)? = self[Self.vectorKey]
+    else { return nil }
+    return elements
+  }
+}

@@ -1,0 +1,40 @@
+// The published rules of Firestore for the size of documents, which its limit of 1 MiB is about.
+
+extension Value {
+  /// What the value counts in the size of its document.
+  package var storageSizeBytes: Int {
+    switch self {
+    case .null, .boolean: 1
+    case .integer, .double, .timestamp, .pendingServerTimestamp: 8
+    case .string(let string): string.utf8.count + 1
+    case .bytes(let bytes): bytes.count
+    case .reference(let reference): reference.key.storageSizeBytes
+    case .geoPoint: 16
+    case .array(let elements): elements.reduce(0) { $0 + $1.storageSizeBytes }
+    case .map(let map): map.storageSizeBytes
+    }
+  }
+}
+
+extension MapValue {
+  /// What the names and values count in the size of their document.
+  package var storageSizeBytes: Int {
+    entries.reduce(0) { $0 + $1.key.utf8.count + 1 + $1.value.storageSizeBytes }
+  }
+}
+
+extension DocumentKey {
+  private static let nameOverheadBytes = 16
+  private static let documentOverheadBytes = 32
+
+  /// What the name counts: each segment as a string, and 16 bytes.
+  package var storageSizeBytes: Int {
+    // Each segment counts its bytes and one more: as many as the separators between them and one at the end.
+    canonicalString.utf8.count + 1 + Self.nameOverheadBytes
+  }
+
+  /// The size of a document with this key and these fields, as the limit of 1 MiB (1,048,576 bytes) counts it.
+  package func documentStorageSizeBytes(fields: MapValue) -> Int {
+    storageSizeBytes + fields.storageSizeBytes + Self.documentOverheadBytes
+  }
+}
