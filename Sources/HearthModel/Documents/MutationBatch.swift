@@ -1,0 +1,98 @@
+/// The number of a batch in the outbox; batches are sent in this order. ``unknownBatchID`` stands for none.
+package typealias BatchID = Int64
+
+/// The batch number that no batch has.
+package let unknownBatchID: BatchID = -1
+
+/// What the backend answered to one mutation.
+package struct MutationResult: Equatable, Sendable {
+  /// The version at which the mutation was committed.
+  package var version: SnapshotVersion
+  /// One value for each transform of the mutation, in order; null for those of arrays.
+  package var transformResults: [Value]
+
+  package init(version: SnapshotVersion, transformResults: [Value] = []) {
+    self.version = version
+    self.transformResults = transformResults
+  }
+}
+
+/// The mutations of one write call: stored, sent, acknowledged and rejected together.
+package struct MutationBatch: Equatable, Sendable {
+  package var batchID: BatchID
+  /// When the user wrote; all server timestamps of the batch show this time until the backend answers.
+  package var localWriteTime: Timestamp
+  /// Applied to the local view in front of ``mutations`` and never sent: they pin the values that increments start
+  /// from.
+  package var baseMutations: [Mutation]
+  package var mutations: [Mutation]
+
+  package init(
+    batchID: BatchID, localWriteTime: Timestamp, baseMutations: [Mutation] = [], mutations: [Mutation]
+  ) {
+    self.batchID = batchID
+    self.localWriteTime = localWriteTime
+    self.baseMutations = baseMutations
+    self.mutations = mutations
+  }
+
+  /// The documents that the batch writes.
+  package var keys: Set<DocumentKey> { Set(mutations.map(\.key)) }
+
+  /// Shows the batch in the local view of one document.
+  ///
+  /// - Parameter mutatedFields: the fields that earlier batches changed, as in
+  ///   ``Mutation/applyToLocalView(_:previousMask:localWriteTime:)``; ``FieldMask/empty`` to begin with.
+  /// - Returns: the fields changed so far, nil if the whole document was replaced or deleted.
+  package func applyToLocalView(
+    _ document: inout Document, mutatedFields: FieldMask?
+  ) throws(WireFormatError) -> FieldMask? {
+    var mask = mutatedFields
+    for mutation in baseMutations where mutation.key == document.key {
+      mask = try mutation.applyToLocalView(&document, previousMask: mask, localWriteTime: localWriteTime)
+    }
+    for mutation in mutations where mutation.key == document.key {
+      mask = try mutation.applyToLocalView(&document, previousMask: mask, localWriteTime: localWriteTime)
+    }
+    return mask
+  }
+
+  /// Brings one cached document in line with the backend's answer to this batch. A mutation for which the answer holds
+  /// no result counts as committed at the version of the batch.
+  package func applyToRemoteDocument(
+    _ document: inout Document, result: MutationBatchResult
+  ) throws(WireFormatError) {
+    for (index, mutation) in mutations.enumerated() where mutation.key == document.key {
+      let answer =
+        index < result.results.count ? result.results[index] : MutationResult(version: result.commitVersion)
+      try mutation.applyToRemoteDocument(&document, result: answer)
+    }
+  }
+}
+
+/// The backend's answer to a batch.
+package struct MutationBatchResult: Equatable, Sendable {
+  package var batch: MutationBatch
+  package var commitVersion: SnapshotVersion
+  /// One for each mutation of the batch, in order.
+  package var results: [MutationResult]
+  package var streamToken: [UInt8]
+
+  package init(
+    batch: MutationBatch, commitVersion: SnapshotVersion, results: [MutationResult], streamToken: [UInt8]
+  ) {
+    self.batch = batch
+    self.commitVersion = commitVersion
+    self.results = results
+    self.streamToken = streamToken
+  }
+
+  /// The version that each document of the batch has after it; of several mutations of one document the last counts.
+  package var documentVersions: [DocumentKey: SnapshotVersion] {
+    var versions: [DocumentKey: SnapshotVersion] = [:]
+    for (index, mutation) in batch.mutations.enumerated() {
+      versions[mutation.key] = index < results.count ? results[index].version : commitVersion
+    }
+    return versions
+  }
+}

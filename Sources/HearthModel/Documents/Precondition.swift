@@ -1,0 +1,18 @@
+/// What must hold of a document for a mutation to be carried out.
+package enum Precondition: Hashable, Sendable {
+  /// Always holds.
+  case none
+  /// The document exists, or does not exist.
+  case exists(Bool)
+  /// The document exists and was last changed at exactly this time.
+  case updateTime(SnapshotVersion)
+
+  /// Whether the precondition holds. A document of which nothing is known counts as one that does not exist.
+  package func isSatisfied(by document: Document) -> Bool {
+    switch self {
+    case .none: true
+    case .exists(let exists): document.isFound == exists
+    case .updateTime(let version): document.isFound && document.version == version
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/// A position in the order of a query, at which its result starts or ends.
+///
+/// The values belong to the query's first orders, one each. With fewer values than orders the position is all
+/// documents that agree in those. The value for the document key is a reference.
+package struct Bound: Hashable, Sendable {
+  package var position: [Value]
+  /// Whether documents at the position itself belong to the result.
+  package var isInclusive: Bool
+
+  package init(position: [Value], isInclusive: Bool) {
+    self.position = position
+    self.isInclusive = isInclusive
+  }
+
+  /// Whether a result that starts here holds the document.
+  func startAdmits(
+    key: DocumentKey, fields: EncodedFieldsView, orders: [OrderBy]
+  ) throws(WireFormatError) -> Bool {
+    switch try compare(toKey: key, fields: fields, orders: orders) {
+    case .ascending: true
+    case .same: isInclusive
+    case .descending: false
+    }
+  }
+
+  /// Whether a result that ends here holds the document.
+  func endAdmits(
+    key: DocumentKey, fields: EncodedFieldsView, orders: [OrderBy]
+  ) throws(WireFormatError) -> Bool {
+    switch try compare(toKey: key, fields: fields, orders: orders) {
+    case .ascending: false
+    case .same: isInclusive
+    case .descending: true
+    }
+  }
+
+  /// Where the position stands seen from the document, in the order of the query.
+  private func compare(
+    toKey key: DocumentKey, fields: EncodedFieldsView, orders: [OrderBy]
+  ) throws(WireFormatError) -> Ordering {
+    for (value, order) in zip(position, orders) {
+      let ordering: Ordering
+      if order.path.isDocumentKey {
+        ordering = Self.compare(value, to: key)
+      } else if let field = try fields.value(at: order.path) {
+        ordering = try field.compare(to: value).reversed
+      } else {
+        // Documents without an ordered field were left out before bounds are looked at; absent sorts first.
+        ordering = .descending
+      }
+      if ordering != .same { return order.directed(ordering) }
+    }
+    return .same
+  }
+
+  private static func compare(_ value: Value, to key: DocumentKey) -> Ordering {
+    // Only references are legal here; anything else stands before every key.
+    guard case .reference(let reference) = value else { return .ascending }
+    return Ordering(reference.key, key)
+  }
+}

@@ -1,0 +1,51 @@
+extension Query {
+  /// The filters in disjunctive normal form: a document meets the query's filters exactly when it meets all conditions
+  /// of one of the lists. `in` and `arrayContainsAny` are split into their elements; a null in `in` matches nothing.
+  ///
+  /// - Parameter limit: how many lists are acceptable; the backend takes 30.
+  /// - Returns: the lists, or nil if there would be more than `limit` at any stage. No filters give one empty list.
+  package func disjunctions(atMost limit: Int) -> [[FieldFilter]]? {
+    Self.conjunction(of: filters, atMost: limit)
+  }
+
+  private static func conjunction(of filters: [Filter], atMost limit: Int) -> [[FieldFilter]]? {
+    var product: [[FieldFilter]] = [[]]
+    for filter in filters {
+      guard let terms = disjunctions(of: filter, atMost: limit) else { return nil }
+      guard terms.count * product.count <= limit else { return nil }
+      product = product.flatMap { left in terms.map { left + $0 } }
+    }
+    return product
+  }
+
+  private static func disjunctions(of filter: Filter, atMost limit: Int) -> [[FieldFilter]]? {
+    let terms: [[FieldFilter]]
+    switch filter {
+    case .field(let filter):
+      terms = filter.alternatives.map { [$0] }
+    case .composite(let composite):
+      switch composite.op {
+      case .and: return conjunction(of: composite.filters, atMost: limit)
+      case .or:
+        var sum: [[FieldFilter]] = []
+        for filter in composite.filters {
+          guard let more = disjunctions(of: filter, atMost: limit) else { return nil }
+          sum += more
+        }
+        terms = sum
+      }
+    }
+    return terms.count <= limit ? terms : nil
+  }
+}
+
+extension FieldFilter {
+  /// Conditions without lists, any of which means this one.
+  fileprivate var alternatives: [FieldFilter] {
+    switch op {
+    case .in: operands.filter { $0 != .null }.map { FieldFilter(path: path, op: .equal, value: $0) }
+    case .arrayContainsAny: operands.map { FieldFilter(path: path, op: .arrayContains, value: $0) }
+    default: [self]
+    }
+  }
+}

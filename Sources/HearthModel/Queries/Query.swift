@@ -1,0 +1,144 @@
+/// What a user asks for: documents of one path or collection group, filtered, ordered, bounded and limited.
+///
+/// Two queries are equal when they have the same result in the same order by their form: orders are compared with the
+/// implicit ones added, and the kind of limit only counts where there is a limit.
+package struct Query: Sendable {
+  /// Which end of the order a limit keeps.
+  package enum LimitType: Hashable, Sendable {
+    case first
+    case last
+  }
+
+  /// A collection, a document, or with ``collectionGroup`` the place below which the group's collections lie.
+  package var path: ResourcePath
+  /// The id of the collections whose documents are asked for, at any depth below ``path``.
+  package var collectionGroup: String?
+  /// All of these must be met.
+  package var filters: [Filter] {
+    didSet { orders = Self.normalizedOrders(explicit: explicitOrders, filters: filters) }
+  }
+  /// The orders that the user asked for.
+  package var explicitOrders: [OrderBy] {
+    didSet { orders = Self.normalizedOrders(explicit: explicitOrders, filters: filters) }
+  }
+  package var limit: Int?
+  package var limitType: LimitType
+  package var startAt: Bound?
+  package var endAt: Bound?
+  /// The complete order: the explicit orders, then the fields of inequalities that they lack, in the order of field
+  /// paths, then the document key. What is added takes the direction of the last explicit order.
+  package private(set) var orders: [OrderBy]
+
+  package init(
+    path: ResourcePath, collectionGroup: String? = nil, filters: [Filter] = [], explicitOrders: [OrderBy] = [],
+    limit: Int? = nil, limitType: LimitType = .first, startAt: Bound? = nil, endAt: Bound? = nil
+  ) {
+    self.path = path
+    self.collectionGroup = collectionGroup
+    self.filters = filters
+    self.explicitOrders = explicitOrders
+    self.limit = limit
+    self.limitType = limitType
+    self.startAt = startAt
+    self.endAt = endAt
+    orders = Self.normalizedOrders(explicit: explicitOrders, filters: filters)
+  }
+
+  /// The fields of inequalities, in the order of field paths.
+  package var inequalityFields: [FieldPath] { Self.inequalityFields(of: filters) }
+
+  /// Whether the query names one document and sets no further condition.
+  package var isDocumentQuery: Bool { documentKey != nil }
+
+  /// The document that a document query names.
+  package var documentKey: DocumentKey? { target.documentKey }
+
+  package var isCollectionGroupQuery: Bool { collectionGroup != nil }
+
+  /// Whether the query holds every document of its collection, in the order of their keys.
+  package var matchesAllDocuments: Bool {
+    filters.isEmpty && limit == nil && startAt == nil && endAt == nil && explicitOrders.allSatisfy(\.path.isDocumentKey)
+  }
+
+  /// Whether the limit keeps the end of the order.
+  package var isLimitToLast: Bool { limit != nil && limitType == .last }
+
+  private static func inequalityFields(of filters: [Filter]) -> [FieldPath] {
+    FieldMask(filters.flatMap(\.flattened).filter(\.op.isInequality).map(\.path)).paths
+  }
+
+  private static func normalizedOrders(explicit: [OrderBy], filters: [Filter]) -> [OrderBy] {
+    var orders = explicit
+    let direction = explicit.last?.direction ?? .ascending
+    for path in inequalityFields(of: filters).filter({ !$0.isDocumentKey }) + [.documentKey]
+    where !orders.contains(where: { $0.path == path }) {
+      orders.append(OrderBy(path: path, direction: direction))
+    }
+    return orders
+  }
+}
+
+// MARK: - Building
+
+extension Query {
+  package func with(filter: Filter) -> Query {
+    var query = self
+    query.filters.append(filter)
+    return query
+  }
+
+  package func with(order: OrderBy) -> Query {
+    var query = self
+    query.explicitOrders.append(order)
+    return query
+  }
+
+  /// The query with this limit in place of any other.
+  package func with(limit: Int, type: LimitType = .first) -> Query {
+    var query = self
+    query.limit = limit
+    query.limitType = type
+    return query
+  }
+
+  package func with(startAt bound: Bound) -> Query {
+    var query = self
+    query.startAt = bound
+    return query
+  }
+
+  package func with(endAt bound: Bound) -> Query {
+    var query = self
+    query.endAt = bound
+    return query
+  }
+}
+
+// MARK: - Identity
+
+extension Query: Hashable {
+  /// What is asked of the backend. A limit to the last documents becomes a limit to the first ones of the reversed
+  /// order, with the bounds exchanged.
+  package var target: Target {
+    guard isLimitToLast else {
+      return Target(
+        path: path, collectionGroup: collectionGroup, filters: filters, orders: orders, limit: limit,
+        startAt: startAt, endAt: endAt)
+    }
+    return Target(
+      path: path, collectionGroup: collectionGroup, filters: filters, orders: orders.map(\.reversed), limit: limit,
+      startAt: endAt, endAt: startAt)
+  }
+
+  /// A text that two queries share exactly when they are equal; see ``Target/canonicalID``.
+  package var canonicalID: String { target.canonicalID + (isLimitToLast ? "|last" : "") }
+
+  package static func == (a: Query, b: Query) -> Bool {
+    a.isLimitToLast == b.isLimitToLast && a.target == b.target
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(isLimitToLast)
+    hasher.combine(target)
+  }
+}

@@ -1,0 +1,25 @@
+/// What the client says on the write stream.
+package enum WriteRequest: Equatable, Sendable {
+  /// Opens the conversation; the answer carries the first stream token.
+  case handshake
+  /// One batch, to be committed as a whole. An empty one closes the conversation in good order.
+  ///
+  /// The label names the batch for good, over connections and restarts: a backend that knows labels answers a batch
+  /// that it has committed before with the answer of that time instead of committing it again. Cloud Firestore ignores
+  /// it. Nil for a request without writes.
+  case writes([Mutation], streamToken: [UInt8], batchLabel: String?)
+}
+
+/// What the backend answers on the write stream: first to the handshake, then to each batch, in order.
+package struct WriteResponse: Equatable, Sendable {
+  package var streamToken: [UInt8]
+  /// ``SnapshotVersion/none`` in the answer to the handshake.
+  package var commitVersion: SnapshotVersion
+  package var results: [MutationResult]
+
+  package init(streamToken: [UInt8], commitVersion: SnapshotVersion = .none, results: [MutationResult] = []) {
+    self.streamToken = streamToken
+    self.commitVersion = commitVersion
+    self.results = results
+  }
+}
