@@ -1,0 +1,173 @@
+import HearthModel
+import Testing
+
+/// A second, plain implementation of matching, on decoded values.
+private struct NaiveMatcher {
+  let query: Query
+  let key: DocumentKey
+  let fields: MapValue
+
+  var matches: Bool {
+    inPath && query.filters.allSatisfy(meets) && query.orders.allSatisfy { value($0.path) != nil }
+      && (query.startAt.map { admits($0, .descending) } ?? true)
+      && (query.endAt.map { admits($0, .ascending) } ?? true)
+  }
+
+  private var inPath: Bool {
+    let collection = key.path.segments.dropLast()
+    if let group = query.collectionGroup {
+      return collection.last == group && key.path.segments.starts(with: query.path.segments)
+    }
+    return Array(collection) == query.path.segments || key.path == query.path
+  }
+
+  private func value(_ path: FieldPath) -> Value? {
+    if path.isDocumentKey { return .reference(.init(database: DatabaseID(projectID: "p"), key: key)) }
+    var value: Value? = .map(fields)
+    for segment in path.segments {
+      guard case .map(let map)? = value else { return nil }
+      value = map[segment]
+    }
+    return value
+  }
+
+  private func order(_ a: Value, _ b: Value) -> Ordering {
+    // Document keys have the numeric order of ids; that of reference values is compared the same way.
+    if case .reference(let x) = a, case .reference(let y) = b { return Ordering(x.key, y.key) }
+    return Value.compare(a, b)
+  }
+
+  private func meets(_ filter: Filter) -> Bool {
+    switch filter {
+    case .composite(let composite):
+      let results = composite.filters.map(meets)
+      return composite.op == .and ? !results.contains(false) : results.contains(true)
+    case .field(let filter): return meets(filter)
+    }
+  }
+
+  private func meets(_ filter: FieldFilter) -> Bool {
+    guard let value = value(filter.path) else { return false }
+    let isNull = value == .null
+    let ordering = order(value, filter.value)
+    let sameClass = value.typeOrder == filter.value.typeOrder
+    let list: [Value] = if case .array(let elements) = filter.value { elements } else { [] }
+    let stored: [Value] = if case .array(let elements) = value { elements } else { [] }
+    func any(_ values: [Value], _ other: Value) -> Bool { values.contains { order($0, other) == .same } }
+    return switch filter.op {
+    case .lessThan: sameClass && ordering == .ascending
+    case .lessThanOrEqual: sameClass && ordering != .descending
+    case .equal: ordering == .same
+    case .notEqual: !isNull && ordering != .same
+    case .greaterThan: sameClass && ordering == .descending
+    case .greaterThanOrEqual: sameClass && ordering != .ascending
+    case .arrayContains: any(stored, filter.value)
+    case .arrayContainsAny: list.contains { any(stored, $0) }
+    case .in: !isNull && any(list, value)
+    case .notIn: !isNull && !list.contains(.null) && !any(list, value)
+    }
+  }
+
+  /// Whether the document does not stand on the wrong side of the bound.
+  private func admits(_ bound: Bound, _ right: Ordering) -> Bool {
+    for (position, orderBy) in zip(bound.position, query.orders) {
+      var ordering = order(value(orderBy.path) ?? .null, position)
+      if orderBy.direction == .descending { ordering = ordering.reversed }
+      if ordering != .same { return ordering == right }
+    }
+    return bound.isInclusive
+  }
+}
+
+@Suite("Queries, generated")
+struct QueryPropertyTests {
+  @Test("matching in place agrees with matching on decoded values", arguments: 0..<400)
+  func matching(seed: Int) throws {
+    var generator = ModelGenerator(seed: seed)
+    for _ in 0..<10 {
+      let query = generator.query()
+      for _ in 0..<20 {
+        let document = generator.document()
+        let expected = NaiveMatcher(query: query, key: document.key, fields: document.values).matches
+        #expect(query.matches(document) == expected, "\(query) on \(document.key) \(document.values)")
+      }
+    }
+  }
+
+  @Test("the order of a query is total and reversed by its mirror", arguments: 0..<150)
+  func ordering(seed: Int) {
+    var generator = ModelGenerator(seed: seed)
+    var query = generator.query(bounded: false)
+    query.limit = nil
+    let documents = generator.some(3..<12) { $0.document() }
+    for a in documents {
+      #expect(query.compare(a, a) == .same)
+      for b in documents {
+        #expect(query.compare(a, b) == query.compare(b, a).reversed)
+        for c in documents where query.compare(a, b) != .descending && query.compare(b, c) != .descending {
+          #expect(query.compare(a, c) != .descending)
+        }
+      }
+    }
+    let mirror = query.with(limit: 1, type: .last).target.query
+    let sorted = documents.sorted { query.compare($0, $1) == .ascending }
+    for (a, b) in zip(sorted, sorted.dropFirst()) {
+      #expect(query.compare(a, b) != .descending)
+      #expect(mirror.compare(a, b) == query.compare(a, b).reversed)
+    }
+  }
+
+  @Test("the target of a query holds the same documents", arguments: 0..<150)
+  func targets(seed: Int) {
+    var generator = ModelGenerator(seed: seed)
+    let query = generator.query()
+    let target = query.target
+    #expect(target.query.target == target)
+    for _ in 0..<30 {
+      let document = generator.document()
+      #expect(query.matches(document) == target.query.matches(document), "\(query)")
+    }
+  }
+
+  @Test("the disjunctive normal form has the same matches", arguments: 0..<200)
+  func disjunctions(seed: Int) throws {
+    var generator = ModelGenerator(seed: seed)
+    var query = Query(path: path("c"), filters: generator.some(0..<4) { $0.filter() })
+    // Of all generated filters the ordered fields are the same on both sides.
+    let terms = try #require(query.disjunctions(atMost: 100_000))
+    for _ in 0..<30 {
+      var document = generator.document()
+      document.key = key("c/a")
+      let filters = query.filters
+      let whole = holds(.and(filters), document)
+      let parts = terms.contains { term in holds(.and(term.map(Filter.field)), document) }
+      #expect(whole == parts, "\(filters) on \(document.values)")
+    }
+    query.filters = []
+    #expect(query.disjunctions(atMost: 1) == [[]])
+  }
+
+  @Test("canonical ids are the same exactly for equal queries", arguments: 0..<60)
+  func canonicalIDs(seed: Int) {
+    var generator = ModelGenerator(seed: seed)
+    let queries = generator.some(40..<41) { generator in
+      var query = generator.query()
+      // Few parts, so that equal ones come up.
+      query.filters = query.filters.prefix(1).filter { _ in generator.chance(2) }
+      if generator.chance(2) { query.startAt = nil }
+      return query
+    }
+    for a in queries {
+      for b in queries {
+        #expect((a == b) == (a.canonicalID == b.canonicalID))
+        if a == b { #expect(a.hashValue == b.hashValue) }
+      }
+    }
+  }
+
+  private func holds(_ filter: Filter, _ document: Document) -> Bool {
+    document.fields.withUnsafeBytes { bytes in
+      (try? filter.matches(key: document.key, fields: EncodedFieldsView(bytes))) ?? false
+    }
+  }
+}
