@@ -1,0 +1,99 @@
+package import HearthModel
+
+extension DocumentStore {
+  /// Calls `body` with each stored document of the scope, in place, in no particular order; of every kind, also those
+  /// that are known to be missing.
+  ///
+  /// `body` must not change documents of the scope.
+  ///
+  /// - Parameters:
+  ///   - changedAfter: only documents whose read time is later. Found through an index, so the cost follows their number
+  ///     and not the size of the collection.
+  ///   - body: returns false to stop.
+  package func forEach(
+    in scope: CollectionScope, changedAfter: SnapshotVersion? = nil, _ body: (StoredDocument) throws -> Bool
+  ) throws {
+    try database.readTransaction("Scan documents") {
+      for (path, number) in try collections(in: scope) {
+        guard try forEach(in: path, number: number, changedAfter: changedAfter, body) else { return }
+      }
+    }
+  }
+
+  private func forEach(
+    in path: ResourcePath, number: Int64, changedAfter: SnapshotVersion?, _ body: (StoredDocument) throws -> Bool
+  ) throws -> Bool {
+    let statement: Statement
+    if let changedAfter {
+      // Stored read times are rounded up, so this finds all that are later, and only with a bound that has digits below
+      // a microsecond others too.
+      statement = try database.prepare(
+        "SELECT \(StoredDocument.columns) FROM documents INDEXED BY documents_by_read_time "
+          + "WHERE collection = ? AND read_time > ?")
+      try statement.bind(1, number)
+      try statement.bind(2, changedAfter.microseconds)
+    } else {
+      statement = try database.prepare("SELECT \(StoredDocument.columns) FROM documents WHERE place BETWEEN ? AND ?")
+      try statement.bind(1, Place.first(in: number))
+      try statement.bind(2, Place.last(in: number))
+    }
+    let document = StoredDocument(statement: statement, collection: path)
+    while try statement.step() {
+      if let changedAfter, try document.readTime <= changedAfter { continue }
+      guard try body(document) else { return false }
+    }
+    return true
+  }
+
+  private func collections(in scope: CollectionScope) throws -> [(path: ResourcePath, number: Int64)] {
+    switch scope {
+    case .collection(let path):
+      return try number(of: path).map { [(path, $0)] } ?? []
+    case .group(let id, let parent):
+      let statement: Statement
+      if parent.isEmpty {
+        statement = try database.prepare("SELECT number, path FROM collections WHERE group_id = ?")
+      } else {
+        statement = try database.prepare(
+          "SELECT number, path FROM collections WHERE group_id = ? AND path >= ? AND path < ?")
+        let range = PathRange(below: parent)
+        try statement.bind(2, range.lower)
+        try statement.bind(3, range.upper)
+      }
+      try statement.bind(1, id)
+      var collections: [(ResourcePath, Int64)] = []
+      while try statement.step() {
+        let text = try statement.string(at: 1)
+        collections.append((try Self.path(text), try Self.checked(statement.int64(at: 0), path: text)))
+      }
+      return collections
+    }
+  }
+
+  static func path(_ text: String) throws(StoreError) -> ResourcePath {
+    do throws(ModelError) {
+      let path = try ResourcePath(canonical: text)
+      guard !path.count.isMultiple(of: 2) else { throw ModelError.invalidDocumentPath(text, segmentCount: path.count) }
+      return path
+    } catch {
+      throw .corrupt("table collections: \"\(text)\" is no path of a collection")
+    }
+  }
+}
+
+/// The texts of all paths below a path, as a range of their UTF-8 bytes.
+struct PathRange {
+  /// The path and the slash that follows it.
+  let lower: String
+  /// The first text after the last path below: "0" is the byte after "/".
+  let upper: String
+
+  init(below path: ResourcePath) {
+    self.init(below: path.canonicalString)
+  }
+
+  init(below path: String) {
+    lower = path + "/"
+    upper = path + "0"
+  }
+}

@@ -1,0 +1,162 @@
+package import HearthModel
+
+/// The documents of one database, by collection.
+///
+/// Every method that writes is one transaction, or part of the one that is running. The store keeps nothing in memory
+/// that another connection could change: what it remembers is used only inside the transaction that read it.
+package final class DocumentStore {
+  package let database: Database
+
+  /// The collection that was used last, true as long as the transaction with this number runs.
+  private var latest: (transaction: UInt64, path: ResourcePath, number: Int64)?
+
+  /// Opens the store in a database and migrates its tables.
+  ///
+  /// - Throws: ``StoreError``, in particular `newerSchema` for a file of a newer release.
+  package init(database: Database) throws {
+    self.database = database
+    try DocumentSchema.schema.migrate(database)
+  }
+
+  // MARK: - Reading
+
+  /// The document, or one of kind `unknown` when nothing is stored for the key.
+  package func document(for key: DocumentKey) throws -> Document {
+    // CROSS JOIN keeps SQLite to this order: the collection by its path, then the document by its id.
+    let statement = try database.prepare(
+      """
+      SELECT \(StoredDocument.columns) FROM collections CROSS JOIN documents
+      ON documents.collection = collections.number AND documents.id = ?2 WHERE collections.path = ?1
+      """)
+    let collection = key.collectionPath
+    try statement.bind(1, collection.canonicalString)
+    try statement.bind(2, key.id)
+    guard try statement.step() else { return .unknown(key) }
+    return try StoredDocument(statement: statement, collection: collection).document(key: key)
+  }
+
+  /// One entry for each key, of kind `unknown` where nothing is stored, all read in one state of the database.
+  package func documents(for keys: some Sequence<DocumentKey>) throws -> [DocumentKey: Document] {
+    try database.readTransaction("Read documents") {
+      var documents: [DocumentKey: Document] = [:]
+      for key in keys { documents[key] = try document(for: key) }
+      return documents
+    }
+  }
+
+  // MARK: - Writing
+
+  /// Stores a document in place of what is known about its key. A document of kind `unknown` is removed.
+  ///
+  /// Local mutations are not part of it: they lie over the stored documents and are kept elsewhere.
+  package func set(_ document: Document) throws {
+    if document.isUnknown { return try remove(document.key) }
+    try database.transaction("Store document") {
+      let collection = try number(ofNew: document.key.collectionPath)
+      let statement = try database.prepare(
+        """
+        INSERT INTO documents (place, collection, \(StoredDocument.columns))
+        VALUES ((SELECT coalesce(max(place), ?1) + 1 FROM documents WHERE place BETWEEN ?1 AND ?2), ?3,
+          ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+        ON CONFLICT (collection, id) DO UPDATE SET kind = excluded.kind, version = excluded.version,
+          create_time = excluded.create_time, read_time = excluded.read_time, nanoseconds = excluded.nanoseconds,
+          has_committed_mutations = excluded.has_committed_mutations, fields = excluded.fields
+        """)
+      try statement.bind(1, Place.first(in: collection))
+      try statement.bind(2, Place.last(in: collection))
+      try statement.bind(3, collection)
+      try StoredDocument.bind(document, to: statement, from: 4)
+      do throws(StoreError) {
+        try statement.run()
+      } catch {
+        // The table's check: the arrival number has run into the bits of the next collection.
+        guard error.kind == .constraint else { throw error }
+        throw StoreError(
+          kind: .full,
+          message: "Collection \(document.key.collectionPath) cannot take more documents: \(error.message)",
+          sqliteCode: error.sqliteCode)
+      }
+    }
+  }
+
+  /// Forgets what is stored for a key.
+  package func remove(_ key: DocumentKey) throws {
+    try database.transaction("Remove document") {
+      guard let collection = try number(of: key.collectionPath) else { return }
+      let delete = try database.prepare("DELETE FROM documents WHERE collection = ? AND id = ?")
+      try delete.bind(1, collection)
+      try delete.bind(2, key.id)
+      try delete.run()
+      if try isEmpty(collection) { try removeCollection(collection) }
+    }
+  }
+
+  /// Forgets everything.
+  package func removeAll() throws {
+    try database.transaction("Remove all documents") {
+      latest = nil
+      try database.execute("DELETE FROM documents")
+      try database.execute("DELETE FROM collections")
+    }
+  }
+
+  // MARK: - Collections
+
+  /// The number of a collection, nil when it holds nothing.
+  func number(of path: ResourcePath) throws(StoreError) -> Int64? {
+    if let latest, database.isInTransaction, latest.transaction == database.transactionNumber, latest.path == path {
+      return latest.number
+    }
+    let statement = try database.prepare("SELECT number FROM collections WHERE path = ?")
+    try statement.bind(1, path.canonicalString)
+    guard try statement.step() else { return nil }
+    let number = try Self.checked(statement.int64(at: 0), path: path.canonicalString)
+    remember(path, number)
+    return number
+  }
+
+  private func number(ofNew path: ResourcePath) throws(StoreError) -> Int64 {
+    if let number = try number(of: path) { return number }
+    let next = try database.prepare("SELECT coalesce(max(number), 0) + 1 FROM collections")
+    guard try next.step() else { throw .corrupt("table collections has no largest number") }
+    let number = try next.int64(at: 0)
+    guard Place.isCollection(number) else {
+      throw StoreError(
+        kind: .full,
+        message: "Database \(database.name) has \(number - 1) collections and cannot take another one: \(path).")
+    }
+    let insert = try database.prepare("INSERT INTO collections (number, path, group_id) VALUES (?, ?, ?)")
+    try insert.bind(1, number)
+    try insert.bind(2, path.canonicalString)
+    try insert.bind(3, path.last ?? "")
+    try insert.run()
+    remember(path, number)
+    return number
+  }
+
+  private func remember(_ path: ResourcePath, _ number: Int64) {
+    latest = database.isInTransaction ? (database.transactionNumber, path, number) : nil
+  }
+
+  static func checked(_ number: Int64, path: String) throws(StoreError) -> Int64 {
+    guard Place.isCollection(number) else {
+      throw .corrupt("table collections, \"\(path)\": \(number) is no number of a collection")
+    }
+    return number
+  }
+
+  private func isEmpty(_ collection: Int64) throws(StoreError) -> Bool {
+    let statement = try database.prepare("SELECT 1 FROM documents WHERE place BETWEEN ? AND ? LIMIT 1")
+    try statement.bind(1, Place.first(in: collection))
+    try statement.bind(2, Place.last(in: collection))
+    return try !statement.step()
+  }
+
+  /// Collections without documents are not kept, so that the list of collections is never longer than it needs to be.
+  private func removeCollection(_ number: Int64) throws(StoreError) {
+    latest = nil
+    let statement = try database.prepare("DELETE FROM collections WHERE number = ?")
+    try statement.bind(1, number)
+    try statement.run()
+  }
+}

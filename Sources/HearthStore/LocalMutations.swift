@@ -1,0 +1,24 @@
+package import HearthModel
+
+/// Local writes that the backend has not confirmed, as one net mutation per document ("overlay").
+///
+/// What a user sees is the stored documents with these laid over them.
+package protocol LocalMutationSource {
+  /// The mutations of all documents in a scope, whether something is stored for them or not.
+  func localMutations(in scope: CollectionScope) throws -> [DocumentKey: Mutation]
+  /// The mutations of these documents; keys without one are left out.
+  func localMutations(for keys: Set<DocumentKey>) throws -> [DocumentKey: Mutation]
+}
+
+extension Document {
+  /// Lays a net mutation over the document.
+  mutating func apply(overlay: Mutation) throws {
+    do throws(WireFormatError) {
+      // A net mutation holds no transforms any more: pending server timestamps in it carry their own time.
+      _ = try overlay.applyToLocalView(
+        &self, previousMask: FieldMask([]), localWriteTime: Timestamp(seconds: 0, nanoseconds: 0))
+    } catch {
+      throw StoreError.corrupt("Local mutation of \(key): \(error)")
+    }
+  }
+}
