@@ -16,7 +16,7 @@ extension Document {
     do throws(WireFormatError) {
       // A net mutation holds no transforms any more: pending server timestamps in it carry their own time.
       _ = try overlay.applyToLocalView(
-        &self, previousMask: FieldMask([]), localWriteTime: Timestamp(seconds: 0, nanoseconds: 0))
+        &self, previousMask: .empty, localWriteTime: Timestamp(seconds: 0, nanoseconds: 0))
     } catch {
       throw StoreError.corrupt("Local mutation of \(key): \(error)")
     }
