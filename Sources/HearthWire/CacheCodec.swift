@@ -1,0 +1,82 @@
+package import HearthModel
+
+/// The durable forms of what a cache keeps besides documents: pending batches, overlays and targets.
+///
+/// All are protobuf messages, so that fields can be added later; readers skip those that they do not know.
+/// A mutation is a `google.firestore.v1.Write`. It is written and read here without message objects: those
+/// would merge map keys that Swift holds for the same text ("é" composed and decomposed) and refuse values
+/// that are nested deeper than about thirty levels, and what a user wrote must come back exactly.
+///
+/// Records carry full resource names, so a file that belongs to another database is noticed.
+package enum CacheCodec {
+  /// Field numbers of a stored batch.
+  private enum BatchField {
+    static let batchID = 1
+    static let localWriteTime = 2
+    static let baseMutation = 3
+    static let mutation = 4
+  }
+
+  package static func encode(batch: MutationBatch, database: DatabaseID) -> [UInt8] {
+    var writer = WireWriter()
+    writer.writeVarint(batch.batchID, field: BatchField.batchID)
+    writer.writeTimestamp(batch.localWriteTime, field: BatchField.localWriteTime)
+    for mutation in batch.baseMutations {
+      writer.writeMessage(field: BatchField.baseMutation) { write(mutation, database: database, to: &$0) }
+    }
+    for mutation in batch.mutations {
+      writer.writeMessage(field: BatchField.mutation) { write(mutation, database: database, to: &$0) }
+    }
+    return writer.bytes
+  }
+
+  /// - Throws: a ``WireError`` that names the place when the bytes are not a batch of this database.
+  package static func decodeBatch(_ bytes: [UInt8], database: DatabaseID) throws(WireError) -> MutationBatch {
+    try at("stored batch") {
+      try bytes.withUnsafeBytes { raw in
+        var reader = WireReader(raw)
+        var batch = MutationBatch(
+          batchID: unknownBatchID, localWriteTime: Timestamp(seconds: 0, nanoseconds: 0), mutations: [])
+        while let tag = try reader.readTag("batch") {
+          switch tag.field {
+          case BatchField.batchID:
+            try reader.require(.varint, tag, "batch_id")
+            batch.batchID = BatchID(bitPattern: try reader.readVarint("batch_id"))
+          case BatchField.localWriteTime:
+            try reader.require(.lengthDelimited, tag, "local_write_time")
+            batch.localWriteTime = try WireReader.timestamp(
+              in: try reader.readMessage("local_write_time"), "local_write_time")
+          case BatchField.baseMutation:
+            try reader.require(.lengthDelimited, tag, "base_mutations")
+            batch.baseMutations.append(
+              try at("base_mutations[\(batch.baseMutations.count)]") {
+                try mutation(in: try reader.readMessage("base_mutations"), database: database)
+              })
+          case BatchField.mutation:
+            try reader.require(.lengthDelimited, tag, "mutations")
+            batch.mutations.append(
+              try at("mutations[\(batch.mutations.count)]") {
+                try mutation(in: try reader.readMessage("mutations"), database: database)
+              })
+          default:
+            try reader.skip(tag, "batch")
+          }
+        }
+        return batch
+      }
+    }
+  }
+
+  package static func encode(mutation: Mutation, database: DatabaseID) -> [UInt8] {
+    var writer = WireWriter()
+    write(mutation, database: database, to: &writer)
+    return writer.bytes
+  }
+
+  /// - Throws: a ``WireError`` that names the place when the bytes are not a mutation of this database.
+  package static func decodeMutation(_ bytes: [UInt8], database: DatabaseID) throws(WireError) -> Mutation {
+    try at("stored mutation") {
+      try bytes.withUnsafeBytes { try mutation(in: WireReader($0), database: database) }
+    }
+  }
+}

@@ -1,0 +1,87 @@
+package import HearthModel
+internal import SwiftProtobuf
+
+#if canImport(FoundationEssentials)
+  package import FoundationEssentials
+#else
+  package import Foundation
+#endif
+
+extension WireTranslator {
+  /// The bytes of the `Document` message for `document`. No message object is built: the fields are
+  /// copied as they are kept.
+  ///
+  /// Times that are not known are left out.
+  package func encodeDocument(_ document: Document) -> Data {
+    Data(
+      EncodedDocument.encode(
+        name: database.name(of: document.key), fields: document.fields,
+        createTime: document.createTime == .none ? nil : document.createTime.timestamp,
+        updateTime: document.version == .none ? nil : document.version.timestamp))
+  }
+
+  /// The document in the bytes of a `Document` message, as the backend sends it.
+  ///
+  /// - Parameters:
+  ///   - readTime: the version that the whole answer stands for; `.none` when it is not known.
+  ///   - field: where the bytes stand, for the error.
+  /// - Throws: a ``WireError`` when the bytes are malformed, the name is not one of this database, or there
+  ///   is no update time.
+  package func decode(
+    documentBytes bytes: some Collection<UInt8>, readTime: SnapshotVersion, at field: String = "Document"
+  ) throws(WireError) -> Document {
+    try at(field) {
+      let parts = try EncodedDocument(parsing: [UInt8](bytes))
+      guard let updateTime = parts.updateTime, SnapshotVersion(updateTime) != .none else {
+        throw WireError(field: "update_time", message: "document \"\(parts.name)\" comes without its update time")
+      }
+      return Document.found(
+        try key(fromName: parts.name, at: "name"), version: SnapshotVersion(updateTime),
+        createTime: parts.createTime.map { SnapshotVersion($0) } ?? .none, readTime: readTime, fields: parts.fields)
+    }
+  }
+
+  /// The request for the present state of `keys`.
+  package func encodeBatchGet(_ keys: [DocumentKey]) -> Google_Firestore_V1_BatchGetDocumentsRequest {
+    var message = Google_Firestore_V1_BatchGetDocumentsRequest()
+    message.database = database.resourceName
+    message.documents = keys.map { database.name(of: $0) }
+    return message
+  }
+
+  /// The document of one answer: found or missing; `nil` for an answer that only opens a transaction.
+  package func decode(
+    _ message: Google_Firestore_V1_BatchGetDocumentsResponse
+  ) throws(WireError) -> Document? {
+    try at("BatchGetDocumentsResponse") {
+      guard let result = message.result else {
+        guard message.transaction.isEmpty else { return nil }
+        throw WireError(field: "result", message: "neither found nor missing is set")
+      }
+      guard message.hasReadTime else {
+        throw WireError(field: "read_time", message: "the time at which the document was read is missing")
+      }
+      let readTime = try decodeVersion(message.readTime, at: "read_time")
+      switch result {
+      case .found(let bytes):
+        return try decode(documentBytes: bytes, readTime: readTime, at: "found")
+      case .missing(let name):
+        return .missing(try key(fromName: name, at: "missing"), version: readTime, readTime: readTime)
+      }
+    }
+  }
+
+  /// The answer about one document: found, or missing at `document.version`.
+  package func encodeBatchGetResponse(
+    _ document: Document, readTime: SnapshotVersion
+  ) -> Google_Firestore_V1_BatchGetDocumentsResponse {
+    var message = Google_Firestore_V1_BatchGetDocumentsResponse()
+    message.readTime = encode(readTime)
+    if document.isFound {
+      message.found = encodeDocument(document)
+    } else {
+      message.missing = database.name(of: document.key)
+    }
+    return message
+  }
+}
