@@ -21,7 +21,6 @@ package struct EncodedDocument: Sendable, Hashable {
     var updateTime: Timestamp?
     try bytes.withReader { message throws(WireFormatError) in
       var reader = message
-      try EncodedValue.validateMap(EncodedEntries(message, field: ValueField.documentFields), depth: 1)
       while true {
         let start = reader.position
         guard let tag = try reader.readTag("Document") else { break }
@@ -42,6 +41,7 @@ package struct EncodedDocument: Sendable, Hashable {
           try reader.skip(tag, "Document")
         }
       }
+      try EncodedValue.validateMap(EncodedEntries(message, field: ValueField.documentFields), depth: 1)
     }
     self.init(
       name: name, fields: EncodedFields(uncheckedBytes: fields), createTime: createTime, updateTime: updateTime)

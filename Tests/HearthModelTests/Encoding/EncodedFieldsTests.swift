@@ -1,0 +1,106 @@
+import Testing
+
+@testable import HearthModel
+
+@Suite("Fields in wire encoding")
+struct EncodedFieldsTests {
+  let map: MapValue = [
+    "a": 1, "b": ["c": ["d": "deep"], "e": [1, 2]], "long name of a field": true, "caf\u{E9}": 1.5,
+    "v": .vector([1, 2]),
+  ]
+
+  @Test("fields go both ways, and validated bytes are kept as they came")
+  func roundTrip() throws {
+    let fields = EncodedFields(map)
+    #expect(try fields.decoded() == map)
+    #expect(try EncodedFields(validating: fields.bytes).bytes == fields.bytes)
+    #expect(try EncodedFields.empty.decoded().isEmpty)
+  }
+
+  @Test("every path finds in place what it finds in the decoded map")
+  func paths() throws {
+    let fields = EncodedFields(map)
+    for names in [
+      ["a"], ["b"], ["b", "c"], ["b", "c", "d"], ["b", "c", "x"], ["b", "e"], ["b", "e", "x"], ["a", "x"], ["x"],
+      ["cafe\u{301}"], ["caf\u{E9}"], ["long name of a field"], ["long name"], ["v", "value"], ["v"],
+    ] {
+      let path = try FieldPath(names)
+      #expect(try fields.value(at: path) == map[path], "\(path)")
+    }
+  }
+
+  @Test("nothing lies below a pending server timestamp")
+  func belowPendingTimestamp() throws {
+    let pending = Value.pendingServerTimestamp(localWriteTime: Timestamp(seconds: 1, nanoseconds: 0), previousValue: 1)
+    let fields = EncodedFields(["t": pending])
+    #expect(try fields.value(at: FieldPath(["t", "__previous_value__"])) == nil)
+    #expect(try fields.value(at: FieldPath(["t"])) == pending)
+  }
+
+  @Test("the last of several entries of one field counts")
+  func duplicates() throws {
+    let fields = EncodedFields(
+      uncheckedBytes: EncodedFields(["a": 1]).bytes + EncodedFields(["b": 5]).bytes + EncodedFields(["a": 2]).bytes)
+    #expect(try fields.decoded() == ["a": 2, "b": 5])
+    #expect(try fields.value(at: FieldPath(["a"])) == 2)
+  }
+
+  @Test("equality and hash are by values, not by the order of the entries")
+  func equality() {
+    let a = EncodedFields(["a": 1, "b": 2])
+    let b = EncodedFields(uncheckedBytes: EncodedFields(["b": 2]).bytes + EncodedFields(["a": 1]).bytes)
+    #expect(a.bytes != b.bytes)
+    #expect(a == b)
+    #expect(a.hashValue == b.hashValue)
+    #expect(a != EncodedFields(["a": 1.0, "b": 2]))
+    #expect(EncodedFields(uncheckedBytes: [1]) != a)
+    #expect(EncodedFields(uncheckedBytes: [1]) == EncodedFields(uncheckedBytes: [1]))
+  }
+}
+
+@Suite("Documents in wire encoding")
+struct EncodedDocumentTests {
+  let fields = EncodedFields(["a": 1, "b": ["c": "x"]])
+  let created = Timestamp(seconds: 10, nanoseconds: 1000)
+  let updated = Timestamp(seconds: 11, nanoseconds: 0)
+
+  @Test("a document is cut into its parts, the fields as they came")
+  func parts() throws {
+    let bytes = EncodedDocument.encode(name: "n", fields: fields, createTime: created, updateTime: updated)
+    let document = try EncodedDocument(parsing: bytes)
+    #expect(document.name == "n")
+    #expect(document.fields.bytes == fields.bytes)
+    #expect(document.createTime == created)
+    #expect(document.updateTime == updated)
+    #expect(document.encoded() == bytes)
+  }
+
+  @Test("parts that are absent stay absent")
+  func absent() throws {
+    let document = try EncodedDocument(parsing: [])
+    #expect(document == EncodedDocument(name: "", fields: .empty))
+    #expect(document.createTime == nil && document.updateTime == nil)
+  }
+
+  @Test("fields that are interrupted by other parts and unknown ones are gathered")
+  func interrupted() throws {
+    let bytes =
+      EncodedFields(["a": 1]).bytes + [0x0A, 1, 0x6E, 0xA8, 0x06, 1] + EncodedFields(["b": ["c": "x"]]).bytes
+    let document = try EncodedDocument(parsing: bytes)
+    #expect(document.name == "n")
+    #expect(document.fields.bytes == fields.bytes)
+  }
+
+  @Test("malformed parts are errors that name them")
+  func malformed() {
+    let cases: [([UInt8], String)] = [
+      ([0x0A, 5, 1], "Document.name"), ([0x0A, 1, 0xFF], "Document.name"), ([0x08, 1], "Document.name"),
+      ([0x1A, 2, 0x10, 0x80], "Document.create_time"), ([0x20, 1], "Document.update_time"), ([0x10, 1], "map entry"),
+      ([0x12, 3, 0x0A, 1, 0x61], "Value"), ([0x12, 9, 0], "map entry"),
+    ]
+    for (bytes, field) in cases {
+      let error = #expect(throws: WireFormatError.self) { try EncodedDocument(parsing: bytes) }
+      #expect(error?.field == field, "\(bytes)")
+    }
+  }
+}
