@@ -102,6 +102,6 @@ extension Mutation {
 extension FieldPath {
   /// The path of the map that holds this field, nil for a field of the document itself.
   fileprivate var parent: FieldPath? {
-    segments.count > 1 ? try? FieldPath(Array(segments.dropLast())) : nil
+    segments.count > 1 ? FieldPath(unchecked: Array(segments.dropLast())) : nil
   }
 }

@@ -101,6 +101,8 @@ struct TransformOperationTests {
     let later = Timestamp(seconds: 8, nanoseconds: 0)
     let second = TransformOperation.serverTimestamp.appliedLocally(to: first, localWriteTime: later)
     #expect(second == .pendingServerTimestamp(localWriteTime: later, previousValue: .integer(42)))
+    let nested = Value.pendingServerTimestamp(localWriteTime: time, previousValue: second)
+    #expect(TransformOperation.serverTimestamp.appliedLocally(to: nested, localWriteTime: later) == second)
     let fromNothing = TransformOperation.serverTimestamp.appliedLocally(
       to: .pendingServerTimestamp(localWriteTime: time, previousValue: nil), localWriteTime: later)
     #expect(fromNothing == .pendingServerTimestamp(localWriteTime: later, previousValue: nil))
