@@ -96,7 +96,7 @@ struct EncodedDocumentTests {
     let cases: [([UInt8], String)] = [
       ([0x0A, 5, 1], "Document.name"), ([0x0A, 1, 0xFF], "Document.name"), ([0x08, 1], "Document.name"),
       ([0x1A, 2, 0x10, 0x80], "Document.create_time"), ([0x20, 1], "Document.update_time"), ([0x10, 1], "map entry"),
-      ([0x12, 3, 0x0A, 1, 0x61], "Value"), ([0x12, 9, 0], "map entry"),
+      ([0x12, 3, 0x0A, 1, 0x61], "Value"), ([0x12, 9, 0], "Document.fields"),
     ]
     for (bytes, field) in cases {
       let error = #expect(throws: WireFormatError.self) { try EncodedDocument(parsing: bytes) }
