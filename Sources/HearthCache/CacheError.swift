@@ -1,0 +1,30 @@
+package import HearthModel
+
+/// What the cache refuses or cannot read, apart from the failures of the database itself (`StoreError`).
+package enum CacheError: Error, Equatable, CustomStringConvertible {
+  /// A row of the cache does not hold what the schema says: the file is damaged or was written by something else.
+  case corruptRecord(table: String, row: String, reason: String)
+  /// The batch is not in the queue of the current user.
+  case unknownBatch(BatchID, user: String?)
+  /// The target was not allocated, or was released before.
+  case unknownTarget(TargetID)
+  /// A write without mutations, which the queue does not hold.
+  case emptyBatch
+  /// The counter has reached its largest value.
+  case exhausted(counter: String, highest: Int64)
+
+  package var description: String {
+    switch self {
+    case .corruptRecord(let table, let row, let reason):
+      "Cache table \"\(table)\", row \(row): \(reason). The file is damaged; reopening it sets it aside."
+    case .unknownBatch(let batchID, let user):
+      "Batch \(batchID) is not in the write queue of \(user.map { "user \"\($0)\"" } ?? "the signed-out user")."
+    case .unknownTarget(let targetID):
+      "Target \(targetID) is not allocated (or was released before)."
+    case .emptyBatch:
+      "A write batch needs at least one mutation; this one has none."
+    case .exhausted(let counter, let highest):
+      "The cache's counter \"\(counter)\" has reached \(highest) and cannot go further."
+    }
+  }
+}

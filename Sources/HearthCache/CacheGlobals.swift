@@ -1,0 +1,99 @@
+internal import HearthModel
+internal import HearthStore
+
+/// The one row of counters and versions that belong to the cache as a whole.
+///
+/// Every value is read from and written to the database where it is used, so a transaction that fails gives back the
+/// numbers it took, and another process never sees a number twice.
+struct CacheGlobals {
+  let database: Database
+
+  /// The name of this cache, empty until it was given one.
+  func cacheID() throws -> String {
+    try row("cache_id") { try $0.string(at: 0) }
+  }
+
+  func setCacheID(_ cacheID: String) throws {
+    try database.update("UPDATE cache_globals SET cache_id = ?", .text(cacheID))
+  }
+
+  /// Takes the next batch id: one more than the highest ever used by any user.
+  func takeBatchID() throws -> BatchID {
+    try advance("highest_batch_id", by: 1, limit: .max)
+  }
+
+  /// Takes the next target id of a user's query: two more than the highest ever used (official SDK behaviour).
+  func takeTargetID() throws -> TargetID {
+    let next = try advance("highest_target_id", by: 2, limit: Int64(TargetID.max))
+    guard let targetID = TargetID(exactly: next) else {
+      throw CacheError.exhausted(counter: "highest_target_id", highest: next)
+    }
+    return targetID
+  }
+
+  /// Takes the next number on the scale that says what was used last.
+  func takeSequenceNumber() throws -> Int64 {
+    try advance("highest_sequence_number", by: 1, limit: .max)
+  }
+
+  func highestSequenceNumber() throws -> Int64 {
+    try row("highest_sequence_number") { try $0.int64(at: 0) }
+  }
+
+  func highestTargetID() throws -> Int64 {
+    try row("highest_target_id") { try $0.int64(at: 0) }
+  }
+
+  func targetCount() throws -> Int64 {
+    try row("target_count") { try $0.int64(at: 0) }
+  }
+
+  func addToTargetCount(_ difference: Int64) throws {
+    try database.update("UPDATE cache_globals SET target_count = target_count + ?", .integer(difference))
+  }
+
+  func lastRemoteSnapshotVersion() throws -> SnapshotVersion {
+    try row("snapshot_seconds, snapshot_nanos") { try $0.version(at: 0, table: "cache_globals", row: "1") }
+  }
+
+  func setLastRemoteSnapshotVersion(_ version: SnapshotVersion) throws {
+    try database.update(
+      "UPDATE cache_globals SET snapshot_seconds = ?, snapshot_nanos = ?",
+      .integer(version.timestamp.seconds), .integer(Int64(version.timestamp.nanoseconds)))
+  }
+
+  /// Reads everything once and throws when the row is missing or holds what cannot be.
+  func check() throws {
+    _ = try cacheID()
+    _ = try lastRemoteSnapshotVersion()
+    let counters = try row("highest_batch_id, highest_target_id, highest_sequence_number, target_count") { row in
+      try (0..<4).map { try row.int64(at: $0) }
+    }
+    guard counters.allSatisfy({ $0 >= 0 }) else {
+      throw CacheError.corruptRecord(table: "cache_globals", row: "1", reason: "a counter is negative: \(counters)")
+    }
+  }
+
+  /// Takes over the name and the batch counter of a cache whose outbox was saved, so that a batch keeps its identity.
+  func restore(cacheID: String, highestBatchID: BatchID) throws {
+    try database.update(
+      "UPDATE cache_globals SET cache_id = ?, highest_batch_id = ?", .text(cacheID), .integer(highestBatchID))
+  }
+
+  private func advance(_ column: String, by step: Int64, limit: Int64) throws -> Int64 {
+    let highest = try row(column) { try $0.int64(at: 0) }
+    let (next, overflow) = highest.addingReportingOverflow(step)
+    guard !overflow, next <= limit, highest >= 0 else {
+      throw CacheError.exhausted(counter: column, highest: highest)
+    }
+    try database.update("UPDATE cache_globals SET \(column) = ?", .integer(next))
+    return next
+  }
+
+  private func row<T>(_ columns: String, _ body: (Statement) throws -> T) throws -> T {
+    guard let value = try database.firstRow("SELECT \(columns) FROM cache_globals WHERE id = 1", body: body) else {
+      throw CacheError.corruptRecord(table: "cache_globals", row: "1", reason: "the row is missing")
+    }
+    return value
+  }
+}

@@ -1,0 +1,216 @@
+package import HearthModel
+internal import HearthStore
+
+extension LocalStore {
+  /// How much snapshot time may pass before a resume token is written although nothing else has changed (official SDK
+  /// behaviour: five minutes).
+  private static let resumeTokenMaxAgeSeconds: Int64 = 300
+
+  // MARK: - Targets
+
+  /// Finds the target's row, or makes one under a new target id, and counts the target as listened to.
+  ///
+  /// The same target gets the same row as long as it exists. No id is consumed when the transaction fails.
+  package func allocateTarget(_ target: Target) throws -> TargetData {
+    try transaction("Allocate target") {
+      if let active = activeTarget(target) { return active.data }
+      let data: TargetData
+      if let known = try targets.target(target) {
+        data = known
+      } else {
+        data = TargetData(
+          target: target, targetID: try globals.takeTargetID(), sequenceNumber: try sequenceNumber())
+        try targets.insert(data)
+      }
+      state.targets[data.targetID] = ActiveTarget(data: data, persisted: data)
+      state.targetIDs[target] = data.targetID
+      return data
+    }
+  }
+
+  /// What is known of a target, whether somebody listens to it or not; nil if the cache has no row for it.
+  package func targetData(for target: Target) throws -> TargetData? {
+    try read("Get target data") { try knownTarget(target) }
+  }
+
+  /// Ends listening to a target, with its latest resume token written.
+  ///
+  /// With eager collection the row goes, and with it the documents that nothing else needs. The target is no longer
+  /// listened to even when the transaction fails: then the row keeps an older token, which still agrees with the
+  /// documents.
+  ///
+  /// - Parameter keepPersistedTargetData: leaves the row as it is, because another process listens to it.
+  package func releaseTarget(_ targetID: TargetID, keepPersistedTargetData: Bool) throws {
+    guard let active = state.targets[targetID] else { throw CacheError.unknownTarget(targetID) }
+    defer {
+      state.targets[targetID] = nil
+      state.targetIDs[active.data.target] = nil
+      _ = state.viewReferences.removeAll(target: targetID)
+    }
+    try transaction("Release target") {
+      try touch(state.viewReferences.removeAll(target: targetID).sorted())
+      if keepPersistedTargetData { return }
+      if isEager {
+        try touch(targets.keys(of: targetID))
+        try targets.remove(targetID)
+      } else {
+        try targets.update(active.data.with(sequenceNumber: sequenceNumber()))
+      }
+    }
+  }
+
+  /// The documents that the backend has confirmed for a target.
+  package func remoteDocumentKeys(for targetID: TargetID) throws -> Set<DocumentKey> {
+    try read("Remote document keys") { try targets.keys(of: targetID) }
+  }
+
+  private func activeTarget(_ target: Target) -> ActiveTarget? {
+    state.targetIDs[target].flatMap { state.targets[$0] }
+  }
+
+  private func knownTarget(_ target: Target) throws -> TargetData? {
+    try activeTarget(target)?.data ?? targets.target(target)
+  }
+
+  // MARK: - Reading
+
+  /// The version of the last snapshot that was applied.
+  package func lastRemoteSnapshotVersion() throws -> SnapshotVersion {
+    try read("Get last remote snapshot version") { try globals.lastRemoteSnapshotVersion() }
+  }
+
+  /// Runs a query on the local view.
+  ///
+  /// - Parameter usePreviousResults: start from the documents that the backend confirmed for the target earlier, where
+  ///   the planner finds that safe.
+  /// - Returns: the matching documents (limit applied), and the keys that the backend has confirmed for the target.
+  package func execute(_ query: Query, usePreviousResults: Bool) throws
+    -> (documents: DocumentMap, remoteKeys: Set<DocumentKey>)
+  {
+    try read("Execute query") {
+      let data = try knownTarget(query.target)
+      let remoteKeys = try data.map { try targets.keys(of: $0.targetID) } ?? []
+      var previous: PreviousResult?
+      if usePreviousResults, let data, data.lastLimboFreeSnapshotVersion > .none {
+        previous = PreviousResult(keys: remoteKeys, limboFreeVersion: data.lastLimboFreeSnapshotVersion)
+      }
+      let executor = QueryExecutor(
+        documents: documents, localMutations: UserOverlays(table: overlays, user: try userRow()))
+      let found = try executor.run(query, previous: previous).documents
+      return (DocumentMap(found.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first }), remoteKeys)
+    }
+  }
+
+  /// One document of the local view, `.unknown` if the cache knows nothing of it.
+  package func readDocument(_ key: DocumentKey) throws -> Document {
+    try read("read document") { try localDocuments.document(for: key, user: userRow()) }
+  }
+
+  // MARK: - Snapshots
+
+  /// Applies one consistent snapshot of the backend: documents, target keys, resume tokens and the snapshot version.
+  ///
+  /// A document only moves forward: it is taken when it is newer than the cached one, or of the same version while the
+  /// cached one is the result of an acknowledged write. A document that is missing at version `.none` is forgotten
+  /// instead (a limbo resolution that the backend refused). The snapshot version never goes back.
+  ///
+  /// - Returns: the documents that changed, as the local view now has them.
+  package func apply(_ event: RemoteEvent) throws -> DocumentMap {
+    try transaction("Apply remote event") {
+      for targetID in Set(event.targetChanges.keys).union(event.targetMismatches.keys).sorted() {
+        try apply(event.targetChanges[targetID] ?? TargetChange(), of: event, to: targetID)
+      }
+      let changed = try apply(documentUpdates: event.documentUpdates, snapshotVersion: event.snapshotVersion)
+      if isEager {
+        try touch(event.documentUpdates.keys)
+      } else {
+        try touch(event.limboDocumentChanges.sorted())
+      }
+      if try event.snapshotVersion > globals.lastRemoteSnapshotVersion() {
+        try globals.setLastRemoteSnapshotVersion(event.snapshotVersion)
+      }
+      return try localDocuments.remoteDocumentsChanged(changed, user: userRow())
+    }
+  }
+
+  private func apply(_ change: TargetChange, of event: RemoteEvent, to targetID: TargetID) throws {
+    // Nobody listens any more: keys and token must stay as they agree with each other in the row.
+    guard var active = state.targets[targetID] else { return }
+    let removed = change.removed.sorted()
+    let added = change.added.sorted()
+    for key in removed { try targets.remove(key, from: targetID) }
+    for key in added { try targets.add(key, to: targetID) }
+    try touch(removed)
+    try touch(added)
+
+    let isMismatch = event.targetMismatches[targetID] != nil
+    active.data.sequenceNumber = try sequenceNumber()
+    if isMismatch {
+      active.data = active.data.with(resumeToken: [], snapshotVersion: .none)
+        .with(lastLimboFreeSnapshotVersion: .none)
+    } else if !change.resumeToken.isEmpty {
+      active.data = active.data.with(resumeToken: change.resumeToken, snapshotVersion: event.snapshotVersion)
+    }
+    if isMismatch || change.changesDocuments || Self.isDue(active) {
+      try targets.update(active.data)
+      active.persisted = active.data
+    }
+    state.targets[targetID] = active
+  }
+
+  /// Whether the row has fallen so far behind that it is worth a write of its own.
+  private static func isDue(_ active: ActiveTarget) -> Bool {
+    active.persisted.resumeToken.isEmpty
+      || isDue(active.data.snapshotVersion, since: active.persisted.snapshotVersion)
+      || isDue(active.data.lastLimboFreeSnapshotVersion, since: active.persisted.lastLimboFreeSnapshotVersion)
+  }
+
+  private static func isDue(_ version: SnapshotVersion, since persisted: SnapshotVersion) -> Bool {
+    let (age, overflow) = version.timestamp.seconds.subtractingReportingOverflow(persisted.timestamp.seconds)
+    return overflow || age >= resumeTokenMaxAgeSeconds
+  }
+
+  private func apply(documentUpdates: DocumentMap, snapshotVersion: SnapshotVersion) throws -> DocumentMap {
+    let existing = try localDocuments.remoteDocuments(for: Set(documentUpdates.keys))
+    var changed: DocumentMap = [:]
+    for key in documentUpdates.keys.sorted() {
+      guard var document = documentUpdates[key], let known = existing[key] else { continue }
+      if document.isMissing && document.version == .none {
+        try documents.remove(key)
+        changed[key] = document
+      } else if known.isUnknown || document.version > known.version
+        || (document.version == known.version && known.hasCommittedMutations)
+      {
+        document.readTime = snapshotVersion > .none ? snapshotVersion : document.version
+        try documents.set(document)
+        changed[key] = document
+      }
+    }
+    return changed
+  }
+
+  /// Takes note of what views show now: which documents they hold, and whether they agree with the backend.
+  ///
+  /// A view without documents in limbo makes its target's keys a safe start for the next run of the query.
+  package func notifyLocalViewChanges(_ changes: [LocalViewChanges]) throws {
+    try transaction("notifyLocalViewChanges") {
+      for change in changes {
+        try touch(change.removedKeys.sorted())
+        guard var active = state.targets[change.targetID] else { continue }
+        if isEager {
+          state.viewReferences.add(change.addedKeys, target: change.targetID)
+          state.viewReferences.remove(change.removedKeys, target: change.targetID)
+        }
+        guard !change.isFromCache else { continue }
+        let version = active.data.snapshotVersion
+        active.data.lastLimboFreeSnapshotVersion = version
+        let persisted = active.persisted.lastLimboFreeSnapshotVersion
+        if version > .none, persisted == .none || Self.isDue(version, since: persisted) {
+          try targets.setLimboFreeVersion(version, of: change.targetID)
+          active.persisted.lastLimboFreeSnapshotVersion = version
+        }
+        state.targets[change.targetID] = active
+      }
+    }
+  }
+}

@@ -1,0 +1,198 @@
+package import HearthModel
+internal import HearthStore
+
+extension LocalStore {
+  /// One write of the user, waiting to be queued.
+  package struct LocalWrite: Sendable {
+    package var mutations: [Mutation]
+    package var localWriteTime: Timestamp
+
+    package init(mutations: [Mutation], localWriteTime: Timestamp) {
+      self.mutations = mutations
+      self.localWriteTime = localWriteTime
+    }
+  }
+
+  // MARK: - Writing
+
+  /// Queues a write and returns its batch id and the documents it changes, as the local view now has them.
+  package func write(_ mutations: [Mutation], localWriteTime: Timestamp) throws
+    -> (batchID: BatchID, changes: DocumentMap)
+  {
+    try transaction("Locally write mutations", synchronous: .full) {
+      try enqueue(mutations, localWriteTime: localWriteTime)
+    }
+  }
+
+  /// Queues several writes in one commit, in order: all of them or none.
+  package func write(many writes: [LocalWrite]) throws -> [(batchID: BatchID, changes: DocumentMap)] {
+    try transaction("Locally write mutations", synchronous: .full) {
+      try writes.map { try enqueue($0.mutations, localWriteTime: $0.localWriteTime) }
+    }
+  }
+
+  private func enqueue(_ mutations: [Mutation], localWriteTime: Timestamp) throws
+    -> (batchID: BatchID, changes: DocumentMap)
+  {
+    guard !mutations.isEmpty else { throw CacheError.emptyBatch }
+    let user = try userRowForWriting()
+    let remote = try localDocuments.remoteDocuments(for: Set(mutations.map(\.key)))
+    let view = try remote.mapValues { try localDocuments.overlaid($0, user: user) }
+    let batch = try queue.append(
+      mutations, baseMutations: baseMutations(of: mutations, in: view), localWriteTime: localWriteTime, user: user)
+    let changes = try localDocuments.apply(batch, to: view, remote: remote, user: user)
+    return (batch.batchID, changes)
+  }
+
+  /// What the fields of transforms that are not idempotent (an increment) hold in the local view at the time of the
+  /// write, as patches that are applied before it. Without them a later remote change would be counted twice.
+  private func baseMutations(of mutations: [Mutation], in view: [DocumentKey: LocalDocuments.Overlaid]) throws
+    -> [Mutation]
+  {
+    try mutations.compactMap { mutation in
+      guard let document = view[mutation.key]?.document, let base = try mutation.baseValues(for: document) else {
+        return nil
+      }
+      let mask = FieldMask(mutation.transforms.map(\.path).filter { base[$0] != nil })
+      return Mutation(
+        key: mutation.key, operation: .patch(EncodedFields(base), mask: mask), precondition: .exists(true))
+    }
+  }
+
+  // MARK: - Answers of the backend
+
+  /// Takes a batch that the backend has committed out of the queue and applies it to the remote documents.
+  ///
+  /// A document that the cache already holds at the version of the commit or a newer one is left as it is. The others
+  /// keep showing the written data (`hasCommittedMutations`) until the watch stream delivers that version. The cost
+  /// grows with the batch and with the pending batches of the same documents, not with the queue.
+  ///
+  /// - Returns: the batch's documents, as the local view now has them.
+  /// - Throws: `CacheError.unknownBatch` when the current user's queue does not hold the batch.
+  package func acknowledge(_ result: MutationBatchResult) throws -> DocumentMap {
+    try transaction("Acknowledge batch", synchronous: .full) {
+      let (user, batch) = try pendingBatch(result.batch.batchID)
+      var remote = try localDocuments.remoteDocuments(for: batch.keys)
+      let versions = result.documentVersions
+      var changedKeys: Set<DocumentKey> = []
+      for key in batch.keys.sorted() {
+        guard var document = remote[key] else { continue }
+        let version = versions[key] ?? result.commitVersion
+        guard document.version < version else { continue }
+        try batch.applyToRemoteDocument(&document, result: result)
+        guard !document.isUnknown else { continue }
+        document.readTime = result.commitVersion
+        try documents.set(document)
+        remote[key] = document
+        changedKeys.insert(key)
+      }
+      try queue.remove(batch, user: user)
+      try queue.setStreamToken(result.streamToken, of: user)
+      try touch(batch.keys.sorted())
+      return try batchRemoved(batch, remote: remote, changedKeys: changedKeys, user: user)
+    }
+  }
+
+  /// Takes a batch that the backend has refused for good out of the queue.
+  ///
+  /// - Returns: the batch and its documents, as the local view has them without it.
+  /// - Throws: `CacheError.unknownBatch` when the current user's queue does not hold the batch.
+  package func reject(_ batchID: BatchID) throws -> (batch: MutationBatch, changes: DocumentMap) {
+    try transaction("Reject batch", synchronous: .full) {
+      let (user, batch) = try pendingBatch(batchID)
+      let remote = try localDocuments.remoteDocuments(for: batch.keys)
+      try queue.remove(batch, user: user)
+      try touch(batch.keys.sorted())
+      return (batch, try batchRemoved(batch, remote: remote, changedKeys: [], user: user))
+    }
+  }
+
+  private func pendingBatch(_ batchID: BatchID) throws -> (user: MutationQueue.UserRow, batch: MutationBatch) {
+    guard let user = try userRow(), let batch = try queue.batch(batchID, user: user) else {
+      throw CacheError.unknownBatch(batchID, user: state.user)
+    }
+    return (user, batch)
+  }
+
+  private func batchRemoved(
+    _ batch: MutationBatch, remote: DocumentMap, changedKeys: Set<DocumentKey>, user: MutationQueue.UserRow
+  ) throws -> DocumentMap {
+    let view = try localDocuments.recalculate(remote, user: user)
+    for other in try queue.usersWithPendingBatches() where other != user && !changedKeys.isEmpty {
+      let pending = try queue.pendingBatchIDs(for: changedKeys.sorted(), user: other)
+      _ = try localDocuments.recalculate(remote.filter { pending[$0.key] != nil }, user: other)
+    }
+    return view
+  }
+
+  // MARK: - The queue
+
+  /// The first batch of the current user behind `batchID` (-1 for the first of all).
+  package func nextMutationBatch(after batchID: BatchID) throws -> MutationBatch? {
+    try read("Get next mutation batch") {
+      guard let user = try userRow() else { return nil }
+      return try queue.batch(after: batchID, user: user)
+    }
+  }
+
+  package func highestUnacknowledgedBatchID() throws -> BatchID? {
+    try read("Get highest unacknowledged batch id") {
+      guard let user = try userRow() else { return nil }
+      return try queue.highestBatchID(user: user)
+    }
+  }
+
+  /// The current user's outbox in order: at most `limit` batches behind `batchID`.
+  package func pendingBatches(after batchID: BatchID = -1, limit: Int = .max) throws -> [MutationBatch] {
+    try read("List pending batches") {
+      guard let user = try userRow() else { return [] }
+      return try queue.batches(after: batchID, limit: Int64(limit), user: user)
+    }
+  }
+
+  /// How many batches of the current user wait for an answer. Grows with the queue.
+  package func pendingBatchCount() throws -> Int {
+    try read("Count pending batches") {
+      guard let user = try userRow() else { return 0 }
+      return try queue.count(user: user)
+    }
+  }
+
+  /// The last token of the current user's write stream, empty if there is none.
+  package func lastStreamToken() throws -> [UInt8] {
+    try read("Get last stream token") {
+      guard let user = try userRow() else { return [] }
+      return try queue.streamToken(of: user)
+    }
+  }
+
+  package func setLastStreamToken(_ token: [UInt8]) throws {
+    try transaction("Set last stream token") {
+      try queue.setStreamToken(token, of: userRowForWriting())
+    }
+  }
+
+  // MARK: - Users
+
+  /// Makes another user's queue the active one.
+  ///
+  /// - Returns: the batches of both queues, and every document that either touches, as the new user sees it.
+  package func changeUser(_ user: String?) throws -> UserChange {
+    try transaction("Handle user change") {
+      // By bytes: Swift's `==` also unites composed and decomposed characters.
+      let isSameUser = MutationQueue.userKey(user).utf8.elementsEqual(MutationQueue.userKey(state.user).utf8)
+      guard !isSameUser else { return UserChange() }
+      let former = try userRow().map { try queue.batches(after: -1, limit: .max, user: $0) } ?? []
+      state.user = user
+      state.userRow = nil
+      let row = try userRow()
+      let current = try row.map { try queue.batches(after: -1, limit: .max, user: $0) } ?? []
+      let keys = (former + current).reduce(into: Set<DocumentKey>()) { $0.formUnion($1.keys) }
+      return UserChange(
+        affectedDocuments: try localDocuments.localView(of: keys, user: row),
+        removedBatchIDs: former.map(\.batchID), addedBatchIDs: current.map(\.batchID))
+    }
+  }
+
+  package var user: String? { state.user }
+}

@@ -1,0 +1,99 @@
+internal import HearthModel
+internal import HearthStore
+internal import HearthWire
+
+/// For each document with pending writes of a user: the one mutation that does the same as all of them.
+///
+/// Kept in step with the queue and with the documents beneath in every transaction, so that reading the local view
+/// costs one lookup however long the queue is. An overlay exists only while a batch for its document is pending.
+struct OverlayTable {
+  typealias UserRow = MutationQueue.UserRow
+
+  let database: Database
+  let databaseID: DatabaseID
+
+  func overlay(for key: DocumentKey, user: UserRow) throws -> Mutation? {
+    try database.firstRow(
+      "SELECT path, mutation FROM cache_overlays WHERE user_id = ? AND path = ?",
+      .integer(user), .text(key.canonicalString), body: decode)
+  }
+
+  func overlays(for keys: some Sequence<DocumentKey>, user: UserRow) throws -> [DocumentKey: Mutation] {
+    var overlays: [DocumentKey: Mutation] = [:]
+    for key in keys { overlays[key] = try overlay(for: key, user: user) }
+    return overlays
+  }
+
+  func overlays(in scope: CollectionScope, user: UserRow) throws -> [DocumentKey: Mutation] {
+    var overlays: [DocumentKey: Mutation] = [:]
+    func collect(_ statement: Statement) throws -> Bool {
+      let overlay = try decode(statement)
+      overlays[overlay.key] = overlay
+      return true
+    }
+    switch scope {
+    case .collection(let path):
+      try database.forEachRow(
+        "SELECT path, mutation FROM cache_overlays WHERE user_id = ? AND collection_path = ?",
+        .integer(user), .text(path.canonicalString), body: collect)
+    case .group(let group, let ancestor) where ancestor.isEmpty:
+      try database.forEachRow(
+        "SELECT path, mutation FROM cache_overlays WHERE user_id = ? AND collection_group = ?",
+        .integer(user), .text(group), body: collect)
+    case .group(let group, let ancestor):
+      // "/" is the only separator and "0" the byte behind it: the range holds every collection below the ancestor.
+      try database.forEachRow(
+        """
+        SELECT path, mutation FROM cache_overlays
+        WHERE user_id = ? AND collection_group = ? AND collection_path >= ? AND collection_path < ?
+        """,
+        .integer(user), .text(group), .text(ancestor.canonicalString + "/"), .text(ancestor.canonicalString + "0"),
+        body: collect)
+    }
+    return overlays
+  }
+
+  func save(_ overlay: Mutation, largestBatchID: BatchID, user: UserRow) throws {
+    try database.update(
+      """
+      INSERT INTO cache_overlays (user_id, path, collection_path, collection_group, largest_batch_id, mutation)
+      VALUES (?, ?, ?, ?, ?, ?)
+      ON CONFLICT (user_id, path) DO UPDATE
+      SET largest_batch_id = excluded.largest_batch_id, mutation = excluded.mutation
+      """,
+      .integer(user), .text(overlay.key.canonicalString), .text(overlay.key.collectionPath.canonicalString),
+      .text(overlay.key.collectionGroup), .integer(largestBatchID),
+      .blob(CacheCodec.encode(mutation: overlay, database: databaseID)))
+  }
+
+  func remove(_ key: DocumentKey, user: UserRow) throws {
+    try database.update(
+      "DELETE FROM cache_overlays WHERE user_id = ? AND path = ?", .integer(user), .text(key.canonicalString))
+  }
+
+  private func decode(_ statement: Statement) throws -> Mutation {
+    let path = try statement.string(at: 0)
+    do {
+      return try CacheCodec.decodeMutation(try statement.bytes(at: 1), database: databaseID)
+    } catch {
+      throw CacheError.corruptRecord(table: "cache_overlays", row: path, reason: "\(error)")
+    }
+  }
+}
+
+/// The overlays of one user as the query executor reads them.
+struct UserOverlays: LocalMutationSource {
+  let table: OverlayTable
+  /// Nil for a user who has never written.
+  let user: MutationQueue.UserRow?
+
+  func localMutations(in scope: CollectionScope) throws -> [DocumentKey: Mutation] {
+    guard let user else { return [:] }
+    return try table.overlays(in: scope, user: user)
+  }
+
+  func localMutations(for keys: Set<DocumentKey>) throws -> [DocumentKey: Mutation] {
+    guard let user else { return [:] }
+    return try table.overlays(for: keys, user: user)
+  }
+}

@@ -1,0 +1,94 @@
+package import HearthModel
+
+package typealias DocumentMap = [DocumentKey: Document]
+
+/// What one consistent snapshot of the backend changes for one target.
+package struct TargetChange: Equatable, Sendable {
+  /// Empty when the backend sent no new token.
+  package var resumeToken: [UInt8]
+  /// Whether the backend has sent everything that the target holds.
+  package var isCurrent: Bool
+  package var added: Set<DocumentKey>
+  package var modified: Set<DocumentKey>
+  package var removed: Set<DocumentKey>
+
+  package init(
+    resumeToken: [UInt8] = [], isCurrent: Bool = false, added: Set<DocumentKey> = [], modified: Set<DocumentKey> = [],
+    removed: Set<DocumentKey> = []
+  ) {
+    self.resumeToken = resumeToken
+    self.isCurrent = isCurrent
+    self.added = added
+    self.modified = modified
+    self.removed = removed
+  }
+
+  package var changesDocuments: Bool { !added.isEmpty || !modified.isEmpty || !removed.isEmpty }
+}
+
+/// One consistent snapshot of the backend: everything that changed up to `snapshotVersion`, for all targets.
+package struct RemoteEvent: Equatable, Sendable {
+  /// `.none` only for events that the client makes up itself, such as the rejection of a limbo resolution.
+  package var snapshotVersion: SnapshotVersion
+  package var targetChanges: [TargetID: TargetChange]
+  /// Targets whose existence filter did not match, with the purpose of the re-query.
+  package var targetMismatches: [TargetID: TargetPurpose]
+  /// Found or missing documents. Missing at version `.none` means: forget what the cache holds.
+  package var documentUpdates: [DocumentKey: Document]
+  /// Those of `documentUpdates` that only a limbo resolution asked for.
+  package var limboDocumentChanges: Set<DocumentKey>
+
+  package init(
+    snapshotVersion: SnapshotVersion, targetChanges: [TargetID: TargetChange] = [:],
+    targetMismatches: [TargetID: TargetPurpose] = [:], documentUpdates: [DocumentKey: Document] = [:],
+    limboDocumentChanges: Set<DocumentKey> = []
+  ) {
+    self.snapshotVersion = snapshotVersion
+    self.targetChanges = targetChanges
+    self.targetMismatches = targetMismatches
+    self.documentUpdates = documentUpdates
+    self.limboDocumentChanges = limboDocumentChanges
+  }
+}
+
+/// What a view reports back after it has shown a snapshot.
+package struct LocalViewChanges: Equatable, Sendable {
+  package var targetID: TargetID
+  /// False when the view agrees with the backend and has no document in limbo.
+  package var isFromCache: Bool
+  package var addedKeys: Set<DocumentKey>
+  package var removedKeys: Set<DocumentKey>
+
+  package init(
+    targetID: TargetID, isFromCache: Bool, addedKeys: Set<DocumentKey> = [], removedKeys: Set<DocumentKey> = []
+  ) {
+    self.targetID = targetID
+    self.isFromCache = isFromCache
+    self.addedKeys = addedKeys
+    self.removedKeys = removedKeys
+  }
+}
+
+/// What switching the user changed.
+package struct UserChange: Equatable, Sendable {
+  /// The local view, as the new user sees it, of every document that either user has pending writes for.
+  package var affectedDocuments: DocumentMap
+  /// The batches of the former user's queue, in order.
+  package var removedBatchIDs: [BatchID]
+  /// The batches of the new user's queue, in order.
+  package var addedBatchIDs: [BatchID]
+
+  package init(affectedDocuments: DocumentMap = [:], removedBatchIDs: [BatchID] = [], addedBatchIDs: [BatchID] = []) {
+    self.affectedDocuments = affectedDocuments
+    self.removedBatchIDs = removedBatchIDs
+    self.addedBatchIDs = addedBatchIDs
+  }
+}
+
+/// Which documents and targets the cache gives up, and when.
+package enum GarbageCollection: Equatable, Sendable {
+  /// At the end of each operation: the documents it touched that no target, no view and no pending write needs.
+  case eager
+  /// Later, oldest first, once the cache is larger than the threshold. The cache keeps the sequence numbers for it.
+  case leastRecentlyUsed(thresholdBytes: Int64)
+}

@@ -1,0 +1,68 @@
+package import HearthModel
+
+/// What the cache remembers about one target: its number, and how far it is known.
+///
+/// The row in the database may carry an older resume token than the value in memory (tokens are written only when it
+/// is worth a write, see `LocalStore.apply(_:)`), never a newer one than the documents beside it.
+package struct TargetData: Equatable, Sendable {
+  package var target: Target
+  /// Even for what the user listens to, odd for limbo resolutions, which have no row in the database.
+  package var targetID: TargetID
+  /// When the target was last used, on the scale that the least-recently-used collector reads.
+  package var sequenceNumber: Int64
+  package var purpose: TargetPurpose
+  /// The version of the last snapshot that the resume token stands for.
+  package var snapshotVersion: SnapshotVersion
+  /// The last snapshot at which the view of this target had no document in limbo; `.none` if there was none.
+  package var lastLimboFreeSnapshotVersion: SnapshotVersion
+  /// Empty means "start from the beginning".
+  package var resumeToken: [UInt8]
+  /// How many documents the client holds as confirmed by the backend, sent with a resume token.
+  package var expectedCount: Int?
+
+  package init(
+    target: Target, targetID: TargetID, sequenceNumber: Int64 = 0, purpose: TargetPurpose = .listen,
+    snapshotVersion: SnapshotVersion = .none, lastLimboFreeSnapshotVersion: SnapshotVersion = .none,
+    resumeToken: [UInt8] = [], expectedCount: Int? = nil
+  ) {
+    self.target = target
+    self.targetID = targetID
+    self.sequenceNumber = sequenceNumber
+    self.purpose = purpose
+    self.snapshotVersion = snapshotVersion
+    self.lastLimboFreeSnapshotVersion = lastLimboFreeSnapshotVersion
+    self.resumeToken = resumeToken
+    self.expectedCount = expectedCount
+  }
+
+  package func with(sequenceNumber: Int64) -> TargetData {
+    var copy = self
+    copy.sequenceNumber = sequenceNumber
+    return copy
+  }
+
+  package func with(resumeToken: [UInt8], snapshotVersion: SnapshotVersion) -> TargetData {
+    var copy = self
+    copy.resumeToken = resumeToken
+    copy.snapshotVersion = snapshotVersion
+    return copy
+  }
+
+  package func with(lastLimboFreeSnapshotVersion: SnapshotVersion) -> TargetData {
+    var copy = self
+    copy.lastLimboFreeSnapshotVersion = lastLimboFreeSnapshotVersion
+    return copy
+  }
+
+  package func with(expectedCount: Int?) -> TargetData {
+    var copy = self
+    copy.expectedCount = expectedCount
+    return copy
+  }
+
+  package func with(purpose: TargetPurpose) -> TargetData {
+    var copy = self
+    copy.purpose = purpose
+    return copy
+  }
+}

@@ -1,0 +1,32 @@
+internal import HearthModel
+
+/// Which documents the open views show, by target: what eager collection must leave alone.
+struct ViewReferences {
+  private var keysByTarget: [TargetID: Set<DocumentKey>] = [:]
+  private var countByKey: [DocumentKey: Int] = [:]
+
+  func contains(_ key: DocumentKey) -> Bool { countByKey[key] != nil }
+
+  mutating func add(_ keys: Set<DocumentKey>, target: TargetID) {
+    for key in keys where keysByTarget[target, default: []].insert(key).inserted {
+      countByKey[key, default: 0] += 1
+    }
+  }
+
+  mutating func remove(_ keys: Set<DocumentKey>, target: TargetID) {
+    for key in keys where keysByTarget[target]?.remove(key) != nil { release(key) }
+    if keysByTarget[target]?.isEmpty == true { keysByTarget[target] = nil }
+  }
+
+  /// Removes everything that the target's view showed, and returns it.
+  mutating func removeAll(target: TargetID) -> Set<DocumentKey> {
+    let keys = keysByTarget.removeValue(forKey: target) ?? []
+    for key in keys { release(key) }
+    return keys
+  }
+
+  private mutating func release(_ key: DocumentKey) {
+    guard let count = countByKey[key] else { return }
+    countByKey[key] = count > 1 ? count - 1 : nil
+  }
+}

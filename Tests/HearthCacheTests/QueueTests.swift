@@ -1,0 +1,167 @@
+import HearthModel
+import HearthStore
+import Testing
+
+@testable import HearthCache
+
+@Suite("The queue of pending writes")
+struct QueueTests {
+  @Test("batches come back in the order in which they were written, whole", arguments: Backing.allCases)
+  func order(_ backing: Backing) throws {
+    let cache = try TestCache(backing)
+    defer { cache.close() }
+    let store = cache.store
+    #expect(try store.nextMutationBatch(after: -1) == nil)
+    #expect(try store.highestUnacknowledgedBatchID() == nil)
+    let first = try store.write(.set(key("rooms/a"), ["n": .integer(1)]), .delete(key("rooms/b")), at: 7).batchID
+    let second = try store.write(.patch(key("rooms/a"), ["n": .integer(2)], mask: mask("n"))).batchID
+    #expect(first < second)
+    let batch = try #require(try store.nextMutationBatch(after: -1))
+    #expect(batch.batchID == first)
+    #expect(batch.localWriteTime == time(7))
+    #expect(batch.mutations == [.set(key("rooms/a"), ["n": .integer(1)]), .delete(key("rooms/b"))])
+    #expect(try store.nextMutationBatch(after: first)?.batchID == second)
+    #expect(try store.nextMutationBatch(after: second) == nil)
+    #expect(try store.highestUnacknowledgedBatchID() == second)
+    #expect(try store.pendingBatches().map(\.batchID) == [first, second])
+    #expect(try store.pendingBatches(after: first, limit: 5).map(\.batchID) == [second])
+    #expect(try store.pendingBatches(limit: 1).map(\.batchID) == [first])
+    #expect(try store.pendingBatchCount() == 2)
+  }
+
+  @Test("a batch id is never used twice, whatever happens to the batch", arguments: Backing.allCases)
+  func idsAreNotReused(_ backing: Backing) throws {
+    let cache = try TestCache(backing)
+    defer { cache.close() }
+    var ids: [BatchID] = []
+    ids.append(try cache.store.write(.set(key("rooms/a"), [:])).batchID)
+    _ = try cache.store.reject(ids[0])
+    ids.append(try cache.store.write(.set(key("rooms/a"), [:])).batchID)
+    try cache.store.acknowledgeNext(at: 1)
+    _ = try cache.store.changeUser("alice")
+    ids.append(try cache.store.write(.set(key("rooms/a"), [:])).batchID)
+    _ = try cache.store.reject(ids[2])
+    try cache.restart()
+    ids.append(try cache.store.write(.set(key("rooms/a"), [:])).batchID)
+    #expect(ids == ids.sorted() && Set(ids).count == ids.count)
+  }
+
+  @Test("a restart keeps queue, local view and stream token", arguments: Backing.allCases)
+  func restart(_ backing: Backing) throws {
+    let cache = try TestCache(backing)
+    defer { cache.close() }
+    let cacheID = cache.store.cacheID
+    try cache.store.setLastStreamToken([1, 2, 3])
+    try cache.store.write(.set(key("rooms/a"), ["n": .integer(1)]))
+    let queue = try cache.store.pendingBatches()
+    try cache.restart()
+    #expect(try cache.store.pendingBatches() == queue)
+    #expect(try cache.store.lastStreamToken() == [1, 2, 3])
+    #expect(try cache.store.read("rooms/a").values == ["n": .integer(1)])
+    #expect(try cache.store.found(collection("rooms")) == ["rooms/a"])
+    #expect(cache.store.cacheID == cacheID && !cacheID.isEmpty)
+  }
+
+  @Test("each user has a queue and a local view; documents are shared", arguments: Backing.allCases)
+  func users(_ backing: Backing) throws {
+    let cache = try TestCache(backing)
+    defer { cache.close() }
+    let store = cache.store
+    try store.receive(found("rooms/shared", 1, ["n": .integer(0)]), at: 1)
+    let first = try store.write(.set(key("rooms/a"), ["by": .string("nobody")])).batchID
+    try store.setLastStreamToken([1])
+    let toAlice = try store.changeUser("alice")
+    #expect(toAlice.removedBatchIDs == [first])
+    #expect(toAlice.addedBatchIDs == [])
+    #expect(toAlice.affectedDocuments == [key("rooms/a"): .unknown(key("rooms/a"))])
+    #expect(try store.lastStreamToken() == [])
+    #expect(try store.pendingBatches() == [])
+    #expect(try store.found(collection("rooms")) == ["rooms/shared"])
+    let second = try store.write(.patch(key("rooms/shared"), ["n": .integer(5)], mask: mask("n"))).batchID
+    let back = try store.changeUser(nil)
+    #expect(back.removedBatchIDs == [second])
+    #expect(back.addedBatchIDs == [first])
+    #expect(Set(back.affectedDocuments.keys) == [key("rooms/a"), key("rooms/shared")])
+    #expect(back.affectedDocuments[key("rooms/shared")]?.values == ["n": .integer(0)])
+    #expect(back.affectedDocuments[key("rooms/a")]?.values == ["by": .string("nobody")])
+    #expect(try store.lastStreamToken() == [1])
+    #expect(try store.changeUser(nil) == UserChange())
+  }
+
+  @Test("the empty user id is not nobody", arguments: Backing.allCases)
+  func emptyUserID(_ backing: Backing) throws {
+    let cache = try TestCache(backing)
+    defer { cache.close() }
+    try cache.store.write(.set(key("rooms/a"), [:]))
+    #expect(try cache.store.changeUser("").removedBatchIDs.count == 1)
+    #expect(try cache.store.pendingBatchCount() == 0)
+  }
+
+  @Test("a batch of another user, or none, cannot be answered", arguments: Backing.allCases)
+  func unknownBatch(_ backing: Backing) throws {
+    let cache = try TestCache(backing)
+    defer { cache.close() }
+    let store = cache.store
+    let (batchID, _) = try store.write(.set(key("rooms/a"), [:]))
+    let batch = try #require(try store.nextMutationBatch(after: -1))
+    let answer = MutationBatchResult(
+      batch: batch, commitVersion: version(5), results: [MutationResult(version: version(5))], streamToken: [])
+    _ = try store.changeUser("alice")
+    let before = try cache.dump()
+    #expect(throws: CacheError.unknownBatch(batchID, user: "alice")) { try store.acknowledge(answer) }
+    #expect(throws: CacheError.unknownBatch(batchID, user: "alice")) { try store.reject(batchID) }
+    #expect(throws: CacheError.unknownBatch(99, user: "alice")) { try store.reject(99) }
+    #expect(throws: CacheError.emptyBatch) { try store.write([], localWriteTime: time(1)) }
+    #expect(try cache.dump() == before)
+  }
+
+  @Test("several writes are one commit: all of them or none", arguments: Backing.allCases)
+  func manyWrites(_ backing: Backing) throws {
+    let cache = try TestCache(backing)
+    defer { cache.close() }
+    let writes = (1...3).map {
+      LocalStore.LocalWrite(mutations: [.set(key("rooms/a"), ["n": .integer($0)])], localWriteTime: time($0))
+    }
+    let results = try cache.store.write(many: writes)
+    #expect(results.map { $0.changes[key("rooms/a")]?.values } == (1...3).map { ["n": .integer($0)] })
+    #expect(try cache.store.pendingBatches().map(\.batchID) == results.map(\.batchID))
+    let before = try cache.dump()
+    #expect(throws: CacheError.emptyBatch) {
+      try cache.store.write(many: writes + [LocalStore.LocalWrite(mutations: [], localWriteTime: time(9))])
+    }
+    #expect(try cache.dump() == before)
+  }
+
+  @Test("answering a batch costs the same however long the queue is")
+  func costOfAnswers() throws {
+    func steps(queued: Int) throws -> (acknowledge: Int, reject: Int, write: Int) {
+      let cache = try TestCache(.memory)
+      defer { cache.close() }
+      for index in 0..<queued { try cache.store.write(.set(key("rooms/\(index)"), ["n": .integer(1)])) }
+      let write = try cache.statementSteps { try cache.store.write(.set(key("halls/x"), ["n": .integer(1)])) }
+      let acknowledge = try cache.statementSteps { try cache.store.acknowledgeNext(at: 10) }
+      let next = try #require(try cache.store.nextMutationBatch(after: -1))
+      let reject = try cache.statementSteps { _ = try cache.store.reject(next.batchID) }
+      return (acknowledge, reject, write)
+    }
+    let short = try steps(queued: 3)
+    let long = try steps(queued: 600)
+    #expect(short.acknowledge == long.acknowledge)
+    #expect(short.reject == long.reject)
+    #expect(short.write == long.write)
+  }
+
+  @Test("reading the local view costs the same however many writes wait for the document")
+  func costOfReading() throws {
+    func steps(queued: Int) throws -> Int {
+      let cache = try TestCache(.memory)
+      defer { cache.close() }
+      for index in 0..<queued { try cache.store.write(.set(key("rooms/a"), ["n": .integer(Int64(index))])) }
+      return try cache.statementSteps {
+        let document = try cache.store.read("rooms/a")
+        #expect(document.values == ["n": .integer(Int64(queued - 1))])
+      }
+    }
+    #expect(try steps(queued: 1) == steps(queued: 200))
+  }
+}
