@@ -3,21 +3,23 @@
 enum ByteOrder {
   /// Unsigned lexicographic order; a prefix comes before what it begins.
   static func compare(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Ordering {
+    let index = countOfCommonPrefix(a, b)
+    if index == a.count || index == b.count { return Ordering(a.count, b.count) }
+    return a[index] < b[index] ? .ascending : .descending
+  }
+
+  /// How many bytes at the beginning are the same.
+  static func countOfCommonPrefix(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
     let shared = min(a.count, b.count)
     var index = 0
     while index &+ 8 <= shared {
-      let x = UInt64(bigEndian: a.loadUnaligned(fromByteOffset: index, as: UInt64.self))
-      let y = UInt64(bigEndian: b.loadUnaligned(fromByteOffset: index, as: UInt64.self))
-      if x != y { return x < y ? .ascending : .descending }
+      let x = UInt64(littleEndian: a.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+      let y = UInt64(littleEndian: b.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+      if x != y { return index &+ (x ^ y).trailingZeroBitCount / 8 }
       index &+= 8
     }
-    while index < shared {
-      let x = a[index]
-      let y = b[index]
-      if x != y { return x < y ? .ascending : .descending }
-      index &+= 1
-    }
-    return Ordering(a.count, b.count)
+    while index < shared, a[index] == b[index] { index &+= 1 }
+    return index
   }
 
   static func compare(_ a: String, _ b: String) -> Ordering {

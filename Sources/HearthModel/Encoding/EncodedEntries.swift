@@ -16,12 +16,27 @@ struct EncodedEntries {
 
   /// The encoded value of a key; of several entries with the key, the last one counts.
   func value(forKey key: String) throws(WireFormatError) -> WireReader? {
+    try ByteOrder.withUTF8(of: key) { bytes in
+      Result { () throws(WireFormatError) in try value(forKey: bytes) }
+    }.get()
+  }
+
+  private func value(forKey key: UnsafeRawBufferPointer) throws(WireFormatError) -> WireReader? {
     var reader = message
     var result: WireReader?
-    while let entry = try Self.next(field, &reader) {
-      if ByteOrder.areEqual(entry.key.remainingBytes, key) { result = entry.value }
+    while true {
+      if let entry = reader.nextPlainEntry(field: field) {
+        if entry.keyEnd &- entry.keyStart == key.count,
+          ByteOrder.compare(message.part(entry.keyStart, entry.keyEnd).remainingBytes, key) == .same
+        {
+          result = message.part(entry.valueStart, entry.valueEnd)
+        }
+      } else if let entry = try Self.next(field, &reader) {
+        if ByteOrder.compare(entry.key.remainingBytes, key) == .same { result = entry.value }
+      } else {
+        return result
+      }
     }
-    return result
   }
 
   /// Calls `body` with every entry, also with those that a later one with the same key replaces.
@@ -66,6 +81,10 @@ struct EncodedEntries {
   }
 
   private static func next(_ field: Int, _ reader: inout WireReader) throws(WireFormatError) -> Entry? {
+    if let entry = reader.nextPlainEntry(field: field) {
+      return Entry(
+        key: reader.part(entry.keyStart, entry.keyEnd), value: reader.part(entry.valueStart, entry.valueEnd))
+    }
     while let tag = try reader.readTag("map field") {
       if tag.field == field {
         try reader.require(.lengthDelimited, tag, "map entry")

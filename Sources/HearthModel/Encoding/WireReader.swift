@@ -101,6 +101,63 @@ package struct WireReader {
     return string
   }
 
+  /// Takes the next field if it is an entry of a map field in the form that every usual encoder writes: a key of less
+  /// than 128 bytes (field 1), then a message (field 2), and nothing else. Nil, without moving, for any other form,
+  /// malformed or not.
+  ///
+  /// Documents are searched entry by entry, so this is the innermost step of every scan.
+  @inline(__always)
+  mutating func nextPlainEntry(field: Int) -> PlainEntry? {
+    guard end &- position >= 6, base[position] == UInt8(truncatingIfNeeded: field &<< 3 | 2) else { return nil }
+    guard let start = startOfContents(lengthAt: position &+ 1) else { return nil }
+    let entryEnd = start.end
+    guard entryEnd &- start.offset >= 4, base[start.offset] == 0x0A else { return nil }
+    let keyStart = start.offset &+ 2
+    let keyLength = Int(base[start.offset &+ 1])
+    guard keyLength < 0x80, keyLength &+ 2 <= entryEnd &- keyStart else { return nil }
+    let keyEnd = keyStart &+ keyLength
+    guard base[keyEnd] == 0x12, let value = startOfContents(lengthAt: keyEnd &+ 1), value.end == entryEnd else {
+      return nil
+    }
+    position = entryEnd
+    return PlainEntry(keyStart: keyStart, keyEnd: keyEnd, valueStart: value.offset, valueEnd: entryEnd)
+  }
+
+  /// Where an entry's parts are, in offsets of the outermost bytes.
+  struct PlainEntry {
+    let keyStart: Int
+    let keyEnd: Int
+    let valueStart: Int
+    let valueEnd: Int
+  }
+
+  /// The bytes between two offsets that were found in this message.
+  @inline(__always)
+  func part(_ start: Int, _ end: Int) -> WireReader {
+    WireReader(base: base, position: start, end: end)
+  }
+
+  /// Reads a length of at most three bytes; nil if it is longer or its contents do not fit.
+  @inline(__always)
+  private func startOfContents(lengthAt offset: Int) -> (offset: Int, end: Int)? {
+    guard offset &+ 3 <= end else {
+      guard offset < end, base[offset] < 0x80, Int(base[offset]) <= end &- offset &- 1 else { return nil }
+      return (offset &+ 1, offset &+ 1 &+ Int(base[offset]))
+    }
+    var length = Int(base[offset])
+    var start = offset &+ 1
+    if length >= 0x80 {
+      length = length & 0x7F | Int(base[start]) &<< 7
+      start &+= 1
+      if length >= 0x4000 {
+        length = length & 0x3FFF | Int(base[start]) &<< 14
+        start &+= 1
+        if length >= 0x20_0000 { return nil }
+      }
+    }
+    return length <= end &- start ? (start, start &+ length) : nil
+  }
+
   /// Passes over the contents of a field.
   package mutating func skip(_ tag: WireTag, _ message: StaticString) throws(WireFormatError) {
     switch tag.type {

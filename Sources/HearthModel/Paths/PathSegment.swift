@@ -47,18 +47,14 @@ package enum PathSegment {
 
   /// Compares whole paths, segments separated by `/`, segment by segment; a path comes before those below it.
   static func comparePaths(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Ordering {
-    let shared = min(a.count, b.count)
-    var index = 0
-    var segmentStart = 0
-    while index < shared, a[index] == b[index] {
-      if a[index] == separator { segmentStart = index + 1 }
-      index += 1
-    }
+    let index = ByteOrder.countOfCommonPrefix(a, b)
     if index == a.count && index == b.count { return .same }
-    if index == shared, index == 0 { return Ordering(a.count, b.count) }
+    if a.isEmpty || b.isEmpty { return Ordering(a.count, b.count) }
     // One path ends here, and the other goes on with a new segment.
     if index == a.count, b[index] == separator { return .ascending }
     if index == b.count, a[index] == separator { return .descending }
+    var segmentStart = index
+    while segmentStart > 0, a[segmentStart &- 1] != separator { segmentStart &-= 1 }
     return compare(segment(of: a, from: segmentStart), segment(of: b, from: segmentStart))
   }
 

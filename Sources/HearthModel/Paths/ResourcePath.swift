@@ -70,7 +70,12 @@ package struct ResourcePath: Hashable, Comparable, Sendable, CustomStringConvert
   }
 
   package var count: Int {
-    canonicalString.isEmpty ? 0 : canonicalString.utf8.count { $0 == PathSegment.separator } + 1
+    ByteOrder.withUTF8(of: canonicalString) { bytes in
+      if bytes.isEmpty { return 0 }
+      var count = 1
+      for byte in bytes where byte == PathSegment.separator { count &+= 1 }
+      return count
+    }
   }
 
   package var isEmpty: Bool { canonicalString.isEmpty }

@@ -12,10 +12,10 @@ enum NumberOrder {
     if b.isNaN { return .descending }
     if b < -0x1p63 { return .descending }
     if b >= 0x1p63 { return .ascending }
-    let whole = b.rounded(.towardZero)
-    // -2^63 <= whole < 2^63, so the conversion is exact.
-    let truncated = Int64(whole)
+    // -2^63 <= b < 2^63: the conversion cuts the fraction off. What it gives is a double's whole part, so converting
+    // it back is exact.
+    let truncated = Int64(b)
     if a != truncated { return a < truncated ? .ascending : .descending }
-    return compare(whole, b)
+    return compare(Double(truncated), b)
   }
 }

@@ -29,6 +29,39 @@ struct EncodedFieldsTests {
     }
   }
 
+  @Test(
+    "names and values around every border of an encoded length are found",
+    arguments: [0, 1, 90, 110, 116, 124, 127, 128, 200, 16_370, 16_384, 40_000])
+  func lengths(_ count: Int) throws {
+    let name = String(repeating: "n", count: max(1, min(count, 1500)))
+    let map: MapValue = ["a": 1, name: .string(String(repeating: "x", count: count)), "z": [name: 5]]
+    let fields = EncodedFields(map)
+    #expect(try EncodedFields(validating: fields.bytes).decoded() == map)
+    for names in [["a"], [name], ["z", name], ["z"], [name + "n"]] {
+      let path = try FieldPath(names)
+      #expect(try fields.value(at: path) == map[path])
+    }
+  }
+
+  @Test("entries in unusual but legal form are found as well")
+  func unusualEntries() throws {
+    // Value before key; lengths with needless bytes; an unknown field; a key that is replaced; no key at all.
+    let bytes: [UInt8] = [
+      0x12, 7, 0x12, 2, 0x10, 1, 0x0A, 1, 0x61,
+      0x12, 0x89, 0x00, 0x0A, 0x81, 0x00, 0x62, 0x12, 0x82, 0x00, 0x10, 2,
+      0x12, 9, 0x0A, 1, 0x63, 0x12, 2, 0x10, 3, 0x18, 1,
+      0x12, 10, 0x0A, 1, 0x61, 0x12, 2, 0x10, 4, 0x0A, 1, 0x64,
+      0x12, 4, 0x12, 2, 0x10, 5,
+    ]
+    let fields = try EncodedFields(validating: bytes)
+    let expected: MapValue = ["a": 1, "b": 2, "c": 3, "d": 4, "": 5]
+    #expect(try fields.decoded() == expected)
+    for name in ["a", "b", "c", "d"] {
+      let path = try FieldPath([name])
+      #expect(try fields.value(at: path) == expected[path])
+    }
+  }
+
   @Test("nothing lies below a pending server timestamp")
   func belowPendingTimestamp() throws {
     let pending = Value.pendingServerTimestamp(localWriteTime: Timestamp(seconds: 1, nanoseconds: 0), previousValue: 1)
