@@ -1,0 +1,40 @@
+internal import HearthModel
+
+extension StatusCode {
+  /// Whether a write that failed with this code would fail again: it is dropped and its caller told.
+  ///
+  /// All other failures are retried. Official SDK behaviour: `aborted` is retried although the backend's other calls
+  /// treat it as final.
+  var isPermanentForWrites: Bool {
+    switch self {
+    case .ok, .cancelled, .unknown, .deadlineExceeded, .resourceExhausted, .aborted, .internal, .unavailable,
+      .unauthenticated:
+      false
+    case .invalidArgument, .notFound, .alreadyExists, .permissionDenied, .failedPrecondition, .outOfRange,
+      .unimplemented, .dataLoss:
+      true
+    }
+  }
+}
+
+extension StatusError {
+  /// What the user is told when the cache could not be read or written.
+  static func storage(_ operation: String, _ error: any Error) -> StatusError {
+    if let status = error as? StatusError { return status }
+    return StatusError(code: .unavailable, message: "\(operation): \(error)")
+  }
+
+  static var terminated: StatusError {
+    StatusError(code: .failedPrecondition, message: "The client has already been terminated.")
+  }
+
+  static var userChanged: StatusError {
+    StatusError(
+      code: .cancelled, message: "'waitForPendingWrites' callback is cancelled due to a user change.")
+  }
+
+  /// Failures that the developer should see even without a listener's or a write's own error handling.
+  var deservesWarning: Bool {
+    code == .permissionDenied || (code == .failedPrecondition && message.contains("requires an index"))
+  }
+}

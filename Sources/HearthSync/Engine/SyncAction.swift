@@ -1,0 +1,41 @@
+package import HearthModel
+
+/// How much a log line matters.
+package enum LogLevel: Int, Comparable, Sendable {
+  case debug, notice, warning, error
+
+  package static func < (a: LogLevel, b: LogLevel) -> Bool {
+    a.rawValue < b.rawValue
+  }
+}
+
+/// What the world outside must do, in the order in which it must be done.
+package enum SyncAction: Equatable, Sendable {
+  case openWatchStream(StreamID)
+  case sendWatch(StreamID, WatchRequest)
+  case closeWatchStream(StreamID)
+  case openWriteStream(StreamID)
+  case sendWrite(StreamID, WriteRequest)
+  case closeWriteStream(StreamID)
+
+  /// Starts a timer; one of the same kind that still runs is replaced.
+  case startTimer(TimerKind, after: Duration)
+  case cancelTimer(TimerKind)
+
+  case raiseSnapshot(ListenerID, ViewSnapshot)
+  /// The listener ends with this error and hears nothing more.
+  case raiseError(ListenerID, StatusError)
+  case snapshotsInSync(ListenerID)
+  /// The backend accepted (`nil`) or rejected the write, or it could not be stored.
+  case completeWrite(WriteID, StatusError?)
+  case completeRequest(RequestID, StatusError?)
+  /// The answer to ``SyncEvent/readDocument(_:_:)``; a document about which the cache knows nothing is `unknown`.
+  case documentRead(RequestID, Document)
+  case queryRead(RequestID, ViewSnapshot)
+  case readFailed(RequestID, StatusError)
+
+  /// The backend refused the credentials: get new ones before the next stream is opened.
+  case invalidateCredentials
+  case onlineStateChanged(OnlineState)
+  case log(LogLevel, String)
+}

@@ -1,0 +1,34 @@
+/// The tunables of the sync engine, with the official SDKs' values.
+package struct SyncConfiguration: Sendable {
+  /// Documents that are looked up one by one at the same time because a query's result left their state open.
+  package var maxConcurrentLimboResolutions: Int
+  /// Batches that are on their way to the backend at the same time.
+  package var maxPendingWriteBatches: Int
+  /// Unused streams are closed after this time.
+  package var streamIdleTimeout: Duration
+  /// A stream that has been open for this long has proven that its credentials are good.
+  package var streamHealthyAfter: Duration
+  /// Without any answer for this long the client counts as offline.
+  package var onlineStateTimeout: Duration
+  package var backoff: ExponentialBackoff.Parameters
+  /// Gives the jitter of the next pause as a fraction of its base, in `-0.5 ... 0.5`.
+  package var jitter: @Sendable () -> Double
+
+  package init(
+    maxConcurrentLimboResolutions: Int = 100,
+    maxPendingWriteBatches: Int = 10,
+    streamIdleTimeout: Duration = .seconds(60),
+    streamHealthyAfter: Duration = .seconds(10),
+    onlineStateTimeout: Duration = .seconds(10),
+    backoff: ExponentialBackoff.Parameters = .init(),
+    jitter: @escaping @Sendable () -> Double
+  ) {
+    self.maxConcurrentLimboResolutions = maxConcurrentLimboResolutions
+    self.maxPendingWriteBatches = maxPendingWriteBatches
+    self.streamIdleTimeout = streamIdleTimeout
+    self.streamHealthyAfter = streamHealthyAfter
+    self.onlineStateTimeout = onlineStateTimeout
+    self.backoff = backoff
+    self.jitter = jitter
+  }
+}

@@ -1,0 +1,259 @@
+internal import HearthCache
+internal import HearthModel
+
+extension SyncEngine {
+  // MARK: - Query listeners
+
+  func listen(_ id: ListenerID, to query: Query, _ options: ListenOptions) {
+    guard queries.id(of: id) == nil else {
+      log(.error, "Listener \(id.rawValue) is in use; a second listen under the same number is ignored.")
+      return
+    }
+    var listener = QueryListener(id: id, options: options, onlineState: online.state)
+    let queryID: QueryID
+    do {
+      let active = queries.id(of: query)
+      let isWatched = active.flatMap { queries[$0]?.hasBackendListeners } ?? false
+      if let active, isWatched || !listener.listensToBackend {
+        queryID = active
+      } else {
+        let target = try localStore.allocateTarget(query.target)
+        queryID = try active ?? activate(query, target)
+        if listener.listensToBackend { watch(target) }
+      }
+    } catch {
+      perform(.raiseError(id, .storage("The listener could not be started", error)))
+      return
+    }
+    let first = queries[queryID].flatMap { listener.viewChanged($0.view.snapshot()) }
+    queries.add(listener, to: queryID)
+    if let first {
+      perform(.raiseSnapshot(id, first))
+      raiseSnapshotsInSync()
+    }
+  }
+
+  func unlisten(_ id: ListenerID) {
+    guard let queryID = queries.id(of: id) else { return }
+    queries.removeListener(id)
+    guard let query = queries[queryID] else { return }
+    if query.listeners.isEmpty {
+      deactivate(queryID)
+    } else {
+      unwatchIfUnused(query.targetID)
+    }
+  }
+
+  /// Gives the query a view on what the cache holds.
+  private func activate(_ query: Query, _ target: TargetData) throws -> QueryID {
+    let sharesSyncedTarget = queries.queries(of: target.targetID).contains { $0.view.isSynced }
+    do {
+      let result = try localStore.execute(query, usePreviousResults: true)
+      var view = View(query: query, syncedKeys: result.remoteKeys, hasCachedResults: !target.resumeToken.isEmpty)
+      let outcome = view.apply(
+        view.computeChanges(result.documents),
+        targetChange: TargetChange(
+          resumeToken: target.resumeToken, isCurrent: sharesSyncedTarget && online.state != .offline))
+      let id = queries.insert(query, targetID: target.targetID, view: view)
+      resolveLimbo(limbo.viewChanged(id, entered: outcome.enteredLimbo, left: outcome.leftLimbo))
+      return id
+    } catch {
+      if queries.ids(of: target.targetID).isEmpty { release(target.targetID) }
+      throw error
+    }
+  }
+
+  /// Ends a query that nobody listens to any more.
+  private func deactivate(_ id: QueryID) {
+    guard let query = queries.remove(id) else { return }
+    if queries.ids(of: query.targetID).isEmpty { release(query.targetID) }
+    unwatchIfUnused(query.targetID)
+    resolveLimbo(limbo.viewRemoved(id))
+  }
+
+  /// The target is not listened to any more. What its row would have been told is only how recently it was used and
+  /// a token; an older one does no harm, so a failure is of no consequence.
+  private func release(_ target: TargetID) {
+    do {
+      try localStore.releaseTarget(target, keepPersistedTargetData: false)
+    } catch {
+      log(.warning, "The end of target \(target) could not be stored: \(error)")
+    }
+  }
+
+  private func unwatchIfUnused(_ target: TargetID) {
+    if !queries.queries(of: target).contains(where: \.hasBackendListeners) { unwatch(target) }
+  }
+
+  /// The backend refused the target: all its listeners end.
+  func rejectQueries(of target: TargetID, _ error: StatusError) {
+    release(target)
+    for id in queries.ids(of: target) {
+      guard let query = queries.remove(id) else { continue }
+      if error.deservesWarning {
+        log(.warning, "Listen for query at \(query.query.path.canonicalString) failed: \(error.message)")
+      }
+      for listener in query.listeners { perform(.raiseError(listener.id, error)) }
+      resolveLimbo(limbo.viewRemoved(id))
+    }
+  }
+
+  // MARK: - Snapshots in sync
+
+  func addSnapshotsInSyncListener(_ id: ListenerID) {
+    guard !snapshotsInSyncListeners.contains(id) else { return }
+    snapshotsInSyncListeners.append(id)
+    perform(.snapshotsInSync(id))
+  }
+
+  private func raiseSnapshotsInSync() {
+    for id in snapshotsInSyncListeners { perform(.snapshotsInSync(id)) }
+  }
+
+  // MARK: - Views
+
+  /// Shows changed documents in all views, as one round of snapshots.
+  ///
+  /// - Parameter event: The snapshot of the backend that changed them, if it was one.
+  /// - Returns: Why some view could not be brought up to date, which is then on the list of what is repeated.
+  @discardableResult
+  func refreshViews(_ changes: DocumentMap, event: RemoteEvent? = nil) -> (any Error)? {
+    var round: [(QueryID, ViewSnapshot)] = []
+    var reports: [LocalViewChanges] = []
+    var failure: (any Error)?
+    for id in queries.ids {
+      let outcome = queries.update(id) { query in
+        let computed = computeChanges(changes, of: &query, &failure)
+        return query.view.apply(
+          computed, targetChange: event?.targetChanges[query.targetID],
+          isPendingReset: event?.targetMismatches[query.targetID] != nil)
+      }
+      guard let outcome, let query = queries[id] else { continue }
+      resolveLimbo(limbo.viewChanged(id, entered: outcome.enteredLimbo, left: outcome.leftLimbo))
+      if let snapshot = outcome.snapshot {
+        round.append((id, snapshot))
+        reports.append(LocalViewChanges(snapshot, targetID: query.targetID))
+      }
+    }
+    raise(round)
+    report(reports)
+    if let failure, !retries.refreshesViews {
+      log(.error, "Views could not be read from the cache: \(failure)")
+      retries.append(.refreshViews)
+    }
+    return failure
+  }
+
+  /// Computes changes, with a second look at the cache where documents fell out of a limit.
+  private func computeChanges(
+    _ changes: DocumentMap, of query: inout ActiveQuery, _ failure: inout (any Error)?
+  ) -> View.Changes {
+    let computed = query.view.computeChanges(changes)
+    guard computed.needsRefill || query.viewIsIncomplete else { return computed }
+    do {
+      let documents = try localStore.execute(query.query, usePreviousResults: false).documents
+      query.viewIsIncomplete = false
+      return query.view.computeChanges(documents, after: computed)
+    } catch {
+      query.viewIsIncomplete = true
+      failure = error
+      return computed
+    }
+  }
+
+  /// Tells the cache what the views show now. It uses that to answer queries faster, so a failure is of no consequence.
+  private func report(_ changes: [LocalViewChanges]) {
+    guard !changes.isEmpty else { return }
+    do {
+      try localStore.notifyLocalViewChanges(changes)
+    } catch {
+      log(.warning, "What the views show could not be stored: \(error)")
+    }
+  }
+
+  /// Tells the listeners about one round of snapshots.
+  private func raise(_ round: [(QueryID, ViewSnapshot)]) {
+    var hasRaised = false
+    for (id, viewSnapshot) in round {
+      let raised = queries.update(id) { query in
+        query.listeners.indices.compactMap { index -> SyncAction? in
+          let snapshot = query.listeners[index].viewChanged(viewSnapshot)
+          return snapshot.map { .raiseSnapshot(query.listeners[index].id, $0) }
+        }
+      }
+      perform(raised ?? [])
+      if raised?.isEmpty == false { hasRaised = true }
+    }
+    if hasRaised { raiseSnapshotsInSync() }
+  }
+
+  /// Tells views and listeners what the online state is now.
+  func showOnlineState(_ state: OnlineState) {
+    var round: [(QueryID, ViewSnapshot)] = []
+    var first: [SyncAction] = []
+    for id in queries.ids {
+      let snapshot = queries.update(id) { query -> ViewSnapshot? in
+        let outcome = query.view.apply(onlineState: state)
+        for index in query.listeners.indices {
+          if let snapshot = query.listeners[index].onlineStateChanged(state) {
+            first.append(.raiseSnapshot(query.listeners[index].id, snapshot))
+          }
+        }
+        return outcome.snapshot
+      }
+      if let snapshot = snapshot ?? nil { round.append((id, snapshot)) }
+    }
+    perform(first)
+    if !first.isEmpty { raiseSnapshotsInSync() }
+    raise(round)
+  }
+
+  // MARK: - Limbo
+
+  func resolveLimbo(_ actions: [LimboResolutions.Action]) {
+    for action in actions {
+      switch action {
+      case .listen(let key, let targetID):
+        log(.debug, "New document in limbo: \(key.canonicalString)")
+        watch(
+          TargetData(target: Query(path: key.path).target, targetID: targetID, purpose: .limboResolution))
+      case .unlisten(let targetID):
+        unwatch(targetID)
+      }
+    }
+  }
+
+  // MARK: - Reading the cache
+
+  func readDocument(_ id: RequestID, _ key: DocumentKey) {
+    do {
+      perform(.documentRead(id, try localStore.readDocument(key)))
+    } catch {
+      perform(.readFailed(id, .storage("Document \(key.canonicalString) could not be read from the cache", error)))
+    }
+  }
+
+  func readQuery(_ id: RequestID, _ query: Query) {
+    do {
+      let result = try localStore.execute(query, usePreviousResults: true)
+      var view = View(query: query, syncedKeys: result.remoteKeys, hasCachedResults: false)
+      _ = view.apply(view.computeChanges(result.documents))
+      perform(.queryRead(id, view.snapshot().asFirstSnapshot(excludingMetadataChanges: false)))
+    } catch {
+      perform(.readFailed(id, .storage("The query could not be run on the cache", error)))
+    }
+  }
+}
+
+extension LocalViewChanges {
+  fileprivate init(_ snapshot: ViewSnapshot, targetID: TargetID) {
+    self.init(targetID: targetID, isFromCache: snapshot.isFromCache)
+    for change in snapshot.changes {
+      switch change.kind {
+      case .added: addedKeys.insert(change.document.key)
+      case .removed: removedKeys.insert(change.document.key)
+      case .modified, .metadata: break
+      }
+    }
+  }
+}

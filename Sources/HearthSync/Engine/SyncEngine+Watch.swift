@@ -1,0 +1,205 @@
+internal import HearthCache
+internal import HearthModel
+
+extension SyncEngine {
+  // MARK: - Targets
+
+  /// Asks the backend for a target, now or as soon as the stream is open.
+  func watch(_ target: TargetData) {
+    guard watchTargets[target.targetID] == nil else { return }
+    watchTargets[target.targetID] = target
+    if shouldStartWatchStream {
+      startWatchStream()
+    } else if watchStream.isOpen {
+      sendAdd(target)
+    }
+  }
+
+  func unwatch(_ target: TargetID) {
+    guard watchTargets.removeValue(forKey: target) != nil else { return }
+    if watchStream.isOpen {
+      sendRemove(target)
+      if watchTargets.isEmpty { perform(watchStream.markIdle()) }
+    } else if watchTargets.isEmpty, isNetworkUsable {
+      // Nobody waits for the attempt that is under way.
+      setOnlineState(.unknown)
+    }
+  }
+
+  private func sendAdd(_ target: TargetData) {
+    aggregator.requestSent(target.targetID)
+    let hasToken = !target.resumeToken.isEmpty
+    let readTime = hasToken || target.snapshotVersion == .none ? nil : target.snapshotVersion
+    let resumes = hasToken || readTime != nil
+    perform(
+      watchStream.send(
+        .addTarget(
+          TargetRequest(
+            targetID: target.targetID, target: target.target, purpose: target.purpose,
+            resumeToken: target.resumeToken, readTime: readTime,
+            expectedCount: resumes ? confirmedKeys(of: target.targetID).count : nil))))
+  }
+
+  private func sendRemove(_ target: TargetID) {
+    aggregator.requestSent(target)
+    perform(watchStream.send(.removeTarget(target)))
+  }
+
+  // MARK: - The stream
+
+  var shouldStartWatchStream: Bool { isNetworkUsable && !watchStream.isStarted && !watchTargets.isEmpty }
+
+  func startWatchStream() {
+    aggregator = WatchChangeAggregator()
+    perform(watchStream.start(now: now, jitter: configuration.jitter, nextID: nextStreamID))
+    perform(online.streamStarted())
+  }
+
+  func stopWatchStream() {
+    perform(watchStream.stop())
+    aggregator = WatchChangeAggregator()
+  }
+
+  func watchStreamOpened(_ id: StreamID) {
+    guard watchStream.opened(id, now: now) else { return }
+    for (_, target) in watchTargets.sorted(by: { $0.key < $1.key }) { sendAdd(target) }
+    if watchTargets.isEmpty { perform(watchStream.markIdle()) }
+  }
+
+  func watchStreamClosed(_ id: StreamID, _ error: StatusError?) {
+    guard let closing = watchStream.closed(id, error: error, now: now) else { return }
+    perform(closing)
+    log(.debug, "Watch stream closed: \(error?.description ?? "without an error")")
+    aggregator = WatchChangeAggregator()
+    if shouldStartWatchStream {
+      perform(online.streamFailed(error))
+      startWatchStream()
+    } else {
+      // No target is left, so no attempt is under way that could say more.
+      setOnlineState(.unknown)
+    }
+  }
+
+  func watchStreamIdle() {
+    guard let closing = watchStream.idleTimerFired() else { return }
+    perform(closing)
+    aggregator = WatchChangeAggregator()
+    setOnlineState(.unknown)
+  }
+
+  func watchStreamReceived(_ message: WatchResponse, on id: StreamID) {
+    guard watchStream.messageReceived(id) else { return }
+    setOnlineState(.online)
+    switch message {
+    case .targetChange(let change):
+      if change.state == .removed, let cause = change.cause {
+        targetsRejected(change.targetIDs, cause)
+        return
+      }
+      aggregator.handle(change, source: self)
+      // Only a message for no target in particular speaks for all of them.
+      if change.state == .noChange, change.targetIDs.isEmpty, change.readTime > .none {
+        snapshotReached(change.readTime)
+      }
+    case .documentChange(let change):
+      aggregator.handle(change, source: self)
+    case .existenceFilter(let filter):
+      aggregator.handle(filter, source: self)
+    }
+  }
+
+  // MARK: - Snapshots
+
+  private func snapshotReached(_ version: SnapshotVersion) {
+    do {
+      // An older one than seen before: what has been gathered stays for the next.
+      guard version >= (try localStore.lastRemoteSnapshotVersion()) else { return }
+      try apply(aggregator.makeRemoteEvent(at: version, source: self))
+    } catch {
+      goOffline(after: error, retrying: .probe)
+    }
+  }
+
+  private func apply(_ event: RemoteEvent) throws {
+    let changes = try localStore.apply(event)
+    // Only now: a token must never be ahead of the data.
+    for (id, change) in event.targetChanges where !change.resumeToken.isEmpty {
+      guard let target = watchTargets[id] else { continue }
+      watchTargets[id] = target.with(resumeToken: change.resumeToken, snapshotVersion: event.snapshotVersion)
+    }
+    for (id, purpose) in event.targetMismatches.sorted(by: { $0.key < $1.key }) { requery(id, purpose) }
+    for (id, change) in event.targetChanges {
+      guard let key = limbo.resolution(of: id)?.key else { continue }
+      if change.added.contains(key) || change.modified.contains(key) {
+        limbo.received(id, holdsDocument: true)
+      } else if change.removed.contains(key) {
+        limbo.received(id, holdsDocument: false)
+      }
+    }
+    refreshViews(changes, event: event)
+  }
+
+  /// Asks for a target's whole result again because the client's does not agree with the backend's count.
+  private func requery(_ id: TargetID, _ purpose: TargetPurpose) {
+    guard let target = watchTargets[id] else { return }
+    let fresh = target.with(resumeToken: [], snapshotVersion: .none)
+    watchTargets[id] = fresh
+    sendRemove(id)
+    // The purpose is only for this request; a later one after a reconnect is an ordinary listen.
+    sendAdd(fresh.with(purpose: purpose))
+  }
+
+  // MARK: - Rejected targets
+
+  private func targetsRejected(_ ids: [TargetID], _ error: StatusError) {
+    for id in ids where watchTargets[id] != nil {
+      if let key = limbo.resolution(of: id)?.key {
+        do {
+          try limboRejected(id, key)
+        } catch {
+          // The target stays registered. It is sent, and refused, again.
+          goOffline(after: error, retrying: .probe)
+          return
+        }
+      } else {
+        forgetTarget(id)
+        rejectQueries(of: id, error)
+      }
+    }
+  }
+
+  /// The backend refuses to say what became of a document in limbo: the cached copy is forgotten.
+  private func limboRejected(_ id: TargetID, _ key: DocumentKey) throws {
+    let changes = try localStore.apply(
+      RemoteEvent(
+        snapshotVersion: .none, documentUpdates: [key: .missing(key, version: .none)], limboDocumentChanges: [key]))
+    forgetTarget(id)
+    let freed = limbo.rejected(id)
+    refreshViews(changes)
+    resolveLimbo(freed)
+  }
+
+  /// The backend knows nothing of the target any more.
+  private func forgetTarget(_ id: TargetID) {
+    watchTargets[id] = nil
+    aggregator.remove(id)
+    if watchTargets.isEmpty { perform(watchStream.markIdle()) }
+  }
+}
+
+extension SyncEngine: WatchTargetSource {
+  func listenedTarget(_ targetID: TargetID) -> TargetData? {
+    watchTargets[targetID]
+  }
+
+  func confirmedKeys(of targetID: TargetID) -> Set<DocumentKey> {
+    if let resolution = limbo.resolution(of: targetID) {
+      return resolution.hasReceivedDocument ? [resolution.key] : []
+    }
+    var keys: Set<DocumentKey>?
+    for query in queries.queries(of: targetID) {
+      keys = keys?.union(query.view.syncedKeys) ?? query.view.syncedKeys
+    }
+    return keys ?? []
+  }
+}

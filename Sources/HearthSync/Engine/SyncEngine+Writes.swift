@@ -1,0 +1,156 @@
+internal import HearthCache
+internal import HearthModel
+
+extension SyncEngine {
+  // MARK: - Local writes
+
+  /// Queues writes, each as a batch of its own, with one durable commit for all of them.
+  ///
+  /// If they cannot be stored together, each is stored by itself, so that a failure hits only the write that has it.
+  func write(_ writes: [SyncWrite]) {
+    var queue: [SyncWrite] = []
+    for write in writes {
+      // Nothing to store, nothing to send.
+      if write.mutations.isEmpty { perform(.completeWrite(write.id, nil)) } else { queue.append(write) }
+    }
+    if queue.count > 1,
+      let stored = try? localStore.write(
+        many: queue.map { LocalStore.LocalWrite(mutations: $0.mutations, localWriteTime: $0.localWriteTime) })
+    {
+      for (write, result) in zip(queue, stored) { show(write, result) }
+    } else {
+      for write in queue {
+        do {
+          show(write, try localStore.write(write.mutations, localWriteTime: write.localWriteTime))
+        } catch {
+          perform(.completeWrite(write.id, .storage("Failed to persist write", error)))
+        }
+      }
+    }
+    fillWritePipeline()
+  }
+
+  private func show(_ write: SyncWrite, _ result: (batchID: BatchID, changes: DocumentMap)) {
+    waitingWrites[result.batchID] = write.id
+    refreshViews(result.changes)
+  }
+
+  func waitForPendingWrites(_ id: RequestID) {
+    do {
+      if let highest = try localStore.highestUnacknowledgedBatchID() {
+        if !isNetworkUsable {
+          log(.debug, "The network is disabled: waiting for pending writes lasts until it is enabled again.")
+        }
+        pendingWriteWaits.append((highest, id))
+      } else {
+        perform(.completeRequest(id, nil))
+      }
+    } catch {
+      perform(.completeRequest(id, .storage("Pending writes could not be counted", error)))
+    }
+  }
+
+  func cancelPendingWriteWaits() {
+    for wait in pendingWriteWaits { perform(.completeRequest(wait.request, .userChanged)) }
+    pendingWriteWaits = []
+  }
+
+  // MARK: - Pipeline
+
+  /// Moves queued batches into the pipeline as far as there is room, and sends them if the stream is ready.
+  func fillWritePipeline() {
+    guard isNetworkUsable else { return }
+    do {
+      while writePipeline.count < configuration.maxPendingWriteBatches {
+        let last = writePipeline.last?.batchID ?? unknownBatchID
+        guard let batch = try localStore.nextMutationBatch(after: last) else { break }
+        writePipeline.append(batch)
+        send(batch)
+      }
+    } catch {
+      goOffline(after: error, retrying: .probe)
+      return
+    }
+    if writePipeline.isEmpty {
+      perform(writeStream.markIdle())
+    } else {
+      startWriteStreamIfNeeded()
+    }
+  }
+
+  private func send(_ batch: MutationBatch) {
+    perform(writeStream.send(batch.mutations, batchLabel: "\(localStore.cacheID)/\(batch.batchID)"))
+  }
+
+  // MARK: - The stream
+
+  private func startWriteStreamIfNeeded() {
+    guard isNetworkUsable, !writeStream.isStarted, !writePipeline.isEmpty else { return }
+    perform(writeStream.start(now: now, jitter: configuration.jitter, nextID: nextStreamID))
+  }
+
+  func stopWriteStream() {
+    perform(writeStream.stop())
+    writePipeline = []
+  }
+
+  func writeStreamReceived(_ response: WriteResponse, on id: StreamID) {
+    switch writeStream.received(response, on: id) {
+    case .stale:
+      break
+    case .handshakeComplete:
+      for batch in writePipeline { send(batch) }
+    case .batchAnswered:
+      guard !writePipeline.isEmpty else { return }
+      let batch = writePipeline.removeFirst()
+      attempt(
+        .acknowledge(
+          MutationBatchResult(
+            batch: batch, commitVersion: response.commitVersion, results: response.results,
+            streamToken: response.streamToken)))
+      fillWritePipeline()
+    }
+  }
+
+  func writeStreamClosed(_ id: StreamID, _ error: StatusError?) {
+    guard let closure = writeStream.closed(id, error: error, now: now) else { return }
+    perform(closure.actions)
+    log(.debug, "Write stream closed: \(error?.description ?? "without an error")")
+    // Answers come in order, so the error is about the first batch that has none. Before the handshake it is about the
+    // stream, which is opened again after a pause whatever the code says.
+    if let error, closure.handshakeWasComplete, error.code.isPermanentForWrites, !writePipeline.isEmpty {
+      let batch = writePipeline.removeFirst()
+      // The backend works; it is this batch that it does not want.
+      writeStream.inhibitBackoff()
+      attempt(.reject(batch.batchID, error))
+      fillWritePipeline()
+    }
+    startWriteStreamIfNeeded()
+  }
+
+  // MARK: - Outcomes
+
+  func acknowledge(_ result: MutationBatchResult) throws {
+    let changes = try localStore.acknowledge(result)
+    complete(result.batch.batchID, nil)
+    refreshViews(changes)
+  }
+
+  func reject(_ batchID: BatchID, _ error: StatusError) throws {
+    let rejected = try localStore.reject(batchID)
+    if error.deservesWarning {
+      let keys = rejected.batch.keys.sorted().map(\.canonicalString).joined(separator: ", ")
+      log(.warning, "Write at \(keys) failed: \(error.message)")
+    }
+    complete(batchID, error)
+    refreshViews(rejected.changes)
+  }
+
+  /// Tells everybody who waited for the batch. Runs before the listeners hear of its outcome.
+  func complete(_ batchID: BatchID, _ error: StatusError?) {
+    if let write = waitingWrites.removeValue(forKey: batchID) { perform(.completeWrite(write, error)) }
+    // Batches are answered in order, so all earlier ones are answered too.
+    for wait in pendingWriteWaits where wait.highestBatchID <= batchID { perform(.completeRequest(wait.request, nil)) }
+    pendingWriteWaits.removeAll { $0.highestBatchID <= batchID }
+  }
+}

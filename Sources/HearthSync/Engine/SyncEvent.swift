@@ -1,0 +1,70 @@
+package import HearthModel
+
+/// A local write with the name under which its completion is reported.
+package struct SyncWrite: Equatable, Sendable {
+  package var id: WriteID
+  package var mutations: [Mutation]
+  /// The time that local estimates of server timestamps show.
+  package var localWriteTime: Timestamp
+
+  package init(id: WriteID, mutations: [Mutation], localWriteTime: Timestamp) {
+    self.id = id
+    self.mutations = mutations
+    self.localWriteTime = localWriteTime
+  }
+}
+
+/// The timers that the engine asks for. At most one of each kind runs at a time.
+package enum TimerKind: String, Hashable, Sendable, CaseIterable {
+  /// Closes a watch stream that has had no target for a minute.
+  case listenStreamIdle
+  /// Ends the pause before the watch stream is opened again.
+  case listenStreamConnectionBackoff
+  /// Closes a write stream that has had no write for a minute.
+  case writeStreamIdle
+  /// Ends the pause before the write stream is opened again.
+  case writeStreamConnectionBackoff
+  /// Ends the wait for the backend's first answer: the client is offline.
+  case onlineStateTimeout
+  /// Repeats a storage operation that failed.
+  case asyncQueueRetry
+}
+
+/// Everything that can happen to a client, in the order in which it happened.
+///
+/// Events about a stream or timer that is no longer current are ignored.
+package enum SyncEvent: Sendable {
+  /// The first event: storage is opened for reading and the network may be used.
+  case start
+
+  case listen(ListenerID, Query, ListenOptions)
+  case unlisten(ListenerID)
+  case write(WriteID, [Mutation], localWriteTime: Timestamp)
+  /// Several waiting writes, each a batch of its own, made durable together.
+  case writes([SyncWrite])
+  case waitForPendingWrites(RequestID)
+  case addSnapshotsInSyncListener(ListenerID)
+  case removeSnapshotsInSyncListener(ListenerID)
+  /// Reads one document, local writes included, from the cache.
+  case readDocument(RequestID, DocumentKey)
+  /// Runs a query, local writes included, on the cache.
+  case readQuery(RequestID, Query)
+
+  case enableNetwork(RequestID?)
+  case disableNetwork(RequestID?)
+  /// The signed-in user (`nil`: nobody), or the same one again after the credentials were renewed.
+  case changeUser(String?)
+  /// The machine's network changed: connections are worth a new attempt at once.
+  case connectivityChanged
+
+  case watchStreamOpened(StreamID)
+  case watchStreamMessage(StreamID, WatchResponse)
+  case watchStreamClosed(StreamID, StatusError?)
+  case writeStreamOpened(StreamID)
+  case writeStreamMessage(StreamID, WriteResponse)
+  case writeStreamClosed(StreamID, StatusError?)
+
+  case timerFired(TimerKind)
+  /// The last event; later ones are refused.
+  case shutdown
+}

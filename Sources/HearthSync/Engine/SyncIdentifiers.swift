@@ -1,0 +1,38 @@
+/// Names one listener; chosen by the caller, who must not use it again while the listener lives.
+package struct ListenerID: Hashable, Sendable {
+  package var rawValue: Int
+
+  package init(rawValue: Int) {
+    self.rawValue = rawValue
+  }
+}
+
+/// Names one write whose completion somebody waits for; chosen by the caller.
+package struct WriteID: Hashable, Sendable {
+  package var rawValue: Int
+
+  package init(rawValue: Int) {
+    self.rawValue = rawValue
+  }
+}
+
+/// Names one question that is answered exactly once; chosen by the caller.
+package struct RequestID: Hashable, Sendable {
+  package var rawValue: Int
+
+  package init(rawValue: Int) {
+    self.rawValue = rawValue
+  }
+}
+
+/// Names one attempt to open a stream; chosen by the engine, never used twice in its life.
+///
+/// Events of a stream that was closed or replaced carry an old id and are ignored, so that the transport may deliver
+/// them late.
+package struct StreamID: Hashable, Sendable {
+  package var rawValue: Int
+
+  package init(rawValue: Int) {
+    self.rawValue = rawValue
+  }
+}

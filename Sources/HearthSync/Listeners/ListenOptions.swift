@@ -1,0 +1,30 @@
+/// Where a listener's data may come from.
+package enum ListenSource: Hashable, Sendable {
+  /// From the cache first, then from the backend.
+  case `default`
+  /// From the cache only: the query is never sent to the backend for this listener's sake.
+  case cache
+}
+
+/// What a listener wants to be told.
+package struct ListenOptions: Hashable, Sendable {
+  /// Report changes of a document's pending state as changes of kind ``DocumentViewChange/Kind-swift.enum/metadata``.
+  package var includeDocumentMetadataChanges: Bool
+  /// Raise a snapshot when only `isFromCache` or `hasPendingWrites` changed.
+  package var includeQueryMetadataChanges: Bool
+  /// Hold the first snapshot back until the backend has answered, unless the client is known to be offline.
+  package var waitForSyncWhenOnline: Bool
+  package var source: ListenSource
+
+  package init(
+    includeDocumentMetadataChanges: Bool = false,
+    includeQueryMetadataChanges: Bool = false,
+    waitForSyncWhenOnline: Bool = false,
+    source: ListenSource = .default
+  ) {
+    self.includeDocumentMetadataChanges = includeDocumentMetadataChanges
+    self.includeQueryMetadataChanges = includeQueryMetadataChanges
+    self.waitForSyncWhenOnline = waitForSyncWhenOnline
+    self.source = source
+  }
+}

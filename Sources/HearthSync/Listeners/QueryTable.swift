@@ -1,0 +1,90 @@
+internal import HearthModel
+
+/// One query that somebody listens to: its target, its view and its listeners.
+struct ActiveQuery {
+  /// Rises with every query that becomes active; gives the order of everything that is done for each of them.
+  let id: QueryID
+  let query: Query
+  let targetID: TargetID
+  var view: View
+  /// In the order of registration.
+  var listeners: [QueryListener] = []
+  /// The cache could not be read when the view needed it: its documents must be computed anew.
+  var viewIsIncomplete = false
+
+  var hasBackendListeners: Bool { listeners.contains(where: \.listensToBackend) }
+}
+
+struct QueryID: Hashable, Comparable {
+  var rawValue: Int
+
+  static func < (a: QueryID, b: QueryID) -> Bool { a.rawValue < b.rawValue }
+}
+
+/// The active queries, found by query, by target and by listener.
+///
+/// Queries that differ only in how they present a result (a limit to the first documents, and the mirrored limit to the
+/// last ones) share a target; each has its own entry.
+struct QueryTable {
+  private var queries: [QueryID: ActiveQuery] = [:]
+  private var idByQuery: [Query: QueryID] = [:]
+  private var idByListener: [ListenerID: QueryID] = [:]
+  private var idsByTarget: [TargetID: [QueryID]] = [:]
+  private var nextID = 1
+
+  /// All ids, ascending, so that what is done for each is done in the same order every time.
+  private(set) var ids: [QueryID] = []
+
+  var isEmpty: Bool { ids.isEmpty }
+
+  subscript(id: QueryID) -> ActiveQuery? { queries[id] }
+
+  func id(of query: Query) -> QueryID? { idByQuery[query] }
+  func id(of listener: ListenerID) -> QueryID? { idByListener[listener] }
+  func ids(of target: TargetID) -> [QueryID] { idsByTarget[target] ?? [] }
+
+  func queries(of target: TargetID) -> some Sequence<ActiveQuery> {
+    ids(of: target).lazy.compactMap { queries[$0] }
+  }
+
+  /// Adds a query without listeners.
+  mutating func insert(_ query: Query, targetID: TargetID, view: View) -> QueryID {
+    let id = QueryID(rawValue: nextID)
+    nextID += 1
+    ids.append(id)
+    queries[id] = ActiveQuery(id: id, query: query, targetID: targetID, view: view)
+    idByQuery[query] = id
+    idsByTarget[targetID, default: []].append(id)
+    return id
+  }
+
+  /// Removes a query and all its listeners.
+  @discardableResult
+  mutating func remove(_ id: QueryID) -> ActiveQuery? {
+    guard let removed = queries.removeValue(forKey: id) else { return nil }
+    ids.removeAll { $0 == id }
+    idByQuery[removed.query] = nil
+    for listener in removed.listeners { idByListener[listener.id] = nil }
+    idsByTarget[removed.targetID]?.removeAll { $0 == id }
+    if idsByTarget[removed.targetID]?.isEmpty == true { idsByTarget[removed.targetID] = nil }
+    return removed
+  }
+
+  mutating func add(_ listener: QueryListener, to id: QueryID) {
+    queries[id]?.listeners.append(listener)
+    idByListener[listener.id] = id
+  }
+
+  mutating func removeListener(_ listener: ListenerID) {
+    guard let id = idByListener.removeValue(forKey: listener) else { return }
+    queries[id]?.listeners.removeAll { $0.id == listener }
+  }
+
+  /// Changes one query's view or listeners in place; `nil` if the query is not active.
+  mutating func update<Result>(_ id: QueryID, _ body: (inout ActiveQuery) -> Result) -> Result? {
+    // Taken out while it changes, so that its collections are not copied.
+    guard var query = queries.removeValue(forKey: id) else { return nil }
+    defer { queries[id] = query }
+    return body(&query)
+  }
+}

@@ -1,0 +1,91 @@
+package import HearthModel
+
+/// What happened to one document of a query's result.
+package struct DocumentViewChange: Sendable, Equatable {
+  package enum Kind: Hashable, Sendable {
+    case removed
+    case added
+    /// The fields changed.
+    case modified
+    /// Only the document's pending state changed.
+    case metadata
+  }
+
+  package var kind: Kind
+  /// The document as it is now; for a removed one, as the view last had it.
+  package var document: Document
+  /// Where the document stood, after the changes that come before this one; `nil` if it was not there.
+  package var oldIndex: Int?
+  /// Where the document stands once this change has been carried out; `nil` if it is gone.
+  package var newIndex: Int?
+
+  package init(kind: Kind, document: Document, oldIndex: Int? = nil, newIndex: Int? = nil) {
+    self.kind = kind
+    self.document = document
+    self.oldIndex = oldIndex
+    self.newIndex = newIndex
+  }
+}
+
+/// Gathers what happens to documents and keeps one change for each: what somebody sees who looks only at the end.
+struct DocumentViewChangeSet {
+  private var changes: [DocumentKey: DocumentViewChange] = [:]
+
+  var isEmpty: Bool { changes.isEmpty }
+  var keys: Dictionary<DocumentKey, DocumentViewChange>.Keys { changes.keys }
+
+  mutating func track(_ kind: DocumentViewChange.Kind, _ document: Document) {
+    let key = document.key
+    guard let earlier = changes[key] else {
+      changes[key] = DocumentViewChange(kind: kind, document: document)
+      return
+    }
+    let merged: DocumentViewChange?
+    switch (earlier.kind, kind) {
+    case (.added, .removed): merged = nil
+    // The document that the view had, not the one that came and went in between.
+    case (_, .removed): merged = DocumentViewChange(kind: .removed, document: earlier.document)
+    case (.removed, _): merged = DocumentViewChange(kind: .modified, document: document)
+    case (.added, _): merged = DocumentViewChange(kind: .added, document: document)
+    case (.metadata, .metadata): merged = DocumentViewChange(kind: .metadata, document: document)
+    case (.modified, _), (.metadata, _): merged = DocumentViewChange(kind: .modified, document: document)
+    }
+    changes[key] = merged
+  }
+
+  /// The changes as listeners get them: removed, added, then modified and metadata together, each in query order, with
+  /// indexes that are valid when the changes are carried out one after the other on `old`.
+  func ordered(query: Query, from old: DocumentSet) -> [DocumentViewChange] {
+    var ordered = changes.values.sorted { a, b in
+      if a.kind.rank != b.kind.rank { return a.kind.rank < b.kind.rank }
+      return query.compare(a.document, b.document) == .ascending
+    }
+    if old.isEmpty {
+      // Nothing can have been removed or modified: the changes are the result itself.
+      for index in ordered.indices { ordered[index].newIndex = index }
+      return ordered
+    }
+    var current = old
+    for index in ordered.indices {
+      let change = ordered[index]
+      ordered[index].oldIndex = change.kind == .added ? nil : current.index(of: change.document.key)
+      if change.kind == .removed {
+        current.remove(change.document.key)
+      } else {
+        current.insert(change.document)
+        ordered[index].newIndex = current.index(of: change.document.key)
+      }
+    }
+    return ordered
+  }
+}
+
+extension DocumentViewChange.Kind {
+  fileprivate var rank: Int {
+    switch self {
+    case .removed: 0
+    case .added: 1
+    case .modified, .metadata: 2
+    }
+  }
+}

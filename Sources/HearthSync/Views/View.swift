@@ -1,0 +1,233 @@
+internal import HearthCache
+internal import HearthModel
+
+/// The result of one query as it stands: the cached documents that match, in order, with what is known about their
+/// agreement with the backend.
+///
+/// Two steps for each change, because the first may have to be repeated: ``computeChanges(_:after:)`` says what a set
+/// of changed documents does to the result and whether the cache must be asked again (a document fell out of a full
+/// limit); ``apply(_:targetChange:isPendingReset:)`` makes it so and gives the snapshot.
+///
+/// Invariants: `documents` holds at most `query.limit` documents, all of which match the query; while the view is
+/// current, a document in `limboKeys` is in `documents`, not in `syncedKeys`, and has no local mutations.
+struct View {
+  /// The outcome of the first step.
+  struct Changes {
+    fileprivate(set) var documents: DocumentSet
+    fileprivate(set) var changeSet: DocumentViewChangeSet
+    fileprivate(set) var mutatedKeys: Set<DocumentKey>
+    /// The cache may hold documents that now belong into the limit: run the query and compute again.
+    fileprivate(set) var needsRefill: Bool
+  }
+
+  /// The outcome of the second step.
+  struct Outcome {
+    /// `nil` if nothing that anybody could see has changed.
+    var snapshot: ViewSnapshot?
+    /// In key order.
+    var enteredLimbo: [DocumentKey] = []
+    /// In key order.
+    var leftLimbo: [DocumentKey] = []
+  }
+
+  private enum SyncState {
+    /// No snapshot has been computed yet.
+    case initial
+    case local
+    case synced
+  }
+
+  let query: Query
+  private(set) var documents: DocumentSet
+  /// The documents that the backend has confirmed to belong to the target.
+  private(set) var syncedKeys: Set<DocumentKey>
+  /// The documents that match here although the backend, which has sent everything, did not send them.
+  private(set) var limboKeys: Set<DocumentKey> = []
+  private(set) var mutatedKeys: Set<DocumentKey> = []
+  /// Whether the backend has sent everything that the target holds.
+  private var isCurrent = false
+  private var syncState = SyncState.initial
+  private var hasCachedResults: Bool
+  /// Whether `limboKeys` is exact, so that only documents touched by a change need a new look.
+  private var limboKeysAreExact = false
+
+  /// - Parameters:
+  ///   - syncedKeys: What the backend had confirmed when the target was last listened to.
+  ///   - hasCachedResults: Whether the cache remembers a complete result of the target.
+  init(query: Query, syncedKeys: Set<DocumentKey>, hasCachedResults: Bool) {
+    self.query = query
+    self.syncedKeys = syncedKeys
+    self.hasCachedResults = hasCachedResults
+    self.documents = DocumentSet(query: query)
+  }
+
+  var isSynced: Bool { syncState == .synced }
+
+  // MARK: - First step
+
+  /// Says what changed documents do to the result.
+  ///
+  /// - Parameter earlier: The outcome of a pass that asked for a refill; the changes of both are merged.
+  func computeChanges(_ changed: DocumentMap, after earlier: Changes? = nil) -> Changes {
+    var result =
+      earlier
+      ?? Changes(
+        documents: documents, changeSet: DocumentViewChangeSet(), mutatedKeys: mutatedKeys, needsRefill: false)
+    result.needsRefill = false
+    let edge = limitEdge(of: result.documents)
+    let before = result.documents
+    var inserted: [Document] = []
+
+    for (key, document) in changed {
+      let old = before[key]
+      let new = query.matches(document) ? document : nil
+      guard let kind = changeKind(from: old, to: new) else { continue }
+      if let new {
+        result.changeSet.track(kind, new)
+        inserted.append(new)
+        if showsPendingWrite(new) {
+          result.mutatedKeys.insert(key)
+        } else {
+          result.mutatedKeys.remove(key)
+        }
+        if old != nil, let edge, isBeyond(edge, new) { result.needsRefill = true }
+      } else if let old {
+        result.changeSet.track(.removed, old)
+        result.documents.remove(key)
+        result.mutatedKeys.remove(key)
+        if edge != nil { result.needsRefill = true }
+      }
+    }
+    result.documents.insert(contentsOf: inserted)
+    cutToLimit(&result)
+    return result
+  }
+
+  /// The kind of change that a listener should see, `nil` for none.
+  private func changeKind(from old: Document?, to new: Document?) -> DocumentViewChange.Kind? {
+    guard let old else { return new == nil ? nil : .added }
+    guard let new else { return .removed }
+    if !old.hasSameContents(as: new) {
+      // The acknowledgement of a local write arrived, but the backend's contents may still differ from what it implies
+      // (server timestamps). The watch stream brings them soon: wait for it instead of showing an interim state.
+      let awaitsWatch = old.hasLocalMutations && new.hasCommittedMutations
+      return awaitsWatch ? nil : .modified
+    }
+    return mutatedKeys.contains(old.key) == showsPendingWrite(new) ? nil : .metadata
+  }
+
+  /// A committed write counts as pending only while the view has shown it as a local one: a view that starts after the
+  /// acknowledgement never saw it pending.
+  private func showsPendingWrite(_ document: Document) -> Bool {
+    document.hasLocalMutations || (document.hasCommittedMutations && mutatedKeys.contains(document.key))
+  }
+
+  /// The document at the end where a full limit cuts the result off, `nil` if there is no limit or it is not full.
+  private func limitEdge(of documents: DocumentSet) -> Document? {
+    guard let limit = query.limit, documents.count == limit else { return nil }
+    return query.limitType == .first ? documents.last : documents.first
+  }
+
+  private func isBeyond(_ edge: Document, _ document: Document) -> Bool {
+    query.compare(document, edge) == (query.limitType == .first ? .descending : .ascending)
+  }
+
+  private func cutToLimit(_ result: inout Changes) {
+    guard let limit = query.limit else { return }
+    while result.documents.count > max(limit, 0) {
+      let outside = query.limitType == .first ? result.documents.last : result.documents.first
+      guard let outside else { return }
+      result.documents.remove(outside.key)
+      result.mutatedKeys.remove(outside.key)
+      result.changeSet.track(.removed, outside)
+    }
+  }
+
+  // MARK: - Second step
+
+  /// Takes over computed changes and what the backend said about the target.
+  ///
+  /// Changes that ask for a refill are applied as they are only when the cache cannot be read; the result then lacks
+  /// documents until it is computed from the cache again.
+  ///
+  /// - Parameters:
+  ///   - targetChange: The target's part of a snapshot of the backend, `nil` if there is none.
+  ///   - isPendingReset: The target's result did not agree with an existence filter and has been asked for anew. Until
+  ///     the answer is there, nothing can be said about documents that the backend has not confirmed.
+  mutating func apply(
+    _ changes: Changes, targetChange: TargetChange? = nil, isPendingReset: Bool = false
+  ) -> Outcome {
+    let old = documents
+    documents = changes.documents
+    mutatedKeys = changes.mutatedKeys
+    if let targetChange {
+      syncedKeys.formUnion(targetChange.added)
+      syncedKeys.subtract(targetChange.removed)
+      isCurrent = targetChange.isCurrent
+    }
+    var outcome = Outcome()
+    updateLimbo(changes.changeSet, targetChange, isPendingReset: isPendingReset, &outcome)
+
+    let newState: SyncState = isCurrent && limboKeys.isEmpty && !isPendingReset ? .synced : .local
+    let syncStateChanged = newState != syncState
+    syncState = newState
+    if newState == .synced { hasCachedResults = true }
+    if syncStateChanged || !changes.changeSet.isEmpty {
+      outcome.snapshot = ViewSnapshot(
+        query: query, documents: documents.documents, oldDocuments: old.documents,
+        changes: changes.changeSet.ordered(query: query, from: old), isFromCache: newState != .synced,
+        mutatedKeys: mutatedKeys, syncStateChanged: syncStateChanged, excludesMetadataChanges: false,
+        hasCachedResults: hasCachedResults)
+    }
+    return outcome
+  }
+
+  /// A view that was in step with the backend no longer is once the client is offline.
+  mutating func apply(onlineState: OnlineState) -> Outcome {
+    guard isCurrent, onlineState == .offline else { return Outcome() }
+    isCurrent = false
+    return apply(computeChanges([:]))
+  }
+
+  /// The state as it stands, without changes.
+  func snapshot() -> ViewSnapshot {
+    ViewSnapshot(
+      query: query, documents: documents.documents, oldDocuments: [], changes: [], isFromCache: !isSynced,
+      mutatedKeys: mutatedKeys, syncStateChanged: true, excludesMetadataChanges: false,
+      hasCachedResults: hasCachedResults)
+  }
+
+  private mutating func updateLimbo(
+    _ changeSet: DocumentViewChangeSet, _ targetChange: TargetChange?, isPendingReset: Bool, _ outcome: inout Outcome
+  ) {
+    // Without everything from the backend nothing new can be said: what is being resolved stays so.
+    guard isCurrent, !isPendingReset else {
+      limboKeysAreExact = false
+      return
+    }
+    let before = limboKeys
+    if limboKeysAreExact {
+      for key in changeSet.keys { updateLimbo(of: key) }
+      for key in targetChange?.added ?? [] { updateLimbo(of: key) }
+      for key in targetChange?.removed ?? [] { updateLimbo(of: key) }
+    } else {
+      limboKeys = Set(documents.documents.lazy.map(\.key).filter(isInLimbo))
+      limboKeysAreExact = true
+    }
+    outcome.enteredLimbo = limboKeys.subtracting(before).sorted()
+    outcome.leftLimbo = before.subtracting(limboKeys).sorted()
+  }
+
+  private mutating func updateLimbo(of key: DocumentKey) {
+    if isInLimbo(key) {
+      limboKeys.insert(key)
+    } else {
+      limboKeys.remove(key)
+    }
+  }
+
+  private func isInLimbo(_ key: DocumentKey) -> Bool {
+    guard let document = documents[key], !document.hasLocalMutations else { return false }
+    return !syncedKeys.contains(key)
+  }
+}

@@ -1,0 +1,60 @@
+package import HearthModel
+
+/// The result of a query at one moment, and how it differs from the one before.
+package struct ViewSnapshot: Sendable, Equatable {
+  package var query: Query
+  /// The result in query order.
+  package var documents: [Document]
+  /// The result before `changes`; empty in a listener's first snapshot.
+  package var oldDocuments: [Document]
+  package var changes: [DocumentViewChange]
+  /// Whether the result may differ from the backend's.
+  package var isFromCache: Bool
+  /// The documents that show writes which the watch stream has not confirmed.
+  package var mutatedKeys: Set<DocumentKey>
+  /// Whether `isFromCache` differs from the snapshot before.
+  package var syncStateChanged: Bool
+  /// Whether changes of kind ``DocumentViewChange/Kind-swift.enum/metadata`` have been left out of `changes`.
+  package var excludesMetadataChanges: Bool
+  /// Whether a complete result has been known before, so that an empty one means something.
+  package var hasCachedResults: Bool
+
+  package var hasPendingWrites: Bool { !mutatedKeys.isEmpty }
+
+  package init(
+    query: Query, documents: [Document], oldDocuments: [Document], changes: [DocumentViewChange], isFromCache: Bool,
+    mutatedKeys: Set<DocumentKey>, syncStateChanged: Bool, excludesMetadataChanges: Bool, hasCachedResults: Bool
+  ) {
+    self.query = query
+    self.documents = documents
+    self.oldDocuments = oldDocuments
+    self.changes = changes
+    self.isFromCache = isFromCache
+    self.mutatedKeys = mutatedKeys
+    self.syncStateChanged = syncStateChanged
+    self.excludesMetadataChanges = excludesMetadataChanges
+    self.hasCachedResults = hasCachedResults
+  }
+
+  /// The same state as a listener sees it that has seen nothing before: every document is added.
+  package func asFirstSnapshot(excludingMetadataChanges: Bool) -> ViewSnapshot {
+    var first = self
+    first.oldDocuments = []
+    first.changes = documents.enumerated().map { index, document in
+      DocumentViewChange(kind: .added, document: document, newIndex: index)
+    }
+    first.syncStateChanged = true
+    first.excludesMetadataChanges = excludingMetadataChanges
+    return first
+  }
+
+  /// The same snapshot for a listener that is not interested in documents whose pending state alone changed.
+  ///
+  /// Such changes do not move a document, so the other changes' indexes stay valid.
+  func withoutMetadataChanges() -> ViewSnapshot {
+    var filtered = self
+    filtered.changes.removeAll { $0.kind == .metadata }
+    filtered.excludesMetadataChanges = true
+    return filtered
+  }
+}

@@ -1,0 +1,138 @@
+internal import HearthModel
+
+/// Finds out what became of documents whose state a query's result leaves open.
+///
+/// A document is in limbo for a view when it is in the view although the backend, which has sent everything, did not
+/// send it. Each such document is looked up with a target of its own, once however many views need it, and at most so
+/// many at a time as the limit allows; the others wait in the order in which they were found.
+///
+/// | document | a view needs it | the last view that needed it does not | backend refuses |
+/// |---|---|---|---|
+/// | unknown | waits, or is looked up if a place is free | - | - |
+/// | waiting | - | forgotten | - |
+/// | being looked up | - | target released, place given to the next | place given to the next |
+struct LimboResolutions {
+  enum Action: Equatable {
+    case listen(DocumentKey, TargetID)
+    case unlisten(TargetID)
+  }
+
+  struct Resolution: Equatable {
+    var key: DocumentKey
+    /// Whether the last snapshot left the document in the target. Nothing may be concluded from its absence before the
+    /// backend has said that the target is current.
+    var hasReceivedDocument = false
+  }
+
+  private let limit: Int
+  private var nextTargetID: TargetID = 1
+  private var viewsByKey: [DocumentKey: Set<QueryID>] = [:]
+  private var keysByView: [QueryID: Set<DocumentKey>] = [:]
+  private var waiting = FIFOSet<DocumentKey>()
+  private var targetIDs: [DocumentKey: TargetID] = [:]
+  private var resolutions: [TargetID: Resolution] = [:]
+
+  init(limit: Int) {
+    self.limit = limit
+  }
+
+  /// The documents being looked up, with their targets.
+  var active: [DocumentKey: TargetID] { targetIDs }
+  /// The documents that wait for a free place, in order.
+  var enqueued: [DocumentKey] { waiting.elements }
+
+  func resolution(of target: TargetID) -> Resolution? { resolutions[target] }
+
+  /// A view changed its mind about which documents are in limbo.
+  ///
+  /// - Parameter entered: In the order in which they are to be looked up.
+  mutating func viewChanged(_ view: QueryID, entered: [DocumentKey], left: [DocumentKey]) -> [Action] {
+    var actions: [Action] = []
+    for key in entered {
+      viewsByKey[key, default: []].insert(view)
+      keysByView[view, default: []].insert(key)
+      if targetIDs[key] == nil { waiting.append(key) }
+    }
+    for key in left { actions += release(key, from: view) }
+    return actions + fillPlaces()
+  }
+
+  /// A view is gone.
+  mutating func viewRemoved(_ view: QueryID) -> [Action] {
+    var actions: [Action] = []
+    for key in (keysByView[view] ?? []).sorted() { actions += release(key, from: view) }
+    return actions + fillPlaces()
+  }
+
+  /// A snapshot brought the document, or took it away again.
+  mutating func received(_ target: TargetID, holdsDocument: Bool) {
+    resolutions[target]?.hasReceivedDocument = holdsDocument
+  }
+
+  /// The backend refused the target, and the consequence is stored. The wire knows nothing of the target any more.
+  mutating func rejected(_ target: TargetID) -> [Action] {
+    guard let resolution = resolutions.removeValue(forKey: target) else { return [] }
+    targetIDs[resolution.key] = nil
+    return fillPlaces()
+  }
+
+  private mutating func release(_ key: DocumentKey, from view: QueryID) -> [Action] {
+    keysByView[view]?.remove(key)
+    if keysByView[view]?.isEmpty == true { keysByView[view] = nil }
+    viewsByKey[key]?.remove(view)
+    guard viewsByKey[key]?.isEmpty == true else { return [] }
+    viewsByKey[key] = nil
+    waiting.remove(key)
+    // Without a target the lookup has been refused, or had not begun.
+    guard let target = targetIDs.removeValue(forKey: key) else { return [] }
+    resolutions[target] = nil
+    return [.unlisten(target)]
+  }
+
+  private mutating func fillPlaces() -> [Action] {
+    var actions: [Action] = []
+    while targetIDs.count < limit, let key = waiting.popFirst() {
+      let target = nextTargetID
+      nextTargetID += 2
+      targetIDs[key] = target
+      resolutions[target] = Resolution(key: key)
+      actions.append(.listen(key, target))
+    }
+    return actions
+  }
+}
+
+/// A queue in which each element stands at most once. Every operation takes constant time on average.
+private struct FIFOSet<Element: Hashable> {
+  private var slots: [Element?] = []
+  private var head = 0
+  private var positions: [Element: Int] = [:]
+
+  var elements: [Element] { slots[head...].compactMap { $0 } }
+
+  mutating func append(_ element: Element) {
+    guard positions[element] == nil else { return }
+    positions[element] = slots.count
+    slots.append(element)
+  }
+
+  mutating func remove(_ element: Element) {
+    guard let position = positions.removeValue(forKey: element) else { return }
+    slots[position] = nil
+    dropEmptyHead()
+  }
+
+  mutating func popFirst() -> Element? {
+    guard head < slots.count, let first = slots[head] else { return nil }
+    remove(first)
+    return first
+  }
+
+  private mutating func dropEmptyHead() {
+    while head < slots.count, slots[head] == nil { head += 1 }
+    if head == slots.count {
+      slots = []
+      head = 0
+    }
+  }
+}

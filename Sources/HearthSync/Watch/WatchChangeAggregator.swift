@@ -1,0 +1,216 @@
+internal import HearthCache
+internal import HearthModel
+
+/// What the aggregator has to know about the client's targets.
+protocol WatchTargetSource {
+  /// The target as the client listens to it, `nil` if it does not.
+  func listenedTarget(_ targetID: TargetID) -> TargetData?
+  /// The documents that the backend had confirmed for the target up to the last snapshot.
+  func confirmedKeys(of targetID: TargetID) -> Set<DocumentKey>
+}
+
+/// Gathers the messages of one watch stream until the backend declares a consistent snapshot.
+///
+/// Every request for a target is answered once. Messages that arrive while answers for their target are outstanding
+/// belong to an earlier listen and are ignored, as are those for targets that the client does not listen to. So a
+/// target's messages count from the moment when the last outstanding answer has come.
+///
+/// An aggregator lives as long as its stream.
+struct WatchChangeAggregator {
+  private enum DocumentChange {
+    case added, modified, removed
+  }
+
+  /// What was gathered for one target since the last snapshot.
+  private struct Gathered {
+    var outstandingAnswers = 0
+    var documents: [DocumentKey: DocumentChange] = [:]
+    var resumeToken: [UInt8] = []
+    var isCurrent = false
+    /// True at first, so that the next snapshot says of a new target that it is not yet current.
+    var hasChanges = true
+
+    mutating func take(resumeToken token: [UInt8]) {
+      guard !token.isEmpty else { return }
+      resumeToken = token
+      hasChanges = true
+    }
+
+    mutating func forgetChanges() {
+      documents = [:]
+      hasChanges = false
+    }
+
+    func keys(_ kind: DocumentChange) -> Set<DocumentKey> {
+      var keys: Set<DocumentKey> = []
+      for (key, change) in documents where change == kind { keys.insert(key) }
+      return keys
+    }
+  }
+
+  private var targets: [TargetID: Gathered] = [:]
+  private var mismatches: [TargetID: TargetPurpose] = [:]
+  private var updates: [DocumentKey: Document] = [:]
+  /// The targets that were sent the document's new state since the last snapshot.
+  private var deliveries: [DocumentKey: Set<TargetID>] = [:]
+  /// All targets that the document entered, changed in or left since the last snapshot.
+  private var concernedTargets: [DocumentKey: Set<TargetID>] = [:]
+
+  // MARK: - Events
+
+  /// The client asked the backend to add or remove the target.
+  mutating func requestSent(_ targetID: TargetID) {
+    targets[targetID, default: Gathered()].outstandingAnswers += 1
+  }
+
+  /// The client stopped listening because the backend refused the target.
+  mutating func remove(_ targetID: TargetID) {
+    targets[targetID] = nil
+  }
+
+  mutating func handle(_ change: WatchTargetChange, source: some WatchTargetSource) {
+    // Without ids the message is for every target whose answers have all come.
+    let ids = change.targetIDs.isEmpty ? targets.keys.filter { isActive($0, source) } : change.targetIDs
+    for id in ids {
+      switch change.state {
+      case .added, .removed:
+        answered(id, with: change)
+      case .noChange:
+        guard isActive(id, source) else { continue }
+        targets[id]?.take(resumeToken: change.resumeToken)
+      case .current:
+        guard isActive(id, source) else { continue }
+        targets[id]?.isCurrent = true
+        targets[id]?.hasChanges = true
+        targets[id]?.take(resumeToken: change.resumeToken)
+      case .reset:
+        guard isActive(id, source) else { continue }
+        reset(id, source)
+        targets[id]?.take(resumeToken: change.resumeToken)
+      }
+    }
+  }
+
+  mutating func handle(_ change: WatchDocumentChange, source: some WatchTargetSource) {
+    for id in change.updatedTargetIDs {
+      if let document = change.document, document.isFound {
+        add(document, to: id, source)
+      } else {
+        remove(change.key, from: id, state: change.document, source)
+      }
+    }
+    for id in change.removedTargetIDs {
+      remove(change.key, from: id, state: change.document, source)
+    }
+  }
+
+  /// Compares the backend's count of a target's documents with the client's; a difference takes effect with the next
+  /// snapshot.
+  mutating func handle(_ filter: WatchExistenceFilter, source: some WatchTargetSource) {
+    let id = filter.targetID
+    guard isActive(id, source), let target = source.listenedTarget(id)?.target else { return }
+    if let key = target.documentKey {
+      // The document does not exist. (A count of one only confirms what the document's own message says.)
+      if filter.count == 0 { remove(key, from: id, state: .missing(key, version: .none), source) }
+      return
+    }
+    guard filter.count != countOfDocuments(in: id, source) else { return }
+    // The filter may carry the names of the unchanged documents. They are not read: the whole result is asked for
+    // again, which needs more traffic and gives the same.
+    reset(id, source)
+    mismatches[id] = .existenceFilterMismatch
+  }
+
+  /// Cuts the snapshot: everything gathered so far becomes one event, and gathering starts anew.
+  mutating func makeRemoteEvent(at version: SnapshotVersion, source: some WatchTargetSource) -> RemoteEvent {
+    var event = RemoteEvent(snapshotVersion: version, targetMismatches: mismatches)
+    for id in targets.keys.sorted() where isActive(id, source) {
+      proveAbsence(in: id, at: version, source)
+      guard let gathered = targets[id], gathered.hasChanges else { continue }
+      event.targetChanges[id] = TargetChange(
+        resumeToken: gathered.resumeToken, isCurrent: gathered.isCurrent, added: gathered.keys(.added),
+        modified: gathered.keys(.modified), removed: gathered.keys(.removed))
+      targets[id]?.forgetChanges()
+    }
+    for (key, ids) in concernedTargets where updates[key] != nil {
+      let onlyForLimbo = ids.allSatisfy { id in
+        !isActive(id, source) || source.listenedTarget(id)?.purpose == .limboResolution
+      }
+      if onlyForLimbo { event.limboDocumentChanges.insert(key) }
+    }
+    event.documentUpdates = updates
+    for key in updates.keys { event.documentUpdates[key]?.readTime = version }
+    mismatches = [:]
+    updates = [:]
+    deliveries = [:]
+    concernedTargets = [:]
+    return event
+  }
+
+  // MARK: - Parts
+
+  private func isActive(_ id: TargetID, _ source: some WatchTargetSource) -> Bool {
+    guard let gathered = targets[id], gathered.outstandingAnswers == 0 else { return false }
+    return source.listenedTarget(id) != nil
+  }
+
+  private mutating func answered(_ id: TargetID, with change: WatchTargetChange) {
+    // An answer that nobody asked for says nothing.
+    guard var gathered = targets[id], gathered.outstandingAnswers > 0 else { return }
+    gathered.outstandingAnswers -= 1
+    if change.state == .added {
+      // The target was freshly added: what was gathered for an earlier listen is void.
+      if gathered.outstandingAnswers == 0 { gathered.forgetChanges() }
+      gathered.take(resumeToken: change.resumeToken)
+      targets[id] = gathered
+    } else {
+      targets[id] = gathered.outstandingAnswers == 0 ? nil : gathered
+    }
+  }
+
+  private mutating func add(_ document: Document, to id: TargetID, _ source: some WatchTargetSource) {
+    guard isActive(id, source) else { return }
+    let isConfirmed = source.confirmedKeys(of: id).contains(document.key)
+    targets[id]?.documents[document.key] = isConfirmed ? .modified : .added
+    targets[id]?.hasChanges = true
+    updates[document.key] = document
+    deliveries[document.key, default: []].insert(id)
+    concernedTargets[document.key, default: []].insert(id)
+  }
+
+  /// - Parameter state: The document's new state if the backend sent it.
+  private mutating func remove(
+    _ key: DocumentKey, from id: TargetID, state: Document?, _ source: some WatchTargetSource
+  ) {
+    guard isActive(id, source) else { return }
+    // A document that entered and left between two snapshots was never there.
+    targets[id]?.documents[key] = source.confirmedKeys(of: id).contains(key) ? .removed : nil
+    targets[id]?.hasChanges = true
+    concernedTargets[key, default: []].insert(id)
+    if let state {
+      updates[key] = state
+      deliveries[key, default: []].insert(id)
+    }
+  }
+
+  /// Everything known about the target is void: its documents count as removed unless the backend sends them again.
+  private mutating func reset(_ id: TargetID, _ source: some WatchTargetSource) {
+    targets[id] = Gathered()
+    for key in source.confirmedKeys(of: id) { remove(key, from: id, state: nil, source) }
+  }
+
+  private func countOfDocuments(in id: TargetID, _ source: some WatchTargetSource) -> Int {
+    let gathered = targets[id] ?? Gathered()
+    return source.confirmedKeys(of: id).count + gathered.keys(.added).count - gathered.keys(.removed).count
+  }
+
+  /// A target of a single document that is complete without it proves that the document does not exist.
+  ///
+  /// Only what was delivered for this very target counts: another target may have brought an older state of the same
+  /// document.
+  private mutating func proveAbsence(in id: TargetID, at version: SnapshotVersion, _ source: some WatchTargetSource) {
+    guard targets[id]?.isCurrent == true, let key = source.listenedTarget(id)?.target.documentKey else { return }
+    if deliveries[key]?.contains(id) == true || source.confirmedKeys(of: id).contains(key) { return }
+    remove(key, from: id, state: .missing(key, version: version), source)
+  }
+}
