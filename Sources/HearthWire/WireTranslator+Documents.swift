@@ -32,11 +32,12 @@ extension WireTranslator {
   ) throws(WireError) -> Document {
     try at(field) {
       let parts = try EncodedDocument(parsing: [UInt8](bytes))
+      let key = try key(fromName: parts.name, at: "name")
       guard let updateTime = parts.updateTime, SnapshotVersion(updateTime) != .none else {
         throw WireError(field: "update_time", message: "document \"\(parts.name)\" comes without its update time")
       }
       return Document.found(
-        try key(fromName: parts.name, at: "name"), version: SnapshotVersion(updateTime),
+        key, version: SnapshotVersion(updateTime),
         createTime: parts.createTime.map { SnapshotVersion($0) } ?? .none, readTime: readTime, fields: parts.fields)
     }
   }
