@@ -1,0 +1,38 @@
+/// Says who is asking. Asked for a token each time that a stream is opened or a call is made.
+package protocol CredentialsProvider: Sendable {
+  /// The token to send, or `nil` to ask as nobody.
+  func token() async throws -> AccessToken?
+
+  /// Called when the backend refused the token: the next one must be fetched anew.
+  func invalidate() async
+}
+
+/// A bearer token. Its text never shows it, so that it cannot end up in a log.
+package struct AccessToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
+  CustomReflectable
+{
+  /// The secret itself, as it follows `Bearer ` in the header.
+  package let value: String
+
+  package init(_ value: String) {
+    self.value = value
+  }
+
+  package var description: String { "AccessToken(hidden)" }
+  package var debugDescription: String { description }
+  package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// Asks as nobody: the security rules decide what that may do.
+package struct NoCredentials: CredentialsProvider {
+  package init() {}
+  package func token() async -> AccessToken? { nil }
+  package func invalidate() async {}
+}
+
+/// Asks as the owner of the data, to whom rules do not apply. Emulators and local servers accept it.
+package struct OwnerCredentials: CredentialsProvider {
+  package init() {}
+  package func token() async -> AccessToken? { AccessToken("owner") }
+  package func invalidate() async {}
+}

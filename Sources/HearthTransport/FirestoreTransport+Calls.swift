@@ -1,0 +1,108 @@
+internal import GRPCCore
+internal import GRPCNIOTransportHTTP2
+internal import GRPCProtobuf
+package import HearthModel
+internal import HearthWire
+internal import SwiftProtobuf
+
+extension FirestoreTransport {
+  /// Commits `mutations` at once or not at all.
+  ///
+  /// - Returns: the commit's version and one result for each mutation.
+  /// - Throws: the backend's refusal, or `unavailable` when it cannot be reached; then the writes may or may not
+  ///   have been applied if the connection broke in between.
+  package func commit(
+    _ mutations: [Mutation]
+  ) async throws(StatusError) -> (commitVersion: SnapshotVersion, results: [MutationResult]) {
+    let request = translator.encodeCommit(mutations)
+    let answer = try await call { client, metadata, options in
+      try await client.unary(
+        request: ClientRequest(message: request, metadata: metadata),
+        descriptor: Google_Firestore_V1_Firestore.Method.Commit.descriptor,
+        serializer: ProtobufSerializer<Google_Firestore_V1_CommitRequest>(),
+        deserializer: IncomingMessageDeserializer<Google_Firestore_V1_CommitResponse>(), options: options
+      ) { response in
+        try response.message
+      }
+    }
+    let (commitVersion, results) = try decoded { try translator.decode(answer) }
+    guard results.count == mutations.count else {
+      throw StatusError(
+        code: .internal,
+        message:
+          "\(configuration.endpoint) answered a commit of \(mutations.count) writes with \(results.count) results.")
+    }
+    return (commitVersion, results)
+  }
+
+  /// The present state of `keys`: one document for each distinct key, in the order of `keys`, found or missing.
+  package func batchGetDocuments(_ keys: [DocumentKey]) async throws(StatusError) -> [Document] {
+    let request = translator.encodeBatchGet(keys)
+    let translator = translator
+    var documents = try await call { client, metadata, options in
+      try await client.serverStreaming(
+        request: ClientRequest(message: request, metadata: metadata),
+        descriptor: Google_Firestore_V1_Firestore.Method.BatchGetDocuments.descriptor,
+        serializer: ProtobufSerializer<Google_Firestore_V1_BatchGetDocumentsRequest>(),
+        deserializer: IncomingMessageDeserializer<Google_Firestore_V1_BatchGetDocumentsResponse>(),
+        options: options
+      ) { response in
+        var documents: [DocumentKey: Document] = [:]
+        for try await message in response.messages {
+          if let document = try translator.decode(message) {
+            documents[document.key] = document
+          }
+        }
+        return documents
+      }
+    }
+    var ordered: [Document] = []
+    var seen: Set<DocumentKey> = []
+    for key in keys where seen.insert(key).inserted {
+      guard let document = documents.removeValue(forKey: key) else {
+        throw StatusError(
+          code: .internal,
+          message: "\(configuration.endpoint) did not answer for document \"\(key.canonicalString)\".")
+      }
+      ordered.append(document)
+    }
+    return ordered
+  }
+
+  /// Makes one call with the headers and limits that all calls have.
+  private func call<Answer: Sendable>(
+    _ body: (GRPCClient<HTTP2ClientTransport.Posix>, Metadata, CallOptions) async throws -> Answer
+  ) async throws(StatusError) -> Answer {
+    var used: Connection?
+    do {
+      let connection = try connection()
+      used = connection
+      let metadata = try await RequestHeaders.make(configuration)
+      return try await body(connection.client, metadata, callOptions(timeout: configuration.callTimeout))
+    } catch {
+      let error = StatusError(error, endpoint: configuration.endpoint, reached: false)
+      if let used {
+        review(used, after: error)
+      }
+      throw error
+    }
+  }
+
+  private func decoded<Answer>(_ body: () throws -> Answer) throws(StatusError) -> Answer {
+    do {
+      return try body()
+    } catch {
+      throw StatusError(error, endpoint: configuration.endpoint, reached: true)
+    }
+  }
+
+  func callOptions(timeout: Duration?) -> CallOptions {
+    var options = CallOptions.defaults
+    options.timeout = timeout
+    // Fail at the first refusal instead of waiting in gRPC's queue.
+    options.waitForReady = false
+    options.maxRequestMessageBytes = configuration.maxMessageBytes
+    options.maxResponseMessageBytes = configuration.maxMessageBytes
+    return options
+  }
+}

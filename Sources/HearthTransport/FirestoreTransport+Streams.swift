@@ -1,0 +1,169 @@
+internal import GRPCCore
+internal import GRPCProtobuf
+package import HearthModel
+internal import HearthWire
+internal import Logging
+internal import SwiftProtobuf
+internal import Synchronization
+
+/// How a stream ends when its owner closes it.
+enum StreamEnding: Sendable {
+  /// At once: nothing that is under way matters any more.
+  case cancel
+  /// In good order if the backend answers in time, so that it does not take the end for a failure.
+  case halfClose(patience: Duration)
+}
+
+/// How one kind of stream is spoken.
+struct StreamKind<Request: Sendable, Response: Sendable, Outgoing: Message, Incoming: Message>: Sendable {
+  var method: MethodDescriptor
+  var ending: StreamEnding
+  var encode: @Sendable (Request) -> Outgoing
+  var decode: @Sendable (Incoming) throws -> Response
+}
+
+extension FirestoreTransport {
+  /// Opens the stream that listens to targets.
+  ///
+  /// `onEvent` is called in order, on threads of the transport, and must not block. A backend that cannot be
+  /// reached is reported as `closed` with `unavailable`: at once when it refuses, else after the configured
+  /// time to open.
+  package func openWatchStream(
+    onEvent: @escaping @Sendable (StreamEvent<WatchResponse>) -> Void
+  ) -> StreamHandle<WatchRequest> {
+    let translator = translator
+    return open(
+      StreamKind(
+        method: Google_Firestore_V1_Firestore.Method.Listen.descriptor, ending: .cancel,
+        encode: { (request: WatchRequest) -> Google_Firestore_V1_ListenRequest in translator.encode(request) },
+        decode: { (message: Google_Firestore_V1_ListenResponse) in try translator.decode(message) }),
+      onEvent: onEvent)
+  }
+
+  /// Opens the stream that writes. The first request must be the handshake. Events are those of
+  /// ``openWatchStream(onEvent:)``.
+  package func openWriteStream(
+    onEvent: @escaping @Sendable (StreamEvent<WriteResponse>) -> Void
+  ) -> StreamHandle<WriteRequest> {
+    let translator = translator
+    return open(
+      StreamKind(
+        method: Google_Firestore_V1_Firestore.Method.Write.descriptor, ending: .halfClose(patience: .seconds(1)),
+        encode: { (request: WriteRequest) -> Google_Firestore_V1_WriteRequest in translator.encode(request) },
+        decode: { (message: Google_Firestore_V1_WriteResponse) in try translator.decode(message) }),
+      onEvent: onEvent)
+  }
+
+  private func open<Request, Response, Outgoing, Incoming>(
+    _ kind: StreamKind<Request, Response, Outgoing, Incoming>,
+    onEvent: @escaping @Sendable (StreamEvent<Response>) -> Void
+  ) -> StreamHandle<Request> {
+    let delivery = StreamDelivery(onEvent: onEvent)
+    let (requests, outbox) = AsyncStream.makeStream(of: Request.self, bufferingPolicy: .unbounded)
+    // The lock is held until the stream is registered, so that one that fails at once cannot be missed at its end.
+    let close = state.withLock { state in
+      state.lastStreamNumber += 1
+      let number = state.lastStreamNumber
+      let task = Task {
+        await self.run(kind, requests: requests, outbox: outbox, delivery: delivery)
+        self.state.withLock { $0.streams[number] = nil }
+      }
+      let close: @Sendable () -> Void = {
+        guard delivery.ownerCloses() else { return }
+        outbox.finish()
+        Self.end(task, kind.ending)
+      }
+      state.streams[number] = RunningStream(close: close, task: task)
+      return close
+    }
+    return StreamHandle(send: { outbox.yield($0) }, close: close)
+  }
+
+  private static func end(_ task: Task<Void, Never>, _ ending: StreamEnding) {
+    switch ending {
+    case .cancel:
+      task.cancel()
+    case .halfClose(let patience):
+      Task {
+        try? await Task.sleep(for: patience)
+        task.cancel()
+      }
+    }
+  }
+
+  private func run<Request, Response, Outgoing, Incoming>(
+    _ kind: StreamKind<Request, Response, Outgoing, Incoming>, requests: AsyncStream<Request>,
+    outbox: AsyncStream<Request>.Continuation, delivery: StreamDelivery<Response>
+  ) async {
+    var used: Connection?
+    do {
+      let connection = try connection()
+      used = connection
+      try await limitingOpening(delivery) { [self] in
+        let metadata = try await RequestHeaders.make(configuration)
+        try await exchange(
+          kind, on: connection, metadata: metadata, requests: requests, outbox: outbox, delivery: delivery)
+      }
+      delivery.closed(nil)
+    } catch {
+      let error = StatusError(error, endpoint: configuration.endpoint, reached: delivery.hasOpened)
+      if let used {
+        review(used, after: error)
+      }
+      configuration.logger.debug(
+        "Stream ended",
+        metadata: ["method": "\(kind.method.method)", "code": "\(error.code)", "reason": "\(error.message)"])
+      delivery.closed(error)
+    }
+    outbox.finish()
+  }
+
+  /// Sends what is asked and delivers what is answered until either side ends the stream.
+  private func exchange<Request, Response, Outgoing, Incoming>(
+    _ kind: StreamKind<Request, Response, Outgoing, Incoming>, on connection: Connection, metadata: Metadata,
+    requests: AsyncStream<Request>, outbox: AsyncStream<Request>.Continuation, delivery: StreamDelivery<Response>
+  ) async throws {
+    let request = StreamingClientRequest<Outgoing>(metadata: metadata) { writer in
+      delivery.opened()
+      for await request in requests {
+        // What was not sent when the owner closed the stream will be sent again on the next one.
+        guard delivery.acceptsRequests else { break }
+        try await writer.write(kind.encode(request))
+      }
+    }
+    try await connection.client.bidirectionalStreaming(
+      request: request, descriptor: kind.method, serializer: ProtobufSerializer<Outgoing>(),
+      deserializer: IncomingMessageDeserializer<Incoming>(), options: callOptions(timeout: nil)
+    ) { response in
+      for try await message in response.messages {
+        delivery.message(try kind.decode(message))
+      }
+    }
+  }
+
+  /// Runs `body`, and breaks it off when the stream does not open in time.
+  ///
+  /// gRPC has no such limit: a host that takes the connection and then says nothing would hold the stream for ever.
+  private func limitingOpening<Response>(
+    _ delivery: StreamDelivery<Response>, _ body: @escaping @Sendable () async throws -> Void
+  ) async throws {
+    let (endpoint, limit) = (configuration.endpoint, configuration.openTimeout)
+    try await withThrowingTaskGroup(of: Bool.self) { group in
+      group.addTask {
+        try await body()
+        return true
+      }
+      group.addTask {
+        try? await Task.sleep(for: limit)
+        let error = StatusError(
+          code: .unavailable, message: "Cannot connect to \(endpoint): it did not answer within \(limit).")
+        guard !Task.isCancelled, delivery.expired(error) else { return false }
+        throw error
+      }
+      defer { group.cancelAll() }
+      while let isOver = try await group.next() {
+        if isOver { return }
+      }
+    }
+  }
+}

@@ -1,0 +1,111 @@
+internal import GRPCCore
+internal import HearthModel
+internal import HearthWire
+internal import Logging
+internal import Synchronization
+
+/// Carries out what the sync room asks for: streams and calls to one database of one backend.
+///
+/// Nothing is remembered beyond one call, except the connection that they share. All methods may be called
+/// from any thread.
+package final class FirestoreTransport: Sendable {
+  struct State {
+    var connection: Connection?
+    /// Connections that finish what was begun on them.
+    var retired: [ObjectIdentifier: Connection] = [:]
+    /// What breaks off each stream that is not over yet, and its run.
+    var streams: [UInt64: RunningStream] = [:]
+    var lastStreamNumber: UInt64 = 0
+    var isShutDown = false
+  }
+
+  struct RunningStream {
+    var close: @Sendable () -> Void
+    var task: Task<Void, Never>
+  }
+
+  let configuration: TransportConfiguration
+  let translator: WireTranslator
+  let state = Mutex(State())
+
+  /// Nothing is connected until the first stream or call.
+  ///
+  /// - Throws: a `StatusError` (invalid argument) when the host, the port or the database's name cannot be right.
+  package init(_ configuration: TransportConfiguration) throws {
+    try configuration.validate()
+    self.configuration = configuration
+    translator = WireTranslator(database: configuration.databaseID)
+  }
+
+  /// Gives up the present connection: streams that run on it go on, later ones connect anew.
+  ///
+  /// For a network that has changed, where the old connection may be dead without a sign.
+  package func reconnect() {
+    state.withLock { state in
+      if let connection = state.connection {
+        retire(connection, in: &state)
+      }
+    }
+  }
+
+  /// Closes all streams, breaks off all calls and ends the connections. Streams that are opened and calls that
+  /// are made from now on fail.
+  package func shutdown() async {
+    let (streams, connections) = state.withLock { state in
+      state.isShutDown = true
+      if let connection = state.connection {
+        retire(connection, in: &state)
+      }
+      return (Array(state.streams.values), Array(state.retired.values))
+    }
+    for stream in streams {
+      stream.close()
+      stream.task.cancel()
+    }
+    for stream in streams {
+      await stream.task.value
+    }
+    for connection in connections {
+      connection.end()
+    }
+  }
+}
+
+// MARK: - Connections
+
+extension FirestoreTransport {
+  /// The current connection, made if there is none.
+  func connection() throws -> Connection {
+    try state.withLock { state in
+      guard !state.isShutDown else {
+        throw StatusError(code: .cancelled, message: "The connection to \(configuration.endpoint) was shut down.")
+      }
+      if let connection = state.connection { return connection }
+      let connection = try Connection(configuration)
+      state.connection = connection
+      configuration.logger.debug("Connecting", metadata: ["endpoint": "\(configuration.endpoint)"])
+      return connection
+    }
+  }
+
+  /// Makes the next stream or call use a new connection if this one cannot be trusted any more.
+  func review(_ connection: Connection, after error: StatusError) {
+    guard error.code == .unavailable || error.code == .deadlineExceeded else { return }
+    state.withLock { state in
+      guard state.connection === connection else { return }
+      retire(connection, in: &state)
+    }
+  }
+
+  private func retire(_ connection: Connection, in state: inout State) {
+    state.connection = nil
+    state.retired[ObjectIdentifier(connection)] = connection
+    connection.retire()
+    Task { [weak self] in
+      await connection.waitUntilEnded()
+      self?.state.withLock { state in
+        state.retired[ObjectIdentifier(connection)] = nil
+      }
+    }
+  }
+}

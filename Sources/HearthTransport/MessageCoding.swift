@@ -1,0 +1,23 @@
+internal import GRPCCore
+internal import GRPCProtobuf
+internal import SwiftProtobuf
+
+/// Reads protobuf messages. Bytes that are not one are an `internal` error, because the backend is at fault;
+/// the deserializer of GRPCProtobuf says `invalidArgument`, which from a backend means that the request is.
+struct IncomingMessageDeserializer<Message: SwiftProtobuf.Message>: MessageDeserializer {
+  private let base = ProtobufDeserializer<Message>()
+
+  func deserialize<Bytes: GRPCContiguousBytes>(_ bytes: Bytes) throws -> Message {
+    do {
+      return try base.deserialize(bytes)
+    } catch {
+      throw RPCError(
+        code: .internalError,
+        message: "The backend sent \(bytes.count) bytes that are not a \(Message.protoMessageName) message.")
+    }
+  }
+}
+
+extension GRPCContiguousBytes {
+  fileprivate var count: Int { withUnsafeBytes { $0.count } }
+}

@@ -1,0 +1,60 @@
+internal import GRPCCore
+internal import HearthModel
+internal import HearthWire
+
+extension StatusError {
+  /// What `error`, thrown by a call to the backend at `endpoint`, means to the rooms above.
+  ///
+  /// - Parameter reached: whether the backend had been reached. If not, the message says that, and where.
+  init(_ error: any Error, endpoint: String, reached: Bool) {
+    switch error {
+    case let error as StatusError:
+      self = error
+    case let error as WireError:
+      self.init(code: .internal, message: "The answer of \(endpoint) cannot be understood: \(error)")
+    case let error as RPCError:
+      self.init(error, endpoint: endpoint, reached: reached)
+    case let error as RuntimeError:
+      self.init(code: .unavailable, message: "Cannot connect to \(endpoint): \(StatusError.chain(error))")
+    case is CancellationError:
+      self.init(code: .cancelled, message: "The call to \(endpoint) was cancelled.")
+    default:
+      self.init(code: .unknown, message: "The call to \(endpoint) failed: \(error)")
+    }
+  }
+
+  private init(_ error: RPCError, endpoint: String, reached: Bool) {
+    let code = StatusCode(rawValue: error.code.rawValue) ?? .unknown
+    switch (code, error.cause) {
+    case (.unavailable, _) where !reached:
+      self.init(code: .unavailable, message: "Cannot connect to \(endpoint): \(StatusError.chain(error))")
+    case (.unknown, .some):
+      // No status of the backend has a cause: this end lost the connection.
+      self.init(code: .unavailable, message: "Lost the connection to \(endpoint): \(StatusError.chain(error))")
+    case (_, .some):
+      self.init(code: code, message: StatusError.chain(error))
+    case (_, nil):
+      self.init(code: code, message: error.message)
+    }
+  }
+
+  /// The messages of an error and of what caused it, outermost first.
+  private static func chain(_ error: any Error) -> String {
+    var messages: [String] = []
+    var next: (any Error)? = error
+    while let current = next, messages.count < 8 {
+      switch current {
+      case let error as RPCError:
+        messages.append(error.message)
+        next = error.cause
+      case let error as RuntimeError:
+        messages.append(error.message)
+        next = error.cause
+      default:
+        messages.append(String(describing: current))
+        next = nil
+      }
+    }
+    return messages.joined(separator: " ")
+  }
+}

@@ -1,0 +1,88 @@
+internal import Foundation
+internal import HearthModel
+
+/// Hands the events of one stream to its owner: in order, never two at a time, and only the end once the
+/// owner has closed the stream.
+///
+/// | state | opened | message | closed | owner closes |
+/// |---|---|---|---|---|
+/// | opening | delivered → open | delivered after opened → open | delivered → over | → closing |
+/// | open | – | delivered | delivered → over | → closing |
+/// | closing | dropped | dropped | delivered without its error → over | – |
+/// | over | dropped | dropped | dropped | – |
+final class StreamDelivery<Message: Sendable>: Sendable {
+  private enum State {
+    case opening, open, closing, over
+  }
+
+  /// Recursive, because the owner may close the stream from inside the callback. It is held during the
+  /// callback: this is what keeps events in order and makes `close()` final.
+  private let lock = NSRecursiveLock()
+  /// Only read and written while `lock` is held.
+  private nonisolated(unsafe) var state = State.opening
+  private let onEvent: @Sendable (StreamEvent<Message>) -> Void
+
+  init(onEvent: @escaping @Sendable (StreamEvent<Message>) -> Void) {
+    self.onEvent = onEvent
+  }
+
+  /// Whether requests may still be sent.
+  var acceptsRequests: Bool {
+    lock.withLock { state == .opening || state == .open }
+  }
+
+  func opened() {
+    lock.withLock {
+      guard state == .opening else { return }
+      state = .open
+      onEvent(.opened)
+    }
+  }
+
+  func message(_ message: Message) {
+    lock.withLock {
+      opened()
+      guard state == .open else { return }
+      onEvent(.message(message))
+    }
+  }
+
+  /// The stream is over.
+  func closed(_ error: StatusError?) {
+    lock.withLock {
+      switch state {
+      case .opening, .open:
+        state = .over
+        onEvent(.closed(error))
+      case .closing:
+        state = .over
+        onEvent(.closed(nil))
+      case .over:
+        break
+      }
+    }
+  }
+
+  /// The time to reach the backend is up. Returns whether it had not been reached.
+  func expired(_ error: StatusError) -> Bool {
+    lock.withLock {
+      guard state == .opening else { return false }
+      closed(error)
+      return true
+    }
+  }
+
+  /// The owner closes the stream. Returns whether there was something to close.
+  func ownerCloses() -> Bool {
+    lock.withLock {
+      guard state == .opening || state == .open else { return false }
+      state = .closing
+      return true
+    }
+  }
+
+  /// Whether the backend was reached, or nobody wants to know any more.
+  var hasOpened: Bool {
+    lock.withLock { state != .opening }
+  }
+}

@@ -1,0 +1,67 @@
+package import HearthModel
+package import Logging
+
+/// Where the backend is and how to talk to it.
+package struct TransportConfiguration: Sendable {
+  /// A host name or an IP address literal, without a port.
+  package var host: String
+  package var port: Int
+  /// False for emulators and local servers, which speak plaintext HTTP/2.
+  package var usesTLS: Bool
+  /// PEM files with the certificates to trust; empty means those that the system trusts.
+  package var trustedCertificateFiles: [String] = []
+  package var databaseID: DatabaseID
+  package var credentials: any CredentialsProvider
+  /// The value of the `x-goog-api-client` header, which names the client library.
+  package var apiClientHeader: String
+  package var logger: Logger
+  /// The largest message to take, in bytes. Documents can reach 16 MiB (Enterprise edition); the official
+  /// SDKs set the same figure.
+  package var maxMessageBytes = 17 * 1024 * 1024
+  /// How long a stream may take to reach the backend before it fails.
+  package var openTimeout: Duration = .seconds(10)
+  /// How long a single call may take.
+  package var callTimeout: Duration = .seconds(60)
+
+  package init(
+    host: String, port: Int, usesTLS: Bool, databaseID: DatabaseID,
+    credentials: any CredentialsProvider = NoCredentials(), apiClientHeader: String = "gl-swift/ hearth/",
+    logger: Logger = Logger(label: "hearth.transport")
+  ) {
+    self.host = host
+    self.port = port
+    self.usesTLS = usesTLS
+    self.databaseID = databaseID
+    self.credentials = credentials
+    self.apiClientHeader = apiClientHeader
+    self.logger = logger
+  }
+
+  /// The backend as people write it, for messages.
+  var endpoint: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
+  /// Checks what would otherwise fail later with a less clear message.
+  func validate() throws(StatusError) {
+    guard !host.isEmpty, host.utf8.allSatisfy(isVisible), !host.contains("/") else {
+      throw StatusError(
+        code: .invalidArgument, message: "Host \"\(host)\": a host name or an IP address without a scheme is expected.")
+    }
+    guard (1...65_535).contains(port) else {
+      throw StatusError(code: .invalidArgument, message: "Port \(port) of host \"\(host)\" is not between 1 and 65535.")
+    }
+    guard databaseID.resourceName.utf8.allSatisfy(isVisible) else {
+      throw StatusError(
+        code: .invalidArgument,
+        message:
+          "Database \"\(databaseID.resourceName)\": project and database ids consist of visible ASCII characters.")
+    }
+    guard apiClientHeader.utf8.allSatisfy({ isVisible($0) || $0 == UInt8(ascii: " ") }) else {
+      throw StatusError(
+        code: .invalidArgument,
+        message: "Client name \"\(apiClientHeader)\": only visible ASCII characters fit a header.")
+    }
+  }
+}
+
+/// Whether a byte is a visible ASCII character, which every header value can carry.
+func isVisible(_ byte: UInt8) -> Bool { (0x21...0x7e).contains(byte) }
