@@ -112,23 +112,44 @@ package struct EncodedValue {
   /// Tells the three kinds of values that are maps on the wire apart.
   private static func map(_ message: WireReader) throws(WireFormatError) -> Payload {
     let entries = EncodedEntries(message, field: ValueField.mapEntries)
-    guard let typeValue = try entries.value(forKey: MapValue.typeKey),
-      case .string(let type) = try EncodedValue(typeValue).payload
-    else { return .map(message) }
+    guard let type = try contents(of: MapValue.typeKey, in: entries, ifMember: ValueField.string) else {
+      return .map(message)
+    }
     if ByteOrder.areEqual(type.remainingBytes, MapValue.vectorType) {
-      guard let elementsValue = try entries.value(forKey: MapValue.vectorKey),
-        case .array(let elements) = try EncodedValue(elementsValue).payload
-      else { return .map(message) }
+      guard let elements = try contents(of: MapValue.vectorKey, in: entries, ifMember: ValueField.array) else {
+        return .map(message)
+      }
       return .vector(message, elements: elements)
     }
     if ByteOrder.areEqual(type.remainingBytes, MapValue.serverTimestampType) {
-      guard let timeValue = try entries.value(forKey: MapValue.localWriteTimeKey),
-        case .timestamp(let localWriteTime) = try EncodedValue(timeValue).payload
-      else { return .map(message) }
+      guard let time = try contents(of: MapValue.localWriteTimeKey, in: entries, ifMember: ValueField.timestamp) else {
+        return .map(message)
+      }
       return .pendingServerTimestamp(
-        localWriteTime: localWriteTime, previousValue: try entries.value(forKey: MapValue.previousValueKey))
+        localWriteTime: try WireReader.timestamp(in: time, "Value.timestamp_value"),
+        previousValue: try entries.value(forKey: MapValue.previousValueKey))
     }
     return .map(message)
+  }
+
+  /// The contents of an entry's value if it is of one length-delimited type; nil if it is of another, or absent.
+  ///
+  /// Does not make an `EncodedValue` of it: that would look into a map under the same key, and so on without end.
+  private static func contents(
+    of key: String, in entries: EncodedEntries, ifMember member: Int
+  ) throws(WireFormatError) -> WireReader? {
+    guard var reader = try entries.value(forKey: key) else { return nil }
+    var contents: WireReader?
+    while let tag = try reader.readTag("Value") {
+      if tag.field == member {
+        try reader.require(.lengthDelimited, tag, "Value")
+        contents = try reader.readMessage("Value")
+      } else {
+        if ValueField.isMember(tag.field) { contents = nil }
+        try reader.skip(tag, "Value")
+      }
+    }
+    return contents
   }
 
   var typeClass: TypeClass {

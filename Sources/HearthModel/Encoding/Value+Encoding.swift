@@ -12,6 +12,14 @@ enum ValueField {
   static let string = 17
   static let bytes = 18
 
+  /// Whether a field is one of the types of a value, of which the last one counts.
+  static func isMember(_ field: Int) -> Bool {
+    switch field {
+    case boolean, integer, double, reference, map, geoPoint, array, timestamp, null, string, bytes: true
+    default: false
+    }
+  }
+
   static let latitude = 1
   static let longitude = 2
   static let arrayElements = 1

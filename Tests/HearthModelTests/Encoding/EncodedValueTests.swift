@@ -42,7 +42,7 @@ struct EncodedValueTests {
 
   @Test("comparing in place gives what comparing values gives, for every pair")
   func compareInPlace() throws {
-    let values = ValueZoo.all + ValueZoo.grown(count: 250, seed: 5)
+    let values = ValueZoo.all + ValueZoo.grown(count: 150, seed: 5)
     let encodings = values.map { $0.encoded() }
     for (a, encodedA) in zip(values, encodings) {
       for (b, encodedB) in zip(values, encodings) {
@@ -142,7 +142,7 @@ struct MalformedValueTests {
     }
   }
 
-  @Test("100 levels of nesting are read, 101 are refused, a million do not exhaust the stack")
+  @Test("100 levels of nesting are read, 101 are refused, 200,000 do not exhaust the stack")
   func depth() throws {
     func nested(_ levels: Int) -> [UInt8] {
       var reversed: [UInt8] = Array(Value.null.encoded().reversed())
@@ -156,7 +156,7 @@ struct MalformedValueTests {
       return reversed.reversed()
     }
     #expect(throws: Never.self) { try Value(encoded: nested(100)) }
-    for levels in [101, 10_000] {
+    for levels in [101, 200_000] {
       let bytes = nested(levels)
       #expect(throws: WireFormatError.self) { try Value(encoded: bytes) }
       #expect(throws: WireFormatError.self) {
@@ -168,6 +168,30 @@ struct MalformedValueTests {
     }
   }
 
+  @Test("a map whose type is a map whose type is a map … does not exhaust the stack")
+  func nestedTypes() {
+    var reversed: [UInt8] = Array(Value.null.encoded().reversed())
+    func wrap(_ tag: UInt8) {
+      var length = WireWriter()
+      length.writeVarint(UInt64(reversed.count))
+      reversed += length.bytes.reversed() + [tag]
+    }
+    for _ in 0..<100_000 {
+      wrap(0x12)
+      reversed += Array([0x0A, 8] + Array("__type__".utf8)).reversed()
+      wrap(0x0A)
+      wrap(0x32)
+    }
+    let bytes = Array(reversed.reversed())
+    #expect(throws: WireFormatError.self) { try Value(encoded: bytes) }
+    #expect(throws: WireFormatError.self) {
+      try bytes.withUnsafeBytes { raw in
+        let value = try EncodedValue(raw)
+        return try value.compare(to: value)
+      }
+    }
+  }
+
   @Test("the UTF-8 check agrees with the standard library's")
   func utf8() {
     var generator = SeededGenerator(seed: 21)
@@ -175,7 +199,7 @@ struct MalformedValueTests {
       0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE, 0xEF,
       0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xFF,
     ]
-    for _ in 0..<200_000 {
+    for _ in 0..<60_000 {
       let count = Int.random(in: 0...6, using: &generator)
       var bytes = (0..<count).map { _ in interesting.randomElement(using: &generator) ?? 0 }
       if Bool.random(using: &generator) { bytes = Array(repeating: 0x61, count: 9) + bytes }
@@ -193,7 +217,7 @@ struct MalformedValueTests {
       EncodedFields(["f": $0, "g": ["h": $0]])
     }
     var survivors = 0
-    for _ in 0..<15_000 {
+    for _ in 0..<6_000 {
       var bytes = seeds.randomElement(using: &generator)?.bytes ?? []
       for _ in 0..<Int.random(in: 1...3, using: &generator) { mutate(&bytes, &generator) }
       let fields = EncodedFields(uncheckedBytes: bytes)
