@@ -25,9 +25,15 @@ package enum QueryPlan: Equatable, Sendable {
 package struct QueryExecution: Equatable, Sendable {
   package var plan: QueryPlan
   /// Stored documents that were looked at.
-  package var rowsRead = 0
+  package var rowsRead: Int
   /// Stored documents that were copied out of the database.
-  package var documentsDecoded = 0
+  package var documentsDecoded: Int
+
+  package init(plan: QueryPlan, rowsRead: Int = 0, documentsDecoded: Int = 0) {
+    self.plan = plan
+    self.rowsRead = rowsRead
+    self.documentsDecoded = documentsDecoded
+  }
 }
 
 /// Answers queries from the stored documents and the local mutations over them.

@@ -1,0 +1,99 @@
+import Foundation
+import HearthModel
+import HearthStore
+
+func key(_ path: String) -> DocumentKey {
+  do {
+    return try DocumentKey(parsing: path)
+  } catch {
+    fatalError("\(error)")
+  }
+}
+
+func path(_ text: String) -> ResourcePath {
+  text.isEmpty ? ResourcePath() : ResourcePath(text.split(separator: "/").map(String.init))
+}
+
+func field(_ name: String) -> FieldPath {
+  do {
+    return try FieldPath(parsingUserFormat: name)
+  } catch {
+    fatalError("\(error)")
+  }
+}
+
+func version(_ number: Int64) -> SnapshotVersion { SnapshotVersion(microseconds: number) }
+
+/// A document that was read at the time of its version, unless said otherwise.
+func found(
+  _ path: String, _ number: Int64 = 1, _ fields: MapValue = [:], readTime: Int64? = nil
+) -> Document {
+  .found(
+    key(path), version: version(number), createTime: version(1), readTime: version(readTime ?? number),
+    fields: EncodedFields(fields))
+}
+
+func missing(_ path: String, _ number: Int64) -> Document {
+  .missing(key(path), version: version(number), readTime: version(number))
+}
+
+func keys(_ documents: [Document]) -> [String] { documents.map(\.key.canonicalString) }
+
+extension DocumentStore {
+  func setAll(_ documents: Document...) throws {
+    try database.transaction("Store documents") {
+      for document in documents { try set(document) }
+    }
+  }
+
+  func scan(_ scope: CollectionScope, changedAfter: SnapshotVersion? = nil) throws -> [Document] {
+    var result: [Document] = []
+    try forEach(in: scope, changedAfter: changedAfter) {
+      result.append(try $0.document())
+      return true
+    }
+    return result.sorted { $0.key < $1.key }
+  }
+}
+
+/// Local mutations that a test sets.
+struct Overlays: LocalMutationSource {
+  var mutations: [DocumentKey: Mutation]
+
+  init(_ mutations: Mutation...) {
+    self.mutations = Dictionary(mutations.map { ($0.key, $0) }) { $1 }
+  }
+
+  init(_ mutations: [DocumentKey: Mutation]) {
+    self.mutations = mutations
+  }
+
+  func localMutations(in scope: CollectionScope) -> [DocumentKey: Mutation] {
+    mutations.filter { scope.contains($0.key) }
+  }
+
+  func localMutations(for keys: Set<DocumentKey>) -> [DocumentKey: Mutation] {
+    mutations.filter { keys.contains($0.key) }
+  }
+}
+
+/// SplitMix64: the same numbers for the same seed on every platform.
+struct SeededGenerator: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+
+  /// The seeds to run; `HEARTH_TEST_SEED` in the environment repeats one that failed.
+  static func seeds(_ count: UInt64) -> [UInt64] {
+    if let seed = ProcessInfo.processInfo.environment["HEARTH_TEST_SEED"].flatMap(UInt64.init) { return [seed] }
+    return Array(1...count)
+  }
+}
