@@ -13,6 +13,7 @@ let grpcProtobuf = Target.Dependency.product(name: "GRPCProtobuf", package: "grp
 let grpcTransport = Target.Dependency.product(name: "GRPCNIOTransportHTTP2", package: "grpc-swift-nio-transport")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
 let package = Package(
@@ -62,7 +63,7 @@ let package = Package(
       ], swiftSettings: settings),
     .executableTarget(
       name: "HearthCommand",
-      dependencies: ["Hearth", "HearthServer", arguments, logging, lifecycle],
+      dependencies: ["Hearth", "HearthServer", arguments, logging, lifecycle, signals],
       resources: [.embedInCode("Resources/cities.json")],
       swiftSettings: settings),
 

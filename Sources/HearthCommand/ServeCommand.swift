@@ -1,0 +1,78 @@
+internal import ArgumentParser
+internal import Foundation
+internal import HearthServer
+internal import Logging
+internal import ServiceLifecycle
+internal import UnixSignals
+
+/// `hearth serve`: runs the server until SIGINT or SIGTERM.
+struct ServeCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "serve",
+    abstract: "Serve Firestore databases over gRPC.",
+    discussion: """
+      Any project and database id is accepted; a database comes into being on its first use. Point clients at the \
+      server with FIRESTORE_EMULATOR_HOST=HOST:PORT.
+      """)
+
+  @Option(help: "The IP address to listen on.")
+  var host = "127.0.0.1"
+
+  @Option(help: "The port to listen on; 0 lets the system choose.")
+  var port = 8080
+
+  @Option(help: "The folder that holds the databases; it is created when it is missing.")
+  var data: String?
+
+  @Flag(help: "Keep the databases in memory: they are gone when the server stops.")
+  var inMemory = false
+
+  @Option(help: "How much to log to standard error: \(ServeCommand.levelNames).")
+  var logLevel = "info"
+
+  private static let levelNames = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+
+  func validate() throws {
+    guard (0...65535).contains(port) else {
+      throw ValidationError("Port \(port) does not exist: choose one between 0 and 65535.")
+    }
+    guard (data != nil) != inMemory else {
+      throw ValidationError("Say where the databases are to be kept: either --data FOLDER or --in-memory.")
+    }
+    guard Logger.Level(rawValue: logLevel) != nil else {
+      throw ValidationError("Log level \"\(logLevel)\" does not exist: choose one of \(Self.levelNames).")
+    }
+  }
+
+  func run() async throws {
+    var logger = Logger(label: "hearth") { StreamLogHandler.standardError(label: $0) }
+    logger.logLevel = Logger.Level(rawValue: logLevel) ?? .info
+    let storage: StorageLocation = data.map { .folder($0) } ?? .memory
+    let server: EmbeddedServer
+    do {
+      server = try await EmbeddedServer.start(host: host, port: port, storage: storage, logger: logger)
+    } catch {
+      FileHandle.standardError.write(Data("hearth serve: \(error)\n".utf8))
+      throw ExitCode.failure
+    }
+    print("Hearth is serving on \(server.host):\(server.port)")
+    fflush(nil)
+    let group = ServiceGroup(
+      configuration: ServiceGroupConfiguration(
+        services: [RunningServer(server: server)], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+    try await group.run()
+  }
+}
+
+/// The running server as a part of the process's life cycle.
+private struct RunningServer: Service {
+  let server: EmbeddedServer
+
+  func run() async throws {
+    try await withGracefulShutdownHandler {
+      try await server.waitUntilStopped()
+    } onGracefulShutdown: {
+      Task { await server.shutdown() }
+    }
+  }
+}

@@ -1,0 +1,70 @@
+internal import HearthModel
+
+/// Checks a query as production does before it runs it (Firestore documentation, "Query limitations").
+enum QueryLimits {
+  private static let maximumAlternatives = 30
+  private static let maximumExclusions = 10
+  private static let maximumDisjunctions = 30
+  private static let maximumInequalityFields = 10
+
+  /// - Throws: INVALID_ARGUMENT with the text of production where it is known.
+  static func check(_ query: Query) throws(StatusError) {
+    let filters = query.filters.flatMap(\.flattened)
+    try checkLists(filters)
+    try checkExclusions(filters, in: query)
+    guard let disjunctions = query.disjunctions(atMost: maximumDisjunctions) else {
+      throw invalid(
+        "The query has more than \(maximumDisjunctions) disjunctions after conversion to disjunctive normal form.")
+    }
+    for disjunction in disjunctions where disjunction.count(where: { $0.op == .arrayContains }) > 1 {
+      throw invalid("A maximum of 1 'ARRAY_CONTAINS' filter is allowed per disjunction.")
+    }
+    guard query.inequalityFields.count <= maximumInequalityFields else {
+      throw invalid(
+        "The query has inequality filters on \(query.inequalityFields.count) fields; at most "
+          + "\(maximumInequalityFields) are allowed.")
+    }
+    var ordered: Set<FieldPath> = []
+    for order in query.explicitOrders where !ordered.insert(order.path).inserted {
+      throw invalid("order by clause cannot contain duplicate fields \(order.path)")
+    }
+  }
+
+  private static func invalid(_ message: String) -> StatusError {
+    StatusError(code: .invalidArgument, message: message)
+  }
+
+  private static func checkLists(_ filters: [FieldFilter]) throws(StatusError) {
+    for filter in filters {
+      let (name, maximum): (String, Int)
+      switch filter.op {
+      case .in: (name, maximum) = ("IN", maximumAlternatives)
+      case .arrayContainsAny: (name, maximum) = ("ARRAY_CONTAINS_ANY", maximumAlternatives)
+      case .notIn: (name, maximum) = ("NOT_IN", maximumExclusions)
+      default: continue
+      }
+      guard case .array(let values) = filter.value, !values.isEmpty else {
+        throw invalid("'\(name)' requires an non-empty ArrayValue.")
+      }
+      guard values.count <= maximum else {
+        throw invalid("'\(name)' supports up to \(maximum) comparison values.")
+      }
+    }
+  }
+
+  private static func checkExclusions(_ filters: [FieldFilter], in query: Query) throws(StatusError) {
+    guard filters.count(where: { $0.op == .notEqual || $0.op == .notIn }) <= 1 else {
+      throw invalid(
+        "Only a single 'NOT_EQUAL', 'NOT_IN', 'IS_NOT_NAN', or 'IS_NOT_NULL' filter allowed per query.")
+    }
+    guard filters.contains(where: { $0.op == .notIn }) else { return }
+    if filters.contains(where: { $0.op == .in || $0.op == .arrayContainsAny }) || query.filters.contains(where: hasOr) {
+      throw invalid("'NOT_IN' cannot be used in the same query with 'IN', 'ARRAY_CONTAINS_ANY' or 'OR'.")
+    }
+  }
+
+  private static func hasOr(_ filter: Filter) -> Bool {
+    guard case .composite(let composite) = filter else { return false }
+    return (composite.op == .or && composite.filters.count > 1) || composite.filters.contains(where: hasOr)
+  }
+}

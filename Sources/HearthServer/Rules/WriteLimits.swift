@@ -1,0 +1,197 @@
+internal import HearthModel
+
+/// Checks a write before it goes to the storage: names, field names, values. The rules are those of the Firestore
+/// documentation ("Usage and limits").
+enum WriteLimits {
+  /// Maps and arrays may be nested this deep.
+  static let maximumDepth = 20
+  /// The largest value of one field, in bytes.
+  static let maximumValueBytes = 1_048_487
+  static let maximumVectorDimensions = 2048
+  static let maximumTransformsPerDocument = 500
+
+  /// The mutation as it is to be stored: timestamps are cut to microseconds.
+  ///
+  /// - Throws: INVALID_ARGUMENT that names the document and the field.
+  static func checked(_ mutation: Mutation, database: DatabaseID) throws(StatusError) -> Mutation {
+    do {
+      try mutation.key.validateServerRules()
+    } catch {
+      throw StatusError(code: .invalidArgument, message: error.description)
+    }
+    let place = "Document \"\(database.name(of: mutation.key))\""
+    var mutation = mutation
+    switch mutation.operation {
+    case .set(let fields):
+      mutation.operation = .set(try checked(fields, place: place))
+    case .patch(let fields, let mask):
+      for path in mask.paths { try check(path, place: place) }
+      mutation.operation = .patch(try checked(fields, place: place), mask: mask)
+    case .verify:
+      guard mutation.precondition != .none else {
+        throw StatusError(code: .invalidArgument, message: "\(place): a verify must contain a precondition")
+      }
+    case .delete:
+      break
+    }
+    try check(mutation.transforms, place: place)
+    if case .updateTime(let version) = mutation.precondition {
+      guard version.timestamp == version.timestamp.truncatedToMicroseconds() else {
+        throw StatusError(
+          code: .invalidArgument,
+          message: "\(place): current_document.update_time: timestamp cannot have more than microseconds precision")
+      }
+    }
+    return mutation
+  }
+
+  private static func checked(_ fields: EncodedFields, place: String) throws(StatusError) -> EncodedFields {
+    let map: MapValue
+    do {
+      map = try fields.decoded()
+    } catch {
+      throw StatusError(code: .invalidArgument, message: "\(place): \(error)")
+    }
+    var checker = ValueChecker(place: place)
+    let result = try checker.checkedEntries(of: map, depth: 0)
+    return checker.hasChanged ? EncodedFields(result) : fields
+  }
+
+  private static func check(_ path: FieldPath, place: String) throws(StatusError) {
+    do {
+      try path.validateServerRules()
+    } catch {
+      throw StatusError(code: .invalidArgument, message: "\(place): \(error)")
+    }
+    guard path.segments.count <= maximumDepth else {
+      throw StatusError(
+        code: .invalidArgument,
+        message:
+          "\(place): field path \"\(path)\" has \(path.segments.count) segments; at most \(maximumDepth) are allowed")
+    }
+  }
+
+  private static func check(_ transforms: [FieldTransform], place: String) throws(StatusError) {
+    guard transforms.count <= maximumTransformsPerDocument else {
+      throw StatusError(
+        code: .invalidArgument,
+        message: "\(place): \(transforms.count) field transforms in one write; at most "
+          + "\(maximumTransformsPerDocument) are allowed")
+    }
+    for transform in transforms {
+      try check(transform.path, place: place)
+      switch transform.operation {
+      case .arrayUnion(let elements), .arrayRemove(let elements):
+        var checker = ValueChecker(place: place)
+        _ = try checker.checked(.array(elements), at: transform.path.segments, depth: transform.path.segments.count - 1)
+      case .serverTimestamp, .increment, .minimum, .maximum:
+        break
+      }
+    }
+  }
+}
+
+/// Walks through a value, checks each part and cuts timestamps.
+private struct ValueChecker {
+  let place: String
+  /// Whether a timestamp was cut.
+  var hasChanged = false
+
+  init(place: String) {
+    self.place = place
+  }
+
+  private func failure(_ path: [String], _ rule: String) -> StatusError {
+    let name = (try? FieldPath(path))?.canonicalString ?? path.joined(separator: ".")
+    return StatusError(code: .invalidArgument, message: "\(place), field \"\(name)\": \(rule)")
+  }
+
+  mutating func checkedEntries(
+    of map: MapValue, at path: [String] = [], depth: Int
+  ) throws(StatusError) -> MapValue {
+    var result = map
+    for entry in map.entries {
+      let fieldPath = path + [entry.key]
+      do {
+        try FieldPath.validateServerRules(name: entry.key)
+      } catch {
+        throw failure(fieldPath, entry.key.isEmpty ? "The property.name is the empty string." : error.description)
+      }
+      let value = try checked(entry.value, at: fieldPath, depth: depth)
+      if hasChanged { result[entry.key] = value }
+    }
+    return result
+  }
+
+  /// - Parameter depth: how many maps and arrays are around the value.
+  mutating func checked(_ value: Value, at path: [String], depth: Int) throws(StatusError) -> Value {
+    switch value {
+    case .null, .boolean, .integer, .double, .reference:
+      return value
+    case .timestamp(let time):
+      let cut = time.truncatedToMicroseconds()
+      if cut != time { hasChanged = true }
+      return .timestamp(cut)
+    case .pendingServerTimestamp:
+      throw failure(path + ["__type__"], "field name __type__ is reserved")
+    case .string(let string):
+      try checkSize(string.utf8.count, at: path)
+      return value
+    case .bytes(let bytes):
+      try checkSize(bytes.count, at: path)
+      return value
+    case .geoPoint(let point):
+      guard (-90.0...90).contains(point.latitude), (-180.0...180).contains(point.longitude) else {
+        throw failure(
+          path,
+          "geo point (\(point.latitude), \(point.longitude)) is out of range: latitude -90...90, longitude -180...180")
+      }
+      return value
+    case .array(let elements):
+      return try checkedArray(elements, at: path, depth: depth)
+    case .map(let map):
+      if value.isVector {
+        try checkVector(map, at: path)
+        return value
+      }
+      try checkDepth(depth, at: path)
+      return .map(try checkedEntries(of: map, at: path, depth: depth + 1))
+    }
+  }
+
+  private mutating func checkedArray(_ elements: [Value], at path: [String], depth: Int) throws(StatusError) -> Value {
+    try checkDepth(depth, at: path)
+    var result: [Value] = []
+    result.reserveCapacity(elements.count)
+    for element in elements {
+      if case .array = element { throw failure(path, "Cannot convert an array value in an array value.") }
+      result.append(try checked(element, at: path, depth: depth + 1))
+    }
+    return .array(result)
+  }
+
+  private func checkDepth(_ depth: Int, at path: [String]) throws(StatusError) {
+    if depth >= WriteLimits.maximumDepth {
+      throw failure(path, "maps and arrays are nested deeper than \(WriteLimits.maximumDepth) levels")
+    }
+  }
+
+  private func checkSize(_ bytes: Int, at path: [String]) throws(StatusError) {
+    if bytes > WriteLimits.maximumValueBytes {
+      throw failure(path, "the value has \(bytes) bytes; at most \(WriteLimits.maximumValueBytes) are allowed")
+    }
+  }
+
+  private func checkVector(_ map: MapValue, at path: [String]) throws(StatusError) {
+    guard map.count == 2, case .array(let elements)? = map["value"] else {
+      throw failure(path, "a vector has the entries __type__ and value, and no others")
+    }
+    guard elements.count <= WriteLimits.maximumVectorDimensions else {
+      throw failure(
+        path, "the vector has \(elements.count) dimensions; at most \(WriteLimits.maximumVectorDimensions) are allowed")
+    }
+    for element in elements {
+      guard case .double = element else { throw failure(path, "the elements of a vector must be doubles") }
+    }
+  }
+}

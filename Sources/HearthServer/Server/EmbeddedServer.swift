@@ -1,0 +1,138 @@
+internal import GRPCCore
+internal import GRPCNIOTransportHTTP2
+package import Logging
+
+/// A running Firestore server: the gRPC service of `google.firestore.v1.Firestore` on top of the embedded storage.
+///
+/// ```swift
+/// let server = try await EmbeddedServer.start(host: "127.0.0.1", port: 0, storage: .memory, logger: logger)
+/// print("listening on port \(server.port)")
+/// await server.shutdown()
+/// ```
+///
+/// Requests without an `authorization` header and those of `Bearer owner` have full access.
+package final class EmbeddedServer: Sendable {
+  /// The address as it was given.
+  package let host: String
+  /// The port that the server listens on; the one the system chose when 0 was asked for.
+  package let port: Int
+
+  private let backend: EmbeddedBackend
+  private let transportServer: GRPCServer<HTTP2ServerTransport.Posix>
+  private let serving: Task<Void, any Error>
+  private let logger: Logger
+  /// Triggered at the end of ``shutdown()``.
+  private let stopped = ShutdownSignal()
+
+  /// Streams get this long to end by themselves before their connections are closed.
+  private static let shutdownGrace = Duration.milliseconds(1500)
+
+  /// Largest request message, in bytes. Commits may have 10 MiB; official clients allow 17 MiB both ways.
+  private static let maximumRequestBytes = 17 * 1024 * 1024
+
+  private init(
+    host: String, port: Int, backend: EmbeddedBackend, transportServer: GRPCServer<HTTP2ServerTransport.Posix>,
+    serving: Task<Void, any Error>, logger: Logger
+  ) {
+    self.host = host
+    self.port = port
+    self.backend = backend
+    self.transportServer = transportServer
+    self.serving = serving
+    self.logger = logger
+  }
+
+  /// Opens the storage, binds the address and serves until ``shutdown()``.
+  ///
+  /// - Parameters:
+  ///   - host: an IP address of this machine, or `localhost`.
+  ///   - port: 0...65535; 0 lets the system choose, see ``port``.
+  ///   - storage: where the databases are kept.
+  ///   - clock: commit times come from here.
+  /// - Throws: `ServerError` when the folder cannot be used or the address cannot be bound.
+  package static func start(
+    host: String = "127.0.0.1", port: Int = 0, storage: StorageLocation, clock: ServerClock = .system, logger: Logger
+  ) async throws -> EmbeddedServer {
+    guard (0...65535).contains(port) else {
+      throw ServerError(.address, "Port \(port) does not exist: choose one between 0 and 65535.")
+    }
+    let backend = try EmbeddedBackend(location: storage, clock: clock, logger: logger)
+    let numericHost = host == "localhost" ? "127.0.0.1" : host
+    let transport = HTTP2ServerTransport.Posix(
+      address: numericHost.contains(":")
+        ? .ipv6(host: numericHost, port: port) : .ipv4(host: numericHost, port: port),
+      transportSecurity: .plaintext,
+      config: .defaults { config in
+        config.rpc.maxRequestPayloadSize = maximumRequestBytes
+        config.connection.flushCoalescing = nil
+        config.connection.keepalive.clientBehavior = .init(
+          minPingIntervalWithoutCalls: .seconds(5), allowWithoutCalls: true)
+        config.http2.targetWindowSize = 256 * 1024
+      })
+    let server = GRPCServer(
+      transport: transport, services: [FirestoreService(backend: backend, logger: logger)],
+      interceptors: [AuthorizationInterceptor()])
+    let serving = Task { try await server.serve() }
+    do {
+      let address = try await transport.listeningAddress
+      guard let boundPort = address.ipv4?.port ?? address.ipv6?.port else {
+        throw ServerError(.transport, "The server has no port on \(host).")
+      }
+      logger.info("listening", metadata: ["host": "\(host)", "port": "\(boundPort)"])
+      return EmbeddedServer(
+        host: host, port: boundPort, backend: backend, transportServer: server, serving: serving, logger: logger)
+    } catch {
+      server.beginGracefulShutdown()
+      await backend.close()
+      throw await startFailure(of: serving, host: host, port: port, otherwise: error)
+    }
+  }
+
+  /// The reason the transport gave for not listening, in words for the person who chose the address.
+  private static func startFailure(
+    of serving: Task<Void, any Error>, host: String, port: Int, otherwise: any Error
+  ) async -> ServerError {
+    var reason = otherwise
+    do { try await serving.value } catch { reason = (error as? RuntimeError)?.cause ?? error }
+    let text = String(describing: reason)
+    if text.contains("Address already in use") {
+      return ServerError(
+        .address, "Port \(port) on \(host) is already in use: stop the program that uses it or choose another port.")
+    }
+    if text.contains("Permission denied") {
+      return ServerError(.address, "Port \(port) on \(host) is not allowed for this user: choose one above 1023.")
+    }
+    return ServerError(
+      .address, "Cannot listen on \(host) port \(port): \(text) (the host must be an IP address of this machine).")
+  }
+
+  /// Waits until the server has stopped and its databases are closed.
+  ///
+  /// - Throws: `ServerError` when it stopped by itself, which only a failing transport can bring about.
+  package func waitUntilStopped() async throws(ServerError) {
+    let result = await serving.result
+    if backend.shutdownSignal.isTriggered {
+      await stopped.wait()
+    } else if case .failure(let error) = result {
+      throw ServerError(.transport, "The server stopped by itself: \(error)")
+    }
+  }
+
+  /// Ends all streams (clients see UNAVAILABLE and come back when there is a server again), finishes the calls under way
+  /// and closes the databases. Returns when the port is free, at the latest after about two seconds.
+  package func shutdown() async {
+    logger.info("shutting down")
+    backend.shutdownSignal.trigger()
+    transportServer.beginGracefulShutdown()
+    let serving = serving
+    let deadline = Task {
+      try await Task.sleep(for: Self.shutdownGrace)
+      serving.cancel()
+    }
+    _ = await serving.result
+    deadline.cancel()
+    await backend.close()
+    logger.info("stopped")
+    stopped.trigger()
+  }
+}

@@ -1,0 +1,22 @@
+/// Why a server could not start. The description names the cause and the way out; it is meant for the person who
+/// started the server.
+package struct ServerError: Error, Equatable, CustomStringConvertible {
+  package enum Kind: Sendable {
+    /// The address cannot be listened on: it is in use, not local or not allowed.
+    case address
+    /// The data folder cannot be created, written or locked.
+    case dataFolder
+    /// The transport failed for another reason.
+    case transport
+  }
+
+  package var kind: Kind
+  package var message: String
+
+  package init(_ kind: Kind, _ message: String) {
+    self.kind = kind
+    self.message = message
+  }
+
+  package var description: String { message }
+}

@@ -1,0 +1,10 @@
+/// Where the embedded storage keeps its databases.
+package enum StorageLocation: Sendable, Equatable {
+  /// In memory: everything is gone when the server stops.
+  case memory
+  /// One SQLite file for each (project, database) in this folder, which is created when it is missing. One server at a
+  /// time may use a folder.
+  case folder(path: String)
+
+  package static func folder(_ path: String) -> StorageLocation { .folder(path: path) }
+}

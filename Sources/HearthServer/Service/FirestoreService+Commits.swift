@@ -1,0 +1,115 @@
+internal import Foundation
+internal import GRPCCore
+internal import HearthModel
+internal import HearthWire
+internal import SwiftProtobuf
+
+extension FirestoreService {
+  func commit(
+    request: ServerRequest<Google_Firestore_V1_CommitRequest>, context: ServerContext
+  ) async throws -> ServerResponse<Google_Firestore_V1_CommitResponse> {
+    try await unary(context) {
+      let message = request.message
+      let database = try backend.database(ResourceName.database(message.database, at: "database"))
+      let mutations = try mutations(message.writes, in: database)
+      var reads: TransactionReads?
+      if !message.transaction.isEmpty {
+        reads = try database.transactions.end([UInt8](message.transaction), isWriting: !mutations.isEmpty)
+        // Reads alone are consistent: they all saw one snapshot.
+        if mutations.isEmpty { reads = nil }
+      }
+      let outcome = try await database.storage.commit(CommitRequest(mutations: mutations, reads: reads))
+      var response = Google_Firestore_V1_CommitResponse()
+      response.writeResults = outcome.results.map { database.translator.encode($0) }
+      response.commitTime = database.translator.encode(outcome.version)
+      return response
+    }
+  }
+
+  /// The mutations of a request, checked.
+  func mutations(
+    _ writes: [Google_Firestore_V1_Write], in database: HostedDatabase
+  ) throws -> [Mutation] {
+    try writes.enumerated().map { index, write in
+      do {
+        return try WriteLimits.checked(database.translator.decode(write: write), database: database.id)
+      } catch {
+        let status = StatusError(describing: error)
+        guard writes.count > 1 else { throw status }
+        throw StatusError(code: status.code, message: "\(status.message) (writes[\(index)])")
+      }
+    }
+  }
+
+  func batchWrite(
+    request: ServerRequest<Google_Firestore_V1_BatchWriteRequest>, context: ServerContext
+  ) async throws -> ServerResponse<Google_Firestore_V1_BatchWriteResponse> {
+    try await unary(context) {
+      let message = request.message
+      let database = try backend.database(ResourceName.database(message.database, at: "database"))
+      let mutations = try mutations(message.writes, in: database)
+      guard Set(mutations.map(\.key)).count == mutations.count else {
+        throw StatusError.invalid("the same document cannot be written more than once in a single request")
+      }
+      let outcomes = await commitEach(mutations, in: database)
+      var response = Google_Firestore_V1_BatchWriteResponse()
+      for outcome in outcomes {
+        switch outcome {
+        case .success(let outcome):
+          let result = outcome.results.first ?? MutationResult(version: outcome.version, transformResults: [])
+          response.writeResults.append(database.translator.encode(result))
+          response.status.append(database.translator.encode(nil as StatusError?))
+        case .failure(let error):
+          response.writeResults.append(Google_Firestore_V1_WriteResult())
+          response.status.append(database.translator.encode(error))
+        }
+      }
+      return response
+    }
+  }
+
+  /// Commits each write by itself. They are handed over together, so that the storage can make them durable together.
+  private func commitEach(
+    _ mutations: [Mutation], in database: HostedDatabase
+  ) async -> [Result<CommitOutcome, StatusError>] {
+    await withTaskGroup(of: (Int, Result<CommitOutcome, StatusError>).self) { group in
+      for (index, mutation) in mutations.enumerated() {
+        group.addTask {
+          do throws(StatusError) {
+            return (index, .success(try await database.storage.commit(CommitRequest(mutations: [mutation]))))
+          } catch {
+            return (index, .failure(error))
+          }
+        }
+      }
+      var outcomes: [Int: Result<CommitOutcome, StatusError>] = [:]
+      for await (index, outcome) in group { outcomes[index] = outcome }
+      return mutations.indices.compactMap { outcomes[$0] }
+    }
+  }
+
+  // MARK: - Transactions
+
+  func beginTransaction(
+    request: ServerRequest<Google_Firestore_V1_BeginTransactionRequest>, context: ServerContext
+  ) async throws -> ServerResponse<Google_Firestore_V1_BeginTransactionResponse> {
+    try await unary(context) {
+      let message = request.message
+      let database = try backend.database(ResourceName.database(message.database, at: "database"))
+      var response = Google_Firestore_V1_BeginTransactionResponse()
+      response.transaction = Data(try await ReadPlan.begin(message.options, in: database))
+      return response
+    }
+  }
+
+  func rollback(
+    request: ServerRequest<Google_Firestore_V1_RollbackRequest>, context: ServerContext
+  ) async throws -> ServerResponse<Google_Protobuf_Empty> {
+    try await unary(context) {
+      let message = request.message
+      let database = try backend.database(ResourceName.database(message.database, at: "database"))
+      try database.transactions.rollback([UInt8](message.transaction))
+      return Google_Protobuf_Empty()
+    }
+  }
+}

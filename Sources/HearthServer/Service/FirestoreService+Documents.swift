@@ -1,0 +1,166 @@
+internal import Foundation
+internal import GRPCCore
+internal import HearthModel
+internal import HearthWire
+internal import SwiftProtobuf
+
+// MARK: - Reading documents by name
+
+extension FirestoreService {
+  func getDocument(
+    request: ServerRequest<Google_Firestore_V1_GetDocumentRequest>, context: ServerContext
+  ) async throws -> ServerResponse<Google_Firestore_V1_Document> {
+    try await unary(context) {
+      let message = request.message
+      let (id, key) = try ResourceName.document(message.name, at: "name")
+      let database = try backend.database(id)
+      let projection = try projection(message.hasMask ? message.mask : nil, database)
+      let selector: ReadPlan.Selector =
+        switch message.consistencySelector {
+        case .transaction(let id): .transaction(id)
+        case .readTime(let time): .readTime(time)
+        case nil: .latest
+        }
+      let plan = try await ReadPlan(selector, in: database, keys: [key])
+      let documents = try await plan.reading { version throws(StatusError) in
+        try await database.storage.documents(for: [key], at: version).documents
+      }
+      guard let document = documents.first, document.isFound else {
+        throw StatusError(code: .notFound, message: "Document \"\(message.name)\" not found.")
+      }
+      return try documentMessage(projection.applied(to: document), database)
+    }
+  }
+
+  func batchGetDocuments(
+    request: ServerRequest<Google_Firestore_V1_BatchGetDocumentsRequest>, context: ServerContext
+  ) async throws -> StreamingServerResponse<Google_Firestore_V1_BatchGetDocumentsResponse> {
+    streaming(context) { writer in
+      let message = request.message
+      let database = try backend.database(ResourceName.database(message.database, at: "database"))
+      let projection = try projection(message.hasMask ? message.mask : nil, database)
+      var seen: Set<DocumentKey> = []
+      var keys: [DocumentKey] = []
+      for name in message.documents {
+        let (id, key) = try ResourceName.document(name, at: "documents")
+        guard id == database.id else {
+          throw StatusError.invalid("documents: \"\(name)\" is not in the database \"\(message.database)\"")
+        }
+        if seen.insert(key).inserted { keys.append(key) }
+      }
+      let selector: ReadPlan.Selector =
+        switch message.consistencySelector {
+        case .transaction(let id): .transaction(id)
+        case .newTransaction(let options): .newTransaction(options)
+        case .readTime(let time): .readTime(time)
+        case nil: .latest
+        }
+      let plan = try await ReadPlan(selector, in: database, keys: keys)
+      let wanted = keys
+      let (documents, readVersion) = try await plan.reading { version throws(StatusError) in
+        try await database.storage.documents(for: wanted, at: version)
+      }
+      if let transaction = plan.newTransaction {
+        var opened = Google_Firestore_V1_BatchGetDocumentsResponse()
+        opened.transaction = Data(transaction)
+        try await writer.write(opened)
+      }
+      // Found ones first, as production does it.
+      for document in documents.filter(\.isFound) + documents.filter({ !$0.isFound }) {
+        try await writer.write(
+          database.translator.encodeBatchGetResponse(projection.applied(to: document), readTime: readVersion))
+      }
+    }
+  }
+
+  /// The fields that a mask selects.
+  func projection(_ mask: Google_Firestore_V1_DocumentMask?, _ database: HostedDatabase) throws -> Projection {
+    guard let mask else { return .all }
+    return Projection(paths: try database.translator.decode(mask, at: "mask").paths)
+  }
+
+  /// The message with field objects, which only calls about a single document answer with.
+  func documentMessage(_ document: Document, _ database: HostedDatabase) throws -> Google_Firestore_V1_Document {
+    try Google_Firestore_V1_Document(serializedBytes: database.translator.encodeDocument(document))
+  }
+}
+
+// MARK: - Writing one document
+
+extension FirestoreService {
+  func createDocument(
+    request: ServerRequest<Google_Firestore_V1_CreateDocumentRequest>, context: ServerContext
+  ) async throws -> ServerResponse<Google_Firestore_V1_Document> {
+    try await unary(context) {
+      let message = request.message
+      let parent = try ResourceName.parent(message.parent, at: "parent")
+      guard !message.collectionID.isEmpty, !message.collectionID.utf8.contains(UInt8(ascii: "/")) else {
+        throw StatusError.invalid(
+          "collection_id is \"\(message.collectionID)\", but must be the id of one collection")
+      }
+      let documentID = message.documentID.isEmpty ? Self.newDocumentID() : message.documentID
+      guard !documentID.utf8.contains(UInt8(ascii: "/")) else {
+        throw StatusError.invalid("document_id \"\(documentID)\" must not contain a slash")
+      }
+      let database = try backend.database(parent.database)
+      let key = try DocumentKey(parent.path.appending(message.collectionID).appending(documentID))
+      let content = try EncodedDocument(parsing: [UInt8](message.document))
+      guard content.name.isEmpty else { throw StatusError.invalid("document.name must not be set") }
+      let mutation = Mutation(key: key, operation: .set(content.fields), precondition: .exists(false))
+      return try await write(mutation, mask: message.hasMask ? message.mask : nil, in: database)
+    }
+  }
+
+  /// 20 characters out of 62, as client libraries draw them.
+  static func newDocumentID() -> String {
+    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
+    return String((0..<20).map { _ in alphabet[Int.random(in: alphabet.indices)] })
+  }
+
+  func updateDocument(
+    request: ServerRequest<Google_Firestore_V1_UpdateDocumentRequest>, context: ServerContext
+  ) async throws -> ServerResponse<Google_Firestore_V1_Document> {
+    try await unary(context) {
+      let message = request.message
+      let content = try EncodedDocument(parsing: [UInt8](message.document))
+      let (id, _) = try ResourceName.document(content.name, at: "document.name")
+      let database = try backend.database(id)
+      var write = Google_Firestore_V1_Write()
+      write.update = message.document
+      if message.hasUpdateMask { write.updateMask = message.updateMask }
+      if message.hasCurrentDocument { write.currentDocument = message.currentDocument }
+      let mutation = try database.translator.decode(write: write)
+      return try await self.write(mutation, mask: message.hasMask ? message.mask : nil, in: database)
+    }
+  }
+
+  func deleteDocument(
+    request: ServerRequest<Google_Firestore_V1_DeleteDocumentRequest>, context: ServerContext
+  ) async throws -> ServerResponse<Google_Protobuf_Empty> {
+    try await unary(context) {
+      let message = request.message
+      let (id, _) = try ResourceName.document(message.name, at: "name")
+      let database = try backend.database(id)
+      var write = Google_Firestore_V1_Write()
+      write.delete = message.name
+      if message.hasCurrentDocument { write.currentDocument = message.currentDocument }
+      let mutation = try WriteLimits.checked(database.translator.decode(write: write), database: id)
+      _ = try await database.storage.commit(CommitRequest(mutations: [mutation]))
+      return Google_Protobuf_Empty()
+    }
+  }
+
+  /// Commits one write and reads the document as this commit left it.
+  private func write(
+    _ mutation: Mutation, mask: Google_Firestore_V1_DocumentMask?, in database: HostedDatabase
+  ) async throws -> Google_Firestore_V1_Document {
+    let projection = try projection(mask, database)
+    let checked = try WriteLimits.checked(mutation, database: database.id)
+    let outcome = try await database.storage.commit(CommitRequest(mutations: [checked]))
+    let (documents, _) = try await database.storage.documents(for: [mutation.key], at: outcome.version)
+    guard let document = documents.first else {
+      throw StatusError(code: .internal, message: "The written document cannot be read.")
+    }
+    return try documentMessage(projection.applied(to: document), database)
+  }
+}

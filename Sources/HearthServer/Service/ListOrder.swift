@@ -1,0 +1,44 @@
+internal import HearthModel
+
+/// The `order_by` of a ListDocuments request: field paths in the notation of the protocol, separated by commas, each
+/// optionally followed by `asc` or `desc`.
+enum ListOrder {
+  /// - Throws: INVALID_ARGUMENT that names the part that cannot be read.
+  static func parse(_ text: String) throws(StatusError) -> [OrderBy] {
+    guard text.utf8.contains(where: { $0 != UInt8(ascii: " ") }) else { return [] }
+    var orders: [OrderBy] = []
+    for part in split(text) {
+      let words = part.split(separator: " ")
+      guard let path = words.first, words.count <= 2 else {
+        throw .invalid("order_by: \"\(part)\" is not a field path with an optional direction")
+      }
+      let direction: OrderBy.Direction
+      switch words.dropFirst().first?.lowercased() {
+      case nil, "asc": direction = .ascending
+      case "desc": direction = .descending
+      case let word?: throw .invalid("order_by: \"\(word)\" is not a direction (asc or desc)")
+      }
+      do {
+        orders.append(OrderBy(path: try FieldPath(parsingServerFormat: String(path)), direction: direction))
+      } catch {
+        throw .invalid("order_by: \(error)")
+      }
+    }
+    return orders
+  }
+
+  /// Splits at commas outside of backticks.
+  private static func split(_ text: String) -> [String] {
+    var parts: [String] = [""]
+    var isQuoted = false
+    for character in text.unicodeScalars {
+      if character == "`" { isQuoted.toggle() }
+      if character == ",", !isQuoted {
+        parts.append("")
+      } else {
+        parts[parts.count - 1].unicodeScalars.append(character)
+      }
+    }
+    return parts
+  }
+}

@@ -1,0 +1,49 @@
+internal import Foundation
+internal import HearthModel
+
+/// Where a list goes on. To clients it is opaque text; a token of another list is refused.
+struct PageToken {
+  enum Kind: UInt8 {
+    case documents = 1
+    case collections = 2
+  }
+
+  /// How many entries a page has when the client leaves it to the server.
+  static let defaultPageSize = 300
+
+  /// The last entry of the page before: a document id or a collection id.
+  var lastID: String
+  var kind: Kind
+  /// What is listed: parent, collection and order. Only its hash is in the token.
+  private var listHash: UInt64
+
+  init(lastID: String, kind: Kind, of list: String) {
+    self.lastID = lastID
+    self.kind = kind
+    self.listHash = Self.hash(list)
+  }
+
+  /// - Returns: nil for the empty text, which asks for the first page.
+  /// - Throws: INVALID_ARGUMENT for anything that this list has not given out.
+  init?(parsing text: String, kind: Kind, of list: String) throws(StatusError) {
+    if text.isEmpty { return nil }
+    guard let data = Data(base64Encoded: text), data.count > 9, data.first == kind.rawValue,
+      let id = String(bytes: data.dropFirst(9), encoding: .utf8)
+    else {
+      throw .invalid("invalid page token")
+    }
+    let hash = data.dropFirst().prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    guard hash == Self.hash(list) else { throw .invalid("invalid page token") }
+    self.init(lastID: id, kind: kind, of: list)
+  }
+
+  var text: String {
+    let hash = (0..<8).map { UInt8(truncatingIfNeeded: listHash >> (56 - 8 * $0)) }
+    return Data([kind.rawValue] + hash + Array(lastID.utf8)).base64EncodedString()
+  }
+
+  /// FNV-1a, 64 bits: the same in every run, which Swift's own hash is not.
+  private static func hash(_ text: String) -> UInt64 {
+    text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
+  }
+}

@@ -1,0 +1,59 @@
+internal import HearthModel
+
+/// A name of a request, taken apart: which database, and what path in it.
+struct ResourceName {
+  var database: DatabaseID
+  /// Empty for the root.
+  var path: ResourcePath
+
+  /// Parses `projects/<p>/databases/<d>/documents[/<path>]`.
+  ///
+  /// - Parameter field: where the name stands, for the error.
+  init(parsing name: String, at field: String) throws(StatusError) {
+    let parts = name.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 4, omittingEmptySubsequences: false)
+    guard parts.count == 5, parts[4].starts(with: "documents".utf8) else {
+      throw .invalid(
+        "\(field) is \"\(name)\", but must have the form projects/<project>/databases/<database>/documents/<path>")
+    }
+    do {
+      let prefix = parts.prefix(4).map { String(Substring($0)) }.joined(separator: "/")
+      database = try DatabaseID(resourceName: prefix)
+      path = try database.path(fromName: name)
+    } catch {
+      throw .invalid("\(field): \(error)")
+    }
+  }
+
+  /// The name of a document.
+  static func document(_ name: String, at field: String) throws(StatusError) -> (DatabaseID, DocumentKey) {
+    let resource = try ResourceName(parsing: name, at: field)
+    do {
+      let key = try DocumentKey(resource.path)
+      try key.validateServerRules()
+      return (resource.database, key)
+    } catch {
+      if resource.path.isEmpty || !resource.path.count.isMultiple(of: 2) {
+        throw .invalid("Document name \"\(name)\" lacks \"/\" at index \(name.utf8.count).")
+      }
+      throw .invalid("\(field): \(error)")
+    }
+  }
+
+  /// The name of a document or of the root: what collections hang under.
+  static func parent(_ name: String, at field: String) throws(StatusError) -> ResourceName {
+    let resource = try ResourceName(parsing: name, at: field)
+    guard resource.path.count.isMultiple(of: 2) else {
+      throw .invalid("\(field) is \"\(name)\", which is a collection; it must be a document or the database's root")
+    }
+    return resource
+  }
+
+  /// The name of a database.
+  static func database(_ name: String, at field: String) throws(StatusError) -> DatabaseID {
+    do {
+      return try DatabaseID(resourceName: name)
+    } catch {
+      throw .invalid("\(field): \(error)")
+    }
+  }
+}

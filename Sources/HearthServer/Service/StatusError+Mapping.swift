@@ -1,0 +1,80 @@
+internal import GRPCCore
+internal import HearthModel
+internal import HearthStore
+internal import HearthWire
+
+extension StatusError {
+  /// What a caller learns of a failure of the storage. Details of the file stay in the server's log, except for what the
+  /// caller can do something about.
+  init(storage error: any Error) {
+    guard let error = error as? StoreError else {
+      self.init(code: .internal, message: "The storage failed; the server's log says why.")
+      return
+    }
+    switch error.kind {
+    case .unavailable:
+      self.init(code: .unavailable, message: "The storage is busy; try again.")
+    case .full:
+      self.init(code: .resourceExhausted, message: "The server's disk is full.")
+    case .corrupt, .notADatabase:
+      self.init(code: .dataLoss, message: "The server's database file is damaged; its log says where.")
+    case .newerSchema:
+      self.init(
+        code: .failedPrecondition,
+        message: "The server's database file was written by a newer release of hearth; use that release.")
+    default:
+      self.init(code: .internal, message: "The storage failed; the server's log says why.")
+    }
+  }
+
+  /// The status for any error that the service can meet.
+  init(describing error: any Error) {
+    switch error {
+    case let error as StatusError: self = error
+    case let error as WireError: self.init(code: .invalidArgument, message: error.description)
+    case let error as ModelError: self.init(code: .invalidArgument, message: error.description)
+    case let error as WireFormatError: self.init(code: .invalidArgument, message: error.description)
+    case let error as StoreError: self.init(storage: error)
+    case is CancellationError: self.init(code: .cancelled, message: "The call was cancelled.")
+    default: self.init(code: .internal, message: "The server failed: \(type(of: error)).")
+    }
+  }
+
+  static func invalid(_ message: String) -> StatusError {
+    StatusError(code: .invalidArgument, message: message)
+  }
+}
+
+extension RPCError {
+  init(_ error: any Error) {
+    if let error = error as? RPCError {
+      self = error
+      return
+    }
+    let status = StatusError(describing: error)
+    self.init(code: RPCError.Code(status.code), message: status.message)
+  }
+}
+
+extension RPCError.Code {
+  init(_ code: StatusCode) {
+    switch code {
+    case .ok, .unknown: self = .unknown
+    case .cancelled: self = .cancelled
+    case .invalidArgument: self = .invalidArgument
+    case .deadlineExceeded: self = .deadlineExceeded
+    case .notFound: self = .notFound
+    case .alreadyExists: self = .alreadyExists
+    case .permissionDenied: self = .permissionDenied
+    case .resourceExhausted: self = .resourceExhausted
+    case .failedPrecondition: self = .failedPrecondition
+    case .aborted: self = .aborted
+    case .outOfRange: self = .outOfRange
+    case .unimplemented: self = .unimplemented
+    case .internal: self = .internalError
+    case .unavailable: self = .unavailable
+    case .dataLoss: self = .dataLoss
+    case .unauthenticated: self = .unauthenticated
+    }
+  }
+}

@@ -1,0 +1,16 @@
+internal import Dispatch
+
+/// Runs an actor's jobs one after the other on a dispatch queue of its own, so that blocking calls of SQLite (a durable
+/// commit waits for the disk) do not hold a thread of the cooperative pool.
+final class DatabaseExecutor: SerialExecutor {
+  private let queue: DispatchQueue
+
+  init(label: String) {
+    queue = DispatchQueue(label: label)
+  }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+  }
+}

@@ -1,0 +1,305 @@
+internal import Foundation
+package import HearthModel
+package import HearthStore
+internal import HearthWire
+package import Logging
+
+/// The storage in one SQLite file (or in memory): documents, change log and the answers to labelled batches.
+///
+/// Commits that wait at the same moment share one durable transaction (`synchronous=FULL`); each still has a commit time
+/// of its own and applies whole or not at all. All work happens on one queue.
+package actor EmbeddedStorage: ServerStorage {
+  package nonisolated let feed: ChangeFeed
+  package nonisolated let incarnation: [UInt8]
+
+  private nonisolated let executor: DatabaseExecutor
+  private let databaseID: DatabaseID
+  private let clock: ServerClock
+  private let logger: Logger
+  private let database: Database
+  private let store: DocumentStore
+  private let queries: QueryExecutor
+  private let log: ChangeLog
+  private let responses: BatchResponses
+
+  /// The newest commit, or the creation of the database. Never goes back, also not over restarts.
+  private var lastVersion: SnapshotVersion
+  private var waiting: [WaitingCommit] = []
+  private var isClosed = false
+
+  private struct WaitingCommit {
+    var request: CommitRequest
+    var continuation: CheckedContinuation<Result<CommitOutcome, StatusError>, Never>
+  }
+
+  /// How many requests share one transaction at most.
+  private static let commitsPerGroup = 64
+
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  /// Opens or creates the database.
+  ///
+  /// - Throws: `StoreError`, for example for a file that is not a database, or one that a newer release wrote.
+  package init(
+    location: Database.Location, databaseID: DatabaseID, clock: ServerClock, logger: Logger
+  ) throws {
+    let database = try Database(location, options: Database.Options(synchronous: .full))
+    let store = try DocumentStore(database: database)
+    try ServerSchema.schema.migrate(database)
+    let state = try ServerState.load(from: database, now: clock.now())
+    self.executor = DatabaseExecutor(label: "hearth.storage.\(databaseID)")
+    self.databaseID = databaseID
+    self.clock = clock
+    self.logger = logger
+    self.database = database
+    self.store = store
+    self.queries = QueryExecutor(documents: store)
+    self.log = try ChangeLog(database: database, retention: ChangeLog.Retention(), start: state.logStart)
+    self.responses = BatchResponses(database: database, databaseID: databaseID)
+    self.lastVersion = state.lastVersion
+    self.incarnation = state.incarnation
+    self.feed = ChangeFeed(version: state.lastVersion)
+  }
+
+  package func currentVersion() throws(StatusError) -> SnapshotVersion {
+    try requireOpen()
+    return lastVersion
+  }
+
+  package func close() {
+    while !waiting.isEmpty { commitWaiting() }
+    isClosed = true
+    database.close()
+  }
+
+  private func requireOpen() throws(StatusError) {
+    if isClosed { throw StatusError(code: .unavailable, message: "the server is shutting down") }
+  }
+
+  /// Runs `body` and turns whatever the store throws into a status.
+  private func reading<T>(_ name: String, _ body: () throws -> T) throws(StatusError) -> T {
+    try requireOpen()
+    do {
+      return try database.readTransaction(name, body)
+    } catch {
+      throw status(of: error)
+    }
+  }
+
+  private func status(of error: any Error) -> StatusError {
+    if let status = error as? StatusError { return status }
+    logger.error("storage failed", metadata: ["database": "\(databaseID)", "error": "\(error)"])
+    return StatusError(storage: error)
+  }
+}
+
+// MARK: - Commits
+
+extension EmbeddedStorage {
+  package func commit(_ request: CommitRequest) async throws(StatusError) -> CommitOutcome {
+    try requireOpen()
+    let result = await withCheckedContinuation { continuation in
+      waiting.append(WaitingCommit(request: request, continuation: continuation))
+      // The drain queues behind the calls that have arrived by now, and takes them along.
+      if waiting.count == 1 { Task { self.commitWaiting() } }
+    }
+    return try result.get()
+  }
+
+  /// Commits a group of waiting requests in one durable transaction, and only then publishes and answers them.
+  private func commitWaiting() {
+    let group = Array(waiting.prefix(Self.commitsPerGroup))
+    guard !group.isEmpty else { return }
+    waiting.removeFirst(group.count)
+    if !waiting.isEmpty { Task { self.commitWaiting() } }
+
+    let versionBefore = lastVersion
+    var outcomes: [Result<CommitOutcome, StatusError>] = []
+    var changes: [CommittedChange] = []
+    do {
+      try database.transaction("commit") {
+        for waitingCommit in group {
+          do {
+            let (outcome, change) = try apply(waitingCommit.request)
+            outcomes.append(.success(outcome))
+            if let change { changes.append(change) }
+          } catch let error as StatusError {
+            outcomes.append(.failure(error))
+          }
+        }
+        let logStart = try log.trim(now: clock.now())
+        if logStart != nil || lastVersion != versionBefore {
+          try ServerState.save(lastVersion: lastVersion, logStart: log.start, in: database)
+        }
+      }
+    } catch {
+      lastVersion = versionBefore
+      let failure = status(of: error)
+      outcomes = group.map { _ in .failure(failure) }
+      changes = []
+      reloadLog()
+    }
+    for change in changes { feed.publish(change) }
+    for (waitingCommit, outcome) in zip(group, outcomes) { waitingCommit.continuation.resume(returning: outcome) }
+  }
+
+  /// The log counts what it holds; after a rollback it has to count again.
+  private func reloadLog() {
+    do {
+      try log.reload(start: ServerState.load(from: database, now: clock.now()).logStart)
+    } catch {
+      logger.error("change log cannot be read", metadata: ["database": "\(databaseID)", "error": "\(error)"])
+    }
+  }
+
+  /// Applies one request inside the group's transaction. Nothing is stored before all of it has been found good, so a
+  /// `StatusError` leaves the others of the group alone.
+  private func apply(_ request: CommitRequest) throws -> (CommitOutcome, CommittedChange?) {
+    if let label = request.label, let known = try responses.response(for: label) { return (known, nil) }
+    if let reads = request.reads { try checkReadsStillHold(reads) }
+    let now = clock.now()
+    guard !request.mutations.isEmpty else {
+      return (CommitOutcome(version: lastVersion, results: []), nil)
+    }
+    let version = SnapshotVersion(microseconds: max(now.microseconds, lastVersion.microseconds + 1))
+    var evaluation = CommitEvaluation(database: databaseID, version: version, requestTime: version.timestamp)
+    for (index, mutation) in request.mutations.enumerated() {
+      do {
+        try evaluation.apply(mutation) { try presentDocument($0) }
+      } catch let error as StatusError where error.code == .invalidArgument && request.mutations.count > 1 {
+        throw StatusError(code: error.code, message: "\(error.message) (write \(index) of the request)")
+      }
+    }
+    let transitions = evaluation.transitions
+    for transition in transitions {
+      if transition.after.isFound { try store.set(transition.after) } else { try store.remove(transition.key) }
+    }
+    if !transitions.isEmpty { try log.append(version: version, documentsBefore: transitions.map(\.before)) }
+    let outcome = CommitOutcome(version: version, results: evaluation.results)
+    if let label = request.label { try responses.save(outcome, for: label) }
+    lastVersion = version
+    return (outcome, CommittedChange(version: version, transitions: transitions))
+  }
+
+  /// A stored document, or a missing one.
+  private func presentDocument(_ key: DocumentKey) throws -> Document {
+    let document = try store.document(for: key)
+    return document.isFound ? document : .missing(key, version: lastVersion)
+  }
+
+  /// - Throws: ABORTED when something that the transaction has read was changed after its snapshot.
+  private func checkReadsStillHold(_ reads: TransactionReads) throws {
+    let conflict = StatusError(
+      code: .aborted,
+      message: "Aborted due to cross-transaction contention. This occurs when multiple transactions attempt to access "
+        + "the same data, requiring Firestore to abort at least one in order to enforce serializability.")
+    guard log.reaches(reads.version) else { throw conflict }
+    if !reads.keys.isEmpty,
+      try !log.documentsBefore(in: .documents(reads.keys), after: reads.version).isEmpty
+    {
+      throw conflict
+    }
+    for query in reads.queries {
+      let changed = try log.documentsBefore(in: ChangeScope(of: query), after: reads.version)
+      for (key, before) in changed {
+        if before.isFound, query.matches(before) { throw conflict }
+        let present = try presentDocument(key)
+        if present.isFound, query.matches(present) { throw conflict }
+      }
+    }
+  }
+}
+
+// MARK: - Reads
+
+extension EmbeddedStorage {
+  package func documents(
+    for keys: [DocumentKey], at version: SnapshotVersion?
+  ) throws(StatusError) -> (documents: [Document], readVersion: SnapshotVersion) {
+    try reading("read documents") {
+      let past = try past(of: .documents(Set(keys)), at: version)
+      let readVersion = version ?? lastVersion
+      let documents = try keys.map { key in
+        let document = try past[key] ?? presentDocument(key)
+        return document.isFound ? document : .missing(key, version: readVersion, readTime: readVersion)
+      }
+      return (documents, readVersion)
+    }
+  }
+
+  package func run(
+    _ query: Query, at version: SnapshotVersion?
+  ) throws(StatusError) -> (documents: [Document], readVersion: SnapshotVersion) {
+    try reading("run query") {
+      let past = try past(of: ChangeScope(of: query), at: version)
+      let readVersion = version ?? lastVersion
+      guard !past.isEmpty else { return (try queries.run(query).documents, readVersion) }
+      // Documents that have changed since are left out of the present result and come back as they were. The wider
+      // limit makes up for those that are left out.
+      var wider = query
+      if let limit = query.limit {
+        let (sum, overflow) = limit.addingReportingOverflow(past.count)
+        wider.limit = overflow ? nil : sum
+      }
+      var documents = try queries.run(wider).documents.filter { past[$0.key] == nil }
+      documents += past.values.filter { $0.isFound && query.matches($0) }
+      documents.sort { query.compare($0, $1) == .ascending }
+      if let limit = query.limit { documents = Array(documents.prefix(limit)) }
+      return (documents, readVersion)
+    }
+  }
+
+  package func changes(
+    in scope: ChangeScope, after start: SnapshotVersion, through end: SnapshotVersion
+  ) throws(StatusError) -> [DocumentTransition]? {
+    try reading("read changes") {
+      guard log.reaches(start) else { return nil }
+      let before = try log.documentsBefore(in: scope, after: start, through: end)
+      guard !before.isEmpty else { return [] }
+      let after = try past(of: .documents(Set(before.keys)), at: end)
+      return try before.values
+        .map { DocumentTransition(before: $0, after: try after[$0.key] ?? presentDocument($0.key)) }
+        .sorted { $0.key < $1.key }
+    }
+  }
+
+  package func snapshot(at readTime: Timestamp) throws(StatusError) -> SnapshotVersion {
+    try requireOpen()
+    guard readTime.truncatedToMicroseconds() == readTime else {
+      throw StatusError(
+        code: .invalidArgument, message: "read_time \(readTime): timestamp cannot have more than microseconds precision"
+      )
+    }
+    let version = SnapshotVersion(readTime)
+    guard version <= lastVersion || readTime <= clock.now() else {
+      throw StatusError(
+        code: .invalidArgument, message: "The requested 'read_time' \(readTime) cannot be in the future.")
+    }
+    guard log.reaches(version) else { throw Self.tooOld }
+    // Nothing may be committed at or before a time that somebody has read at.
+    if lastVersion < version { lastVersion = version }
+    return version
+  }
+
+  package func collectionIDs(under parent: ResourcePath) throws(StatusError) -> [String] {
+    try reading("list collections") { try store.collectionIDs(under: parent) }
+  }
+
+  package func missingDocumentIDs(in collection: ResourcePath) throws(StatusError) -> [String] {
+    try reading("list missing documents") {
+      try store.documentIDsWithSubcollections(in: collection).filter { id in
+        try !store.document(for: DocumentKey(collection.appending(id))).isFound
+      }
+    }
+  }
+
+  private static let tooOld = StatusError(
+    code: .failedPrecondition, message: "The requested 'read_time' is too old.")
+
+  /// The documents of `scope` that have changed since `version`, as they were then; none when `version` is the present.
+  private func past(of scope: ChangeScope, at version: SnapshotVersion?) throws -> [DocumentKey: Document] {
+    guard let version, version < lastVersion else { return [:] }
+    guard log.reaches(version) else { throw Self.tooOld }
+    return try log.documentsBefore(in: scope, after: version)
+  }
+}

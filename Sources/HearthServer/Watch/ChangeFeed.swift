@@ -1,0 +1,145 @@
+package import HearthModel
+internal import Synchronization
+
+/// Passes committed changes from the storage to the listen streams.
+///
+/// The feed remembers the latest commits, once for all streams. A stream keeps only the version up to which it has sent,
+/// is woken when a commit touches what it is interested in, and takes what came after its version. So a stream that is
+/// slow, because its client does not read, holds nothing up and costs no memory: when the feed has forgotten what comes
+/// next for it, it gets the difference from the storage's change log.
+package final class ChangeFeed: Sendable {
+  package typealias SubscriberID = Int
+
+  /// What a subscriber wants to be woken for.
+  package enum Interest: Hashable, Sendable {
+    case document(DocumentKey)
+    case collection(ResourcePath)
+    case group(String)
+    case everything
+  }
+
+  private struct State {
+    /// Ascending by version; everything after `rememberedAfter` is here.
+    var commits: [CommittedChange] = []
+    var bytes = 0
+    var rememberedAfter: SnapshotVersion
+    var latest: SnapshotVersion
+    var nextSubscriber: SubscriberID = 0
+    var wakers: [SubscriberID: @Sendable () -> Void] = [:]
+    var interests: [SubscriberID: Set<Interest>] = [:]
+    var interested: [Interest: Set<SubscriberID>] = [:]
+  }
+
+  private let state: Mutex<State>
+  private let maximumCommits: Int
+  private let maximumBytes: Int
+
+  /// - Parameters:
+  ///   - version: the newest commit that there is.
+  ///   - maximumCommits: how many commits are remembered at most.
+  ///   - maximumBytes: how many bytes of documents are remembered at most.
+  package init(version: SnapshotVersion, maximumCommits: Int = 4096, maximumBytes: Int = 32 * 1024 * 1024) {
+    state = Mutex(State(rememberedAfter: version, latest: version))
+    self.maximumCommits = maximumCommits
+    self.maximumBytes = maximumBytes
+  }
+
+  /// The newest commit that is durable.
+  package var latestVersion: SnapshotVersion { state.withLock { $0.latest } }
+
+  /// Adds a commit and wakes those who wait for it. Called in the order of versions, after the commit is durable.
+  package func publish(_ change: CommittedChange) {
+    let wakers = state.withLock { state in
+      state.latest = change.version
+      remember(change, in: &state)
+      return interestedSubscribers(in: change, state).compactMap { state.wakers[$0] }
+    }
+    for wake in wakers { wake() }
+  }
+
+  private func remember(_ change: CommittedChange, in state: inout State) {
+    state.commits.append(change)
+    state.bytes += Self.size(of: change)
+    guard state.commits.count > maximumCommits || state.bytes > maximumBytes else { return }
+    // Forget down to three quarters, so that the array is moved rarely.
+    var forgotten = 0
+    while forgotten < state.commits.count,
+      state.commits.count - forgotten > maximumCommits * 3 / 4 || state.bytes > maximumBytes * 3 / 4
+    {
+      state.bytes -= Self.size(of: state.commits[forgotten])
+      state.rememberedAfter = state.commits[forgotten].version
+      forgotten += 1
+    }
+    state.commits.removeFirst(forgotten)
+  }
+
+  private static func size(of change: CommittedChange) -> Int {
+    change.transitions.reduce(64) { $0 + $1.before.fields.bytes.count + $1.after.fields.bytes.count + 128 }
+  }
+
+  private func interestedSubscribers(in change: CommittedChange, _ state: State) -> Set<SubscriberID> {
+    guard !state.interested.isEmpty, !change.transitions.isEmpty else { return [] }
+    var subscribers = state.interested[.everything] ?? []
+    for transition in change.transitions {
+      let key = transition.key
+      for interest in [Interest.document(key), .collection(key.collectionPath), .group(key.collectionGroup)] {
+        if let more = state.interested[interest] { subscribers.formUnion(more) }
+      }
+    }
+    return subscribers
+  }
+
+  /// The commits after `version`, oldest first, and the newest version there is; nil when the feed has forgotten some.
+  package func changes(after version: SnapshotVersion) -> [CommittedChange]? {
+    state.withLock { state in
+      guard version >= state.rememberedAfter else { return nil }
+      let first = state.commits.partitionIndex { $0.version > version }
+      return Array(state.commits[first...])
+    }
+  }
+
+  /// Registers a subscriber without interests.
+  ///
+  /// - Parameter wake: called after a commit that touches an interest, on the storage's queue: it must return at once.
+  package func subscribe(wake: @escaping @Sendable () -> Void) -> SubscriberID {
+    state.withLock { state in
+      state.nextSubscriber += 1
+      state.wakers[state.nextSubscriber] = wake
+      return state.nextSubscriber
+    }
+  }
+
+  /// Replaces what a subscriber is woken for.
+  package func setInterests(_ interests: Set<Interest>, of id: SubscriberID) {
+    state.withLock { state in
+      let old = state.interests[id] ?? []
+      for interest in old.subtracting(interests) {
+        state.interested[interest]?.remove(id)
+        if state.interested[interest]?.isEmpty == true { state.interested[interest] = nil }
+      }
+      for interest in interests.subtracting(old) { state.interested[interest, default: []].insert(id) }
+      state.interests[id] = interests
+    }
+  }
+
+  package func unsubscribe(_ id: SubscriberID) {
+    setInterests([], of: id)
+    state.withLock { state in
+      state.interests[id] = nil
+      state.wakers[id] = nil
+    }
+  }
+}
+
+extension Array {
+  /// The first index whose element meets `predicate`, which holds for all elements after the first that meets it.
+  fileprivate func partitionIndex(_ predicate: (Element) -> Bool) -> Int {
+    var low = 0
+    var high = count
+    while low < high {
+      let middle = low + (high - low) / 2
+      if predicate(self[middle]) { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+}

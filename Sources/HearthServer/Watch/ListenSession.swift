@@ -1,0 +1,257 @@
+internal import HearthModel
+internal import HearthWire
+
+/// The conversation of one listen stream: which targets it has and up to which version the client knows them.
+///
+/// All targets of a stream stand at the same version. Each step brings them to a later one and ends in one global
+/// snapshot (a NO_CHANGE without target ids), so that what one commit changed in several targets is seen at once.
+///
+/// Confined to the stream's handler.
+struct ListenSession {
+  /// Takes messages for the client; waits while the client does not read.
+  typealias Send = @Sendable ([WatchResponse]) async throws -> Void
+
+  /// One stream may have this many targets.
+  static let maximumTargets = 10_000
+
+  /// So many messages are given to the transport at a time.
+  private static let messagesPerBatch = 128
+
+  private let database: HostedDatabase
+  private let send: Send
+  private let subscriber: ChangeFeed.SubscriberID
+  private var targets: [TargetID: WatchedTarget] = [:]
+  /// What the client has been told is the state at this version.
+  private var version: SnapshotVersion
+  /// The version of the latest global snapshot.
+  private var announcedVersion: SnapshotVersion = .none
+
+  init(database: HostedDatabase, subscriber: ChangeFeed.SubscriberID, send: @escaping Send) {
+    self.database = database
+    self.subscriber = subscriber
+    self.send = send
+    self.version = database.storage.feed.latestVersion
+  }
+
+  private var feed: ChangeFeed { database.storage.feed }
+
+  private func token(at version: SnapshotVersion) -> [UInt8] {
+    ResumeToken(incarnation: database.storage.incarnation, version: version).bytes
+  }
+
+  // MARK: - Requests
+
+  /// Adds or removes a target.
+  ///
+  /// - Throws: `StatusError` when the request makes no sense, which ends the stream. A query that cannot run only ends
+  ///   its target.
+  mutating func handle(_ request: Google_Firestore_V1_ListenRequest) async throws {
+    switch request.targetChange {
+    case .addTarget(let target): try await add(target)
+    case .removeTarget(let id): try await remove(id)
+    case nil:
+      throw StatusError(
+        code: .invalidArgument, message: "ListenRequest.target_change: neither add_target nor remove_target is set")
+    }
+  }
+
+  private mutating func remove(_ id: TargetID) async throws {
+    targets[id] = nil
+    updateInterests()
+    try await send([.targetChange(.init(state: .removed, targetIDs: [id]))])
+  }
+
+  private mutating func add(_ message: Google_Firestore_V1_Target) async throws {
+    let id = try admit(message)
+    let target: WatchedTarget
+    do {
+      target = try WatchTargetDecoder(database: database).decode(message, id: id)
+    } catch {
+      let cause = StatusError(describing: error)
+      try await send([.targetChange(.init(state: .removed, targetIDs: [id], cause: cause))])
+      return
+    }
+    // Registered before the version is chosen, so that no later commit is missed.
+    updateInterests(with: target)
+    if targets.isEmpty { version = feed.latestVersion } else { try await catchUp() }
+    do {
+      try await start(target, resumingFrom: message)
+    } catch let error as StatusError {
+      updateInterests()
+      try await send([.targetChange(.init(state: .removed, targetIDs: [id], cause: error))])
+    }
+  }
+
+  /// The id of a new target.
+  private func admit(_ message: Google_Firestore_V1_Target) throws(StatusError) -> TargetID {
+    guard message.targetID >= 0 else {
+      throw StatusError(
+        code: .invalidArgument, message: "Target.target_id is \(message.targetID), but must not be negative")
+    }
+    guard message.targetType != nil else {
+      throw StatusError(code: .invalidArgument, message: "Target.target_type: neither query nor documents is set")
+    }
+    guard targets.count < Self.maximumTargets else {
+      throw StatusError(
+        code: .resourceExhausted, message: "the stream has \(Self.maximumTargets) targets, the most that are allowed")
+    }
+    if message.targetID == 0 {
+      return (targets.keys.max() ?? 0) < TargetID.max ? (targets.keys.max() ?? 0) + 1 : 1
+    }
+    guard targets[message.targetID] == nil else {
+      throw StatusError(
+        code: .invalidArgument,
+        message: "Target.target_id \(message.targetID) is in use on this stream; remove it first")
+    }
+    return message.targetID
+  }
+
+  private func updateInterests(with newcomer: WatchedTarget? = nil) {
+    feed.setInterests(
+      targets.values.reduce(into: newcomer?.interests ?? []) { $0.formUnion($1.interests) }, of: subscriber)
+  }
+
+  // MARK: - First snapshot
+
+  /// Sends the acknowledgement, the documents and the first snapshot of a target.
+  private mutating func start(_ target: WatchedTarget, resumingFrom message: Google_Firestore_V1_Target) async throws {
+    var target = target
+    let start = try await WatchStart(target: target, message: message, database: database, version: version)
+    target.window = start.window
+    targets[target.id] = target
+    try await send([.targetChange(.init(state: .added, targetIDs: [target.id]))])
+    if start.isReset { try await send([.targetChange(.init(state: .reset, targetIDs: [target.id]))]) }
+    try await sendInBatches(start.delta.responses(at: version))
+    var closing: [WatchResponse] = []
+    if let count = start.existenceFilterCount {
+      closing.append(.existenceFilter(WatchExistenceFilter(targetID: target.id, count: count, unchangedNames: nil)))
+    }
+    closing.append(
+      .targetChange(
+        .init(state: .current, targetIDs: [target.id], resumeToken: token(at: version), readTime: version)))
+    closing.append(globalSnapshot())
+    if target.isOnce {
+      targets[target.id] = nil
+      updateInterests()
+      closing.append(.targetChange(.init(state: .removed, targetIDs: [target.id])))
+    }
+    try await send(closing)
+  }
+
+  private mutating func globalSnapshot() -> WatchResponse {
+    announcedVersion = version
+    return .targetChange(.init(state: .noChange, targetIDs: [], resumeToken: token(at: version), readTime: version))
+  }
+
+  private func sendInBatches(_ responses: [WatchResponse]) async throws {
+    var rest = responses[...]
+    while !rest.isEmpty {
+      try await send(Array(rest.prefix(Self.messagesPerBatch)))
+      rest = rest.dropFirst(Self.messagesPerBatch)
+    }
+  }
+
+  // MARK: - Later snapshots
+
+  /// Tells the client everything that was committed since the last step.
+  mutating func catchUp() async throws {
+    guard feed.latestVersion > version else { return }
+    guard !targets.isEmpty else {
+      version = feed.latestVersion
+      return
+    }
+    if let commits = feed.changes(after: version) {
+      for commit in commits { try await advance(over: commit) }
+    } else {
+      try await advanceFromLog(to: feed.latestVersion)
+    }
+  }
+
+  /// Gives the client a young resume token although nothing of its targets has changed.
+  mutating func refreshToken() async throws {
+    try await catchUp()
+    guard !targets.isEmpty, announcedVersion < version else { return }
+    try await send([globalSnapshot()])
+  }
+
+  private mutating func advance(over commit: CommittedChange) async throws {
+    version = commit.version
+    var delta = WatchDelta()
+    for id in targets.keys.sorted() {
+      guard let target = targets[id] else { continue }
+      let transitions = commit.transitions.filter { target.scope.contains($0.key) }
+      guard !transitions.isEmpty else { continue }
+      try await collect(transitions, of: target, into: &delta)
+    }
+    guard !delta.isEmpty else { return }
+    try await sendInBatches(delta.responses(at: version) + [globalSnapshot()])
+  }
+
+  /// Catches up with many commits at once. What the log has forgotten too is sent anew as a whole.
+  private mutating func advanceFromLog(to latest: SnapshotVersion) async throws {
+    let start = version
+    version = latest
+    var delta = WatchDelta()
+    var currents: [WatchResponse] = []
+    for id in targets.keys.sorted() {
+      guard var target = targets[id] else { continue }
+      if let transitions = try await database.storage.changes(in: target.scope, after: start, through: latest) {
+        try await collect(transitions, of: target, into: &delta)
+      } else {
+        let documents = try await WatchStart.result(of: target, at: version, in: database)
+        try await send([.targetChange(.init(state: .reset, targetIDs: [id]))])
+        for document in documents where document.isFound { delta.update(document, in: id) }
+        target.window = target.limitQuery == nil ? nil : LimitWindow(documents)
+        targets[id] = target
+        currents.append(
+          .targetChange(.init(state: .current, targetIDs: [id], resumeToken: token(at: version), readTime: version)))
+      }
+    }
+    guard !delta.isEmpty || !currents.isEmpty else { return }
+    try await sendInBatches(delta.responses(at: version) + currents + [globalSnapshot()])
+  }
+
+  /// What the changes mean for one target.
+  private mutating func collect(
+    _ transitions: [DocumentTransition], of target: WatchedTarget, into delta: inout WatchDelta
+  ) async throws {
+    if let query = target.limitQuery {
+      guard target.isWindowAffected(by: transitions) else { return }
+      let documents = try await database.storage.run(query, at: version).documents
+      delta.move(target.id, from: target.window, to: documents, transitions: transitions)
+      targets[target.id]?.window = LimitWindow(documents)
+    } else {
+      delta.collect(transitions, of: target)
+    }
+  }
+}
+
+extension WatchDelta {
+  /// The changes of a target without limit.
+  mutating func collect(_ transitions: [DocumentTransition], of target: WatchedTarget) {
+    for transition in transitions {
+      if target.matches(transition.after) {
+        update(transition.after, in: target.id)
+      } else if target.matches(transition.before) {
+        remove(transition.after, from: target.id, isContentNew: true)
+      }
+    }
+  }
+
+  /// The changes of a target with a limit, from its old window to its new result.
+  mutating func move(
+    _ target: TargetID, from window: LimitWindow?, to documents: [Document], transitions: [DocumentTransition]
+  ) {
+    let old = window?.versions ?? [:]
+    let new = Set(documents.map(\.key))
+    let changed = Dictionary(transitions.map { ($0.key, $0.after) }) { _, last in last }
+    for key in old.keys.sorted() where !new.contains(key) {
+      if let document = changed[key] {
+        remove(document, from: target, isContentNew: true)
+      } else {
+        remove(.found(key, version: old[key] ?? .none, fields: .empty), from: target, isContentNew: false)
+      }
+    }
+    for document in documents where old[document.key] != document.version { update(document, in: target) }
+  }
+}

@@ -1,0 +1,31 @@
+internal import HearthModel
+
+/// What a listen stream gives its client to continue from: the version up to which the client knows everything, of one
+/// incarnation of the database.
+///
+/// To clients it is opaque bytes: a format number, the incarnation, and the version in microseconds (big endian).
+struct ResumeToken: Equatable, Sendable {
+  private static let format: UInt8 = 1
+
+  var incarnation: [UInt8]
+  var version: SnapshotVersion
+
+  init(incarnation: [UInt8], version: SnapshotVersion) {
+    self.incarnation = incarnation
+    self.version = version
+  }
+
+  /// Reads a token; nil for bytes that are none of ours.
+  init?(bytes: [UInt8]) {
+    guard bytes.count >= 9, bytes[0] == Self.format else { return nil }
+    let microseconds = bytes.suffix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    guard microseconds <= UInt64(Int64.max) else { return nil }
+    incarnation = Array(bytes[1..<(bytes.count - 8)])
+    version = SnapshotVersion(microseconds: Int64(microseconds))
+  }
+
+  var bytes: [UInt8] {
+    let microseconds = UInt64(bitPattern: version.microseconds)
+    return [Self.format] + incarnation + (0..<8).map { UInt8(truncatingIfNeeded: microseconds >> (56 - 8 * $0)) }
+  }
+}

@@ -1,0 +1,86 @@
+internal import HearthModel
+internal import HearthWire
+internal import SwiftProtobuf
+
+/// How a target begins: with everything, or with what has changed since its client was last in step.
+struct WatchStart {
+  var delta = WatchDelta()
+  /// The client asked to resume and has to forget what it knows instead.
+  var isReset = false
+  var window: LimitWindow?
+  /// How many documents belong to the target, for clients that said how many they expect.
+  var existenceFilterCount: Int?
+
+  /// - Parameters:
+  ///   - message: the request, for its resume token, read time and expected count.
+  ///   - version: the version that the stream stands at.
+  /// - Throws: `StatusError` when the target cannot be read. A token that is broken, foreign, too old or of the future
+  ///   is not an error: the client gets everything anew.
+  init(
+    target: WatchedTarget, message: Google_Firestore_V1_Target, database: HostedDatabase, version: SnapshotVersion
+  ) async throws {
+    if let resumeVersion = Self.resumeVersion(of: message, database: database, version: version),
+      let transitions = try await database.storage.changes(in: target.scope, after: resumeVersion, through: version)
+    {
+      try await resume(target, transitions, from: resumeVersion, to: version, in: database)
+      if message.hasExpectedCount, message.expectedCount.value > 0 {
+        existenceFilterCount = try await Self.result(of: target, at: version, in: database).count(where: \.isFound)
+      }
+      return
+    }
+    isReset = message.resumeType != nil
+    let documents = try await Self.result(of: target, at: version, in: database)
+    for document in documents {
+      if document.isFound {
+        delta.update(document, in: target.id)
+      } else {
+        delta.remove(document, from: target.id, isContentNew: true)
+      }
+    }
+    if target.limitQuery != nil { window = LimitWindow(documents) }
+  }
+
+  private mutating func resume(
+    _ target: WatchedTarget, _ transitions: [DocumentTransition], from start: SnapshotVersion, to end: SnapshotVersion,
+    in database: HostedDatabase
+  ) async throws {
+    guard let query = target.limitQuery else {
+      delta.collect(transitions, of: target)
+      return
+    }
+    let documents = try await database.storage.run(query, at: end).documents
+    let before = transitions.isEmpty ? documents : try await database.storage.run(query, at: start).documents
+    delta.move(target.id, from: LimitWindow(before), to: documents, transitions: transitions)
+    window = LimitWindow(documents)
+  }
+
+  /// The version from which the client wants to go on; nil when it has to begin anew.
+  private static func resumeVersion(
+    of message: Google_Firestore_V1_Target, database: HostedDatabase, version: SnapshotVersion
+  ) -> SnapshotVersion? {
+    let start: SnapshotVersion
+    switch message.resumeType {
+    case .resumeToken(let bytes):
+      guard let token = ResumeToken(bytes: [UInt8](bytes)), token.incarnation == database.storage.incarnation else {
+        return nil
+      }
+      start = token.version
+    case .readTime(let time):
+      guard let timestamp = try? database.translator.decode(time, at: "read_time") else { return nil }
+      start = SnapshotVersion(timestamp)
+    case nil:
+      return nil
+    }
+    return start <= version ? start : nil
+  }
+
+  /// All documents of a target; those of a documents target also if they are missing.
+  static func result(
+    of target: WatchedTarget, at version: SnapshotVersion, in database: HostedDatabase
+  ) async throws(StatusError) -> [Document] {
+    switch target.source {
+    case .query(let query): try await database.storage.run(query, at: version).documents
+    case .documents(let keys): try await database.storage.documents(for: keys, at: version).documents
+    }
+  }
+}
