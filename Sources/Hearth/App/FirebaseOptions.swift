@@ -1,0 +1,132 @@
+public import Foundation
+internal import Synchronization
+
+/// Which project an app belongs to. Firestore needs ``projectID``; the other entries are kept for source compatibility.
+public final class FirebaseOptions: NSObject, NSCopying, Sendable {
+  private struct Entries: Equatable {
+    var projectID: String?
+    var apiKey: String?
+    var googleAppID: String
+    var gcmSenderID: String
+    var bundleID: String
+    var clientID: String?
+    var databaseURL: String?
+    var storageBucket: String?
+    var appGroupID: String?
+  }
+
+  private let entries: Mutex<Entries>
+
+  /// Makes options with the two entries that the official SDK asks for; set ``projectID`` afterwards.
+  public init(googleAppID: String, gcmSenderID: String) {
+    entries = Mutex(
+      Entries(
+        googleAppID: googleAppID, gcmSenderID: gcmSenderID, bundleID: Bundle.main.bundleIdentifier ?? ""))
+  }
+
+  /// Makes options with all that Firestore needs.
+  ///
+  /// ```swift
+  /// FirebaseApp.configure(options: FirebaseOptions(projectID: "my-project"))
+  /// ```
+  public convenience init(projectID: String) {
+    self.init(googleAppID: "", gcmSenderID: "")
+    self.projectID = projectID
+  }
+
+  /// Reads the entries of a `GoogleService-Info.plist`; nil if the file cannot be read or is no property list.
+  public convenience init?(contentsOfFile plistPath: String) {
+    guard let data = FileManager.default.contents(atPath: plistPath),
+      let list = try? PropertyListSerialization.propertyList(from: data, format: nil),
+      let entries = list as? [String: Any]
+    else { return nil }
+    self.init(
+      googleAppID: entries["GOOGLE_APP_ID"] as? String ?? "",
+      gcmSenderID: entries["GCM_SENDER_ID"] as? String ?? "")
+    projectID = entries["PROJECT_ID"] as? String
+    apiKey = entries["API_KEY"] as? String
+    if let bundleID = entries["BUNDLE_ID"] as? String { self.bundleID = bundleID }
+    clientID = entries["CLIENT_ID"] as? String
+    databaseURL = entries["DATABASE_URL"] as? String
+    storageBucket = entries["STORAGE_BUCKET"] as? String
+  }
+
+  private init(entries: Entries) {
+    self.entries = Mutex(entries)
+  }
+
+  /// The project's id, for example `"my-project"`. When nil, the environment variables `GOOGLE_CLOUD_PROJECT` and
+  /// `GCLOUD_PROJECT` are asked, in this order.
+  public var projectID: String? {
+    get { entries.withLock { $0.projectID } }
+    set { entries.withLock { $0.projectID = newValue } }
+  }
+  /// The key of the project's web API.
+  public var apiKey: String? {
+    get { entries.withLock { $0.apiKey } }
+    set { entries.withLock { $0.apiKey = newValue } }
+  }
+  /// The app's id in the project.
+  public var googleAppID: String {
+    get { entries.withLock { $0.googleAppID } }
+    set { entries.withLock { $0.googleAppID = newValue } }
+  }
+  /// The project's number.
+  public var gcmSenderID: String {
+    get { entries.withLock { $0.gcmSenderID } }
+    set { entries.withLock { $0.gcmSenderID = newValue } }
+  }
+  /// The app's bundle identifier.
+  public var bundleID: String {
+    get { entries.withLock { $0.bundleID } }
+    set { entries.withLock { $0.bundleID = newValue } }
+  }
+  /// The OAuth client id.
+  public var clientID: String? {
+    get { entries.withLock { $0.clientID } }
+    set { entries.withLock { $0.clientID = newValue } }
+  }
+  /// The address of the project's Realtime Database.
+  public var databaseURL: String? {
+    get { entries.withLock { $0.databaseURL } }
+    set { entries.withLock { $0.databaseURL = newValue } }
+  }
+  /// The name of the project's storage bucket.
+  public var storageBucket: String? {
+    get { entries.withLock { $0.storageBucket } }
+    set { entries.withLock { $0.storageBucket = newValue } }
+  }
+  /// The app group that the app shares with its extensions.
+  public var appGroupID: String? {
+    get { entries.withLock { $0.appGroupID } }
+    set { entries.withLock { $0.appGroupID = newValue } }
+  }
+
+  /// Options with the same entries, which can be changed without changing these.
+  public func copy(with zone: NSZone? = nil) -> Any {
+    FirebaseOptions(entries: entries.withLock { $0 })
+  }
+
+  /// Two options are equal when all entries are.
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? FirebaseOptions else { return false }
+    let otherEntries = other.entries.withLock { $0 }
+    return entries.withLock { $0 == otherEntries }
+  }
+
+  /// A hash of the project and app ids.
+  public override var hash: Int {
+    var hasher = Hasher()
+    entries.withLock {
+      hasher.combine($0.projectID)
+      hasher.combine($0.googleAppID)
+    }
+    return hasher.finalize()
+  }
+
+  /// The project id that counts: the entry, or the environment's.
+  func resolvedProjectID(environment: [String: String]) -> String? {
+    [projectID, environment["GOOGLE_CLOUD_PROJECT"], environment["GCLOUD_PROJECT"]]
+      .compactMap { $0 }.first { !$0.isEmpty }
+  }
+}

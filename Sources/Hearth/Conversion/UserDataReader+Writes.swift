@@ -1,0 +1,96 @@
+internal import Foundation
+internal import HearthModel
+
+/// The mutations that `setData`, `updateData` and `delete` stand for.
+extension UserDataReader {
+  /// Replaces the document, creating it if need be.
+  static func set(
+    _ data: [String: Any], key: DocumentKey, databaseID: DatabaseID
+  ) throws(ProgrammingError) -> Mutation {
+    var reader = UserDataReader(databaseID: databaseID)
+    let fields = try reader.parseRoot(data, source: .set)
+    return .set(key, fields, transforms: reader.sortedTransforms)
+  }
+
+  /// Changes every leaf that the data name and creates the document if need be.
+  static func merge(
+    _ data: [String: Any], key: DocumentKey, databaseID: DatabaseID
+  ) throws(ProgrammingError) -> Mutation {
+    var reader = UserDataReader(databaseID: databaseID)
+    let fields = try reader.parseRoot(data, source: .mergeSet)
+    return .patch(
+      key, fields, mask: FieldMask(reader.mask), precondition: .none, transforms: reader.sortedTransforms)
+  }
+
+  /// Changes what both the data and the mask name; the rest of the data is ignored.
+  static func merge(
+    _ data: [String: Any], fields maskFields: [Any], key: DocumentKey, databaseID: DatabaseID
+  ) throws(ProgrammingError) -> Mutation {
+    var paths: [HearthModel.FieldPath] = []
+    for field in maskFields {
+      guard let path = try FieldPath.parsed(untyped: field) else {
+        throw ProgrammingError(
+          "All elements in mergeFields: must be Strings or FieldPaths, but one is \(type(of: field)).")
+      }
+      paths.append(path)
+    }
+    var reader = UserDataReader(databaseID: databaseID)
+    let parsed = try reader.parseRoot(data, source: .mergeSet)
+    let mentioned = reader.mask.union(reader.transforms.map(\.path))
+    for path in paths where !mentioned.contains(where: { path.isPrefix(of: $0) }) {
+      throw ProgrammingError(
+        "Field '\(path.canonicalString)' is specified in your field mask but missing from your input data.")
+    }
+    let mask = FieldMask(paths)
+    var fields = MapValue([:])
+    for path in mask.paths {
+      if let value = parsed[path] { fields.set(value, at: path) }
+    }
+    return .patch(
+      key, fields, mask: mask, precondition: .none,
+      transforms: reader.sortedTransforms.filter { mask.covers($0.path) })
+  }
+
+  /// Changes the named fields of a document that has to exist at the backend.
+  static func update(
+    _ data: [AnyHashable: Any], key: DocumentKey, databaseID: DatabaseID
+  ) throws(ProgrammingError) -> Mutation {
+    var entries: [(path: HearthModel.FieldPath, value: Any)] = []
+    for (field, value) in data {
+      guard let path = try FieldPath.parsed(untyped: field.base) else {
+        throw ProgrammingError(
+          "Dictionary keys in updateData: must be Strings or FieldPaths, but one is \(type(of: field.base)).")
+      }
+      for name in path.segments where name.hasPrefix("__") && name.hasSuffix("__") {
+        throw ProgrammingError(
+          "Invalid data. Document fields cannot begin and end with \"__\" (found in field \(path.canonicalString)).")
+      }
+      entries.append((path, value))
+    }
+    var reader = UserDataReader(databaseID: databaseID)
+    var fields = MapValue([:])
+    var mask: [HearthModel.FieldPath] = []
+    for (path, value) in entries.sorted(by: { $0.path < $1.path }) {
+      if let marker = value as? FieldValue, marker.kind == .delete {
+        mask.append(path)
+      } else if let parsed = try reader.parse(
+        value, Position(source: .update, path: path, depth: path.segments.count))
+      {
+        mask.append(path)
+        fields.set(parsed, at: path)
+      }
+    }
+    return .patch(
+      key, fields, mask: FieldMask(mask), precondition: .exists(true), transforms: reader.sortedTransforms)
+  }
+
+  private mutating func parseRoot(_ data: [String: Any], source: Source) throws(ProgrammingError) -> MapValue {
+    guard case .map(let fields)? = try parse(data, Position(source: source, path: nil)) else {
+      throw ProgrammingError("Data to be written must be a dictionary.")
+    }
+    return fields
+  }
+
+  /// Dictionaries have no order; a fixed one makes equal calls give equal bytes.
+  private var sortedTransforms: [FieldTransform] { transforms.sorted { $0.path < $1.path } }
+}

@@ -1,0 +1,171 @@
+internal import Foundation
+internal import HearthCache
+internal import HearthModel
+
+extension Firestore {
+  // MARK: - Network
+
+  /// Lets the client use the network again after ``disableNetwork(completion:)``. Queued writes are sent, listeners catch up.
+  ///
+  /// - Parameter completion: Called on the settings' queue when the switch is made, whether or not the backend answers.
+  public func enableNetwork(completion: (((any Error)?) -> Void)? = nil) {
+    runtime().setNetworkEnabled(true, onCallbackQueue(completion))
+  }
+
+  /// As ``enableNetwork(completion:)``.
+  nonisolated(nonsending) public func enableNetwork() async throws {
+    try await outcome { runtime().setNetworkEnabled(true, $0) }
+  }
+
+  /// Cuts the client off the network until ``enableNetwork(completion:)``: listeners and reads are answered from the cache, writes
+  /// are queued. The state is not kept over a restart of the program.
+  ///
+  /// - Parameter completion: Called on the settings' queue when the switch is made.
+  public func disableNetwork(completion: (((any Error)?) -> Void)? = nil) {
+    runtime().setNetworkEnabled(false, onCallbackQueue(completion))
+  }
+
+  /// As ``disableNetwork(completion:)``.
+  nonisolated(nonsending) public func disableNetwork() async throws {
+    try await outcome { runtime().setNetworkEnabled(false, $0) }
+  }
+
+  // MARK: - Writes
+
+  /// Waits until the backend has answered all writes that are queued at this moment, also those of earlier runs of the program.
+  ///
+  /// A refused write counts as answered. With an empty queue it succeeds at once, also offline; with a queue it waits as long as
+  /// the client is offline.
+  ///
+  /// - Parameter completion: Called on the settings' queue; with `cancelled` if the user changes meanwhile.
+  public func waitForPendingWrites(completion: @escaping ((any Error)?) -> Void) {
+    runtime().waitForPendingWrites(onCallbackQueue(completion))
+  }
+
+  /// As ``waitForPendingWrites(completion:)``.
+  nonisolated(nonsending) public func waitForPendingWrites() async throws {
+    try await outcome { runtime().waitForPendingWrites($0) }
+  }
+
+  /// The writes that are saved on this device and that the backend has not answered yet, oldest first.
+  ///
+  /// Everything that was written before the call is durable when it returns, so it also tells that writes are saved, without
+  /// waiting for the backend.
+  public func pendingWrites() async throws -> [PendingWrite] {
+    let outcome = Outcome<[MutationBatch]>()
+    runtime().pendingWrites { outcome.resolve($0.mapError { $0 }) }
+    return try await outcome.value().map(PendingWrite.init)
+  }
+
+  func write(_ mutations: [Mutation], _ completion: (((any Error)?) -> Void)?) {
+    let runtime = runtime()
+    guard !mutations.isEmpty else {
+      onCallbackQueue(completion)(nil)
+      return
+    }
+    guard let completion else { return runtime.write(mutations, nil) }
+    runtime.write(mutations, WriteCompletion(finish: onCallbackQueue(completion), abandon: {}))
+  }
+
+  nonisolated(nonsending) func write(_ mutations: [Mutation]) async throws {
+    let runtime = runtime()
+    guard !mutations.isEmpty else { return }
+    let outcome = Outcome<Void>()
+    runtime.write(
+      mutations,
+      WriteCompletion(
+        finish: { outcome.resolve($0) },
+        abandon: {
+          outcome.resolve(
+            .firestore(
+              .cancelled,
+              "The client was terminated before the backend answered. The write stays in the cache's queue."))
+        }))
+    try await outcome.value()
+  }
+
+  // MARK: - Listeners
+
+  /// Calls the listener once now and then after each round in which at least one snapshot listener was called: all listeners then
+  /// show the same state. It does not mean that this state is the backend's.
+  @discardableResult
+  public func addSnapshotsInSyncListener(_ listener: @escaping () -> Void) -> any ListenerRegistration {
+    let listener = UncheckedSendableBox(listener)
+    return runtime().addSnapshotsInSyncListener { listener.value() }
+  }
+
+  // MARK: - Life cycle
+
+  /// Ends this object: listeners are silent, the connection and the cache's file are closed. Queued writes stay in the cache and
+  /// are sent by the object that ``firestore()`` gives next; their completions are never called.
+  ///
+  /// Afterwards only this method, ``clearPersistence(completion:)`` and `remove()` of listeners may be called; everything else is
+  /// a programming error. Repeated calls are harmless.
+  ///
+  /// - Parameter completion: Called on the settings' queue when everything is closed.
+  public func terminate(completion: (((any Error)?) -> Void)? = nil) {
+    let completion = onSettingsQueue(completion)
+    terminate { completion(nil) }
+  }
+
+  /// As ``terminate(completion:)``.
+  nonisolated(nonsending) public func terminate() async throws {
+    try await outcome { finish in terminate { finish(nil) } }
+  }
+
+  /// Deletes the cache's file with all documents and **all queued writes**. Possible before the first use and after
+  /// ``terminate(completion:)``.
+  ///
+  /// - Parameter completion: Called on the settings' queue; with `failedPrecondition` while the client is running, or while
+  ///   another process uses the cache.
+  public func clearPersistence(completion: (((any Error)?) -> Void)? = nil) {
+    clearPersistence(then: onSettingsQueue(completion))
+  }
+
+  /// As ``clearPersistence(completion:)``.
+  nonisolated(nonsending) public func clearPersistence() async throws {
+    try await outcome { clearPersistence(then: $0) }
+  }
+
+  private func clearPersistence(then completion: @escaping @Sendable (NSError?) -> Void) {
+    guard !isRunning else {
+      return completion(
+        .firestore(.failedPrecondition, "Persistence cannot be cleared while the client is running."))
+    }
+    guard let folder = cacheFolder else { return completion(nil) }
+    LoopQueues.queue(forFolder: folder).async {
+      do {
+        try CacheFile.delete(folder: folder)
+        completion(nil)
+      } catch {
+        completion(.firestore(opening: error))
+      }
+    }
+  }
+
+  // MARK: - Callbacks
+
+  private func onCallbackQueue(_ completion: (((any Error)?) -> Void)?) -> @Sendable (NSError?) -> Void {
+    callback(completion, on: runtime().callbackQueue)
+  }
+
+  private func onSettingsQueue(_ completion: (((any Error)?) -> Void)?) -> @Sendable (NSError?) -> Void {
+    callback(completion, on: settingsQueue)
+  }
+
+  private func callback(
+    _ completion: (((any Error)?) -> Void)?, on queue: DispatchQueue
+  ) -> @Sendable (NSError?) -> Void {
+    guard let completion else { return { _ in } }
+    let box = UncheckedSendableBox(completion)
+    return { error in queue.async { box.value(error) } }
+  }
+
+  nonisolated(nonsending) private func outcome(
+    _ operation: (@escaping @Sendable (NSError?) -> Void) -> Void
+  ) async throws {
+    let outcome = Outcome<Void>()
+    operation { outcome.resolve($0) }
+    try await outcome.value()
+  }
+}

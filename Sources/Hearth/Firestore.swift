@@ -1,0 +1,284 @@
+public import Foundation
+internal import HearthModel
+internal import Synchronization
+
+/// A database: the place where references, queries and batches come from.
+///
+/// ```swift
+/// FirebaseApp.configure(options: FirebaseOptions(projectID: "my-project"))
+/// let db = Firestore.firestore()
+/// try await db.collection("cities").document("SF").setData(["name": "San Francisco"])
+/// ```
+///
+/// What was read stays in a cache on the device, and writes are queued there, so that programs go on working without a network;
+/// see ``FirestoreSettings/cacheSettings``. There is one object for each app and database until it is terminated. It may be used
+/// from any thread; calls made in order take effect in order.
+public final class Firestore: NSObject, Sendable {
+  private enum Phase {
+    case configured
+    case running(ClientRuntime)
+    case terminated(ClientRuntime?)
+  }
+
+  private struct State {
+    var settings = SettingsValues()
+    var phase = Phase.configured
+  }
+
+  private static let instances = Mutex<[String: Firestore]>([:])
+
+  /// The app that the database belongs to.
+  public let app: FirebaseApp
+  let databaseID: DatabaseID
+  private let state = Mutex(State())
+
+  private init(app: FirebaseApp, databaseID: DatabaseID) {
+    self.app = app
+    self.databaseID = databaseID
+  }
+
+  /// The default database of the default app, which has to be configured before.
+  public class func firestore() -> Firestore {
+    firestore(database: "(default)")
+  }
+
+  /// The default database of an app.
+  public class func firestore(app: FirebaseApp) -> Firestore {
+    firestore(app: app, database: "(default)")
+  }
+
+  /// A named database of the default app, which has to be configured before.
+  public class func firestore(database: String) -> Firestore {
+    firestore(app: requireValid { () throws(ProgrammingError) in try defaultApp() }, database: database)
+  }
+
+  /// A named database of an app. Options without a project id are a programming error, unless the environment has one.
+  public class func firestore(app: FirebaseApp, database: String) -> Firestore {
+    requireValid { () throws(ProgrammingError) in
+      try instance(app: app, database: database, environment: ProcessInfo.processInfo.environment)
+    }
+  }
+
+  static func defaultApp() throws(ProgrammingError) -> FirebaseApp {
+    guard let app = FirebaseApp.app() else {
+      throw ProgrammingError(
+        "Failed to get FirebaseApp instance. Please call FirebaseApp.configure() before using Firestore.")
+    }
+    return app
+  }
+
+  static func instance(
+    app: FirebaseApp, database: String, environment: [String: String]
+  ) throws(ProgrammingError) -> Firestore {
+    guard !database.isEmpty else {
+      throw ProgrammingError("Database identifier may not be empty. Use \"(default)\" for the default database.")
+    }
+    guard let projectID = app.options.resolvedProjectID(environment: environment) else {
+      throw ProgrammingError(
+        """
+        No project id for app \(app.name). Set it in the options (FirebaseOptions(projectID: "my-project"), or \
+        options.projectID before FirebaseApp.configure(options:)), in GoogleService-Info.plist (PROJECT_ID), or in the \
+        environment variable GOOGLE_CLOUD_PROJECT or GCLOUD_PROJECT. With an emulator any id will do, such as "demo-test".
+        """)
+    }
+    return instances.withLock { instances in
+      let key = "\(app.name)|\(database)"
+      if let instance = instances[key], instance.app === app { return instance }
+      let instance = Firestore(app: app, databaseID: DatabaseID(projectID: projectID, database: database))
+      instances[key] = instance
+      return instance
+    }
+  }
+
+  /// Switches between all messages (true) and warnings and errors (false, the default). Messages go to swift-log's logger
+  /// `"hearth"`.
+  public class func enableLogging(_ logging: Bool) {
+    HearthLog.setVerbose(logging)
+  }
+
+  // MARK: - Settings
+
+  /// The settings; the getter hands out a copy.
+  ///
+  /// They are fixed when the object is first used (``collection(_:)``, ``document(_:)``, ``batch()`` and the like): assigning other
+  /// ones afterwards is a programming error, equal ones do nothing.
+  public var settings: FirestoreSettings {
+    get { FirestoreSettings(state.withLock { $0.settings }) }
+    set {
+      requireValid { () throws(ProgrammingError) in try set(newValue.values()) }
+    }
+  }
+
+  func set(_ settings: SettingsValues) throws(ProgrammingError) {
+    let isRefused = state.withLock { state in
+      if case .configured = state.phase {
+        state.settings = settings
+        return false
+      }
+      return state.settings != settings
+    }
+    guard !isRefused else {
+      throw ProgrammingError(
+        """
+        Firestore instance has already been started and its settings can no longer be changed. You can only set settings \
+        before calling any other methods on a Firestore instance.
+        """)
+    }
+  }
+
+  /// Sets the address of an emulator, or of `hearth serve`, and switches TLS off. It counts as a change of ``settings``.
+  ///
+  /// - Parameters:
+  ///   - host: A name or address, not empty.
+  ///   - port: 1 to 65535.
+  public func useEmulator(withHost host: String, port: Int) {
+    requireValid { () throws(ProgrammingError) in try setEmulator(host: host, port: port) }
+  }
+
+  func setEmulator(host: String, port: Int) throws(ProgrammingError) {
+    guard !host.isEmpty else { throw ProgrammingError("Cannot set host to an empty string.") }
+    let settings = settings
+    if settings.host != FirestoreSettings.defaultHost {
+      HearthLog.warning("Overriding previously set host value \(settings.host): using \(host):\(port).")
+    }
+    settings.host = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    settings.isSSLEnabled = false
+    try set(settings.values())
+  }
+
+  // MARK: - References
+
+  /// A collection.
+  ///
+  /// - Parameter collectionPath: A path from the root with an odd number of segments, such as `"cities"` or
+  ///   `"cities/SF/landmarks"`; anything else is a programming error.
+  public func collection(_ collectionPath: String) -> CollectionReference {
+    _ = runtime()
+    return CollectionReference(
+      firestore: self,
+      path: requireValid { () throws(ProgrammingError) in try PathParser.collection(collectionPath) })
+  }
+
+  /// A document.
+  ///
+  /// - Parameter documentPath: A path from the root with an even number of segments, such as `"cities/SF"`; anything else is a
+  ///   programming error.
+  public func document(_ documentPath: String) -> DocumentReference {
+    _ = runtime()
+    return DocumentReference(
+      firestore: self,
+      key: requireValid { () throws(ProgrammingError) in try PathParser.documentKey(documentPath) })
+  }
+
+  /// All documents in collections of this id, wherever in the database they are.
+  ///
+  /// - Parameter collectionID: Not empty and without slashes; anything else is a programming error.
+  public func collectionGroup(_ collectionID: String) -> Query {
+    _ = runtime()
+    let group = requireValid { () throws(ProgrammingError) in try PathParser.collectionGroup(collectionID) }
+    return Query(firestore: self, model: HearthModel.Query(path: ResourcePath(), collectionGroup: group))
+  }
+
+  /// A new, empty batch of writes.
+  public func batch() -> WriteBatch {
+    _ = runtime()
+    return WriteBatch(firestore: self)
+  }
+
+  // MARK: - Life cycle
+
+  /// The running client, started if this is the first use.
+  func runtime() -> ClientRuntime {
+    requireValid { () throws(ProgrammingError) in try startedRuntime() }
+  }
+
+  func startedRuntime() throws(ProgrammingError) -> ClientRuntime {
+    let runtime: ClientRuntime? = state.withLock { state in
+      switch state.phase {
+      case .running(let runtime): return runtime
+      case .terminated: return nil
+      case .configured:
+        let runtime = makeRuntime(state.settings)
+        state.phase = .running(runtime)
+        return runtime
+      }
+    }
+    guard let runtime else { throw ProgrammingError("The client has already been terminated.") }
+    return runtime
+  }
+
+  private func makeRuntime(_ settings: SettingsValues) -> ClientRuntime {
+    let environment = ProcessInfo.processInfo.environment
+    do throws(ProgrammingError) {
+      return ClientRuntime(
+        ClientConfiguration(
+          databaseID: databaseID, endpoint: try settings.endpoint(environment: environment),
+          cache: cache(settings, environment), callbackQueue: settings.dispatchQueue))
+    } catch {
+      // The environment is not the program's fault, so this is no reason to stop it.
+      return ClientRuntime(
+        failing: .firestore(.invalidArgument, error.message), callbackQueue: settings.dispatchQueue)
+    }
+  }
+
+  private func cache(_ settings: SettingsValues, _ environment: [String: String]) -> ClientConfiguration.Cache {
+    switch settings.cache {
+    case .memory(let collector):
+      .memory(collector)
+    case .persistent(let cache):
+      .file(
+        folder: CacheFolder.path(
+          base: cache.directory, app: app.name, projectID: databaseID.projectID, database: databaseID.database,
+          environment: environment),
+        sizeBytes: cache.sizeBytes)
+    }
+  }
+
+  /// The folder of a persistent cache, whether the client runs or not.
+  var cacheFolder: String? {
+    let settings = state.withLock { $0.settings }
+    guard case .file(let folder, _) = cache(settings, ProcessInfo.processInfo.environment) else { return nil }
+    return folder
+  }
+
+  var isRunning: Bool {
+    state.withLock { state in
+      if case .running = state.phase { return true }
+      return false
+    }
+  }
+
+  /// The queue that callbacks run on while there is no running client.
+  var settingsQueue: DispatchQueue { state.withLock { $0.settings.dispatchQueue } }
+
+  func terminate(then completion: @escaping @Sendable () -> Void) {
+    let runtime: ClientRuntime? = state.withLock { state in
+      switch state.phase {
+      case .configured:
+        state.phase = .terminated(nil)
+        return nil
+      case .running(let runtime):
+        state.phase = .terminated(runtime)
+        return runtime
+      case .terminated(let runtime):
+        return runtime
+      }
+    }
+    // Posted before a successor can be made, so that the successor opens the cache after this client has closed it.
+    if let runtime { runtime.stop(completion) }
+    Firestore.instances.withLock { instances in
+      let key = "\(app.name)|\(databaseID.database)"
+      if instances[key] === self { instances[key] = nil }
+    }
+    if runtime == nil { completion() }
+  }
+
+  static func terminateAll(of app: FirebaseApp, then completion: @escaping @Sendable () -> Void) {
+    let group = DispatchGroup()
+    for instance in instances.withLock({ $0.values.filter { $0.app === app } }) {
+      group.enter()
+      instance.terminate { group.leave() }
+    }
+    group.notify(queue: .global(), execute: completion)
+  }
+}

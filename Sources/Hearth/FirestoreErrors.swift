@@ -1,0 +1,172 @@
+public import Foundation
+internal import HearthModel
+internal import HearthStore
+
+/// The domain of every error that this library delivers: `"FIRFirestoreErrorDomain"`, as in the official SDK.
+// swift-format-ignore: AlwaysUseLowerCamelCase
+public let FirestoreErrorDomain = "FIRFirestoreErrorDomain"
+
+/// The codes of ``FirestoreErrorDomain``.
+///
+/// Errors arrive as `NSError`s of that domain, so both of these work:
+///
+/// ```swift
+/// do {
+///   let snapshot = try await reference.getDocument()
+/// } catch FirestoreErrorCode.unavailable {
+///   // offline, and the document is not in the cache
+/// } catch {
+///   print((error as NSError).code == FirestoreErrorCode.notFound.rawValue)
+/// }
+/// ```
+public struct FirestoreErrorCode: Error, CustomNSError, Sendable {
+  /// What went wrong, with the numbers of the official SDK (which are those of gRPC).
+  public enum Code: Int, Sendable, Hashable {
+    /// No error. The official name is in capitals; ``ok`` is the same value.
+    // swift-format-ignore: AlwaysUseLowerCamelCase
+    case OK = 0
+    /// The operation was given up, for example because the user changed or the client was terminated.
+    case cancelled = 1
+    /// An error of another domain, or one that carries no better code.
+    case unknown = 2
+    /// An argument is wrong whatever the state of the system.
+    case invalidArgument = 3
+    /// No answer came in time. The operation may have succeeded.
+    case deadlineExceeded = 4
+    /// A document that had to exist does not, for example in `updateData`.
+    case notFound = 5
+    /// A document that must not exist does.
+    case alreadyExists = 6
+    /// The backend's rules refuse the operation.
+    case permissionDenied = 7
+    /// A quota is used up, or the device has no space left for the cache.
+    case resourceExhausted = 8
+    /// The system is not in the state the operation needs: an index is missing, or the cache cannot be used.
+    case failedPrecondition = 9
+    /// The operation ran into a concurrent one.
+    case aborted = 10
+    /// The operation was tried past the valid range.
+    case outOfRange = 11
+    /// The backend does not support the operation.
+    case unimplemented = 12
+    /// A broken invariant in the backend or in this library.
+    case `internal` = 13
+    /// The backend cannot be reached at the moment, and the cache has no answer. Trying again later may help.
+    case unavailable = 14
+    /// Data were lost beyond recovery, for example in a damaged cache file.
+    case dataLoss = 15
+    /// The backend asks for valid credentials.
+    case unauthenticated = 16
+
+    /// The same value as ``OK``.
+    public static var ok: Code { .OK }
+
+    /// Lets `catch FirestoreErrorCode.unavailable` and `case FirestoreErrorCode.unavailable:` match errors of this domain.
+    public static func ~= (code: Code, error: any Error) -> Bool {
+      let error = error as NSError
+      return error.domain == FirestoreErrorDomain && error.code == code.rawValue
+    }
+  }
+
+  /// What went wrong.
+  public let code: Code
+  private let userInfo: UncheckedSendableBox<[String: Any]>
+
+  /// Makes an error with a code and, if wanted, entries for `NSError.userInfo`.
+  public init(_ code: Code, userInfo: [String: Any] = [:]) {
+    self.code = code
+    self.userInfo = UncheckedSendableBox(userInfo)
+  }
+
+  /// ``FirestoreErrorDomain``.
+  public static var errorDomain: String { FirestoreErrorDomain }
+  /// The number of ``code``.
+  public var errorCode: Int { code.rawValue }
+  /// The entries that were given at initialisation.
+  public var errorUserInfo: [String: Any] { userInfo.value }
+
+  /// No error.
+  // swift-format-ignore: AlwaysUseLowerCamelCase
+  public static var OK: Code { .OK }
+  /// No error.
+  public static var ok: Code { .OK }
+  /// See ``Code/cancelled``.
+  public static var cancelled: Code { .cancelled }
+  /// See ``Code/unknown``.
+  public static var unknown: Code { .unknown }
+  /// See ``Code/invalidArgument``.
+  public static var invalidArgument: Code { .invalidArgument }
+  /// See ``Code/deadlineExceeded``.
+  public static var deadlineExceeded: Code { .deadlineExceeded }
+  /// See ``Code/notFound``.
+  public static var notFound: Code { .notFound }
+  /// See ``Code/alreadyExists``.
+  public static var alreadyExists: Code { .alreadyExists }
+  /// See ``Code/permissionDenied``.
+  public static var permissionDenied: Code { .permissionDenied }
+  /// See ``Code/resourceExhausted``.
+  public static var resourceExhausted: Code { .resourceExhausted }
+  /// See ``Code/failedPrecondition``.
+  public static var failedPrecondition: Code { .failedPrecondition }
+  /// See ``Code/aborted``.
+  public static var aborted: Code { .aborted }
+  /// See ``Code/outOfRange``.
+  public static var outOfRange: Code { .outOfRange }
+  /// See ``Code/unimplemented``.
+  public static var unimplemented: Code { .unimplemented }
+  /// See ``Code/internal``.
+  public static var `internal`: Code { .internal }
+  /// See ``Code/unavailable``.
+  public static var unavailable: Code { .unavailable }
+  /// See ``Code/dataLoss``.
+  public static var dataLoss: Code { .dataLoss }
+  /// See ``Code/unauthenticated``.
+  public static var unauthenticated: Code { .unauthenticated }
+}
+
+extension NSError {
+  /// The error as it crosses the public API: a real `NSError` of the official domain, so that `catch let error as NSError`
+  /// matches on every platform.
+  static func firestore(_ code: FirestoreErrorCode.Code, _ message: String, underlying: (any Error)? = nil) -> NSError {
+    var userInfo: [String: Any] = [NSLocalizedDescriptionKey: message]
+    if let underlying { userInfo[NSUnderlyingErrorKey] = underlying as NSError }
+    return NSError(domain: FirestoreErrorDomain, code: code.rawValue, userInfo: userInfo)
+  }
+
+  static func firestore(_ status: StatusError) -> NSError {
+    firestore(FirestoreErrorCode.Code(rawValue: status.code.rawValue) ?? .unknown, status.message, underlying: status)
+  }
+
+  /// Any error of the rooms below, with the code that tells the caller what can be done about it.
+  static func firestore(_ error: any Error) -> NSError {
+    switch error {
+    case let status as StatusError: return firestore(status)
+    case let store as StoreError: return firestore(store.publicCode, store.message, underlying: store)
+    default:
+      let error = error as NSError
+      return error.domain == FirestoreErrorDomain ? error : firestore(.internal, "\(error)", underlying: error)
+    }
+  }
+}
+
+extension NSError {
+  /// An error while a cache is opened or cleared: a folder in use by somebody else is a matter of set-up, not of waiting.
+  static func firestore(opening error: any Error) -> NSError {
+    guard let store = error as? StoreError, store.kind == .unavailable else { return firestore(error) }
+    return firestore(.failedPrecondition, store.message, underlying: store)
+  }
+}
+
+extension StoreError {
+  /// What a storage failure means to the caller: wait, make space, or change the set-up.
+  var publicCode: FirestoreErrorCode.Code {
+    switch kind {
+    case .unavailable: .unavailable
+    case .full: .resourceExhausted
+    case .corrupt: .dataLoss
+    case .newerSchema, .cannotOpen, .readOnly, .notADatabase: .failedPrecondition
+    case .io: .unavailable
+    case .constraint, .misuse: .internal
+    }
+  }
+}

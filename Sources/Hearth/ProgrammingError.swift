@@ -1,0 +1,28 @@
+/// A call that breaks a rule of the API: a malformed path, an unsupported value, settings changed too late.
+///
+/// The official SDK raises an Objective-C exception there, which Swift programs cannot catch. All checks are written as
+/// throwing functions, so that tests can look at their messages; the public functions, which do not throw, hand what was
+/// thrown to ``fatalProgrammingError(_:)``. Nothing that disk, network, server or file content can cause ends here.
+struct ProgrammingError: Error, Equatable, CustomStringConvertible {
+  let message: String
+
+  init(_ message: String) {
+    self.message = message
+  }
+
+  var description: String { message }
+}
+
+/// Stops the process with the message of a broken rule, also in optimised builds.
+func fatalProgrammingError(_ error: ProgrammingError) -> Never {
+  fatalError(error.message)
+}
+
+/// The result of a check, or the end of the process if the caller broke a rule.
+func requireValid<Result: ~Copyable>(_ body: () throws(ProgrammingError) -> Result) -> Result {
+  do {
+    return try body()
+  } catch {
+    fatalProgrammingError(error)
+  }
+}

@@ -1,0 +1,62 @@
+internal import Foundation
+internal import HearthModel
+
+/// A collection: a query for all its documents, and the place where documents are added.
+public final class CollectionReference: Query, @unchecked Sendable {
+  init(firestore: Firestore, path: ResourcePath) {
+    super.init(firestore: firestore, model: HearthModel.Query(path: path))
+  }
+
+  /// The last segment of the path.
+  public var collectionID: String { model.path.last ?? "" }
+
+  /// The document that the collection is under, or nil at the database's root.
+  public var parent: DocumentReference? {
+    (try? DocumentKey(model.path.parent)).map { DocumentReference(firestore: firestore, key: $0) }
+  }
+
+  /// The path from the database's root, such as `"cities/SF/landmarks"`.
+  public var path: String { model.path.canonicalString }
+
+  /// A reference to a new document with an id of 20 arbitrary letters and digits.
+  public func document() -> DocumentReference { document(AutomaticID.make()) }
+
+  /// A document in this collection.
+  ///
+  /// - Parameter documentPath: An id, or a path relative to the collection that ends at a document; anything else is a
+  ///   programming error.
+  public func document(_ documentPath: String) -> DocumentReference {
+    DocumentReference(
+      firestore: firestore,
+      key: requireValid { () throws(ProgrammingError) in
+        try PathParser.documentKey(documentPath, under: model.path)
+      })
+  }
+
+  /// Adds a document with a new id. For the data and the completion see ``DocumentReference/setData(_:completion:)``.
+  ///
+  /// - Returns: The new document's reference, at once.
+  @discardableResult
+  public func addDocument(data: [String: Any], completion: (((any Error)?) -> Void)? = nil) -> DocumentReference {
+    let document = document()
+    document.setData(data, completion: completion)
+    return document
+  }
+
+  /// Adds a document with a new id and waits for the backend, while offline as long as it takes.
+  @discardableResult
+  nonisolated(nonsending) public func addDocument(data: [String: Any]) async throws -> DocumentReference {
+    let document = document()
+    try await document.setData(data)
+    return document
+  }
+}
+
+/// Ids of new documents: 20 of 62 characters give 119 bits, as in the official SDKs.
+enum AutomaticID {
+  static func make() -> String {
+    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
+    var generator = SystemRandomNumberGenerator()
+    return String((0..<20).map { _ in alphabet[Int.random(in: 0..<alphabet.count, using: &generator)] })
+  }
+}

@@ -1,0 +1,171 @@
+internal import Foundation
+internal import HearthModel
+internal import HearthSync
+
+extension DocumentReference {
+  /// Reads the document once, as ``getDocument(source:completion:)`` with ``FirestoreSource/default``.
+  public func getDocument(completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void) {
+    getDocument(source: .default, completion: completion)
+  }
+
+  /// Reads the document once.
+  ///
+  /// | source | online | offline |
+  /// |---|---|---|
+  /// | default | the backend's state, with local writes on top | the cached document; `unavailable` if there is none |
+  /// | server | the backend's state, with local writes on top | `unavailable` |
+  /// | cache | the cached document; a document known to be deleted gives `exists == false`; else `unavailable` | the same |
+  ///
+  /// Online, a missing document is a success with `exists == false`. As long as it is not known whether the backend can be
+  /// reached, reads wait for the first connection attempt, at most 10 seconds. Errors of the backend, such as
+  /// `permissionDenied`, come as they are.
+  ///
+  /// - Parameter completion: Called once on the settings' queue, with either a snapshot or an error.
+  public func getDocument(source: FirestoreSource, completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void) {
+    let queue = firestore.runtime().callbackQueue
+    let completion = UncheckedSendableBox(completion)
+    get(source: source) { result in
+      queue.async {
+        switch result {
+        case .success(let snapshot): completion.value(snapshot, nil)
+        case .failure(let error): completion.value(nil, error)
+        }
+      }
+    }
+  }
+
+  /// As ``getDocument(source:completion:)`` with ``FirestoreSource/default``.
+  @discardableResult
+  nonisolated(nonsending) public func getDocument() async throws -> DocumentSnapshot {
+    try await getDocument(source: .default)
+  }
+
+  /// As ``getDocument(source:completion:)``. Throws `CancellationError` when the task is cancelled.
+  @discardableResult
+  nonisolated(nonsending) public func getDocument(source: FirestoreSource) async throws -> DocumentSnapshot {
+    let outcome = Outcome<DocumentSnapshot>()
+    let registration = get(source: source) { outcome.resolve($0.mapError { $0 }) }
+    do {
+      return try await outcome.value()
+    } catch {
+      registration?.remove()
+      throw error
+    }
+  }
+
+  /// Starts listening, without calls for changes of metadata alone. See
+  /// ``addSnapshotListener(includeMetadataChanges:listener:)``.
+  @discardableResult
+  public func addSnapshotListener(
+    _ listener: @escaping (DocumentSnapshot?, (any Error)?) -> Void
+  ) -> any ListenerRegistration {
+    addSnapshotListener(options: SnapshotListenOptions(), listener: listener)
+  }
+
+  /// Calls the listener with the document as it is, and again after each change: local writes at once, and what the backend
+  /// sends.
+  ///
+  /// Offline, a document that is not in the cache gives a snapshot with `exists == false` and `isFromCache == true`.
+  ///
+  /// - Parameters:
+  ///   - includeMetadataChanges: Whether the listener is also called when only the metadata changed.
+  ///   - listener: Called on the settings' queue, one call at a time. After an error, which comes at most once, the listener is
+  ///     not called any more; being offline is no error.
+  @discardableResult
+  public func addSnapshotListener(
+    includeMetadataChanges: Bool, listener: @escaping (DocumentSnapshot?, (any Error)?) -> Void
+  ) -> any ListenerRegistration {
+    addSnapshotListener(
+      options: SnapshotListenOptions().withIncludeMetadataChanges(includeMetadataChanges), listener: listener)
+  }
+
+  /// As ``addSnapshotListener(includeMetadataChanges:listener:)``, with the choice of a source.
+  @discardableResult
+  public func addSnapshotListener(
+    options: SnapshotListenOptions, listener: @escaping (DocumentSnapshot?, (any Error)?) -> Void
+  ) -> any ListenerRegistration {
+    let listener = UncheckedSendableBox(listener)
+    return observe(options: options, on: firestore.runtime().callbackQueue) { result in
+      switch result {
+      case .success(let snapshot): listener.value(snapshot, nil)
+      case .failure(let error): listener.value(nil, error)
+      }
+    }
+  }
+
+  /// The document's snapshots as they come, without those for changes of metadata alone.
+  public var snapshots: DocumentSnapshotsSequence { snapshots(includeMetadataChanges: false) }
+
+  /// The document's snapshots as they come.
+  ///
+  /// - Parameter includeMetadataChanges: Whether there are snapshots for changes of metadata alone.
+  public func snapshots(includeMetadataChanges: Bool) -> DocumentSnapshotsSequence {
+    DocumentSnapshotsSequence(self, includeMetadataChanges: includeMetadataChanges)
+  }
+
+  /// Listens on a queue, or directly on the client's loop where nothing may depend on a queue that the application drains.
+  func observe(
+    options: SnapshotListenOptions, on queue: DispatchQueue?,
+    _ callback: @escaping @Sendable (Result<DocumentSnapshot, NSError>) -> Void
+  ) -> ListenerHandle {
+    firestore.runtime().listen(model, options: options.listenOptions, on: queue) { [self] result in
+      callback(result.map { view in snapshot(view) })
+    }
+  }
+
+  private var model: HearthModel.Query { HearthModel.Query(path: key.path) }
+
+  private func snapshot(_ view: ViewSnapshot) -> DocumentSnapshot {
+    DocumentSnapshot(
+      firestore: firestore, key: key, document: view.documents.first, isFromCache: view.isFromCache,
+      hasPendingWrites: view.mutatedKeys.contains(key) && !view.documents.isEmpty)
+  }
+
+  @discardableResult
+  private func get(
+    source: FirestoreSource, _ completion: @escaping @Sendable (Result<DocumentSnapshot, NSError>) -> Void
+  ) -> ListenerHandle? {
+    guard source != .cache else {
+      firestore.runtime().readDocument(key) { [self] result in
+        completion(result.flatMap { cached($0) })
+      }
+      return nil
+    }
+    return firestore.runtime().getOnce(model) { [self] result in
+      completion(result.flatMap { online(snapshot($0), source) })
+    }
+  }
+
+  private func cached(_ document: Document) -> Result<DocumentSnapshot, NSError> {
+    guard document.isFound || document.isMissing else {
+      return .failure(
+        .firestore(
+          .unavailable,
+          """
+          Failed to get document \(path) from cache. (However, this document may exist on the server. Run again without \
+          setting source to FirestoreSource.cache to attempt to retrieve the document from the server.)
+          """))
+    }
+    return .success(
+      DocumentSnapshot(
+        firestore: firestore, key: key, document: document, isFromCache: true,
+        hasPendingWrites: document.isFound && document.hasLocalMutations))
+  }
+
+  private func online(_ snapshot: DocumentSnapshot, _ source: FirestoreSource) -> Result<DocumentSnapshot, NSError> {
+    guard snapshot.metadata.isFromCache else { return .success(snapshot) }
+    guard snapshot.exists else {
+      return .failure(.firestore(.unavailable, "Failed to get document because the client is offline. (\(path))"))
+    }
+    guard source != .server else {
+      return .failure(
+        .firestore(
+          .unavailable,
+          """
+          Failed to get document \(path) from server. (However, this document does exist in the local cache. Run again \
+          without setting source to FirestoreSource.server to retrieve the cached document.)
+          """))
+    }
+    return .success(snapshot)
+  }
+}

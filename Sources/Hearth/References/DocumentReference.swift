@@ -1,0 +1,155 @@
+public import Foundation
+internal import HearthModel
+
+/// A document's place in the database, whether the document exists or not.
+///
+/// Writes take effect in the cache at once and are visible to reads and listeners; they are sent when the backend can be
+/// reached, in the order in which they were made. Their completions, and the `async` forms, wait for the backend's answer: **while
+/// offline they wait as long as it takes.** To go on without waiting, call the form without `await`; ``Firestore/pendingWrites()``
+/// tells when writes are saved on this device. When the task of an `async` form is cancelled, the call throws
+/// `CancellationError` and the write stays in the queue.
+///
+/// Two references are equal when they are of the same Firestore object and have the same path.
+public final class DocumentReference: NSObject, Sendable {
+  /// The Firestore object that the reference belongs to.
+  public let firestore: Firestore
+  let key: DocumentKey
+
+  init(firestore: Firestore, key: DocumentKey) {
+    self.firestore = firestore
+    self.key = key
+  }
+
+  /// The last segment of the path.
+  public var documentID: String { key.id }
+
+  /// The collection that the document is in.
+  public var parent: CollectionReference { CollectionReference(firestore: firestore, path: key.collectionPath) }
+
+  /// The path from the database's root, such as `"cities/SF"`.
+  public var path: String { key.canonicalString }
+
+  /// A collection under this document.
+  ///
+  /// - Parameter collectionPath: A path relative to the document with an odd number of segments, such as `"landmarks"`; anything
+  ///   else is a programming error.
+  public func collection(_ collectionPath: String) -> CollectionReference {
+    CollectionReference(
+      firestore: firestore,
+      path: requireValid { () throws(ProgrammingError) in
+        try PathParser.collection(collectionPath, under: key.path)
+      })
+  }
+
+  /// Equality as in the type's description.
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? DocumentReference else { return false }
+    return firestore === other.firestore && key == other.key
+  }
+
+  /// A hash of the Firestore object and the path.
+  public override var hash: Int {
+    var hasher = Hasher()
+    hasher.combine(ObjectIdentifier(firestore))
+    hasher.combine(key)
+    return hasher.finalize()
+  }
+
+  /// The path, for logs.
+  public override var description: String { "<DocumentReference: \(path)>" }
+}
+
+// MARK: - Writing
+
+extension DocumentReference {
+  /// Replaces the document, or creates it.
+  ///
+  /// - Parameters:
+  ///   - documentData: Strings, numbers, Booleans, `Date`, ``Timestamp``, `Data`, ``GeoPoint``, ``DocumentReference``,
+  ///     ``VectorValue``, `NSNull`, ``FieldValue``, and arrays and dictionaries of these. Other types, arrays directly in arrays,
+  ///     empty names and names like `__name__` are programming errors. Times are truncated to microseconds.
+  ///   - completion: Called on the settings' queue once the backend has accepted the write (nil) or refused it (an error, after
+  ///     which the cache shows the old state again). Not called while offline.
+  public func setData(_ documentData: [String: Any], completion: (((any Error)?) -> Void)? = nil) {
+    firestore.write([setMutation(documentData)], completion)
+  }
+
+  /// Writes the leaf fields that the data contain and leaves the document's other fields as they are; creates the document if
+  /// need be. Without `merge` this is ``setData(_:completion:)``.
+  public func setData(_ documentData: [String: Any], merge: Bool, completion: (((any Error)?) -> Void)? = nil) {
+    firestore.write([setMutation(documentData, merge: merge)], completion)
+  }
+
+  /// Writes the named fields only, whatever else the data contain; creates the document if need be.
+  ///
+  /// - Parameter mergeFields: `String`s, split at dots, or ``FieldPath``s. Each has to be in the data; else it is a programming
+  ///   error.
+  public func setData(
+    _ documentData: [String: Any], mergeFields: [Any], completion: (((any Error)?) -> Void)? = nil
+  ) {
+    firestore.write([setMutation(documentData, mergeFields: mergeFields)], completion)
+  }
+
+  /// As ``setData(_:completion:)``, waiting for the backend.
+  nonisolated(nonsending) public func setData(_ documentData: [String: Any]) async throws {
+    try await firestore.write([setMutation(documentData)])
+  }
+
+  /// As ``setData(_:merge:completion:)``, waiting for the backend.
+  nonisolated(nonsending) public func setData(_ documentData: [String: Any], merge: Bool) async throws {
+    try await firestore.write([setMutation(documentData, merge: merge)])
+  }
+
+  /// As ``setData(_:mergeFields:completion:)``, waiting for the backend.
+  nonisolated(nonsending) public func setData(_ documentData: [String: Any], mergeFields: [Any]) async throws {
+    try await firestore.write([setMutation(documentData, mergeFields: mergeFields)])
+  }
+
+  /// Changes fields of a document that exists.
+  ///
+  /// - Parameters:
+  ///   - fields: Keys are `String`s, split at dots, or ``FieldPath``s; a value replaces the whole field at that path. Other keys
+  ///     are a programming error. Values as in ``setData(_:completion:)``; `FieldValue.delete()` only directly as a value here.
+  ///   - completion: As in ``setData(_:completion:)``; `notFound` if the document does not exist at the backend. In the cache,
+  ///     updating a document that is not known there has no effect before that.
+  public func updateData(_ fields: [AnyHashable: Any], completion: (((any Error)?) -> Void)? = nil) {
+    firestore.write([updateMutation(fields)], completion)
+  }
+
+  /// As ``updateData(_:completion:)``, waiting for the backend.
+  nonisolated(nonsending) public func updateData(_ fields: [AnyHashable: Any]) async throws {
+    try await firestore.write([updateMutation(fields)])
+  }
+
+  /// Deletes the document. Its subcollections stay. Deleting what does not exist succeeds.
+  ///
+  /// - Parameter completion: As in ``setData(_:completion:)``.
+  public func delete(completion: (((any Error)?) -> Void)? = nil) {
+    firestore.write([.delete(key)], completion)
+  }
+
+  /// As ``delete(completion:)``, waiting for the backend.
+  nonisolated(nonsending) public func delete() async throws {
+    try await firestore.write([.delete(key)])
+  }
+
+  func setMutation(_ data: [String: Any], merge: Bool = false) -> Mutation {
+    requireValid { () throws(ProgrammingError) in
+      merge
+        ? try UserDataReader.merge(data, key: key, databaseID: firestore.databaseID)
+        : try UserDataReader.set(data, key: key, databaseID: firestore.databaseID)
+    }
+  }
+
+  func setMutation(_ data: [String: Any], mergeFields: [Any]) -> Mutation {
+    requireValid { () throws(ProgrammingError) in
+      try UserDataReader.merge(data, fields: mergeFields, key: key, databaseID: firestore.databaseID)
+    }
+  }
+
+  func updateMutation(_ fields: [AnyHashable: Any]) -> Mutation {
+    requireValid { () throws(ProgrammingError) in
+      try UserDataReader.update(fields, key: key, databaseID: firestore.databaseID)
+    }
+  }
+}

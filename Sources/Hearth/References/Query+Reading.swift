@@ -1,0 +1,142 @@
+internal import Foundation
+internal import HearthModel
+internal import HearthSync
+
+extension Query {
+  /// Runs the query once, as ``getDocuments(source:completion:)`` with ``FirestoreSource/default``.
+  public func getDocuments(completion: @escaping (QuerySnapshot?, (any Error)?) -> Void) {
+    getDocuments(source: .default, completion: completion)
+  }
+
+  /// Runs the query once.
+  ///
+  /// By default the answer comes from the backend, with local writes on top, or from the cache when the backend cannot be
+  /// reached; an empty cache then gives an empty result with `isFromCache == true`. With ``FirestoreSource/server``, being offline
+  /// is the error `unavailable`. With ``FirestoreSource/cache`` the backend is never asked. As long as it is not known whether
+  /// the backend can be reached, reads wait for the first connection attempt, at most 10 seconds. Errors of the backend, such as
+  /// `permissionDenied` or `failedPrecondition` for a missing index, come as they are.
+  ///
+  /// - Parameter completion: Called once on the settings' queue, with either a snapshot or an error.
+  public func getDocuments(source: FirestoreSource, completion: @escaping (QuerySnapshot?, (any Error)?) -> Void) {
+    let queue = firestore.runtime().callbackQueue
+    let completion = UncheckedSendableBox(completion)
+    get(source: source) { result in
+      queue.async {
+        switch result {
+        case .success(let snapshot): completion.value(snapshot, nil)
+        case .failure(let error): completion.value(nil, error)
+        }
+      }
+    }
+  }
+
+  /// As ``getDocuments(source:completion:)`` with ``FirestoreSource/default``.
+  @discardableResult
+  nonisolated(nonsending) public func getDocuments() async throws -> QuerySnapshot {
+    try await getDocuments(source: .default)
+  }
+
+  /// As ``getDocuments(source:completion:)``. Throws `CancellationError` when the task is cancelled.
+  @discardableResult
+  nonisolated(nonsending) public func getDocuments(source: FirestoreSource) async throws -> QuerySnapshot {
+    let outcome = Outcome<QuerySnapshot>()
+    let registration = get(source: source) { outcome.resolve($0.mapError { $0 }) }
+    do {
+      return try await outcome.value()
+    } catch {
+      registration?.remove()
+      throw error
+    }
+  }
+
+  /// Starts listening, without calls for changes of metadata alone. See
+  /// ``addSnapshotListener(includeMetadataChanges:listener:)``.
+  @discardableResult
+  public func addSnapshotListener(
+    _ listener: @escaping (QuerySnapshot?, (any Error)?) -> Void
+  ) -> any ListenerRegistration {
+    addSnapshotListener(options: SnapshotListenOptions(), listener: listener)
+  }
+
+  /// Calls the listener with the query's result, and again after each change: local writes at once, and what the backend sends.
+  ///
+  /// The first call comes from the cache when it holds matching documents or the device is offline, so the result may be
+  /// incomplete until `isFromCache` is false.
+  ///
+  /// - Parameters:
+  ///   - includeMetadataChanges: Whether the listener is also called when only metadata changed, such as `isFromCache`.
+  ///   - listener: Called on the settings' queue, one call at a time. After an error, which comes at most once, the listener is
+  ///     not called any more; being offline is no error.
+  @discardableResult
+  public func addSnapshotListener(
+    includeMetadataChanges: Bool, listener: @escaping (QuerySnapshot?, (any Error)?) -> Void
+  ) -> any ListenerRegistration {
+    addSnapshotListener(
+      options: SnapshotListenOptions().withIncludeMetadataChanges(includeMetadataChanges), listener: listener)
+  }
+
+  /// As ``addSnapshotListener(includeMetadataChanges:listener:)``, with the choice of a source.
+  @discardableResult
+  public func addSnapshotListener(
+    options: SnapshotListenOptions, listener: @escaping (QuerySnapshot?, (any Error)?) -> Void
+  ) -> any ListenerRegistration {
+    let listener = UncheckedSendableBox(listener)
+    return observe(options: options, on: firestore.runtime().callbackQueue) { result in
+      switch result {
+      case .success(let snapshot): listener.value(snapshot, nil)
+      case .failure(let error): listener.value(nil, error)
+      }
+    }
+  }
+
+  /// The query's snapshots as they come, without those for changes of metadata alone.
+  public var snapshots: QuerySnapshotsSequence { snapshots(includeMetadataChanges: false) }
+
+  /// The query's snapshots as they come.
+  ///
+  /// - Parameter includeMetadataChanges: Whether there are snapshots for changes of metadata alone.
+  public func snapshots(includeMetadataChanges: Bool) -> QuerySnapshotsSequence {
+    QuerySnapshotsSequence(self, includeMetadataChanges: includeMetadataChanges)
+  }
+
+  /// Listens on a queue, or directly on the client's loop where nothing may depend on a queue that the application drains.
+  func observe(
+    options: SnapshotListenOptions, on queue: DispatchQueue?,
+    _ callback: @escaping @Sendable (Result<QuerySnapshot, NSError>) -> Void
+  ) -> ListenerHandle {
+    requireRunnable()
+    return firestore.runtime().listen(model, options: options.listenOptions, on: queue) { [self] result in
+      callback(result.map { QuerySnapshot(query: self, view: $0) })
+    }
+  }
+
+  private func requireRunnable() {
+    requireValid { () throws(ProgrammingError) in try QueryBuilder.validateForRunning(model) }
+  }
+
+  @discardableResult
+  private func get(
+    source: FirestoreSource, _ completion: @escaping @Sendable (Result<QuerySnapshot, NSError>) -> Void
+  ) -> ListenerHandle? {
+    requireRunnable()
+    guard source != .cache else {
+      firestore.runtime().readQuery(model) { [self] result in
+        completion(result.map { QuerySnapshot(query: self, view: $0) })
+      }
+      return nil
+    }
+    return firestore.runtime().getOnce(model) { [self] result in
+      completion(
+        result.flatMap { view in
+          guard source == .server, view.isFromCache else { return .success(QuerySnapshot(query: self, view: view)) }
+          return .failure(
+            .firestore(
+              .unavailable,
+              """
+              Failed to get documents from server. (However, these documents may exist in the local cache. Run again \
+              without setting source to FirestoreSource.server to retrieve the cached documents.)
+              """))
+        })
+    }
+  }
+}

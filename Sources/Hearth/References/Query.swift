@@ -1,0 +1,137 @@
+public import Foundation
+internal import HearthModel
+
+/// A query, which can be read once or listened to. Queries are immutable: each method gives a new one.
+///
+/// ```swift
+/// let largest = db.collection("cities")
+///   .whereField("state", isEqualTo: "CA")
+///   .order(by: "population", descending: true)
+///   .limit(to: 3)
+/// ```
+///
+/// Queries work offline on what is in the cache. Two queries are equal when they are of the same Firestore object and ask for
+/// the same documents in the same order.
+// Not final because `CollectionReference` inherits from it, which the compiler needs for a checked conformance. All stored
+// properties are immutable and Sendable here and in the subclass.
+public class Query: NSObject, @unchecked Sendable {
+  /// The Firestore object that the query belongs to.
+  public let firestore: Firestore
+  let model: HearthModel.Query
+
+  init(firestore: Firestore, model: HearthModel.Query) {
+    self.firestore = firestore
+    self.model = model
+  }
+
+  /// Equality as in the type's description.
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? Query else { return false }
+    return self === other || firestore === other.firestore && model.canonicalID == other.model.canonicalID
+  }
+
+  /// A hash of the Firestore object and the query.
+  public override var hash: Int {
+    var hasher = Hasher()
+    hasher.combine(ObjectIdentifier(firestore))
+    hasher.combine(model.canonicalID)
+    return hasher.finalize()
+  }
+
+  /// The query's canonical form, for logs.
+  public override var description: String { "<\(type(of: self)): \(model.canonicalID)>" }
+
+  // MARK: - Order and limits
+
+  /// The query with its results ordered by a field, after the orders it has already. Documents without the field are not in
+  /// the result. After a start or end it is a programming error.
+  ///
+  /// - Parameter field: A field's path, split at dots.
+  public func order(by field: String) -> Query { order(by: field, descending: false) }
+
+  /// As ``order(by:)-(String)``.
+  public func order(by path: FieldPath) -> Query { order(by: path, descending: false) }
+
+  /// As ``order(by:)-(String)``, in the given direction.
+  public func order(by field: String, descending: Bool) -> Query {
+    built { () throws(ProgrammingError) in
+      try QueryBuilder.order(model, by: try FieldPath.parsed(field), descending: descending)
+    }
+  }
+
+  /// As ``order(by:)-(String)``, in the given direction.
+  public func order(by path: FieldPath, descending: Bool) -> Query {
+    built { () throws(ProgrammingError) in
+      try QueryBuilder.order(model, by: path.model, descending: descending)
+    }
+  }
+
+  /// The query with only the first documents of its result. A later limit replaces an earlier one.
+  ///
+  /// - Parameter limit: How many documents; zero and less are a programming error.
+  public func limit(to limit: Int) -> Query {
+    built { () throws(ProgrammingError) in try QueryBuilder.limit(model, to: limit, type: .first) }
+  }
+
+  /// The query with only the last documents of its result, in the query's order. It needs an explicit order: running it without
+  /// one is a programming error.
+  ///
+  /// - Parameter limit: How many documents; zero and less are a programming error.
+  public func limit(toLast limit: Int) -> Query {
+    built { () throws(ProgrammingError) in try QueryBuilder.limit(model, to: limit, type: .last) }
+  }
+
+  func built(_ body: () throws(ProgrammingError) -> HearthModel.Query) -> Query {
+    Query(firestore: firestore, model: requireValid(body))
+  }
+}
+
+// MARK: - Cursors
+
+extension Query {
+  /// The query from a document on, which is included. The document has to exist and to have all fields of the order; otherwise,
+  /// and when one of these is a server timestamp not yet set, it is a programming error.
+  public func start(atDocument document: DocumentSnapshot) -> Query { bounded(by: document, .start, isInclusive: true) }
+
+  /// The query from a position on, which is included.
+  ///
+  /// - Parameter fieldValues: One value for each of the first orders of the query; more than it has orders are a programming
+  ///   error. For the document id it is a `String`.
+  public func start(at fieldValues: [Any]) -> Query { bounded(by: fieldValues, .start, isInclusive: true) }
+
+  /// As ``start(atDocument:)`` without the document itself.
+  public func start(afterDocument document: DocumentSnapshot) -> Query {
+    bounded(by: document, .start, isInclusive: false)
+  }
+
+  /// As ``start(at:)`` without the position itself.
+  public func start(after fieldValues: [Any]) -> Query { bounded(by: fieldValues, .start, isInclusive: false) }
+
+  /// The query up to a document, which is not included. For the document see ``start(atDocument:)``.
+  public func end(beforeDocument document: DocumentSnapshot) -> Query {
+    bounded(by: document, .end, isInclusive: false)
+  }
+
+  /// The query up to a position, which is not included. For the values see ``start(at:)``.
+  public func end(before fieldValues: [Any]) -> Query { bounded(by: fieldValues, .end, isInclusive: false) }
+
+  /// The query up to a document, which is included. For the document see ``start(atDocument:)``.
+  public func end(atDocument document: DocumentSnapshot) -> Query { bounded(by: document, .end, isInclusive: true) }
+
+  /// The query up to a position, which is included. For the values see ``start(at:)``.
+  public func end(at fieldValues: [Any]) -> Query { bounded(by: fieldValues, .end, isInclusive: true) }
+
+  private func bounded(by values: [Any], _ edge: QueryBuilder.Edge, isInclusive: Bool) -> Query {
+    built { () throws(ProgrammingError) in
+      try QueryBuilder.bound(
+        model, edge, values: values, isInclusive: isInclusive, databaseID: firestore.databaseID)
+    }
+  }
+
+  private func bounded(by snapshot: DocumentSnapshot, _ edge: QueryBuilder.Edge, isInclusive: Bool) -> Query {
+    built { () throws(ProgrammingError) in
+      try QueryBuilder.bound(
+        model, edge, document: snapshot.document, isInclusive: isInclusive, databaseID: firestore.databaseID)
+    }
+  }
+}

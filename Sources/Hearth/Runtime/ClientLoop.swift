@@ -1,0 +1,160 @@
+internal import Foundation
+internal import HearthModel
+internal import HearthSync
+
+/// What a client does with its messages, one after the other. Confined to the runtime's queue.
+///
+/// | state | start | operations | stop |
+/// |---|---|---|---|
+/// | idle | opens the cache: running, or failed | cannot come before start | stopped |
+/// | running | - | go to the sync engine | closes everything: stopped |
+/// | failed | - | report the error; nothing on disk changes | stopped |
+/// | stopped | - | tasks get `cancelled`, callbacks are silent | completes at once |
+final class ClientLoop {
+  enum Message: Sendable {
+    case start
+    case write(WriteID, [Mutation], localWriteTime: HearthModel.Timestamp, WriteCompletion?)
+    case listen(Listener<SnapshotEvent>, HearthModel.Query, ListenOptions, isOneShot: Bool)
+    case unlisten(ListenerID)
+    case listenForSync(Listener<Void>)
+    case unlistenForSync(ListenerID)
+    case request(RequestID, Request)
+    case stream(SyncEvent)
+    case timerFired(TimerKind, generation: Int)
+    case stop(@Sendable () -> Void)
+  }
+
+  /// Operations with one answer.
+  enum Request: Sendable {
+    case readDocument(DocumentKey, @Sendable (Result<Document, NSError>) -> Void)
+    case readQuery(HearthModel.Query, @Sendable (SnapshotEvent) -> Void)
+    case setNetwork(isEnabled: Bool, @Sendable (NSError?) -> Void)
+    case waitForPendingWrites(@Sendable (NSError?) -> Void)
+    case pendingWrites(@Sendable (Result<[MutationBatch], NSError>) -> Void)
+
+    func fail(_ error: NSError) {
+      switch self {
+      case .readDocument(_, let completion): completion(.failure(error))
+      case .readQuery(_, let completion): completion(.failure(error))
+      case .setNetwork(_, let completion): completion(error)
+      case .waitForPendingWrites(let completion): completion(error)
+      case .pendingWrites(let completion): completion(.failure(error))
+      }
+    }
+  }
+
+  private enum State {
+    case idle(ClientConfiguration)
+    case running(RunningClient)
+    case failed(NSError)
+    case stopped
+  }
+
+  private var state: State
+
+  init(_ configuration: ClientConfiguration) {
+    state = .idle(configuration)
+  }
+
+  init(failing error: NSError) {
+    state = .failed(error)
+  }
+
+  /// - Parameter post: Puts a message into the mailbox, from any thread.
+  func handle(_ messages: [Message], post: @escaping @Sendable (Message) -> Void) {
+    var remaining = messages[...]
+    while let message = remaining.popFirst() {
+      switch message {
+      case .start:
+        start(post: post)
+      case .stop(let completion):
+        stop(completion)
+      case .write:
+        // Writes that wait together share one durable commit.
+        let others = remaining.prefix { if case .write = $0 { true } else { false } }
+        remaining.removeFirst(others.count)
+        handleWrites([message] + others)
+      default:
+        handle(message)
+      }
+    }
+  }
+
+  private func start(post: @escaping @Sendable (Message) -> Void) {
+    guard case .idle(let configuration) = state else { return }
+    do {
+      let client = try RunningClient(configuration, post: post)
+      state = .running(client)
+      client.start()
+    } catch {
+      let error = NSError.firestore(opening: error)
+      HearthLog.error("The cache cannot be used: \(error.localizedDescription)")
+      state = .failed(error)
+    }
+  }
+
+  private func stop(_ completion: @escaping @Sendable () -> Void) {
+    let previous = state
+    state = .stopped
+    guard case .running(let client) = previous else { return completion() }
+    client.stop(completion)
+  }
+
+  private func handleWrites(_ messages: [Message]) {
+    var writes: [PendingLocalWrite] = []
+    for case .write(let id, let mutations, let localWriteTime, let completion) in messages {
+      writes.append(
+        PendingLocalWrite(id: id, mutations: mutations, localWriteTime: localWriteTime, completion: completion))
+    }
+    switch state {
+    case .running(let client):
+      client.write(writes)
+    case .failed(let error):
+      for write in writes {
+        HearthLog.error("A write was not saved: \(error.localizedDescription)")
+        write.completion?.finish(error)
+      }
+    case .idle, .stopped:
+      for write in writes { write.completion?.abandon() }
+    }
+  }
+
+  private func handle(_ message: Message) {
+    switch state {
+    case .running(let client): client.handle(message)
+    case .failed(let error): refuse(message, error)
+    case .idle, .stopped: refuse(message, .terminated)
+    }
+  }
+
+  private func refuse(_ message: Message, _ error: NSError) {
+    switch message {
+    case .listen(let listener, _, _, _):
+      if case .failed = state { listener.deliver(.failure(error)) } else { listener.endSilently() }
+    case .request(_, let request):
+      request.fail(error)
+    default:
+      break
+    }
+  }
+}
+
+/// A local write on its way into the queue.
+struct PendingLocalWrite {
+  var id: WriteID
+  var mutations: [Mutation]
+  var localWriteTime: HearthModel.Timestamp
+  var completion: WriteCompletion?
+}
+
+extension NSError {
+  static var terminated: NSError { .firestore(.cancelled, "The client was terminated before the operation ended.") }
+}
+
+extension Listener where Event == SnapshotEvent {
+  /// The client was terminated: tasks that wait for a snapshot must not wait for ever, callbacks are just not called any more.
+  func endSilently() {
+    if isDirect { deliver(.failure(.terminated)) }
+    remove()
+  }
+}

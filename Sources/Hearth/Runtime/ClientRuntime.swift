@@ -1,0 +1,183 @@
+internal import Foundation
+internal import HearthModel
+internal import HearthSync
+internal import Synchronization
+
+/// What a client needs to run, fixed at the start.
+struct ClientConfiguration: Sendable {
+  enum Cache: Equatable, Sendable {
+    case file(folder: String, sizeBytes: Int64)
+    case memory(MemoryCollector)
+  }
+
+  var databaseID: DatabaseID
+  var endpoint: Endpoint
+  var cache: Cache
+  var callbackQueue: DispatchQueue
+}
+
+/// A running client: one mailbox, and one loop on a serial queue that takes what is waiting, handles it and carries out the
+/// resulting actions. Calls made in order take effect in order.
+///
+/// Every method may be called from any thread and returns at once.
+final class ClientRuntime: Sendable {
+  private struct Mailbox {
+    var messages: [ClientLoop.Message] = []
+    var isDrainScheduled = false
+  }
+
+  /// All completions and listeners of the application run here, one after the other.
+  let callbackQueue: DispatchQueue
+  private let loopQueue: DispatchQueue
+  private let mailbox = Mutex(Mailbox())
+  /// Locked only while a drain runs, so there is never contention.
+  private let loop: Mutex<ClientLoop>
+  private let lastID = Atomic<Int>(0)
+
+  init(_ configuration: ClientConfiguration) {
+    callbackQueue = DispatchQueue(label: "hearth.callbacks", target: configuration.callbackQueue)
+    loopQueue = LoopQueues.queue(for: configuration.cache)
+    loop = Mutex(ClientLoop(configuration))
+    post(.start)
+  }
+
+  /// A client that cannot run: every operation reports the error.
+  init(failing error: NSError, callbackQueue: DispatchQueue) {
+    self.callbackQueue = DispatchQueue(label: "hearth.callbacks", target: callbackQueue)
+    loopQueue = DispatchQueue(label: "hearth.client")
+    loop = Mutex(ClientLoop(failing: error))
+  }
+
+  // MARK: - Operations
+
+  func write(_ mutations: [Mutation], _ completion: WriteCompletion?) {
+    post(.write(WriteID(rawValue: nextID()), mutations, localWriteTime: .now(), completion))
+  }
+
+  /// - Parameter queue: Where the callback runs; nil calls it directly on the loop. A direct listener gets `cancelled` when the
+  ///   client is terminated, the others are silent then.
+  func listen(
+    _ query: HearthModel.Query, options: ListenOptions, on queue: DispatchQueue?,
+    _ callback: @escaping @Sendable (SnapshotEvent) -> Void
+  ) -> ListenerHandle {
+    let listener = Listener(id: ListenerID(rawValue: nextID()), queue: queue, callback: callback)
+    post(.listen(listener, query, options, isOneShot: false))
+    return handle(listener) { .unlisten($0) }
+  }
+
+  /// The first synchronised snapshot, or the first one at all when the backend cannot be reached; called on the loop.
+  func getOnce(
+    _ query: HearthModel.Query, _ completion: @escaping @Sendable (SnapshotEvent) -> Void
+  ) -> ListenerHandle {
+    var options = ListenOptions()
+    options.includeDocumentMetadataChanges = true
+    options.includeQueryMetadataChanges = true
+    options.waitForSyncWhenOnline = true
+    let listener = Listener(id: ListenerID(rawValue: nextID()), queue: nil, callback: completion)
+    post(.listen(listener, query, options, isOneShot: true))
+    return handle(listener) { .unlisten($0) }
+  }
+
+  func readDocument(_ key: DocumentKey, _ completion: @escaping @Sendable (Result<Document, NSError>) -> Void) {
+    post(.request(RequestID(rawValue: nextID()), .readDocument(key, completion)))
+  }
+
+  func readQuery(_ query: HearthModel.Query, _ completion: @escaping @Sendable (SnapshotEvent) -> Void) {
+    post(.request(RequestID(rawValue: nextID()), .readQuery(query, completion)))
+  }
+
+  func setNetworkEnabled(_ isEnabled: Bool, _ completion: @escaping @Sendable (NSError?) -> Void) {
+    post(.request(RequestID(rawValue: nextID()), .setNetwork(isEnabled: isEnabled, completion)))
+  }
+
+  func waitForPendingWrites(_ completion: @escaping @Sendable (NSError?) -> Void) {
+    post(.request(RequestID(rawValue: nextID()), .waitForPendingWrites(completion)))
+  }
+
+  func pendingWrites(_ completion: @escaping @Sendable (Result<[MutationBatch], NSError>) -> Void) {
+    post(.request(RequestID(rawValue: nextID()), .pendingWrites(completion)))
+  }
+
+  func addSnapshotsInSyncListener(_ callback: @escaping @Sendable () -> Void) -> ListenerHandle {
+    let listener = Listener<Void>(id: ListenerID(rawValue: nextID()), queue: callbackQueue, callback: callback)
+    post(.listenForSync(listener))
+    return handle(listener) { .unlistenForSync($0) }
+  }
+
+  private func handle<Event>(
+    _ listener: Listener<Event>, _ message: @escaping @Sendable (ListenerID) -> ClientLoop.Message
+  ) -> ListenerHandle {
+    ListenerHandle { [weak self] in
+      listener.remove()
+      self?.post(message(listener.id))
+    }
+  }
+
+  /// Closes everything; the cache's file is released when the completion is called. Posting this repeatedly is harmless.
+  func stop(_ completion: @escaping @Sendable () -> Void) {
+    post(.stop(completion))
+  }
+
+  // MARK: - Mailbox
+
+  private func nextID() -> Int {
+    lastID.add(1, ordering: .relaxed).newValue
+  }
+
+  private func post(_ message: ClientLoop.Message) {
+    let mustSchedule = mailbox.withLock { mailbox in
+      mailbox.messages.append(message)
+      defer { mailbox.isDrainScheduled = true }
+      return !mailbox.isDrainScheduled
+    }
+    if mustSchedule { loopQueue.async { self.drain() } }
+  }
+
+  private func drain() {
+    while let messages = takeMessages() {
+      loop.withLock { loop in
+        loop.handle(messages) { [weak self] in self?.post($0) }
+      }
+    }
+  }
+
+  private func takeMessages() -> [ClientLoop.Message]? {
+    mailbox.withLock { mailbox in
+      guard !mailbox.messages.isEmpty else {
+        mailbox.isDrainScheduled = false
+        return nil
+      }
+      defer { mailbox.messages = [] }
+      return mailbox.messages
+    }
+  }
+}
+
+/// What is called when the backend has answered a write.
+struct WriteCompletion: Sendable {
+  let finish: @Sendable (NSError?) -> Void
+  /// The client was terminated before the answer: plain completions are then never called, waiting tasks go on with an error.
+  let abandon: @Sendable () -> Void
+}
+
+/// Clients on one cache folder share a queue, so that a client that is started after another was terminated opens the file only
+/// when the other has closed it.
+enum LoopQueues {
+  private static let queues = Mutex<[String: DispatchQueue]>([:])
+
+  static func queue(for cache: ClientConfiguration.Cache) -> DispatchQueue {
+    switch cache {
+    case .memory: DispatchQueue(label: "hearth.client")
+    case .file(let folder, _): queue(forFolder: folder)
+    }
+  }
+
+  static func queue(forFolder folder: String) -> DispatchQueue {
+    queues.withLock { queues in
+      if let queue = queues[folder] { return queue }
+      let queue = DispatchQueue(label: "hearth.client")
+      queues[folder] = queue
+      return queue
+    }
+  }
+}

@@ -1,0 +1,57 @@
+internal import Foundation
+internal import HearthSync
+
+/// A listener's callback and the promise that none starts after `remove()` has returned.
+///
+/// The lock is held while the callback runs: `remove()` on another thread waits for it, and inside the callback the same thread
+/// takes it again without waiting.
+// @unchecked: `callback` is only touched under the lock, all other properties are immutable and Sendable.
+final class Listener<Event: Sendable>: @unchecked Sendable {
+  let id: ListenerID
+  private let queue: DispatchQueue?
+  private let lock = NSRecursiveLock()
+  private var callback: (@Sendable (Event) -> Void)?
+
+  /// - Parameter queue: Where the callback runs; nil calls it directly on the client's loop.
+  init(id: ListenerID, queue: DispatchQueue?, callback: @escaping @Sendable (Event) -> Void) {
+    self.id = id
+    self.queue = queue
+    self.callback = callback
+  }
+
+  /// Whether a task of this library waits for the events, rather than a callback of the application.
+  var isDirect: Bool { queue == nil }
+
+  func deliver(_ event: Event) {
+    guard let queue else { return call(event) }
+    queue.async { self.call(event) }
+  }
+
+  /// Ends the listener and lets go of what its callback captured.
+  func remove() {
+    lock.lock()
+    defer { lock.unlock() }
+    callback = nil
+  }
+
+  private func call(_ event: Event) {
+    lock.lock()
+    defer { lock.unlock() }
+    callback?(event)
+  }
+}
+
+typealias SnapshotEvent = Result<ViewSnapshot, NSError>
+
+/// The registration that applications hold.
+final class ListenerHandle: NSObject, ListenerRegistration, Sendable {
+  private let onRemove: @Sendable () -> Void
+
+  init(onRemove: @escaping @Sendable () -> Void) {
+    self.onRemove = onRemove
+  }
+
+  func remove() {
+    onRemove()
+  }
+}

@@ -1,0 +1,172 @@
+internal import Foundation
+internal import HearthCache
+internal import HearthModel
+internal import HearthSync
+internal import HearthTransport
+
+/// A client whose cache is open: feeds the sync engine with events and carries out its actions.
+///
+/// Confined to the runtime's queue like everything it owns. Nothing here blocks except the cache's own file access.
+final class RunningClient {
+  private let post: @Sendable (ClientLoop.Message) -> Void
+  private let cache: OpenCache
+  private let engine: SyncEngine
+  private let clock = ContinuousClock()
+  private let startInstant: ContinuousClock.Instant
+  private var streams: StreamCarrier
+  private var timers: TimerSet
+
+  private var listeners: [ListenerID: (listener: Listener<SnapshotEvent>, isOneShot: Bool)] = [:]
+  private var syncListeners: [ListenerID: Listener<Void>] = [:]
+  private var writes: [WriteID: WriteCompletion] = [:]
+  private var requests: [RequestID: ClientLoop.Request] = [:]
+  /// Events that follow from the actions being carried out, such as the end of a one-time read.
+  private var followUps: [SyncEvent] = []
+
+  init(
+    _ configuration: ClientConfiguration, post: @escaping @Sendable (ClientLoop.Message) -> Void
+  ) throws {
+    self.post = post
+    cache = try OpenCache(configuration)
+    engine = SyncEngine(
+      localStore: cache.localStore, configuration: SyncConfiguration(jitter: { Double.random(in: -0.5...0.5) }))
+    startInstant = clock.now
+    streams = StreamCarrier(configuration, post: post)
+    timers = TimerSet(post: post)
+  }
+
+  func start() {
+    run(.start)
+  }
+
+  func write(_ batches: [PendingLocalWrite]) {
+    for batch in batches {
+      if let completion = batch.completion { writes[batch.id] = completion }
+    }
+    run(.writes(batches.map { SyncWrite(id: $0.id, mutations: $0.mutations, localWriteTime: $0.localWriteTime) }))
+  }
+
+  func handle(_ message: ClientLoop.Message) {
+    switch message {
+    case .listen(let listener, let query, let options, let isOneShot):
+      listeners[listener.id] = (listener, isOneShot)
+      run(.listen(listener.id, query, options))
+    case .unlisten(let id):
+      guard listeners.removeValue(forKey: id) != nil else { return }
+      run(.unlisten(id))
+    case .listenForSync(let listener):
+      syncListeners[listener.id] = listener
+      run(.addSnapshotsInSyncListener(listener.id))
+    case .unlistenForSync(let id):
+      guard syncListeners.removeValue(forKey: id) != nil else { return }
+      run(.removeSnapshotsInSyncListener(id))
+    case .request(let id, let request):
+      start(request, id)
+    case .stream(let event):
+      run(event)
+    case .timerFired(let kind, let generation):
+      guard timers.takeFired(kind, generation: generation) else { return }
+      run(.timerFired(kind))
+    case .start, .stop, .write:
+      break
+    }
+  }
+
+  private func start(_ request: ClientLoop.Request, _ id: RequestID) {
+    if case .pendingWrites(let completion) = request {
+      completion(Result { try cache.localStore.pendingBatches() }.mapError { NSError.firestore($0) })
+      return
+    }
+    requests[id] = request
+    switch request {
+    case .readDocument(let key, _): run(.readDocument(id, key))
+    case .readQuery(let query, _): run(.readQuery(id, query))
+    case .setNetwork(let isEnabled, _): run(isEnabled ? .enableNetwork(id) : .disableNetwork(id))
+    case .waitForPendingWrites: run(.waitForPendingWrites(id))
+    case .pendingWrites: break
+    }
+  }
+
+  /// Ends everything; tasks that still wait go on with an error, completions of writes are never called.
+  func stop(_ completion: @escaping @Sendable () -> Void) {
+    run(.shutdown)
+    timers.cancelAll()
+    for (_, entry) in listeners { entry.listener.endSilently() }
+    for (_, listener) in syncListeners { listener.remove() }
+    for (_, write) in writes { write.abandon() }
+    for (_, request) in requests { request.fail(.terminated) }
+    listeners = [:]
+    syncListeners = [:]
+    writes = [:]
+    requests = [:]
+    cache.close()
+    streams.shutdown(completion)
+  }
+
+  // MARK: - Events and actions
+
+  private func run(_ event: SyncEvent) {
+    followUps.append(event)
+    while !followUps.isEmpty {
+      for action in engine.handle(followUps.removeFirst(), now: clock.now - startInstant) {
+        carryOut(action)
+      }
+    }
+  }
+
+  private func carryOut(_ action: SyncAction) {
+    switch action {
+    case .openWatchStream(let id): streams.openWatch(id)
+    case .sendWatch(let id, let request): streams.send(request, on: id)
+    case .closeWatchStream(let id): streams.closeWatch(id)
+    case .openWriteStream(let id): streams.openWrite(id)
+    case .sendWrite(let id, let request): streams.send(request, on: id)
+    case .closeWriteStream(let id): streams.closeWrite(id)
+    case .startTimer(let kind, let duration): timers.start(kind, after: duration)
+    case .cancelTimer(let kind): timers.cancel(kind)
+    case .invalidateCredentials: streams.invalidateCredentials()
+    case .onlineStateChanged(let state): HearthLog.debug("Online state: \(state)")
+    case .log(let level, let text): HearthLog.log(level, text)
+    case .raiseSnapshot(let id, let snapshot): raise(id, snapshot)
+    case .raiseError(let id, let error): raise(id, error)
+    case .snapshotsInSync(let id): syncListeners[id]?.deliver(())
+    case .completeWrite(let id, let error): writes.removeValue(forKey: id)?.finish(error.map(NSError.firestore))
+    case .completeRequest, .documentRead, .queryRead, .readFailed: answer(action)
+    }
+  }
+
+  private func raise(_ id: ListenerID, _ snapshot: ViewSnapshot) {
+    guard let (listener, isOneShot) = listeners[id] else { return }
+    if isOneShot {
+      listeners[id] = nil
+      followUps.append(.unlisten(id))
+    }
+    listener.deliver(.success(snapshot))
+  }
+
+  private func raise(_ id: ListenerID, _ error: StatusError) {
+    listeners.removeValue(forKey: id)?.listener.deliver(.failure(.firestore(error)))
+  }
+
+  private func answer(_ action: SyncAction) {
+    switch action {
+    case .completeRequest(let id, let error):
+      switch requests.removeValue(forKey: id) {
+      case .setNetwork(_, let completion)?, .waitForPendingWrites(let completion)?:
+        completion(error.map(NSError.firestore))
+      case let request?:
+        request.fail(error.map(NSError.firestore) ?? .firestore(.internal, "The request ended without an answer."))
+      case nil:
+        break
+      }
+    case .documentRead(let id, let document):
+      if case .readDocument(_, let completion)? = requests.removeValue(forKey: id) { completion(.success(document)) }
+    case .queryRead(let id, let snapshot):
+      if case .readQuery(_, let completion)? = requests.removeValue(forKey: id) { completion(.success(snapshot)) }
+    case .readFailed(let id, let error):
+      requests.removeValue(forKey: id)?.fail(.firestore(error))
+    default:
+      break
+    }
+  }
+}

@@ -1,0 +1,106 @@
+internal import Foundation
+internal import HearthModel
+internal import HearthSync
+internal import HearthTransport
+
+/// Opens, feeds and closes the streams that the sync engine asks for, and posts what they say.
+///
+/// Events of a stream carry its id, by which the engine recognises those of a stream that was replaced.
+struct StreamCarrier {
+  private let configuration: ClientConfiguration
+  private let post: @Sendable (ClientLoop.Message) -> Void
+  private let credentials: any CredentialsProvider = NoCredentials()
+  /// Made at the first stream, so that a client without network needs no transport.
+  private var transport: FirestoreTransport?
+  private var watch: (id: StreamID, handle: StreamHandle<WatchRequest>)?
+  private var write: (id: StreamID, handle: StreamHandle<WriteRequest>)?
+
+  init(_ configuration: ClientConfiguration, post: @escaping @Sendable (ClientLoop.Message) -> Void) {
+    self.configuration = configuration
+    self.post = post
+  }
+
+  mutating func openWatch(_ id: StreamID) {
+    do throws(StatusError) {
+      let handle = try readyTransport().openWatchStream { [post] event in
+        switch event {
+        case .opened: post(.stream(.watchStreamOpened(id)))
+        case .message(let response): post(.stream(.watchStreamMessage(id, response)))
+        case .closed(let error): post(.stream(.watchStreamClosed(id, error)))
+        }
+      }
+      watch = (id, handle)
+    } catch {
+      post(.stream(.watchStreamClosed(id, error)))
+    }
+  }
+
+  mutating func openWrite(_ id: StreamID) {
+    do throws(StatusError) {
+      let handle = try readyTransport().openWriteStream { [post] event in
+        switch event {
+        case .opened: post(.stream(.writeStreamOpened(id)))
+        case .message(let response): post(.stream(.writeStreamMessage(id, response)))
+        case .closed(let error): post(.stream(.writeStreamClosed(id, error)))
+        }
+      }
+      write = (id, handle)
+    } catch {
+      post(.stream(.writeStreamClosed(id, error)))
+    }
+  }
+
+  func send(_ request: WatchRequest, on id: StreamID) {
+    if let watch, watch.id == id { watch.handle.send(request) }
+  }
+
+  func send(_ request: WriteRequest, on id: StreamID) {
+    if let write, write.id == id { write.handle.send(request) }
+  }
+
+  mutating func closeWatch(_ id: StreamID) {
+    guard let stream = watch, stream.id == id else { return }
+    stream.handle.close()
+    watch = nil
+  }
+
+  mutating func closeWrite(_ id: StreamID) {
+    guard let stream = write, stream.id == id else { return }
+    stream.handle.close()
+    write = nil
+  }
+
+  func invalidateCredentials() {
+    Task { [credentials] in await credentials.invalidate() }
+  }
+
+  /// Closes the streams and the connection.
+  mutating func shutdown(_ completion: @escaping @Sendable () -> Void) {
+    watch?.handle.close()
+    write?.handle.close()
+    watch = nil
+    write = nil
+    guard let transport else { return completion() }
+    Task {
+      await transport.shutdown()
+      completion()
+    }
+  }
+
+  private mutating func readyTransport() throws(StatusError) -> FirestoreTransport {
+    if let transport { return transport }
+    do {
+      let transport = try FirestoreTransport(
+        TransportConfiguration(
+          host: configuration.endpoint.host, port: configuration.endpoint.port,
+          usesTLS: configuration.endpoint.usesTLS, databaseID: configuration.databaseID, credentials: credentials,
+          logger: HearthLog.logger))
+      self.transport = transport
+      return transport
+    } catch {
+      throw StatusError(
+        code: .unavailable,
+        message: "No connection can be made to \(configuration.endpoint.host):\(configuration.endpoint.port): \(error)")
+    }
+  }
+}

@@ -1,0 +1,185 @@
+public import Foundation
+
+/// Where ``PersistentCacheSettings`` and ``MemoryCacheSettings`` meet. Only the library's own classes are supported.
+public protocol LocalCacheSettings {}
+
+/// Where ``MemoryEagerGCSetting`` and ``MemoryLRUGCSettings`` meet. Only the library's own classes are supported.
+public protocol MemoryGarbageCollectorSettings {}
+
+/// Switches the clean-up of the cache off when given as its size.
+// swift-format-ignore: AlwaysUseLowerCamelCase
+public let FirestoreCacheSizeUnlimited: Int64 = -1
+
+enum CacheSize {
+  /// 100 MiB.
+  static let defaultBytes: Int64 = 104_857_600
+  /// 1 MiB.
+  static let minimumBytes: Int64 = 1_048_576
+
+  static func validate(_ bytes: Int64) throws(ProgrammingError) {
+    guard bytes == FirestoreCacheSizeUnlimited || bytes >= minimumBytes else {
+      throw ProgrammingError(
+        "Cache size must be set to at least \(minimumBytes) bytes, or to FirestoreCacheSizeUnlimited; it was \(bytes).")
+    }
+  }
+}
+
+/// Keeps documents and queued writes in a file, so that they survive a restart. This is the default.
+///
+/// The file lies in a folder that belongs to the app's name, the project and the database:
+///
+/// | platform | base folder |
+/// |---|---|
+/// | Linux and other systems without an application-support folder | `$XDG_DATA_HOME/hearth`, by default `~/.local/share/hearth` |
+/// | Apple platforms | `Library/Application Support/hearth` of the user or the app's container |
+///
+/// followed by `<app name>/<project id>/<database id>`. Another base folder can be chosen with ``init(directory:sizeBytes:)``.
+public final class PersistentCacheSettings: NSObject, NSCopying, LocalCacheSettings, Sendable {
+  /// The size in bytes above which old documents are cleaned up, or ``FirestoreCacheSizeUnlimited``.
+  public let sizeBytes: Int64
+  /// The base folder, or nil for the platform's.
+  public let directory: URL?
+
+  /// A cache of 100 MiB in the platform's folder.
+  public override init() {
+    sizeBytes = CacheSize.defaultBytes
+    directory = nil
+  }
+
+  /// A cache with another threshold.
+  ///
+  /// - Parameter size: Bytes; at least 1,048,576 or ``FirestoreCacheSizeUnlimited``, anything else is a programming error.
+  ///   The size is a threshold for the periodic clean-up rather than a limit.
+  public init(sizeBytes size: NSNumber) {
+    requireValid { () throws(ProgrammingError) in try CacheSize.validate(size.int64Value) }
+    sizeBytes = size.int64Value
+    directory = nil
+  }
+
+  /// A cache in a folder of the program's choice.
+  ///
+  /// ```swift
+  /// settings.cacheSettings = PersistentCacheSettings(directory: URL(fileURLWithPath: "/var/lib/till"))
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - directory: The base folder; it and `<app name>/<project id>/<database id>` inside are created when missing. If that
+  ///     fails, reads, writes and listeners report `failedPrecondition` with the folder's path, and nothing on disk changes.
+  ///   - size: As in ``init(sizeBytes:)``.
+  public init(directory: URL, sizeBytes size: NSNumber = 104_857_600) {
+    requireValid { () throws(ProgrammingError) in
+      try CacheSize.validate(size.int64Value)
+      try PersistentCacheSettings.validate(directory: directory)
+    }
+    sizeBytes = size.int64Value
+    self.directory = directory
+  }
+
+  static func validate(directory: URL) throws(ProgrammingError) {
+    guard directory.isFileURL else {
+      throw ProgrammingError("The cache folder \(directory) is not a file URL.")
+    }
+  }
+
+  /// The receiver itself, which never changes.
+  public func copy(with zone: NSZone? = nil) -> Any { self }
+
+  /// Two settings are equal when size and folder are.
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? PersistentCacheSettings else { return false }
+    return sizeBytes == other.sizeBytes && directory == other.directory
+  }
+
+  /// A hash of size and folder.
+  public override var hash: Int {
+    var hasher = Hasher()
+    hasher.combine(sizeBytes)
+    hasher.combine(directory)
+    return hasher.finalize()
+  }
+}
+
+/// Keeps documents and queued writes in memory only: nothing survives a restart.
+public final class MemoryCacheSettings: NSObject, NSCopying, LocalCacheSettings, Sendable {
+  let collector: MemoryCollector
+
+  /// A memory cache with the default collector, ``MemoryLRUGCSettings`` of 100 MiB.
+  public override init() {
+    collector = .leastRecentlyUsed(sizeBytes: CacheSize.defaultBytes)
+  }
+
+  /// A memory cache with this collector.
+  ///
+  /// - Parameter settings: ``MemoryEagerGCSetting`` or ``MemoryLRUGCSettings``; other classes are a programming error.
+  public init(garbageCollectorSettings settings: any MemoryGarbageCollectorSettings & NSObjectProtocol) {
+    collector = requireValid { () throws(ProgrammingError) in try MemoryCollector(settings) }
+  }
+
+  /// The receiver itself, which never changes.
+  public func copy(with zone: NSZone? = nil) -> Any { self }
+
+  /// Two settings are equal when their collectors are.
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? MemoryCacheSettings else { return false }
+    return collector == other.collector
+  }
+
+  /// A hash of the collector.
+  public override var hash: Int { collector.hashValue }
+}
+
+enum MemoryCollector: Hashable, Sendable {
+  case eager
+  case leastRecentlyUsed(sizeBytes: Int64)
+
+  init(_ settings: any MemoryGarbageCollectorSettings) throws(ProgrammingError) {
+    switch settings {
+    case is MemoryEagerGCSetting: self = .eager
+    case let settings as MemoryLRUGCSettings: self = .leastRecentlyUsed(sizeBytes: settings.sizeBytes)
+    default: throw ProgrammingError("Unsupported garbage collector settings: \(type(of: settings)).")
+    }
+  }
+}
+
+/// Removes a document from a memory cache as soon as no listener and no queued write uses it.
+public final class MemoryEagerGCSetting: NSObject, NSCopying, MemoryGarbageCollectorSettings, Sendable {
+  /// The receiver itself, which never changes.
+  public func copy(with zone: NSZone? = nil) -> Any { self }
+
+  /// All eager collectors are equal.
+  public override func isEqual(_ object: Any?) -> Bool { object is MemoryEagerGCSetting }
+
+  /// The same for all.
+  public override var hash: Int { 1 }
+}
+
+/// The plural spelling of release notes.
+public typealias MemoryEagerGCSettings = MemoryEagerGCSetting
+
+/// Removes the documents of a memory cache that were used least recently, once it is larger than the threshold.
+public final class MemoryLRUGCSettings: NSObject, NSCopying, MemoryGarbageCollectorSettings, Sendable {
+  /// The threshold in bytes, or ``FirestoreCacheSizeUnlimited``.
+  public let sizeBytes: Int64
+
+  /// A threshold of 100 MiB.
+  public override init() {
+    sizeBytes = CacheSize.defaultBytes
+  }
+
+  /// A threshold in bytes, or ``FirestoreCacheSizeUnlimited`` to keep everything.
+  public init(sizeBytes size: NSNumber) {
+    sizeBytes = size.int64Value
+  }
+
+  /// The receiver itself, which never changes.
+  public func copy(with zone: NSZone? = nil) -> Any { self }
+
+  /// Two settings are equal when their thresholds are.
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? MemoryLRUGCSettings else { return false }
+    return sizeBytes == other.sizeBytes
+  }
+
+  /// A hash of the threshold.
+  public override var hash: Int { sizeBytes.hashValue }
+}

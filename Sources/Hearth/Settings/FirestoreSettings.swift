@@ -1,0 +1,236 @@
+public import Dispatch
+public import Foundation
+
+/// How a Firestore object reaches the backend, where it calls back and what it caches.
+///
+/// Settings are assigned before the first use:
+///
+/// ```swift
+/// let settings = Firestore.firestore().settings
+/// settings.cacheSettings = MemoryCacheSettings()
+/// Firestore.firestore().settings = settings
+/// ```
+open class FirestoreSettings: NSObject, NSCopying {
+  /// Cloud Firestore's address.
+  static let defaultHost = "firestore.googleapis.com"
+
+  /// The backend as `host` or `host:port`; IPv6 addresses in brackets. Default: `firestore.googleapis.com`. Without a port, 443
+  /// is used with TLS and 80 without.
+  ///
+  /// While this is the default, the environment variable `FIRESTORE_EMULATOR_HOST` (`host:port`) takes its place, without TLS.
+  public var host = FirestoreSettings.defaultHost
+
+  /// Whether the connection is encrypted. Default: true. Off is a programming error with the default host.
+  public var isSSLEnabled = true
+
+  /// The queue of all completions and listeners, which run one after the other even if the queue is concurrent. Default: the
+  /// main queue. The `async` forms of calls do not need it.
+  public var dispatchQueue: DispatchQueue = .main
+
+  /// Whether the cache survives a restart. Default: true.
+  @available(*, deprecated, message: "Use cacheSettings with PersistentCacheSettings or MemoryCacheSettings instead.")
+  public var isPersistenceEnabled: Bool {
+    get { legacyPersistenceEnabled }
+    set { legacyPersistenceEnabled = newValue }
+  }
+
+  /// The size in bytes above which old documents are cleaned up. Default: 100 MiB. Below 1 MiB, and not
+  /// ``FirestoreCacheSizeUnlimited``, is a programming error.
+  @available(*, deprecated, message: "Use cacheSettings with PersistentCacheSettings(sizeBytes:) instead.")
+  public var cacheSizeBytes: Int64 {
+    get { legacyCacheSizeBytes }
+    set {
+      requireValid { () throws(ProgrammingError) in try CacheSize.validate(newValue) }
+      legacyCacheSizeBytes = newValue
+    }
+  }
+
+  /// What is cached and where. Default: ``PersistentCacheSettings`` of 100 MiB; the last assignment wins.
+  ///
+  /// Together with a changed `isPersistenceEnabled` or `cacheSizeBytes` this is a programming error when the settings are
+  /// assigned to `Firestore.settings`.
+  public var cacheSettings: any LocalCacheSettings & NSObjectProtocol {
+    get { explicitCacheSettings ?? PersistentCacheSettings() }
+    set { explicitCacheSettings = newValue }
+  }
+
+  private var legacyPersistenceEnabled = true
+  private var legacyCacheSizeBytes = CacheSize.defaultBytes
+  private var explicitCacheSettings: (any LocalCacheSettings & NSObjectProtocol)?
+
+  /// All defaults.
+  public override init() {}
+
+  /// Makes settings that say the same as values that were checked before.
+  init(_ values: SettingsValues) {
+    host = values.host
+    isSSLEnabled = values.isSSLEnabled
+    dispatchQueue = values.dispatchQueue
+    legacyPersistenceEnabled = values.legacyPersistenceEnabled
+    legacyCacheSizeBytes = values.legacyCacheSizeBytes
+    explicitCacheSettings = values.explicitCache?.settings
+  }
+
+  /// Settings of the same values, which can be changed without changing these.
+  open func copy(with zone: NSZone? = nil) -> Any {
+    let copy = FirestoreSettings()
+    copy.host = host
+    copy.isSSLEnabled = isSSLEnabled
+    copy.dispatchQueue = dispatchQueue
+    copy.legacyPersistenceEnabled = legacyPersistenceEnabled
+    copy.legacyCacheSizeBytes = legacyCacheSizeBytes
+    copy.explicitCacheSettings = explicitCacheSettings
+    return copy
+  }
+
+  /// Two settings are equal when all their values are.
+  open override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? FirestoreSettings else { return false }
+    return host == other.host && isSSLEnabled == other.isSSLEnabled && dispatchQueue === other.dispatchQueue
+      && legacyPersistenceEnabled == other.legacyPersistenceEnabled
+      && legacyCacheSizeBytes == other.legacyCacheSizeBytes && isCacheEqual(to: other)
+  }
+
+  private func isCacheEqual(to other: FirestoreSettings) -> Bool {
+    switch (explicitCacheSettings, other.explicitCacheSettings) {
+    case (nil, nil): true
+    case (let own?, let others?): own.isEqual(others)
+    default: false
+    }
+  }
+
+  /// A hash of the values.
+  open override var hash: Int {
+    var hasher = Hasher()
+    hasher.combine(host)
+    hasher.combine(isSSLEnabled)
+    hasher.combine(legacyPersistenceEnabled)
+    hasher.combine(legacyCacheSizeBytes)
+    hasher.combine(explicitCacheSettings?.hash)
+    return hasher.finalize()
+  }
+
+  /// The checked values.
+  func values() throws(ProgrammingError) -> SettingsValues {
+    guard !host.isEmpty else {
+      throw ProgrammingError(
+        "Host setting may not be empty. You should generally just use the default value "
+          + "(which is \(FirestoreSettings.defaultHost)).")
+    }
+    guard isSSLEnabled || host != FirestoreSettings.defaultHost else {
+      throw ProgrammingError(
+        "You can't set the 'sslEnabled' setting to false unless you also set a non-default 'host'.")
+    }
+    _ = try Endpoint(host: host, usesTLS: isSSLEnabled)
+    if explicitCacheSettings != nil,
+      !legacyPersistenceEnabled || legacyCacheSizeBytes != CacheSize.defaultBytes
+    {
+      throw ProgrammingError(
+        "Firestore settings: cacheSettings cannot be combined with isPersistenceEnabled or cacheSizeBytes; "
+          + "use cacheSettings alone.")
+    }
+    return SettingsValues(
+      host: host, isSSLEnabled: isSSLEnabled, dispatchQueue: dispatchQueue,
+      legacyPersistenceEnabled: legacyPersistenceEnabled, legacyCacheSizeBytes: legacyCacheSizeBytes,
+      explicitCache: try explicitCacheSettings.map(SettingsValues.Cache.init))
+  }
+}
+
+/// ``FirestoreSettings`` as an immutable value, as a Firestore object keeps them.
+struct SettingsValues: Equatable, Sendable {
+  enum Cache: Equatable, Sendable {
+    case persistent(PersistentCacheSettings)
+    case memory(MemoryCollector)
+
+    init(_ settings: any LocalCacheSettings) throws(ProgrammingError) {
+      switch settings {
+      case let settings as PersistentCacheSettings: self = .persistent(settings)
+      case let settings as MemoryCacheSettings: self = .memory(settings.collector)
+      default: throw ProgrammingError("Unsupported cache settings: \(type(of: settings)).")
+      }
+    }
+
+    var settings: any LocalCacheSettings & NSObjectProtocol {
+      switch self {
+      case .persistent(let settings): settings
+      case .memory(.eager): MemoryCacheSettings(garbageCollectorSettings: MemoryEagerGCSetting())
+      case .memory(.leastRecentlyUsed(let bytes)):
+        MemoryCacheSettings(
+          garbageCollectorSettings: MemoryLRUGCSettings(sizeBytes: NSNumber(value: bytes)))
+      }
+    }
+  }
+
+  var host = FirestoreSettings.defaultHost
+  var isSSLEnabled = true
+  var dispatchQueue: DispatchQueue = .main
+  var legacyPersistenceEnabled = true
+  var legacyCacheSizeBytes = CacheSize.defaultBytes
+  var explicitCache: Cache?
+
+  static func == (a: SettingsValues, b: SettingsValues) -> Bool {
+    a.host == b.host && a.isSSLEnabled == b.isSSLEnabled && a.dispatchQueue === b.dispatchQueue
+      && a.legacyPersistenceEnabled == b.legacyPersistenceEnabled
+      && a.legacyCacheSizeBytes == b.legacyCacheSizeBytes && a.explicitCache == b.explicitCache
+  }
+
+  /// The cache that counts, whichever way it was set.
+  var cache: Cache {
+    if let explicitCache { return explicitCache }
+    if legacyPersistenceEnabled {
+      return .persistent(PersistentCacheSettings(sizeBytes: NSNumber(value: legacyCacheSizeBytes)))
+    }
+    return .memory(.leastRecentlyUsed(sizeBytes: legacyCacheSizeBytes))
+  }
+
+  /// The address that counts: while the host is the default one, `FIRESTORE_EMULATOR_HOST` replaces it, without TLS.
+  func endpoint(environment: [String: String]) throws(ProgrammingError) -> Endpoint {
+    if host == FirestoreSettings.defaultHost, let emulator = environment["FIRESTORE_EMULATOR_HOST"], !emulator.isEmpty {
+      do {
+        return try Endpoint(host: emulator, usesTLS: false)
+      } catch {
+        throw ProgrammingError("Environment variable FIRESTORE_EMULATOR_HOST: \(error.message)")
+      }
+    }
+    return try Endpoint(host: host, usesTLS: isSSLEnabled)
+  }
+}
+
+/// An address as the transport wants it.
+struct Endpoint: Equatable, Sendable {
+  var host: String
+  var port: Int
+  var usesTLS: Bool
+
+  /// Takes `host`, `host:port`, `[v6]` and `[v6]:port` apart.
+  init(host: String, usesTLS: Bool) throws(ProgrammingError) {
+    var name = Substring(host)
+    var portText: Substring?
+    if host.hasPrefix("["), let end = host.firstIndex(of: "]") {
+      name = host[host.index(after: host.startIndex)..<end]
+      let rest = host[host.index(after: end)...]
+      guard rest.isEmpty || rest.hasPrefix(":") else {
+        throw ProgrammingError("Host \"\(host)\": after the bracketed address only \":port\" may follow.")
+      }
+      portText = rest.isEmpty ? nil : rest.dropFirst()
+    } else if let colon = host.lastIndex(of: ":") {
+      name = host[..<colon]
+      portText = host[host.index(after: colon)...]
+    }
+    guard !name.isEmpty, !name.contains(where: { $0 == "/" || $0.isWhitespace }) else {
+      throw ProgrammingError(
+        "Host \"\(host)\" is not a host name or address with an optional port, such as \"localhost:8080\" (no scheme, no path)."
+      )
+    }
+    self.host = String(name)
+    self.usesTLS = usesTLS
+    if let portText {
+      guard let port = Int(portText), (1...65_535).contains(port) else {
+        throw ProgrammingError("Host \"\(host)\": the port \"\(portText)\" is not a number from 1 to 65535.")
+      }
+      self.port = port
+    } else {
+      port = usesTLS ? 443 : 80
+    }
+  }
+}

@@ -1,0 +1,83 @@
+public import Foundation
+internal import HearthSync
+
+/// Where a listener gets its data.
+public enum ListenSource: UInt, Sendable {
+  /// From the cache first and from the backend as soon as it answers.
+  case `default`
+  /// From the cache only, with local writes and with what other listeners bring in; the backend is never asked.
+  case cache
+}
+
+/// Where a one-time read gets its data.
+public enum FirestoreSource: UInt, Sendable {
+  /// From the backend; from the cache when the backend cannot be reached.
+  case `default`
+  /// From the backend only; an error when it cannot be reached.
+  case server
+  /// From the cache only.
+  case cache
+}
+
+/// What a server timestamp reads as before the backend has set it.
+public enum ServerTimestampBehavior: Int, Sendable {
+  /// `NSNull`.
+  case none
+  /// The device's time at the write.
+  case estimate
+  /// The value that the field had before, or `NSNull` if it had none.
+  case previous
+}
+
+/// The options of a snapshot listener. Each `with…` method gives changed options and leaves the receiver as it is.
+public final class SnapshotListenOptions: NSObject, Sendable {
+  /// Where the listener gets its data. Default: ``ListenSource/default``.
+  public let source: ListenSource
+  /// Whether the listener is also called when only metadata changed. Default: false.
+  public let includeMetadataChanges: Bool
+
+  /// All defaults.
+  public override init() {
+    source = .default
+    includeMetadataChanges = false
+  }
+
+  private init(source: ListenSource, includeMetadataChanges: Bool) {
+    self.source = source
+    self.includeMetadataChanges = includeMetadataChanges
+  }
+
+  /// These options with another source.
+  public func withSource(_ source: ListenSource) -> SnapshotListenOptions {
+    SnapshotListenOptions(source: source, includeMetadataChanges: includeMetadataChanges)
+  }
+
+  /// These options with metadata changes included or not.
+  public func withIncludeMetadataChanges(_ includeMetadataChanges: Bool) -> SnapshotListenOptions {
+    SnapshotListenOptions(source: source, includeMetadataChanges: includeMetadataChanges)
+  }
+
+  /// Two options are equal when both properties are.
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? SnapshotListenOptions else { return false }
+    return source == other.source && includeMetadataChanges == other.includeMetadataChanges
+  }
+
+  /// A hash of both properties.
+  public override var hash: Int { Int(bitPattern: source.rawValue) &* 2 &+ (includeMetadataChanges ? 1 : 0) }
+
+  var listenOptions: ListenOptions {
+    var options = ListenOptions()
+    options.includeDocumentMetadataChanges = includeMetadataChanges
+    options.includeQueryMetadataChanges = includeMetadataChanges
+    options.source = source == .cache ? .cache : .default
+    return options
+  }
+}
+
+/// What `addSnapshotListener` gives: the means to stop listening. Dropping it does not stop the listener.
+public protocol ListenerRegistration: NSObjectProtocol {
+  /// Stops the listener. When the call returns, no callback starts any more; a callback that runs on another thread is waited
+  /// for. May be called repeatedly, inside the callback, and after `terminate()`.
+  func remove()
+}

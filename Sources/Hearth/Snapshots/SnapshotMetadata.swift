@@ -1,0 +1,29 @@
+public import Foundation
+
+/// Where the data of a snapshot come from, and whether they contain writes that the backend has not acknowledged.
+public final class SnapshotMetadata: NSObject, Sendable {
+  /// True if the snapshot shows local writes that the backend has not yet acknowledged and sent back.
+  public let hasPendingWrites: Bool
+  /// True if the snapshot was made from the cache and may be incomplete or outdated; false if the backend confirmed that it is
+  /// complete and current.
+  public let isFromCache: Bool
+
+  init(hasPendingWrites: Bool, isFromCache: Bool) {
+    self.hasPendingWrites = hasPendingWrites
+    self.isFromCache = isFromCache
+  }
+
+  /// Two metadata are equal when both properties are.
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? SnapshotMetadata else { return false }
+    return hasPendingWrites == other.hasPendingWrites && isFromCache == other.isFromCache
+  }
+
+  /// A hash of both properties.
+  public override var hash: Int { (hasPendingWrites ? 2 : 0) + (isFromCache ? 1 : 0) }
+
+  /// Both properties, for logs.
+  public override var description: String {
+    "<SnapshotMetadata: hasPendingWrites=\(hasPendingWrites) isFromCache=\(isFromCache)>"
+  }
+}

@@ -1,0 +1,110 @@
+public import Foundation
+internal import HearthModel
+
+/// A marker that stands for an operation on a field, in `setData`, `updateData` and the like.
+///
+/// ```swift
+/// try await city.updateData([
+///   "visits": FieldValue.increment(Int64(1)),
+///   "tags": FieldValue.arrayUnion(["coast"]),
+///   "seen": FieldValue.serverTimestamp(),
+///   "draft": FieldValue.delete(),
+/// ])
+/// ```
+///
+/// Offline, the cache shows what the operation gives on the data known here; the backend's result replaces it after the
+/// acknowledgement.
+public final class FieldValue: NSObject, Sendable {
+  enum Kind: Hashable, Sendable {
+    case delete
+    case transform(TransformOperation)
+  }
+
+  let kind: Kind
+
+  private init(_ kind: Kind) {
+    self.kind = kind
+  }
+
+  /// Removes the field. Legal at the top level of `updateData`, and at any depth of `setData` with merging.
+  public class func delete() -> FieldValue { FieldValue(.delete) }
+
+  /// The time at which the backend commits the write. Until then the field reads as ``ServerTimestampBehavior`` says.
+  public class func serverTimestamp() -> FieldValue { FieldValue(.transform(.serverTimestamp)) }
+
+  /// Appends those elements that the array does not have yet. A field that is no array becomes one of just the elements.
+  ///
+  /// - Parameter elements: Values of any supported type except arrays and field values.
+  public class func arrayUnion(_ elements: [Any]) -> FieldValue {
+    let elements = requireValid { () throws(ProgrammingError) in
+      try UserDataReader.parseElements(elements, function: "FieldValue.arrayUnion()")
+    }
+    return FieldValue(.transform(.arrayUnion(elements)))
+  }
+
+  /// Removes all occurrences of the elements from the array. A field that is no array becomes an empty one.
+  ///
+  /// - Parameter elements: Values of any supported type except arrays and field values.
+  public class func arrayRemove(_ elements: [Any]) -> FieldValue {
+    let elements = requireValid { () throws(ProgrammingError) in
+      try UserDataReader.parseElements(elements, function: "FieldValue.arrayRemove()")
+    }
+    return FieldValue(.transform(.arrayRemove(elements)))
+  }
+
+  /// Adds a number in double precision. A field that is missing or no number becomes the operand.
+  @_disfavoredOverload
+  public class func increment(_ d: Double) -> FieldValue { FieldValue(.transform(.increment(.double(d)))) }
+
+  /// Adds an integer; the sum of two integers stays at the limits of `Int64` instead of overflowing. A field that is missing
+  /// or no number becomes the operand.
+  public class func increment(_ l: Int64) -> FieldValue { FieldValue(.transform(.increment(.integer(l)))) }
+
+  /// Sets the field to the smaller of its value and the operand. A field that is missing or no number becomes the operand;
+  /// numerically equal values stay as they are stored.
+  @_disfavoredOverload
+  public class func minimum(_ d: Double) -> FieldValue { FieldValue(.transform(.minimum(.double(d)))) }
+
+  /// Sets the field to the smaller of its value and the operand. A field that is missing or no number becomes the operand;
+  /// numerically equal values stay as they are stored.
+  public class func minimum(_ l: Int64) -> FieldValue { FieldValue(.transform(.minimum(.integer(l)))) }
+
+  /// Sets the field to the larger of its value and the operand. A field that is missing or no number becomes the operand;
+  /// numerically equal values stay as they are stored.
+  @_disfavoredOverload
+  public class func maximum(_ d: Double) -> FieldValue { FieldValue(.transform(.maximum(.double(d)))) }
+
+  /// Sets the field to the larger of its value and the operand. A field that is missing or no number becomes the operand;
+  /// numerically equal values stay as they are stored.
+  public class func maximum(_ l: Int64) -> FieldValue { FieldValue(.transform(.maximum(.integer(l)))) }
+
+  /// A vector of these elements, which is an ordinary value rather than an operation.
+  public class func vector(_ array: [Double]) -> VectorValue { VectorValue(array) }
+
+  /// A vector of these elements, widened to doubles.
+  public class func vector(_ array: [Float]) -> VectorValue { VectorValue(array.map(Double.init)) }
+
+  /// Two field values are equal when they stand for the same operation with equal operands.
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? FieldValue else { return false }
+    return kind == other.kind
+  }
+
+  /// A hash of the operation and its operands.
+  public override var hash: Int { kind.hashValue }
+
+  /// The call that makes this value, without operands, for messages.
+  public override var description: String { methodName }
+
+  var methodName: String {
+    switch kind {
+    case .delete: "FieldValue.delete()"
+    case .transform(.serverTimestamp): "FieldValue.serverTimestamp()"
+    case .transform(.increment): "FieldValue.increment()"
+    case .transform(.arrayUnion): "FieldValue.arrayUnion()"
+    case .transform(.arrayRemove): "FieldValue.arrayRemove()"
+    case .transform(.minimum): "FieldValue.minimum()"
+    case .transform(.maximum): "FieldValue.maximum()"
+    }
+  }
+}

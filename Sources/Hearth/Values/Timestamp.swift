@@ -1,0 +1,104 @@
+public import Foundation
+internal import HearthModel
+
+/// A point in time with nanosecond fields, independent of any time zone or calendar.
+///
+/// Firestore stores microseconds: what is written, and what is compared in queries, is truncated to them.
+public final class Timestamp: NSObject, NSCopying, Sendable {
+  /// Seconds since 1970-01-01T00:00:00Z, negative before it.
+  public let seconds: Int64
+  /// The part below a second in nanoseconds, counted forward in time: 0 ..< 1,000,000,000.
+  public let nanoseconds: Int32
+
+  /// Makes a timestamp from seconds since 1970 and a non-negative part below a second.
+  ///
+  /// - Parameters:
+  ///   - seconds: From year 1 to the end of year 9999: -62,135,596,800 ..< 253,402,300,800. Anything else is a programming error.
+  ///   - nanoseconds: 0 ..< 1,000,000,000. Anything else is a programming error.
+  public init(seconds: Int64, nanoseconds: Int32) {
+    requireValid { () throws(ProgrammingError) in try Timestamp.validate(seconds: seconds, nanoseconds: nanoseconds) }
+    self.seconds = seconds
+    self.nanoseconds = nanoseconds
+  }
+
+  /// Makes a timestamp from a date, truncated to nanoseconds. A date outside the years 1 to 9999 is a programming error.
+  public convenience init(date: Date) {
+    let model = requireValid { () throws(ProgrammingError) in try HearthModel.Timestamp(checking: date) }
+    self.init(model)
+  }
+
+  /// Makes a timestamp of the current time.
+  public convenience override init() {
+    self.init(HearthModel.Timestamp.now())
+  }
+
+  /// For values that were checked where they came in.
+  init(_ model: HearthModel.Timestamp) {
+    seconds = model.seconds
+    nanoseconds = model.nanoseconds
+  }
+
+  /// The same point in time as a `Date`, which as a binary fraction may not hold every nanosecond.
+  public func dateValue() -> Date {
+    Date(timeIntervalSince1970: Double(seconds) + Double(nanoseconds) / 1e9)
+  }
+
+  /// Which of the two comes first.
+  public func compare(_ other: Timestamp) -> ComparisonResult {
+    if (seconds, nanoseconds) < (other.seconds, other.nanoseconds) { return .orderedAscending }
+    return (seconds, nanoseconds) == (other.seconds, other.nanoseconds) ? .orderedSame : .orderedDescending
+  }
+
+  /// Two timestamps are equal when their fields are.
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? Timestamp else { return false }
+    return compare(other) == .orderedSame
+  }
+
+  /// A hash of both fields.
+  public override var hash: Int {
+    var hasher = Hasher()
+    hasher.combine(seconds)
+    hasher.combine(nanoseconds)
+    return hasher.finalize()
+  }
+
+  /// The receiver itself, which never changes.
+  public func copy(with zone: NSZone? = nil) -> Any { self }
+
+  /// Both fields, for logs.
+  public override var description: String { "<Timestamp: seconds=\(seconds) nanoseconds=\(nanoseconds)>" }
+
+  var model: HearthModel.Timestamp { HearthModel.Timestamp(seconds: seconds, nanoseconds: nanoseconds) }
+
+  static let validSeconds: Range<Int64> = -62_135_596_800..<253_402_300_800
+
+  static func validate(seconds: Int64, nanoseconds: Int32) throws(ProgrammingError) {
+    guard (0..<1_000_000_000).contains(nanoseconds) else {
+      throw ProgrammingError("Timestamp nanoseconds out of range: \(nanoseconds) (0 to 999,999,999 are valid).")
+    }
+    guard validSeconds.contains(seconds) else {
+      throw ProgrammingError(
+        "Timestamp seconds out of range: \(seconds) (from year 1 to 9999: -62,135,596,800 to 253,402,300,799).")
+    }
+  }
+}
+
+extension HearthModel.Timestamp {
+  /// The date truncated to nanoseconds; the part below a second always counts forward.
+  init(checking date: Date) throws(ProgrammingError) {
+    let interval = date.timeIntervalSince1970
+    let whole = interval.rounded(.down)
+    guard whole >= Double(Timestamp.validSeconds.lowerBound), whole < Double(Timestamp.validSeconds.upperBound) else {
+      throw ProgrammingError("Date out of range for a timestamp: \(interval) s since 1970 (years 1 to 9999 are valid).")
+    }
+    // A tiny negative fraction rounds to a whole second when one is added to it, hence the upper bound.
+    let nanoseconds = min(max((interval - whole) * 1e9, 0), 999_999_999)
+    self.init(seconds: Int64(whole), nanoseconds: Int32(nanoseconds))
+  }
+
+  /// The current time, truncated to the microseconds that Firestore stores.
+  static func now() -> HearthModel.Timestamp {
+    HearthModel.Timestamp(microseconds: Int64((Date().timeIntervalSince1970 * 1e6).rounded(.down)))
+  }
+}

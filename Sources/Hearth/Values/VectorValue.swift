@@ -1,0 +1,27 @@
+public import Foundation
+
+/// A vector of numbers, as nearest-neighbour search uses it. Its elements are always stored as doubles.
+public final class VectorValue: NSObject, NSCopying, Sendable {
+  /// The elements in order.
+  public let array: [Double]
+
+  /// Makes a vector of these elements. An empty vector is legal.
+  public init(_ array: [Double]) {
+    self.array = array
+  }
+
+  /// Two vectors are equal when they have the same elements in the same order.
+  public override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? VectorValue else { return false }
+    return array == other.array
+  }
+
+  /// A hash of the elements.
+  public override var hash: Int { array.hashValue }
+
+  /// The receiver itself, which never changes.
+  public func copy(with zone: NSZone? = nil) -> Any { self }
+
+  /// The elements, for logs.
+  public override var description: String { "<VectorValue: \(array)>" }
+}
