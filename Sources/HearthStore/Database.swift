@@ -180,9 +180,11 @@ package final class Database {
   /// Reads the file's header for the first time and refuses a database that is not ours, before anything is written.
   /// - Returns: true when the database is empty.
   private func checkOwner() throws(StoreError) -> Bool {
+    // In this order, because another process may be creating the file: our mark is there before the first table.
+    let isEmpty = try integer("SELECT count(*) FROM sqlite_master") == 0
     let applicationID = try integer("PRAGMA application_id")
     if applicationID == Int64(options.applicationID) { return false }
-    if applicationID == 0, try integer("SELECT count(*) FROM sqlite_master") == 0 { return true }
+    if applicationID == 0, isEmpty { return true }
     throw StoreError(
       kind: .cannotOpen,
       message: "Database \(name) belongs to another program (application id \(applicationID) instead of "

@@ -15,14 +15,21 @@ struct InPlaceFilter {
     fieldFilters = query.filters.filter { !$0.flattened.contains(where: \.path.isDocumentKey) }
   }
 
-  /// The key of a document that exists and matches; nil for any other.
-  func matchingKey(of stored: StoredDocument) throws -> DocumentKey? {
+  /// The key of a document that exists, matches and is not beyond the edge of what the limit lets through; nil for any
+  /// other.
+  ///
+  /// - Parameter edge: the outermost of as many matching documents as the limit allows, nil when there are fewer.
+  func matchingKey(of stored: StoredDocument, inside edge: Document?) throws -> DocumentKey? {
     guard try stored.kind == .found else { return nil }
     return try stored.withFields { fields in
       if let anyKey {
         for filter in fieldFilters where try !filter.matches(key: anyKey, fields: fields) { return nil }
       }
       let key = try stored.key
+      if let edge {
+        let inward: Ordering = query.limitType == .first ? .ascending : .descending
+        guard try query.compare(key: key, fields: fields, to: edge) == inward else { return nil }
+      }
       return try query.matches(key: key, fields: fields) ? key : nil
     }
   }

@@ -83,7 +83,7 @@ package struct QueryExecutor {
     let filter = InPlaceFilter(query)
     try documents.forEach(in: scope) { stored in
       execution.rowsRead += 1
-      guard let key = try filter.matchingKey(of: stored), overlays[key] == nil else { return true }
+      guard let key = try filter.matchingKey(of: stored, inside: result.edge), overlays[key] == nil else { return true }
       execution.documentsDecoded += 1
       result.add(try stored.document(key: key))
       return true
@@ -134,7 +134,9 @@ package struct QueryExecutor {
     let filter = InPlaceFilter(query)
     try documents.forEach(in: scope, changedAfter: previous.limboFreeVersion) { stored in
       execution.rowsRead += 1
-      guard let key = try filter.matchingKey(of: stored), overlays[key] == nil, !previous.keys.contains(key) else {
+      guard let key = try filter.matchingKey(of: stored, inside: result.edge), overlays[key] == nil,
+        !previous.keys.contains(key)
+      else {
         return true
       }
       execution.documentsDecoded += 1

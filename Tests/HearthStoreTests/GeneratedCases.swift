@@ -8,7 +8,7 @@ struct CaseGenerator {
   init(seed: UInt64) { numbers = SeededGenerator(seed: seed) }
 
   static let collections = ["c", "d", "c/x/s", "d/__id3__/s", "s", "c/x/s/y/s"]
-  static let ids = ["a", "b", "é", "e\u{301}", "__id3__", "__id20__", "x", "Z"]
+  static let ids = ["a", "b", "é", "e\u{301}", "__id3__", "__id20__", "x", "Z"] + (0..<16).map { "d\($0)" }
   static let fieldNames = ["n", "m", "o.p"]
 
   mutating func below(_ count: Int) -> Int { Int.random(in: 0..<count, using: &numbers) }

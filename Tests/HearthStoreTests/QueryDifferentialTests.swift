@@ -5,12 +5,12 @@ import Testing
 /// Whichever way a query is answered, the documents and their order are the same.
 @Suite("Generated queries")
 struct QueryDifferentialTests {
-  @Test("a scan with local mutations is what the model says", arguments: SeededGenerator.seeds(60))
+  @Test("a scan with local mutations is what the model says", arguments: SeededGenerator.seeds(40))
   func scan(seed: UInt64) throws {
     var generator = CaseGenerator(seed: seed)
     let store = try DocumentStore(database: Database(.memory))
     var documents: [DocumentKey: Document] = [:]
-    for number in 1...60 {
+    for number in 1...150 {
       let document = generator.document(generator.key(), version: Int64(number))
       documents[document.key] = document
       try store.set(document)
@@ -34,7 +34,7 @@ struct QueryDifferentialTests {
     #expect(matches > 0, "seed \(seed) tests nothing")
   }
 
-  @Test("a previous result gives what a scan gives", arguments: SeededGenerator.seeds(60))
+  @Test("a previous result gives what a scan gives", arguments: SeededGenerator.seeds(40))
   func previousResult(seed: UInt64) throws {
     var generator = CaseGenerator(seed: seed &+ 1_000_000)
     let store = try DocumentStore(database: Database(.memory))
@@ -44,23 +44,23 @@ struct QueryDifferentialTests {
       try store.set(document)
     }
     // The state at the last snapshot without limbo: everything was read from the backend by then.
-    for number in 1...60 {
+    for number in 1...150 {
       var document = generator.document(generator.key(), version: Int64(number))
       document.mutationState = .synced
       try change(document)
     }
-    let limboFree = version(100)
+    let limboFree = version(200)
     let queries = (0..<60).map { _ in generator.query() }
     let previous = try queries.map { query in
       let confirmed = try naiveAnswer(query, documents, Overlays()).map(\.key)
       return PreviousResult(keys: Set(confirmed), limboFreeVersion: limboFree)
     }
     // What happened later.
-    for number in 0..<generator.below(12) {
-      try change(generator.document(generator.key(), version: Int64(101 + number)))
+    for number in 0..<generator.below(25) {
+      try change(generator.document(generator.key(), version: Int64(201 + number)))
     }
     let overlays = Overlays(
-      Dictionary((0..<generator.below(6)).map { _ in generator.key() }.map { ($0, generator.mutation($0)) }) { $1 })
+      Dictionary((0..<generator.below(10)).map { _ in generator.key() }.map { ($0, generator.mutation($0)) }) { $1 })
 
     let executor = QueryExecutor(documents: store, localMutations: overlays)
     var uses = 0

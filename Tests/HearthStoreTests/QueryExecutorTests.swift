@@ -79,6 +79,22 @@ struct QueryExecutorTests {
     #expect(try run(.last) == Array(all.suffix(limit)))
   }
 
+  @Test("a limit cuts through equal values by key", arguments: [1, 5, 30])
+  func limitThroughTies(limit: Int) throws {
+    var all: [Document] = []
+    for index in 0..<100 { all.append(number("c/\((index * 37) % 100)", Int64(index % 3))) }
+    for document in all { try store.set(document) }
+    for order in [OrderBy(path: field("n")), OrderBy(path: field("n"), direction: .descending)] {
+      let query = Query(path: path("c"), explicitOrders: [order])
+      let sorted = all.sorted { query.compare($0, $1) == .ascending }
+      let executor = QueryExecutor(documents: store)
+      let first = try executor.run(query.with(limit: limit, type: .first))
+      #expect(keys(first.documents) == keys(Array(sorted.prefix(limit))))
+      #expect(first.execution.documentsDecoded < 100, "what sorts beyond the limit is not copied")
+      #expect(try keys(executor.run(query.with(limit: limit, type: .last)).documents) == keys(sorted.suffix(limit)))
+    }
+  }
+
   @Test("a group query answers from every collection with the id")
   func group() throws {
     try store.setAll(number("s/b", 2), number("c/x/s/a", 1), number("c/x/t/a", 0), number("c/s", 0))
