@@ -139,7 +139,7 @@ extension SyncEngine {
     report(reports)
     if let failure, !retries.refreshesViews {
       log(.error, "Views could not be read from the cache: \(failure)")
-      retries.append(.refreshViews)
+      retry(.refreshViews)
     }
     return failure
   }

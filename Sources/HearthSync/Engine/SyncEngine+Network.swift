@@ -122,27 +122,34 @@ extension SyncEngine {
     offlineCauses.insert(.storageFailure)
     closeStreams()
     setOnlineState(.offline)
-    retries.append(operation)
+    retry(operation)
   }
 
-  func runRetries(_ attempts: Int) {
-    for _ in 0..<attempts { runRetry() }
+  func retry(_ operation: RetryableOperation) {
+    perform(retries.append(operation, now: now, jitter: configuration.jitter))
+  }
+
+  /// Makes the attempts that are due.
+  ///
+  /// What they put on the list themselves is not tried in the same round but when the timer fires, so that nothing
+  /// runs in circles.
+  func runRetries() {
+    for _ in 0..<retries.takeDueAttempts() { runRetry() }
+    perform(retries.deferDueAttempts(now: now, jitter: configuration.jitter))
   }
 
   /// Makes one attempt at the first operation of the list.
   private func runRetry() {
     guard let operation = retries.first else { return }
+    var succeeded = true
     do {
       try carryOut(operation)
-      retries.removeFirst()
-      let count = retries.count
-      if operation.keepsNetworkOff { storageWorks() }
-      // What failed again at once is not to be repeated without a growing pause.
-      if retries.count == count { retries.resetBackoff() }
     } catch {
+      succeeded = false
       log(.debug, "Operation failed with retryable error: \(error)")
     }
-    perform(retries.attemptEnded(now: now, jitter: configuration.jitter))
+    perform(retries.attemptEnded(succeeded: succeeded, now: now, jitter: configuration.jitter))
+    if succeeded, operation.keepsNetworkOff { storageWorks() }
   }
 
   private func storageWorks() {

@@ -122,6 +122,7 @@ extension SyncEngine {
 
   private func apply(_ event: RemoteEvent) throws {
     let changes = try localStore.apply(event)
+    retries.storageProven()
     // Only now: a token must never be ahead of the data.
     for (id, change) in event.targetChanges where !change.resumeToken.isEmpty {
       guard let target = watchTargets[id] else { continue }

@@ -78,7 +78,7 @@ package final class SyncEngine {
       refuse(event)
     } else {
       dispatch(event)
-      runRetries(retries.takeDueAttempts())
+      runRetries()
     }
     defer { actions = [] }
     return actions
@@ -99,7 +99,7 @@ package final class SyncEngine {
     case .readQuery(let id, let query): readQuery(id, query)
     case .enableNetwork(let id): enableNetwork(id)
     case .disableNetwork(let id): disableNetwork(id)
-    case .changeUser(let user): retries.append(.changeUser(user))
+    case .changeUser(let user): retry(.changeUser(user))
     case .connectivityChanged: connectivityChanged()
     case .watchStreamOpened(let id): watchStreamOpened(id)
     case .watchStreamMessage(let id, let message): watchStreamReceived(message, on: id)

@@ -24,24 +24,31 @@ enum RetryableOperation {
 
 /// The storage operations that have to be repeated, first in, first out.
 ///
-/// The first attempt is made at once, at the end of the event that caused it. An operation that fails, or that has
-/// others behind it, is followed by the next attempt when the timer fires.
-///
 /// | event | list empty | list not empty |
 /// |---|---|---|
 /// | append | attempt due | attempt due (of the first) |
+/// | append a probe that the last one proved useless | timer | timer |
 /// | attempt succeeded | - | first removed; timer if others remain |
 /// | attempt failed | - | timer |
 /// | timer | - | attempt due |
+///
+/// Attempts that are due are made at the end of the event that caused them. A probe only reads, so its success proves
+/// little: until something has been stored again, the next one waits for the timer, and ever longer. Otherwise a cache
+/// that can be read but not written would make the client ask the backend for the same data again and again without a
+/// pause.
 struct RetryQueue {
   private var operations: [RetryableOperation] = []
   private var attemptsDue = 0
   private var backoff: ExponentialBackoff
   private var timerRuns = false
+  private var isProbeInDoubt = false
 
   init(parameters: ExponentialBackoff.Parameters) {
     backoff = ExponentialBackoff(parameters: parameters, now: .zero)
   }
+
+  /// The operation to be tried next.
+  var first: RetryableOperation? { operations.first }
 
   /// Whether some operation in the list needs the streams closed.
   var keepsNetworkOff: Bool { operations.contains(where: \.keepsNetworkOff) }
@@ -54,11 +61,11 @@ struct RetryQueue {
     }
   }
 
-  var count: Int { operations.count }
-
-  mutating func append(_ operation: RetryableOperation) {
+  mutating func append(_ operation: RetryableOperation, now: Duration, jitter: () -> Double) -> [SyncAction] {
     operations.append(operation)
+    if case .probe = operation, isProbeInDoubt { return startTimer(now: now, jitter: jitter) }
     attemptsDue += 1
+    return []
   }
 
   /// Takes the attempts that are due: how many times the first operation is to be tried now.
@@ -67,25 +74,24 @@ struct RetryQueue {
     return attemptsDue
   }
 
-  var first: RetryableOperation? { operations.first }
-
-  /// The first operation succeeded.
-  mutating func removeFirst() {
-    if !operations.isEmpty { operations.removeFirst() }
+  /// Leaves attempts that have become due to the timer.
+  mutating func deferDueAttempts(now: Duration, jitter: () -> Double) -> [SyncAction] {
+    guard takeDueAttempts() > 0, !timerRuns else { return [] }
+    return startTimer(now: now, jitter: jitter)
   }
 
-  /// The storage works: the next pause is the shortest.
-  mutating func resetBackoff() {
+  /// Something was stored: the next pause is the shortest.
+  mutating func storageProven() {
+    isProbeInDoubt = false
     backoff.reset()
   }
 
-  /// An attempt was made. Starts the timer for the next one, if there must be one.
-  mutating func attemptEnded(now: Duration, jitter: () -> Double) -> [SyncAction] {
-    // What this attempt itself has put on the list waits for the timer, so that nothing runs in circles.
-    attemptsDue = 0
-    if operations.isEmpty { return stopTimer() }
-    timerRuns = true
-    return [.startTimer(.asyncQueueRetry, after: backoff.nextDelay(now: now, jitter: jitter()))]
+  /// The first operation was tried. Starts the timer for the next attempt, if there must be one.
+  mutating func attemptEnded(succeeded: Bool, now: Duration, jitter: () -> Double) -> [SyncAction] {
+    if succeeded, !operations.isEmpty {
+      if case .probe = operations.removeFirst() { isProbeInDoubt = true } else { storageProven() }
+    }
+    return operations.isEmpty ? stopTimer() : startTimer(now: now, jitter: jitter)
   }
 
   mutating func timerFired(now: Duration) {
@@ -100,6 +106,11 @@ struct RetryQueue {
     operations = []
     attemptsDue = 0
     return stopTimer()
+  }
+
+  private mutating func startTimer(now: Duration, jitter: () -> Double) -> [SyncAction] {
+    timerRuns = true
+    return [.startTimer(.asyncQueueRetry, after: backoff.nextDelay(now: now, jitter: jitter()))]
   }
 
   private mutating func stopTimer() -> [SyncAction] {

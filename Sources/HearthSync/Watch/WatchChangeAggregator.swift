@@ -51,7 +51,7 @@ struct WatchChangeAggregator {
   private var targets: [TargetID: Gathered] = [:]
   private var mismatches: [TargetID: TargetPurpose] = [:]
   private var updates: [DocumentKey: Document] = [:]
-  /// The targets that were sent the document's new state since the last snapshot.
+  /// The targets into which the backend put the document since the last snapshot.
   private var deliveries: [DocumentKey: Set<TargetID>] = [:]
   /// All targets that the document entered, changed in or left since the last snapshot.
   private var concernedTargets: [DocumentKey: Set<TargetID>] = [:]
@@ -187,10 +187,7 @@ struct WatchChangeAggregator {
     targets[id]?.documents[key] = source.confirmedKeys(of: id).contains(key) ? .removed : nil
     targets[id]?.hasChanges = true
     concernedTargets[key, default: []].insert(id)
-    if let state {
-      updates[key] = state
-      deliveries[key, default: []].insert(id)
-    }
+    if let state { updates[key] = state }
   }
 
   /// Everything known about the target is void: its documents count as removed unless the backend sends them again.
@@ -207,7 +204,7 @@ struct WatchChangeAggregator {
   /// A target of a single document that is complete without it proves that the document does not exist.
   ///
   /// Only what was delivered for this very target counts: another target may have brought an older state of the same
-  /// document.
+  /// document, even after this one had been told that it is gone.
   private mutating func proveAbsence(in id: TargetID, at version: SnapshotVersion, _ source: some WatchTargetSource) {
     guard targets[id]?.isCurrent == true, let key = source.listenedTarget(id)?.target.documentKey else { return }
     if deliveries[key]?.contains(id) == true || source.confirmedKeys(of: id).contains(key) { return }
