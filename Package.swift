@@ -77,8 +77,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "HearthTransportTests",
-      dependencies: ["HearthTransport", "HearthWire", "HearthModel", protobuf, grpcCore, grpcTransport],
-      swiftSettings: settings),
+      dependencies: ["HearthTransport", "HearthServer", "HearthModel", logging], swiftSettings: settings),
     .testTarget(
       name: "HearthServerTests",
       dependencies: [

@@ -100,14 +100,43 @@ struct LocalDocuments {
 
   /// Brings the overlays of all users up to date after remote documents have changed, and returns the view of `user`.
   func remoteDocumentsChanged(_ remote: DocumentMap, user: UserRow?) throws -> DocumentMap {
-    var view = remote
-    for row in try queue.usersWithPendingBatches() {
-      let pending = try queue.pendingBatchIDs(for: remote.keys.sorted(), user: row)
-      guard !pending.isEmpty else { continue }
-      let changed = try recalculate(remote.filter { pending[$0.key] != nil }, user: row)
-      if row == user { view.merge(changed) { _, new in new } }
+    try remoteDocumentsChanged(remote, exceptFor: user)
+    guard let user else { return remote }
+    return try remote.merging(recalculatePending(remote, user: user)) { _, new in new }
+  }
+
+  /// Brings the overlays of all users but one up to date after remote documents have changed.
+  func remoteDocumentsChanged(_ remote: DocumentMap, exceptFor user: UserRow?) throws {
+    guard !remote.isEmpty else { return }
+    for other in try queue.usersWithPendingBatches() where other != user {
+      _ = try recalculatePending(remote, user: other)
     }
-    return view
+  }
+
+  /// Recalculates those documents that the user has pending batches for. The others have no overlay.
+  private func recalculatePending(_ remote: DocumentMap, user: UserRow) throws -> DocumentMap {
+    guard try queue.highestBatchID(user: user) != nil else { return [:] }
+    let pending = try queue.pendingBatchIDs(for: remote.keys.sorted(), user: user)
+    return try recalculate(remote.filter { pending[$0.key] != nil }, user: user)
+  }
+
+  /// Whether an overlay that was right on top of `before` is still right after the oldest batch in it was acknowledged
+  /// and has made `after` of the remote document.
+  ///
+  /// It is if the next batch has an effect both ways and leaves the same contents. Whatever follows starts from there.
+  /// The overlay covers every field that the next batch changes, so the fields that it takes from the remote document
+  /// are the same in `before`, in those contents and in `after`.
+  func isUnaffected(
+    from before: Document, to after: Document, by acknowledged: MutationBatch, then next: MutationBatch
+  ) throws -> Bool {
+    var expected = before
+    _ = try acknowledged.applyToLocalView(&expected, mutatedFields: .empty)
+    expected.mutationState = .synced
+    _ = try next.applyToLocalView(&expected, mutatedFields: .empty)
+    var actual = after
+    _ = try next.applyToLocalView(&actual, mutatedFields: .empty)
+    return expected.hasLocalMutations && actual.hasLocalMutations && expected.kind == actual.kind
+      && expected.hasSameContents(as: actual)
   }
 
   /// Without a remote document beneath, the overlay holds the whole document: a patch would have nothing to patch.

@@ -74,22 +74,21 @@ extension LocalStore {
       let (user, batch) = try pendingBatch(result.batch.batchID)
       var remote = try localDocuments.remoteDocuments(for: batch.keys)
       let versions = result.documentVersions
-      var changedKeys: Set<DocumentKey> = []
+      var outcome = RemovedBatch(batch: batch, user: user)
       for key in batch.keys.sorted() {
-        guard var document = remote[key] else { continue }
-        let version = versions[key] ?? result.commitVersion
-        guard document.version < version else { continue }
-        try batch.applyToRemoteDocument(&document, result: result)
-        guard !document.isUnknown else { continue }
-        document.readTime = result.commitVersion
-        try documents.set(document)
-        remote[key] = document
-        changedKeys.insert(key)
+        guard let before = remote[key], before.version < versions[key] ?? result.commitVersion else { continue }
+        var after = before
+        try batch.applyToRemoteDocument(&after, result: result)
+        guard !after.isUnknown else { continue }
+        after.readTime = result.commitVersion
+        try documents.set(after)
+        remote[key] = after
+        outcome.changes[key] = (before, after)
       }
       try queue.remove(batch, user: user)
       try queue.setStreamToken(result.streamToken, of: user)
       try touch(batch.keys.sorted())
-      return try batchRemoved(batch, remote: remote, changedKeys: changedKeys, user: user)
+      return try localView(after: outcome, remote: remote)
     }
   }
 
@@ -103,7 +102,7 @@ extension LocalStore {
       let remote = try localDocuments.remoteDocuments(for: batch.keys)
       try queue.remove(batch, user: user)
       try touch(batch.keys.sorted())
-      return (batch, try batchRemoved(batch, remote: remote, changedKeys: [], user: user))
+      return (batch, try localView(after: RemovedBatch(batch: batch, user: user), remote: remote))
     }
   }
 
@@ -114,15 +113,32 @@ extension LocalStore {
     return (user, batch)
   }
 
-  private func batchRemoved(
-    _ batch: MutationBatch, remote: DocumentMap, changedKeys: Set<DocumentKey>, user: MutationQueue.UserRow
-  ) throws -> DocumentMap {
-    let view = try localDocuments.recalculate(remote, user: user)
-    for other in try queue.usersWithPendingBatches() where other != user && !changedKeys.isEmpty {
-      let pending = try queue.pendingBatchIDs(for: changedKeys.sorted(), user: other)
-      _ = try localDocuments.recalculate(remote.filter { pending[$0.key] != nil }, user: other)
+  /// A batch that has left the queue, and what its answer did to the remote documents.
+  private struct RemovedBatch {
+    var batch: MutationBatch
+    var user: MutationQueue.UserRow
+    var changes: [DocumentKey: (before: Document, after: Document)] = [:]
+  }
+
+  /// Brings the overlays up to date after a batch has left the queue, and returns the view of its documents.
+  ///
+  /// An overlay that the answer leaves right stays. So a counter that was incremented a thousand times offline does not
+  /// replay the rest of its writes at each of a thousand answers.
+  private func localView(after removed: RemovedBatch, remote: DocumentMap) throws -> DocumentMap {
+    var view: DocumentMap = [:]
+    var successors: [BatchID: MutationBatch] = [:]
+    for (key, change) in removed.changes.sorted(by: { $0.key < $1.key }) {
+      guard let next = try queue.firstPendingBatchID(for: key, user: removed.user), next > removed.batch.batchID,
+        let successor = try successors[next] ?? queue.batch(next, user: removed.user)
+      else { continue }
+      successors[next] = successor
+      guard try localDocuments.isUnaffected(from: change.before, to: change.after, by: removed.batch, then: successor)
+      else { continue }
+      view[key] = try localDocuments.overlaid(change.after, user: removed.user).document
     }
-    return view
+    let recalculated = try localDocuments.recalculate(remote.filter { view[$0.key] == nil }, user: removed.user)
+    try localDocuments.remoteDocumentsChanged(removed.changes.mapValues(\.after), exceptFor: removed.user)
+    return view.merging(recalculated) { _, new in new }
   }
 
   // MARK: - The queue

@@ -159,6 +159,13 @@ struct MutationQueue {
     return pending
   }
 
+  func firstPendingBatchID(for key: DocumentKey, user: UserRow) throws -> BatchID? {
+    try database.firstRow(
+      "SELECT batch_id FROM cache_batch_documents WHERE user_id = ? AND path = ? ORDER BY batch_id LIMIT 1",
+      .integer(user), .text(key.canonicalString)
+    ) { try $0.int64(at: 0) }
+  }
+
   /// Whether any user has a pending batch for the document.
   func hasPendingBatch(for key: DocumentKey) throws -> Bool {
     try database.firstRow(

@@ -106,8 +106,7 @@ extension FirestoreTransport {
       }
       delivery.closed(nil)
     } catch {
-      let error = StatusError(
-        error, endpoint: configuration.endpoint, stage: delivery.hasOpened ? .connected : .connecting)
+      let error = StatusError(error, endpoint: configuration.endpoint, reached: delivery.hasOpened)
       if let used {
         review(used, after: error)
       }

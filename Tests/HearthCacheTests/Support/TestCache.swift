@@ -48,7 +48,7 @@ final class TestCache {
       self.opened = opened
       database = opened.database
     }
-    store = try Self.makeStore(database, garbageCollection, user: user)
+    store = try Self.makeStore(database, garbageCollection, user: user, newCacheID: "first start")
     try store.start()
   }
 
@@ -60,7 +60,7 @@ final class TestCache {
       self.opened = opened
       database = opened.database
     }
-    store = try Self.makeStore(database, garbageCollection, user: user)
+    store = try Self.makeStore(database, garbageCollection, user: user, newCacheID: "after a restart")
     try store.start()
   }
 
@@ -71,11 +71,11 @@ final class TestCache {
   }
 
   private static func makeStore(
-    _ database: Database, _ garbageCollection: GarbageCollection, user: String?
+    _ database: Database, _ garbageCollection: GarbageCollection, user: String?, newCacheID: String
   ) throws -> LocalStore {
     try LocalStore(
       database: database, databaseID: databaseID, garbageCollection: garbageCollection, user: user,
-      newCacheID: UUID().uuidString)
+      newCacheID: newCacheID)
   }
 
   // MARK: Looking inside

@@ -1,0 +1,276 @@
+import Foundation
+import HearthModel
+import HearthStore
+import Testing
+
+@testable import HearthCache
+
+/// A generator that gives the same numbers for the same seed (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}
+
+/// What the cache must know, kept in the simplest way: remote documents, and all batches of all users.
+private struct NaiveCache {
+  var remote: DocumentMap = [:]
+  var queues: [String: [MutationBatch]] = [:]
+  var user: String?
+  var targetKeys: [TargetID: Set<DocumentKey>] = [:]
+
+  var queue: [MutationBatch] {
+    get { queues[user ?? "nobody"] ?? [] }
+    set { queues[user ?? "nobody"] = newValue }
+  }
+
+  func localView(of key: DocumentKey) throws -> Document {
+    var document = remote[key] ?? .unknown(key)
+    var fields: FieldMask? = .empty
+    for batch in queue where batch.keys.contains(key) {
+      fields = try batch.applyToLocalView(&document, mutatedFields: fields)
+    }
+    return document
+  }
+
+  mutating func acknowledge(_ result: MutationBatchResult) throws {
+    queue.removeFirst()
+    for (key, version) in result.documentVersions {
+      var document = remote[key] ?? .unknown(key)
+      guard document.version < version else { continue }
+      try result.batch.applyToRemoteDocument(&document, result: result)
+      remote[key] = document
+    }
+  }
+
+  mutating func apply(_ event: RemoteEvent) {
+    for (key, document) in event.documentUpdates {
+      let known = remote[key] ?? .unknown(key)
+      if document.isMissing && document.version == .none {
+        remote[key] = nil
+      } else if known.isUnknown || document.version > known.version
+        || (document.version == known.version && known.hasCommittedMutations)
+      {
+        remote[key] = document
+      }
+    }
+    for (target, change) in event.targetChanges {
+      targetKeys[target, default: []].subtract(change.removed)
+      targetKeys[target, default: []].formUnion(change.added)
+    }
+  }
+}
+
+private struct Simulation {
+  let cache: TestCache
+  var naive = NaiveCache()
+  var random: SeededGenerator
+  var clock: Int64 = 1000
+  var targets: [TargetID] = []
+
+  static let keys = [
+    "rooms/a", "rooms/b", "rooms/c", "halls/a", "rooms/a/rooms/x", "halls/a/rooms/y", "halls/a/rooms/z",
+  ].map(key)
+
+  static let queries = [
+    collection("rooms"), collection("halls/a/rooms"), Query(path: ResourcePath(), collectionGroup: "rooms"),
+    collection("rooms").with(filter: .field(FieldFilter(path: field("n"), op: .greaterThan, value: .integer(4)))),
+    Query(path: key("halls/a").path),
+  ]
+
+  mutating func pick<T>(_ values: [T]) -> T { values[Int.random(in: values.indices, using: &random)] }
+
+  mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
+
+  mutating func fields() -> MapValue {
+    var fields: MapValue = ["n": .integer(Int64.random(in: 0..<9, using: &random))]
+    if chance(30) { fields["tags"] = .array([.string(pick(["x", "y"]))]) }
+    if chance(30) {
+      fields["in"] = .map(["deep": .integer(1), "m": .integer(Int64.random(in: 0..<9, using: &random))])
+    }
+    return fields
+  }
+
+  mutating func mutation() -> Mutation {
+    let key = pick(Self.keys)
+    switch Int.random(in: 0..<8, using: &random) {
+    case 0: return .delete(key)
+    case 1, 2: return .set(key, fields())
+    case 3: return .patch(key, fields(), mask: mask("n"))
+    case 4: return .patch(key, ["in": .map(["m": .integer(3)])], mask: mask("in.m", "tags"))
+    case 5: return .patch(key, fields(), mask: mask("n", "in.deep"), precondition: .none)
+    case 6:
+      return .patch(
+        key, [:], mask: .empty,
+        transforms: [FieldTransform(path: field("n"), operation: .increment(.integer(1)))])
+    default:
+      return .patch(
+        key, [:], mask: .empty, precondition: .none,
+        transforms: [
+          FieldTransform(path: field("tags"), operation: .arrayUnion([.string(pick(["p", "q"]))])),
+          FieldTransform(path: field("at"), operation: .serverTimestamp),
+        ])
+    }
+  }
+
+  mutating func step() throws {
+    switch Int.random(in: 0..<100, using: &random) {
+    case 0..<35: try write()
+    case 35..<55: try acknowledge()
+    case 55..<62: try reject()
+    case 62..<88: try receive()
+    case 88..<94: try changeUser()
+    case 94..<97: try cache.restart(user: naive.user)
+    default: try listen()
+    }
+  }
+
+  mutating func write() throws {
+    let mutations = (0...Int.random(in: 0..<3, using: &random)).map { _ in mutation() }
+    clock += 1
+    let (batchID, changes) = try cache.store.write(mutations, localWriteTime: time(clock))
+    let batch = try #require(try cache.store.pendingBatches().last)
+    #expect(batch.batchID == batchID && batch.mutations == mutations)
+    naive.queue.append(batch)
+    #expect(Set(changes.keys) == batch.keys)
+    try expectView(changes)
+  }
+
+  mutating func acknowledge() throws {
+    guard let batch = naive.queue.first else { return }
+    clock += 1
+    var results: [MutationResult] = []
+    for mutation in batch.mutations {
+      var transformResults: [Value] = []
+      for transform in mutation.transforms {
+        switch transform.operation {
+        case .increment: transformResults.append(.integer(Int64.random(in: 0..<9, using: &random)))
+        case .serverTimestamp: transformResults.append(.timestamp(time(clock)))
+        default: transformResults.append(.null)
+        }
+      }
+      results.append(MutationResult(version: version(clock), transformResults: transformResults))
+    }
+    // An answer that the watch stream has overtaken.
+    if chance(20) { for index in results.indices { results[index].version = version(clock - 300) } }
+    let result = MutationBatchResult(
+      batch: batch, commitVersion: results[0].version, results: results, streamToken: [UInt8(truncatingIfNeeded: clock)]
+    )
+    let changes = try cache.store.acknowledge(result)
+    try naive.acknowledge(result)
+    #expect(Set(changes.keys) == batch.keys)
+    #expect(try cache.store.lastStreamToken() == result.streamToken)
+    try expectView(changes)
+  }
+
+  mutating func reject() throws {
+    guard !naive.queue.isEmpty else { return }
+    let index = Int.random(in: naive.queue.indices, using: &random)
+    let batch = naive.queue.remove(at: index)
+    let answer = try cache.store.reject(batch.batchID)
+    #expect(answer.batch == batch && Set(answer.changes.keys) == batch.keys)
+    try expectView(answer.changes)
+  }
+
+  mutating func receive() throws {
+    clock += 1
+    var event = RemoteEvent(snapshotVersion: version(clock))
+    for _ in 0..<Int.random(in: 1...3, using: &random) {
+      let key = pick(Self.keys)
+      let at = chance(20) ? version(clock - Int64.random(in: 0..<200, using: &random)) : version(clock)
+      event.documentUpdates[key] =
+        chance(70) ? .found(key, version: at, fields: EncodedFields(fields())) : .missing(key, version: at)
+      if chance(5) { event.documentUpdates[key] = .missing(key, version: .none) }
+    }
+    if let target = targets.last {
+      event.targetChanges[target] = TargetChange(
+        resumeToken: [UInt8]("t\(clock)".utf8), isCurrent: true, added: chance(50) ? [pick(Self.keys)] : [],
+        removed: chance(20) ? [pick(Self.keys)] : [])
+    }
+    // Allocated again after each restart, as a client does that still listens.
+    for query in Self.queries.prefix(targets.count) { _ = try cache.store.allocateTarget(query.target) }
+    let before = naive
+    let changes = try cache.store.apply(event)
+    naive.apply(event)
+    for key in Self.keys where try naive.localView(of: key) != before.localView(of: key) {
+      #expect(changes[key] != nil, "\(key.canonicalString) changed and was not reported")
+    }
+    for (key, document) in changes where naive.remote[key] != nil { try expect(document, key) }
+  }
+
+  mutating func changeUser() throws {
+    let former = naive.queue
+    let user = pick([nil, "alice", "bob"])
+    guard user != naive.user else { return }
+    naive.user = user
+    let change = try cache.store.changeUser(user)
+    #expect(change.removedBatchIDs == former.map(\.batchID))
+    #expect(change.addedBatchIDs == naive.queue.map(\.batchID))
+    #expect(Set(change.affectedDocuments.keys) == Set((former + naive.queue).flatMap(\.keys)))
+    try expectView(change.affectedDocuments)
+  }
+
+  mutating func listen() throws {
+    guard targets.count < Self.queries.count else { return }
+    targets.append(try cache.store.allocateTarget(Self.queries[targets.count].target).targetID)
+  }
+
+  func expect(_ document: Document, _ key: DocumentKey) throws {
+    let expected = try naive.localView(of: key)
+    #expect(
+      document == expected,
+      """
+      \(key.canonicalString): \(document.kind) \(document.mutationState) \(document.version) \(document.values as Any), \
+      expected \(expected.kind) \(expected.mutationState) \(expected.version) \(expected.values as Any)
+      """)
+  }
+
+  func expectView(_ changes: DocumentMap) throws {
+    for (key, document) in changes { try expect(document, key) }
+  }
+
+  func check() throws {
+    let store = cache.store
+    var view: DocumentMap = [:]
+    for key in Self.keys {
+      view[key] = try naive.localView(of: key)
+      try expect(try store.readDocument(key), key)
+    }
+    for query in Self.queries {
+      let expected = view.filter { query.matches($0.value) }
+      #expect(try store.execute(query, usePreviousResults: true).documents == expected)
+    }
+    #expect(try store.pendingBatches() == naive.queue)
+    #expect(try store.nextMutationBatch(after: -1) == naive.queue.first)
+    for target in targets { #expect(try store.remoteDocumentKeys(for: target) == naive.targetKeys[target] ?? []) }
+  }
+}
+
+@Suite("Local view = remote documents + pending batches")
+struct LocalViewPropertyTests {
+  /// A seed of one's own: HEARTH_TEST_SEED=17.
+  private static let seeds: [UInt64] =
+    ProcessInfo.processInfo.environment["HEARTH_TEST_SEED"].flatMap(UInt64.init).map { [$0] } ?? Array(1...24)
+
+  @Test("after any sequence of writes, answers, snapshots, user changes and restarts", arguments: seeds)
+  func equation(_ seed: UInt64) throws {
+    let cache = try TestCache(seed % 3 == 0 ? .file : .memory)
+    defer { cache.close() }
+    var simulation = Simulation(cache: cache, random: SeededGenerator(state: seed))
+    for step in 0..<120 {
+      do {
+        try simulation.step()
+        try simulation.check()
+      } catch {
+        Issue.record(error, "seed \(seed), step \(step)")
+        return
+      }
+    }
+  }
+}
