@@ -77,7 +77,8 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "HearthTransportTests",
-      dependencies: ["HearthTransport", "HearthServer", "HearthModel", logging], swiftSettings: settings),
+      dependencies: ["HearthTransport", "HearthWire", "HearthModel", protobuf, grpcCore, grpcTransport],
+      swiftSettings: settings),
     .testTarget(
       name: "HearthServerTests",
       dependencies: [

@@ -80,7 +80,7 @@ extension FirestoreTransport {
       let metadata = try await RequestHeaders.make(configuration)
       return try await body(connection.client, metadata, callOptions(timeout: configuration.callTimeout))
     } catch {
-      let error = StatusError(error, endpoint: configuration.endpoint, reached: false)
+      let error = StatusError(error, endpoint: configuration.endpoint, stage: .unknown)
       if let used {
         review(used, after: error)
       }
@@ -92,7 +92,7 @@ extension FirestoreTransport {
     do {
       return try body()
     } catch {
-      throw StatusError(error, endpoint: configuration.endpoint, reached: true)
+      throw StatusError(error, endpoint: configuration.endpoint, stage: .connected)
     }
   }
 

@@ -106,7 +106,8 @@ extension FirestoreTransport {
       }
       delivery.closed(nil)
     } catch {
-      let error = StatusError(error, endpoint: configuration.endpoint, reached: delivery.hasOpened)
+      let error = StatusError(
+        error, endpoint: configuration.endpoint, stage: delivery.hasOpened ? .connected : .connecting)
       if let used {
         review(used, after: error)
       }

@@ -27,6 +27,8 @@ package final class FirestoreTransport: Sendable {
   let configuration: TransportConfiguration
   let translator: WireTranslator
   let state = Mutex(State())
+  /// Held while a connection is made, so that streams which open together share one.
+  private let connecting = Mutex(())
 
   /// Nothing is connected until the first stream or call.
   ///
@@ -76,16 +78,32 @@ package final class FirestoreTransport: Sendable {
 extension FirestoreTransport {
   /// The current connection, made if there is none.
   func connection() throws -> Connection {
-    try state.withLock { state in
-      guard !state.isShutDown else {
-        throw StatusError(code: .cancelled, message: "The connection to \(configuration.endpoint) was shut down.")
-      }
-      if let connection = state.connection { return connection }
-      let connection = try Connection(configuration)
-      state.connection = connection
+    if let connection = try currentConnection() { return connection }
+    // Under TLS, making one reads the certificates that the system trusts; nobody else waits for `state` meanwhile.
+    return try connecting.withLock { _ in
+      if let connection = try currentConnection() { return connection }
       configuration.logger.debug("Connecting", metadata: ["endpoint": "\(configuration.endpoint)"])
-      return connection
+      let connection = try Connection(configuration)
+      return try state.withLock { state in
+        guard !state.isShutDown else {
+          connection.end()
+          throw shutDownError
+        }
+        state.connection = connection
+        return connection
+      }
     }
+  }
+
+  private func currentConnection() throws -> Connection? {
+    try state.withLock { state in
+      guard !state.isShutDown else { throw shutDownError }
+      return state.connection
+    }
+  }
+
+  private var shutDownError: StatusError {
+    StatusError(code: .cancelled, message: "The connection to \(configuration.endpoint) was shut down.")
   }
 
   /// Makes the next stream or call use a new connection if this one cannot be trusted any more.

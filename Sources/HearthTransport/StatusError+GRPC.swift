@@ -2,18 +2,24 @@ internal import GRPCCore
 internal import HearthModel
 internal import HearthWire
 
+/// How far a call had come when it failed.
+enum CallStage: Sendable {
+  case connecting, connected, unknown
+}
+
 extension StatusError {
   /// What `error`, thrown by a call to the backend at `endpoint`, means to the rooms above.
   ///
-  /// - Parameter reached: whether the backend had been reached. If not, the message says that, and where.
-  init(_ error: any Error, endpoint: String, reached: Bool) {
+  /// - Parameter stage: how far the call had come, as far as that is known. It decides what the message says of
+  ///   a backend that is unavailable.
+  init(_ error: any Error, endpoint: String, stage: CallStage) {
     switch error {
     case let error as StatusError:
       self = error
     case let error as WireError:
       self.init(code: .internal, message: "The answer of \(endpoint) cannot be understood: \(error)")
     case let error as RPCError:
-      self.init(error, endpoint: endpoint, reached: reached)
+      self.init(error, endpoint: endpoint, stage: stage)
     case let error as RuntimeError:
       self.init(code: .unavailable, message: "Cannot connect to \(endpoint): \(StatusError.chain(error))")
     case is CancellationError:
@@ -23,11 +29,13 @@ extension StatusError {
     }
   }
 
-  private init(_ error: RPCError, endpoint: String, reached: Bool) {
+  private init(_ error: RPCError, endpoint: String, stage: CallStage) {
     let code = StatusCode(rawValue: error.code.rawValue) ?? .unknown
     switch (code, error.cause) {
-    case (.unavailable, _) where !reached:
+    case (.unavailable, _) where stage == .connecting:
       self.init(code: .unavailable, message: "Cannot connect to \(endpoint): \(StatusError.chain(error))")
+    case (.unavailable, _) where stage == .unknown:
+      self.init(code: .unavailable, message: "\(endpoint) is unavailable: \(StatusError.chain(error))")
     case (.unknown, .some):
       // No status of the backend has a cause: this end lost the connection.
       self.init(code: .unavailable, message: "Lost the connection to \(endpoint): \(StatusError.chain(error))")

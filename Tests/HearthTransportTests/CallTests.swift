@@ -1,0 +1,193 @@
+import GRPCCore
+import HearthModel
+import HearthTransport
+import HearthWire
+import SwiftProtobuf
+import Testing
+
+private let key = try! DocumentKey(parsing: "cities/SF")
+private let otherKey = try! DocumentKey(parsing: "cities/LA")
+
+private struct FailingCredentials: CredentialsProvider {
+  func token() async throws -> AccessToken? {
+    throw StatusError(code: .unauthenticated, message: "signed out")
+  }
+  func invalidate() async {}
+}
+
+private struct FixedCredentials: CredentialsProvider {
+  var value: String
+  func token() async -> AccessToken? { AccessToken(value) }
+  func invalidate() async {}
+}
+
+@Suite("Headers and credentials", .timeLimit(.minutes(2)))
+struct HeaderTests {
+  private func headers(
+    _ names: [String], credentials: any CredentialsProvider
+  ) async throws -> [String?] {
+    let seen = Signal<[String?]>()
+    let backend = try await ScriptedBackend.start([
+      "Listen": { call in seen.send(names.map { call.header($0) }) }
+    ])
+    let transport = try FirestoreTransport(configuration(port: backend.port, credentials: credentials))
+    let events = EventRecorder<WatchResponse>()
+    let stream = transport.openWatchStream(onEvent: events.record)
+    let headers = await seen.wait()
+    withExtendedLifetime(stream) {}
+    await transport.shutdown()
+    await backend.kill()
+    return try #require(headers)
+  }
+
+  @Test("every call names the database, the client and, for emulators, the owner")
+  func owner() async throws {
+    let names = ["google-cloud-resource-prefix", "x-goog-request-params", "x-goog-api-client", "authorization"]
+    #expect(
+      try await headers(names, credentials: OwnerCredentials()) == [
+        "projects/demo/databases/(default)", "database=projects%2Fdemo%2Fdatabases%2F%28default%29",
+        "gl-swift/ hearth/", "Bearer owner",
+      ])
+  }
+
+  @Test("without credentials nobody is named")
+  func nobody() async throws {
+    #expect(try await headers(["authorization"], credentials: NoCredentials()) == [nil])
+  }
+
+  @Test("credentials that fail end the stream with their error")
+  func failingCredentials() async throws {
+    let backend = try await ScriptedBackend.start(["Listen": { _ in }])
+    let transport = try FirestoreTransport(configuration(port: backend.port, credentials: FailingCredentials()))
+    let events = EventRecorder<WatchResponse>()
+    let stream = transport.openWatchStream(onEvent: events.record)
+    #expect(try await events.nextError() == StatusError(code: .unauthenticated, message: "signed out"))
+    let error = await #expect(throws: StatusError.self) { _ = try await transport.commit([]) }
+    #expect(error == StatusError(code: .unauthenticated, message: "signed out"))
+    withExtendedLifetime(stream) {}
+    await transport.shutdown()
+    await backend.kill()
+  }
+
+  @Test(
+    "a token that no header can carry is refused, and no text shows it",
+    arguments: ["secret\r\nx: y", "", "s\u{e9}cret"])
+  func unusableToken(value: String) async throws {
+    let backend = try await ScriptedBackend.start(["Listen": { _ in }])
+    let transport = try FirestoreTransport(
+      configuration(port: backend.port, credentials: FixedCredentials(value: value)))
+    let events = EventRecorder<WatchResponse>()
+    let stream = transport.openWatchStream(onEvent: events.record)
+    let error = try await events.nextError()
+    #expect(error.code == .unauthenticated)
+    #expect(!error.message.contains("cret"))
+    withExtendedLifetime(stream) {}
+    await transport.shutdown()
+    await backend.kill()
+  }
+
+  @Test("a token does not show itself")
+  func hiddenToken() {
+    let token = AccessToken("secret")
+    var dumped = ""
+    dump(token, to: &dumped)
+    #expect(!"\(token) \(String(reflecting: token)) \(dumped)".contains("secret"))
+  }
+}
+
+@Suite("Single calls", .timeLimit(.minutes(2)))
+struct CallTests {
+  private func withBackend(
+    _ scripts: [String: Script], _ body: (FirestoreTransport) async throws -> Void
+  ) async throws {
+    let backend = try await ScriptedBackend.start(scripts)
+    let transport = try FirestoreTransport(configuration(port: backend.port))
+    try await body(transport)
+    await transport.shutdown()
+    await backend.kill()
+  }
+
+  @Test("a commit sends all writes and gives version and results")
+  func commit() async throws {
+    let version = SnapshotVersion(microseconds: 12)
+    let commit: Script = { call in
+      for try await bytes in call.requests {
+        let request = try Google_Firestore_V1_CommitRequest(serializedBytes: bytes)
+        try await call.send(
+          Google_Firestore_V1_CommitResponse.with {
+            $0.commitTime = translator.encode(version)
+            $0.writeResults = request.writes.map { _ in .init() }
+          })
+      }
+    }
+    try await withBackend(["Commit": commit]) { transport in
+      let (commitVersion, results) = try await transport.commit([.delete(key), .delete(otherKey)])
+      #expect(commitVersion == version)
+      #expect(results == [MutationResult(version: version), MutationResult(version: version)])
+    }
+  }
+
+  @Test("a commit with another number of results is an error of the backend")
+  func commitMismatch() async throws {
+    try await withBackend(["Commit": { try await $0.send(Google_Firestore_V1_CommitResponse()) }]) { transport in
+      let error = await #expect(throws: StatusError.self) { _ = try await transport.commit([.delete(key)]) }
+      #expect(error?.code == .internal)
+    }
+  }
+
+  @Test("a refused commit throws the backend's status")
+  func commitRefused() async throws {
+    try await withBackend(["Commit": { _ in throw RPCError(code: .aborted, message: "contention") }]) { transport in
+      let error = await #expect(throws: StatusError.self) { _ = try await transport.commit([.delete(key)]) }
+      #expect(error == StatusError(code: .aborted, message: "contention"))
+    }
+  }
+
+  @Test("a batch read gives one document for each key, in the order of the keys")
+  func batchGet() async throws {
+    let readTime = SnapshotVersion(microseconds: 30)
+    let answer: Script = { call in
+      let found = Document.found(
+        otherKey, version: SnapshotVersion(microseconds: 9), fields: EncodedFields(["a": .integer(1)]))
+      try await call.send(translator.encodeBatchGetResponse(found, readTime: readTime))
+      try await call.send(
+        translator.encodeBatchGetResponse(.missing(key, version: readTime), readTime: readTime))
+    }
+    try await withBackend(["BatchGetDocuments": answer]) { transport in
+      let documents = try await transport.batchGetDocuments([key, otherKey, key])
+      #expect(documents.map(\.key) == [key, otherKey])
+      #expect(documents.map(\.isFound) == [false, true])
+      #expect(documents.map(\.readTime) == [readTime, readTime])
+    }
+  }
+
+  @Test("a batch read that leaves a key out, or answers nonsense, is an error of the backend")
+  func batchGetFailures() async throws {
+    try await withBackend(["BatchGetDocuments": { _ in }]) { transport in
+      let error = await #expect(throws: StatusError.self) { _ = try await transport.batchGetDocuments([key]) }
+      #expect(error?.code == .internal)
+      #expect(error?.message.contains("cities/SF") == true)
+    }
+    try await withBackend([
+      "BatchGetDocuments": { try await $0.send(Google_Firestore_V1_BatchGetDocumentsResponse()) }
+    ]) { transport in
+      let error = await #expect(throws: StatusError.self) { _ = try await transport.batchGetDocuments([key]) }
+      #expect(error?.code == .internal)
+      #expect(error?.message.contains("BatchGetDocumentsResponse.result") == true)
+    }
+  }
+
+  @Test("a call that takes too long is given up")
+  func timeout() async throws {
+    let release = Signal<Bool>()
+    let backend = try await ScriptedBackend.start(["Commit": { _ in _ = await release.wait() }])
+    var hasty = configuration(port: backend.port)
+    hasty.callTimeout = .milliseconds(300)
+    let transport = try FirestoreTransport(hasty)
+    let error = await #expect(throws: StatusError.self) { _ = try await transport.commit([]) }
+    #expect(error?.code == .deadlineExceeded)
+    release.send(true)
+    await transport.shutdown()
+    await backend.kill()
+  }
+}
