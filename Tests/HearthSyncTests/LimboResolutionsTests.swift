@@ -1,0 +1,77 @@
+import HearthModel
+import Testing
+
+@testable import HearthSync
+
+@Suite("Limbo resolutions")
+struct LimboResolutionsTests {
+  private let view = QueryID(rawValue: 1)
+  private let otherView = QueryID(rawValue: 2)
+  private let a = key("rooms/a"), b = key("rooms/b"), c = key("rooms/c"), d = key("rooms/d")
+
+  @Test("documents are looked up in order, as many at a time as allowed, with odd targets")
+  func limit() {
+    var limbo = LimboResolutions(limit: 2)
+    #expect(limbo.viewChanged(view, entered: [a, b, c, d], left: []) == [.listen(a, 1), .listen(b, 3)])
+    #expect(limbo.active == [a: 1, b: 3])
+    #expect(limbo.enqueued == [c, d])
+    #expect(limbo.viewChanged(view, entered: [], left: [a]) == [.unlisten(1), .listen(c, 5)])
+    #expect(limbo.enqueued == [d])
+  }
+
+  @Test("a document is looked up once for all views, until the last one needs it no more")
+  func shared() {
+    var limbo = LimboResolutions(limit: 100)
+    #expect(limbo.viewChanged(view, entered: [a], left: []) == [.listen(a, 1)])
+    #expect(limbo.viewChanged(otherView, entered: [a], left: []) == [])
+    #expect(limbo.viewChanged(view, entered: [], left: [a]) == [])
+    #expect(limbo.viewRemoved(otherView) == [.unlisten(1)])
+    #expect(limbo.active.isEmpty)
+  }
+
+  @Test("a document that waits stands in the queue once, and leaves it with its last view")
+  func waiting() {
+    var limbo = LimboResolutions(limit: 1)
+    _ = limbo.viewChanged(view, entered: [a, b, c], left: [])
+    _ = limbo.viewChanged(otherView, entered: [b], left: [])
+    #expect(limbo.enqueued == [b, c])
+    #expect(limbo.viewChanged(view, entered: [], left: [b]) == [])
+    #expect(limbo.enqueued == [b, c])
+    #expect(limbo.viewRemoved(otherView) == [])
+    #expect(limbo.enqueued == [c])
+    // Found again, it goes to the end.
+    _ = limbo.viewChanged(view, entered: [b], left: [])
+    #expect(limbo.enqueued == [c, b])
+  }
+
+  @Test("a refused lookup gives its place to the next, and its number to nobody")
+  func rejected() {
+    var limbo = LimboResolutions(limit: 1)
+    _ = limbo.viewChanged(view, entered: [a, b], left: [])
+    #expect(limbo.rejected(1) == [.listen(b, 3)])
+    #expect(limbo.rejected(1) == [])
+    // The refused document is still referenced; that it leaves the view has no further effect.
+    #expect(limbo.viewChanged(view, entered: [], left: [a]) == [])
+    #expect(limbo.active == [b: 3])
+  }
+
+  @Test("whether the document was received is kept with its lookup")
+  func received() {
+    var limbo = LimboResolutions(limit: 1)
+    _ = limbo.viewChanged(view, entered: [a], left: [])
+    #expect(limbo.resolution(of: 1) == .init(key: a, hasReceivedDocument: false))
+    limbo.received(1, holdsDocument: true)
+    #expect(limbo.resolution(of: 1) == .init(key: a, hasReceivedDocument: true))
+    limbo.received(7, holdsDocument: true)
+    #expect(limbo.resolution(of: 7) == nil)
+  }
+
+  @Test("removing a view frees all places that only it needed")
+  func viewRemoved() {
+    var limbo = LimboResolutions(limit: 2)
+    _ = limbo.viewChanged(view, entered: [a, b, c], left: [])
+    _ = limbo.viewChanged(otherView, entered: [d], left: [])
+    #expect(limbo.viewRemoved(view) == [.unlisten(1), .unlisten(3), .listen(d, 5)])
+    #expect(limbo.enqueued.isEmpty)
+  }
+}

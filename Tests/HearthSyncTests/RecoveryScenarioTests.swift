@@ -1,0 +1,196 @@
+import HearthModel
+import Testing
+
+@testable import HearthSync
+
+@Suite("Storage failures")
+struct RecoveryScenarioTests {
+  private let rooms = collection("rooms")
+
+  @Test("a listener whose target cannot be stored ends with an error, and others go on")
+  func allocateTarget() throws {
+    let client = try TestClient()
+    let good = client.listen(rooms).rawValue
+    client.failing = ["Allocate target"]
+    let bad = client.listen(collection("users")).rawValue
+    #expect(client.takeTold() == ["listener \(bad): error UNAVAILABLE"])
+    client.failing = []
+    try client.fill(2, [], at: 10)
+    #expect(client.takeTold() == ["listener \(good): server [] "])
+    client.listen(collection("users"))
+    #expect(client.watched[4] != nil)
+  }
+
+  @Test("a listener whose query cannot be run ends with an error and leaves nothing behind")
+  func executeQuery() throws {
+    let client = try TestClient()
+    client.failing = ["Execute query"]
+    let bad = client.listen(rooms).rawValue
+    #expect(client.takeTold() == ["listener \(bad): error UNAVAILABLE"])
+    #expect(client.openedStreams == 0)
+    client.failing = []
+    client.listen(rooms)
+    #expect(client.watched.count == 1)
+  }
+
+  @Test("the end of a listener that cannot be stored ends it all the same")
+  func releaseTarget() throws {
+    let client = try TestClient()
+    let listener = client.listen(rooms)
+    client.failing = ["Release target"]
+    client.post(.unlisten(listener))
+    #expect(client.watched.isEmpty)
+  }
+
+  @Test("a write that cannot be stored fails, is not shown and not sent; others of its group are kept")
+  func localWrite() throws {
+    let client = try TestClient()
+    client.listen(rooms)
+    try client.fill(2, [], at: 10)
+    _ = client.takeTold()
+    client.failing = ["Locally write mutations"]
+    let write = client.write(.set(key("rooms/a"), [:])).rawValue
+    #expect(client.takeTold() == ["write \(write): UNAVAILABLE"])
+    #expect(client.engine.outstandingWriteCount == 0)
+    client.post(
+      .writes(
+        [1001, 1002].map {
+          SyncWrite(
+            id: WriteID(rawValue: $0), mutations: [.delete(key("rooms/a"))],
+            localWriteTime: Timestamp(seconds: 1, nanoseconds: 0))
+        }))
+    #expect(client.takeTold() == ["write 1001: UNAVAILABLE", "write 1002: UNAVAILABLE"])
+  }
+
+  @Test("what the views show need not be stored")
+  func notifyLocalViewChanges() throws {
+    let client = try TestClient()
+    client.failing = ["notifyLocalViewChanges"]
+    let listener = client.listen(rooms).rawValue
+    try client.fill(2, [found("rooms/a", 1)], at: 10)
+    #expect(client.takeTold() == ["listener \(listener): server [a] +a"])
+    #expect(client.engine.onlineState == .online)
+  }
+
+  @Test(
+    "an answer that cannot be stored takes the client offline until it can; only then the caller hears of it",
+    arguments: [true, false])
+  func writeOutcome(_ accepted: Bool) throws {
+    let client = try TestClient()
+    let listener = client.listen(rooms).rawValue
+    try client.fill(2, [], at: 10)
+    let write = client.write(.set(key("rooms/a"), [:])).rawValue
+    _ = client.takeTold()
+    client.failing = ["Acknowledge batch", "Reject batch"]
+    if accepted { try client.commit(at: 20) } else { try client.refuseWrite(.notFound) }
+    #expect(client.takeTold() == ["listener \(listener): cache pending [a] "])
+    #expect(client.watchStream == nil && client.writeStream == nil)
+    try client.fire(.asyncQueueRetry)
+    #expect(client.takeTold() == [])
+    client.failing = []
+    try client.fire(.asyncQueueRetry)
+    let outcome = client.takeTold()
+    #expect(outcome.first == "write \(write): \(accepted ? "OK" : "NOT_FOUND")")
+    #expect(client.watched[2]?.resumeToken == Array("token-10".utf8))
+    #expect(client.engine.outstandingWriteCount == 0 && client.sentBatches == [])
+  }
+
+  @Test("a snapshot that cannot be stored is lost and asked for again with the old token")
+  func snapshotLost() throws {
+    let client = try TestClient()
+    let listener = client.listen(rooms).rawValue
+    try client.fill(2, [found("rooms/a", 1)], at: 10)
+    _ = client.takeTold()
+    client.failing = ["Apply remote event", "Get last remote snapshot version"]
+    try client.put(found("rooms/b", 20), into: 2)
+    try client.snapshot(20, token: "token-20")
+    #expect(client.takeTold() == ["listener \(listener): cache [a] "])
+    #expect(client.watched.isEmpty)
+    client.failing = []
+    try client.fire(.asyncQueueRetry)
+    #expect(client.watched[2]?.resumeToken == Array("token-10".utf8))
+    try client.fill(2, [found("rooms/b", 20)], at: 20)
+    #expect(client.takeTold() == ["listener \(listener): server [a b] +b"])
+  }
+
+  @Test("a cache that can be read but not written makes the client come back with growing pauses")
+  func probesInDoubt() throws {
+    let client = try TestClient()
+    client.listen(rooms)
+    client.failing = ["Apply remote event"]
+    try client.fill(2, [], at: 10)
+    // The first probe succeeds at once.
+    #expect(client.watched.count == 1)
+    for pause in [0.0, 1, 1.5, 2.25] {
+      let before = client.now
+      try client.fill(2, [], at: 10)
+      #expect(client.watched.isEmpty)
+      try client.fire(.asyncQueueRetry)
+      #expect(client.now - before == .seconds(pause))
+      #expect(client.watched.count == 1)
+    }
+    client.failing = []
+    try client.fill(2, [], at: 10)
+    #expect(client.engine.onlineState == .online)
+  }
+
+  @Test("a lookup whose refusal cannot be stored stays, and is sent again")
+  func limboRejection() throws {
+    let client = try TestClient(durable: true)
+    client.listen(rooms)
+    try client.fill(2, [found("rooms/a", 1)], at: 10)
+    try client.take("rooms/a", outOf: 2)
+    try client.snapshot(11)
+    client.failing = ["Apply remote event"]
+    try client.reject(1, .permissionDenied)
+    #expect(client.engine.activeLimboDocuments == [key("rooms/a"): 1])
+    #expect(client.watched[1] != nil)
+    client.failing = []
+    try client.reject(1, .permissionDenied)
+    #expect(client.engine.activeLimboDocuments.isEmpty)
+  }
+
+  @Test("changes of the user are retried, in order, with the streams closed")
+  func changeUser() throws {
+    let client = try TestClient(durable: true)
+    client.listen(rooms)
+    client.write(.set(key("rooms/a"), [:]))
+    client.failing = ["Handle user change"]
+    client.changeUser("alice")
+    #expect(client.watchStream == nil && client.writeStream == nil)
+    client.changeUser(nil)
+    client.failing = []
+    try client.fire(.asyncQueueRetry)
+    #expect(client.watchStream != nil && client.sentBatches == [])
+    try client.fire(.asyncQueueRetry)
+    #expect(client.sentBatches.count == 1)
+  }
+
+  @Test("a limit that cannot be refilled is completed when the cache works again")
+  func refill() throws {
+    let client = try TestClient(durable: true)
+    let limited = client.listen(rooms.ordered(by: "n").with(limit: 1)).rawValue
+    client.write(.set(key("rooms/a"), ["n": 1]))
+    client.write(.set(key("rooms/b"), ["n": 2]))
+    _ = client.takeTold()
+    client.failing = ["Execute query"]
+    client.write(.delete(key("rooms/a")))
+    #expect(client.takeTold() == ["listener \(limited): cache [] -a"])
+    client.failing = []
+    try client.fire(.asyncQueueRetry)
+    #expect(client.takeTold() == ["listener \(limited): cache pending [b] +b"])
+  }
+
+  @Test("a client whose cache fails at the start tries again")
+  func start() throws {
+    let client = try TestClient(durable: true)
+    client.write(.set(key("rooms/a"), [:]))
+    client.failing = ["Get next mutation batch"]
+    client.post(.disableNetwork(nil))
+    client.post(.enableNetwork(nil))
+    #expect(client.engine.onlineState == .offline && client.sentBatches == [])
+    client.failing = []
+    try client.fire(.asyncQueueRetry)
+    #expect(client.sentBatches.count == 1)
+  }
+}

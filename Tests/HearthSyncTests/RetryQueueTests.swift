@@ -1,0 +1,100 @@
+import Testing
+
+@testable import HearthSync
+
+@Suite("Retry list")
+struct RetryQueueTests {
+  private func queue() -> RetryQueue {
+    RetryQueue(parameters: .init())
+  }
+
+  private func append(_ operation: RetryableOperation, to queue: inout RetryQueue) -> [SyncAction] {
+    queue.append(operation, now: .zero, jitter: { 0 })
+  }
+
+  private func attempt(_ queue: inout RetryQueue, succeeds: Bool) -> [SyncAction] {
+    queue.attemptEnded(succeeded: succeeds, now: .zero, jitter: { 0 })
+  }
+
+  private func user(_ operation: RetryableOperation?) -> String? {
+    guard case .changeUser(let user)? = operation else { return nil }
+    return user
+  }
+
+  @Test("the first attempt is due at once; a failure waits for the timer, ever longer")
+  func failure() {
+    var queue = queue()
+    #expect(append(.changeUser("a"), to: &queue) == [])
+    #expect(queue.takeDueAttempts() == 1)
+    #expect(queue.takeDueAttempts() == 0)
+    #expect(attempt(&queue, succeeds: false) == [.startTimer(.asyncQueueRetry, after: .zero)])
+    queue.timerFired(now: .zero)
+    #expect(queue.takeDueAttempts() == 1)
+    #expect(attempt(&queue, succeeds: false) == [.startTimer(.asyncQueueRetry, after: .seconds(1))])
+    queue.timerFired(now: .zero)
+    #expect(attempt(&queue, succeeds: true) == [])
+    #expect(queue.first == nil)
+  }
+
+  @Test("operations keep their order, each with a timer of its own")
+  func order() {
+    var queue = queue()
+    _ = append(.changeUser("a"), to: &queue)
+    _ = append(.changeUser("b"), to: &queue)
+    #expect(queue.takeDueAttempts() == 2)
+    #expect(user(queue.first) == "a")
+    #expect(attempt(&queue, succeeds: true) == [.startTimer(.asyncQueueRetry, after: .zero)])
+    #expect(user(queue.first) == "b")
+    #expect(attempt(&queue, succeeds: true) == [.cancelTimer(.asyncQueueRetry)])
+  }
+
+  @Test("a probe that proved useless is followed by a pause, until something has been stored")
+  func probes() {
+    var queue = queue()
+    #expect(append(.probe, to: &queue) == [])
+    #expect(queue.takeDueAttempts() == 1)
+    _ = attempt(&queue, succeeds: true)
+    #expect(append(.probe, to: &queue) == [.startTimer(.asyncQueueRetry, after: .zero)])
+    #expect(queue.takeDueAttempts() == 0)
+    queue.timerFired(now: .zero)
+    #expect(queue.takeDueAttempts() == 1)
+    _ = attempt(&queue, succeeds: true)
+    #expect(append(.probe, to: &queue) == [.startTimer(.asyncQueueRetry, after: .seconds(1))])
+    queue.timerFired(now: .zero)
+    #expect(queue.takeDueAttempts() == 1)
+    _ = attempt(&queue, succeeds: true)
+    queue.storageProven()
+    #expect(append(.probe, to: &queue) == [])
+    #expect(queue.takeDueAttempts() == 1)
+  }
+
+  @Test("an attempt that is put off waits for the timer")
+  func deferred() {
+    var queue = queue()
+    _ = append(.changeUser(nil), to: &queue)
+    #expect(queue.deferDueAttempts(now: .zero, jitter: { 0 }) == [.startTimer(.asyncQueueRetry, after: .zero)])
+    #expect(queue.takeDueAttempts() == 0)
+    #expect(queue.deferDueAttempts(now: .zero, jitter: { 0 }) == [])
+  }
+
+  @Test("a timer that does not run has no effect; stopping ends a running one")
+  func timers() {
+    var queue = queue()
+    queue.timerFired(now: .zero)
+    #expect(queue.takeDueAttempts() == 0)
+    #expect(queue.stop() == [])
+    _ = append(.probe, to: &queue)
+    _ = attempt(&queue, succeeds: false)
+    #expect(queue.stop() == [.cancelTimer(.asyncQueueRetry)])
+    #expect(queue.first == nil)
+  }
+
+  @Test("what keeps the network off is known while it is in the list")
+  func network() {
+    var queue = queue()
+    _ = append(.changeUser(nil), to: &queue)
+    #expect(!queue.keepsNetworkOff)
+    _ = append(.start, to: &queue)
+    #expect(queue.keepsNetworkOff)
+  }
+}

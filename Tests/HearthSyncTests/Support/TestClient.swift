@@ -1,0 +1,300 @@
+import Foundation
+import HearthCache
+import HearthModel
+import HearthStore
+import HearthSync
+
+/// A client on a real cache with a scripted backend: the test speaks for the users, the clock and the server.
+///
+/// The backend opens streams and answers handshakes at once; everything else it does when the test says so. What the
+/// client tells its users is written to `told`, in order.
+final class TestClient {
+  private let folder: String
+  private let isDurable: Bool
+  private var database: Database
+  private(set) var engine: SyncEngine
+  private var inbox: [SyncEvent] = []
+  private var isDraining = false
+  private var nextNumber = 1
+
+  var now = Duration.zero
+  private(set) var timers: [TimerKind: Duration] = [:]
+  /// Transactions with these names fail.
+  var failing: Set<String> = []
+  /// Whether an attempt to open a stream succeeds at once.
+  var isReachable = true
+
+  private(set) var watchStream: StreamID?
+  private(set) var writeStream: StreamID?
+  /// What the backend was asked to watch and not asked to forget, on the stream that is open.
+  private(set) var watched: [TargetID: TargetRequest] = [:]
+  /// The requests to add targets since the client was made, in order.
+  private(set) var addRequests: [TargetRequest] = []
+  /// The batches sent on the open write stream that have no answer.
+  private(set) var sentBatches: [[Mutation]] = []
+  private(set) var sentLabels: [String] = []
+  private(set) var openedStreams = 0
+
+  private(set) var told: [String] = []
+  private(set) var snapshots: [ListenerID: [ViewSnapshot]] = [:]
+  private(set) var errors: [ListenerID: StatusError] = [:]
+  private(set) var logs: [(LogLevel, String)] = []
+  private(set) var answers: [SyncAction] = []
+  var user: String?
+
+  static let database = DatabaseID(projectID: "test-project")
+
+  init(durable: Bool = false, maxConcurrentLimboResolutions: Int = 100) throws {
+    isDurable = durable
+    folder = NSTemporaryDirectory() + "hearth-sync-" + UUID().uuidString
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    (database, engine) = try Self.open(
+      durable ? .file(path: folder + "/cache") : .memory, eager: !durable, limit: maxConcurrentLimboResolutions)
+    injectFailures()
+    post(.start)
+  }
+
+  deinit {
+    database.close()
+    try? FileManager.default.removeItem(atPath: folder)
+  }
+
+  private static func open(
+    _ location: Database.Location, eager: Bool, limit: Int, user: String? = nil
+  ) throws -> (Database, SyncEngine) {
+    let database = try Database(location, options: .init(synchronous: .normal))
+    let store = try LocalStore(
+      database: database, databaseID: Self.database,
+      garbageCollection: eager ? .eager : .leastRecentlyUsed(thresholdBytes: 100 << 20), user: user,
+      newCacheID: "cache")
+    let configuration = SyncConfiguration(maxConcurrentLimboResolutions: limit, jitter: { 0 })
+    return (database, SyncEngine(localStore: store, configuration: configuration))
+  }
+
+  /// Ends the client without a word, like the end of its process, and starts another on the same cache.
+  func restart() throws {
+    database.close()
+    inbox = []
+    timers = [:]
+    streamsGone()
+    failing = []
+    snapshots = [:]
+    told = []
+    (database, engine) = try Self.open(.file(path: folder + "/cache"), eager: false, limit: 100, user: user)
+    injectFailures()
+    post(.start)
+  }
+
+  private func injectFailures() {
+    database.injectFailure = { [unowned self] point in
+      guard case .transaction(let name) = point, failing.contains(name) else { return nil }
+      return StoreError(kind: .unavailable, message: "made to fail: \(name)")
+    }
+  }
+
+  // MARK: - The loop
+
+  func post(_ event: SyncEvent) {
+    inbox.append(event)
+    guard !isDraining else { return }
+    isDraining = true
+    while !inbox.isEmpty {
+      for action in engine.handle(inbox.removeFirst(), now: now) { carryOut(action) }
+    }
+    isDraining = false
+  }
+
+  private func carryOut(_ action: SyncAction) {
+    switch action {
+    case .openWatchStream(let id):
+      openedStreams += 1
+      watchStream = id
+      inbox.append(isReachable ? .watchStreamOpened(id) : .watchStreamClosed(id, error(.unavailable)))
+    case .closeWatchStream:
+      watchStream = nil
+      watched = [:]
+    case .sendWatch(_, .addTarget(let request)):
+      watched[request.targetID] = request
+      addRequests.append(request)
+    case .sendWatch(_, .removeTarget(let id)):
+      watched[id] = nil
+    case .openWriteStream(let id):
+      openedStreams += 1
+      writeStream = id
+      inbox.append(isReachable ? .writeStreamOpened(id) : .writeStreamClosed(id, error(.unavailable)))
+    case .closeWriteStream:
+      writeStream = nil
+      sentBatches = []
+    case .sendWrite(let id, .handshake):
+      inbox.append(.writeStreamMessage(id, WriteResponse(streamToken: [0])))
+    case .sendWrite(_, .writes(let mutations, _, let label)):
+      if !mutations.isEmpty { sentBatches.append(mutations) }
+      if let label { sentLabels.append(label) }
+    case .startTimer(let kind, let delay): timers[kind] = now + delay
+    case .cancelTimer(let kind): timers[kind] = nil
+    case .raiseSnapshot(let id, let snapshot):
+      snapshots[id, default: []].append(snapshot)
+      told.append("listener \(id.rawValue): \(snapshot.summary)")
+    case .raiseError(let id, let error):
+      errors[id] = error
+      told.append("listener \(id.rawValue): error \(error.code)")
+    case .snapshotsInSync(let id): told.append("in sync \(id.rawValue)")
+    case .completeWrite(let id, let error):
+      told.append("write \(id.rawValue): \(error.map { "\($0.code)" } ?? "OK")")
+    case .completeRequest(let id, let error):
+      told.append("request \(id.rawValue): \(error.map { "\($0.code)" } ?? "OK")")
+    case .documentRead, .queryRead, .readFailed, .invalidateCredentials: answers.append(action)
+    case .onlineStateChanged: break
+    case .log(let level, let message): logs.append((level, message))
+    }
+  }
+
+  /// Lets time pass until the timer is due, and fires it.
+  func fire(_ kind: TimerKind) throws {
+    guard let due = timers.removeValue(forKey: kind) else { throw TestFailure("timer \(kind) does not run") }
+    now = max(now, due)
+    post(.timerFired(kind))
+  }
+
+  /// What was told since the last call.
+  func takeTold() -> [String] {
+    defer { told = [] }
+    return told
+  }
+
+  // MARK: - Users
+
+  @discardableResult
+  func listen(_ query: Query, _ options: ListenOptions = .everything) -> ListenerID {
+    let id = ListenerID(rawValue: nextNumber)
+    nextNumber += 1
+    post(.listen(id, query, options))
+    return id
+  }
+
+  @discardableResult
+  func write(_ mutations: Mutation...) -> WriteID {
+    let id = WriteID(rawValue: nextNumber)
+    nextNumber += 1
+    post(.write(id, mutations, localWriteTime: Timestamp(seconds: 1, nanoseconds: 0)))
+    return id
+  }
+
+  @discardableResult
+  func request(_ event: (RequestID) -> SyncEvent) -> RequestID {
+    let id = RequestID(rawValue: nextNumber)
+    nextNumber += 1
+    post(event(id))
+    return id
+  }
+
+  func changeUser(_ user: String?) {
+    self.user = user
+    post(.changeUser(user))
+  }
+
+  // MARK: - The backend on the watch stream
+
+  func send(_ message: WatchResponse) throws {
+    guard let watchStream else { throw TestFailure("no watch stream is open") }
+    post(.watchStreamMessage(watchStream, message))
+  }
+
+  private func change(
+    _ state: WatchTargetChange.State, _ targets: [TargetID], token: String = "", at time: Int64 = 0,
+    cause: StatusError? = nil
+  ) throws {
+    try send(
+      .targetChange(
+        WatchTargetChange(
+          state: state, targetIDs: targets, resumeToken: Array(token.utf8), readTime: version(time), cause: cause)))
+  }
+
+  func acknowledge(_ targets: TargetID...) throws { try change(.added, targets) }
+  func acknowledgeRemoval(_ targets: TargetID...) throws { try change(.removed, targets) }
+  func reset(_ targets: TargetID...) throws { try change(.reset, targets) }
+
+  func reject(_ target: TargetID, _ code: StatusCode) throws {
+    watched[target] = nil
+    try change(.removed, [target], cause: error(code))
+  }
+
+  func put(_ documents: Document..., into targets: TargetID...) throws {
+    for document in documents {
+      try send(
+        .documentChange(WatchDocumentChange(key: document.key, updatedTargetIDs: targets, document: document)))
+    }
+  }
+
+  func take(_ path: String, outOf targets: TargetID..., as state: Document? = nil) throws {
+    try send(.documentChange(WatchDocumentChange(key: key(path), removedTargetIDs: targets, document: state)))
+  }
+
+  func count(_ count: Int, in target: TargetID) throws {
+    try send(.existenceFilter(WatchExistenceFilter(targetID: target, count: count)))
+  }
+
+  func current(_ targets: TargetID..., token: String) throws { try change(.current, targets, token: token) }
+
+  func snapshot(_ time: Int64, token: String = "") throws { try change(.noChange, [], token: token, at: time) }
+
+  /// Answers a new listen completely.
+  func fill(_ target: TargetID, _ documents: [Document], at time: Int64) throws {
+    try acknowledge(target)
+    for document in documents { try put(document, into: target) }
+    try current(target, token: "token-\(time)")
+    try snapshot(time)
+  }
+
+  func breakWatchStream(_ code: StatusCode = .unavailable) throws {
+    guard let id = watchStream else { throw TestFailure("no watch stream is open") }
+    watchStream = nil
+    watched = [:]
+    post(.watchStreamClosed(id, error(code)))
+  }
+
+  // MARK: - The backend on the write stream
+
+  /// Commits the first batch that has no answer.
+  func commit(at time: Int64) throws {
+    guard let writeStream, !sentBatches.isEmpty else { throw TestFailure("no batch was sent") }
+    let batch = sentBatches.removeFirst()
+    post(
+      .writeStreamMessage(
+        writeStream,
+        WriteResponse(
+          streamToken: [1], commitVersion: version(time),
+          results: batch.map { _ in MutationResult(version: version(time)) })))
+  }
+
+  /// Refuses the first batch that has no answer, which ends the stream.
+  func refuseWrite(_ code: StatusCode) throws {
+    guard let id = writeStream else { throw TestFailure("no write stream is open") }
+    writeStream = nil
+    sentBatches = []
+    post(.writeStreamClosed(id, error(code)))
+  }
+
+  private func streamsGone() {
+    watchStream = nil
+    writeStream = nil
+    watched = [:]
+    sentBatches = []
+    sentLabels = []
+    addRequests = []
+  }
+}
+
+struct TestFailure: Error, CustomStringConvertible {
+  var description: String
+
+  init(_ description: String) {
+    self.description = description
+  }
+}
+
+extension ListenOptions {
+  static let everything = ListenOptions(includeDocumentMetadataChanges: true, includeQueryMetadataChanges: true)
+  static let get = ListenOptions(
+    includeDocumentMetadataChanges: true, includeQueryMetadataChanges: true, waitForSyncWhenOnline: true)
+}
