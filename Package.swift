@@ -82,7 +82,8 @@ let package = Package(
     .testTarget(
       name: "HearthServerTests",
       dependencies: [
-        "HearthServer", "HearthWire", "HearthStore", "HearthModel", grpcCore, grpcProtobuf, grpcTransport, logging,
+        "HearthServer", "HearthWire", "HearthStore", "HearthModel", protobuf, grpcCore, grpcProtobuf, grpcTransport,
+        logging,
       ], swiftSettings: settings),
     .testTarget(
       name: "HearthTests", dependencies: ["Hearth", "HearthServer", "HearthModel", logging], swiftSettings: settings),

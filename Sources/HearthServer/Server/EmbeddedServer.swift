@@ -49,9 +49,11 @@ package final class EmbeddedServer: Sendable {
   ///   - port: 0...65535; 0 lets the system choose, see ``port``.
   ///   - storage: where the databases are kept.
   ///   - clock: commit times come from here.
+  ///   - tokenRefreshInterval: how often an idle listen stream gets a fresh resume token, if the database has moved on.
   /// - Throws: `ServerError` when the folder cannot be used or the address cannot be bound.
   package static func start(
-    host: String = "127.0.0.1", port: Int = 0, storage: StorageLocation, clock: ServerClock = .system, logger: Logger
+    host: String = "127.0.0.1", port: Int = 0, storage: StorageLocation, clock: ServerClock = .system,
+    tokenRefreshInterval: Duration = .seconds(30), logger: Logger
   ) async throws -> EmbeddedServer {
     guard (0...65535).contains(port) else {
       throw ServerError(.address, "Port \(port) does not exist: choose one between 0 and 65535.")
@@ -69,9 +71,8 @@ package final class EmbeddedServer: Sendable {
           minPingIntervalWithoutCalls: .seconds(5), allowWithoutCalls: true)
         config.http2.targetWindowSize = 256 * 1024
       })
-    let server = GRPCServer(
-      transport: transport, services: [FirestoreService(backend: backend, logger: logger)],
-      interceptors: [AuthorizationInterceptor()])
+    let service = FirestoreService(backend: backend, logger: logger, tokenRefreshInterval: tokenRefreshInterval)
+    let server = GRPCServer(transport: transport, services: [service], interceptors: [AuthorizationInterceptor()])
     let serving = Task { try await server.serve() }
     do {
       let address = try await transport.listeningAddress

@@ -19,13 +19,15 @@ struct Aggregation {
   static func decode(
     _ messages: [Google_Firestore_V1_StructuredAggregationQuery.Aggregation]
   ) throws -> [Aggregation] {
-    guard (1...maximumCount).contains(messages.count) else {
+    guard !messages.isEmpty else { throw StatusError.invalid("Aggregations can not be empty.") }
+    guard messages.count <= maximumCount else {
       throw StatusError.invalid(
-        "aggregations: \(messages.count) were given; between 1 and \(maximumCount) are allowed")
+        "The maximum number of aggregations allowed in an aggregation query is \(maximumCount). Received: "
+          + "\(messages.count)")
     }
-    var aliases: Set<String> = Set(messages.map(\.alias).filter { !$0.isEmpty })
-    guard aliases.count == messages.count(where: { !$0.alias.isEmpty }) else {
-      throw StatusError.invalid("aggregations: aliases must be unique")
+    var aliases: Set<String> = []
+    for message in messages where !message.alias.isEmpty && !aliases.insert(message.alias).inserted {
+      throw StatusError.invalid("Aggregation aliases contain duplicate alias: \(message.alias)")
     }
     var nextField = 1
     return try messages.map { message in
@@ -52,6 +54,37 @@ struct Aggregation {
     case .sum(let sum): return .sum(try FieldPath(parsingServerFormat: sum.field.fieldPath))
     case .avg(let average): return .average(try FieldPath(parsingServerFormat: average.field.fieldPath))
     case nil: throw StatusError.invalid("aggregations: none of count, sum and avg is set")
+    }
+  }
+
+  /// The query whose result the aggregations are over.
+  ///
+  /// Sums and averages are computed in the order of their fields, over documents that have all of them (Firestore
+  /// documentation of aggregation queries). With a limit this decides which documents take part.
+  static func query(_ query: Query, for aggregations: [Aggregation]) -> Query {
+    let orders = query.orders.filter { !$0.path.isDocumentKey }
+    let cursorLength = max(query.startAt?.position.count ?? 0, query.endAt?.position.count ?? 0)
+    guard cursorLength <= orders.count, !query.explicitOrders.contains(where: \.path.isDocumentKey) else {
+      return query
+    }
+    let direction = orders.last?.direction ?? .ascending
+    var result = query
+    var explicitOrders = orders
+    for aggregation in aggregations {
+      guard let path = aggregation.path, !path.isDocumentKey, !explicitOrders.contains(where: { $0.path == path })
+      else {
+        continue
+      }
+      explicitOrders.append(OrderBy(path: path, direction: direction))
+    }
+    result.explicitOrders = explicitOrders
+    return result
+  }
+
+  private var path: FieldPath? {
+    switch operation {
+    case .count: nil
+    case .sum(let path), .average(let path): path
     }
   }
 

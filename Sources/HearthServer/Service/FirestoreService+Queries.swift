@@ -90,6 +90,7 @@ extension FirestoreService {
       }
       let aggregations = try Aggregation.decode(aggregationQuery.aggregations)
       let decoded = try decode(parent: message.parent, query: structuredQuery, in: database)
+      let query = Aggregation.query(decoded.query, for: aggregations)
       let selector: ReadPlan.Selector =
         switch message.consistencySelector {
         case .transaction(let id): .transaction(id)
@@ -97,9 +98,9 @@ extension FirestoreService {
         case .readTime(let time): .readTime(time)
         case nil: .latest
         }
-      let plan = try await ReadPlan(selector, in: database, query: decoded.query)
+      let plan = try await ReadPlan(selector, in: database, query: query)
       let (documents, readVersion) = try await plan.reading { version throws(StatusError) in
-        try await database.storage.run(decoded.query.widened(by: decoded.offset), at: version)
+        try await database.storage.run(query.widened(by: decoded.offset), at: version)
       }
       var response = Google_Firestore_V1_RunAggregationQueryResponse()
       for aggregation in aggregations {

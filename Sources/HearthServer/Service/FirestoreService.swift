@@ -9,7 +9,7 @@ struct FirestoreService: Google_Firestore_V1_Firestore.ServiceProtocol {
   let backend: EmbeddedBackend
   let logger: Logger
   /// How often an idle listen stream gets a fresh resume token, if the database has moved on.
-  var tokenRefreshInterval = Duration.seconds(30)
+  let tokenRefreshInterval: Duration
 
   /// Runs the body of a unary call and gives its errors the form of gRPC.
   func unary<Output: Sendable>(

@@ -42,6 +42,11 @@ struct CommitEvaluation {
       order.append(key)
     }
     let name = database.name(of: key)
+    if case .updateTime(let required) = mutation.precondition, required > version {
+      throw StatusError(
+        code: .invalidArgument,
+        message: "Document \"\(name)\": current_document.update_time \(required) cannot be in the future.")
+    }
     var outcome: (document: Document, transformResults: [Value])
     do {
       outcome = try mutation.applied(

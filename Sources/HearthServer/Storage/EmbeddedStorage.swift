@@ -44,6 +44,18 @@ package actor EmbeddedStorage: ServerStorage {
     location: Database.Location, databaseID: DatabaseID, clock: ServerClock, logger: Logger
   ) throws {
     let database = try Database(location, options: Database.Options(synchronous: .full))
+    try self.init(database: database, databaseID: databaseID, clock: clock, logger: logger)
+  }
+
+  /// Takes over an open database.
+  ///
+  /// - Parameters:
+  ///   - feedCapacity: how many commits the feed remembers.
+  ///   - retention: how much of the past the change log keeps.
+  init(
+    database: sending Database, databaseID: DatabaseID, clock: ServerClock, logger: Logger, feedCapacity: Int = 4096,
+    retention: ChangeLog.Retention = ChangeLog.Retention()
+  ) throws {
     let store = try DocumentStore(database: database)
     try ServerSchema.schema.migrate(database)
     let state = try ServerState.load(from: database, now: clock.now())
@@ -54,11 +66,11 @@ package actor EmbeddedStorage: ServerStorage {
     self.database = database
     self.store = store
     self.queries = QueryExecutor(documents: store)
-    self.log = try ChangeLog(database: database, retention: ChangeLog.Retention(), start: state.logStart)
+    self.log = try ChangeLog(database: database, retention: retention, start: state.logStart)
     self.responses = BatchResponses(database: database, databaseID: databaseID)
     self.lastVersion = state.lastVersion
     self.incarnation = state.incarnation
-    self.feed = ChangeFeed(version: state.lastVersion)
+    self.feed = ChangeFeed(version: state.lastVersion, maximumCommits: feedCapacity)
   }
 
   package func currentVersion() throws(StatusError) -> SnapshotVersion {

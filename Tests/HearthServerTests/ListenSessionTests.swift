@@ -1,0 +1,218 @@
+import HearthModel
+import HearthStore
+import HearthWire
+import SwiftProtobuf
+import Testing
+
+@testable import HearthServer
+
+@Suite("Listening")
+struct ListenSessionTests {
+  private static let all = Query(path: path("c"))
+  private static let large = all.with(filter: .field(field("n"), .greaterThan, 10.value))
+
+  @Test("a target starts with add, its documents, current and one global snapshot")
+  func start() async throws {
+    let fixture = try StorageFixture()
+    try await fixture.set("c/a", ["n": 20.value])
+    try await fixture.set("c/b", ["n": 1.value])
+    var listener = Listener(fixture)
+    #expect(try await listener.add(Self.large) == ["add 2", "c/a in 2", "current 2", "snapshot"])
+    #expect(try await listener.catchUp() == [])
+  }
+
+  @Test("a change to one of 1,000 documents sends one document")
+  func incremental() async throws {
+    let fixture = try StorageFixture()
+    _ = try await fixture.storage.commit(
+      CommitRequest(mutations: (0..<1000).map { .set(key("c/d\($0)"), ["n": 20.value]) }))
+    var listener = Listener(fixture)
+    #expect(try await listener.add(Self.large).count == 1003)
+    try await fixture.set("c/d500", ["n": 21.value])
+    #expect(try await listener.catchUp() == ["c/d500 in 2", "snapshot"])
+  }
+
+  @Test("leaving by an update, being deleted and coming in are told, the rest is not")
+  func membership() async throws {
+    let fixture = try StorageFixture()
+    try await fixture.set("c/a", ["n": 20.value])
+    try await fixture.set("c/b", ["n": 20.value])
+    var listener = Listener(fixture)
+    _ = try await listener.add(Self.large)
+    try await fixture.set("c/a", ["n": 1.value])
+    #expect(try await listener.catchUp() == ["c/a out 2", "snapshot"])
+    try await fixture.commit(.delete(key("c/b")))
+    #expect(try await listener.catchUp() == ["c/b deleted 2", "snapshot"])
+    try await fixture.set("c/a", ["n": 2.value])
+    try await fixture.set("other/x", ["n": 20.value])
+    try await fixture.commit(.delete(key("c/a")))
+    #expect(try await listener.catchUp() == [])
+    try await fixture.set("c/new", ["n": 30.value])
+    #expect(try await listener.catchUp() == ["c/new in 2", "snapshot"])
+  }
+
+  @Test("a write that changes nothing sends nothing")
+  func unchanged() async throws {
+    let fixture = try StorageFixture()
+    try await fixture.set("c/a", ["n": 20.value])
+    var listener = Listener(fixture)
+    _ = try await listener.add(Self.large)
+    try await fixture.set("c/a", ["n": 20.value])
+    #expect(try await listener.catchUp() == [])
+  }
+
+  @Test("what one commit changes in several targets comes in one snapshot, each document in one message")
+  func severalTargets() async throws {
+    let fixture = try StorageFixture()
+    try await fixture.set("c/a", ["n": 1.value])
+    var listener = Listener(fixture)
+    _ = try await listener.add(Self.all, id: 2)
+    _ = try await listener.add(Self.large, id: 4)
+    try await fixture.commit(.set(key("c/a"), ["n": 20.value]), .set(key("c/b"), ["n": 2.value]))
+    #expect(try await listener.catchUp() == ["c/a in 2 4", "c/b in 2", "snapshot"])
+    try await fixture.set("c/a", ["n": 3.value])
+    #expect(try await listener.catchUp() == ["c/a in 2 out 4", "snapshot"])
+    #expect(try await listener.remove(2) == ["remove 2"])
+    try await fixture.set("c/b", ["n": 30.value])
+    #expect(try await listener.catchUp() == ["c/b in 4", "snapshot"])
+  }
+
+  @Test("two commits give two snapshots, and read times never go back")
+  func order() async throws {
+    let fixture = try StorageFixture()
+    var listener = Listener(fixture)
+    _ = try await listener.add(Self.all)
+    try await fixture.set("c/a", ["n": 1.value])
+    fixture.clock.advance(seconds: -100)
+    try await fixture.set("c/b", ["n": 1.value])
+    #expect(try await listener.catchUp() == ["c/a in 2", "snapshot", "c/b in 2", "snapshot"])
+    _ = try await listener.add(Self.large, id: 4)
+    #expect(listener.readTimes == listener.readTimes.sorted())
+  }
+
+  @Test("only commits that touch a target wake the stream")
+  func wakes() async throws {
+    let fixture = try StorageFixture()
+    var listener = Listener(fixture)
+    _ = try await listener.add(Self.all, id: 2)
+    _ = try await listener.add(Query(path: ResourcePath(), collectionGroup: "g"), id: 4)
+    try await fixture.set("other/a")
+    #expect(listener.wakeCount == 0)
+    try await fixture.set("c/a")
+    try await fixture.set("deep/x/g/a")
+    #expect(listener.wakeCount == 2)
+    _ = try await listener.remove(2)
+    try await fixture.set("c/b")
+    #expect(listener.wakeCount == 2)
+  }
+
+  @Test("a limit shows its window: newcomers push out, leavers make room, others are not mentioned")
+  func limit() async throws {
+    let fixture = try StorageFixture()
+    for n in [10, 20, 30, 40] { try await fixture.set("c/d\(n)", ["n": n.value]) }
+    let query = Self.all.with(order: OrderBy(path: field("n"), direction: .ascending)).with(limit: 2)
+    var listener = Listener(fixture)
+    #expect(try await listener.add(query) == ["add 2", "c/d10 in 2", "c/d20 in 2", "current 2", "snapshot"])
+    try await fixture.set("c/d15", ["n": 15.value])
+    #expect(try await listener.catchUp() == ["c/d20 out 2 unchanged", "c/d15 in 2", "snapshot"])
+    try await fixture.commit(.delete(key("c/d10")))
+    #expect(try await listener.catchUp() == ["c/d10 deleted 2", "c/d20 in 2", "snapshot"])
+    try await fixture.set("c/d40", ["n": 41.value])
+    #expect(try await listener.catchUp() == [])
+    try await fixture.set("c/d15", ["n": 99.value])
+    #expect(try await listener.catchUp() == ["c/d15 out 2", "c/d30 in 2", "snapshot"])
+  }
+
+  @Test("a documents target tells what exists and what does not")
+  func documents() async throws {
+    let fixture = try StorageFixture()
+    try await fixture.set("c/a")
+    var message = Google_Firestore_V1_ListenRequest()
+    message.addTarget.targetID = 3
+    message.addTarget.documents.documents = ["c/a", "c/none", "c/a"].map(name)
+    var listener = Listener(fixture)
+    #expect(try await listener.handle(message) == ["add 3", "c/a in 3", "c/none deleted 3", "current 3", "snapshot"])
+    try await fixture.set("c/none")
+    #expect(try await listener.catchUp() == ["c/none in 3", "snapshot"])
+    try await fixture.commit(.delete(key("c/a")))
+    #expect(try await listener.catchUp() == ["c/a deleted 3", "snapshot"])
+  }
+
+  @Test("once: the target is removed after its first snapshot")
+  func once() async throws {
+    let fixture = try StorageFixture()
+    try await fixture.set("c/a")
+    var listener = Listener(fixture)
+    let messages = try await listener.add(Self.all, once: true)
+    #expect(messages == ["add 2", "c/a in 2", "current 2", "snapshot", "remove 2"])
+    try await fixture.set("c/b")
+    #expect(try await listener.catchUp() == [])
+  }
+
+  @Test("a query that cannot run ends its target, not the stream")
+  func badQuery() async throws {
+    let fixture = try StorageFixture()
+    var listener = Listener(fixture)
+    _ = try await listener.add(Self.all, id: 2)
+    let empty = Self.all.with(filter: .field(field("a"), .in, .array([])))
+    #expect(try await listener.add(empty, id: 4) == ["remove 4 (3: 'IN' requires an non-empty ArrayValue.)"])
+    var kindless = Google_Firestore_V1_ListenRequest()
+    kindless.addTarget.targetID = 6
+    kindless.addTarget.query.parent = ServerFixture.database.documentsName
+    kindless.addTarget.query.structuredQuery.from = [.init()]
+    #expect(
+      try await listener.handle(kindless)
+        == ["remove 6 (3: All-collection queries are not supported by real-time queries.)"])
+    try await fixture.set("c/a")
+    #expect(try await listener.catchUp() == ["c/a in 2", "snapshot"])
+  }
+
+  @Test("requests that make no sense end the stream")
+  func badRequests() async throws {
+    let fixture = try StorageFixture()
+    var listener = Listener(fixture)
+    _ = try await listener.add(Self.all, id: 2)
+    await #expect(throws: StatusError.self) { _ = try await listener.add(Self.all, id: 2) }
+    await #expect(throws: StatusError.self) { _ = try await listener.add(Self.all, id: -1) }
+    await #expect(throws: StatusError.self) { _ = try await listener.handle(.init()) }
+    await #expect(throws: StatusError.self) {
+      _ = try await listener.handle(.with { $0.addTarget.targetID = 8 })
+    }
+    #expect(try await listener.remove(99) == ["remove 99"])
+  }
+
+  @Test("an idle stream gets a fresh token when the database has moved on")
+  func refresh() async throws {
+    let fixture = try StorageFixture()
+    var listener = Listener(fixture)
+    _ = try await listener.add(Self.all)
+    #expect(try await listener.refresh() == [])
+    let version = try await fixture.set("other/a")
+    #expect(try await listener.refresh() == ["snapshot"])
+    #expect(ResumeToken(bytes: listener.token)?.version == version)
+    #expect(try await listener.refresh() == [])
+  }
+
+  @Test("a stream that has fallen behind the feed gets the difference from the log in one snapshot")
+  func fallenBehind() async throws {
+    let fixture = try StorageFixture(feedCapacity: 4)
+    try await fixture.set("c/gone", ["n": 20.value])
+    try await fixture.set("c/still", ["n": 20.value])
+    var listener = Listener(fixture)
+    _ = try await listener.add(Self.large)
+    for n in 0..<20 { try await fixture.set("c/busy", ["n": (11 + n).value]) }
+    try await fixture.commit(.delete(key("c/gone")))
+    #expect(try await listener.catchUp() == ["c/busy in 2", "c/gone deleted 2", "snapshot"])
+  }
+
+  @Test("a stream that the log has forgotten too starts anew, and only with what still is")
+  func forgotten() async throws {
+    let fixture = try StorageFixture(feedCapacity: 2, retention: .init(commitCount: 5))
+    try await fixture.set("c/gone", ["n": 20.value])
+    var listener = Listener(fixture)
+    _ = try await listener.add(Self.large)
+    try await fixture.commit(.delete(key("c/gone")))
+    for n in 0..<20 { try await fixture.set("c/busy", ["n": (11 + n).value]) }
+    #expect(try await listener.catchUp() == ["reset 2", "c/busy in 2", "current 2", "snapshot"])
+  }
+}

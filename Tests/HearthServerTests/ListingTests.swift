@@ -1,0 +1,107 @@
+import GRPCCore
+import HearthModel
+import HearthWire
+import Testing
+
+@testable import HearthServer
+
+@Suite("Lists of documents and collections")
+struct ListingTests {
+  private func page(
+    _ fixture: ServerFixture, size: Int32 = 0, token: String = "", order: String = "", showMissing: Bool = false
+  ) async throws -> (ids: [String], token: String, documents: [EncodedDocument]) {
+    var request = Google_Firestore_V1_ListDocumentsRequest()
+    request.parent = ServerFixture.database.documentsName
+    request.collectionID = "c"
+    request.pageSize = size
+    request.pageToken = token
+    request.orderBy = order
+    request.showMissing = showMissing
+    let response: Google_Firestore_V1_ListDocumentsResponse = try await fixture.unary(
+      Method.ListDocuments.descriptor, request)
+    let documents = try response.documents.map { try EncodedDocument(parsing: [UInt8]($0)) }
+    return (documents.map { String($0.name.split(separator: "/").last ?? "") }, response.nextPageToken, documents)
+  }
+
+  @Test("pages join without gap or repetition")
+  func paging() async throws {
+    try await ServerFixture.withServer { fixture in
+      try await fixture.commit((0..<7).map { .set(key("c/d\($0)"), ["n": (7 - $0).value]) })
+      var ids: [String] = []
+      var token = ""
+      repeat {
+        let page = try await page(fixture, size: 3, token: token)
+        #expect(page.ids.count <= 3)
+        ids += page.ids
+        token = page.token
+      } while !token.isEmpty
+      #expect(ids == (0..<7).map { "d\($0)" })
+    }
+  }
+
+  @Test("an order leaves out documents without the field and continues over pages")
+  func order() async throws {
+    try await ServerFixture.withServer { fixture in
+      try await fixture.commit([
+        .set(key("c/a"), ["n": 1.value]), .set(key("c/b"), ["n": 2.value]), .set(key("c/x"), [:]),
+        .set(key("c/c"), ["n": 2.value]),
+      ])
+      let first = try await page(fixture, size: 2, order: "n desc")
+      #expect(first.ids == ["c", "b"])
+      let second = try await page(fixture, size: 2, token: first.token, order: "n desc")
+      #expect(second.ids == ["a"] && second.token.isEmpty)
+    }
+  }
+
+  @Test("show_missing lists documents that exist only as the parents of others, with a name and nothing else")
+  func showMissing() async throws {
+    try await ServerFixture.withServer { fixture in
+      try await fixture.set("c/b/sub/x", ["a": 1.value])
+      try await fixture.set("c/a")
+      #expect(try await page(fixture).ids == ["a"])
+      let all = try await page(fixture, showMissing: true)
+      #expect(all.ids == ["a", "b"])
+      #expect(all.documents[1].createTime == nil && all.documents[1].updateTime == nil)
+      let first = try await page(fixture, size: 1, showMissing: true)
+      #expect(try await page(fixture, size: 1, token: first.token, showMissing: true).ids == ["b"])
+    }
+  }
+
+  @Test("bad requests are named")
+  func errors() async throws {
+    try await ServerFixture.withServer { fixture in
+      try await fixture.set("c/a")
+      #expect(await failure { try await page(fixture, size: -1).ids }?.message == "Page size must be nonnegative.")
+      #expect(await failure { try await page(fixture, token: "what").ids }?.message == "invalid page token")
+      let mixed = await failure { try await page(fixture, order: "n", showMissing: true).ids }
+      #expect(mixed?.message == "cannot specify an order when show_missing is true")
+      #expect(await failure { try await page(fixture, order: "n upwards").ids }?.code == .invalidArgument)
+    }
+  }
+
+  @Test("a token of another list is refused")
+  func foreignToken() async throws {
+    try await ServerFixture.withServer { fixture in
+      try await fixture.commit([.set(key("c/a"), ["n": 1.value]), .set(key("c/b"), ["n": 1.value])])
+      let token = try await page(fixture, size: 1).token
+      #expect(await failure { try await page(fixture, token: token, order: "n").ids }?.message == "invalid page token")
+    }
+  }
+
+  @Test("collection ids are sorted and paged")
+  func collectionIDs() async throws {
+    try await ServerFixture.withServer { fixture in
+      try await fixture.commit(["b/1", "a/1", "a/1/sub/1", "c/1/deep/1"].map { .set(key($0), [:]) })
+      var request = Google_Firestore_V1_ListCollectionIdsRequest()
+      request.parent = ServerFixture.database.documentsName
+      request.pageSize = 2
+      let first: Google_Firestore_V1_ListCollectionIdsResponse = try await fixture.unary(
+        Method.ListCollectionIds.descriptor, request)
+      #expect(first.collectionIds == ["a", "b"])
+      request.pageToken = first.nextPageToken
+      let second: Google_Firestore_V1_ListCollectionIdsResponse = try await fixture.unary(
+        Method.ListCollectionIds.descriptor, request)
+      #expect(second.collectionIds == ["c"] && second.nextPageToken.isEmpty)
+    }
+  }
+}

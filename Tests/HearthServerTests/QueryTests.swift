@@ -1,0 +1,198 @@
+import Foundation
+import GRPCCore
+import HearthModel
+import HearthWire
+import SwiftProtobuf
+import Testing
+
+@testable import HearthServer
+
+@Suite("Queries")
+struct QueryTests {
+  private static let collection = Query(path: path("c"))
+
+  private func withNumbers(_ body: (ServerFixture) async throws -> Void) async throws {
+    try await ServerFixture.withServer { fixture in
+      try await fixture.commit(
+        (0..<10).map {
+          .set(key("c/d\($0)"), ["n": $0.value, "odd": .boolean($0 % 2 == 1), "l": .array([($0 / 2).value])])
+        })
+      try await body(fixture)
+    }
+  }
+
+  @Test("filters, orders, limits and cursors work together")
+  func structure() async throws {
+    try await withNumbers { fixture in
+      let odd = Self.collection.with(filter: .field(field("odd"), .equal, .boolean(true)))
+      let descending = odd.with(order: OrderBy(path: field("n"), direction: .descending))
+      let ids1 = try await fixture.ids(descending.with(limit: 3))
+      #expect(ids1 == ["d9", "d7", "d5"])
+      let bounded = descending.with(startAt: Bound(position: [7.value], isInclusive: false))
+      let ids2 = try await fixture.ids(bounded)
+      #expect(ids2 == ["d5", "d3", "d1"])
+      let contains = Self.collection.with(filter: .field(field("l"), .arrayContains, 2.value))
+      let ids3 = try await fixture.ids(contains)
+      #expect(ids3 == ["d4", "d5"])
+      let either = Self.collection.with(
+        filter: .or([.field(field("n"), .lessThan, 1.value), .field(field("n"), .in, .array([8.value, 9.value]))]))
+      let ids4 = try await fixture.ids(either)
+      #expect(ids4 == ["d0", "d8", "d9"])
+    }
+  }
+
+  @Test("an offset is reported once, the last message says done")
+  func offset() async throws {
+    try await withNumbers { fixture in
+      var request = fixture.queryRequest(Self.collection.with(limit: 3))
+      request.structuredQuery.offset = 4
+      request.structuredQuery.select.fields = [.with { $0.fieldPath = "n" }]
+      let responses: [Google_Firestore_V1_RunQueryResponse] = try await fixture.list(
+        Method.RunQuery.descriptor, request)
+      #expect(responses.map(\.skippedResults) == [4, 0, 0])
+      #expect(responses.map(\.done) == [false, false, true])
+      #expect(responses.allSatisfy { $0.hasReadTime })
+      let first = try ServerFixture.translator.decode(documentBytes: responses[0].document, readTime: .none)
+      #expect(first.key.id == "d4")
+      let fields = try first.fields.decoded()
+      #expect(fields.keys == ["n"])
+    }
+  }
+
+  @Test("a query without result sends one message with a read time")
+  func empty() async throws {
+    try await ServerFixture.withServer { fixture in
+      let responses = try await fixture.run(Query(path: path("nothing")))
+      #expect(responses.count == 1)
+      #expect(responses[0].document.isEmpty && responses[0].hasReadTime && responses[0].done)
+    }
+  }
+
+  @Test("a collection group finds documents at every depth")
+  func collectionGroup() async throws {
+    try await ServerFixture.withServer { fixture in
+      try await fixture.commit(["x/1", "a/1/x/2", "a/1/b/1/x/3", "y/1"].map { .set(key($0), [:]) })
+      let ids = try await fixture.ids(Query(path: ResourcePath(), collectionGroup: "x"))
+      #expect(ids == ["3", "2", "1"])
+    }
+  }
+
+  @Test("a past state can be read: changed, new and deleted documents are as they were")
+  func readTime() async throws {
+    try await withNumbers { fixture in
+      let then = try await fixture.run(Self.collection)[0].readTime
+      try await fixture.commit([
+        .delete(key("c/d0")), .set(key("c/d1"), ["n": 100.value]), .set(key("c/new"), ["n": (-1).value]),
+      ])
+      let query = Self.collection.with(order: OrderBy(path: field("n"), direction: .ascending)).with(limit: 3)
+      #expect(try await fixture.ids(query) == ["new", "d2", "d3"])
+      var request = fixture.queryRequest(query)
+      request.readTime = then
+      let responses: [Google_Firestore_V1_RunQueryResponse] = try await fixture.list(
+        Method.RunQuery.descriptor, request)
+      let ids = try responses.map {
+        try ServerFixture.translator.decode(documentBytes: $0.document, readTime: .none).key.id
+      }
+      #expect(ids == ["d0", "d1", "d2"])
+
+      var get = Google_Firestore_V1_GetDocumentRequest()
+      get.name = name("c/d1")
+      get.readTime = then
+      let past: Google_Firestore_V1_Document = try await fixture.unary(Method.GetDocument.descriptor, get)
+      #expect(past.fields["n"]?.integerValue == 1)
+
+      request.readTime.seconds += 3600
+      let future = await failure {
+        try await fixture.list(Method.RunQuery.descriptor, request) as [Google_Firestore_V1_RunQueryResponse]
+      }
+      #expect(future?.code == .invalidArgument)
+      request.readTime = then
+      request.readTime.nanos += 1
+      let fine = await failure {
+        try await fixture.list(Method.RunQuery.descriptor, request) as [Google_Firestore_V1_RunQueryResponse]
+      }
+      #expect(fine?.code == .invalidArgument)
+      request.readTime = Google_Protobuf_Timestamp(seconds: then.seconds - 7200, nanos: 0)
+      let old = await failure {
+        try await fixture.list(Method.RunQuery.descriptor, request) as [Google_Firestore_V1_RunQueryResponse]
+      }
+      #expect(old?.code == .failedPrecondition)
+    }
+  }
+
+  static let refused: [(String, Query)] = [
+    ("'IN' requires an non-empty ArrayValue.", collection.with(filter: .field(field("a"), .in, .array([])))),
+    (
+      "'IN' supports up to 30 comparison values.",
+      collection.with(filter: .field(field("a"), .in, .array((0..<31).map(\.value))))
+    ),
+    (
+      "'NOT_IN' supports up to 10 comparison values.",
+      collection.with(filter: .field(field("a"), .notIn, .array((0..<11).map(\.value))))
+    ),
+    (
+      "A maximum of 1 'ARRAY_CONTAINS' filter is allowed per disjunction.",
+      collection.with(filter: .field(field("a"), .arrayContains, 1.value)).with(
+        filter: .field(field("b"), .arrayContains, 1.value))
+    ),
+    (
+      "Only a single 'NOT_EQUAL', 'NOT_IN', 'IS_NOT_NAN', or 'IS_NOT_NULL' filter allowed per query.",
+      collection.with(filter: .field(field("a"), .notEqual, 1.value)).with(
+        filter: .field(field("b"), .notEqual, 1.value))
+    ),
+    (
+      "'NOT_IN' cannot be used in the same query with 'IN', 'ARRAY_CONTAINS_ANY' or 'OR'.",
+      collection.with(filter: .field(field("a"), .notIn, .array([1.value]))).with(
+        filter: .field(field("b"), .in, .array([1.value])))
+    ),
+    (
+      "order by clause cannot contain duplicate fields n",
+      collection.with(order: OrderBy(path: field("n"), direction: .ascending)).with(
+        order: OrderBy(path: field("n"), direction: .descending))
+    ),
+  ]
+
+  @Test("queries beyond the documented limits are refused with production's words", arguments: refused)
+  func limits(message: String, query: Query) async throws {
+    #expect(throws: StatusError(code: .invalidArgument, message: message)) { try QueryLimits.check(query) }
+  }
+
+  @Test("more than 30 disjunctions are too many")
+  func disjunctions() {
+    let six = Value.array((0..<6).map(\.value))
+    let query = Self.collection.with(filter: .field(field("a"), .in, six)).with(filter: .field(field("b"), .in, six))
+    #expect(throws: StatusError.self) { try QueryLimits.check(query) }
+  }
+
+  @Test("count, sum and average: integers stay exact, non-numbers are skipped, nothing averages to null")
+  func aggregation() async throws {
+    try await ServerFixture.withServer { fixture in
+      try await fixture.commit([
+        .set(key("c/1"), ["n": .integer(Int64.max)]), .set(key("c/2"), ["n": 1.value]),
+        .set(key("c/3"), ["n": (-1).value]),
+        .set(key("c/4"), ["n": .string("no")]),
+      ])
+      var request = Google_Firestore_V1_RunAggregationQueryRequest()
+      request.parent = ServerFixture.database.documentsName
+      request.structuredAggregationQuery.structuredQuery = fixture.queryRequest(Self.collection).structuredQuery
+      request.structuredAggregationQuery.aggregations = [
+        .with { $0.count = .init() }, .with { $0.sum.field.fieldPath = "n" },
+        .with {
+          $0.alias = "up"; $0.count.upTo.value = 2
+        },
+      ]
+      let responses: [Google_Firestore_V1_RunAggregationQueryResponse] = try await fixture.list(
+        Method.RunAggregationQuery.descriptor, request)
+      let fields = try #require(responses.first).result.aggregateFields
+      #expect(fields["field_1"]?.integerValue == 4)
+      #expect(fields["field_2"]?.integerValue == Int64.max)
+      #expect(fields["up"]?.integerValue == 2)
+      request.structuredAggregationQuery.structuredQuery =
+        fixture.queryRequest(Query(path: path("none"))).structuredQuery
+      request.structuredAggregationQuery.aggregations = [.with { $0.avg.field.fieldPath = "n" }]
+      let nothing: [Google_Firestore_V1_RunAggregationQueryResponse] = try await fixture.list(
+        Method.RunAggregationQuery.descriptor, request)
+      #expect(nothing.first?.result.aggregateFields["field_1"]?.valueType == .nullValue(.nullValue))
+    }
+  }
+}

@@ -1,0 +1,126 @@
+import HearthModel
+import HearthStore
+import HearthWire
+import Testing
+
+@testable import HearthServer
+
+@Suite("Resuming a listen")
+struct ResumeTests {
+  private static let large = Query(path: path("c")).with(filter: .field(field("n"), .greaterThan, 10.value))
+
+  @Test("after a restart of the server exactly what was updated, left or was deleted since the token is sent")
+  func restart() async throws {
+    try await withTemporaryFolder { folder in
+      let location = Database.Location.file(path: folder + ".sqlite")
+      let token = try await {
+        let fixture = try StorageFixture(location: location)
+        for id in ["same", "changes", "leaves", "dies"] { try await fixture.set("c/\(id)", ["n": 20.value]) }
+        var listener = Listener(fixture)
+        #expect(try await listener.add(Self.large).count == 7)
+        let token = listener.token
+        try await fixture.set("c/changes", ["n": 21.value])
+        try await fixture.set("c/leaves", ["n": 1.value])
+        await fixture.storage.close()
+        return token
+      }()
+      let fixture = try StorageFixture(location: location)
+      try await fixture.commit(.delete(key("c/dies")))
+      try await fixture.set("c/comes", ["n": 30.value])
+      try await fixture.set("c/never", ["n": 2.value])
+      var listener = Listener(fixture)
+      let messages = try await listener.add(Self.large, token: token, expectedCount: 4)
+      #expect(
+        messages == [
+          "add 2", "c/changes in 2", "c/comes in 2", "c/dies deleted 2", "c/leaves out 2", "filter 2: 3", "current 2",
+          "snapshot",
+        ])
+      await fixture.storage.close()
+    }
+  }
+
+  @Test("a token resumes on another stream with nothing to send when nothing has changed")
+  func nothingNew() async throws {
+    let fixture = try StorageFixture()
+    try await fixture.set("c/a", ["n": 20.value])
+    var first = Listener(fixture)
+    _ = try await first.add(Self.large)
+    var second = Listener(fixture)
+    #expect(try await second.add(Self.large, id: 8, token: first.token) == ["add 8", "current 8", "snapshot"])
+  }
+
+  @Test("a limit resumes with the difference between its windows")
+  func limit() async throws {
+    let fixture = try StorageFixture()
+    for n in [20, 30, 40] { try await fixture.set("c/d\(n)", ["n": n.value]) }
+    let query = Self.large.with(limit: 2)
+    var first = Listener(fixture)
+    _ = try await first.add(query)
+    try await fixture.set("c/d15", ["n": 15.value])
+    var second = Listener(fixture)
+    #expect(
+      try await second.add(query, token: first.token)
+        == ["add 2", "c/d30 out 2 unchanged", "c/d15 in 2", "current 2", "snapshot"])
+  }
+
+  @Test("a read time resumes like a token")
+  func readTime() async throws {
+    let fixture = try StorageFixture()
+    let version = try await fixture.set("c/a", ["n": 20.value])
+    try await fixture.set("c/b", ["n": 20.value])
+    let request = TargetRequest(
+      targetID: 2, target: Self.large.target, purpose: .listen, resumeToken: [], readTime: version, expectedCount: nil)
+    var listener = Listener(fixture)
+    let messages = try await listener.handle(ServerFixture.translator.encode(WatchRequest.addTarget(request)))
+    #expect(messages == ["add 2", "c/b in 2", "current 2", "snapshot"])
+  }
+
+  @Test(
+    "broken, foreign and future tokens are answered with a reset and everything",
+    arguments: ["broken", "foreign", "future"])
+  func unusable(kind: String) async throws {
+    let fixture = try StorageFixture()
+    try await fixture.set("c/a", ["n": 20.value])
+    var first = Listener(fixture)
+    _ = try await first.add(Self.large)
+    var token = try #require(ResumeToken(bytes: first.token))
+    var bytes: [UInt8] = [1, 2, 3]
+    if kind == "foreign" {
+      token.incarnation[0] ^= 1
+      bytes = token.bytes
+    } else if kind == "future" {
+      token.version = SnapshotVersion(microseconds: token.version.microseconds + 1_000_000)
+      bytes = token.bytes
+    }
+    var listener = Listener(fixture)
+    #expect(
+      try await listener.add(Self.large, token: bytes, expectedCount: 1)
+        == ["add 2", "reset 2", "c/a in 2", "current 2", "snapshot"])
+  }
+
+  @Test("a token older than the log is answered with a reset and everything")
+  func tooOld() async throws {
+    let fixture = try StorageFixture()
+    try await fixture.set("c/a", ["n": 20.value])
+    var first = Listener(fixture)
+    _ = try await first.add(Self.large)
+    fixture.clock.advance(seconds: 3601)
+    // The age is looked at now and then only.
+    for n in 0..<200 { try await fixture.set("other/a", ["n": n.value]) }
+    fixture.clock.advance(seconds: 3601)
+    for n in 0..<200 { try await fixture.set("other/a", ["n": n.value]) }
+    var second = Listener(fixture)
+    #expect(
+      try await second.add(Self.large, token: first.token) == ["add 2", "reset 2", "c/a in 2", "current 2", "snapshot"])
+  }
+
+  @Test("tokens survive their encoding; other bytes are none")
+  func encoding() throws {
+    let token = ResumeToken(incarnation: [1, 2, 3], version: SnapshotVersion(microseconds: 1_700_000_000_123_456))
+    #expect(ResumeToken(bytes: token.bytes) == token)
+    for length in 0..<token.bytes.count {
+      #expect(ResumeToken(bytes: Array(token.bytes.prefix(length))) != token)
+    }
+    #expect(ResumeToken(bytes: [1] + Array(repeating: 0xFF, count: 8)) == nil)
+  }
+}

@@ -1,0 +1,156 @@
+import HearthModel
+import HearthStore
+import HearthWire
+import Synchronization
+
+@testable import HearthServer
+
+/// A database without a server around it, and a listen session on it whose messages are kept.
+final class StorageFixture: Sendable {
+  let storage: EmbeddedStorage
+  let database: HostedDatabase
+  let clock: ManualClock
+
+  init(
+    location: Database.Location = .memory, clock: ManualClock = ManualClock(), feedCapacity: Int = 4096,
+    retention: ChangeLog.Retention = ChangeLog.Retention(),
+    injecting failure: (@Sendable (Database.FailurePoint) -> StoreError?)? = nil
+  ) throws {
+    let connection = try Database(location)
+    connection.injectFailure = failure
+    storage = try EmbeddedStorage(
+      database: connection, databaseID: ServerFixture.database, clock: clock.clock, logger: ServerFixture.quietLogger,
+      feedCapacity: feedCapacity, retention: retention)
+    database = HostedDatabase(id: ServerFixture.database, storage: storage, clock: clock.clock)
+    self.clock = clock
+  }
+
+  @discardableResult
+  func commit(_ mutations: Mutation...) async throws -> SnapshotVersion {
+    try await storage.commit(CommitRequest(mutations: mutations)).version
+  }
+
+  @discardableResult
+  func set(_ path: String, _ fields: MapValue = [:]) async throws -> SnapshotVersion {
+    try await commit(.set(key(path), fields))
+  }
+}
+
+/// What a client on a listen stream would see.
+struct Listener {
+  private let received: ReceivedMessages
+  private var session: ListenSession
+  private let subscriber: ChangeFeed.SubscriberID
+  private let feed: ChangeFeed
+  private let wakes: WakeCounter
+
+  init(_ fixture: StorageFixture) {
+    let received = ReceivedMessages()
+    let wakes = WakeCounter()
+    feed = fixture.storage.feed
+    subscriber = feed.subscribe { wakes.count() }
+    session = ListenSession(database: fixture.database, subscriber: subscriber) { received.append($0) }
+    self.received = received
+    self.wakes = wakes
+  }
+
+  /// How often the feed has called for the stream.
+  var wakeCount: Int { wakes.value }
+
+  mutating func add(
+    _ query: Query, id: TargetID = 2, token: [UInt8] = [], expectedCount: Int? = nil, once: Bool = false
+  ) async throws -> [String] {
+    let request = TargetRequest(
+      targetID: id, target: query.target, purpose: .listen, resumeToken: token, readTime: nil,
+      expectedCount: expectedCount)
+    var message = ServerFixture.translator.encode(WatchRequest.addTarget(request))
+    message.addTarget.once = once
+    return try await handle(message)
+  }
+
+  mutating func remove(_ id: TargetID) async throws -> [String] {
+    try await handle(ServerFixture.translator.encode(WatchRequest.removeTarget(id)))
+  }
+
+  mutating func handle(_ message: Google_Firestore_V1_ListenRequest) async throws -> [String] {
+    try await session.handle(message)
+    return received.take()
+  }
+
+  mutating func catchUp() async throws -> [String] {
+    try await session.catchUp()
+    return received.take()
+  }
+
+  mutating func refresh() async throws -> [String] {
+    try await session.refreshToken()
+    return received.take()
+  }
+
+  /// The token of the latest message that had one.
+  var token: [UInt8] { received.token }
+
+  /// All read times so far, in order.
+  var readTimes: [SnapshotVersion] { received.readTimes }
+}
+
+private final class WakeCounter: Sendable {
+  private let number = Mutex(0)
+  var value: Int { number.withLock { $0 } }
+  func count() { number.withLock { $0 += 1 } }
+}
+
+/// Keeps messages in a short form: `add 2`, `c/d in 2`, `c/d out 2`, `c/d deleted 2`, `snapshot` …
+private final class ReceivedMessages: Sendable {
+  private struct State {
+    var texts: [String] = []
+    var token: [UInt8] = []
+    var readTimes: [SnapshotVersion] = []
+  }
+
+  private let state = Mutex(State())
+
+  var token: [UInt8] { state.withLock { $0.token } }
+  var readTimes: [SnapshotVersion] { state.withLock { $0.readTimes } }
+
+  func append(_ responses: [WatchResponse]) {
+    state.withLock { state in
+      for response in responses {
+        state.texts.append(Self.text(response))
+        if case .targetChange(let change) = response, !change.resumeToken.isEmpty {
+          state.token = change.resumeToken
+          state.readTimes.append(change.readTime)
+        }
+      }
+    }
+  }
+
+  func take() -> [String] {
+    state.withLock { state in
+      defer { state.texts = [] }
+      return state.texts
+    }
+  }
+
+  private static func text(_ response: WatchResponse) -> String {
+    switch response {
+    case .targetChange(let change):
+      let ids = change.targetIDs.map { " \($0)" }.joined()
+      switch change.state {
+      case .noChange: return change.targetIDs.isEmpty && change.readTime != .none ? "snapshot" : "no change\(ids)"
+      case .added: return "add\(ids)"
+      case .removed: return "remove\(ids)" + (change.cause.map { " (\($0.code.rawValue): \($0.message))" } ?? "")
+      case .current: return "current\(ids)"
+      case .reset: return "reset\(ids)"
+      }
+    case .documentChange(let change):
+      let updated = change.updatedTargetIDs.map { " \($0)" }.joined()
+      let removed = change.removedTargetIDs.map { " \($0)" }.joined()
+      guard let document = change.document else { return "\(change.key) out\(removed) unchanged" }
+      if document.isMissing { return "\(change.key) deleted\(removed)" }
+      return "\(change.key)" + (updated.isEmpty ? "" : " in\(updated)") + (removed.isEmpty ? "" : " out\(removed)")
+    case .existenceFilter(let filter):
+      return "filter \(filter.targetID): \(filter.count)"
+    }
+  }
+}
