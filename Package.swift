@@ -86,7 +86,8 @@ let package = Package(
         logging,
       ], swiftSettings: settings),
     .testTarget(
-      name: "HearthTests", dependencies: ["Hearth", "HearthServer", "HearthModel", logging], swiftSettings: settings),
+      name: "HearthTests", dependencies: ["Hearth", "HearthServer", "HearthStore", "HearthModel", logging],
+      swiftSettings: settings),
     .testTarget(
       name: "InteropTests", dependencies: ["Hearth", "HearthServer", "HearthCommand", logging],
       swiftSettings: settings),

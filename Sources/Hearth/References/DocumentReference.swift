@@ -4,10 +4,11 @@ internal import HearthModel
 /// A document's place in the database, whether the document exists or not.
 ///
 /// Writes take effect in the cache at once and are visible to reads and listeners; they are sent when the backend can be
-/// reached, in the order in which they were made. Their completions, and the `async` forms, wait for the backend's answer: **while
-/// offline they wait as long as it takes.** To go on without waiting, call the form without `await`; ``Firestore/pendingWrites()``
-/// tells when writes are saved on this device. When the task of an `async` form is cancelled, the call throws
-/// `CancellationError` and the write stays in the queue.
+/// reached, in the order in which they were made. Their completions, and the `async` forms, wait for the backend's answer:
+/// **while offline they wait as long as it takes.** To go on without waiting, call the form with a completion, which has to be
+/// spelled out in asynchronous code (`setData(data, completion: nil)`); ``Firestore/pendingWrites()`` tells when writes are
+/// saved on this device. When the task of an `async` form is cancelled, the call throws `CancellationError` and the write stays
+/// in the queue.
 ///
 /// Two references are equal when they are of the same Firestore object and have the same path.
 public final class DocumentReference: NSObject, Sendable {

@@ -86,7 +86,7 @@ open class FirestoreSettings: NSObject, NSCopying {
   /// Two settings are equal when all their values are.
   open override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? FirestoreSettings else { return false }
-    return host == other.host && isSSLEnabled == other.isSSLEnabled && dispatchQueue === other.dispatchQueue
+    return host == other.host && isSSLEnabled == other.isSSLEnabled && dispatchQueue.isSame(as: other.dispatchQueue)
       && legacyPersistenceEnabled == other.legacyPersistenceEnabled
       && legacyCacheSizeBytes == other.legacyCacheSizeBytes && isCacheEqual(to: other)
   }
@@ -169,7 +169,7 @@ struct SettingsValues: Equatable, Sendable {
   var explicitCache: Cache?
 
   static func == (a: SettingsValues, b: SettingsValues) -> Bool {
-    a.host == b.host && a.isSSLEnabled == b.isSSLEnabled && a.dispatchQueue === b.dispatchQueue
+    a.host == b.host && a.isSSLEnabled == b.isSSLEnabled && a.dispatchQueue.isSame(as: b.dispatchQueue)
       && a.legacyPersistenceEnabled == b.legacyPersistenceEnabled
       && a.legacyCacheSizeBytes == b.legacyCacheSizeBytes && a.explicitCache == b.explicitCache
   }
@@ -196,6 +196,15 @@ struct SettingsValues: Equatable, Sendable {
   }
 }
 
+extension DispatchQueue {
+  /// Whether both are one queue. Outside Apple platforms the system's own queues come in a new object each time they are asked
+  /// for; their labels are theirs alone.
+  fileprivate func isSame(as other: DispatchQueue) -> Bool {
+    let isSystemQueue = label == "com.apple.main-thread" || label.hasPrefix("com.apple.root.")
+    return self === other || isSystemQueue && label == other.label
+  }
+}
+
 /// An address as the transport wants it.
 struct Endpoint: Equatable, Sendable {
   var host: String
@@ -206,6 +215,7 @@ struct Endpoint: Equatable, Sendable {
   init(host: String, usesTLS: Bool) throws(ProgrammingError) {
     var name = Substring(host)
     var portText: Substring?
+    var forbidden = "/[] \t\n"
     if host.hasPrefix("["), let end = host.firstIndex(of: "]") {
       name = host[host.index(after: host.startIndex)..<end]
       let rest = host[host.index(after: end)...]
@@ -216,11 +226,14 @@ struct Endpoint: Equatable, Sendable {
     } else if let colon = host.lastIndex(of: ":") {
       name = host[..<colon]
       portText = host[host.index(after: colon)...]
+      forbidden += ":"
     }
-    guard !name.isEmpty, !name.contains(where: { $0 == "/" || $0.isWhitespace }) else {
+    guard !name.isEmpty, !name.contains(where: forbidden.contains) else {
       throw ProgrammingError(
-        "Host \"\(host)\" is not a host name or address with an optional port, such as \"localhost:8080\" (no scheme, no path)."
-      )
+        """
+        Host "\(host)" is not a host name or address with an optional port, such as "localhost:8080" or "[::1]:8080" \
+        (no scheme, no path).
+        """)
     }
     self.host = String(name)
     self.usesTLS = usesTLS
