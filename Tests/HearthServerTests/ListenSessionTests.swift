@@ -215,4 +215,14 @@ struct ListenSessionTests {
     for n in 0..<20 { try await fixture.set("c/busy", ["n": (11 + n).value]) }
     #expect(try await listener.catchUp() == ["reset 2", "c/busy in 2", "current 2", "snapshot"])
   }
+
+  @Test("a limit whose next window is not kept any more ends the stream in a way that clients retry")
+  func forgottenWindow() async throws {
+    let fixture = try StorageFixture(retention: .init(commitCount: 5))
+    var listener = Listener(fixture)
+    _ = try await listener.add(Self.large.with(limit: 2))
+    for n in 0..<20 { try await fixture.set("c/busy", ["n": (11 + n).value]) }
+    let error = await #expect(throws: StatusError.self) { _ = try await listener.catchUp() }
+    #expect(error?.code == .unavailable)
+  }
 }

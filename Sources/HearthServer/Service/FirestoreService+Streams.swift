@@ -200,7 +200,8 @@ private final class ListenMailbox: Sendable {
       defer { isPosted = true }
       return !isPosted
     }
-    if isFirst { continuation.yield(.wake) }
+    // In a full mailbox there are events enough after which the stream catches up.
+    if isFirst, case .dropped = continuation.yield(.wake) { wakeIsTaken() }
   }
 
   /// To be called before the stream catches up.

@@ -217,7 +217,7 @@ struct ListenSession {
   ) async throws {
     if let query = target.limitQuery {
       guard target.isWindowAffected(by: transitions) else { return }
-      let documents = try await database.storage.run(query, at: version).documents
+      let documents = try await database.watchedResult(of: query, at: version)
       delta.move(target.id, from: target.window, to: documents, transitions: transitions)
       targets[target.id]?.window = LimitWindow(documents)
     } else {

@@ -48,8 +48,8 @@ struct WatchStart {
       delta.collect(transitions, of: target)
       return
     }
-    let documents = try await database.storage.run(query, at: end).documents
-    let before = transitions.isEmpty ? documents : try await database.storage.run(query, at: start).documents
+    let documents = try await database.watchedResult(of: query, at: end)
+    let before = transitions.isEmpty ? documents : try await database.watchedResult(of: query, at: start)
     delta.move(target.id, from: LimitWindow(before), to: documents, transitions: transitions)
     window = LimitWindow(documents)
   }
@@ -79,8 +79,24 @@ struct WatchStart {
     of target: WatchedTarget, at version: SnapshotVersion, in database: HostedDatabase
   ) async throws(StatusError) -> [Document] {
     switch target.source {
-    case .query(let query): try await database.storage.run(query, at: version).documents
+    case .query(let query): try await database.watchedResult(of: query, at: version)
     case .documents(let keys): try await database.storage.documents(for: keys, at: version).documents
+    }
+  }
+}
+
+extension HostedDatabase {
+  /// The result of a query as a stream wants to show it.
+  ///
+  /// - Throws: UNAVAILABLE when the version is not kept any more because the stream is so slow: the client comes back and
+  ///   begins anew.
+  func watchedResult(of query: Query, at version: SnapshotVersion) async throws(StatusError) -> [Document] {
+    do {
+      return try await storage.run(query, at: version).documents
+    } catch {
+      guard error.code == .failedPrecondition else { throw error }
+      throw StatusError(
+        code: .unavailable, message: "The stream has fallen behind what the server remembers; listen again.")
     }
   }
 }
