@@ -63,6 +63,11 @@ extension Firestore {
       onCallbackQueue(completion)(nil)
       return
     }
+    if let refusal = SendableWrites.refusal(of: mutations, databaseID: databaseID) {
+      HearthLog.error(refusal.localizedDescription)
+      onCallbackQueue(completion)(refusal)
+      return
+    }
     guard let completion else { return runtime.write(mutations, nil) }
     runtime.write(mutations, WriteCompletion(finish: onCallbackQueue(completion), abandon: {}))
   }
@@ -70,6 +75,7 @@ extension Firestore {
   nonisolated(nonsending) func write(_ mutations: [Mutation]) async throws {
     let runtime = runtime()
     guard !mutations.isEmpty else { return }
+    if let refusal = SendableWrites.refusal(of: mutations, databaseID: databaseID) { throw refusal }
     let outcome = Outcome<Void>()
     runtime.write(
       mutations,

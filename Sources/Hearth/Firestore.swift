@@ -83,7 +83,7 @@ public final class Firestore: NSObject, Sendable {
     }
     return instances.withLock { instances in
       let key = "\(app.name)|\(database)"
-      if let instance = instances[key], instance.app === app { return instance }
+      if let instance = instances[key], instance.app === app, !instance.isTerminated { return instance }
       let instance = Firestore(app: app, databaseID: DatabaseID(projectID: projectID, database: database))
       instances[key] = instance
       return instance
@@ -248,29 +248,35 @@ public final class Firestore: NSObject, Sendable {
     }
   }
 
+  private var isTerminated: Bool {
+    state.withLock { state in
+      if case .terminated = state.phase { return true }
+      return false
+    }
+  }
+
   /// The queue that callbacks run on while there is no running client.
   var settingsQueue: DispatchQueue { state.withLock { $0.settings.dispatchQueue } }
 
   func terminate(then completion: @escaping @Sendable () -> Void) {
-    let runtime: ClientRuntime? = state.withLock { state in
+    let isStopping = state.withLock { state in
       switch state.phase {
-      case .configured:
+      case .configured, .terminated(nil):
         state.phase = .terminated(nil)
-        return nil
-      case .running(let runtime):
+        return false
+      case .running(let runtime), .terminated(let runtime?):
         state.phase = .terminated(runtime)
-        return runtime
-      case .terminated(let runtime):
-        return runtime
+        // Posted before anybody can see that this client is terminated, so that a successor opens the cache after this
+        // client has closed it.
+        runtime.stop(completion)
+        return true
       }
     }
-    // Posted before a successor can be made, so that the successor opens the cache after this client has closed it.
-    if let runtime { runtime.stop(completion) }
     Firestore.instances.withLock { instances in
       let key = "\(app.name)|\(databaseID.database)"
       if instances[key] === self { instances[key] = nil }
     }
-    if runtime == nil { completion() }
+    if !isStopping { completion() }
   }
 
   static func terminateAll(of app: FirebaseApp, then completion: @escaping @Sendable () -> Void) {

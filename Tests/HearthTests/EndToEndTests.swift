@@ -144,6 +144,21 @@ struct EndToEndTests {
     }
   }
 
+  @Test(
+    "a write that no backend can take is refused instead of blocking the queue", arguments: [2.0, 15, 16.8, 17, 40])
+  func oversized(mebibytes: Double) async throws {
+    try await withServer { host in
+      let db = try TestFirestore(host: host).firestore
+      let error = await thrown {
+        try await db.document("a/big").setData(["bytes": Data(count: Int(mebibytes * 1_048_576))])
+      }
+      #expect(error?.code == FirestoreErrorCode.invalidArgument.rawValue)
+      try await db.document("a/small").setData(["n": 1])
+      #expect(try await !db.document("a/big").getDocument(source: .server).exists)
+      try await db.terminate()
+    }
+  }
+
   @Test("offline work is in step after the network is back, each write exactly once and in order")
   func offlineCycles() async throws {
     try await withServer { host in

@@ -64,6 +64,20 @@ struct LifeCycleTests {
     #expect(completions.events == ["terminated"])
   }
 
+  @Test("termination does not wait for a callback that runs")
+  func terminationDuringCallback() async throws {
+    let db = try await TestFirestore.offline()
+    let (entered, release) = (Recorder<Void>(), DispatchSemaphore(value: 0))
+    db.collection("a").addSnapshotListener { _, _ in
+      entered.record(())
+      release.wait()
+    }
+    try await entered.next()
+    try await db.terminate()
+    release.signal()
+    #expect(entered.events.count == 1)
+  }
+
   @Test("clearing deletes documents and queue, before the first use or after the end only")
   func clearing() async throws {
     let first = try await TestFirestore.offline(name: name, cache: cache)

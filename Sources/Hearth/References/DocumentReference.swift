@@ -68,7 +68,8 @@ extension DocumentReference {
   /// - Parameters:
   ///   - documentData: Strings, numbers, Booleans, `Date`, ``Timestamp``, `Data`, ``GeoPoint``, ``DocumentReference``,
   ///     ``VectorValue``, `NSNull`, ``FieldValue``, and arrays and dictionaries of these. Other types, arrays directly in arrays,
-  ///     empty names and names like `__name__` are programming errors. Times are truncated to microseconds.
+  ///     empty names and names like `__name__` are programming errors. Times are truncated to microseconds. A write of more than
+  ///     about 17 MiB is refused with `invalidArgument`, since it cannot be sent.
   ///   - completion: Called on the settings' queue once the backend has accepted the write (nil) or refused it (an error, after
   ///     which the cache shows the old state again). Not called while offline.
   public func setData(_ documentData: [String: Any], completion: (((any Error)?) -> Void)? = nil) {

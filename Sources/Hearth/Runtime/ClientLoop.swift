@@ -155,6 +155,6 @@ extension Listener where Event == SnapshotEvent {
   /// The client was terminated: tasks that wait for a snapshot must not wait for ever, callbacks are just not called any more.
   func endSilently() {
     if isDirect { deliver(.failure(.terminated)) }
-    remove()
+    silence()
   }
 }

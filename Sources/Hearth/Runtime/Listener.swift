@@ -1,16 +1,18 @@
 internal import Foundation
 internal import HearthSync
+internal import Synchronization
 
 /// A listener's callback and the promise that none starts after `remove()` has returned.
 ///
 /// The lock is held while the callback runs: `remove()` on another thread waits for it, and inside the callback the same thread
 /// takes it again without waiting.
-// @unchecked: `callback` is only touched under the lock, all other properties are immutable and Sendable.
+// @unchecked: `callback` is only touched under the lock; all other properties are immutable and Sendable.
 final class Listener<Event: Sendable>: @unchecked Sendable {
   let id: ListenerID
   private let queue: DispatchQueue?
   private let lock = NSRecursiveLock()
   private var callback: (@Sendable (Event) -> Void)?
+  private let isSilenced = Atomic<Bool>(false)
 
   /// - Parameter queue: Where the callback runs; nil calls it directly on the client's loop.
   init(id: ListenerID, queue: DispatchQueue?, callback: @escaping @Sendable (Event) -> Void) {
@@ -34,9 +36,21 @@ final class Listener<Event: Sendable>: @unchecked Sendable {
     callback = nil
   }
 
+  /// Ends the listener without waiting for a callback that runs: the client's loop must not wait for the application.
+  func silence() {
+    isSilenced.store(true, ordering: .releasing)
+    guard lock.try() else { return }
+    defer { lock.unlock() }
+    callback = nil
+  }
+
   private func call(_ event: Event) {
     lock.lock()
     defer { lock.unlock() }
+    guard !isSilenced.load(ordering: .acquiring) else {
+      callback = nil
+      return
+    }
     callback?(event)
   }
 }

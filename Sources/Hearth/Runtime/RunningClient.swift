@@ -92,7 +92,7 @@ final class RunningClient {
     run(.shutdown)
     timers.cancelAll()
     for (_, entry) in listeners { entry.listener.endSilently() }
-    for (_, listener) in syncListeners { listener.remove() }
+    for (_, listener) in syncListeners { listener.silence() }
     for (_, write) in writes { write.abandon() }
     for (_, request) in requests { request.fail(.terminated) }
     listeners = [:]
