@@ -68,7 +68,8 @@ let package = Package(
       swiftSettings: settings),
 
     .testTarget(name: "HearthModelTests", dependencies: ["HearthModel"], swiftSettings: settings),
-    .testTarget(name: "HearthWireTests", dependencies: ["HearthWire", "HearthModel", protobuf], swiftSettings: settings),
+    .testTarget(
+      name: "HearthWireTests", dependencies: ["HearthWire", "HearthModel", protobuf], swiftSettings: settings),
     .testTarget(name: "HearthStoreTests", dependencies: ["HearthStore", "HearthModel"], swiftSettings: settings),
     .testTarget(
       name: "HearthCacheTests", dependencies: ["HearthCache", "HearthStore", "HearthModel"], swiftSettings: settings),
@@ -88,8 +89,17 @@ let package = Package(
     .testTarget(
       name: "HearthTests", dependencies: ["Hearth", "HearthServer", "HearthStore", "HearthModel", logging],
       swiftSettings: settings),
+    .executableTarget(
+      name: "NotesExample", dependencies: ["Hearth"], path: "Examples/Notes", swiftSettings: settings),
+    .executableTarget(
+      name: "CrashWriter", dependencies: ["Hearth"], path: "Tests/Support/CrashWriter", swiftSettings: settings),
     .testTarget(
-      name: "InteropTests", dependencies: ["Hearth", "HearthServer", "HearthCommand", logging],
+      name: "InteropTests",
+      dependencies: [
+        "Hearth", "HearthServer", "HearthCommand", "HearthTransport", "HearthCache", "HearthStore", "HearthModel",
+        "CrashWriter", "NotesExample", logging,
+      ],
+      resources: [.copy("Resources/python_client.py")],
       swiftSettings: settings),
   ]
 )

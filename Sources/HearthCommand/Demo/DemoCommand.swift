@@ -1,0 +1,57 @@
+import ArgumentParser
+import Foundation
+import Hearth
+import HearthServer
+import Logging
+
+/// The main job, told as it happens, on real data and with every claim checked against the backend.
+struct DemoCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "demo",
+    abstract: "Shows two devices that work offline, one of which is killed, and are in step with the backend again.",
+    discussion: "Exit status 0 only if every check held.")
+
+  @Option(help: "Use a running backend (hearth serve, or Google's emulator) instead of starting one.")
+  var backend: String?
+
+  @Flag(help: "Print one JSON object per line.")
+  var json = false
+
+  func validate() throws {
+    if let backend, BackendAddress(backend) == nil {
+      throw ValidationError("--backend \(backend): expected HOST:PORT with a port from 1 to 65535")
+    }
+  }
+
+  func run() async throws {
+    let narrator = Narrator(json: json)
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("hearth-demo-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+
+    var server: EmbeddedServer?
+    let address: BackendAddress
+    narrator.chapter("The backend")
+    if let given = backend.flatMap(BackendAddress.init) {
+      address = given
+      narrator.say("using the backend at \(address)")
+    } else {
+      let started = try await EmbeddedServer.start(
+        host: "127.0.0.1", port: 0, storage: .folder(folder.appendingPathComponent("backend").path),
+        logger: Logger(label: "hearth.demo", factory: { _ in SwiftLogNoOpLogHandler() }))
+      server = started
+      address = BackendAddress(host: "127.0.0.1", port: started.port)
+      narrator.say("hearth serve listens on \(address), its data in a temporary folder")
+    }
+    let story = DemoStory(
+      narrator: narrator, backend: address, folder: folder, project: "demo-\(UUID().uuidString.prefix(8).lowercased())")
+    do {
+      try await story.tell()
+    } catch {
+      narrator.check("the demo ran to its end", expected: "yes", found: "no: \(error)")
+    }
+    await server?.shutdown()
+    narrator.finish()
+    if narrator.failedChecks > 0 { throw ExitCode.failure }
+  }
+}

@@ -1,0 +1,65 @@
+import Foundation
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A running program that writes one JSON object per line. Its output is read on a thread of its own, so that waiting for it does not
+/// hold up the servers and clients that run in the test's process.
+final class LineProcess {
+  private let process = Process()
+  private let lines: AsyncStream<Data>
+  private var iterator: AsyncStream<Data>.Iterator
+
+  init(_ program: URL, _ arguments: [String]) throws {
+    let output = Pipe()
+    process.executableURL = program
+    process.arguments = arguments
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = output
+    let (stream, continuation) = AsyncStream.makeStream(of: Data.self)
+    lines = stream
+    iterator = stream.makeAsyncIterator()
+    try process.run()
+    let reader = output.fileHandleForReading
+    Thread.detachNewThread {
+      var buffer = Data()
+      while case let data = reader.availableData, !data.isEmpty {
+        buffer.append(data)
+        while let newline = buffer.firstIndex(of: 0x0A) {
+          continuation.yield(Data(buffer[buffer.startIndex..<newline]))
+          buffer.removeSubrange(buffer.startIndex...newline)
+        }
+      }
+      continuation.finish()
+    }
+  }
+
+  /// The next object, waiting for it; nil when the program has ended and everything was read.
+  func next() async -> [String: Any]? {
+    while let line = await iterator.next() {
+      if let object = try? JSONSerialization.jsonObject(with: line) as? [String: Any] { return object }
+    }
+    return nil
+  }
+
+  /// SIGKILL: what a power cut does to a process.
+  func killAtOnce() {
+    kill(process.processIdentifier, SIGKILL)
+  }
+
+  /// Waits for the end of the program, on a thread of its own.
+  func waitForExit() async -> Int32 {
+    let process = process
+    return await withCheckedContinuation { continuation in
+      Thread.detachNewThread {
+        process.waitUntilExit()
+        continuation.resume(returning: process.terminationStatus)
+      }
+    }
+  }
+}

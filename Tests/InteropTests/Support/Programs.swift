@@ -1,0 +1,96 @@
+import Foundation
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Programs that the tests start: where they are, how they are run, and how their output is read.
+enum Programs {
+  /// The folder in which the build puts executables, beside the test bundle.
+  static var productsFolder: URL {
+    #if os(macOS)
+      if let bundle = Bundle.allBundles.first(where: { $0.bundlePath.hasSuffix(".xctest") }) {
+        return bundle.bundleURL.deletingLastPathComponent()
+      }
+    #endif
+    return URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
+  }
+
+  static func product(_ name: String) -> URL {
+    productsFolder.appendingPathComponent(name)
+  }
+
+  /// The full path of a program on PATH, or nil.
+  static func find(_ name: String) -> URL? {
+    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+    return folders.lazy.map { URL(fileURLWithPath: String($0)).appendingPathComponent(name) }
+      .first { FileManager.default.isExecutableFile(atPath: $0.path) }
+  }
+
+  struct Output: Sendable {
+    var status: Int32
+    var text: String
+  }
+
+  /// Runs a program to its end.
+  /// - Returns: its exit status and what it wrote, both streams together.
+  static func run(
+    _ program: URL, _ arguments: [String], environment: [String: String] = [:]
+  ) throws -> Output {
+    let process = Process()
+    process.executableURL = program
+    process.arguments = arguments
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    process.standardInput = FileHandle.nullDevice
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    process.standardError = pipe
+    try process.run()
+    let data = pipe.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return Output(status: process.terminationStatus, text: String(decoding: data, as: UTF8.self))
+  }
+
+  /// `run`, without holding up the calling task's thread.
+  static func runInBackground(
+    _ program: URL, _ arguments: [String], environment: [String: String] = [:]
+  ) async throws -> Output {
+    try await withCheckedThrowingContinuation { continuation in
+      Thread.detachNewThread {
+        continuation.resume(with: Result { try run(program, arguments, environment: environment) })
+      }
+    }
+  }
+
+  /// A port of 127.0.0.1 that nothing listens on at the moment.
+  static func freePort() throws -> Int {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValueAsInt), 0)
+    guard descriptor >= 0 else { throw POSIXError(.EMFILE) }
+    defer { close(descriptor) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let bound = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+        bind(descriptor, pointer, length) == 0 && getsockname(descriptor, pointer, &length) == 0
+      }
+    }
+    guard bound else { throw POSIXError(.EADDRINUSE) }
+    return Int(UInt16(bigEndian: address.sin_port))
+  }
+}
+
+#if canImport(Glibc) || canImport(Musl)
+  extension __socket_type {
+    fileprivate var rawValueAsInt: Int32 { Int32(rawValue) }
+  }
+#else
+  extension Int32 {
+    fileprivate var rawValueAsInt: Int32 { self }
+  }
+#endif
