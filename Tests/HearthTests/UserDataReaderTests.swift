@@ -222,7 +222,7 @@ struct UserDataReaderTests {
   func elements() {
     for elements: [Any] in [[FieldValue.serverTimestamp()], [["a": FieldValue.delete()]], [[1]]] {
       #expect(throws: ProgrammingError.self) {
-        try UserDataReader.parseElements(elements, function: "FieldValue.arrayUnion()")
+        try UserDataReader.parseElements(elements)
       }
     }
   }

@@ -84,7 +84,7 @@ struct UserDataReader {
   // MARK: - Faces
 
   /// The elements of an array transform.
-  static func parseElements(_ elements: [Any], function: String) throws(ProgrammingError) -> [Value] {
+  static func parseElements(_ elements: [Any]) throws(ProgrammingError) -> [Value] {
     var reader = UserDataReader(databaseID: nil)
     var values: [Value] = []
     for element in elements {

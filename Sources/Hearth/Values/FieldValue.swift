@@ -37,7 +37,7 @@ public final class FieldValue: NSObject, Sendable {
   /// - Parameter elements: Values of any supported type except arrays and field values.
   public class func arrayUnion(_ elements: [Any]) -> FieldValue {
     let elements = requireValid { () throws(ProgrammingError) in
-      try UserDataReader.parseElements(elements, function: "FieldValue.arrayUnion()")
+      try UserDataReader.parseElements(elements)
     }
     return FieldValue(.transform(.arrayUnion(elements)))
   }
@@ -47,7 +47,7 @@ public final class FieldValue: NSObject, Sendable {
   /// - Parameter elements: Values of any supported type except arrays and field values.
   public class func arrayRemove(_ elements: [Any]) -> FieldValue {
     let elements = requireValid { () throws(ProgrammingError) in
-      try UserDataReader.parseElements(elements, function: "FieldValue.arrayRemove()")
+      try UserDataReader.parseElements(elements)
     }
     return FieldValue(.transform(.arrayRemove(elements)))
   }
