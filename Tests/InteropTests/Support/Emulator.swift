@@ -10,9 +10,11 @@ struct Emulator: SuiteTrait, TestScoping {
 
   @TaskLocal static var port = 0
 
-  /// Whether gcloud and the emulator's component are on this machine.
+  /// Whether gcloud, the emulator's component, and curl to talk to its control address are on this machine.
   static var isInstalled: Bool {
-    guard let gcloud = Programs.find("gcloud")?.resolvingSymlinksInPath() else { return false }
+    guard Programs.find("curl") != nil, let gcloud = Programs.find("gcloud")?.resolvingSymlinksInPath() else {
+      return false
+    }
     let root = gcloud.deletingLastPathComponent().deletingLastPathComponent()
     let component = root.appendingPathComponent("platform/cloud-firestore-emulator")
     return FileManager.default.fileExists(atPath: component.path)
