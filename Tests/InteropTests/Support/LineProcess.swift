@@ -8,7 +8,7 @@ import Foundation
   import Darwin
 #endif
 
-/// A running program that writes one JSON object per line. Its output is read on a thread of its own, so that waiting for it does not
+/// A running program that is read line by line. Its output is read on a thread of its own, so that waiting for it does not
 /// hold up the servers and clients that run in the test's process.
 final class LineProcess {
   private let process = Process()
@@ -39,10 +39,15 @@ final class LineProcess {
     }
   }
 
-  /// The next object, waiting for it; nil when the program has ended and everything was read.
+  /// The next line, waiting for it; nil when the program has ended and everything was read.
+  func nextLine() async -> String? {
+    await iterator.next().map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// The next line that is a JSON object, waiting for it; nil when the program has ended and everything was read.
   func next() async -> [String: Any]? {
-    while let line = await iterator.next() {
-      if let object = try? JSONSerialization.jsonObject(with: line) as? [String: Any] { return object }
+    while let line = await nextLine() {
+      if let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] { return object }
     }
     return nil
   }
