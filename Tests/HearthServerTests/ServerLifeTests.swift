@@ -1,6 +1,7 @@
 import Foundation
 import GRPCCore
 import HearthModel
+import HearthStore
 import HearthWire
 import SwiftProtobuf
 import Synchronization
@@ -69,6 +70,30 @@ struct ServerLifeTests {
       }
       #expect(second?.message.contains("in use by another hearth server") == true)
       await first.shutdown()
+    }
+  }
+
+  @Test("a file of a newer release is an error of the calls that need it, and keeps its data")
+  func newerRelease() async throws {
+    try await withTemporaryFolder { folder in
+      try await ServerFixture.withServer(storage: .folder(folder)) { try await $0.set("a/b", ["n": 1.value]) }
+      let file = folder + "/test.%28default%29.sqlite"
+      func shiftVersions(by difference: Int) throws {
+        let database = try Database(.file(path: file))
+        try database.execute("UPDATE schema_versions SET version = version + \(difference)")
+        database.close()
+      }
+      try shiftVersions(by: 1000)
+      try await ServerFixture.withServer(storage: .folder(folder)) { fixture in
+        let error = await failure { try await fixture.set("a/b", ["n": 2.value]) }
+        #expect(error?.code == .failedPrecondition)
+        #expect(error?.message.contains("newer") == true, "\(error?.message ?? "none")")
+      }
+      try shiftVersions(by: -1000)
+      try await ServerFixture.withServer(storage: .folder(folder)) { fixture in
+        let document = try await fixture.get("a/b")
+        #expect(document.fields["n"]?.integerValue == 1)
+      }
     }
   }
 
