@@ -104,12 +104,11 @@ package enum CacheFile {
 
   private static func makeFolder(_ folder: String) throws(StoreError) {
     do {
-      try FileManager.default.createDirectory(
-        atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+      try DatabaseFolder.create(folder, permissions: 0o700)
     } catch {
       throw StoreError(
         kind: .cannotOpen,
-        message: "Cache folder \"\(folder)\" cannot be created (\(error.localizedDescription)). "
+        message: "Cache folder \"\(folder)\" cannot be created: \(error.message). "
           + "Choose a folder that this user can write.")
     }
   }

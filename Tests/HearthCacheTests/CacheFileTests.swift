@@ -57,6 +57,7 @@ struct CacheFileTests {
     for place in [file, file + "/below"] {
       let refused = try error { _ = try CacheFile.open(folder: place, databaseID: TestCache.databaseID) }
       #expect(refused.kind == .cannotOpen && refused.message.contains(place))
+      #expect(refused.message.contains("\"\(file)\" is a file, not a folder"), "\(refused.message)")
     }
     // A superuser may write everywhere; /proc refuses even that one.
     if FileManager.default.fileExists(atPath: "/proc/self") {

@@ -61,7 +61,7 @@ struct ServerLifeTests {
         _ = try await EmbeddedServer.start(storage: .folder(folder), logger: ServerFixture.quietLogger)
       }
       #expect(error?.kind == .dataFolder)
-      #expect(error?.message.contains(folder) == true)
+      #expect(error?.message.contains("\"\(folder)\" is a file, not a folder") == true, "\(error?.message ?? "none")")
     }
     try await withTemporaryFolder { folder in
       let first = try await EmbeddedServer.start(storage: .folder(folder), logger: ServerFixture.quietLogger)

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HearthModel
+internal import HearthStore
 internal import Synchronization
 
 #if canImport(Glibc)
@@ -23,11 +24,11 @@ final class DataFolder: Sendable {
   init(path: String) throws(ServerError) {
     self.path = path
     do {
-      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+      try DatabaseFolder.create(path)
     } catch {
       throw ServerError(
         .dataFolder,
-        "Data folder \"\(path)\" cannot be created: \(error.localizedDescription) Choose another one with --data.")
+        "Data folder \"\(path)\" cannot be created: \(error.message). Choose another one with --data.")
     }
     let lockPath = path + "/hearth.lock"
     let descriptor = open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
