@@ -38,7 +38,10 @@ struct FirestoreService: Google_Firestore_V1_Firestore.ServiceProtocol {
 
   func failure(_ error: any Error, in context: ServerContext) -> RPCError {
     let rpcError = RPCError(error)
-    let level: Logger.Level = rpcError.code == .internalError || rpcError.code == .dataLoss ? .error : .debug
+    // A client that went away makes the answer to it fail; that is no fault of the server's.
+    let clientIsGone = context.cancellation.isCancelled
+    let isServerFault = rpcError.code == .dataLoss || rpcError.code == .internalError && !clientIsGone
+    let level: Logger.Level = isServerFault ? .error : .debug
     logger.log(
       level: level, "call failed",
       metadata: [
