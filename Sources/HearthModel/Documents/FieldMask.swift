@@ -14,9 +14,23 @@ package struct FieldMask: Hashable, Sendable {
 
   package var isEmpty: Bool { paths.isEmpty }
 
-  /// Whether `path` is one of the mask's paths or lies below one. Linear in the size of the mask.
+  /// Whether `path` is one of the mask's paths or lies below one. Logarithmic in the size of the mask.
   package func covers(_ path: FieldPath) -> Bool {
-    paths.contains { $0.isPrefix(of: path) }
+    path.segments.indices.contains { contains(FieldPath(unchecked: Array(path.segments[...$0]))) }
+  }
+
+  private func contains(_ path: FieldPath) -> Bool {
+    var low = 0
+    var high = paths.count
+    while low < high {
+      let middle = low + (high - low) / 2
+      switch FieldPath.compare(paths[middle], path) {
+      case .same: return true
+      case .ascending: low = middle + 1
+      case .descending: high = middle
+      }
+    }
+    return false
   }
 
   /// The paths of both masks.

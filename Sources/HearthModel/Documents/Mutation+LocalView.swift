@@ -87,15 +87,11 @@ extension Mutation {
     guard document.isFound else { return .delete(document.key) }
     guard let mask else { return Mutation(key: document.key, operation: .set(document.fields)) }
     let fields = try document.fields.decoded()
-    var patch = MapValue([:])
-    var covered: Set<FieldPath> = []
-    for path in mask.paths {
-      // Setting a.b and deleting it again leaves an empty map at a, which is in no mask: the parent goes into the patch.
-      let path = fields[path] == nil ? path.parent ?? path : path
-      guard covered.insert(path).inserted, let value = fields[path] else { continue }
-      patch.set(value, at: path)
-    }
-    return .patch(document.key, patch, mask: FieldMask(covered), precondition: .none)
+    // Setting a.b and deleting it again leaves an empty map at a, which is in no mask: the parent goes into the patch.
+    let covered = FieldMask(mask.paths.map { fields[$0] == nil ? $0.parent ?? $0 : $0 })
+    var patch = MapValue()
+    patch.replaceFields(covered, from: fields)
+    return .patch(document.key, patch, mask: covered, precondition: .none)
   }
 }
 

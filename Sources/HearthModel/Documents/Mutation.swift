@@ -62,10 +62,12 @@ extension Mutation {
   /// and need no base value.
   package func baseValues(for document: Document) throws(WireFormatError) -> MapValue? {
     guard case .patch(_, let mask) = operation else { return nil }
-    var values = MapValue([:])
-    for transform in transforms where !mask.covers(transform.path) {
-      let existing = try document.fields.value(at: transform.path)
-      if let base = transform.operation.baseValue(for: existing) { values.set(base, at: transform.path) }
+    let candidates = transforms.filter { $0.operation.hasBaseValue && !mask.covers($0.path) }
+    if candidates.isEmpty { return nil }
+    let fields = try document.fields.decoded()
+    var values = MapValue()
+    for transform in candidates {
+      if let base = transform.operation.baseValue(for: fields[transform.path]) { values.set(base, at: transform.path) }
     }
     return values.isEmpty ? nil : values
   }
@@ -78,13 +80,7 @@ extension Mutation {
       if mask.isEmpty { return document.fields }
       let values = try data.decoded()
       var fields = try document.fields.decoded()
-      for path in mask.paths {
-        if let value = values[path] {
-          fields.set(value, at: path)
-        } else {
-          fields.remove(at: path)
-        }
-      }
+      fields.replaceFields(mask, from: values)
       return EncodedFields(fields)
     case .delete, .verify: return nil
     }

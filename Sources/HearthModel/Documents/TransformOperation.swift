@@ -63,8 +63,13 @@ package enum TransformOperation: Hashable, Sendable {
   /// document, does not count it twice: the stored number or zero for an increment, nil for every other operation,
   /// because those are idempotent.
   package func baseValue(for previous: Value?) -> Value? {
-    guard case .increment = self else { return nil }
+    guard hasBaseValue else { return nil }
     return Number(previous) == nil ? .integer(0) : previous
+  }
+
+  /// Whether carrying out the transform twice differs from once.
+  var hasBaseValue: Bool {
+    if case .increment = self { true } else { false }
   }
 }
 

@@ -34,6 +34,11 @@ package struct MapValue: Sendable, ExpressibleByDictionaryLiteral {
     if !isSorted { sortKeepingLast() }
   }
 
+  /// Takes entries that are in UTF-8 order of their keys, each key once.
+  init(sortedEntries: [Entry]) {
+    entries = sortedEntries
+  }
+
   private mutating func sortKeepingLast() {
     let order = entries.indices.sorted { a, b in
       switch ByteOrder.compare(entries[a].key, entries[b].key) {
@@ -74,6 +79,22 @@ package struct MapValue: Sendable, ExpressibleByDictionaryLiteral {
       case (nil, false): break
       }
     }
+  }
+
+  /// Changes the map under a key in place, without a copy of it. `body` gets an empty one where there is none; it takes the
+  /// place of a value that is no map.
+  mutating func changeMap(forKey key: String, _ body: (inout MapValue) -> Void) {
+    var map = takeMap(forKey: key) ?? MapValue()
+    body(&map)
+    self[key] = .map(map)
+  }
+
+  /// Hands over the map under a key and leaves null in its place, so that the caller holds the only reference to it.
+  private mutating func takeMap(forKey key: String) -> MapValue? {
+    let (index, isFound) = position(of: key)
+    guard isFound, case .map(let map) = entries[index].value else { return nil }
+    entries[index].value = .null
+    return map
   }
 
   /// Where the key is, or where it would have to go.
