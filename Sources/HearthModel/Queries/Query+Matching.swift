@@ -28,7 +28,8 @@ extension Query {
   /// Whether the query's path or collection group holds the key.
   package func holds(_ key: DocumentKey) -> Bool {
     if let collectionGroup {
-      return ByteOrder.areEqual(key.collectionGroup, collectionGroup) && path.isPrefix(of: key.path)
+      // The collection must lie below the path: documents/a/1 is not in the group "a" below documents/a/1.
+      return ByteOrder.areEqual(key.collectionGroup, collectionGroup) && path.isPrefix(of: key.collectionPath)
     }
     return path == key.path || path.isImmediateParent(of: key.path)
   }

@@ -151,8 +151,9 @@ package enum ChangeScope: Hashable, Sendable {
   package func contains(_ key: DocumentKey) -> Bool {
     switch self {
     case .collection(let path): key.collectionPath == path
-    case .group(let id, let path): key.collectionGroup.utf8.elementsEqual(id.utf8) && path.isPrefix(of: key.path)
-    case .everything(let path): path.isPrefix(of: key.path)
+    case .group(let id, let path):
+      key.collectionGroup.utf8.elementsEqual(id.utf8) && path.isPrefix(of: key.collectionPath)
+    case .everything(let path): path.isPrefix(of: key.collectionPath)
     case .documents(let keys): keys.contains(key)
     }
   }

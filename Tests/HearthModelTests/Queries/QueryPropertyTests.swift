@@ -16,7 +16,7 @@ private struct NaiveMatcher {
   private var inPath: Bool {
     let collection = key.path.segments.dropLast()
     if let group = query.collectionGroup {
-      return collection.last == group && key.path.segments.starts(with: query.path.segments)
+      return collection.last == group && collection.starts(with: query.path.segments)
     }
     return Array(collection) == query.path.segments || key.path == query.path
   }

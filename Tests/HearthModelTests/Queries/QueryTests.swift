@@ -184,6 +184,14 @@ struct QueryTests {
     #expect(ids.allSatisfy { $0.utf8.allSatisfy { (0x20...0x7E).contains($0) } })
   }
 
+  @Test("a collection group below a document does not hold that document itself")
+  func groupBelowDocument() {
+    let query = Query(path: path("a/1"), collectionGroup: "a")
+    #expect(!query.holds(key("a/1")))
+    #expect(!query.holds(key("a/2/a/1")))
+    #expect(query.holds(key("a/1/a/1")) && query.holds(key("a/1/b/1/a/1")))
+  }
+
   @Test("NaNs of any bits give one canonical id")
   func canonicalNaN() {
     let quiet = Query(path: path("c")).with(filter: filter("a", .equal, .double(.nan)))
