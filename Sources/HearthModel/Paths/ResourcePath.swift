@@ -20,7 +20,8 @@ package struct ResourcePath: Hashable, Comparable, Sendable, CustomStringConvert
     canonicalString =
       isPlain
       ? segments.joined(separator: "/")
-      : segments.flatMap { $0.split(separator: "/") }.joined(separator: "/")
+      : segments.flatMap { $0.utf8.split(separator: PathSegment.separator).map { String(Substring($0)) } }
+        .joined(separator: "/")
   }
 
   private init(joined: String) {

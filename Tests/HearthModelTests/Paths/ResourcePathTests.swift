@@ -174,6 +174,15 @@ struct DatabaseIDTests {
     }
   }
 
+  @Test("a slash is a separator also where a combining mark follows it")
+  func combiningMarkAfterSlash() {
+    let path = ResourcePath(["c", "/\u{301}x"])
+    #expect(path.segments == ["c", "\u{301}x"])
+    #expect(path.count == 2)
+    #expect(path.parent == ResourcePath(["c"]))
+    #expect(ResourcePath(["c"]).appending("x/\u{301}").count == 3)
+  }
+
   @Test(
     "malformed names of databases are rejected",
     arguments: [
