@@ -49,6 +49,12 @@ struct OverlayTable {
         """,
         .integer(user), .text(group), .text(ancestor.canonicalString + "/"), .text(ancestor.canonicalString + "0"),
         body: collect)
+    case .everything(let ancestor):
+      try database.forEachRow("SELECT path, mutation FROM cache_overlays WHERE user_id = ?", .integer(user)) {
+        let overlay = try decode($0)
+        if ancestor.isPrefix(of: overlay.key.collectionPath) { overlays[overlay.key] = overlay }
+        return true
+      }
     }
     return overlays
   }

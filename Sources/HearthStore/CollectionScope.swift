@@ -6,11 +6,13 @@ package enum CollectionScope: Hashable, Sendable {
   case collection(ResourcePath)
   /// All collections with this id whose path begins with `under`; the empty path means the whole database.
   case group(String, under: ResourcePath)
+  /// All collections whose path begins with `under`; the empty path means the whole database.
+  case everything(under: ResourcePath)
 
   /// What a query that is not for a single document looks into.
   package init(of query: Query) {
     if let group = query.collectionGroup {
-      self = .group(group, under: query.path)
+      self = group.isEmpty ? .everything(under: query.path) : .group(group, under: query.path)
     } else {
       self = .collection(query.path)
     }
@@ -22,6 +24,8 @@ package enum CollectionScope: Hashable, Sendable {
     case .collection(let path): path == key.collectionPath
     case .group(let id, let path):
       key.collectionGroup.utf8.elementsEqual(id.utf8) && path.isPrefix(of: key.collectionPath)
+    case .everything(let path):
+      path.isPrefix(of: key.collectionPath)
     }
   }
 }

@@ -49,25 +49,30 @@ extension DocumentStore {
     switch scope {
     case .collection(let path):
       return try number(of: path).map { [(path, $0)] } ?? []
+    case .group(let id, let parent) where parent.isEmpty:
+      return try collections("group_id = ?", [id])
     case .group(let id, let parent):
-      let statement: Statement
-      if parent.isEmpty {
-        statement = try database.prepare("SELECT number, path FROM collections WHERE group_id = ?")
-      } else {
-        statement = try database.prepare(
-          "SELECT number, path FROM collections WHERE group_id = ? AND path >= ? AND path < ?")
-        let range = PathRange(below: parent)
-        try statement.bind(2, range.lower)
-        try statement.bind(3, range.upper)
-      }
-      try statement.bind(1, id)
-      var collections: [(ResourcePath, Int64)] = []
-      while try statement.step() {
-        let text = try statement.string(at: 1)
-        collections.append((try Self.path(text), try Self.checked(statement.int64(at: 0), path: text)))
-      }
-      return collections
+      let range = PathRange(below: parent)
+      return try collections("group_id = ? AND path >= ? AND path < ?", [id, range.lower, range.upper])
+    case .everything(let parent) where parent.isEmpty:
+      return try collections("TRUE", [])
+    case .everything(let parent):
+      let range = PathRange(below: parent)
+      return try collections("path >= ? AND path < ?", [range.lower, range.upper])
     }
+  }
+
+  private func collections(
+    _ condition: String, _ parameters: [String]
+  ) throws -> [(path: ResourcePath, number: Int64)] {
+    let statement = try database.prepare("SELECT number, path FROM collections WHERE \(condition)")
+    for (index, parameter) in parameters.enumerated() { try statement.bind(index + 1, parameter) }
+    var collections: [(ResourcePath, Int64)] = []
+    while try statement.step() {
+      let text = try statement.string(at: 1)
+      collections.append((try Self.path(text), try Self.checked(statement.int64(at: 0), path: text)))
+    }
+    return collections
   }
 
   static func path(_ text: String) throws(StoreError) -> ResourcePath {

@@ -52,13 +52,13 @@ extension WireTranslator {
       throw WireError(
         field: "from",
         message: selectors.isEmpty
-          ? "no collection is selected; queries over all collections are not supported"
+          ? "no collection is selected"
           : "StructuredQuery.from cannot have more than one collection selector.")
     }
     let collectionID = selector.collectionID
-    guard !collectionID.isEmpty else {
+    guard !collectionID.isEmpty || selector.allDescendants else {
       throw WireError(
-        field: "from[0].collection_id", message: "it is empty; queries over all collections are not supported")
+        field: "from[0].collection_id", message: "it is empty, which is allowed with all_descendants only")
     }
     guard !collectionID.utf8.contains(UInt8(ascii: "/")) else {
       throw WireError(field: "from[0].collection_id", message: "\"\(collectionID)\" contains a slash")

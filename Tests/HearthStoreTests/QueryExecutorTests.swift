@@ -103,6 +103,19 @@ struct QueryExecutorTests {
     let answer = try QueryExecutor(documents: store, localMutations: overlays).run(query)
     #expect(keys(answer.documents) == ["c/x/s/a", "s/b", "d/y/s/new"])
   }
+
+  @Test("a query without a collection id answers from every collection below its path")
+  func everything() throws {
+    try store.setAll(number("s/b", 2), number("c/x/s/a", 1), number("c/x/t/a/u/b", 0), number("c/x", 0))
+    let overlays = Overlays(.set(key("c/x/s/new"), ["n": .integer(3)]), .set(key("d/y"), ["n": .integer(4)]))
+    let executor = QueryExecutor(documents: store, localMutations: overlays)
+    func run(_ parent: String) throws -> [String] {
+      let query = Query(path: path(parent), collectionGroup: "", explicitOrders: [OrderBy(path: field("n"))])
+      return keys(try executor.run(query).documents)
+    }
+    #expect(try run("") == ["c/x", "c/x/t/a/u/b", "c/x/s/a", "s/b", "c/x/s/new", "d/y"])
+    #expect(try run("c/x") == ["c/x/t/a/u/b", "c/x/s/a", "c/x/s/new"])
+  }
 }
 
 @Suite("Query execution from a previous result")

@@ -61,6 +61,20 @@ struct QueryTranslationTests {
     #expect(group.from[0].allDescendants)
   }
 
+  @Test("all collections below a parent are selected without an id and with all descendants")
+  func allCollections() throws {
+    let everything = Query(path: ResourcePath(["cities", "SF"]), collectionGroup: "")
+    let (parent, query) = translator.structuredQuery(everything.target)
+    #expect(parent == "\(root)/cities/SF")
+    #expect(query.from[0].allDescendants && query.from[0].collectionID.isEmpty)
+    #expect(try translator.decode(parent: parent, query: query).query == everything)
+    var shallow = query
+    shallow.from[0].allDescendants = false
+    #expect(
+      try wireError { _ = try translator.decode(parent: parent, query: shallow) }.field
+        == "structured_query.from[0].collection_id")
+  }
+
   @Test(
     "comparisons with null and NaN are unary filters",
     arguments: [

@@ -29,7 +29,8 @@ extension Query {
   package func holds(_ key: DocumentKey) -> Bool {
     if let collectionGroup {
       // The collection must lie below the path: documents/a/1 is not in the group "a" below documents/a/1.
-      return ByteOrder.areEqual(key.collectionGroup, collectionGroup) && path.isPrefix(of: key.collectionPath)
+      return (collectionGroup.isEmpty || ByteOrder.areEqual(key.collectionGroup, collectionGroup))
+        && path.isPrefix(of: key.collectionPath)
     }
     return path == key.path || path.isImmediateParent(of: key.path)
   }

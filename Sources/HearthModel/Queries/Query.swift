@@ -11,7 +11,8 @@ package struct Query: Sendable {
 
   /// A collection, a document, or with ``collectionGroup`` the place below which the group's collections lie.
   package var path: ResourcePath
-  /// The id of the collections whose documents are asked for, at any depth below ``path``.
+  /// The id of the collections whose documents are asked for, at any depth below ``path``; the empty id stands for all
+  /// collections, which only backends are asked for.
   package var collectionGroup: String?
   /// All of these must be met.
   package var filters: [Filter] {
