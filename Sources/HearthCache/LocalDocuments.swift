@@ -57,9 +57,9 @@ struct LocalDocuments {
     -> DocumentMap
   {
     var changed: DocumentMap = [:]
-    for key in batch.keys.sorted() {
+    for (key, part) in batch.parts.sorted(by: { $0.key < $1.key }) {
       guard var entry = view[key] else { continue }
-      entry.mask = try batch.applyToLocalView(&entry.document, mutatedFields: entry.mask)
+      entry.mask = try part.applyToLocalView(&entry.document, mutatedFields: entry.mask)
       try saveOverlay(
         of: entry, isRemoteKnown: remote[key].map { !$0.isUnknown } ?? false, largestBatchID: batch.batchID, user: user)
       changed[key] = entry.document
@@ -79,9 +79,9 @@ struct LocalDocuments {
         throw CacheError.corruptRecord(
           table: "cache_batch_documents", row: "\(batchID)", reason: "the queue holds no such batch")
       }
-      for key in batch.keys.sorted() {
+      for (key, part) in batch.parts {
         guard var entry = view[key] else { continue }
-        entry.mask = try batch.applyToLocalView(&entry.document, mutatedFields: entry.mask)
+        entry.mask = try part.applyToLocalView(&entry.document, mutatedFields: entry.mask)
         view[key] = entry
       }
     }
@@ -125,7 +125,7 @@ struct LocalDocuments {
   ///
   /// It is if the next batch has an effect both ways and leaves the same contents. Whatever follows starts from there.
   /// The overlay covers every field that the next batch changes, so the fields that it takes from the remote document
-  /// are the same in `before`, in those contents and in `after`.
+  /// are the same in `before`, in those contents and in `after`. Of both batches only the part of this document is needed.
   func isUnaffected(
     from before: Document, to after: Document, by acknowledged: MutationBatch, then next: MutationBatch
   ) throws -> Bool {

@@ -74,11 +74,14 @@ extension LocalStore {
       let (user, batch) = try pendingBatch(result.batch.batchID)
       var remote = try localDocuments.remoteDocuments(for: batch.keys)
       let versions = result.documentVersions
+      let parts = MutationBatchResult(
+        batch: batch, commitVersion: result.commitVersion, results: result.results, streamToken: result.streamToken
+      ).parts
       var outcome = RemovedBatch(batch: batch, user: user)
-      for key in batch.keys.sorted() {
+      for (key, part) in parts.sorted(by: { $0.key < $1.key }) {
         guard let before = remote[key], before.version < versions[key] ?? result.commitVersion else { continue }
         var after = before
-        try batch.applyToRemoteDocument(&after, result: result)
+        try part.batch.applyToRemoteDocument(&after, result: part)
         guard !after.isUnknown else { continue }
         after.readTime = result.commitVersion
         try documents.set(after)
@@ -126,13 +129,15 @@ extension LocalStore {
   /// replay the rest of its writes at each of a thousand answers.
   private func localView(after removed: RemovedBatch, remote: DocumentMap) throws -> DocumentMap {
     var view: DocumentMap = [:]
-    var successors: [BatchID: MutationBatch] = [:]
+    let acknowledged = removed.batch.parts
+    var successors: [BatchID: [DocumentKey: MutationBatch]] = [:]
     for (key, change) in removed.changes.sorted(by: { $0.key < $1.key }) {
       guard let next = try queue.firstPendingBatchID(for: key, user: removed.user), next > removed.batch.batchID,
-        let successor = try successors[next] ?? queue.batch(next, user: removed.user)
+        let parts = try successors[next] ?? queue.batch(next, user: removed.user)?.parts
       else { continue }
-      successors[next] = successor
-      guard try localDocuments.isUnaffected(from: change.before, to: change.after, by: removed.batch, then: successor)
+      successors[next] = parts
+      guard let part = acknowledged[key], let successor = parts[key],
+        try localDocuments.isUnaffected(from: change.before, to: change.after, by: part, then: successor)
       else { continue }
       view[key] = try localDocuments.overlaid(change.after, user: removed.user).document
     }

@@ -39,6 +39,16 @@ package struct MutationBatch: Equatable, Sendable {
   /// The documents that the batch writes.
   package var keys: Set<DocumentKey> { Set(mutations.map(\.key)) }
 
+  /// The part of the batch that is about each document. A batch may write tens of thousands of them: whoever goes
+  /// through all takes the parts, because the whole batch is searched for each document that it is applied to.
+  package var parts: [DocumentKey: MutationBatch] {
+    var parts: [DocumentKey: MutationBatch] = [:]
+    let empty = MutationBatch(batchID: batchID, localWriteTime: localWriteTime, mutations: [])
+    for mutation in baseMutations { parts[mutation.key, default: empty].baseMutations.append(mutation) }
+    for mutation in mutations { parts[mutation.key, default: empty].mutations.append(mutation) }
+    return parts
+  }
+
   /// Shows the batch in the local view of one document.
   ///
   /// - Parameter mutatedFields: the fields that earlier batches changed, as in
@@ -85,6 +95,15 @@ package struct MutationBatchResult: Equatable, Sendable {
     self.commitVersion = commitVersion
     self.results = results
     self.streamToken = streamToken
+  }
+
+  /// The part of the answer that is about each document; see ``MutationBatch/parts``.
+  package var parts: [DocumentKey: MutationBatchResult] {
+    var parts = batch.parts.mapValues {
+      MutationBatchResult(batch: $0, commitVersion: commitVersion, results: [], streamToken: streamToken)
+    }
+    for (mutation, result) in zip(batch.mutations, results) { parts[mutation.key]?.results.append(result) }
+    return parts
   }
 
   /// The version that each document of the batch has after it; of several mutations of one document the last counts.

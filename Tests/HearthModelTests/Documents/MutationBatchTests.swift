@@ -185,4 +185,39 @@ struct DocumentTests {
       #expect(!Precondition.updateTime(version(5)).isSatisfied(by: document))
     }
   }
+
+  @Test("the parts of a batch and of its answer do to each document what the whole does", arguments: 0..<60)
+  func parts(seed: Int) throws {
+    var generator = ModelGenerator(seed: seed)
+    let batch = MutationBatch(
+      batchID: 1, localWriteTime: Timestamp(seconds: 5, nanoseconds: 0),
+      baseMutations: generator.some(0..<3) { Self.anyMutation(&$0) },
+      mutations: generator.some(1..<12) { Self.anyMutation(&$0) })
+    // An answer may hold fewer results than the batch has mutations.
+    let results = (0..<generator.below(batch.mutations.count + 1)).map {
+      MutationResult(version: version(Int64(20 + $0)))
+    }
+    let answer = MutationBatchResult(batch: batch, commitVersion: version(50), results: results, streamToken: [])
+    #expect(Set(batch.parts.filter { !$0.value.mutations.isEmpty }.keys) == batch.keys)
+    for (key, part) in answer.parts {
+      #expect(part.batch == batch.parts[key])
+      var base = generator.document()
+      base.key = key
+      var whole = base
+      var single = base
+      let mask = try batch.applyToLocalView(&whole, mutatedFields: .empty)
+      #expect(try part.batch.applyToLocalView(&single, mutatedFields: .empty) == mask)
+      #expect(single == whole)
+      whole = base
+      single = base
+      try batch.applyToRemoteDocument(&whole, result: answer)
+      try part.batch.applyToRemoteDocument(&single, result: part)
+      #expect(single == whole, "seed \(seed), \(key)")
+    }
+  }
+
+  private static func anyMutation(_ generator: inout ModelGenerator) -> Mutation {
+    let key = generator.documentKey()
+    return generator.mutation(of: key)
+  }
 }
