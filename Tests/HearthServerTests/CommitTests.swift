@@ -9,6 +9,19 @@ import Testing
 
 @Suite("Commits")
 struct CommitTests {
+  @Test("an error that names a very long document arrives as that error")
+  func longNames() async throws {
+    try await ServerFixture.withServer { fixture in
+      // 5.8 KB of UTF-8, three times that in the header of the answer.
+      let long = (0..<8).map { _ in String(repeating: "\u{e9}", count: 363) }.joined(separator: "/")
+      let failed = await failure {
+        try await fixture.commit([.patch(key(long), [:], mask: .empty)])
+      }
+      #expect(failed?.code == .notFound)
+      #expect(failed?.message.hasPrefix("No document to update: ") == true)
+    }
+  }
+
   @Test("all writes of a commit share its time; a delete has no update time")
   func results() async throws {
     try await ServerFixture.withServer { fixture in
