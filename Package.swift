@@ -14,6 +14,7 @@ let grpcTransport = Target.Dependency.product(name: "GRPCNIOTransportHTTP2", pac
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
 let package = Package(
@@ -31,6 +32,7 @@ let package = Package(
     .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
     .package(url: "https://github.com/grpc/grpc-swift-protobuf", from: "2.4.1"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"5.0.0"),
   ],
   targets: [
     .systemLibrary(
@@ -47,7 +49,7 @@ let package = Package(
       ], swiftSettings: settings),
     .target(
       name: "HearthCache", dependencies: ["HearthStore", "HearthWire", "HearthModel"], swiftSettings: settings),
-    .target(name: "HearthSync", dependencies: ["HearthCache", "HearthModel"], swiftSettings: settings),
+    .target(name: "HearthSync", dependencies: ["HearthCache", "HearthModel", crypto], swiftSettings: settings),
     .target(
       name: "HearthTransport",
       dependencies: ["HearthWire", "HearthModel", protobuf, grpcCore, grpcProtobuf, grpcTransport, logging],
@@ -75,6 +77,16 @@ let package = Package(
       name: "HearthCacheTests", dependencies: ["HearthCache", "HearthStore", "HearthModel"], swiftSettings: settings),
     .testTarget(
       name: "HearthSyncTests", dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthModel"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "SpecTests", dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthModel"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "SimulationTests", dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthModel"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "ConformanceTests",
+      dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthWire", "HearthModel", protobuf],
       swiftSettings: settings),
     .testTarget(
       name: "HearthTransportTests",
