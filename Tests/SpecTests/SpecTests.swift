@@ -1,0 +1,52 @@
+import Testing
+
+/// Runs Google's language-neutral tests of the sync engine, and any others in the same format.
+///
+/// The format is that of the official SDKs' `spec_test` JSON files. Every test runs in each cache mode that it is meant
+/// for. `HEARTH_SPEC_TESTS` names another folder of such files.
+@Suite(SpecReport(), .enabled(if: SpecCorpus.isAvailable, "no folder shared/spec-tests beside the project"))
+struct SpecTests {
+  @Test("Every file of the corpus can be read")
+  func everyFileOfTheCorpusCanBeRead() {
+    #expect(SpecCorpus.shared.problems.isEmpty)
+  }
+
+  @Test("Corpus", arguments: SpecCorpus.shared.cases)
+  func behavesLikeTheOfficialClients(_ test: SpecCase) {
+    do {
+      try SpecRunner.run(test)
+      SpecReport.record(passed: true)
+    } catch {
+      SpecReport.record(passed: false)
+      Issue.record("\(test.testDescription): \(error)")
+    }
+  }
+
+  /// One order is not another: nothing may stay behind from one run to the next.
+  @Test("The results are the same in five other orders")
+  func resultsDoNotDependOnTheOrder() {
+    for seed in 1...5 {
+      var generator = SeededGenerator(seed: UInt64(seed))
+      for test in SpecCorpus.shared.cases.shuffled(using: &generator) {
+        #expect(throws: Never.self, "\(test.testDescription), order \(seed)") { try SpecRunner.run(test) }
+      }
+    }
+  }
+}
+
+/// Repeatable numbers (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) {
+    state = seed
+  }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}
