@@ -256,7 +256,9 @@ final class TestClient {
   // MARK: - The backend on the write stream
 
   /// Commits the first batch that has no answer.
-  func commit(at time: Int64) throws {
+  ///
+  /// - Parameter transformResults: what the transforms of each mutation gave.
+  func commit(at time: Int64, transformResults: [[Value]] = []) throws {
     guard let writeStream, !sentBatches.isEmpty else { throw TestFailure("no batch was sent") }
     let batch = sentBatches.removeFirst()
     post(
@@ -264,7 +266,11 @@ final class TestClient {
         writeStream,
         WriteResponse(
           streamToken: [1], commitVersion: version(time),
-          results: batch.map { _ in MutationResult(version: version(time)) })))
+          results: batch.indices.map { index in
+            MutationResult(
+              version: version(time),
+              transformResults: transformResults.indices.contains(index) ? transformResults[index] : [])
+          })))
   }
 
   /// Refuses the first batch that has no answer, which ends the stream.
