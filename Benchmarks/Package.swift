@@ -1,0 +1,41 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A package of its own, so that nobody who uses Hearth builds it. `package` access ends at a package's border, so the
+// rooms are taken in through symbolic links (Sources/HearthModel -> ../../Sources/HearthModel …) instead of as a
+// dependency: benchmarks then reach what the tests reach.
+
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("InternalImportsByDefault"), .enableUpcomingFeature("MemberImportVisibility"),
+]
+let protobuf = Target.Dependency.product(name: "SwiftProtobuf", package: "swift-protobuf")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let sqlite = Target.Dependency.target(
+  name: "CSQLite", condition: .when(platforms: [.linux, .android, .windows, .openbsd]))
+
+let package = Package(
+  name: "hearth-benchmarks",
+  platforms: [.macOS(.v15)],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
+    .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"5.0.0"),
+  ],
+  targets: [
+    .systemLibrary(
+      name: "CSQLite", pkgConfig: "sqlite3",
+      providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"])]),
+    .target(name: "HearthModel", swiftSettings: settings),
+    .target(name: "HearthWire", dependencies: ["HearthModel", protobuf], swiftSettings: settings),
+    .target(name: "HearthStore", dependencies: ["HearthModel", sqlite], swiftSettings: settings),
+    .target(name: "HearthCache", dependencies: ["HearthStore", "HearthWire", "HearthModel"], swiftSettings: settings),
+    .target(name: "HearthSync", dependencies: ["HearthCache", "HearthModel", crypto], swiftSettings: settings),
+
+    .target(name: "CMeasure"),
+    .target(name: "BenchmarkKit", dependencies: ["CMeasure"], swiftSettings: settings),
+    .executableTarget(
+      name: "EngineBenchmarks",
+      dependencies: [
+        "BenchmarkKit", "HearthSync", "HearthCache", "HearthStore", "HearthWire", "HearthModel", protobuf, sqlite,
+      ], swiftSettings: settings),
+  ]
+)

@@ -1,0 +1,120 @@
+/// One operation that is measured, at one or several sizes.
+public struct Benchmark: Sendable {
+  /// What one figure stands for.
+  public enum Unit: String, Codable, Sendable {
+    /// The whole operation.
+    case operation
+    /// One of the items that an operation handles: a document, a write, an event.
+    case item
+  }
+
+  /// A figure to be held, and how much of it there may be.
+  public struct Goal: Codable, Sendable {
+    /// Processor time in seconds, per operation or per item as the benchmark's unit says.
+    public var processorTime: Double?
+    /// Processor time as a multiple of the floor's.
+    public var timesFloor: Double?
+    public var peakMemoryBytes: Int?
+    public var diskBytes: Int?
+
+    public init(
+      processorTime: Double? = nil, timesFloor: Double? = nil, peakMemoryBytes: Int? = nil, diskBytes: Int? = nil
+    ) {
+      self.processorTime = processorTime
+      self.timesFloor = timesFloor
+      self.peakMemoryBytes = peakMemoryBytes
+      self.diskBytes = diskBytes
+    }
+  }
+
+  /// Unique, for example "query.equality-scan".
+  public var name: String
+  /// The chart and the part of the table that it belongs to.
+  public var group: String
+  /// What is done, in words.
+  public var title: String
+  public var unit: Unit
+  /// How many documents the cache holds.
+  public var sizes: [Int]
+  /// By size.
+  public var goals: [Int: Goal]
+  /// The official core's processor time in seconds, by size; see docs/performance.md for where it comes from.
+  public var official: [Int: Double]
+  public var body: @Sendable (Session) throws -> Void
+
+  public init(
+    _ name: String, group: String, title: String, unit: Unit = .operation, sizes: [Int] = Benchmark.usualSizes,
+    goals: [Int: Goal] = [:], official: [Int: Double] = [:], body: @escaping @Sendable (Session) throws -> Void
+  ) {
+    self.name = name
+    self.group = group
+    self.title = title
+    self.unit = unit
+    self.sizes = sizes
+    self.goals = goals
+    self.official = official
+    self.body = body
+  }
+
+  public static let usualSizes = [1_000, 10_000, 100_000]
+}
+
+/// What several repetitions of one operation took.
+public struct Samples: Codable, Sendable {
+  /// Seconds, for each repetition.
+  public var processorTimes: [Double] = []
+  /// Seconds, for each repetition.
+  public var wallTimes: [Double] = []
+  /// How many items each repetition handled.
+  public var items = 1
+  /// Calls of the allocator in one further repetition, nil where they cannot be counted.
+  public var allocations: Int?
+
+  public var medianProcessorTime: Double { Self.median(processorTimes) }
+  public var medianWallTime: Double { Self.median(wallTimes) }
+
+  static func median(_ values: [Double]) -> Double {
+    guard !values.isEmpty else { return .nan }
+    let sorted = values.sorted()
+    let middle = sorted.count / 2
+    return sorted.count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
+  }
+}
+
+/// What came out of one benchmark at one size.
+public struct Measurement: Codable, Sendable {
+  public var name: String
+  public var group: String
+  public var title: String
+  public var unit: Benchmark.Unit
+  public var size: Int
+  public var samples = Samples()
+  /// The least work that could give the same answer, done with raw SQLite in the same process.
+  public var floor: Samples?
+  public var floorTitle: String?
+  /// The largest resident size while the operation was repeated, nil where the system does not say.
+  public var peakMemoryBytes: Int?
+  public var diskBytes: Int?
+  public var goal: Benchmark.Goal?
+  /// Seconds of processor time per unit.
+  public var official: Double?
+
+  /// Seconds of processor time per unit.
+  public var processorTime: Double { samples.medianProcessorTime / Double(unitCount(samples)) }
+  public var wallTime: Double { samples.medianWallTime / Double(unitCount(samples)) }
+  public var allocations: Double? { samples.allocations.map { Double($0) / Double(unitCount(samples)) } }
+  public var floorTime: Double? { floor.map { $0.medianProcessorTime / Double(unitCount($0)) } }
+  public var timesFloor: Double? { floorTime.map { processorTime / $0 } }
+
+  private func unitCount(_ samples: Samples) -> Int { unit == .item ? max(samples.items, 1) : 1 }
+
+  /// Nil when there is no goal.
+  public var meetsGoal: Bool? {
+    guard let goal else { return nil }
+    if let limit = goal.processorTime, !(processorTime <= limit) { return false }
+    if let limit = goal.timesFloor, let timesFloor, timesFloor > limit { return false }
+    if let limit = goal.peakMemoryBytes, let peakMemoryBytes, peakMemoryBytes > limit { return false }
+    if let limit = goal.diskBytes, let diskBytes, diskBytes > limit { return false }
+    return true
+  }
+}

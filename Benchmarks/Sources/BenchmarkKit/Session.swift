@@ -1,0 +1,140 @@
+internal import CMeasure
+internal import Foundation
+
+/// One run of one benchmark at one size, in a process of its own.
+public final class Session {
+  public let size: Int
+  /// An empty folder, deleted afterwards.
+  public let folder: String
+  /// Where things that several benchmarks read lie; see ``Suite/fixtures``.
+  public let fixtures: String
+  private let repetitions: Int
+  public private(set) var measurement: Measurement
+
+  init(_ benchmark: Benchmark, size: Int, folder: String, fixtures: String, repetitions: Int) {
+    self.size = size
+    self.folder = folder
+    self.fixtures = fixtures
+    self.repetitions = repetitions
+    measurement = Measurement(
+      name: benchmark.name, group: benchmark.group, title: benchmark.title, unit: benchmark.unit, size: size,
+      goal: benchmark.goals[size], official: benchmark.official[size])
+  }
+
+  /// Measures the operation: `repetitions` times for the median, and once more with allocations counted.
+  ///
+  /// - Parameters:
+  ///   - items: how many documents, writes or events one call of `run` handles.
+  ///   - setUp: not measured; makes what `run` gets.
+  ///   - run: measured, apart from what the stopwatch is told to leave out.
+  ///   - tearDown: not measured.
+  public func measure<T>(
+    items: Int = 1, setUp: () throws -> T, run: (T, Stopwatch) throws -> Void, tearDown: (T) throws -> Void = { _ in }
+  ) throws {
+    ProcessMemory.resetPeak()
+    let (samples, peak) = try sample(items, setUp: setUp, run: run, tearDown: tearDown)
+    measurement.samples = samples
+    measurement.peakMemoryBytes = peak
+  }
+
+  public func measure(items: Int = 1, run: () throws -> Void) throws {
+    try measure(items: items, setUp: {}, run: { _, _ in try run() })
+  }
+
+  /// Measures the floor: the least work that could give the same answer.
+  public func floor<T>(
+    _ title: String, items: Int = 1, setUp: () throws -> T, run: (T) throws -> Void,
+    tearDown: (T) throws -> Void = { _ in }
+  ) throws {
+    measurement.floorTitle = title
+    measurement.floor = try sample(items, setUp: setUp, run: { value, _ in try run(value) }, tearDown: tearDown).0
+  }
+
+  /// Notes how much the files take.
+  public func noteDisk(bytes: Int) { measurement.diskBytes = bytes }
+
+  /// An empty folder inside ``folder``.
+  public func makeFolder() throws -> String {
+    let path = folder + "/" + UUID().uuidString
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    return path
+  }
+
+  private func sample<T>(
+    _ items: Int, setUp: () throws -> T, run: (T, Stopwatch) throws -> Void, tearDown: (T) throws -> Void
+  ) throws -> (Samples, peakMemoryBytes: Int?) {
+    var samples = Samples()
+    samples.items = items
+    var peak: Int?
+    for repetition in 0...repetitions {
+      let countsAllocations = repetition == repetitions
+      if countsAllocations {
+        peak = ProcessMemory.peakBytes
+        guard measure_counts_allocations() else { break }
+      }
+      let value = try setUp()
+      let stopwatch = Stopwatch(countsAllocations: countsAllocations)
+      stopwatch.start()
+      try run(value, stopwatch)
+      stopwatch.stop()
+      try tearDown(value)
+      if countsAllocations {
+        samples.allocations = Int(stopwatch.allocations)
+      } else {
+        samples.processorTimes.append(Double(stopwatch.processorTime) / 1e9)
+        samples.wallTimes.append(Double(stopwatch.wallTime) / 1e9)
+      }
+    }
+    return (samples, peak)
+  }
+}
+
+/// Adds up what passes between ``start()`` and ``stop()``.
+public final class Stopwatch {
+  private(set) var processorTime: UInt64 = 0
+  private(set) var wallTime: UInt64 = 0
+  private(set) var allocations: UInt64 = 0
+  private let countsAllocations: Bool
+  private var began: (processor: UInt64, wall: UInt64, allocations: UInt64) = (0, 0, 0)
+
+  init(countsAllocations: Bool) {
+    self.countsAllocations = countsAllocations
+  }
+
+  func start() {
+    began = (measure_processor_time(), measure_wall_time(), measure_allocations())
+    if countsAllocations { measure_set_counting(true) }
+  }
+
+  func stop() {
+    if countsAllocations { measure_set_counting(false) }
+    processorTime += measure_processor_time() - began.processor
+    wallTime += measure_wall_time() - began.wall
+    allocations += measure_allocations() - began.allocations
+  }
+
+  /// Executes `body` without measuring it.
+  public func excluding<T>(_ body: () throws -> T) rethrows -> T {
+    stop()
+    defer { start() }
+    return try body()
+  }
+}
+
+/// The resident size of this process, as Linux tells it.
+enum ProcessMemory {
+  /// Lets the peak begin anew (proc(5), clear_refs).
+  static func resetPeak() {
+    guard let file = FileHandle(forWritingAtPath: "/proc/self/clear_refs") else { return }
+    try? file.write(contentsOf: Data("5".utf8))
+    try? file.close()
+  }
+
+  static var peakBytes: Int? {
+    guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else { return nil }
+    for line in status.split(separator: "\n") where line.hasPrefix("VmHWM:") {
+      return line.split(separator: " ").compactMap { Int($0) }.first.map { $0 * 1024 }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,13 @@
+internal import BenchmarkKit
+
+/// The groups, in the order of the table. A new group is a file with a list of benchmarks, and a line here.
+@main
+enum Main {
+  static func main() {
+    let groups: [[Benchmark]] = [
+      ApplyBenchmarks.all, QueryBenchmarks.all, WriteBenchmarks.all, ReadBenchmarks.all, SyncBenchmarks.all,
+      ComplaintBenchmarks.all,
+    ]
+    Suite(groups.flatMap(\.self), makeFixtures: Fixtures.make).main()
+  }
+}

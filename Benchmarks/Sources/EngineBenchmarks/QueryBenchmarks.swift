@@ -1,0 +1,61 @@
+internal import BenchmarkKit
+internal import HearthModel
+internal import HearthSync
+
+/// Queries on the cache, with the view and the snapshot that a listener or a `getDocuments(source: .cache)` gets.
+enum QueryBenchmarks {
+  static let all = [
+    Benchmark(
+      "query.equality-scan", group: "Queries", title: "equality, full scan, 10 hits",
+      goals: [100_000: .init(processorTime: 0.1, timesFloor: 2.5, peakMemoryBytes: 60_000_000)],
+      official: [10_000: 0.422, 100_000: 3.377],
+      body: { try run($0, SampleDocuments.equality(), hits: 10) }),
+    Benchmark(
+      "query.range-scan", group: "Queries", title: "range + order + limit 25, full scan",
+      goals: [100_000: .init(processorTime: 0.15)], official: [10_000: 0.564, 100_000: 10.141],
+      body: { try run($0, SampleDocuments($0.size).range(), hits: 25) }),
+    Benchmark(
+      "query.everything", group: "Queries", title: "query that returns all documents",
+      goals: [100_000: .init(processorTime: 0.6, peakMemoryBytes: 250_000_000)],
+      official: [10_000: 0.571, 100_000: 10.035], body: everything),
+  ]
+
+  static func run(_ session: Session, _ query: Query, hits: Int) throws {
+    let client = Client(try session.openCopyOfCache())
+    try session.measure { try check(client.read(query), hits) }
+    client.close()
+    try session.floor(
+      "go through the same rows and touch the bytes of each", setUp: { try session.openCopyOfRaw() },
+      run: { _ = try $0.scan() })
+  }
+
+  private static func everything(_ session: Session) throws {
+    let client = Client(try session.openCopyOfCache())
+    try session.measure { try check(client.read(SampleDocuments.everything), session.size) }
+    client.close()
+    try session.floor(
+      "copy all ids and fields out", setUp: { try session.openCopyOfRaw() },
+      run: { guard try $0.copyAll().count == session.size else { throw WrongResult(count: 0, expected: session.size) } }
+    )
+  }
+
+  private static func check(_ count: Int, _ expected: Int) throws {
+    guard count == expected else { throw WrongResult(count: count, expected: expected) }
+  }
+}
+
+/// A benchmark that does not do what it should measures nothing.
+struct WrongResult: Error {
+  var count: Int
+  var expected: Int
+}
+
+extension Client {
+  /// Runs the query on the cache and returns how many documents it gave.
+  func read(_ query: Query) -> Int {
+    for action in engine.handle(.readQuery(RequestID(rawValue: number()), query), now: .zero) {
+      if case .queryRead(_, let snapshot) = action { return snapshot.documents.count }
+    }
+    return -1
+  }
+}

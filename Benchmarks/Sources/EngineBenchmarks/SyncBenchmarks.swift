@@ -1,0 +1,120 @@
+internal import BenchmarkKit
+internal import HearthModel
+internal import HearthSync
+
+/// Whole events through the engine, from a message of the backend to the snapshots of the listeners.
+enum SyncBenchmarks {
+  static let all =
+    [1, 10, 100].map { targets in
+      Benchmark(
+        "engine.events-\(targets)", group: "Engine",
+        title: "event, \(targets == 1 ? "1 target" : "\(targets) targets"), snapshot after 10 documents", unit: .item,
+        sizes: [10_000], body: { try events($0, targets: targets) })
+    } + [
+      Benchmark(
+        "engine.snapshot", group: "Engine", title: "snapshot of 1,000 changed documents, all documents in view",
+        goals: [100_000: .init(processorTime: 20e-3)], body: { try snapshot($0, SampleDocuments.everything) }),
+      Benchmark(
+        "engine.snapshot-ordered", group: "Engine",
+        title: "snapshot of 1,000 changed documents, all in view, ordered by a field",
+        goals: [100_000: .init(processorTime: 20e-3)],
+        body: {
+          try snapshot(
+            $0,
+            SampleDocuments.everything.with(order: OrderBy(path: SampleDocuments.field("rank"), direction: .ascending)))
+        }),
+      Benchmark(
+        "engine.snapshot-filtered", group: "Engine",
+        title: "snapshot of 1,000 changed documents, 1,000 in view",
+        goals: [100_000: .init(processorTime: 20e-3)],
+        body: {
+          let limit = Value.integer(Int64(1_000))
+          try snapshot(
+            $0, SampleDocuments.everything.with(filter: .field(SampleDocuments.field("rank"), .lessThan, limit)),
+            indexes: (0..<$0.size).filter { [samples = SampleDocuments($0.size)] in samples.rank($0) < 1_000 })
+        }),
+    ]
+
+  private static func events(_ session: Session, targets: Int) throws {
+    let samples = SampleDocuments(session.size)
+    let rounds = 100
+    try session.measure(
+      items: rounds * 11,
+      setUp: { () -> (Client, [TargetID]) in
+        let client = Client(try session.openCopyOfCache())
+        var ids: [TargetID] = []
+        for group in 0..<targets {
+          ids.append(try client.listenInSync(SampleDocuments.equality(group)))
+        }
+        client.targetChange(.current, ids)
+        client.snapshot()
+        return (client, ids)
+      },
+      run: { state, stopwatch in
+        let (client, ids) = state
+        let before = client.snapshotCount
+        for round in 0..<rounds {
+          // Ten documents of one group, which one of the targets holds.
+          let group = round % targets
+          let documents = try stopwatch.excluding {
+            try (0..<10).map {
+              var document = try samples.document($0 * samples.groupCount + group, revision: round + 1)
+              document.version = SnapshotVersion(
+                microseconds: SampleDocuments.firstVersion.microseconds + Int64(round + 2) * 1_000_000)
+              return document
+            }
+          }
+          for document in documents { client.send(document, to: [ids[group]]) }
+          client.snapshot()
+        }
+        guard client.snapshotCount - before == rounds else {
+          throw WrongResult(count: client.snapshotCount - before, expected: rounds)
+        }
+      },
+      tearDown: { $0.0.close() })
+  }
+
+  private static func snapshot(_ session: Session, _ query: Query, indexes: [Int]? = nil) throws {
+    let samples = SampleDocuments(session.size)
+    // Spread over the whole collection, so that every changed document lies on another page of the file.
+    let changed = indexes ?? (0..<1_000).map { $0 * (session.size / 1_000) }
+    let client = Client(try session.openCopyOfCache())
+    let target = try client.listenInSync(query)
+    if indexes != nil {
+      for index in changed { client.send(try samples.document(index), to: [target]) }
+    }
+    client.targetChange(.current, [target])
+    client.snapshot()
+    var revision = 1
+    try session.measure(
+      setUp: { () -> [Document] in
+        try client.cache.compactLog()
+        revision += 1
+        let version = client.nextVersion()
+        return try changed.map {
+          var document = try samples.document($0, revision: revision)
+          document.version = version
+          return document
+        }
+      },
+      run: { documents, _ in
+        let before = client.snapshotCount
+        for document in documents { client.send(document, to: [target]) }
+        client.snapshot()
+        guard client.snapshotCount == before + 1 else {
+          throw WrongResult(count: client.snapshotCount - before, expected: 1)
+        }
+      })
+    client.close()
+    try session.floor(
+      "update the same rows in one transaction",
+      setUp: { () -> (RawDatabase, [(String, [UInt8])]) in
+        (try session.openCopyOfRaw(), changed.map { (samples.id($0), samples.fields($0, revision: 1).bytes) })
+      },
+      run: { raw, rows in
+        try raw.execute("BEGIN IMMEDIATE")
+        for row in rows { try raw.update(id: row.0, fields: row.1) }
+        try raw.execute("COMMIT")
+      })
+  }
+}
