@@ -133,6 +133,9 @@ extension NSError {
     return NSError(domain: FirestoreErrorDomain, code: code.rawValue, userInfo: userInfo)
   }
 
+  /// What is only the server's to answer was asked while the network is disabled.
+  static var notAnsweredByServer: NSError { firestore(.unavailable, "Failed to get result from server.") }
+
   static func firestore(_ status: StatusError) -> NSError {
     firestore(FirestoreErrorCode.Code(rawValue: status.code.rawValue) ?? .unknown, status.message, underlying: status)
   }

@@ -69,6 +69,37 @@ extension FirestoreTransport {
     return ordered
   }
 
+  /// Lets the backend aggregate the result of a query.
+  ///
+  /// - Returns: the values by the aggregations' aliases.
+  package func aggregate(
+    _ query: Query, _ aggregations: [Aggregation]
+  ) async throws(StatusError) -> [String: Value] {
+    let request = translator.encodeAggregation(query, aggregations)
+    let translator = translator
+    let values = try await call { client, metadata, options in
+      try await client.serverStreaming(
+        request: ClientRequest(message: request, metadata: metadata),
+        descriptor: Google_Firestore_V1_Firestore.Method.RunAggregationQuery.descriptor,
+        serializer: ProtobufSerializer<Google_Firestore_V1_RunAggregationQueryRequest>(),
+        deserializer: IncomingMessageDeserializer<Google_Firestore_V1_RunAggregationQueryResponse>(),
+        options: options
+      ) { response in
+        var values: [String: Value] = [:]
+        for try await message in response.messages {
+          if let more = try translator.decode(message) { values.merge(more) { _, last in last } }
+        }
+        return values
+      }
+    }
+    for aggregation in aggregations where values[aggregation.alias] == nil {
+      throw StatusError(
+        code: .internal,
+        message: "\(configuration.endpoint) did not answer for aggregation \"\(aggregation.alias)\".")
+    }
+    return values
+  }
+
   /// Makes one call with the headers and limits that all calls have.
   private func call<Answer: Sendable>(
     _ body: (GRPCClient<HTTP2ClientTransport.Posix>, Metadata, CallOptions) async throws -> Answer

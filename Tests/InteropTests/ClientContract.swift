@@ -14,6 +14,7 @@ enum ClientContract: String, CaseIterable, CustomTestStringConvertible {
   case documentDeletedElsewhereWhileOfflineDisappears
   case serverTimestampIsEstimatedAndThenReplaced
   case limitQueryRefills
+  case aggregationsAreTheSameFromCacheAndServer
 
   var testDescription: String { rawValue }
 
@@ -28,7 +29,46 @@ enum ClientContract: String, CaseIterable, CustomTestStringConvertible {
     case .documentDeletedElsewhereWhileOfflineDisappears: try await deletedElsewhere(port, project)
     case .serverTimestampIsEstimatedAndThenReplaced: try await serverTimestamp(port, project)
     case .limitQueryRefills: try await limitRefill(port, project)
+    case .aggregationsAreTheSameFromCacheAndServer: try await aggregations(port, project)
     }
+  }
+
+  private func aggregations(_ port: Int, _ project: String) async throws {
+    let client = try TestClient(port: port, project: project)
+    let cities = client.collection("cities")
+    let populations: [Any] = [1, 2, 3.5, "unknown", NSNull(), 40]
+    for (index, population) in populations.enumerated() {
+      try await cities.document("c\(index)").setData(["population": population, "capital": index % 2 == 0])
+    }
+    try await cities.document("without").setData(["capital": true])
+    _ = try await cities.getDocuments(source: .server)
+
+    let fields: [AggregateField] = [.count(), .sum("population"), .average("population")]
+    let queries: [Hearth.Query] = [
+      cities, cities.whereField("capital", isEqualTo: true), cities.order(by: "population").limit(to: 2),
+      cities.order(by: "population").limit(toLast: 2), cities.whereField("population", isGreaterThan: 1000),
+      cities.order(by: "population").start(at: [2]),
+    ]
+    for query in queries {
+      let count = try await query.count.getAggregation(source: .server)
+      #expect(try await query.count.getAggregation(source: .cache) == count, "\(query)")
+      for field in fields {
+        let server = try await query.aggregate([field]).getAggregation(source: .server)
+        let cache = try await query.aggregate([field]).getAggregation(source: .cache)
+        #expect("\(server.get(field))" == "\(cache.get(field))", "\(field) of \(query)")
+      }
+    }
+    let sum = try await cities.aggregate([.sum("population")]).getAggregation(source: .server)
+    #expect(sum.get(.sum("population")) as? Double == 46.5)
+    #expect(try await cities.count.getAggregation(source: .server).count == 7)
+
+    // Writes that wait count in the cache only; without a network the backend is not asked.
+    try await client.firestore.disableNetwork()
+    cities.document("new").setData(["population": 1], completion: nil)
+    #expect(try await cities.count.getAggregation(source: .cache).count == 8)
+    let error = await #expect(throws: (any Error).self) { try await cities.count.getAggregation(source: .server) }
+    #expect((error as? NSError)?.code == FirestoreErrorCode.unavailable.rawValue)
+    try await client.firestore.terminate()
   }
 
   private func offlineWrites(_ port: Int, _ project: String) async throws {

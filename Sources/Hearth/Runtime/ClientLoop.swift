@@ -31,6 +31,7 @@ final class ClientLoop {
     case setNetwork(isEnabled: Bool, @Sendable (NSError?) -> Void)
     case waitForPendingWrites(@Sendable (NSError?) -> Void)
     case pendingWrites(@Sendable (Result<[MutationBatch], NSError>) -> Void)
+    case callBackend(BackendCall)
 
     func fail(_ error: NSError) {
       switch self {
@@ -39,6 +40,7 @@ final class ClientLoop {
       case .setNetwork(_, let completion): completion(error)
       case .waitForPendingWrites(let completion): completion(error)
       case .pendingWrites(let completion): completion(.failure(error))
+      case .callBackend(let call): call.fail(error)
       }
     }
   }

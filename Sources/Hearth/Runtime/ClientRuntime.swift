@@ -1,6 +1,7 @@
 internal import Foundation
 internal import HearthModel
 internal import HearthSync
+internal import HearthTransport
 internal import Synchronization
 
 /// What a client needs to run, fixed at the start.
@@ -98,6 +99,24 @@ final class ClientRuntime: Sendable {
     post(.request(RequestID(rawValue: nextID()), .pendingWrites(completion)))
   }
 
+  /// Makes a call to the backend beside the streams. Fails with `unavailable` at once while the network is disabled.
+  ///
+  /// - Parameter completion: Called once, from any thread.
+  func callBackend<Answer: Sendable>(
+    _ body: @escaping @Sendable (FirestoreTransport) async throws(StatusError) -> Answer,
+    _ completion: @escaping @Sendable (Result<Answer, NSError>) -> Void
+  ) {
+    let call = BackendCall(
+      run: { transport in
+        do throws(StatusError) {
+          completion(.success(try await body(transport)))
+        } catch {
+          completion(.failure(.firestore(error)))
+        }
+      }, fail: { completion(.failure($0)) })
+    post(.request(RequestID(rawValue: nextID()), .callBackend(call)))
+  }
+
   func addSnapshotsInSyncListener(_ callback: @escaping @Sendable () -> Void) -> ListenerHandle {
     let listener = Listener<Void>(id: ListenerID(rawValue: nextID()), queue: callbackQueue, callback: callback)
     post(.listenForSync(listener))
@@ -158,6 +177,12 @@ struct WriteCompletion: Sendable {
   let finish: @Sendable (NSError?) -> Void
   /// The client was terminated before the answer: plain completions are then never called, waiting tasks go on with an error.
   let abandon: @Sendable () -> Void
+}
+
+/// A call to the backend, and whom to tell that it cannot be made. One of the two is called, once.
+struct BackendCall: Sendable {
+  let run: @Sendable (FirestoreTransport) async -> Void
+  let fail: @Sendable (NSError) -> Void
 }
 
 /// Clients on one cache folder share a queue, so that a client that is started after another was terminated opens the file only

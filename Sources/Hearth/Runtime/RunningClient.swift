@@ -73,17 +73,24 @@ final class RunningClient {
   }
 
   private func start(_ request: ClientLoop.Request, _ id: RequestID) {
-    if case .pendingWrites(let completion) = request {
+    switch request {
+    case .pendingWrites(let completion):
       completion(Result { try cache.localStore.pendingBatches() }.mapError { NSError.firestore($0) })
-      return
+    case .callBackend(let call):
+      if engine.isNetworkUsable { streams.call(call) } else { call.fail(.notAnsweredByServer) }
+    default:
+      requests[id] = request
+      startInEngine(request, id)
     }
-    requests[id] = request
+  }
+
+  private func startInEngine(_ request: ClientLoop.Request, _ id: RequestID) {
     switch request {
     case .readDocument(let key, _): run(.readDocument(id, key))
     case .readQuery(let query, _): run(.readQuery(id, query))
     case .setNetwork(let isEnabled, _): run(isEnabled ? .enableNetwork(id) : .disableNetwork(id))
     case .waitForPendingWrites: run(.waitForPendingWrites(id))
-    case .pendingWrites: break
+    case .pendingWrites, .callBackend: break
     }
   }
 

@@ -70,6 +70,16 @@ struct StreamCarrier {
     write = nil
   }
 
+  /// Makes a call beside the streams.
+  mutating func call(_ call: BackendCall) {
+    do throws(StatusError) {
+      let transport = try readyTransport()
+      Task { await call.run(transport) }
+    } catch {
+      call.fail(.firestore(error))
+    }
+  }
+
   func invalidateCredentials() {
     Task { [credentials] in await credentials.invalidate() }
   }

@@ -1,0 +1,62 @@
+public import Foundation
+internal import HearthModel
+
+/// What ``Query/aggregate(_:)`` computes over a query's result: a count, or the sum or the average of a field.
+public final class AggregateField: NSObject, Sendable {
+  let operation: Aggregation.Operation
+
+  private init(_ operation: Aggregation.Operation) {
+    self.operation = operation
+  }
+
+  /// The number of documents.
+  public static func count() -> AggregateField { AggregateField(.count(upTo: nil)) }
+
+  /// The sum of a field's numbers: an integer as long as all of them are integers and the sum is one, else a double. Values that
+  /// are not numbers are skipped; the sum of nothing is 0.
+  ///
+  /// - Parameter field: A field's path, split at dots.
+  public static func sum(_ field: String) -> AggregateField {
+    AggregateField(.sum(requireValid { () throws(ProgrammingError) in try FieldPath.parsed(field) }))
+  }
+
+  /// As ``sum(_:)-(String)``.
+  public static func sum(_ fieldPath: FieldPath) -> AggregateField { AggregateField(.sum(fieldPath.model)) }
+
+  /// The average of a field's numbers, a double. Values that are not numbers are skipped; the average of nothing is `NSNull`.
+  ///
+  /// - Parameter field: A field's path, split at dots.
+  public static func average(_ field: String) -> AggregateField {
+    AggregateField(.average(requireValid { () throws(ProgrammingError) in try FieldPath.parsed(field) }))
+  }
+
+  /// As ``average(_:)-(String)``.
+  public static func average(_ fieldPath: FieldPath) -> AggregateField { AggregateField(.average(fieldPath.model)) }
+
+  /// Whether both compute the same of the same field.
+  public override func isEqual(_ object: Any?) -> Bool {
+    (object as? AggregateField)?.operation == operation
+  }
+
+  /// A hash of operation and field.
+  public override var hash: Int { operation.hashValue }
+
+  /// Such as `sum(population)`.
+  public override var description: String {
+    switch operation {
+    case .count: "count()"
+    case .sum(let path): "sum(\(path.canonicalString))"
+    case .average(let path): "avg(\(path.canonicalString))"
+    }
+  }
+}
+
+/// Where an aggregation is computed.
+public enum AggregateSource: UInt, Sendable {
+  /// By the backend, which reads no documents out to the client. Writes that wait to be sent do not count, and without a
+  /// connection the result is the error `unavailable`.
+  case server
+  /// On the documents in the cache with local writes on top, also offline. The cache holds what was read or written before, so
+  /// the result may differ from the backend's. (Not in the official SDK.)
+  case cache
+}
