@@ -86,7 +86,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "ConformanceTests",
-      dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthWire", "HearthModel", protobuf],
+      dependencies: ["Hearth", "HearthSync", "HearthCache", "HearthStore", "HearthWire", "HearthModel", protobuf],
       swiftSettings: settings),
     .testTarget(
       name: "HearthTransportTests",

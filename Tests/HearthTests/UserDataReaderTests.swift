@@ -173,7 +173,7 @@ struct UserDataReaderTests {
     }
     let picked = try merge(["m", Hearth.FieldPath(["t"]), "m"])
     #expect(try patch(picked).fields == ["m": ["x": 1, "y": 2]])
-    #expect(try patch(picked).mask == ["m", "t"])
+    #expect(try patch(picked).mask == ["m"])
     #expect(picked.transforms.map(\.path.canonicalString) == ["t"])
     #expect(try patch(merge(["m.x"])).fields == ["m": ["x": 1]])
     #expect(try merge(["m.x"]).transforms == [])
@@ -187,6 +187,32 @@ struct UserDataReaderTests {
     #expect(throws: ProgrammingError.self) { try merge(["m.x.deeper"]) }
   }
 
+  @Test("a map that transforms alone make is not sent beside them, one that deletions leave empty is")
+  func emptiedMaps() throws {
+    let data: [String: Any] = [
+      "time": ["at": FieldValue.serverTimestamp()], "gone": ["x": ["y": FieldValue.delete()]], "empty": [String: Any](),
+      "both": ["t": FieldValue.increment(Int64(1)), "d": FieldValue.delete()],
+    ]
+    let named = try patch(
+      UserDataReader.merge(data, fields: ["time", "gone", "empty", "both"], key: key, databaseID: database))
+    #expect(named.mask == ["both", "empty", "gone", "time"])
+    #expect(named.fields == ["gone": ["x": [:]], "empty": [:]])
+    let merged = try patch(UserDataReader.merge(data, key: key, databaseID: database))
+    #expect(merged.mask == ["both.d", "empty", "gone.x.y"])
+    #expect(merged.fields == ["empty": [:]])
+  }
+
+  @Test("merge fields do not name what is only transformed, so that an increment goes on from the stored number")
+  func transformedMergeFields() throws {
+    let mutation = try UserDataReader.merge(
+      ["n": FieldValue.increment(Int64(2)), "a": 1], fields: ["n", "a"], key: key, databaseID: database)
+    #expect(try patch(mutation).mask == ["a"])
+    var document = Document.found(key, version: SnapshotVersion(microseconds: 1), fields: EncodedFields(["n": 40]))
+    _ = try mutation.applyToLocalView(
+      &document, previousMask: nil, localWriteTime: HearthModel.Timestamp(seconds: 1, nanoseconds: 0))
+    #expect(try document.fields.decoded() == ["n": 42, "a": 1])
+  }
+
   @Test("an update splits string keys at dots, takes field paths as they are, and needs the document")
   func update() throws {
     let mutation = try UserDataReader.update(
@@ -196,7 +222,7 @@ struct UserDataReaderTests {
       ], key: key, databaseID: database)
     let (fields, mask) = try patch(mutation)
     #expect(mask == ["a.b", "deep.t", "gone", "m", "`x.y`"])
-    #expect(fields == ["a": ["b": 1], "m": ["k": 2], "x.y": 3, "deep": ["t": [:]]])
+    #expect(fields == ["a": ["b": 1], "m": ["k": 2], "x.y": 3])
     #expect(mutation.precondition == .exists(true))
     #expect(mutation.transforms.map(\.path.canonicalString) == ["deep.t.s", "n"])
   }

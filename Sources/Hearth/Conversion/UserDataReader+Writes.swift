@@ -18,8 +18,8 @@ extension UserDataReader {
   ) throws(ProgrammingError) -> Mutation {
     var reader = UserDataReader(databaseID: databaseID)
     let fields = try reader.parseRoot(data, source: .mergeSet)
-    return .patch(
-      key, fields, mask: FieldMask(reader.mask), precondition: .none, transforms: reader.sortedTransforms)
+    let mask = FieldMask(reader.mask)
+    return .patch(key, fields.only(mask), mask: mask, precondition: .none, transforms: reader.sortedTransforms)
   }
 
   /// Changes what both the data and the mask name; the rest of the data is ignored.
@@ -41,14 +41,12 @@ extension UserDataReader {
       throw ProgrammingError(
         "Field '\(path.canonicalString)' is specified in your field mask but missing from your input data.")
     }
-    let mask = FieldMask(paths)
-    var fields = MapValue([:])
-    for path in mask.paths {
-      if let value = parsed[path] { fields.set(value, at: path) }
-    }
-    return .patch(
-      key, fields, mask: mask, precondition: .none,
-      transforms: reader.sortedTransforms.filter { mask.covers($0.path) })
+    let named = FieldMask(paths)
+    let transforms = reader.sortedTransforms.filter { named.covers($0.path) }
+    // A field that is only transformed is not named: the backend would delete it first, and an increment begin anew.
+    let transformed = Set(transforms.map(\.path))
+    let mask = FieldMask(named.paths.filter { !transformed.contains($0) })
+    return .patch(key, parsed.only(mask), mask: mask, precondition: .none, transforms: transforms)
   }
 
   /// Changes the named fields of a document that has to exist at the backend.
@@ -71,13 +69,12 @@ extension UserDataReader {
     var fields = MapValue([:])
     var mask: [HearthModel.FieldPath] = []
     for (path, value) in entries.sorted(by: { $0.path < $1.path }) {
-      if let marker = value as? FieldValue, marker.kind == .delete {
+      let position = Position(source: .update, path: path, depth: path.segments.count)
+      if let marker = value as? FieldValue {
+        if marker.kind == .delete { mask.append(path) } else { _ = try reader.parse(marker, position) }
+      } else {
         mask.append(path)
-      } else if let parsed = try reader.parse(
-        value, Position(source: .update, path: path, depth: path.segments.count))
-      {
-        mask.append(path)
-        fields.set(parsed, at: path)
+        if let parsed = try reader.parse(value, position) { fields.set(parsed, at: path) }
       }
     }
     return .patch(
@@ -85,10 +82,7 @@ extension UserDataReader {
   }
 
   private mutating func parseRoot(_ data: [String: Any], source: Source) throws(ProgrammingError) -> MapValue {
-    guard case .map(let fields)? = try parse(data, Position(source: source, path: nil)) else {
-      throw ProgrammingError("Data to be written must be a dictionary.")
-    }
-    return fields
+    try parseMap(data, Position(source: source, path: nil))
   }
 
   /// Dictionaries have no order; a fixed one makes equal calls give equal bytes.

@@ -111,7 +111,7 @@ struct UserDataReader {
     return result
   }
 
-  /// The value, or nil when it was a marker (which is then in `transforms` or `mask`).
+  /// The value, or nil when it was a marker (which is then in `transforms` or `mask`) or a map made by its transforms alone.
   mutating func parse(_ input: Any, _ position: Position) throws(ProgrammingError) -> Value? {
     guard position.depth <= Self.maximumDepth else {
       throw ProgrammingError(
@@ -119,7 +119,10 @@ struct UserDataReader {
     }
     let unwrapped = UserDataReader.unwrap(input)
     if let value = unwrapped, let map = UserDataReader.dictionary(value) {
-      return .map(try parseMap(map, position))
+      let transformsBefore = transforms.count
+      let fields = try parseMap(map, position)
+      // A transform makes the maps that it stands in, so no empty one is sent for it (Google's conformance tests).
+      return fields.isEmpty && transforms.count > transformsBefore ? nil : .map(fields)
     }
     if let marker = unwrapped as? FieldValue {
       try parse(marker, position)
@@ -136,7 +139,7 @@ struct UserDataReader {
     return try parseScalar(value, position)
   }
 
-  private mutating func parseMap(_ map: [String: Any], _ position: Position) throws(ProgrammingError) -> MapValue {
+  mutating func parseMap(_ map: [String: Any], _ position: Position) throws(ProgrammingError) -> MapValue {
     if map.isEmpty, let path = position.path { mask.insert(path) }
     var result: [String: Value] = [:]
     result.reserveCapacity(map.count)

@@ -58,6 +58,13 @@ extension MapValue {
 }
 
 extension MapValue {
+  /// The part of this map that a mask names: what a merge sends. Linear in the sizes of both.
+  package func only(_ mask: FieldMask) -> MapValue {
+    var part = MapValue()
+    part.replaceFields(mask, from: self)
+    return part
+  }
+
   /// Makes the fields that a mask names those of `source`: what it holds there is taken over, with maps in place of
   /// anything else on the way; what it lacks is removed.
   ///
