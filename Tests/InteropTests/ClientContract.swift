@@ -15,6 +15,7 @@ enum ClientContract: String, CaseIterable, CustomTestStringConvertible {
   case serverTimestampIsEstimatedAndThenReplaced
   case limitQueryRefills
   case aggregationsAreTheSameFromCacheAndServer
+  case concurrentTransactionsLoseNothing
 
   var testDescription: String { rawValue }
 
@@ -30,6 +31,7 @@ enum ClientContract: String, CaseIterable, CustomTestStringConvertible {
     case .serverTimestampIsEstimatedAndThenReplaced: try await serverTimestamp(port, project)
     case .limitQueryRefills: try await limitRefill(port, project)
     case .aggregationsAreTheSameFromCacheAndServer: try await aggregations(port, project)
+    case .concurrentTransactionsLoseNothing: try await transactions(port, project)
     }
   }
 

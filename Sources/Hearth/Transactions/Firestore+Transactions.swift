@@ -1,0 +1,96 @@
+internal import HearthModel
+
+#if canImport(ObjectiveC)
+  // For `NSErrorPointer`, which elsewhere is declared in this module.
+  public import Foundation
+#else
+  internal import Foundation
+#endif
+
+extension Firestore {
+  /// Runs a block that reads documents and then writes some, so that all of it takes effect together and on what was read.
+  ///
+  /// ```swift
+  /// db.runTransaction { transaction, errorPointer in
+  ///   do {
+  ///     let snapshot = try transaction.getDocument(city)
+  ///     let population = snapshot.get("population") as? Int ?? 0
+  ///     transaction.updateData(["population": population + 1], forDocument: city)
+  ///     return population + 1
+  ///   } catch {
+  ///     errorPointer?.pointee = error as NSError
+  ///     return nil
+  ///   }
+  /// } completion: { result, error in … }
+  /// ```
+  ///
+  /// Nothing is locked: if a document that was read changes before the commit, the block is run again, five times at most. It
+  /// runs on a background queue and must not change the program's state. Transactions need the backend: nothing is queued,
+  /// listeners see the writes when the backend has made them, and offline the attempts end with `unavailable`.
+  ///
+  /// - Parameters:
+  ///   - updateBlock: Gives the result. When it stores an error, nothing is written: an error of ``FirestoreErrorDomain`` that
+  ///     is worth another attempt, such as `aborted`, has the block run again, every other one ends the transaction.
+  ///   - completion: Called once on the settings' queue with the result of the last run, or with an error: `aborted` or
+  ///     `failedPrecondition` when others kept changing the documents, and what the backend refuses.
+  public func runTransaction(
+    _ updateBlock: @escaping (Transaction, NSErrorPointer) -> Any?, completion: @escaping (Any?, (any Error)?) -> Void
+  ) {
+    runTransaction(with: nil, block: updateBlock, completion: completion)
+  }
+
+  /// As ``runTransaction(_:completion:)``, with options; nil stands for the default ones.
+  public func runTransaction(
+    with options: TransactionOptions?, block updateBlock: @escaping (Transaction, NSErrorPointer) -> Any?,
+    completion: @escaping (Any?, (any Error)?) -> Void
+  ) {
+    let queue = runtime().callbackQueue
+    let completion = UncheckedSendableBox(completion)
+    run(updateBlock, options) { result in
+      queue.async {
+        switch result.value {
+        case .success(let value): completion.value(value, nil)
+        case .failure(let error): completion.value(nil, error)
+        }
+      }
+    }
+  }
+
+  /// As ``runTransaction(_:completion:)``. A cancelled task gets `CancellationError`, while the transaction itself goes on.
+  nonisolated(nonsending) public func runTransaction(
+    _ updateBlock: @escaping (Transaction, NSErrorPointer) -> sending Any?
+  ) async throws -> sending Any? {
+    _ = runtime()
+    let outcome = Outcome<UncheckedSendableBox<Any?>>()
+    run({ updateBlock($0, $1) }, nil) { result in
+      outcome.resolve(result.value.map { UncheckedSendableBox($0) }.mapError { $0 })
+    }
+    // The block gave its result away, and this is the only place that holds it.
+    nonisolated(unsafe) let value = try await outcome.value().value
+    return value
+  }
+
+  private func run(
+    _ updateBlock: @escaping (Transaction, NSErrorPointer) -> Any?, _ options: TransactionOptions?,
+    _ completion: @escaping @Sendable (UncheckedSendableBox<Result<Any?, NSError>>) -> Void
+  ) {
+    let updateBlock = UncheckedSendableBox(updateBlock)
+    TransactionRunner(
+      firestore: self, maxAttempts: options?.maxAttempts ?? TransactionOptions().maxAttempts,
+      block: { transaction in UncheckedSendableBox(Firestore.outcome(of: updateBlock.value, transaction)) },
+      completion: completion
+    ).run()
+  }
+
+  private static func outcome(
+    of updateBlock: (Transaction, NSErrorPointer) -> Any?, _ transaction: Transaction
+  ) -> TransactionRunner.BlockOutcome {
+    var error: NSError?
+    #if canImport(ObjectiveC)
+      let value = updateBlock(transaction, &error)
+    #else
+      let value = withUnsafeMutablePointer(to: &error) { updateBlock(transaction, $0) }
+    #endif
+    return error.map { .error($0) } ?? .value(value)
+  }
+}
