@@ -2,70 +2,97 @@ internal import HearthModel
 
 /// Documents in the order of a query, also found by key.
 ///
-/// Looking up a document takes constant time, finding its index `O(log n)` comparisons. Inserting and removing take
-/// `O(log n)` comparisons and move the documents behind the place.
+/// Looking up a document takes constant time; finding its index, inserting and removing take `O(log n)` comparisons. A
+/// copy is cheap and shares what it has in common with the original.
 struct DocumentSet: Sendable {
   private let query: Query
-  private var sorted: [Document] = []
-  private var byKey: [DocumentKey: Document] = [:]
+  private var list = DocumentList()
+  private var table = DocumentTable()
 
   init(query: Query) {
     self.query = query
   }
 
-  var count: Int { sorted.count }
-  var isEmpty: Bool { sorted.isEmpty }
-  var first: Document? { sorted.first }
-  var last: Document? { sorted.last }
+  /// A set of different documents that are in the order of the query.
+  init(query: Query, sorted documents: [Document]) {
+    self.query = query
+    let boxes = documents.map(DocumentList.Box.init)
+    list = DocumentList(boxes: boxes)
+    table = DocumentTable(boxes: boxes)
+  }
+
+  var count: Int { list.count }
+  var isEmpty: Bool { list.isEmpty }
+  var first: Document? { list.first }
+  var last: Document? { list.last }
   /// The documents in query order.
-  var documents: [Document] { sorted }
+  var documents: DocumentList { list }
 
-  subscript(key: DocumentKey) -> Document? { byKey[key] }
+  subscript(key: DocumentKey) -> Document? { table[key]?.document }
 
-  func contains(_ key: DocumentKey) -> Bool { byKey[key] != nil }
+  func contains(_ key: DocumentKey) -> Bool { table[key] != nil }
 
   /// The place of a document in query order, `nil` if the set does not hold it.
   func index(of key: DocumentKey) -> Int? {
-    guard let document = byKey[key] else { return nil }
-    let index = insertionIndex(of: document)
-    return index < sorted.count && sorted[index].key == key ? index : nil
+    table[key].map { list.index(of: list.position(of: $0.document, in: query)) }
   }
 
   /// Inserts a document; an earlier version of it is replaced.
-  mutating func insert(_ document: Document) {
-    remove(document.key)
-    byKey[document.key] = document
-    sorted.insert(document, at: insertionIndex(of: document))
+  ///
+  /// - Returns: where the earlier version stood, `nil` if there was none, and where the document stands now.
+  @discardableResult
+  mutating func insert(_ document: Document) -> (oldIndex: Int?, newIndex: Int) {
+    let box = DocumentList.Box(document)
+    let old = table[document.key].map { list.position(of: $0.document, in: query) }
+    table.insert(box)
+    guard let old else {
+      let place = list.position(of: document, in: query)
+      let index = list.index(of: place)
+      list.insert(box, at: place)
+      return (nil, index)
+    }
+    let oldIndex = list.index(of: old)
+    if staysInPlace(document, at: old) {
+      list.replace(at: old, with: box)
+      return (oldIndex, oldIndex)
+    }
+    list.remove(at: old)
+    let place = list.position(of: document, in: query)
+    let index = list.index(of: place)
+    list.insert(box, at: place)
+    return (oldIndex, index)
   }
 
-  /// Inserts many documents with one sort, where single insertions would move the others again and again.
+  /// Inserts many documents with one sort, where single insertions would search for each place.
   mutating func insert(contentsOf documents: [Document]) {
     guard documents.count > 16, documents.count > count / 8 else {
       for document in documents { insert(document) }
       return
     }
-    for document in documents { byKey[document.key] = document }
-    sorted = byKey.values.sorted { query.compare($0, $1) == .ascending }
+    // Of several versions of a document the last one counts.
+    for document in documents { table.insert(DocumentList.Box(document)) }
+    let keys = Set(documents.map(\.key))
+    var boxes = list.boxes.filter { !keys.contains($0.document.key) }
+    boxes += keys.compactMap { table[$0] }
+    boxes.sort { query.compare($0.document, $1.document) == .ascending }
+    list = DocumentList(boxes: boxes)
   }
 
-  mutating func remove(_ key: DocumentKey) {
-    guard let index = index(of: key) else { return }
-    sorted.remove(at: index)
-    byKey[key] = nil
+  /// - Returns: where the document stood, `nil` if the set did not hold it.
+  @discardableResult
+  mutating func remove(_ key: DocumentKey) -> Int? {
+    guard let box = table[key] else { return nil }
+    let position = list.position(of: box.document, in: query)
+    let index = list.index(of: position)
+    table.remove(key)
+    list.remove(at: position)
+    return index
   }
 
-  /// The first index whose document does not sort before `document`.
-  private func insertionIndex(of document: Document) -> Int {
-    var low = 0
-    var high = sorted.count
-    while low < high {
-      let middle = low + (high - low) / 2
-      if query.compare(sorted[middle], document) == .ascending {
-        low = middle + 1
-      } else {
-        high = middle
-      }
-    }
-    return low
+  /// Whether a new version of the document at a position belongs where the old one is.
+  private func staysInPlace(_ document: Document, at position: DocumentList.Position) -> Bool {
+    if let before = list.box(before: position), query.compare(before.document, document) != .ascending { return false }
+    if let after = list.box(after: position), query.compare(document, after.document) != .ascending { return false }
+    return true
   }
 }

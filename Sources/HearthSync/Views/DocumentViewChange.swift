@@ -68,12 +68,10 @@ struct DocumentViewChangeSet {
     var current = old
     for index in ordered.indices {
       let change = ordered[index]
-      ordered[index].oldIndex = change.kind == .added ? nil : current.index(of: change.document.key)
       if change.kind == .removed {
-        current.remove(change.document.key)
+        ordered[index].oldIndex = current.remove(change.document.key)
       } else {
-        current.insert(change.document)
-        ordered[index].newIndex = current.index(of: change.document.key)
+        (ordered[index].oldIndex, ordered[index].newIndex) = current.insert(change.document)
       }
     }
     return ordered

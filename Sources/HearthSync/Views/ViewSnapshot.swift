@@ -4,9 +4,9 @@ package import HearthModel
 package struct ViewSnapshot: Sendable, Equatable {
   package var query: Query
   /// The result in query order.
-  package var documents: [Document]
+  package var documents: DocumentList
   /// The result before `changes`; empty in a listener's first snapshot.
-  package var oldDocuments: [Document]
+  package var oldDocuments: DocumentList
   package var changes: [DocumentViewChange]
   /// Whether the result may differ from the backend's.
   package var isFromCache: Bool
@@ -22,7 +22,7 @@ package struct ViewSnapshot: Sendable, Equatable {
   package var hasPendingWrites: Bool { !mutatedKeys.isEmpty }
 
   package init(
-    query: Query, documents: [Document], oldDocuments: [Document], changes: [DocumentViewChange], isFromCache: Bool,
+    query: Query, documents: DocumentList, oldDocuments: DocumentList, changes: [DocumentViewChange], isFromCache: Bool,
     mutatedKeys: Set<DocumentKey>, syncStateChanged: Bool, excludesMetadataChanges: Bool, hasCachedResults: Bool
   ) {
     self.query = query
