@@ -83,22 +83,49 @@ extension LocalStore {
   ///
   /// - Parameter usePreviousResults: start from the documents that the backend confirmed for the target earlier, where
   ///   the planner finds that safe.
-  /// - Returns: the matching documents (limit applied), and the keys that the backend has confirmed for the target.
-  package func execute(_ query: Query, usePreviousResults: Bool) throws
-    -> (documents: DocumentMap, remoteKeys: Set<DocumentKey>)
+  /// - Returns: the matching documents in the order of the query (limit applied), and the keys that the backend has
+  ///   confirmed for the target.
+  package func run(_ query: Query, usePreviousResults: Bool) throws
+    -> (documents: [Document], remoteKeys: Set<DocumentKey>)
   {
     try read("Execute query") {
       let data = try knownTarget(query.target)
       let remoteKeys = try data.map { try targets.keys(of: $0.targetID) } ?? []
-      var previous: PreviousResult?
-      if usePreviousResults, let data, data.lastLimboFreeSnapshotVersion > .none {
-        previous = PreviousResult(keys: remoteKeys, limboFreeVersion: data.lastLimboFreeSnapshotVersion)
-      }
-      let executor = QueryExecutor(
-        documents: documents, localMutations: UserOverlays(table: overlays, user: try userRow()))
-      let found = try executor.run(query, previous: previous).documents
-      return (DocumentMap(found.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first }), remoteKeys)
+      let previous = data.flatMap { Self.previousResult(of: $0, keys: remoteKeys) }
+      return (try run(query, previous: usePreviousResults ? previous : nil), remoteKeys)
     }
+  }
+
+  /// As ``run(_:usePreviousResults:)``, with the documents by key.
+  package func execute(_ query: Query, usePreviousResults: Bool) throws
+    -> (documents: DocumentMap, remoteKeys: Set<DocumentKey>)
+  {
+    let result = try run(query, usePreviousResults: usePreviousResults)
+    let documents = DocumentMap(result.documents.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+    return (documents, result.remoteKeys)
+  }
+
+  /// Runs a query once on the local view, for somebody who does not listen.
+  ///
+  /// - Returns: the matching documents in the order of the query, with its limit applied.
+  package func read(_ query: Query) throws -> [Document] {
+    try read("Execute query") {
+      // The keys of such a query are all there are, and the planner does not ask for them.
+      guard !query.matchesAllDocuments, let data = try knownTarget(query.target) else {
+        return try run(query, previous: nil)
+      }
+      return try run(query, previous: Self.previousResult(of: data, keys: targets.keys(of: data.targetID)))
+    }
+  }
+
+  private static func previousResult(of data: TargetData, keys: Set<DocumentKey>) -> PreviousResult? {
+    guard data.lastLimboFreeSnapshotVersion > .none else { return nil }
+    return PreviousResult(keys: keys, limboFreeVersion: data.lastLimboFreeSnapshotVersion)
+  }
+
+  private func run(_ query: Query, previous: PreviousResult?) throws -> [Document] {
+    let overlays = UserOverlays(table: overlays, user: try userRow())
+    return try QueryExecutor(documents: documents, localMutations: overlays).run(query, previous: previous).documents
   }
 
   /// One document of the local view, `.unknown` if the cache knows nothing of it.

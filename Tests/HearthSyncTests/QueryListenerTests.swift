@@ -10,7 +10,8 @@ struct QueryListenerTests {
     syncStateChanged: Bool = false, cached: Bool = false
   ) -> ViewSnapshot {
     ViewSnapshot(
-      query: collection("rooms"), documents: DocumentList(documents), oldDocuments: [], changes: changes, isFromCache: fromCache,
+      query: collection("rooms"), documents: DocumentList(documents), oldDocuments: [], changes: changes,
+      isFromCache: fromCache,
       mutatedKeys: pending ? [key("rooms/a")] : [], syncStateChanged: syncStateChanged, excludesMetadataChanges: false,
       hasCachedResults: cached)
   }

@@ -282,4 +282,52 @@ struct DocumentSetTests {
     set.remove(key("rooms/a"))
     #expect(set.documents.map(\.key.id) == ["b"] && !set.contains(key("rooms/a")))
   }
+
+  @Test(
+    "after any changes the set is what a sorted array is, tells where documents stood, and leaves copies as they were",
+    arguments: 1...8 as ClosedRange<UInt64>)
+  func againstArray(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    let query = seed.isMultiple(of: 2) ? collection("rooms") : collection("rooms").ordered(by: "n", .descending)
+    func sorted(_ documents: [String: Document]) -> [Document] {
+      documents.values.sorted { query.compare($0, $1) == .ascending }
+    }
+    var set = DocumentSet(query: query)
+    var model: [String: Document] = [:]
+    for step in 0..<900 {
+      let copy = set
+      let before = sorted(model)
+      let id = "\(Int.random(in: 0..<500, using: &random))"
+      let oldIndex = before.firstIndex { $0.key.id == id }
+      // First it grows, then it shrinks.
+      if Int.random(in: 0..<900, using: &random) < step {
+        model[id] = nil
+        #expect(set.remove(key("rooms/\(id)")) == oldIndex)
+      } else {
+        let document = found("rooms/\(id)", Int64(step), ["n": .integer(Int64.random(in: 0..<50, using: &random))])
+        model[id] = document
+        let moved = set.insert(document)
+        #expect(moved.oldIndex == oldIndex)
+        #expect(moved.newIndex == sorted(model).firstIndex { $0.key.id == id })
+      }
+      guard step.isMultiple(of: 50) else { continue }
+      #expect(Array(copy.documents) == before)
+      let after = sorted(model)
+      #expect(Array(set.documents) == after && set.count == after.count)
+      #expect(set.documents.indices.map { set.documents[$0].key } == after.map(\.key))
+      #expect(set.first == after.first && set.last == after.last)
+      #expect(after.allSatisfy { set[$0.key] == $0 })
+    }
+  }
+
+  @Test("a set made of sorted documents is the same as one that they were inserted into")
+  func madeOfSorted() {
+    let query = collection("rooms")
+    var inserted = DocumentSet(query: query)
+    for index in (0..<700).reversed() { inserted.insert(found("rooms/\(index)", 1)) }
+    let made = DocumentSet(query: query, sorted: Array(inserted.documents))
+    #expect(made.documents == inserted.documents)
+    #expect(made.documents.enumerated().allSatisfy { made.index(of: $1.key) == $0 })
+    #expect(!made.contains(key("rooms/none")) && made.contains(key("rooms/699")))
+  }
 }

@@ -50,12 +50,17 @@ package enum PathSegment {
     let index = ByteOrder.countOfCommonPrefix(a, b)
     if index == a.count && index == b.count { return .same }
     if a.isEmpty || b.isEmpty { return Ordering(a.count, b.count) }
-    // One path ends here, and the other goes on with a new segment.
-    if index == a.count, b[index] == separator { return .ascending }
-    if index == b.count, a[index] == separator { return .descending }
-    var segmentStart = index
-    while segmentStart > 0, a[segmentStart &- 1] != separator { segmentStart &-= 1 }
-    return compare(segment(of: a, from: segmentStart), segment(of: b, from: segmentStart))
+    let aEnds = index == a.count || a[index] == separator
+    let bEnds = index == b.count || b[index] == separator
+    if index == a.count, bEnds { return .ascending }
+    if index == b.count, aEnds { return .descending }
+    var start = index
+    while start > 0, a[start &- 1] != separator { start &-= 1 }
+    // Ids of numbers begin with an underscore, and hardly any other does.
+    let mayBeNumber = (start < a.count && a[start] == 0x5F) || (start < b.count && b[start] == 0x5F)
+    if mayBeNumber { return compare(segment(of: a, from: start), segment(of: b, from: start)) }
+    if aEnds || bEnds { return aEnds ? .ascending : .descending }
+    return a[index] < b[index] ? .ascending : .descending
   }
 
   static let separator: UInt8 = 0x2F

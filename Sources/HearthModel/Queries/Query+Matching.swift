@@ -37,10 +37,13 @@ extension Query {
 
   /// The order of two documents in the result. A field that is absent or cannot be read sorts first.
   package func compare(_ a: Document, _ b: Document) -> Ordering {
+    if let keyDirection {
+      return keyDirection == .ascending ? DocumentKey.compare(a.key, b.key) : DocumentKey.compare(b.key, a.key)
+    }
     for order in orders {
       let ordering =
         order.path.isDocumentKey
-        ? Ordering(a.key, b.key) : Self.compare(a.fields, b.fields, at: order.path)
+        ? DocumentKey.compare(a.key, b.key) : Self.compare(a.fields, b.fields, at: order.path)
       if ordering != .same { return order.directed(ordering) }
     }
     return .same

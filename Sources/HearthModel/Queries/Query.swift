@@ -28,7 +28,11 @@ package struct Query: Sendable {
   package var endAt: Bound?
   /// The complete order: the explicit orders, then the fields of inequalities that they lack, in the order of field
   /// paths, then the document key. What is added takes the direction of the last explicit order.
-  package private(set) var orders: [OrderBy]
+  package private(set) var orders: [OrderBy] {
+    didSet { keyDirection = Self.keyDirection(of: orders) }
+  }
+  /// The direction of a query that is ordered by nothing but the document key, nil for all others.
+  private(set) var keyDirection: OrderBy.Direction?
 
   package init(
     path: ResourcePath, collectionGroup: String? = nil, filters: [Filter] = [], explicitOrders: [OrderBy] = [],
@@ -43,6 +47,7 @@ package struct Query: Sendable {
     self.startAt = startAt
     self.endAt = endAt
     orders = Self.normalizedOrders(explicit: explicitOrders, filters: filters)
+    keyDirection = Self.keyDirection(of: orders)
   }
 
   /// The fields of inequalities, in the order of field paths.
@@ -66,6 +71,10 @@ package struct Query: Sendable {
 
   private static func inequalityFields(of filters: [Filter]) -> [FieldPath] {
     FieldMask(filters.flatMap(\.flattened).filter(\.op.isInequality).map(\.path)).paths
+  }
+
+  private static func keyDirection(of orders: [OrderBy]) -> OrderBy.Direction? {
+    orders.first.flatMap { $0.path.isDocumentKey ? $0.direction : nil }
   }
 
   private static func normalizedOrders(explicit: [OrderBy], filters: [Filter]) -> [OrderBy] {

@@ -48,12 +48,9 @@ extension SyncEngine {
   private func activate(_ query: Query, _ target: TargetData) throws -> QueryID {
     let sharesSyncedTarget = queries.queries(of: target.targetID).contains { $0.view.isSynced }
     do {
-      let result = try localStore.execute(query, usePreviousResults: true)
+      let result = try localStore.run(query, usePreviousResults: true)
       var view = View(query: query, syncedKeys: result.remoteKeys, hasCachedResults: !target.resumeToken.isEmpty)
-      let outcome = view.apply(
-        view.computeChanges(result.documents),
-        targetChange: TargetChange(
-          resumeToken: target.resumeToken, isCurrent: sharesSyncedTarget && online.state != .offline))
+      let outcome = view.begin(with: result.documents, isCurrent: sharesSyncedTarget && online.state != .offline)
       let id = queries.insert(query, targetID: target.targetID, view: view)
       resolveLimbo(limbo.viewChanged(id, entered: outcome.enteredLimbo, left: outcome.leftLimbo))
       return id
@@ -235,10 +232,8 @@ extension SyncEngine {
 
   func readQuery(_ id: RequestID, _ query: Query) {
     do {
-      let result = try localStore.execute(query, usePreviousResults: true)
-      var view = View(query: query, syncedKeys: result.remoteKeys, hasCachedResults: false)
-      _ = view.apply(view.computeChanges(result.documents))
-      perform(.queryRead(id, view.snapshot().asFirstSnapshot(excludingMetadataChanges: false)))
+      let result = try localStore.read(query)
+      perform(.queryRead(id, ViewSnapshot(query: query, cachedResult: result)))
     } catch {
       perform(.readFailed(id, .storage("The query could not be run on the cache", error)))
     }

@@ -63,6 +63,23 @@ struct View {
 
   var isSynced: Bool { syncState == .synced }
 
+  // MARK: - The first state
+
+  /// Takes over what running the query has given, in its order, as the first state.
+  ///
+  /// - Parameter isCurrent: Whether the backend has sent everything that the target holds.
+  mutating func begin(with result: [Document], isCurrent: Bool) -> Outcome {
+    assert(syncState == .initial && documents.isEmpty, "A view begins once.")
+    documents = DocumentSet(query: query, sorted: result)
+    mutatedKeys = Set(result.lazy.filter(\.hasLocalMutations).map(\.key))
+    self.isCurrent = isCurrent
+    var outcome = Outcome()
+    updateLimbo(DocumentViewChangeSet(), nil, isPendingReset: false, &outcome)
+    syncState = isCurrent && limboKeys.isEmpty ? .synced : .local
+    if isSynced { hasCachedResults = true }
+    return outcome
+  }
+
   // MARK: - First step
 
   /// Says what changed documents do to the result.

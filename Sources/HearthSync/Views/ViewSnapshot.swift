@@ -22,8 +22,9 @@ package struct ViewSnapshot: Sendable, Equatable {
   package var hasPendingWrites: Bool { !mutatedKeys.isEmpty }
 
   package init(
-    query: Query, documents: DocumentList, oldDocuments: DocumentList, changes: [DocumentViewChange], isFromCache: Bool,
-    mutatedKeys: Set<DocumentKey>, syncStateChanged: Bool, excludesMetadataChanges: Bool, hasCachedResults: Bool
+    query: Query, documents: DocumentList, oldDocuments: DocumentList, changes: [DocumentViewChange],
+    isFromCache: Bool, mutatedKeys: Set<DocumentKey>, syncStateChanged: Bool, excludesMetadataChanges: Bool,
+    hasCachedResults: Bool
   ) {
     self.query = query
     self.documents = documents
@@ -34,6 +35,17 @@ package struct ViewSnapshot: Sendable, Equatable {
     self.syncStateChanged = syncStateChanged
     self.excludesMetadataChanges = excludesMetadataChanges
     self.hasCachedResults = hasCachedResults
+  }
+
+  /// What the cache holds for a query that nobody listens to; every document is added.
+  ///
+  /// - Parameter result: The documents in the order of the query.
+  init(query: Query, cachedResult result: [Document]) {
+    self.init(
+      query: query, documents: DocumentList(result), oldDocuments: [], changes: [], isFromCache: true,
+      mutatedKeys: Set(result.lazy.filter(\.hasLocalMutations).map(\.key)), syncStateChanged: true,
+      excludesMetadataChanges: false, hasCachedResults: false)
+    self = asFirstSnapshot(excludingMetadataChanges: false)
   }
 
   /// The same state as a listener sees it that has seen nothing before: every document is added.
