@@ -53,7 +53,7 @@ private struct Shown {
   /// - Parameter snapshots: What was raised since the last complete result; nil if that says nothing new.
   init?(folding snapshots: ListeningClient.Round, readTime: SnapshotVersion) {
     guard let last = snapshots.raised.last, !last.isFromCache else { return nil }
-    documents = last.documents
+    documents = Array(last.documents)
     let withChanges = snapshots.raised.filter { !$0.changes.isEmpty }
     if withChanges.count == 1 {
       changes = withChanges[0].changes.map { change in
@@ -62,7 +62,7 @@ private struct Shown {
           document: change.document, oldIndex: change.oldIndex ?? -1, newIndex: change.newIndex ?? -1)
       }
     } else {
-      changes = Self.changes(from: snapshots.documentsBefore, to: last.documents)
+      changes = Self.changes(from: snapshots.documentsBefore, to: Array(last.documents))
     }
     guard !changes.isEmpty || snapshots.isFirst else { return nil }
     self.readTime = readTime

@@ -61,7 +61,7 @@ final class ListeningClient {
     }
     guard let last = raised.last, !last.isFromCache else { return Round() }
     let round = Round(raised: raised, documentsBefore: lastComplete ?? [], isFirst: lastComplete == nil)
-    lastComplete = last.documents
+    lastComplete = Array(last.documents)
     raised = []
     return round
   }
