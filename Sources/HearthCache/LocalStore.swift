@@ -15,6 +15,8 @@ package import HearthStore
 package final class LocalStore {
   /// The name that this cache was given when it was made. With a batch id it names a write for ever.
   package let cacheID: String
+  /// The backend's database that this is a cache of.
+  package let databaseID: DatabaseID
 
   /// Which documents limbo resolutions and views use beyond what `notifyLocalViewChanges(_:)` reported; asked by eager
   /// collection at the end of a transaction.
@@ -67,6 +69,7 @@ package final class LocalStore {
   ) throws {
     try CacheSchema.schema.migrate(database)
     let globals = CacheGlobals(database: database)
+    self.databaseID = databaseID
     self.database = database
     self.documents = try DocumentStore(database: database)
     self.globals = globals

@@ -189,6 +189,10 @@ extension SyncEngine {
 }
 
 extension SyncEngine: WatchTargetSource {
+  func name(of key: DocumentKey) -> String {
+    localStore.databaseID.name(of: key)
+  }
+
   func listenedTarget(_ targetID: TargetID) -> TargetData? {
     watchTargets[targetID]
   }

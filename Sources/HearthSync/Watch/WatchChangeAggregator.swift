@@ -7,6 +7,8 @@ protocol WatchTargetSource {
   func listenedTarget(_ targetID: TargetID) -> TargetData?
   /// The documents that the backend had confirmed for the target up to the last snapshot.
   func confirmedKeys(of targetID: TargetID) -> Set<DocumentKey>
+  /// The full resource name of a document, as the backend writes it.
+  func name(of key: DocumentKey) -> String
 }
 
 /// Gathers the messages of one watch stream until the backend declares a consistent snapshot.
@@ -114,11 +116,17 @@ struct WatchChangeAggregator {
       if filter.count == 0 { remove(key, from: id, state: .missing(key, version: .none), source) }
       return
     }
-    guard filter.count != countOfDocuments(in: id, source) else { return }
-    // The filter may carry the names of the unchanged documents. They are not read: the whole result is asked for
-    // again, which needs more traffic and gives the same.
+    let count = countOfDocuments(in: id, source)
+    guard filter.count != count else { return }
+    guard let names = filter.unchangedNames.flatMap(BloomFilter.init) else {
+      reset(id, source)
+      mismatches[id] = .existenceFilterMismatch
+      return
+    }
+    guard filter.count != count - removeDocuments(notIn: names, from: id, source) else { return }
+    // Some that are gone seem to be in the filter, which can happen.
     reset(id, source)
-    mismatches[id] = .existenceFilterMismatch
+    mismatches[id] = .existenceFilterMismatchBloom
   }
 
   /// Cuts the snapshot: everything gathered so far becomes one event, and gathering starts anew.
@@ -194,6 +202,19 @@ struct WatchChangeAggregator {
   private mutating func reset(_ id: TargetID, _ source: some WatchTargetSource) {
     targets[id] = Gathered()
     for key in source.confirmedKeys(of: id) { remove(key, from: id, state: nil, source) }
+  }
+
+  /// Takes those documents out of the target that the backend had confirmed up to the last snapshot and that no longer match
+  /// for certain. What became of them is for limbo resolution to find out.
+  ///
+  /// - Returns: how many these are. One that has left since the last snapshot counts as well, as with the official SDKs; then the
+  ///   count does not come out and the result is asked for again.
+  private mutating func removeDocuments(
+    notIn names: BloomFilter, from id: TargetID, _ source: some WatchTargetSource
+  ) -> Int {
+    let gone = source.confirmedKeys(of: id).filter { !names.mightContain(source.name(of: $0)) }
+    for key in gone { remove(key, from: id, state: nil, source) }
+    return gone.count
   }
 
   private func countOfDocuments(in id: TargetID, _ source: some WatchTargetSource) -> Int {

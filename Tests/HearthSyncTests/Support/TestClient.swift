@@ -230,8 +230,8 @@ final class TestClient {
     try send(.documentChange(WatchDocumentChange(key: key(path), removedTargetIDs: targets, document: state)))
   }
 
-  func count(_ count: Int, in target: TargetID) throws {
-    try send(.existenceFilter(WatchExistenceFilter(targetID: target, count: count)))
+  func count(_ count: Int, in target: TargetID, names: BloomFilterData? = nil) throws {
+    try send(.existenceFilter(WatchExistenceFilter(targetID: target, count: count, unchangedNames: names)))
   }
 
   func current(_ targets: TargetID..., token: String) throws { try change(.current, targets, token: token) }
