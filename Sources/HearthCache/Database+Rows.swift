@@ -11,6 +11,10 @@ enum Parameter {
 extension Database {
   /// Runs a statement that returns no rows.
   func update(_ sql: String, _ parameters: Parameter...) throws {
+    try update(sql, parameters)
+  }
+
+  func update(_ sql: String, _ parameters: [Parameter]) throws {
     try withStatement(sql, parameters) { _ = try $0.step() }
   }
 

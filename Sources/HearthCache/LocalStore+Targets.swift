@@ -39,8 +39,12 @@ extension LocalStore {
   /// listened to even when the transaction fails: then the row keeps an older token, which still agrees with the
   /// documents.
   ///
-  /// - Parameter keepPersistedTargetData: leaves the row as it is, because another process listens to it.
-  package func releaseTarget(_ targetID: TargetID, keepPersistedTargetData: Bool) throws {
+  /// - Parameters:
+  ///   - keepPersistedTargetData: leaves the row as it is, because another process listens to it.
+  ///   - unconfirmedKeys: documents that its views showed although the target does not hold them; they were of use.
+  package func releaseTarget(
+    _ targetID: TargetID, keepPersistedTargetData: Bool, unconfirmedKeys: Set<DocumentKey> = []
+  ) throws {
     guard let active = state.targets[targetID] else { throw CacheError.unknownTarget(targetID) }
     defer {
       state.targets[targetID] = nil
@@ -54,6 +58,7 @@ extension LocalStore {
         try touch(targets.keys(of: targetID))
         try targets.remove(targetID)
       } else {
+        try touch(unconfirmedKeys.sorted())
         try targets.update(active.data.with(sequenceNumber: sequenceNumber()))
       }
     }
@@ -151,13 +156,25 @@ extension LocalStore {
       if isEager {
         try touch(event.documentUpdates.keys)
       } else {
-        try touch(event.limboDocumentChanges.sorted())
+        try touch(event.limboDocumentChanges.union(unlistenedKeys(event)).sorted())
       }
       if try event.snapshotVersion > globals.lastRemoteSnapshotVersion() {
         try globals.setLastRemoteSnapshotVersion(event.snapshotVersion)
       }
       return try localDocuments.remoteDocumentsChanged(changed, user: userRow())
     }
+  }
+
+  /// Documents of a snapshot that came for targets which nobody listens to any more. Without a note of their use they
+  /// would never be collected.
+  private func unlistenedKeys(_ event: RemoteEvent) -> Set<DocumentKey> {
+    var keys = Set(event.documentUpdates.keys)
+    for (targetID, change) in event.targetChanges where state.targets[targetID] != nil {
+      keys.subtract(change.added)
+      keys.subtract(change.modified)
+      keys.subtract(change.removed)
+    }
+    return keys
   }
 
   private func apply(_ change: TargetChange, of event: RemoteEvent, to targetID: TargetID) throws {
@@ -168,7 +185,7 @@ extension LocalStore {
     for key in removed { try targets.remove(key, from: targetID) }
     for key in added { try targets.add(key, to: targetID) }
     try touch(removed)
-    try touch(added)
+    try touchAddedToTarget(added)
 
     let isMismatch = event.targetMismatches[targetID] != nil
     active.data.sequenceNumber = try sequenceNumber()

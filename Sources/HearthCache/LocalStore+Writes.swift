@@ -40,6 +40,7 @@ extension LocalStore {
     let view = try remote.mapValues { try localDocuments.overlaid($0, user: user) }
     let batch = try queue.append(
       mutations, baseMutations: baseMutations(of: mutations, in: view), localWriteTime: localWriteTime, user: user)
+    if !isEager { for key in batch.keys { try uses.markNeeded(key) } }
     let changes = try localDocuments.apply(batch, to: view, remote: remote, user: user)
     return (batch.batchID, changes)
   }

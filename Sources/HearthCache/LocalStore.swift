@@ -46,6 +46,7 @@ package final class LocalStore {
   let queue: MutationQueue
   let overlays: OverlayTable
   let targets: TargetTable
+  let uses: DocumentUses
   let localDocuments: LocalDocuments
   let garbageCollection: GarbageCollection
   var state: State
@@ -72,10 +73,12 @@ package final class LocalStore {
     self.databaseID = databaseID
     self.database = database
     self.documents = try DocumentStore(database: database)
+    try CollectionSchema.schema.migrate(database)
     self.globals = globals
     self.queue = MutationQueue(database: database, databaseID: databaseID, globals: globals)
     self.overlays = OverlayTable(database: database, databaseID: databaseID)
     self.targets = TargetTable(database: database, databaseID: databaseID, globals: globals)
+    self.uses = DocumentUses(database: database)
     self.localDocuments = LocalDocuments(documents: documents, queue: queue, overlays: overlays)
     self.garbageCollection = garbageCollection
     self.state = State(user: user)
@@ -139,14 +142,20 @@ package final class LocalStore {
     return number
   }
 
-  /// Notes that documents gained or lost a reference: for the eager collector at the end of this transaction, or with
-  /// a sequence number for the least-recently-used one.
+  /// Notes that documents gained or, before, lost a reference: for the eager collector at the end of this transaction,
+  /// or with a sequence number for the least-recently-used one.
   func touch(_ keys: some Sequence<DocumentKey>) throws {
     if isEager {
       step.touchedKeys.formUnion(keys)
     } else {
-      for key in keys { try targets.markUse(of: key, sequenceNumber: sequenceNumber()) }
+      for key in keys { try uses.markUse(of: key, sequenceNumber: sequenceNumber()) }
     }
+  }
+
+  /// Notes that a target has gained documents.
+  func touchAddedToTarget(_ keys: some Sequence<DocumentKey>) throws {
+    guard !isEager else { return try touch(keys) }
+    for key in keys { try uses.markUseByTarget(of: key, sequenceNumber: sequenceNumber()) }
   }
 
   /// Drops the documents that this transaction touched and that no target, no view and no pending batch of any user

@@ -106,18 +106,89 @@ struct TargetTable {
     ) { _ in true } ?? false
   }
 
-  // MARK: Last use of documents
+  // MARK: Collection
 
-  func markUse(of key: DocumentKey, sequenceNumber: Int64) throws {
-    try database.update(
-      "INSERT OR REPLACE INTO cache_document_uses (path, sequence_number) VALUES (?, ?)",
-      .text(key.canonicalString), .integer(sequenceNumber))
+  /// A place in the order of last use.
+  struct Position {
+    var sequenceNumber: Int64
+    var targetID: TargetID
+
+    static let start = Position(sequenceNumber: .min, targetID: .min)
   }
 
-  func lastUse(of key: DocumentKey) throws -> Int64? {
+  /// At most `limit` targets behind a position, the one longest without use first.
+  func leastRecentlyUsed(after position: Position, upTo bound: Int64, limit: Int) throws -> [Position] {
+    var found: [Position] = []
+    try database.forEachRow(
+      """
+      SELECT target_id, sequence_number FROM cache_targets
+      WHERE (sequence_number, target_id) > (?, ?) AND sequence_number <= ?
+      ORDER BY sequence_number, target_id LIMIT ?
+      """,
+      .integer(position.sequenceNumber), .integer(Int64(position.targetID)), .integer(bound), .integer(Int64(limit))
+    ) {
+      let number = try $0.int64(at: 0)
+      guard let targetID = TargetID(exactly: number) else {
+        throw CacheError.corruptRecord(table: "cache_targets", row: "\(number)", reason: "a target id has 32 bits")
+      }
+      found.append(Position(sequenceNumber: try $0.int64(at: 1), targetID: targetID))
+      return true
+    }
+    return found
+  }
+
+  /// The sequence number of the `rank`th least recently used of all targets and unneeded documents, counted from 1; nil
+  /// when there are fewer.
+  func sequenceNumber(at rank: Int64) throws -> Int64? {
     try database.firstRow(
-      "SELECT sequence_number FROM cache_document_uses WHERE path = ?", .text(key.canonicalString)
+      """
+      SELECT sequence_number FROM (
+        SELECT * FROM (SELECT sequence_number FROM cache_targets ORDER BY sequence_number LIMIT ?1)
+        UNION ALL
+        SELECT * FROM (
+          SELECT sequence_number FROM cache_document_uses INDEXED BY cache_unneeded_documents
+          WHERE is_unneeded = 1 ORDER BY sequence_number LIMIT ?1))
+      ORDER BY sequence_number LIMIT 1 OFFSET ?1 - 1
+      """, .integer(rank)
     ) { try $0.int64(at: 0) }
+  }
+
+  /// Removes the target with its resume token. Its documents stay marked as its own, for
+  /// `removeSomeKeysOfRemovedTargets(_:)`; the number is never given again.
+  func removeRow(_ targetID: TargetID) throws {
+    try database.update("DELETE FROM cache_targets WHERE target_id = ?", .integer(Int64(targetID)))
+    try database.update("INSERT OR IGNORE INTO cache_removed_targets (target_id) VALUES (?)", .integer(Int64(targetID)))
+    try globals.addToTargetCount(-1)
+  }
+
+  /// Takes some documents away from a target whose row was removed, and notes which of them nothing needs any more.
+  ///
+  /// - Returns: whether there may be more to do.
+  func removeSomeKeysOfRemovedTargets(_ limit: Int) throws -> Bool {
+    guard
+      let target = try database.firstRow(
+        "SELECT target_id FROM cache_removed_targets ORDER BY target_id LIMIT 1", body: { try $0.int64(at: 0) })
+    else { return false }
+    let last = try database.firstRow(
+      "SELECT path FROM cache_target_documents WHERE target_id = ? ORDER BY path LIMIT 1 OFFSET ?",
+      .integer(target), .integer(Int64(max(limit, 1) - 1))
+    ) { try $0.string(at: 0) }
+    let range = last == nil ? "" : " AND path <= ?2"
+    let parameters: [Parameter] = [.integer(target)] + (last.map { [.text($0)] } ?? [])
+    try database.update(
+      """
+      UPDATE cache_document_uses SET is_unneeded = 1
+      WHERE path IN (SELECT path FROM cache_target_documents WHERE target_id = ?1\(range))
+      AND NOT EXISTS (SELECT 1 FROM cache_target_documents AS t
+        WHERE t.path = cache_document_uses.path AND t.target_id <> ?1)
+      AND NOT EXISTS (SELECT 1 FROM cache_users AS u JOIN cache_batch_documents AS b
+        ON b.user_id = u.user_id AND b.path = cache_document_uses.path)
+      """, parameters)
+    try database.update("DELETE FROM cache_target_documents WHERE target_id = ?1\(range)", parameters)
+    if last == nil {
+      try database.update("DELETE FROM cache_removed_targets WHERE target_id = ?", .integer(target))
+    }
+    return true
   }
 
   // MARK: Rows

@@ -139,14 +139,25 @@ package final class Database {
     }
     self.connection = connection
     sqlite3_extended_result_codes(connection, 1)
-    let timeout = options.busyTimeout.components
-    let milliseconds = timeout.seconds.multipliedReportingOverflow(by: 1000).partialValue
-    sqlite3_busy_timeout(connection, Int32(clamping: milliseconds + timeout.attoseconds / 1_000_000_000_000_000))
+    setBusyTimeout(options.busyTimeout)
     // SQLite opens a file that it may not write for reading only, and says nothing.
     if !options.isReadOnly, sqlite3_db_readonly(connection, "main") != 0 {
       close()
       throw StoreError(sqliteCode: SQLITE_READONLY, connection: nil, databaseName: name)
     }
+  }
+
+  private func setBusyTimeout(_ duration: Duration) {
+    let timeout = duration.components
+    let milliseconds = timeout.seconds.multipliedReportingOverflow(by: 1000).partialValue
+    sqlite3_busy_timeout(connection, Int32(clamping: milliseconds + timeout.attoseconds / 1_000_000_000_000_000))
+  }
+
+  /// Executes `body` so that a lock of another connection is a failure at once.
+  func withoutWaiting(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+    setBusyTimeout(.zero)
+    defer { if isOpen { setBusyTimeout(options.busyTimeout) } }
+    try body()
   }
 
   private func configure() throws(StoreError) {
@@ -391,9 +402,12 @@ package final class Database {
 
   /// The part of ``fileSizeBytes`` that holds something.
   package var usedBytes: Int64 {
-    get throws(StoreError) {
-      try (integer("PRAGMA page_count") - integer("PRAGMA freelist_count")) * integer("PRAGMA page_size")
-    }
+    get throws(StoreError) { try (integer("PRAGMA page_count") - freePageCount) * integer("PRAGMA page_size") }
+  }
+
+  /// The pages of the file that hold nothing.
+  package var freePageCount: Int64 {
+    get throws(StoreError) { try integer("PRAGMA freelist_count") }
   }
 
   /// Rows that the latest INSERT, UPDATE or DELETE changed.

@@ -123,6 +123,18 @@ extension DocumentStore {
     return try statement.step() ? Int(statement.int64(at: 0)) : 0
   }
 
+  /// The size of a stored document's fields, 0 when there is none. Does not read them.
+  package func fieldsByteCount(of key: DocumentKey) throws -> Int {
+    let statement = try database.prepare(
+      """
+      SELECT length(fields) FROM collections CROSS JOIN documents
+      ON documents.collection = collections.number AND documents.id = ?2 WHERE collections.path = ?1
+      """)
+    try statement.bind(1, key.collectionPath.canonicalString)
+    try statement.bind(2, key.id)
+    return try statement.step() ? Int(clamping: statement.int64(at: 0)) : 0
+  }
+
   /// How many documents of a collection exist. Reads the collection.
   package func count(in collection: ResourcePath) throws -> Int {
     guard let number = try number(of: collection) else { return 0 }

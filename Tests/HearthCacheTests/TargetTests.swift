@@ -209,11 +209,11 @@ struct TargetTests {
     let second = try store.allocateTarget(collection("halls").target)
     #expect(first.sequenceNumber < second.sequenceNumber)
     try store.receive(found("rooms/a", 3, [:]), at: 5, for: [first.targetID], token: "t5")
-    let added = try #require(try store.targets.lastUse(of: key("rooms/a")))
+    let added = try #require(try store.uses.lastUse(of: key("rooms/a")))
     #expect(added > second.sequenceNumber)
     try store.write(.set(key("halls/a"), [:]))
     try store.acknowledgeNext(at: 6)
-    #expect(try #require(try store.targets.lastUse(of: key("halls/a"))) > added)
+    #expect(try #require(try store.uses.lastUse(of: key("halls/a"))) > added)
     try store.releaseTarget(first.targetID, keepPersistedTargetData: false)
     let released = try #require(try store.targetData(for: rooms)).sequenceNumber
     #expect(try released == store.globals.highestSequenceNumber())

@@ -1,3 +1,4 @@
+import HearthCache
 import HearthModel
 import HearthSync
 
@@ -88,6 +89,9 @@ extension SpecRunner {
     case "runTimer": try runTimers(until: value.string())
     case "failDatabase": failingTransactions = value == .bool(false) ? [] : Set(try value.strings())
     case "drainQueue": break
+    case "triggerLruGC":
+      let parameters = CollectionParameters(thresholdBytes: Int64(try value.integer()), percentile: 100)
+      _ = try engine.collectGarbage(parameters)
     default: return false
     }
     return true

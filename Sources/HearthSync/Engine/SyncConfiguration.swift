@@ -10,6 +10,10 @@ package struct SyncConfiguration: Sendable {
   package var streamHealthyAfter: Duration
   /// Without any answer for this long the client counts as offline.
   package var onlineStateTimeout: Duration
+  /// After the start the cache's garbage is left alone for this time.
+  package var firstCollectionAfter: Duration
+  /// From the end of one collection to the start of the next.
+  package var collectionInterval: Duration
   package var backoff: ExponentialBackoff.Parameters
   /// Gives the jitter of the next pause as a fraction of its base, in `-0.5 ... 0.5`.
   package var jitter: @Sendable () -> Double
@@ -20,6 +24,8 @@ package struct SyncConfiguration: Sendable {
     streamIdleTimeout: Duration = .seconds(60),
     streamHealthyAfter: Duration = .seconds(10),
     onlineStateTimeout: Duration = .seconds(10),
+    firstCollectionAfter: Duration = .seconds(60),
+    collectionInterval: Duration = .seconds(300),
     backoff: ExponentialBackoff.Parameters = .init(),
     jitter: @escaping @Sendable () -> Double
   ) {
@@ -28,6 +34,8 @@ package struct SyncConfiguration: Sendable {
     self.streamIdleTimeout = streamIdleTimeout
     self.streamHealthyAfter = streamHealthyAfter
     self.onlineStateTimeout = onlineStateTimeout
+    self.firstCollectionAfter = firstCollectionAfter
+    self.collectionInterval = collectionInterval
     self.backoff = backoff
     self.jitter = jitter
   }

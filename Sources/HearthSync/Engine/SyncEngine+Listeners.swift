@@ -55,7 +55,7 @@ extension SyncEngine {
       resolveLimbo(limbo.viewChanged(id, entered: outcome.enteredLimbo, left: outcome.leftLimbo))
       return id
     } catch {
-      if queries.ids(of: target.targetID).isEmpty { release(target.targetID) }
+      if queries.ids(of: target.targetID).isEmpty { release(target.targetID, views: []) }
       throw error
     }
   }
@@ -63,16 +63,19 @@ extension SyncEngine {
   /// Ends a query that nobody listens to any more.
   private func deactivate(_ id: QueryID) {
     guard let query = queries.remove(id) else { return }
-    if queries.ids(of: query.targetID).isEmpty { release(query.targetID) }
+    if queries.ids(of: query.targetID).isEmpty { release(query.targetID, views: [query.view]) }
     unwatchIfUnused(query.targetID)
     resolveLimbo(limbo.viewRemoved(id))
   }
 
   /// The target is not listened to any more. What its row would have been told is only how recently it was used and
   /// a token; an older one does no harm, so a failure is of no consequence.
-  private func release(_ target: TargetID) {
+  ///
+  /// - Parameter views: what showed its documents until now.
+  private func release(_ target: TargetID, views: [View]) {
+    let unconfirmed = views.reduce(into: Set()) { $0.formUnion($1.unconfirmedKeys) }
     do {
-      try localStore.releaseTarget(target, keepPersistedTargetData: false)
+      try localStore.releaseTarget(target, keepPersistedTargetData: false, unconfirmedKeys: unconfirmed)
     } catch {
       log(.warning, "The end of target \(target) could not be stored: \(error)")
     }
@@ -84,7 +87,7 @@ extension SyncEngine {
 
   /// The backend refused the target: all its listeners end.
   func rejectQueries(of target: TargetID, _ error: StatusError) {
-    release(target)
+    release(target, views: queries.queries(of: target).map(\.view))
     for id in queries.ids(of: target) {
       guard let query = queries.remove(id) else { continue }
       if error.deservesWarning {

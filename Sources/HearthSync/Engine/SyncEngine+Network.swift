@@ -6,6 +6,7 @@ extension SyncEngine {
 
   func start() {
     guard offlineCauses.remove(.notStarted) != nil else { return }
+    startCollectionTimer(after: configuration.firstCollectionAfter)
     do {
       try localStore.start()
       openStreams()
@@ -18,6 +19,7 @@ extension SyncEngine {
     offlineCauses.insert(.shutdown)
     closeStreams()
     perform(retries.stop())
+    stopCollection()
     // Not offline: nobody is to be shown cached data at the end.
     queries = QueryTable()
     setOnlineState(.unknown)

@@ -39,6 +39,9 @@ package final class SyncEngine {
   var online: OnlineStateMachine
   var retries: RetryQueue
 
+  /// The collection of garbage that is under way.
+  var collection: CollectionRun?
+
   var queries = QueryTable()
   var limbo: LimboResolutions
   var snapshotsInSyncListeners: [ListenerID] = []
@@ -122,6 +125,7 @@ package final class SyncEngine {
       perform(writeStream.backoffTimerFired(now: now, nextID: nextStreamID))
     case .onlineStateTimeout: perform(online.timerFired())
     case .asyncQueueRetry: retries.timerFired(now: now)
+    case .lruGarbageCollection: collectionTimerFired()
     }
   }
 

@@ -28,6 +28,8 @@ package enum TimerKind: String, Hashable, Sendable, CaseIterable {
   case onlineStateTimeout
   /// Repeats a storage operation that failed.
   case asyncQueueRetry
+  /// Starts a collection of the cache's garbage, or does the next step of the one that is under way.
+  case lruGarbageCollection
 }
 
 /// Everything that can happen to a client, in the order in which it happened.

@@ -63,6 +63,11 @@ struct View {
 
   var isSynced: Bool { syncState == .synced }
 
+  /// The documents of the result that the backend has not confirmed to belong to the target.
+  var unconfirmedKeys: Set<DocumentKey> {
+    Set(documents.documents.lazy.map(\.key).filter { !syncedKeys.contains($0) })
+  }
+
   // MARK: - The first state
 
   /// Takes over what running the query has given, in its order, as the first state.

@@ -1,0 +1,41 @@
+/// How much a run of the least-recently-used collector removes, with the official SDKs' values.
+package struct CollectionParameters: Equatable, Sendable {
+  /// Nothing is removed while the cache is smaller than this.
+  package var thresholdBytes: Int64
+  /// The share of targets and unneeded documents that a run aims at, in `0 ... 100`.
+  package var percentile: Int64
+  /// A run aims at no more targets and documents than this.
+  package var maxSequenceNumbers: Int64
+
+  package init(thresholdBytes: Int64, percentile: Int64 = 10, maxSequenceNumbers: Int64 = 1_000) {
+    self.thresholdBytes = thresholdBytes
+    self.percentile = min(max(percentile, 0), 100)
+    self.maxSequenceNumbers = max(maxSequenceNumbers, 0)
+  }
+
+  /// The threshold that switches collection off.
+  package static let unlimitedBytes: Int64 = -1
+}
+
+/// What a run of the collector has done.
+package struct CollectionReport: Equatable, Sendable, CustomStringConvertible {
+  /// False when the cache was smaller than the threshold, or is not collected this way.
+  package var hasCollected = false
+  package var removedTargetCount = 0
+  package var removedDocumentCount = 0
+  /// Bytes that hold something, before and after.
+  package var cacheBytesBefore: Int64 = 0
+  package var cacheBytesAfter: Int64 = 0
+  /// Bytes that the file system, or the memory of the process, got back.
+  package var releasedBytes: Int64 = 0
+  /// In how many transactions.
+  package var stepCount = 0
+
+  package init() {}
+
+  package var description: String {
+    let removed = "\(removedTargetCount) targets and \(removedDocumentCount) documents"
+    return "Garbage collection removed \(removed) in \(stepCount) steps: the cache went from \(cacheBytesBefore) to "
+      + "\(cacheBytesAfter) bytes, and \(releasedBytes) bytes were given back."
+  }
+}

@@ -1,0 +1,86 @@
+internal import HearthModel
+internal import HearthStore
+
+/// When each document was last of use, and which documents nothing refers to any more.
+///
+/// A mark is kept at the moment at which a reference comes or goes: `markUse` is called for every document that a target
+/// or a pending batch gained or lost, so whoever removes a reference does that first.
+struct DocumentUses {
+  let database: Database
+
+  /// Notes that a document was of use, and finds out whether something still refers to it.
+  func markUse(of key: DocumentKey, sequenceNumber: Int64) throws {
+    try database.update(
+      """
+      INSERT OR REPLACE INTO cache_document_uses (path, sequence_number, is_unneeded)
+      VALUES (?1, ?2,
+        NOT EXISTS (SELECT 1 FROM cache_target_documents WHERE path = ?1)
+        AND NOT EXISTS (SELECT 1 FROM cache_users AS u JOIN cache_batch_documents AS b
+          ON b.user_id = u.user_id AND b.path = ?1))
+      """,
+      .text(key.canonicalString), .integer(sequenceNumber))
+  }
+
+  /// Notes that a document was of use and is a target's.
+  func markUseByTarget(of key: DocumentKey, sequenceNumber: Int64) throws {
+    try database.update(
+      "INSERT OR REPLACE INTO cache_document_uses (path, sequence_number, is_unneeded) VALUES (?, ?, 0)",
+      .text(key.canonicalString), .integer(sequenceNumber))
+  }
+
+  /// A batch refers to the document from now on. When it was last of use stays as it is.
+  func markNeeded(_ key: DocumentKey) throws {
+    try database.update(
+      "UPDATE cache_document_uses SET is_unneeded = 0 WHERE path = ? AND is_unneeded = 1", .text(key.canonicalString))
+  }
+
+  func lastUse(of key: DocumentKey) throws -> Int64? {
+    try database.firstRow(
+      "SELECT sequence_number FROM cache_document_uses WHERE path = ?", .text(key.canonicalString)
+    ) { try $0.int64(at: 0) }
+  }
+
+  func remove(_ key: DocumentKey) throws {
+    try database.update("DELETE FROM cache_document_uses WHERE path = ?", .text(key.canonicalString))
+  }
+
+  // MARK: Documents that nothing refers to
+
+  /// A place in the order of last use.
+  struct Position {
+    var sequenceNumber: Int64
+    var path: String
+
+    static let start = Position(sequenceNumber: .min, path: "")
+  }
+
+  /// The number of unneeded documents, counted no further than to `limit`.
+  func unneededCount(limit: Int64) throws -> Int64 {
+    try database.firstRow(
+      """
+      SELECT count(*) FROM (
+        SELECT 1 FROM cache_document_uses INDEXED BY cache_unneeded_documents WHERE is_unneeded = 1 LIMIT ?)
+      """, .integer(limit)
+    ) { try $0.int64(at: 0) } ?? 0
+  }
+
+  /// At most `limit` unneeded documents behind a position, the one longest without use first.
+  func unneeded(
+    after position: Position, upTo bound: Int64, limit: Int
+  ) throws -> [(key: DocumentKey, position: Position)] {
+    var found: [(DocumentKey, Position)] = []
+    try database.forEachRow(
+      """
+      SELECT path, sequence_number FROM cache_document_uses INDEXED BY cache_unneeded_documents
+      WHERE is_unneeded = 1 AND (sequence_number, path) > (?, ?) AND sequence_number <= ?
+      ORDER BY sequence_number, path LIMIT ?
+      """,
+      .integer(position.sequenceNumber), .text(position.path), .integer(bound), .integer(Int64(limit))
+    ) {
+      let key = try $0.documentKey(at: 0, table: "cache_document_uses")
+      found.append((key, Position(sequenceNumber: try $0.int64(at: 1), path: key.canonicalString)))
+      return true
+    }
+    return found
+  }
+}

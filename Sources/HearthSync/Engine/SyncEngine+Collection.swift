@@ -1,0 +1,50 @@
+package import HearthCache
+internal import HearthModel
+
+extension SyncEngine {
+  // MARK: - Garbage collection
+
+  /// The first collection comes some time after the start, which has enough to do; later ones at intervals. A cache that
+  /// is not collected at intervals gets no timer.
+  func startCollectionTimer(after delay: Duration) {
+    guard localStore.collectionParameters != nil else { return }
+    perform(.startTimer(.lruGarbageCollection, after: delay))
+  }
+
+  func stopCollection() {
+    collection = nil
+    guard localStore.collectionParameters != nil else { return }
+    perform(.cancelTimer(.lruGarbageCollection))
+  }
+
+  /// Does one step of a collection and lets what is waiting come before the next: the timer for it runs out at once.
+  ///
+  /// A step that the storage refuses ends the collection; what it has done so far stands, and the next one goes on there.
+  func collectionTimerFired() {
+    guard let parameters = localStore.collectionParameters else { return }
+    var run = collection ?? CollectionRun(parameters)
+    collection = nil
+    do {
+      guard try localStore.advance(&run, isShown: isShown) else {
+        collection = run
+        startCollectionTimer(after: .zero)
+        return
+      }
+      if run.report.hasCollected || run.report.releasedBytes > 0 { log(.debug, "\(run.report)") }
+    } catch {
+      log(.warning, "The cache's garbage could not be collected: \(error)")
+    }
+    startCollectionTimer(after: configuration.collectionInterval)
+  }
+
+  /// Runs a whole collection at once, with parameters of the caller's choice. Does nothing on a cache with eager
+  /// collection.
+  package func collectGarbage(_ parameters: CollectionParameters) throws -> CollectionReport {
+    try localStore.collectGarbage(parameters, isShown: isShown)
+  }
+
+  /// Whether a view shows the document. Documents in limbo are among those.
+  private func isShown(_ key: DocumentKey) -> Bool {
+    queries.ids.contains { queries[$0]?.view.documents.contains(key) ?? false }
+  }
+}
