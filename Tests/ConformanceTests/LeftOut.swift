@@ -111,7 +111,11 @@
     // MARK: - Listening
 
     private static func listen(_ body: JSON) -> String? {
-      guard body["isError"]?.isTrue == true else { return nil }
+      guard body["isError"]?.isTrue == true else {
+        guard showsUnchangedDocuments(body["snapshots"]?.elements ?? []) else { return nil }
+        return
+          "a document that was written again with the same fields is not shown as modified (official SDK behaviour)"
+      }
       for response in body["responses"]?.elements ?? [] {
         guard let change = response["targetChange"] else { continue }
         if change["targetChangeType"] == .string("REMOVE"), change["cause"] == nil {
@@ -123,6 +127,17 @@
         }
       }
       return nil
+    }
+
+    /// Whether a document is expected as modified whose update time alone is another one.
+    private static func showsUnchangedDocuments(_ snapshots: [JSON]) -> Bool {
+      zip(snapshots, snapshots.dropFirst()).contains { old, new in
+        (new["changes"]?.elements ?? []).contains { change in
+          guard change["kind"] == .string("MODIFIED"), let document = change["doc"] else { return false }
+          let before = (old["docs"]?.elements ?? []).first { $0["name"] == document["name"] }
+          return before?["fields"] == document["fields"]
+        }
+      }
     }
   }
 #endif
