@@ -168,9 +168,9 @@ extension WireTranslator {
     case .minimum(let operand):
       message.minimum = encode(operand)
     case .arrayUnion(let elements):
-      message.appendMissingElements.values = elements.map { encode($0) }
+      message.appendMissingElements = encodeArrayBytes(elements)
     case .arrayRemove(let elements):
-      message.removeAllFromArray.values = elements.map { encode($0) }
+      message.removeAllFromArray = encodeArrayBytes(elements)
     }
     return message
   }
@@ -210,9 +210,9 @@ extension WireTranslator {
     case .minimum(let operand):
       return .minimum(try decodeNumber(operand, at: "minimum"))
     case .appendMissingElements(let elements):
-      return .arrayUnion(try decode(elements.values, at: "append_missing_elements.values"))
+      return .arrayUnion(try decode(arrayBytes: elements, at: "append_missing_elements"))
     case .removeAllFromArray(let elements):
-      return .arrayRemove(try decode(elements.values, at: "remove_all_from_array.values"))
+      return .arrayRemove(try decode(arrayBytes: elements, at: "remove_all_from_array"))
     case nil:
       throw WireError(field: "transform_type", message: "no transform is set")
     }

@@ -162,10 +162,10 @@ extension WireTranslator {
   ) throws(WireError) -> FieldFilter {
     let path = try fieldPath(message.field.fieldPath, at: "field.field_path")
     let op = try decode(message.op)
-    guard message.hasValue else {
+    guard !message.value.isEmpty else {
       throw WireError(field: "value", message: "the value to compare with is missing")
     }
-    let value = try decode(message.value, at: "value")
+    let value = try decode(valueBytes: message.value, at: "value")
     try checkOperand(value, of: op, path: path)
     return FieldFilter(path: path, op: op, value: value)
   }
@@ -270,7 +270,10 @@ extension WireTranslator {
         field: "\(field).values",
         message: "Cursor has too many values. (\(message.values.count) for \(orders.count) orders)")
     }
-    let position = try decode(message.values, at: "\(field).values")
+    var position: [Value] = []
+    for (index, value) in message.values.enumerated() {
+      position.append(try decode(valueBytes: value, at: "\(field).values[\(index)]"))
+    }
     for (index, (value, order)) in zip(position, orders).enumerated() where order.path.isDocumentKey {
       guard case .reference = value else {
         throw WireError(

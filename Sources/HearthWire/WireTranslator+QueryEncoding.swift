@@ -69,7 +69,7 @@ extension WireTranslator {
     } else {
       message.fieldFilter.op = encode(filter.op)
       message.fieldFilter.field = fieldReference(filter.path)
-      message.fieldFilter.value = encode(filter.value)
+      message.fieldFilter.value = encodeBytes(filter.value)
     }
     return message
   }
@@ -116,7 +116,7 @@ extension WireTranslator {
 
   private func encode(_ bound: Bound, before: Bool) -> Google_Firestore_V1_Cursor {
     var message = Google_Firestore_V1_Cursor()
-    message.values = bound.position.map { encode($0) }
+    message.values = bound.position.map { encodeBytes($0) }
     message.before = before
     return message
   }

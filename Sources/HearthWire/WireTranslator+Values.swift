@@ -7,8 +7,62 @@ package import SwiftProtobuf
   internal import Foundation
 #endif
 
-// MARK: - Values
+// MARK: - Values as bytes
 
+extension WireTranslator {
+  /// The bytes of the `Value` message for `value`, whose map keys differ where their bytes do.
+  func encodeBytes(_ value: Value) -> Data {
+    Data(value.encoded())
+  }
+
+  /// The bytes of the `ArrayValue` message for `values`.
+  func encodeArrayBytes(_ values: [Value]) -> Data {
+    Data(Value.encodedArray(values))
+  }
+
+  /// The value in the bytes of a `Value` message.
+  ///
+  /// - Parameter field: where the bytes stand, for the error.
+  /// - Throws: a ``WireError`` when the bytes are malformed, no kind is set, a time or a point on the globe is out of range, a
+  ///   reference is not a document's name, or maps and arrays are nested more than 100 levels deep.
+  func decode(valueBytes bytes: Data, at field: @autoclosure () -> String) throws(WireError) -> Value {
+    try at(field()) {
+      let value = try Value(encoded: [UInt8](bytes))
+      try checkRanges(value)
+      return value
+    }
+  }
+
+  /// The values in the bytes of an `ArrayValue` message.
+  func decode(arrayBytes bytes: Data, at field: @autoclosure () -> String) throws(WireError) -> [Value] {
+    try at(field()) {
+      let values = try Value.decodedArray([UInt8](bytes))
+      for (index, value) in values.enumerated() {
+        try at("values[\(index)]") { try checkRanges(value) }
+      }
+      return values
+    }
+  }
+
+  private func checkRanges(_ value: Value) throws(WireError) {
+    switch value {
+    case .timestamp(let time):
+      try checkRange(seconds: time.seconds, at: "timestamp_value")
+    case .geoPoint(let point):
+      try checkRange(point)
+    case .array(let elements):
+      for element in elements { try checkRanges(element) }
+    case .map(let map):
+      for entry in map.entries { try checkRanges(entry.value) }
+    case .null, .boolean, .integer, .double, .pendingServerTimestamp, .string, .bytes, .reference:
+      break
+    }
+  }
+}
+
+// MARK: - Values as messages
+
+// Numbers, nulls and times: operands of numeric transforms, results of transforms and of aggregations.
 extension WireTranslator {
   /// The message for `value`.
   ///
@@ -118,15 +172,20 @@ extension WireTranslator {
   }
 
   private func decode(_ message: Google_Type_LatLng) throws(WireError) -> GeoPoint {
-    guard (-90...90).contains(message.latitude) else {
+    let point = GeoPoint(latitude: message.latitude, longitude: message.longitude)
+    try checkRange(point)
+    return point
+  }
+
+  private func checkRange(_ point: GeoPoint) throws(WireError) {
+    guard (-90...90).contains(point.latitude) else {
       throw WireError(
-        field: "geo_point_value.latitude", message: "\(message.latitude) is out of range (-90 to 90 degrees)")
+        field: "geo_point_value.latitude", message: "\(point.latitude) is out of range (-90 to 90 degrees)")
     }
-    guard (-180...180).contains(message.longitude) else {
+    guard (-180...180).contains(point.longitude) else {
       throw WireError(
-        field: "geo_point_value.longitude", message: "\(message.longitude) is out of range (-180 to 180 degrees)")
+        field: "geo_point_value.longitude", message: "\(point.longitude) is out of range (-180 to 180 degrees)")
     }
-    return GeoPoint(latitude: message.latitude, longitude: message.longitude)
   }
 
   private func decode(_ message: Google_Firestore_V1_MapValue) throws(WireError) -> Value {
@@ -158,15 +217,19 @@ extension WireTranslator {
   /// The point in time of `message`, between 0001-01-01T00:00:00Z and 9999-12-31T23:59:59.999999999Z
   /// (the range of `google.protobuf.Timestamp`).
   package func decode(_ message: Google_Protobuf_Timestamp, at field: String) throws(WireError) -> Timestamp {
-    guard (-62_135_596_800...253_402_300_799).contains(message.seconds) else {
-      throw WireError(
-        field: "\(field).seconds",
-        message: "\(message.seconds) is out of range (years 0001 to 9999: -62135596800 to 253402300799)")
-    }
+    try checkRange(seconds: message.seconds, at: field)
     guard (0...999_999_999).contains(message.nanos) else {
       throw WireError(field: "\(field).nanos", message: "\(message.nanos) is out of range (0 to 999999999)")
     }
     return Timestamp(seconds: message.seconds, nanoseconds: message.nanos)
+  }
+
+  private func checkRange(seconds: Int64, at field: String) throws(WireError) {
+    guard (-62_135_596_800...253_402_300_799).contains(seconds) else {
+      throw WireError(
+        field: "\(field).seconds",
+        message: "\(seconds) is out of range (years 0001 to 9999: -62135596800 to 253402300799)")
+    }
   }
 
   /// The version of `message`, whose range is that of ``decode(_:at:)-(Google_Protobuf_Timestamp,_)``.

@@ -109,7 +109,8 @@
       if "\(parent)/\(query.path.last ?? "")" != path {
         differences.append("\"\(parent)\" is not the parent of \"\(path)\"")
       }
-      let completed = try Google_Firestore_V1_StructuredQuery(jsonString: expected.text).withCompleteOrder()
+      let completed = try Google_Firestore_V1_StructuredQuery(jsonString: expected.withValueBytes().text)
+        .withCompleteOrder()
       if try canonicalBytes(actual) != canonicalBytes(completed) {
         differences.append("the query is\n\(try actual.jsonString())\nexpected is\n\(try completed.jsonString())")
       }
@@ -143,7 +144,7 @@
 
     /// A `Write` in protobuf's JSON form.
     init(_ json: JSON) throws {
-      rest = try Google_Firestore_V1_Write(jsonString: json.without("update").text)
+      rest = try Google_Firestore_V1_Write(jsonString: json.without("update").withValueBytes().text)
       if let update = json["update"] {
         document = try Google_Firestore_V1_Document(jsonString: update.text)
         rest.update = Data()

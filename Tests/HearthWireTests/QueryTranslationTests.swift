@@ -1,3 +1,4 @@
+import Foundation
 import HearthModel
 import HearthWire
 import SwiftProtobuf
@@ -160,7 +161,7 @@ struct QueryTranslationTests {
       $0.fieldFilter.field.fieldPath = field
       $0.fieldFilter.op = op
       if let value {
-        $0.fieldFilter.value = translator.encode(value)
+        $0.fieldFilter.value = Data(value.encoded())
       }
     }
   }
@@ -210,9 +211,9 @@ struct QueryTranslationTests {
       ]
     },
     Malformed(field: "structured_query.start_at.values") {
-      $0.startAt.values = [translator.encode(.null), translator.encode(.null)]
+      $0.startAt.values = [Data(Value.null.encoded()), Data(Value.null.encoded())]
     },
-    Malformed(field: "structured_query.end_at.values[0]") { $0.endAt.values = [translator.encode(.integer(1))] },
+    Malformed(field: "structured_query.end_at.values[0]") { $0.endAt.values = [Data(Value.integer(1).encoded())] },
     Malformed(field: "structured_query.end_at.values[0]") { $0.endAt.values = [.init()] },
     Malformed(field: "structured_query.select.fields[0].field_path") { $0.select.fields = [.init()] },
   ]

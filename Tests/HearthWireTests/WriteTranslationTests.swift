@@ -107,11 +107,11 @@ struct WriteTranslationTests {
         }
       ]
     },
-    Malformed(field: "Write.update_transforms[0].append_missing_elements.values[0]") {
+    Malformed(field: "Write.update_transforms[0].append_missing_elements") {
       $0.updateTransforms = [
         .with {
           $0.fieldPath = "a"
-          $0.appendMissingElements.values = [.init()]
+          $0.appendMissingElements = Data([0x0a, 0x00])  // one value of no kind
         }
       ]
     },

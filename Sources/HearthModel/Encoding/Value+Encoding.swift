@@ -42,6 +42,29 @@ extension Value {
     self = try bytes.withReader { reader throws(WireFormatError) in try EncodedValue(reader).decoded() }
   }
 
+  /// The encoding of values as `google.firestore.v1.ArrayValue`.
+  package static func encodedArray(_ values: [Value]) -> [UInt8] {
+    var writer = WireWriter()
+    writeElements(values, to: &writer)
+    return writer.bytes
+  }
+
+  private static func writeElements(_ values: [Value], to writer: inout WireWriter) {
+    for value in values {
+      writer.writeMessage(field: ValueField.arrayElements) { value.write(to: &$0) }
+    }
+  }
+
+  /// Decodes the values of a `google.firestore.v1.ArrayValue`.
+  package static func decodedArray(_ bytes: [UInt8]) throws(WireFormatError) -> [Value] {
+    try bytes.withReader { reader throws(WireFormatError) in
+      var elements = EncodedElements(reader)
+      var values: [Value] = []
+      while let element = try elements.next() { values.append(try element.decoded()) }
+      return values
+    }
+  }
+
   func write(to writer: inout WireWriter) {
     // Members of a oneof are written even where they have the default value: their presence is the type.
     switch self {
@@ -65,11 +88,7 @@ extension Value {
         writer.writeDouble(point.longitude, field: ValueField.longitude)
       }
     case .array(let elements):
-      writer.writeMessage(field: ValueField.array) { writer in
-        for element in elements {
-          writer.writeMessage(field: ValueField.arrayElements) { element.write(to: &$0) }
-        }
-      }
+      writer.writeMessage(field: ValueField.array) { Value.writeElements(elements, to: &$0) }
     case .map(let map): map.write(to: &writer)
     }
   }

@@ -8,6 +8,11 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
+#if canImport(FoundationEssentials)
+package import FoundationEssentials
+#else
+package import Foundation
+#endif
 package import SwiftProtobuf
 
 // If the compiler emits an error on this type, it is because this file
@@ -259,14 +264,7 @@ package nonisolated struct Google_Firestore_V1_StructuredQuery: @unchecked Senda
 
     package var op: Google_Firestore_V1_StructuredQuery.FieldFilter.Operator = .unspecified
 
-    package var value: Google_Firestore_V1_Value {
-      get {_value ?? Google_Firestore_V1_Value()}
-      set {_value = newValue}
-    }
-    /// Returns true if `value` has been explicitly set.
-    package var hasValue: Bool {self._value != nil}
-    /// Clears the value of `value`. Subsequent reads from it will return its default value.
-    package mutating func clearValue() {self._value = nil}
+    package var value: Data = Data()
 
     package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -343,7 +341,6 @@ package nonisolated struct Google_Firestore_V1_StructuredQuery: @unchecked Senda
     package init() {}
 
     fileprivate var _field: Google_Firestore_V1_StructuredQuery.FieldReference? = nil
-    fileprivate var _value: Google_Firestore_V1_Value? = nil
   }
 
   package nonisolated struct UnaryFilter: Sendable {
@@ -708,7 +705,7 @@ package nonisolated struct Google_Firestore_V1_Cursor: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  package var values: [Google_Firestore_V1_Value] = []
+  package var values: [Data] = []
 
   package var before: Bool = false
 
@@ -1021,7 +1018,7 @@ nonisolated extension Google_Firestore_V1_StructuredQuery.FieldFilter: SwiftProt
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularMessageField(value: &self._field) }()
       case 2: try { try decoder.decodeSingularEnumField(value: &self.op) }()
-      case 3: try { try decoder.decodeSingularMessageField(value: &self._value) }()
+      case 3: try { try decoder.decodeSingularBytesField(value: &self.value) }()
       default: break
       }
     }
@@ -1038,16 +1035,16 @@ nonisolated extension Google_Firestore_V1_StructuredQuery.FieldFilter: SwiftProt
     if self.op != .unspecified {
       try visitor.visitSingularEnumField(value: self.op, fieldNumber: 2)
     }
-    try { if let v = self._value {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
-    } }()
+    if !self.value.isEmpty {
+      try visitor.visitSingularBytesField(value: self.value, fieldNumber: 3)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Google_Firestore_V1_StructuredQuery.FieldFilter, rhs: Google_Firestore_V1_StructuredQuery.FieldFilter) -> Bool {
     if lhs._field != rhs._field {return false}
     if lhs.op != rhs.op {return false}
-    if lhs._value != rhs._value {return false}
+    if lhs.value != rhs.value {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1526,7 +1523,7 @@ nonisolated extension Google_Firestore_V1_Cursor: SwiftProtobuf.Message, SwiftPr
       // allocates stack space for every case branch when no optimizations are
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
-      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.values) }()
+      case 1: try { try decoder.decodeRepeatedBytesField(value: &self.values) }()
       case 2: try { try decoder.decodeSingularBoolField(value: &self.before) }()
       default: break
       }
@@ -1535,7 +1532,7 @@ nonisolated extension Google_Firestore_V1_Cursor: SwiftProtobuf.Message, SwiftPr
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
     if !self.values.isEmpty {
-      try visitor.visitRepeatedMessageField(value: self.values, fieldNumber: 1)
+      try visitor.visitRepeatedBytesField(value: self.values, fieldNumber: 1)
     }
     if self.before != false {
       try visitor.visitSingularBoolField(value: self.before, fieldNumber: 2)

@@ -152,18 +152,18 @@ package nonisolated struct Google_Firestore_V1_DocumentTransform: Sendable {
       set {transformType = .minimum(newValue)}
     }
 
-    package var appendMissingElements: Google_Firestore_V1_ArrayValue {
+    package var appendMissingElements: Data {
       get {
         if case .appendMissingElements(let v)? = transformType {return v}
-        return Google_Firestore_V1_ArrayValue()
+        return Data()
       }
       set {transformType = .appendMissingElements(newValue)}
     }
 
-    package var removeAllFromArray: Google_Firestore_V1_ArrayValue {
+    package var removeAllFromArray: Data {
       get {
         if case .removeAllFromArray(let v)? = transformType {return v}
-        return Google_Firestore_V1_ArrayValue()
+        return Data()
       }
       set {transformType = .removeAllFromArray(newValue)}
     }
@@ -175,8 +175,8 @@ package nonisolated struct Google_Firestore_V1_DocumentTransform: Sendable {
       case increment(Google_Firestore_V1_Value)
       case maximum(Google_Firestore_V1_Value)
       case minimum(Google_Firestore_V1_Value)
-      case appendMissingElements(Google_Firestore_V1_ArrayValue)
-      case removeAllFromArray(Google_Firestore_V1_ArrayValue)
+      case appendMissingElements(Data)
+      case removeAllFromArray(Data)
 
     }
 
@@ -536,28 +536,18 @@ nonisolated extension Google_Firestore_V1_DocumentTransform.FieldTransform: Swif
         }
       }()
       case 6: try {
-        var v: Google_Firestore_V1_ArrayValue?
-        var hadOneofValue = false
-        if let current = self.transformType {
-          hadOneofValue = true
-          if case .appendMissingElements(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
+        var v: Data?
+        try decoder.decodeSingularBytesField(value: &v)
         if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          if self.transformType != nil {try decoder.handleConflictingOneOf()}
           self.transformType = .appendMissingElements(v)
         }
       }()
       case 7: try {
-        var v: Google_Firestore_V1_ArrayValue?
-        var hadOneofValue = false
-        if let current = self.transformType {
-          hadOneofValue = true
-          if case .removeAllFromArray(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
+        var v: Data?
+        try decoder.decodeSingularBytesField(value: &v)
         if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          if self.transformType != nil {try decoder.handleConflictingOneOf()}
           self.transformType = .removeAllFromArray(v)
         }
       }()
@@ -593,11 +583,11 @@ nonisolated extension Google_Firestore_V1_DocumentTransform.FieldTransform: Swif
     }()
     case .appendMissingElements?: try {
       guard case .appendMissingElements(let v)? = self.transformType else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
+      try visitor.visitSingularBytesField(value: v, fieldNumber: 6)
     }()
     case .removeAllFromArray?: try {
       guard case .removeAllFromArray(let v)? = self.transformType else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
+      try visitor.visitSingularBytesField(value: v, fieldNumber: 7)
     }()
     case nil: break
     }
