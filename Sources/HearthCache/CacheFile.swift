@@ -118,6 +118,7 @@ package enum CacheFile {
     let database = try Database(.file(path: path), options: options.database)
     do {
       try CacheSchema.schema.migrate(database)
+      try BundleTable.schema.migrate(database)
       _ = try DocumentStore(database: database)
       try CollectionSchema.schema.migrate(database)
       try CacheGlobals(database: database).check()

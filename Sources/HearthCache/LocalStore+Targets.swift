@@ -73,7 +73,7 @@ extension LocalStore {
     state.targetIDs[target].flatMap { state.targets[$0] }
   }
 
-  private func knownTarget(_ target: Target) throws -> TargetData? {
+  func knownTarget(_ target: Target) throws -> TargetData? {
     try activeTarget(target)?.data ?? targets.target(target)
   }
 
@@ -215,17 +215,26 @@ extension LocalStore {
   }
 
   private func apply(documentUpdates: DocumentMap, snapshotVersion: SnapshotVersion) throws -> DocumentMap {
-    let existing = try localDocuments.remoteDocuments(for: Set(documentUpdates.keys))
+    try applyNewer(
+      documentUpdates.mapValues { document in
+        var document = document
+        document.readTime = snapshotVersion > .none ? snapshotVersion : document.version
+        return document
+      })
+  }
+
+  /// Takes those documents that are newer than the cached ones.
+  func applyNewer(_ updates: DocumentMap) throws -> DocumentMap {
+    let existing = try localDocuments.remoteDocuments(for: Set(updates.keys))
     var changed: DocumentMap = [:]
-    for key in documentUpdates.keys.sorted() {
-      guard var document = documentUpdates[key], let known = existing[key] else { continue }
+    for key in updates.keys.sorted() {
+      guard let document = updates[key], let known = existing[key] else { continue }
       if document.isMissing && document.version == .none {
         try documents.remove(key)
         changed[key] = document
       } else if known.isUnknown || document.version > known.version
         || (document.version == known.version && known.hasCommittedMutations)
       {
-        document.readTime = snapshotVersion > .none ? snapshotVersion : document.version
         try documents.set(document)
         changed[key] = document
       }

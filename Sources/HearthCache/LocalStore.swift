@@ -47,6 +47,7 @@ package final class LocalStore {
   let overlays: OverlayTable
   let targets: TargetTable
   let uses: DocumentUses
+  let bundles: BundleTable
   let localDocuments: LocalDocuments
   let garbageCollection: GarbageCollection
   var state: State
@@ -69,6 +70,7 @@ package final class LocalStore {
     database: Database, databaseID: DatabaseID, garbageCollection: GarbageCollection, user: String?, newCacheID: String
   ) throws {
     try CacheSchema.schema.migrate(database)
+    try BundleTable.schema.migrate(database)
     let globals = CacheGlobals(database: database)
     self.databaseID = databaseID
     self.database = database
@@ -79,6 +81,7 @@ package final class LocalStore {
     self.overlays = OverlayTable(database: database, databaseID: databaseID)
     self.targets = TargetTable(database: database, databaseID: databaseID, globals: globals)
     self.uses = DocumentUses(database: database)
+    self.bundles = BundleTable(database: database, databaseID: databaseID)
     self.localDocuments = LocalDocuments(documents: documents, queue: queue, overlays: overlays)
     self.garbageCollection = garbageCollection
     self.state = State(user: user)

@@ -45,6 +45,7 @@ extension SpecRunner {
     case "userPatch": write(try patch(value.array(count: 2)))
     case "userDelete": write(.delete(try value.documentKey()))
     case "waitForPendingWrites": waitForPendingWrites()
+    case "loadBundle": loadBundle(try value.string())
     case "addSnapshotsInSyncListener": addSnapshotsInSyncListener()
     case "removeSnapshotsInSyncListener": try removeSnapshotsInSyncListener()
     default: return false

@@ -30,6 +30,7 @@ final class SpecRunner {
   var listeners: [(query: Query, id: ListenerID)] = []
   private var queries: [ListenerID: Query] = [:]
   private var snapshotsInSyncListeners: [ListenerID] = []
+  private var waits: Set<RequestID> = []
   private var keysOfWrites: [WriteID: DocumentKey] = [:]
   /// Every user's writes that no step has answered, in order. They outlive the client.
   var unansweredWrites: [String?: [Mutation]] = [:]
@@ -109,6 +110,7 @@ final class SpecRunner {
     listeners = []
     queries = [:]
     snapshotsInSyncListeners = []
+    waits = []
     keysOfWrites = [:]
     sticky = SpecStickyExpectations()
     (database, engine) = try Self.open(test, folder, user: user)
@@ -158,7 +160,8 @@ final class SpecRunner {
         return
       }
       if error == nil { acknowledgedKeys.append(key) } else { rejectedKeys.append(key) }
-    case .completeRequest(_, let error): if error == nil { pendingWritesCount += 1 }
+    case .completeRequest(let id, let error):
+      if waits.remove(id) != nil, error == nil { pendingWritesCount += 1 }
     default: break
     }
   }
@@ -196,7 +199,16 @@ final class SpecRunner {
   }
 
   func waitForPendingWrites() {
-    post(.waitForPendingWrites(RequestID(rawValue: number())))
+    let id = RequestID(rawValue: number())
+    waits.insert(id)
+    post(.waitForPendingWrites(id))
+  }
+
+  /// A bundle that cannot be loaded is no failure of the step.
+  func loadBundle(_ text: String) {
+    let id = RequestID(rawValue: number())
+    post(.bundleBytes(id, Array(text.utf8)))
+    post(.bundleEnded(id, nil))
   }
 
   func addSnapshotsInSyncListener() {

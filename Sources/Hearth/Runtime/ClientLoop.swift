@@ -19,6 +19,8 @@ final class ClientLoop {
     case listenForSync(Listener<Void>)
     case unlistenForSync(ListenerID)
     case request(RequestID, Request)
+    case bundleBytes(RequestID, [UInt8], taken: @Sendable () -> Void)
+    case bundleEnded(RequestID, StatusError?)
     case stream(SyncEvent)
     case timerFired(TimerKind, generation: Int)
     case stop(@Sendable () -> Void)
@@ -32,6 +34,8 @@ final class ClientLoop {
     case waitForPendingWrites(@Sendable (NSError?) -> Void)
     case pendingWrites(@Sendable (Result<[MutationBatch], NSError>) -> Void)
     case callBackend(BackendCall)
+    case loadBundle(BundleObserver)
+    case readNamedQuery(String, @Sendable (Result<HearthModel.Query?, NSError>) -> Void)
 
     func fail(_ error: NSError) {
       switch self {
@@ -41,6 +45,10 @@ final class ClientLoop {
       case .waitForPendingWrites(let completion): completion(error)
       case .pendingWrites(let completion): completion(.failure(error))
       case .callBackend(let call): call.fail(error)
+      case .loadBundle(let observer):
+        observer.progress(.failed)
+        observer.completion(error)
+      case .readNamedQuery(_, let completion): completion(.failure(error))
       }
     }
   }
@@ -135,6 +143,8 @@ final class ClientLoop {
       if case .failed = state { listener.deliver(.failure(error)) } else { listener.endSilently() }
     case .request(_, let request):
       request.fail(error)
+    case .bundleBytes(_, _, let taken):
+      taken()
     default:
       break
     }

@@ -99,6 +99,27 @@ final class ClientRuntime: Sendable {
     post(.request(RequestID(rawValue: nextID()), .pendingWrites(completion)))
   }
 
+  func readNamedQuery(
+    _ name: String, _ completion: @escaping @Sendable (Result<HearthModel.Query?, NSError>) -> Void
+  ) {
+    post(.request(RequestID(rawValue: nextID()), .readNamedQuery(name, completion)))
+  }
+
+  func beginBundle(_ observer: BundleObserver) -> RequestID {
+    let id = RequestID(rawValue: nextID())
+    post(.request(id, .loadBundle(observer)))
+    return id
+  }
+
+  /// - Parameter taken: Called when the bytes have been read, or are of no use any more.
+  func addToBundle(_ id: RequestID, _ bytes: [UInt8], taken: @escaping @Sendable () -> Void) {
+    post(.bundleBytes(id, bytes, taken: taken))
+  }
+
+  func endBundle(_ id: RequestID, _ error: StatusError?) {
+    post(.bundleEnded(id, error))
+  }
+
   /// Makes a call to the backend beside the streams. Fails with `unavailable` at once while the network is disabled.
   ///
   /// - Parameter completion: Called once, from any thread.

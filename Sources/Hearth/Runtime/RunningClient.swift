@@ -62,6 +62,11 @@ final class RunningClient {
       run(.removeSnapshotsInSyncListener(id))
     case .request(let id, let request):
       start(request, id)
+    case .bundleBytes(let id, let bytes, let taken):
+      run(.bundleBytes(id, bytes))
+      taken()
+    case .bundleEnded(let id, let error):
+      run(.bundleEnded(id, error))
     case .stream(let event):
       run(event)
     case .timerFired(let kind, let generation):
@@ -90,7 +95,8 @@ final class RunningClient {
     case .readQuery(let query, _): run(.readQuery(id, query))
     case .setNetwork(let isEnabled, _): run(isEnabled ? .enableNetwork(id) : .disableNetwork(id))
     case .waitForPendingWrites: run(.waitForPendingWrites(id))
-    case .pendingWrites, .callBackend: break
+    case .readNamedQuery(let name, _): run(.readNamedQuery(id, name))
+    case .loadBundle, .pendingWrites, .callBackend: break
     }
   }
 
@@ -138,7 +144,9 @@ final class RunningClient {
     case .raiseError(let id, let error): raise(id, error)
     case .snapshotsInSync(let id): syncListeners[id]?.deliver(())
     case .completeWrite(let id, let error): writes.removeValue(forKey: id)?.finish(error.map(NSError.firestore))
-    case .completeRequest, .documentRead, .queryRead, .readFailed: answer(action)
+    case .completeRequest, .documentRead, .queryRead, .namedQueryRead, .readFailed: answer(action)
+    case .bundleProgress(let id, let progress):
+      if case .loadBundle(let observer)? = requests[id] { observer.progress(progress) }
     }
   }
 
@@ -161,6 +169,8 @@ final class RunningClient {
       switch requests.removeValue(forKey: id) {
       case .setNetwork(_, let completion)?, .waitForPendingWrites(let completion)?:
         completion(error.map(NSError.firestore))
+      case .loadBundle(let observer)?:
+        observer.completion(error.map(NSError.firestore))
       case let request?:
         request.fail(error.map(NSError.firestore) ?? .firestore(.internal, "The request ended without an answer."))
       case nil:
@@ -170,6 +180,8 @@ final class RunningClient {
       if case .readDocument(_, let completion)? = requests.removeValue(forKey: id) { completion(.success(document)) }
     case .queryRead(let id, let snapshot):
       if case .readQuery(_, let completion)? = requests.removeValue(forKey: id) { completion(.success(snapshot)) }
+    case .namedQueryRead(let id, let query):
+      if case .readNamedQuery(_, let completion)? = requests.removeValue(forKey: id) { completion(.success(query)) }
     case .readFailed(let id, let error):
       requests.removeValue(forKey: id)?.fail(.firestore(error))
     default:

@@ -34,6 +34,11 @@ package enum SyncAction: Equatable, Sendable {
   case queryRead(RequestID, ViewSnapshot)
   case readFailed(RequestID, StatusError)
 
+  /// How far a bundle is loaded. After `success` or `failed` comes the completion, and further bytes are ignored.
+  case bundleProgress(RequestID, BundleProgress)
+  /// Nil if no bundle gave that name to a query.
+  case namedQueryRead(RequestID, Query?)
+
   /// The backend refused the credentials: get new ones before the next stream is opened.
   case invalidateCredentials
   case onlineStateChanged(OnlineState)

@@ -26,6 +26,7 @@ extension SyncEngine {
     snapshotsInSyncListeners = []
     waitingWrites = [:]
     pendingWriteWaits = []
+    bundles = [:]
   }
 
   // MARK: - Switching the network

@@ -54,6 +54,9 @@ package final class SyncEngine {
   var writeStream: WriteStream
   /// The batches that are on their way to the backend, in order: sent as soon as the stream is ready.
   var writePipeline: [MutationBatch] = []
+  /// The bundles that are being loaded; nil for one whose end has been told, while its source goes on.
+  var bundles: [RequestID: BundleLoader?] = [:]
+
   /// The callers who wait for the answer to a batch.
   var waitingWrites: [BatchID: WriteID] = [:]
   /// The callers who wait until everything up to a batch has been answered, in the order in which they asked.
@@ -100,6 +103,9 @@ package final class SyncEngine {
     case .removeSnapshotsInSyncListener(let id): snapshotsInSyncListeners.removeAll { $0 == id }
     case .readDocument(let id, let key): readDocument(id, key)
     case .readQuery(let id, let query): readQuery(id, query)
+    case .bundleBytes(let id, let bytes): bundleReceived(bytes, id)
+    case .bundleEnded(let id, let error): bundleEnded(id, error)
+    case .readNamedQuery(let id, let name): readNamedQuery(id, name)
     case .enableNetwork(let id): enableNetwork(id)
     case .disableNetwork(let id): disableNetwork(id)
     case .changeUser(let user): retry(.changeUser(user))
@@ -137,7 +143,9 @@ package final class SyncEngine {
     case .writes(let writes): for write in writes { perform(.completeWrite(write.id, .terminated)) }
     case .waitForPendingWrites(let id), .enableNetwork(let id?), .disableNetwork(let id?):
       perform(.completeRequest(id, .terminated))
-    case .readDocument(let id, _), .readQuery(let id, _): perform(.readFailed(id, .terminated))
+    case .readDocument(let id, _), .readQuery(let id, _), .readNamedQuery(let id, _):
+      perform(.readFailed(id, .terminated))
+    case .bundleBytes(let id, _), .bundleEnded(let id, _): failBundle(id, .terminated)
     case .start, .unlisten, .addSnapshotsInSyncListener, .removeSnapshotsInSyncListener, .enableNetwork,
       .disableNetwork, .changeUser, .connectivityChanged, .watchStreamOpened, .watchStreamMessage, .watchStreamClosed,
       .writeStreamOpened, .writeStreamMessage, .writeStreamClosed, .timerFired, .shutdown:

@@ -52,6 +52,13 @@ package enum SyncEvent: Sendable {
   /// Runs a query, local writes included, on the cache.
   case readQuery(RequestID, Query)
 
+  /// The next bytes of a bundle; the first ones begin its loading.
+  case bundleBytes(RequestID, [UInt8])
+  /// The bundle has come to its end, or its source has failed.
+  case bundleEnded(RequestID, StatusError?)
+  /// Looks up the query that a bundle gave a name to.
+  case readNamedQuery(RequestID, String)
+
   case enableNetwork(RequestID?)
   case disableNetwork(RequestID?)
   /// The signed-in user (`nil`: nobody), or the same one again after the credentials were renewed.

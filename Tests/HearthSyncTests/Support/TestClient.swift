@@ -143,7 +143,8 @@ final class TestClient {
       told.append("write \(id.rawValue): \(error.map { "\($0.code)" } ?? "OK")")
     case .completeRequest(let id, let error):
       told.append("request \(id.rawValue): \(error.map { "\($0.code)" } ?? "OK")")
-    case .documentRead, .queryRead, .readFailed, .invalidateCredentials: answers.append(action)
+    case .documentRead, .queryRead, .readFailed, .bundleProgress, .namedQueryRead, .invalidateCredentials:
+      answers.append(action)
     case .onlineStateChanged: break
     case .log(let level, let message): logs.append((level, message))
     }

@@ -1,0 +1,116 @@
+public import Foundation
+internal import HearthModel
+internal import Synchronization
+
+extension Firestore {
+  /// Puts the documents and named queries of a bundle into the cache, as if they had been read from the backend.
+  ///
+  /// A bundle is made by a server SDK. Documents are taken over where they are newer than the cached ones; local writes stay on
+  /// top. A bundle that was loaded before, or an older one of the same id, changes nothing and is a success. Works offline.
+  ///
+  /// - Parameters:
+  ///   - bundleData: The bundle's bytes.
+  ///   - completion: Called once on the settings' queue, after all observers of the task: with the final progress, or with an error
+  ///     (`invalidArgument` for what is not a bundle of this database, `unknown` for empty data). After an error nothing of the
+  ///     bundle is in the cache.
+  @discardableResult
+  public func loadBundle(
+    _ bundleData: Data, completion: ((LoadBundleTaskProgress?, (any Error)?) -> Void)? = nil
+  ) -> LoadBundleTask {
+    loadBundle(InputStream(data: bundleData), completion: completion)
+  }
+
+  /// As ``loadBundle(_:completion:)-(Data,_)``, without a completion.
+  @discardableResult
+  public func loadBundle(_ bundleData: Data) -> LoadBundleTask {
+    loadBundle(bundleData, completion: nil)
+  }
+
+  /// As ``loadBundle(_:completion:)-(Data,_)``, without a completion.
+  @discardableResult
+  public func loadBundle(_ bundleStream: InputStream) -> LoadBundleTask {
+    loadBundle(bundleStream, completion: nil)
+  }
+
+  /// As ``loadBundle(_:completion:)-(Data,_)``, from a stream, which is opened, read on a background queue and closed.
+  @discardableResult
+  public func loadBundle(
+    _ bundleStream: InputStream, completion: ((LoadBundleTaskProgress?, (any Error)?) -> Void)? = nil
+  ) -> LoadBundleTask {
+    let queue = runtime().callbackQueue
+    let task = LoadBundleTask(queue: queue)
+    let completion = completion.map(UncheckedSendableBox.init)
+    load(bundleStream, task) { result in
+      guard let completion else { return }
+      queue.async {
+        switch result {
+        case .success(let progress): completion.value(progress, nil)
+        case .failure(let error): completion.value(nil, error)
+        }
+      }
+    }
+    return task
+  }
+
+  /// As ``loadBundle(_:completion:)-(Data,_)``. A cancelled task gets `CancellationError`, while the loading itself goes on.
+  nonisolated(nonsending) public func loadBundle(_ bundleData: Data) async throws -> LoadBundleTaskProgress {
+    try await loadBundle(InputStream(data: bundleData))
+  }
+
+  /// As ``loadBundle(_:completion:)-(Data,_)``, from a stream.
+  nonisolated(nonsending) public func loadBundle(_ bundleStream: InputStream) async throws -> LoadBundleTaskProgress {
+    let outcome = Outcome<LoadBundleTaskProgress>()
+    load(bundleStream, LoadBundleTask(queue: runtime().callbackQueue)) { outcome.resolve($0.mapError { $0 }) }
+    return try await outcome.value()
+  }
+
+  /// The query that a loaded bundle gave a name to.
+  ///
+  /// - Parameter completion: Called once on the settings' queue; with nil if there is none.
+  public func getQuery(named name: String, completion: @escaping (Query?) -> Void) {
+    let queue = runtime().callbackQueue
+    let completion = UncheckedSendableBox(completion)
+    runtime().readNamedQuery(name) { [self] result in
+      let query = query(result)
+      queue.async { completion.value(query) }
+    }
+  }
+
+  /// As ``getQuery(named:completion:)``. A cancelled task gets nil.
+  nonisolated(nonsending) public func getQuery(named name: String) async -> Query? {
+    let outcome = Outcome<Query?>()
+    runtime().readNamedQuery(name) { [self] in outcome.resolve(.success(query($0))) }
+    return try? await outcome.value()
+  }
+
+  private func query(_ result: Result<HearthModel.Query?, NSError>) -> Query? {
+    switch result {
+    case .success(let model):
+      return model.map { Query(firestore: self, model: $0) }
+    case .failure(let error):
+      HearthLog.error("A named query could not be read: \(error.localizedDescription)")
+      return nil
+    }
+  }
+
+  private func load(
+    _ stream: InputStream, _ task: LoadBundleTask,
+    _ completion: @escaping @Sendable (Result<LoadBundleTaskProgress, NSError>) -> Void
+  ) {
+    let last = LastProgress()
+    BundleSource(stream, runtime()).start { progress in
+      let progress = LoadBundleTaskProgress(progress)
+      last.value.withLock { $0 = progress }
+      task.tell(progress)
+    } completion: { error in
+      if let error { return completion(.failure(error)) }
+      let progress = last.value.withLock { $0 }
+      completion(
+        progress.map { .success($0) } ?? .failure(.firestore(.internal, "The bundle was loaded without progress.")))
+    }
+  }
+}
+
+private final class LastProgress: Sendable {
+  let value = Mutex<LoadBundleTaskProgress?>(nil)
+}

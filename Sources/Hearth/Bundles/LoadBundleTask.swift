@@ -1,0 +1,109 @@
+public import Foundation
+internal import HearthModel
+internal import Synchronization
+
+/// Where the loading of a bundle stands.
+public enum LoadBundleTaskState: Int, Sendable {
+  /// It has failed; nothing of the bundle is in the cache.
+  case error
+  /// It goes on.
+  case inProgress
+  /// Everything is in the cache.
+  case success
+}
+
+/// How far a bundle is loaded.
+public final class LoadBundleTaskProgress: NSObject, Sendable {
+  /// Documents read so far; 0 after an error.
+  public let documentsLoaded: Int
+  /// Documents of the bundle, by its own account; 0 after an error.
+  public let totalDocuments: Int
+  /// Bytes read so far, without the bundle's metadata; 0 after an error.
+  public let bytesLoaded: Int
+  /// Bytes of the bundle without its metadata, by its own account; 0 after an error.
+  public let totalBytes: Int
+  /// Whether the loading goes on, and how it ended.
+  public let state: LoadBundleTaskState
+
+  init(_ progress: BundleProgress) {
+    documentsLoaded = progress.documentsLoaded
+    totalDocuments = progress.totalDocuments
+    bytesLoaded = progress.bytesLoaded
+    totalBytes = progress.totalBytes
+    state =
+      switch progress.state {
+      case .inProgress: .inProgress
+      case .success: .success
+      case .failed: .error
+      }
+  }
+
+  private var values: [Int] { [documentsLoaded, totalDocuments, bytesLoaded, totalBytes, state.rawValue] }
+
+  /// Whether all values are the same.
+  public override func isEqual(_ object: Any?) -> Bool { (object as? LoadBundleTaskProgress)?.values == values }
+
+  /// A hash of the values.
+  public override var hash: Int { values.hashValue }
+}
+
+/// Names an observer of a ``LoadBundleTask``; the first one of a task is 1.
+public typealias LoadBundleObserverHandle = Int
+
+/// The loading of a bundle, started by ``Firestore/loadBundle(_:completion:)-(Data,_)``.
+///
+/// The loading goes on whether somebody keeps the object or not. It may be used from any thread.
+public final class LoadBundleTask: NSObject, Sendable {
+  private struct State {
+    var observers: [(handle: LoadBundleObserverHandle, call: @Sendable (LoadBundleTaskProgress) -> Void)] = []
+    var lastHandle = 0
+    var final: LoadBundleTaskProgress?
+  }
+
+  private let queue: DispatchQueue
+  private let state = Mutex(State())
+
+  init(queue: DispatchQueue) {
+    self.queue = queue
+  }
+
+  /// Has an observer called on the settings' queue with each progress: once at the beginning, after each document, and with the
+  /// final state. One that is added after the end is told the final state.
+  @discardableResult
+  public func addObserver(_ observer: @escaping (LoadBundleTaskProgress) -> Void) -> LoadBundleObserverHandle {
+    let observer = UncheckedSendableBox(observer)
+    let (handle, final) = state.withLock { state in
+      state.lastHandle += 1
+      if state.final == nil { state.observers.append((state.lastHandle, { observer.value($0) })) }
+      return (state.lastHandle, state.final)
+    }
+    if let final { queue.async { observer.value(final) } }
+    return handle
+  }
+
+  /// Ends the calls to one observer. An unknown handle is ignored.
+  public func removeObserverWith(handle: LoadBundleObserverHandle) {
+    state.withLock { state in state.observers.removeAll { $0.handle == handle } }
+  }
+
+  /// Ends the calls to all observers.
+  public func removeAllObservers() {
+    state.withLock { $0.observers = [] }
+  }
+
+  /// Tells the observers of a progress; of a final one the last time.
+  func tell(_ progress: LoadBundleTaskProgress) {
+    queue.async {
+      let observers = self.state.withLock { state in
+        defer {
+          if progress.state != .inProgress {
+            state.final = progress
+            state.observers = []
+          }
+        }
+        return state.observers
+      }
+      for observer in observers { observer.call(progress) }
+    }
+  }
+}

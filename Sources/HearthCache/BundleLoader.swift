@@ -1,0 +1,122 @@
+package import HearthModel
+internal import HearthWire
+
+/// Reads a bundle as its bytes come, and hands it to the cache when it is complete.
+///
+/// Until then the cache is not touched, so that a bundle that turns out to be malformed leaves everything as it was. What was read
+/// is kept in memory.
+package struct BundleLoader {
+  private let localStore: LocalStore
+  private var reader: BundleReader
+  private var metadata: BundleMetadata?
+  private var queries: [NamedQuery] = []
+  private var documents: [BundledDocument] = []
+  /// Of a document whose contents have not come yet.
+  private var openMetadata: BundledDocumentMetadata?
+  private var progress = BundleProgress(
+    documentsLoaded: 0, totalDocuments: 0, bytesLoaded: 0, totalBytes: 0, state: .inProgress)
+
+  package init(localStore: LocalStore) {
+    self.localStore = localStore
+    reader = BundleReader(databaseID: localStore.databaseID)
+  }
+
+  /// Takes the next bytes.
+  ///
+  /// - Returns: the progress after each document, and once at the beginning. One with state `success` says that the bundle has
+  ///   been loaded before: no more is needed.
+  /// - Throws: `StatusError` `invalidArgument` for what is not a bundle of this database, naming element and byte; `StoreError` and
+  ///   `CacheError`.
+  package mutating func append(_ bytes: some Sequence<UInt8>) throws -> [BundleProgress] {
+    reader.append(bytes)
+    do {
+      return try takeElements()
+    } catch let error as BundleError {
+      throw StatusError(code: .invalidArgument, message: error.description)
+    }
+  }
+
+  private mutating func takeElements() throws -> [BundleProgress] {
+    var steps: [BundleProgress] = []
+    while let sized = try reader.next() {
+      guard let step = try take(sized.element, sized.byteCount) else { continue }
+      steps.append(step)
+      if step.state == .success { break }
+    }
+    return steps
+  }
+
+  /// Puts the complete bundle into the cache.
+  ///
+  /// - Returns: the documents that changed, as the local view now has them, and the final progress.
+  /// - Throws: As ``append(_:)``; `unknown` for a bundle of nothing (official SDK behaviour).
+  package mutating func finish() throws -> (changes: DocumentMap, progress: BundleProgress) {
+    do {
+      return try storeEverything()
+    } catch let error as BundleError {
+      throw StatusError(code: .invalidArgument, message: error.description)
+    }
+  }
+
+  private mutating func storeEverything() throws -> (changes: DocumentMap, progress: BundleProgress) {
+    try reader.finish()
+    guard let metadata else { throw StatusError(code: .unknown, message: "The bundle is empty.") }
+    if let openMetadata {
+      throw BundleError("The bundle ends before the contents of document \(openMetadata.key).")
+    }
+    guard documents.count == metadata.totalDocuments else {
+      throw BundleError(
+        "The bundle says that it has \(metadata.totalDocuments) documents, but it has \(documents.count).")
+    }
+    let changes = try localStore.apply(metadata, documents: documents, queries: queries)
+    progress.state = .success
+    return (changes, progress)
+  }
+
+  private mutating func take(_ element: BundleElement, _ byteCount: Int) throws -> BundleProgress? {
+    guard metadata != nil else {
+      guard case .metadata(let first) = element else {
+        throw BundleError("The first element of the bundle is not its metadata.")
+      }
+      return try begin(first)
+    }
+    progress.bytesLoaded += byteCount
+    if let openMetadata {
+      guard case .document(let document) = element, document.key == openMetadata.key else {
+        throw BundleError("The metadata of document \(openMetadata.key) is not followed by its contents.")
+      }
+      self.openMetadata = nil
+      return add(BundledDocument(metadata: openMetadata, document: document))
+    }
+    switch element {
+    case .metadata: throw BundleError("The bundle has its metadata twice.")
+    case .namedQuery(let query): queries.append(query)
+    case .documentMetadata(let metadata):
+      if metadata.exists {
+        openMetadata = metadata
+      } else {
+        return add(
+          BundledDocument(metadata: metadata, document: .missing(metadata.key, version: metadata.readTime)))
+      }
+    case .document(let document):
+      throw BundleError("The contents of document \(document.key) do not follow its metadata.")
+    }
+    return nil
+  }
+
+  private mutating func begin(_ metadata: BundleMetadata) throws -> BundleProgress {
+    self.metadata = metadata
+    progress.totalDocuments = metadata.totalDocuments
+    progress.totalBytes = metadata.totalBytes
+    guard try localStore.hasBundle(metadata) else { return progress }
+    return BundleProgress(
+      documentsLoaded: metadata.totalDocuments, totalDocuments: metadata.totalDocuments,
+      bytesLoaded: metadata.totalBytes, totalBytes: metadata.totalBytes, state: .success)
+  }
+
+  private mutating func add(_ document: BundledDocument) -> BundleProgress {
+    documents.append(document)
+    progress.documentsLoaded += 1
+    return progress
+  }
+}

@@ -1,0 +1,108 @@
+package import HearthModel
+internal import HearthStore
+
+extension LocalStore {
+  /// Whether the bundle, or a later one of its id, has been loaded before.
+  package func hasBundle(_ metadata: BundleMetadata) throws -> Bool {
+    try read("Has newer bundle") { try isLoaded(metadata) }
+  }
+
+  private func isLoaded(_ metadata: BundleMetadata) throws -> Bool {
+    try bundles.createTime(of: metadata.id).map { $0 >= metadata.createTime } ?? false
+  }
+
+  /// The query that a bundle gave that name to, the last one if there were several.
+  package func query(named name: String) throws -> NamedQuery? {
+    try read("Get named query") { try bundles.query(named: name) }
+  }
+
+  /// Takes over a bundle that has been read to its end: all of it or, if the transaction fails, nothing.
+  ///
+  /// Documents are applied like changes of the backend, each only if it is newer than the cached one. They belong to one
+  /// artificial target per bundle id, so that collectors spare them at first. A named query's target takes the bundle's documents
+  /// of that query as its result if its read time is newer than what is known; then there is no resume token, and the next listen
+  /// sends the read time (official SDK behaviour).
+  ///
+  /// - Returns: the documents that changed, as the local view now has them.
+  package func apply(
+    _ metadata: BundleMetadata, documents bundled: [BundledDocument], queries: [NamedQuery]
+  ) throws -> DocumentMap {
+    try transaction("Apply bundle documents") {
+      // Another process may have loaded it meanwhile.
+      guard try !isLoaded(metadata) else { return [:] }
+      let umbrella = try storedTarget(Self.umbrellaTarget(ofBundle: metadata.id))
+      try setKeys(bundled.filter(\.metadata.exists).map(\.document.key), of: umbrella.targetID)
+      let changed = try apply(bundled)
+      for query in queries { try apply(query, of: bundled) }
+      try bundles.save(metadata)
+      return try localDocuments.remoteDocumentsChanged(changed, user: userRow())
+    }
+  }
+
+  /// Not a collection that anybody can use: ids of this form are reserved.
+  private static func umbrellaTarget(ofBundle id: String) -> Target {
+    Query(path: ResourcePath(["__bundle__", "docs", id])).target
+  }
+
+  private func apply(_ bundled: [BundledDocument]) throws -> DocumentMap {
+    // To queries that build on an earlier result the documents are new, however old the bundle is.
+    let readTime = SnapshotVersion(try globals.lastRemoteSnapshotVersion().timestamp.next)
+    var updates: DocumentMap = [:]
+    for document in bundled {
+      var update = document.document
+      update.readTime = max(document.metadata.readTime, readTime)
+      updates[update.key] = update
+    }
+    let changed = try applyNewer(updates)
+    try touch(updates.keys.sorted())
+    return changed
+  }
+
+  private func apply(_ named: NamedQuery, of bundled: [BundledDocument]) throws {
+    let data = try storedTarget(named.query.target)
+    if named.readTime > data.snapshotVersion {
+      // The keys no longer are what the last snapshot without limbo documents had.
+      let renewed = data.with(resumeToken: [], snapshotVersion: named.readTime).with(
+        lastLimboFreeSnapshotVersion: .none)
+      try targets.update(renewed)
+      if state.targets[data.targetID] != nil {
+        state.targets[data.targetID] = ActiveTarget(data: renewed, persisted: renewed)
+      }
+      let name = named.name.utf8
+      let keys = bundled.filter { document in
+        document.metadata.exists && document.metadata.queries.contains { $0.utf8.elementsEqual(name) }
+      }.map(\.document.key)
+      try setKeys(keys, of: data.targetID)
+    }
+    try bundles.save(named)
+  }
+
+  /// The target's row, made if there is none. Nobody listens to it for that.
+  private func storedTarget(_ target: Target) throws -> TargetData {
+    if let known = try knownTarget(target) { return known }
+    let data = TargetData(target: target, targetID: try globals.takeTargetID(), sequenceNumber: try sequenceNumber())
+    try targets.insert(data)
+    return data
+  }
+
+  private func setKeys(_ keys: [DocumentKey], of targetID: TargetID) throws {
+    let former = try targets.keys(of: targetID)
+    let new = Set(keys)
+    let removed = former.subtracting(new).sorted()
+    let added = new.subtracting(former).sorted()
+    for key in removed { try targets.remove(key, from: targetID) }
+    for key in added { try targets.add(key, to: targetID) }
+    try touch(removed)
+    try touch(added)
+  }
+}
+
+extension Timestamp {
+  /// The next moment that the protocol can tell from this one: a microsecond later.
+  fileprivate var next: Timestamp {
+    let nanoseconds = nanoseconds + 1000
+    guard nanoseconds >= 1_000_000_000 else { return Timestamp(seconds: seconds, nanoseconds: nanoseconds) }
+    let (second, overflow) = seconds.addingReportingOverflow(1)
+    return overflow ? self : Timestamp(seconds: second, nanoseconds: nanoseconds - 1_000_000_000)
+  }
+}

@@ -1,0 +1,50 @@
+internal import HearthCache
+internal import HearthModel
+
+extension SyncEngine {
+  // MARK: - Bundles
+
+  func bundleReceived(_ bytes: [UInt8], _ id: RequestID) {
+    // Taken out, so that what it has gathered is not copied when it grows.
+    let known = bundles.updateValue(nil, forKey: id)
+    guard var loader = known ?? BundleLoader(localStore: localStore) else { return }
+    do {
+      for step in try loader.append(bytes) {
+        perform(.bundleProgress(id, step))
+        if step.state == .success {
+          return perform(.completeRequest(id, nil))
+        }
+      }
+      bundles[id] = loader
+    } catch {
+      failBundle(id, .storage("The bundle could not be stored", error))
+    }
+  }
+
+  func bundleEnded(_ id: RequestID, _ error: StatusError?) {
+    guard var loader = bundles.removeValue(forKey: id) ?? BundleLoader(localStore: localStore) else { return }
+    if let error { return failBundle(id, error) }
+    do {
+      let (changes, progress) = try loader.finish()
+      refreshViews(changes)
+      perform(.bundleProgress(id, progress))
+      perform(.completeRequest(id, nil))
+    } catch {
+      failBundle(id, .storage("The bundle could not be stored", error))
+    }
+  }
+
+  func failBundle(_ id: RequestID, _ error: StatusError) {
+    log(.warning, "A bundle was not loaded: \(error.message)")
+    perform(.bundleProgress(id, .failed))
+    perform(.completeRequest(id, error))
+  }
+
+  func readNamedQuery(_ id: RequestID, _ name: String) {
+    do {
+      perform(.namedQueryRead(id, try localStore.query(named: name)?.query))
+    } catch {
+      perform(.readFailed(id, .storage("The named query could not be read from the cache", error)))
+    }
+  }
+}

@@ -1,0 +1,15 @@
+/// Why a bundle cannot be read, and where.
+package struct BundleError: Error, Equatable, CustomStringConvertible, Sendable {
+  package var description: String
+
+  package init(_ description: String) {
+    self.description = description
+  }
+
+  /// - Parameters:
+  ///   - number: of the element, the first one is 1.
+  ///   - offset: of the element's first byte in the bundle.
+  init(element number: Int, at offset: Int, _ message: String) {
+    description = "Bundle element \(number), at byte \(offset): \(message)"
+  }
+}

@@ -1,0 +1,82 @@
+package import HearthModel
+
+/// Cuts a bundle into its elements, as the bytes come.
+///
+/// A bundle is a row of elements, each a decimal length in bytes and that many bytes of JSON (Firestore bundle format). Nothing
+/// is kept but the element that is not yet complete.
+package struct BundleReader {
+  /// More than the largest document of any edition takes in JSON.
+  package static let maximumElementSize = 128 << 20
+
+  /// An element, and what it takes in the bundle, its length included.
+  package struct Sized {
+    package var element: BundleElement
+    package var byteCount: Int
+  }
+
+  private let decoder: BundleElementDecoder
+  private var buffer: [UInt8] = []
+  /// How much of the buffer has been read.
+  private var consumed = 0
+  private var elementCount = 0
+  private var offset = 0
+
+  package init(databaseID: DatabaseID) {
+    decoder = BundleElementDecoder(databaseID: databaseID)
+  }
+
+  package mutating func append(_ bytes: some Sequence<UInt8>) {
+    if consumed > 0 {
+      buffer.removeFirst(consumed)
+      consumed = 0
+    }
+    buffer += bytes
+  }
+
+  /// The next element; nil if more bytes are needed.
+  package mutating func next() throws(BundleError) -> Sized? {
+    guard let (length, digits) = try elementLength() else { return nil }
+    let start = consumed + digits
+    guard buffer.count - start >= length else { return nil }
+    let element: BundleElement
+    do {
+      element = try decoder.decode(buffer[start..<start + length])
+    } catch {
+      throw failure(error.description)
+    }
+    consumed = start + length
+    offset += digits + length
+    elementCount += 1
+    return Sized(element: element, byteCount: digits + length)
+  }
+
+  /// No more bytes come.
+  ///
+  /// - Throws: if an element is incomplete.
+  package func finish() throws(BundleError) {
+    guard consumed == buffer.count else { throw failure("the bundle ends within the element") }
+  }
+
+  private func failure(_ message: String) -> BundleError {
+    BundleError(element: elementCount + 1, at: offset, message)
+  }
+
+  private func elementLength() throws(BundleError) -> (length: Int, digits: Int)? {
+    var length = 0
+    for index in consumed..<buffer.count {
+      let byte = buffer[index]
+      if byte == UInt8(ascii: "{") {
+        guard index > consumed else { throw failure("its length is missing") }
+        return (length, index - consumed)
+      }
+      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else {
+        throw failure("its length is followed by JSON; byte \(byte) is neither a digit nor \"{\"")
+      }
+      length = length * 10 + Int(byte - UInt8(ascii: "0"))
+      guard length <= Self.maximumElementSize, index - consumed < 20 else {
+        throw failure("its length is more than \(Self.maximumElementSize) bytes")
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import HearthModel
+import Synchronization
+import Testing
+
+@testable import Hearth
+
+@Suite("Bundles", .timeLimit(.minutes(1)))
+struct BundleTests {
+  private func bundle(of db: Firestore, documents count: Int, isBroken: Bool = false) -> Data {
+    let root = db.databaseID.documentsName
+    var body = ""
+    func add(_ element: String) { body += "\(element.utf8.count)\(element)" }
+    add(
+      #"{"namedQuery":{"name":"big","readTime":"2026-01-01T00:00:00Z","bundledQuery":{"parent":"\#(root)","#
+        + #""structuredQuery":{"from":[{"collectionId":"cities"}],"orderBy":[{"field":{"fieldPath":"n"}}],"#
+        + #""limit":2},"limitType":"LAST"}}}"#)
+    for number in 0..<count {
+      let name = "\(root)/cities/c\(number)"
+      add(
+        #"{"documentMetadata":{"name":"\#(name)","readTime":"2026-01-01T00:00:00Z","exists":true,"queries":["big"]}}"#)
+      add(
+        #"{"document":{"name":"\#(name)","createTime":"2025-01-01T00:00:00Z","updateTime":"2025-01-01T00:00:00Z","#
+          + #""fields":{"n":{"integerValue":"\#(number)"},"text":{"stringValue":"é \#(number)"}}}}"#)
+    }
+    let metadata =
+      #"{"metadata":{"id":"b","createTime":"2026-01-01T00:00:00Z","version":1,"#
+      + #""totalDocuments":\#(isBroken ? count + 1 : count),"totalBytes":\#(body.utf8.count)}}"#
+    return Data("\(metadata.utf8.count)\(metadata)\(body)".utf8)
+  }
+
+  /// Asynchronous code gets the asynchronous form, which has no observers.
+  private func start(_ db: Firestore, _ stream: InputStream) -> LoadBundleTask { db.loadBundle(stream) }
+
+  @Test("a bundle's documents and queries can be used offline, and observers hear how it goes")
+  func load() async throws {
+    let db = try await TestFirestore.offline()
+    let data = bundle(of: db, documents: 500)
+    let task = start(db, InputStream(data: data))
+    let heard = Heard()
+    let final = await withCheckedContinuation { continuation in
+      let handle = task.addObserver { progress in
+        heard.counts.withLock { $0.append(progress.documentsLoaded) }
+        if progress.state != .inProgress { continuation.resume(returning: progress) }
+      }
+      #expect(handle == 1)
+    }
+    let counts = heard.counts.withLock { $0 }
+    #expect(counts == counts.sorted())
+    #expect(final.state == .success)
+    #expect(final.documentsLoaded == 500 && final.totalDocuments == 500)
+    #expect(final.bytesLoaded == final.totalBytes)
+
+    let city = try await db.document("cities/c7").getDocument(source: .cache)
+    #expect(city.get("text") as? String == "é 7")
+    #expect(try await db.collection("cities").getDocuments(source: .cache).count == 500)
+    let query = try #require(await db.getQuery(named: "big"))
+    #expect(query == db.collection("cities").order(by: "n").limit(toLast: 2))
+    #expect(try await query.getDocuments(source: .cache).ids == ["c498", "c499"])
+    #expect(await db.getQuery(named: "small") == nil)
+  }
+
+  @Test("loading it again is a success at once; an observer that comes late is told the end")
+  func again() async throws {
+    let db = try await TestFirestore.offline()
+    let data = bundle(of: db, documents: 3)
+    let first = try await db.loadBundle(data)
+    let task = start(db, InputStream(data: data))
+    #expect(try await db.loadBundle(data) == first)
+    let late = await withCheckedContinuation { continuation in
+      task.addObserver { continuation.resume(returning: $0) }
+    }
+    #expect(late == first)
+  }
+
+  @Test("a bundle that is none gives an error with zeros, and leaves the cache as it was")
+  func errors() async throws {
+    let db = try await TestFirestore.offline()
+    let empty = await thrown { _ = try await db.loadBundle(Data()) }
+    #expect(empty?.domain == FirestoreErrorDomain)
+    #expect(empty?.code == FirestoreErrorCode.unknown.rawValue)
+    for data in [
+      Data("12345".utf8), bundle(of: db, documents: 2, isBroken: true), Data(repeating: 0x39, count: 1 << 20),
+    ] {
+      let (progress, error) = await withCheckedContinuation { continuation in
+        let last = LastProgress()
+        let task = db.loadBundle(data) { progress, error in
+          #expect(progress == nil)
+          continuation.resume(returning: (last.value.withLock { $0 }, error as NSError?))
+        }
+        task.addObserver { progress in last.value.withLock { $0 = progress } }
+      }
+      #expect(error?.code == FirestoreErrorCode.invalidArgument.rawValue)
+      if let progress {
+        #expect(progress.state == .error && progress.totalDocuments == 0 && progress.bytesLoaded == 0)
+      }
+    }
+    #expect(try await db.collection("cities").getDocuments(source: .cache).isEmpty)
+    let unreadable = await thrown {
+      _ = try await db.loadBundle(InputStream(fileAtPath: "/does/not/exist") ?? InputStream(data: Data()))
+    }
+    #expect(unreadable?.code == FirestoreErrorCode.unknown.rawValue)
+  }
+}
+
+private final class LastProgress: Sendable {
+  let value = Mutex<LoadBundleTaskProgress?>(nil)
+}
+
+private final class Heard: Sendable {
+  let counts = Mutex<[Int]>([])
+}
