@@ -18,7 +18,7 @@ enum CollectionSchema {
   /// A document is unneeded when no target holds it and no user has a pending batch for it.
   static let isUnneeded = """
     (NOT EXISTS (SELECT 1 FROM cache_target_documents AS t WHERE t.path = cache_document_uses.path)
-    AND NOT EXISTS (SELECT 1 FROM cache_users AS u JOIN cache_batch_documents AS b
+    AND NOT EXISTS (SELECT 1 FROM cache_users AS u CROSS JOIN cache_batch_documents AS b
       ON b.user_id = u.user_id AND b.path = cache_document_uses.path))
     """
 

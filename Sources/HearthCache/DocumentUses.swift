@@ -9,13 +9,15 @@ struct DocumentUses {
   let database: Database
 
   /// Notes that a document was of use, and finds out whether something still refers to it.
+  ///
+  /// CROSS JOIN keeps SQLite to this order: for each of the few users a lookup. Otherwise it may read all pending batches.
   func markUse(of key: DocumentKey, sequenceNumber: Int64) throws {
     try database.update(
       """
       INSERT OR REPLACE INTO cache_document_uses (path, sequence_number, is_unneeded)
       VALUES (?1, ?2,
         NOT EXISTS (SELECT 1 FROM cache_target_documents WHERE path = ?1)
-        AND NOT EXISTS (SELECT 1 FROM cache_users AS u JOIN cache_batch_documents AS b
+        AND NOT EXISTS (SELECT 1 FROM cache_users AS u CROSS JOIN cache_batch_documents AS b
           ON b.user_id = u.user_id AND b.path = ?1))
       """,
       .text(key.canonicalString), .integer(sequenceNumber))

@@ -168,6 +168,13 @@ extension LocalStore {
   /// Documents of a snapshot that came for targets which nobody listens to any more. Without a note of their use they
   /// would never be collected.
   private func unlistenedKeys(_ event: RemoteEvent) -> Set<DocumentKey> {
+    // The usual case: what came is exactly what changed in one target.
+    if event.targetChanges.count == 1, let (targetID, change) = event.targetChanges.first,
+      state.targets[targetID] != nil, change.removed.isEmpty,
+      change.added.count + change.modified.count == event.documentUpdates.count
+    {
+      return []
+    }
     var keys = Set(event.documentUpdates.keys)
     for (targetID, change) in event.targetChanges where state.targets[targetID] != nil {
       keys.subtract(change.added)
@@ -215,29 +222,30 @@ extension LocalStore {
   }
 
   private func apply(documentUpdates: DocumentMap, snapshotVersion: SnapshotVersion) throws -> DocumentMap {
-    try applyNewer(
-      documentUpdates.mapValues { document in
-        var document = document
-        document.readTime = snapshotVersion > .none ? snapshotVersion : document.version
-        return document
-      })
+    try applyNewer(documentUpdates) { document in
+      document.readTime = snapshotVersion > .none ? snapshotVersion : document.version
+    }
   }
 
   /// Takes those documents that are newer than the cached ones.
-  func applyNewer(_ updates: DocumentMap) throws -> DocumentMap {
-    let existing = try localDocuments.remoteDocuments(for: Set(updates.keys))
+  ///
+  /// - Parameter prepare: completes a document before it is stored.
+  func applyNewer(_ updates: DocumentMap, prepare: (inout Document) -> Void = { _ in }) throws -> DocumentMap {
     var changed: DocumentMap = [:]
     for key in updates.keys.sorted() {
-      guard let document = updates[key], let known = existing[key] else { continue }
+      guard var document = updates[key] else { continue }
       if document.isMissing && document.version == .none {
         try documents.remove(key)
         changed[key] = document
-      } else if known.isUnknown || document.version > known.version
-        || (document.version == known.version && known.hasCommittedMutations)
-      {
-        try documents.set(document)
-        changed[key] = document
+        continue
       }
+      prepare(&document)
+      let isNews = try documents.set(document) { known in
+        guard let known else { return true }
+        return document.version > known.version
+          || (document.version == known.version && known.hasCommittedMutations)
+      }
+      if isNews { changed[key] = document }
     }
     return changed
   }

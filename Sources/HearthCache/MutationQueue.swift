@@ -170,7 +170,7 @@ struct MutationQueue {
   func hasPendingBatch(for key: DocumentKey) throws -> Bool {
     try database.firstRow(
       """
-      SELECT 1 FROM cache_users AS u JOIN cache_batch_documents AS d ON d.user_id = u.user_id
+      SELECT 1 FROM cache_users AS u CROSS JOIN cache_batch_documents AS d ON d.user_id = u.user_id
       WHERE d.path = ? LIMIT 1
       """, .text(key.canonicalString)
     ) { _ in true } ?? false

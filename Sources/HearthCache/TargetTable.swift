@@ -181,7 +181,7 @@ struct TargetTable {
       WHERE path IN (SELECT path FROM cache_target_documents WHERE target_id = ?1\(range))
       AND NOT EXISTS (SELECT 1 FROM cache_target_documents AS t
         WHERE t.path = cache_document_uses.path AND t.target_id <> ?1)
-      AND NOT EXISTS (SELECT 1 FROM cache_users AS u JOIN cache_batch_documents AS b
+      AND NOT EXISTS (SELECT 1 FROM cache_users AS u CROSS JOIN cache_batch_documents AS b
         ON b.user_id = u.user_id AND b.path = cache_document_uses.path)
       """, parameters)
     try database.update("DELETE FROM cache_target_documents WHERE target_id = ?1\(range)", parameters)

@@ -56,6 +56,9 @@ enum ByteOrder {
   }
 
   /// Runs `body` on the UTF-8 bytes of a string, without a copy where the string stores them contiguously.
+  ///
+  /// Inlined, because otherwise each comparison of two keys would count two references up and down.
+  @inline(__always)
   static func withUTF8<R>(of string: String, _ body: (UnsafeRawBufferPointer) -> R) -> R {
     if let result = string.utf8.withContiguousStorageIfAvailable({ body(UnsafeRawBufferPointer($0)) }) {
       return result

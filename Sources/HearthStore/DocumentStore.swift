@@ -8,7 +8,25 @@ package final class DocumentStore {
   package let database: Database
 
   /// The collection that was used last, true as long as the transaction with this number runs.
-  private var latest: (transaction: UInt64, path: ResourcePath, number: Int64)?
+  private var latest: (transaction: UInt64, path: ResourcePath, number: Int64, nextPlace: Int64?)?
+
+  /// The statements that are executed for every document, put together once.
+  private enum SQL {
+    // CROSS JOIN keeps SQLite to this order: the collection by its path, then the document by its id.
+    static let document = """
+      SELECT \(StoredDocument.columns) FROM collections CROSS JOIN documents
+      ON documents.collection = collections.number AND documents.id = ?2 WHERE collections.path = ?1
+      """
+    static let head = "SELECT \(StoredDocument.headColumns), place FROM documents WHERE collection = ? AND id = ?"
+    static let update = """
+      UPDATE documents SET kind = ?3, version = ?4, create_time = ?5, read_time = ?6, nanoseconds = ?7,
+        has_committed_mutations = ?8, fields = ?9 WHERE place = ?1 AND id = ?2
+      """
+    static let insert = """
+      INSERT INTO documents (place, collection, \(StoredDocument.columns))
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+      """
+  }
 
   /// Opens the store in a database and migrates its tables.
   ///
@@ -22,12 +40,7 @@ package final class DocumentStore {
 
   /// The document, or one of kind `unknown` when nothing is stored for the key.
   package func document(for key: DocumentKey) throws -> Document {
-    // CROSS JOIN keeps SQLite to this order: the collection by its path, then the document by its id.
-    let statement = try database.prepare(
-      """
-      SELECT \(StoredDocument.columns) FROM collections CROSS JOIN documents
-      ON documents.collection = collections.number AND documents.id = ?2 WHERE collections.path = ?1
-      """)
+    let statement = try database.prepare(SQL.document)
     let collection = key.collectionPath
     try statement.bind(1, collection.canonicalString)
     try statement.bind(2, key.id)
@@ -46,36 +59,80 @@ package final class DocumentStore {
 
   // MARK: - Writing
 
+  /// What is stored for a key, without the contents.
+  package struct Head {
+    package var kind: Document.Kind
+    package var version: SnapshotVersion
+    package var hasCommittedMutations: Bool
+    fileprivate var place: Int64
+  }
+
   /// Stores a document in place of what is known about its key. A document of kind `unknown` is removed.
   ///
   /// Local mutations are not part of it: they lie over the stored documents and are kept elsewhere.
   package func set(_ document: Document) throws {
     if document.isUnknown { return try remove(document.key) }
+    try set(document) { _ in true }
+  }
+
+  /// Stores a document of any kind but `unknown` if `accepts` says so of what is stored for its key (nil: nothing). The
+  /// contents of what is stored are not read.
+  ///
+  /// - Returns: whether it was stored.
+  @discardableResult
+  package func set(_ document: Document, if accepts: (Head?) throws -> Bool) throws -> Bool {
     try database.transaction("Store document") {
-      let collection = try number(ofNew: document.key.collectionPath)
-      let statement = try database.prepare(
-        """
-        INSERT INTO documents (place, collection, \(StoredDocument.columns))
-        VALUES ((SELECT coalesce(max(place), ?1) + 1 FROM documents WHERE place BETWEEN ?1 AND ?2), ?3,
-          ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
-        ON CONFLICT (collection, id) DO UPDATE SET kind = excluded.kind, version = excluded.version,
-          create_time = excluded.create_time, read_time = excluded.read_time, nanoseconds = excluded.nanoseconds,
-          has_committed_mutations = excluded.has_committed_mutations, fields = excluded.fields
-        """)
-      try statement.bind(1, Place.first(in: collection))
-      try statement.bind(2, Place.last(in: collection))
-      try statement.bind(3, collection)
-      try StoredDocument.bind(document, to: statement, from: 4)
-      do throws(StoreError) {
-        try statement.run()
-      } catch {
-        // The table's check: the arrival number has run into the bits of the next collection.
-        guard error.kind == .constraint else { throw error }
-        throw StoreError(
-          kind: .full,
-          message: "Collection \(document.key.collectionPath) cannot take more documents: \(error.message)",
-          sqliteCode: error.sqliteCode)
+      let path = document.key.collectionPath
+      if let collection = try number(of: path), let head = try head(of: document.key, in: path, number: collection) {
+        guard try accepts(head) else { return false }
+        try update(document, at: head.place)
+      } else {
+        guard try accepts(nil) else { return false }
+        try insert(document, into: number(ofNew: path))
       }
+      return true
+    }
+  }
+
+  private func head(
+    of key: DocumentKey, in path: ResourcePath, number collection: Int64
+  ) throws(StoreError) -> Head? {
+    let statement = try database.prepare(SQL.head)
+    try statement.bind(1, collection)
+    try statement.bind(2, key.id)
+    guard try statement.step() else { return nil }
+    let stored = StoredDocument(statement: statement, collection: path)
+    return Head(
+      kind: try stored.kind, version: try stored.version, hasCommittedMutations: try stored.hasCommittedMutations,
+      place: try statement.int64(at: 7))
+  }
+
+  private func update(_ document: Document, at place: Int64) throws(StoreError) {
+    let statement = try database.prepare(SQL.update)
+    try statement.bind(1, place)
+    try StoredDocument.bind(document, to: statement, from: 2)
+    try statement.run()
+    guard database.changedRowCount == 1 else {
+      throw .corrupt("table documents, \(document.key): the index by id leads to place \(place), which is another's")
+    }
+  }
+
+  private func insert(_ document: Document, into collection: Int64) throws(StoreError) {
+    let place = try nextPlace(in: collection)
+    let statement = try database.prepare(SQL.insert)
+    try statement.bind(1, place)
+    try statement.bind(2, collection)
+    try StoredDocument.bind(document, to: statement, from: 3)
+    do throws(StoreError) {
+      try statement.run()
+      latest?.nextPlace = place + 1
+    } catch {
+      // The table's check: the arrival number has run into the bits of the next collection.
+      guard error.kind == .constraint else { throw error }
+      throw StoreError(
+        kind: .full,
+        message: "Collection \(document.key.collectionPath) cannot take more documents: \(error.message)",
+        sqliteCode: error.sqliteCode)
     }
   }
 
@@ -98,6 +155,18 @@ package final class DocumentStore {
       try database.execute("DELETE FROM documents")
       try database.execute("DELETE FROM collections")
     }
+  }
+
+  /// Behind every document of the collection.
+  private func nextPlace(in collection: Int64) throws(StoreError) -> Int64 {
+    // Set when this transaction has used the collection last; then nobody else can have added to it.
+    if let latest, latest.number == collection, let place = latest.nextPlace { return place }
+    let statement = try database.prepare(
+      "SELECT coalesce(max(place), ?1) + 1 FROM documents WHERE place BETWEEN ?1 AND ?2")
+    try statement.bind(1, Place.first(in: collection))
+    try statement.bind(2, Place.last(in: collection))
+    guard try statement.step() else { throw .corrupt("table documents has no largest place") }
+    return try statement.int64(at: 0)
   }
 
   // MARK: - Collections
@@ -135,7 +204,7 @@ package final class DocumentStore {
   }
 
   private func remember(_ path: ResourcePath, _ number: Int64) {
-    latest = database.isInTransaction ? (database.transactionNumber, path, number) : nil
+    latest = database.isInTransaction ? (database.transactionNumber, path, number, nil) : nil
   }
 
   static func checked(_ number: Int64, path: String) throws(StoreError) -> Int64 {

@@ -5,7 +5,10 @@ package import HearthModel
 /// Valid only during the call that hands it over.
 package struct StoredDocument {
   /// The columns that a statement must return, in this order.
-  static let columns = "id, kind, version, create_time, read_time, nanoseconds, has_committed_mutations, fields"
+  static let columns = headColumns + ", fields"
+  /// Those that say which state of the document it is. They are enough for ``kind``, ``version``, ``readTime`` and
+  /// ``hasCommittedMutations``.
+  static let headColumns = "id, kind, version, create_time, read_time, nanoseconds, has_committed_mutations"
 
   private enum Column {
     static let id = 0
@@ -63,6 +66,12 @@ package struct StoredDocument {
     get throws(StoreError) { try times.readTime }
   }
 
+  package var hasCommittedMutations: Bool {
+    get throws(StoreError) {
+      try located { () throws(StoreError) in try statement.int64(at: Column.hasCommittedMutations) != 0 }
+    }
+  }
+
   private var times: (version: SnapshotVersion, createTime: SnapshotVersion, readTime: SnapshotVersion) {
     get throws(StoreError) {
       try located { () throws(StoreError) in
@@ -94,9 +103,7 @@ package struct StoredDocument {
   func document(key: DocumentKey) throws(StoreError) -> Document {
     let kind = try kind
     let times = try times
-    let isCommitted = try located { () throws(StoreError) in
-      try statement.int64(at: Column.hasCommittedMutations) != 0
-    }
+    let isCommitted = try hasCommittedMutations
     var document: Document
     switch kind {
     case .found:

@@ -246,7 +246,7 @@ struct DocumentViewChangeSetTests {
     var changes = DocumentViewChangeSet()
     changes.track(first, found("rooms/a", 1))
     changes.track(second, found("rooms/a", 2))
-    let ordered = changes.ordered(query: query, from: old)
+    let ordered = changes.apply(to: &old, query: query)
     #expect(brief(ordered) == (expected.isEmpty ? [] : [expected + "a"]))
     if let change = ordered.first {
       #expect(change.document.version == version(change.kind == .removed ? 1 : 2))

@@ -57,6 +57,19 @@ struct EncodedEntries {
     return isSorted ? entries : Self.sortedKeepingLast(entries)
   }
 
+  /// Whether both have the same keys with equal values. Only values whose bytes differ are built and compared.
+  func holdsSameValues(as other: EncodedEntries) throws(WireFormatError) -> Bool {
+    let mine = try sorted()
+    let theirs = try other.sorted()
+    guard mine.count == theirs.count else { return false }
+    for (a, b) in zip(mine, theirs) {
+      guard Self.compareKeys(a, b) == .same else { return false }
+      if ByteOrder.compare(a.value.remainingBytes, b.value.remainingBytes) == .same { continue }
+      guard try EncodedValue(a.value).decoded() == EncodedValue(b.value).decoded() else { return false }
+    }
+    return true
+  }
+
   private static func sortedKeepingLast(_ entries: [Entry]) -> [Entry] {
     let order = entries.indices.sorted { a, b in
       switch compareKeys(entries[a], entries[b]) {

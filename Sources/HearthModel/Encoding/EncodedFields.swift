@@ -55,8 +55,13 @@ package struct EncodedFields: Sendable {
 extension EncodedFields: Hashable {
   package static func == (a: EncodedFields, b: EncodedFields) -> Bool {
     if a.bytes == b.bytes { return true }
-    guard let x = try? a.decoded(), let y = try? b.decoded() else { return false }
-    return x == y
+    let areEqual = try? a.withUnsafeBytes { aBytes throws(WireFormatError) in
+      try b.withUnsafeBytes { bBytes throws(WireFormatError) in
+        try EncodedEntries(WireReader(aBytes), field: ValueField.documentFields)
+          .holdsSameValues(as: EncodedEntries(WireReader(bBytes), field: ValueField.documentFields))
+      }
+    }
+    return areEqual ?? false
   }
 
   package func hash(into hasher: inout Hasher) {

@@ -33,6 +33,8 @@ package struct Query: Sendable {
   }
   /// The direction of a query that is ordered by nothing but the document key, nil for all others.
   private(set) var keyDirection: OrderBy.Direction?
+  /// Whether a document has the same place whatever its contents.
+  package var isOrderedByKeyOnly: Bool { keyDirection != nil }
 
   package init(
     path: ResourcePath, collectionGroup: String? = nil, filters: [Filter] = [], explicitOrders: [OrderBy] = [],

@@ -15,8 +15,11 @@ struct DocumentSet: Sendable {
 
   /// A set of different documents that are in the order of the query.
   init(query: Query, sorted documents: [Document]) {
+    self.init(query: query, sorted: documents.map(DocumentList.Box.init))
+  }
+
+  init(query: Query, sorted boxes: [DocumentList.Box]) {
     self.query = query
-    let boxes = documents.map(DocumentList.Box.init)
     list = DocumentList(boxes: boxes)
     table = DocumentTable(boxes: boxes)
   }
@@ -34,7 +37,7 @@ struct DocumentSet: Sendable {
 
   /// The place of a document in query order, `nil` if the set does not hold it.
   func index(of key: DocumentKey) -> Int? {
-    table[key].map { list.index(of: list.position(of: $0.document, in: query)) }
+    table[key].map { list.index(of: list.position(of: $0, in: query)) }
   }
 
   /// Inserts a document; an earlier version of it is replaced.
@@ -42,22 +45,25 @@ struct DocumentSet: Sendable {
   /// - Returns: where the earlier version stood, `nil` if there was none, and where the document stands now.
   @discardableResult
   mutating func insert(_ document: Document) -> (oldIndex: Int?, newIndex: Int) {
-    let box = DocumentList.Box(document)
-    let old = table[document.key].map { list.position(of: $0.document, in: query) }
-    table.insert(box)
-    guard let old else {
-      let place = list.position(of: document, in: query)
+    insert(DocumentList.Box(document))
+  }
+
+  @discardableResult
+  mutating func insert(_ box: DocumentList.Box) -> (oldIndex: Int?, newIndex: Int) {
+    guard let known = table.insert(box) else {
+      let place = list.position(of: box, in: query)
       let index = list.index(of: place)
       list.insert(box, at: place)
       return (nil, index)
     }
+    let old = list.position(of: known, in: query)
     let oldIndex = list.index(of: old)
-    if staysInPlace(document, at: old) {
+    if staysInPlace(box, at: old) {
       list.replace(at: old, with: box)
       return (oldIndex, oldIndex)
     }
     list.remove(at: old)
-    let place = list.position(of: document, in: query)
+    let place = list.position(of: box, in: query)
     let index = list.index(of: place)
     list.insert(box, at: place)
     return (oldIndex, index)
@@ -74,25 +80,25 @@ struct DocumentSet: Sendable {
     let keys = Set(documents.map(\.key))
     var boxes = list.boxes.filter { !keys.contains($0.document.key) }
     boxes += keys.compactMap { table[$0] }
-    boxes.sort { query.compare($0.document, $1.document) == .ascending }
+    boxes.sort { $0.isBefore($1, query) }
     list = DocumentList(boxes: boxes)
   }
 
   /// - Returns: where the document stood, `nil` if the set did not hold it.
   @discardableResult
   mutating func remove(_ key: DocumentKey) -> Int? {
-    guard let box = table[key] else { return nil }
-    let position = list.position(of: box.document, in: query)
+    guard let box = table.remove(key) else { return nil }
+    let position = list.position(of: box, in: query)
     let index = list.index(of: position)
-    table.remove(key)
     list.remove(at: position)
     return index
   }
 
   /// Whether a new version of the document at a position belongs where the old one is.
-  private func staysInPlace(_ document: Document, at position: DocumentList.Position) -> Bool {
-    if let before = list.box(before: position), query.compare(before.document, document) != .ascending { return false }
-    if let after = list.box(after: position), query.compare(document, after.document) != .ascending { return false }
+  private func staysInPlace(_ box: DocumentList.Box, at position: DocumentList.Position) -> Bool {
+    if query.isOrderedByKeyOnly { return true }
+    if let before = list.box(before: position), !before.isBefore(box, query) { return false }
+    if let after = list.box(after: position), !box.isBefore(after, query) { return false }
     return true
   }
 }

@@ -21,15 +21,22 @@ struct DocumentTable: Sendable {
 
   subscript(key: DocumentKey) -> DocumentList.Box? { parts[part(of: key)][key] }
 
-  /// Inserts a document in place of an earlier version of it.
-  mutating func insert(_ box: DocumentList.Box) {
+  /// Inserts a document in place of an earlier version of it, which is returned.
+  @discardableResult
+  mutating func insert(_ box: DocumentList.Box) -> DocumentList.Box? {
     let key = box.document.key
-    if parts[part(of: key)].updateValue(box, forKey: key) == nil { count += 1 }
+    if let known = parts[part(of: key)].updateValue(box, forKey: key) { return known }
+    count += 1
     if count > parts.count * Self.usualPartSize * 2 { divideAgain() }
+    return nil
   }
 
-  mutating func remove(_ key: DocumentKey) {
-    if parts[part(of: key)].removeValue(forKey: key) != nil { count -= 1 }
+  /// Removes a document and returns it.
+  @discardableResult
+  mutating func remove(_ key: DocumentKey) -> DocumentList.Box? {
+    let known = parts[part(of: key)].removeValue(forKey: key)
+    if known != nil { count -= 1 }
+    return known
   }
 
   private func part(of key: DocumentKey) -> Int {

@@ -53,25 +53,28 @@ struct DocumentViewChangeSet {
     changes[key] = merged
   }
 
-  /// The changes as listeners get them: removed, added, then modified and metadata together, each in query order, with
-  /// indexes that are valid when the changes are carried out one after the other on `old`.
-  func ordered(query: Query, from old: DocumentSet) -> [DocumentViewChange] {
-    var ordered = changes.values.sorted { a, b in
-      if a.kind.rank != b.kind.rank { return a.kind.rank < b.kind.rank }
-      return query.compare(a.document, b.document) == .ascending
+  /// Carries the changes out on the documents that they were gathered for.
+  ///
+  /// - Returns: the changes as listeners get them: removed, added, then modified and metadata together, each in query
+  ///   order, with indexes that are valid when the changes are carried out one after the other.
+  func apply(to documents: inout DocumentSet, query: Query) -> [DocumentViewChange] {
+    // References are sorted, because a change is large and is moved about ten times.
+    let order = changes.values.map { (rank: $0.kind.rank, box: DocumentList.Box($0.document)) }.sorted { a, b in
+      a.rank == b.rank ? query.compare(a.box.document, b.box.document) == .ascending : a.rank < b.rank
     }
-    if old.isEmpty {
+    var ordered = order.compactMap { changes[$0.box.document.key] }
+    if documents.isEmpty {
       // Nothing can have been removed or modified: the changes are the result itself.
       for index in ordered.indices { ordered[index].newIndex = index }
+      documents = DocumentSet(query: query, sorted: order.map(\.box))
       return ordered
     }
-    var current = old
     for index in ordered.indices {
-      let change = ordered[index]
-      if change.kind == .removed {
-        ordered[index].oldIndex = current.remove(change.document.key)
+      let box = order[index].box
+      if ordered[index].kind == .removed {
+        ordered[index].oldIndex = documents.remove(box.document.key)
       } else {
-        (ordered[index].oldIndex, ordered[index].newIndex) = current.insert(change.document)
+        (ordered[index].oldIndex, ordered[index].newIndex) = documents.insert(box)
       }
     }
     return ordered

@@ -13,9 +13,10 @@ internal import HearthModel
 struct View {
   /// The outcome of the first step.
   struct Changes {
-    fileprivate(set) var documents: DocumentSet
     fileprivate(set) var changeSet: DocumentViewChangeSet
     fileprivate(set) var mutatedKeys: Set<DocumentKey>
+    /// The documents after the changes, only where a limit or a second pass has to look at them.
+    fileprivate var documents: DocumentSet?
     /// The cache may hold documents that now belong into the limit: run the query and compute again.
     fileprivate(set) var needsRefill: Bool
   }
@@ -92,13 +93,12 @@ struct View {
   /// - Parameter earlier: The outcome of a pass that asked for a refill; the changes of both are merged.
   func computeChanges(_ changed: DocumentMap, after earlier: Changes? = nil) -> Changes {
     var result =
-      earlier
-      ?? Changes(
-        documents: documents, changeSet: DocumentViewChangeSet(), mutatedKeys: mutatedKeys, needsRefill: false)
+      earlier ?? Changes(changeSet: DocumentViewChangeSet(), mutatedKeys: mutatedKeys, needsRefill: false)
     result.needsRefill = false
-    let edge = limitEdge(of: result.documents)
-    let before = result.documents
+    let before = documentsAfter(result)
+    let edge = limitEdge(of: before)
     var inserted: [Document] = []
+    var removed: [DocumentKey] = []
 
     for (key, document) in changed {
       let old = before[key]
@@ -115,14 +115,26 @@ struct View {
         if old != nil, let edge, isBeyond(edge, new) { result.needsRefill = true }
       } else if let old {
         result.changeSet.track(.removed, old)
-        result.documents.remove(key)
+        removed.append(key)
         result.mutatedKeys.remove(key)
         if edge != nil { result.needsRefill = true }
       }
     }
-    result.documents.insert(contentsOf: inserted)
-    cutToLimit(&result)
+    if let limit = query.limit {
+      var after = before
+      for key in removed { after.remove(key) }
+      after.insert(contentsOf: inserted)
+      cut(&after, to: max(limit, 0), &result)
+      result.documents = after
+    }
     return result
+  }
+
+  private func documentsAfter(_ changes: Changes) -> DocumentSet {
+    if let known = changes.documents { return known }
+    var after = documents
+    _ = changes.changeSet.apply(to: &after, query: query)
+    return after
   }
 
   /// The kind of change that a listener should see, `nil` for none.
@@ -154,12 +166,11 @@ struct View {
     query.compare(document, edge) == (query.limitType == .first ? .descending : .ascending)
   }
 
-  private func cutToLimit(_ result: inout Changes) {
-    guard let limit = query.limit else { return }
-    while result.documents.count > max(limit, 0) {
-      let outside = query.limitType == .first ? result.documents.last : result.documents.first
+  private func cut(_ documents: inout DocumentSet, to limit: Int, _ result: inout Changes) {
+    while documents.count > limit {
+      let outside = query.limitType == .first ? documents.last : documents.first
       guard let outside else { return }
-      result.documents.remove(outside.key)
+      documents.remove(outside.key)
       result.mutatedKeys.remove(outside.key)
       result.changeSet.track(.removed, outside)
     }
@@ -179,8 +190,8 @@ struct View {
   mutating func apply(
     _ changes: Changes, targetChange: TargetChange? = nil, isPendingReset: Bool = false
   ) -> Outcome {
-    let old = documents
-    documents = changes.documents
+    let old = documents.documents
+    let carriedOut = changes.changeSet.apply(to: &documents, query: query)
     mutatedKeys = changes.mutatedKeys
     if let targetChange {
       syncedKeys.formUnion(targetChange.added)
@@ -194,10 +205,10 @@ struct View {
     let syncStateChanged = newState != syncState
     syncState = newState
     if newState == .synced { hasCachedResults = true }
-    if syncStateChanged || !changes.changeSet.isEmpty {
+    if syncStateChanged || !carriedOut.isEmpty {
       outcome.snapshot = ViewSnapshot(
-        query: query, documents: documents.documents, oldDocuments: old.documents,
-        changes: changes.changeSet.ordered(query: query, from: old), isFromCache: newState != .synced,
+        query: query, documents: documents.documents, oldDocuments: old,
+        changes: carriedOut, isFromCache: newState != .synced,
         mutatedKeys: mutatedKeys, syncStateChanged: syncStateChanged, excludesMetadataChanges: false,
         hasCachedResults: hasCachedResults)
     }
