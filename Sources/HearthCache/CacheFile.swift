@@ -121,6 +121,7 @@ package enum CacheFile {
       try BundleTable.schema.migrate(database)
       _ = try DocumentStore(database: database)
       try CollectionSchema.schema.migrate(database)
+      try OverlaySchema.schema.migrate(database)
       try CacheGlobals(database: database).check()
       if options.checksWholeFile, let problem = try database.integrityProblems().first {
         throw StoreError(kind: .corrupt, message: problem)

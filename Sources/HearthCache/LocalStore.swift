@@ -76,6 +76,7 @@ package final class LocalStore {
     self.database = database
     self.documents = try DocumentStore(database: database)
     try CollectionSchema.schema.migrate(database)
+    try OverlaySchema.schema.migrate(database)
     self.globals = globals
     self.queue = MutationQueue(database: database, databaseID: databaseID, globals: globals)
     self.overlays = OverlayTable(database: database, databaseID: databaseID)

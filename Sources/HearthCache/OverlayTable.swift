@@ -33,15 +33,19 @@ struct OverlayTable {
     }
     switch scope {
     case .collection(let path):
+      // The range holds the collection and its subcollections: "/" is the only separator and "0" the byte behind it.
       try database.forEachRow(
-        "SELECT path, mutation FROM cache_overlays WHERE user_id = ? AND collection_path = ?",
+        """
+        SELECT path, mutation FROM cache_overlays INDEXED BY cache_overlays_by_path
+        WHERE user_id = ?1 AND path >= ?2 || '/' AND path < ?2 || '0' AND collection_path = ?2
+        """,
         .integer(user), .text(path.canonicalString), body: collect)
     case .group(let group, let ancestor) where ancestor.isEmpty:
       try database.forEachRow(
         "SELECT path, mutation FROM cache_overlays WHERE user_id = ? AND collection_group = ?",
         .integer(user), .text(group), body: collect)
     case .group(let group, let ancestor):
-      // "/" is the only separator and "0" the byte behind it: the range holds every collection below the ancestor.
+      // The range holds every collection below the ancestor.
       try database.forEachRow(
         """
         SELECT path, mutation FROM cache_overlays
