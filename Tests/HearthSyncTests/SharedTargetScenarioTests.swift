@@ -68,6 +68,29 @@ struct SharedTargetScenarioTests {
     #expect(client.takeTold() == [])
   }
 
+  @Test("a listener to the cache that is left behind has nothing looked up, which nobody could confirm")
+  func noLimboWithoutTheBackend() throws {
+    let client = try TestClient()
+    let filtered = rooms.filtered("n", .greaterThan, 0)
+    let cache = client.listen(filtered, cacheOnly)
+    let server = client.listen(filtered)
+    try client.fill(2, [found("rooms/a", 1, ["n": 1])], at: 10)
+    client.post(.unlisten(server))
+    let other = client.listen(rooms)
+    try client.fill(4, [found("rooms/a", 1, ["n": 1]), found("rooms/b", 15, ["n": 2])], at: 20)
+    #expect(client.snapshots[cache]?.last?.ids == ["a", "b"])
+    #expect(client.engine.activeLimboDocuments.isEmpty)
+    #expect(client.watched.keys.sorted() == [4])
+    // The backend is listened to again: now it must say what became of b.
+    client.listen(filtered)
+    try client.acknowledgeRemoval(2)
+    try client.acknowledge(2)
+    try client.current(2, token: "t")
+    try client.snapshot(30)
+    #expect(client.engine.activeLimboDocuments.keys.map(\.id) == ["b"])
+    client.post(.unlisten(other))
+  }
+
   @Test("a rejected target ends all its listeners, each once, and the query can be listened to again")
   func rejection() throws {
     let client = try TestClient()

@@ -43,6 +43,29 @@ struct WriteScenarioTests {
     #expect(client.takeTold() == ["listener \(listener): server [a] =a"])
   }
 
+  @Test(
+    "a document that has left the result again before the watch stream caught up with its write does not stay for ever")
+  func goneBeforeDelivered() throws {
+    let client = try TestClient()
+    let listener = client.listen(rooms.filtered("n", .greaterThan, 0)).rawValue
+    try client.fill(2, [found("rooms/b", 1, ["n": 1])], at: 10)
+    // What the backend makes of the write still matches; then somebody else changes the document.
+    client.write(
+      .patch(
+        key("rooms/a"), ["n": 1], mask: FieldMask([field("n")]), precondition: .none,
+        transforms: [FieldTransform(path: field("at"), operation: .serverTimestamp)]))
+    try client.commit(at: 20, transformResults: [[.timestamp(Timestamp(seconds: 20, nanoseconds: 0))]])
+    _ = client.takeTold()
+    // The snapshot covers the write, but does not bring the document: it does not match any more.
+    try client.snapshot(30)
+    #expect(client.engine.activeLimboDocuments == [key("rooms/a"): 1])
+    try client.acknowledge(1)
+    try client.put(found("rooms/a", 25, ["n": 0]), into: 1)
+    try client.current(1, token: "x")
+    try client.snapshot(30)
+    #expect(client.takeTold().last == "listener \(listener): server [b] -a")
+  }
+
   @Test("writes made offline go out in order, ten at a time, once the network is back")
   func offlineQueue() throws {
     let client = try TestClient()

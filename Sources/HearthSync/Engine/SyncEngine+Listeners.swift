@@ -19,7 +19,10 @@ extension SyncEngine {
       } else {
         let target = try localStore.allocateTarget(query.target)
         queryID = try active ?? activate(query, target)
-        if listener.listensToBackend { watch(target) }
+        if listener.listensToBackend {
+          queries.update(queryID) { $0.view.startWatching() }
+          watch(target)
+        }
       }
     } catch {
       perform(.raiseError(id, .storage("The listener could not be started", error)))
@@ -82,7 +85,12 @@ extension SyncEngine {
   }
 
   private func unwatchIfUnused(_ target: TargetID) {
-    if !queries.queries(of: target).contains(where: \.hasBackendListeners) { unwatch(target) }
+    guard !queries.queries(of: target).contains(where: \.hasBackendListeners) else { return }
+    unwatch(target)
+    for id in queries.ids(of: target) {
+      guard let outcome = queries.update(id, { $0.view.stopWatching() }) else { continue }
+      resolveLimbo(limbo.viewChanged(id, entered: [], left: outcome.leftLimbo))
+    }
   }
 
   /// The backend refused the target: all its listeners end.
@@ -126,7 +134,8 @@ extension SyncEngine {
         let computed = computeChanges(changes, of: &query, &failure)
         return query.view.apply(
           computed, targetChange: event?.targetChanges[query.targetID],
-          isPendingReset: event?.targetMismatches[query.targetID] != nil)
+          isPendingReset: event?.targetMismatches[query.targetID] != nil,
+          snapshotVersion: event?.snapshotVersion ?? .none)
       }
       guard let outcome, let query = queries[id] else { continue }
       resolveLimbo(limbo.viewChanged(id, entered: outcome.enteredLimbo, left: outcome.leftLimbo))

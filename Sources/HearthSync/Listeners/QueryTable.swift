@@ -81,6 +81,7 @@ struct QueryTable {
   }
 
   /// Changes one query's view or listeners in place; `nil` if the query is not active.
+  @discardableResult
   mutating func update<Result>(_ id: QueryID, _ body: (inout ActiveQuery) -> Result) -> Result? {
     // Taken out while it changes, so that its collections are not copied.
     guard var query = queries.removeValue(forKey: id) else { return nil }

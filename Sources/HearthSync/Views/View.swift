@@ -17,6 +17,8 @@ struct View {
     fileprivate(set) var mutatedKeys: Set<DocumentKey>
     /// The documents after the changes, only where a limit or a second pass has to look at them.
     fileprivate var documents: DocumentSet?
+    /// Documents that are shown as they were before the acknowledgement of a write, by the version that it made.
+    fileprivate(set) var heldBack: [DocumentKey: SnapshotVersion]
     /// The cache may hold documents that now belong into the limit: run the query and compute again.
     fileprivate(set) var needsRefill: Bool
   }
@@ -45,8 +47,14 @@ struct View {
   /// The documents that match here although the backend, which has sent everything, did not send them.
   private(set) var limboKeys: Set<DocumentKey> = []
   private(set) var mutatedKeys: Set<DocumentKey> = []
+  /// Documents that are shown as they were before the acknowledgement of a write, by the version that it made: the watch stream
+  /// is to bring the outcome.
+  private var heldBack: [DocumentKey: SnapshotVersion] = [:]
   /// Whether the backend has sent everything that the target holds.
   private var isCurrent = false
+  /// Whether the backend goes on telling what the target holds. If not, nothing can be found out about documents that it has
+  /// not confirmed.
+  private var isWatched = true
   private var syncState = SyncState.initial
   private var hasCachedResults: Bool
   /// Whether `limboKeys` is exact, so that only documents touched by a change need a new look.
@@ -86,6 +94,27 @@ struct View {
     return outcome
   }
 
+  // MARK: - Watching
+
+  /// Nobody listens to the backend's answers any more, while somebody still listens to the cache.
+  ///
+  /// No snapshot comes of it, and a result that was in step goes on to count as such (official SDK behaviour). But no document is
+  /// looked up any more: it would stay in limbo for ever, because the backend cannot confirm it.
+  mutating func stopWatching() -> Outcome {
+    guard isWatched else { return Outcome() }
+    isWatched = false
+    if !limboKeys.isEmpty { isCurrent = false }
+    let left = limboKeys.sorted()
+    limboKeys = []
+    return Outcome(leftLimbo: left)
+  }
+
+  mutating func startWatching() {
+    guard !isWatched else { return }
+    isWatched = true
+    limboKeysAreExact = false
+  }
+
   // MARK: - First step
 
   /// Says what changed documents do to the result.
@@ -93,7 +122,9 @@ struct View {
   /// - Parameter earlier: The outcome of a pass that asked for a refill; the changes of both are merged.
   func computeChanges(_ changed: DocumentMap, after earlier: Changes? = nil) -> Changes {
     var result =
-      earlier ?? Changes(changeSet: DocumentViewChangeSet(), mutatedKeys: mutatedKeys, needsRefill: false)
+      earlier
+      ?? Changes(
+        changeSet: DocumentViewChangeSet(), mutatedKeys: mutatedKeys, heldBack: heldBack, needsRefill: false)
     result.needsRefill = false
     let before = documentsAfter(result)
     let edge = limitEdge(of: before)
@@ -103,6 +134,7 @@ struct View {
     for (key, document) in changed {
       let old = before[key]
       let new = query.matches(document) ? document : nil
+      result.heldBack[key] = old?.hasLocalMutations == true && document.hasCommittedMutations ? document.version : nil
       guard let kind = changeKind(from: old, to: new) else { continue }
       if let new {
         result.changeSet.track(kind, new)
@@ -172,6 +204,7 @@ struct View {
       guard let outside else { return }
       documents.remove(outside.key)
       result.mutatedKeys.remove(outside.key)
+      result.heldBack[outside.key] = nil
       result.changeSet.track(.removed, outside)
     }
   }
@@ -187,19 +220,23 @@ struct View {
   ///   - targetChange: The target's part of a snapshot of the backend, `nil` if there is none.
   ///   - isPendingReset: The target's result did not agree with an existence filter and has been asked for anew. Until
   ///     the answer is there, nothing can be said about documents that the backend has not confirmed.
+  ///   - snapshotVersion: The version of the snapshot, `none` if there is none.
   mutating func apply(
-    _ changes: Changes, targetChange: TargetChange? = nil, isPendingReset: Bool = false
+    _ changes: Changes, targetChange: TargetChange? = nil, isPendingReset: Bool = false,
+    snapshotVersion: SnapshotVersion = .none
   ) -> Outcome {
     let old = documents.documents
     let carriedOut = changes.changeSet.apply(to: &documents, query: query)
     mutatedKeys = changes.mutatedKeys
+    heldBack = changes.heldBack
     if let targetChange {
       syncedKeys.formUnion(targetChange.added)
       syncedKeys.subtract(targetChange.removed)
       isCurrent = targetChange.isCurrent
     }
     var outcome = Outcome()
-    updateLimbo(changes.changeSet, targetChange, isPendingReset: isPendingReset, &outcome)
+    updateLimbo(
+      changes.changeSet, targetChange, isPendingReset: isPendingReset, snapshotVersion: snapshotVersion, &outcome)
 
     let newState: SyncState = isCurrent && limboKeys.isEmpty && !isPendingReset ? .synced : .local
     let syncStateChanged = newState != syncState
@@ -231,10 +268,11 @@ struct View {
   }
 
   private mutating func updateLimbo(
-    _ changeSet: DocumentViewChangeSet, _ targetChange: TargetChange?, isPendingReset: Bool, _ outcome: inout Outcome
+    _ changeSet: DocumentViewChangeSet, _ targetChange: TargetChange?, isPendingReset: Bool,
+    snapshotVersion: SnapshotVersion = .none, _ outcome: inout Outcome
   ) {
     // Without everything from the backend nothing new can be said: what is being resolved stays so.
-    guard isCurrent, !isPendingReset else {
+    guard isCurrent, isWatched, !isPendingReset else {
       limboKeysAreExact = false
       return
     }
@@ -246,6 +284,10 @@ struct View {
     } else {
       limboKeys = Set(documents.documents.lazy.map(\.key).filter(isInLimbo))
       limboKeysAreExact = true
+    }
+    for (key, version) in heldBack where version <= snapshotVersion && !syncedKeys.contains(key) {
+      // The snapshot holds the write and does not bring its document: it has gone from the result again, and nobody tells.
+      limboKeys.insert(key)
     }
     outcome.enteredLimbo = limboKeys.subtracting(before).sorted()
     outcome.leftLimbo = before.subtracting(limboKeys).sorted()
@@ -260,7 +302,9 @@ struct View {
   }
 
   private func isInLimbo(_ key: DocumentKey) -> Bool {
-    guard let document = documents[key], !document.hasLocalMutations else { return false }
+    guard let document = documents[key] else { return false }
+    // One that is held back stays in limbo once it is.
+    guard !document.hasLocalMutations || (heldBack[key] != nil && limboKeys.contains(key)) else { return false }
     return !syncedKeys.contains(key)
   }
 }

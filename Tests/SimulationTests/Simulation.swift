@@ -1,0 +1,381 @@
+import Foundation
+import HearthCache
+import HearthModel
+import HearthStore
+import HearthSync
+
+/// One engine on a real cache, driven by everything that can happen to it in an order that a seed decides, and compared after
+/// each step with what the simple reference says.
+final class Simulation {
+  /// How the cache is kept.
+  enum Mode {
+    /// Nothing is collected, so that every view can be foretold exactly.
+    case exact
+    /// As `exact`, in a file.
+    case exactFile
+    /// Documents that nobody needs go at once.
+    case eager
+    /// Old documents are collected now and then.
+    case collected
+  }
+
+  struct Failure: Error, CustomStringConvertible {
+    var description: String
+  }
+
+  struct ListenerState {
+    var query: Query
+    var options: ListenOptions
+    var snapshot: ViewSnapshot?
+  }
+
+  let seed: UInt64
+  let mode: Mode
+  var generator: SeededGenerator
+  var backend = SimulatedBackend()
+  var reference = SimulationReference()
+  private(set) var trace: [String] = []
+  private let keepsTrace: Bool
+
+  private let folder: String
+  private var database: Database
+  private(set) var store: LocalStore
+  private(set) var engine: SyncEngine
+  private var inbox: [SyncEvent] = []
+  private(set) var now = Duration.zero
+  private(set) var timers: [(kind: TimerKind, due: Duration)] = []
+  var failingTransactions: Set<String> = []
+  var user: String?
+
+  private(set) var watchStream: StreamID?
+  private(set) var writeStream: StreamID?
+  /// Streams that were asked for and are neither open nor refused.
+  private(set) var opening: [SyncEvent] = []
+  private(set) var writeRequests: [(mutations: [Mutation], label: String?)] = []
+  private var nextNumber = 1
+  var listeners: [ListenerID: ListenerState] = [:]
+  /// The writes of this run of the client whose callers wait.
+  private(set) var openWrites: [WriteID] = []
+  var openWaits: Set<RequestID> = []
+  private(set) var lastQueryAnswer: ViewSnapshot?
+
+  /// Every user's queue as it was after the step before, and the answers that the backend has given to its batches.
+  private var queues: [String?: [MutationBatch]] = [:]
+  private var commits: [BatchID: Result<SimulatedBackend.Commit, StatusError>] = [:]
+
+  /// - Parameter keepsTrace: descriptions of all events and actions are kept, which takes longer than all the rest.
+  init(seed: UInt64, keepsTrace: Bool) throws {
+    self.seed = seed
+    self.keepsTrace = keepsTrace
+    generator = SeededGenerator(seed: seed)
+    mode = seed % 25 == 0 ? .exactFile : seed % 5 == 1 ? .eager : seed % 5 == 2 ? .collected : .exact
+    folder =
+      FileManager.default.temporaryDirectory.appendingPathComponent("hearth-simulation-\(UUID().uuidString)").path
+    var location = Database.Location.memory
+    if mode == .exactFile {
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      location = .file(path: folder + "/cache.sqlite")
+    }
+    database = try Database(location, options: .init(synchronous: .normal))
+    (store, engine) = try Self.open(database, mode, user: nil)
+    injectFailures()
+    post(.start)
+  }
+
+  func close() {
+    database.injectFailure = nil
+    database.close()
+    try? FileManager.default.removeItem(atPath: folder)
+  }
+
+  private static func open(_ database: Database, _ mode: Mode, user: String?) throws -> (LocalStore, SyncEngine) {
+    let store = try LocalStore(
+      database: database, databaseID: DatabaseID(projectID: "p"),
+      garbageCollection: mode == .eager ? .eager : .leastRecentlyUsed(thresholdBytes: 100 << 20), user: user,
+      newCacheID: "cache")
+    return (store, SyncEngine(localStore: store, configuration: .init(maxConcurrentLimboResolutions: 2, jitter: { 0 })))
+  }
+
+  private func injectFailures() {
+    database.injectFailure = { [unowned self] point in
+      guard case .transaction(let name) = point, failingTransactions.contains(name) else { return nil }
+      return StoreError(kind: .unavailable, message: "made to fail: \(name)")
+    }
+  }
+
+  /// The process ends without a word and another begins on the same cache.
+  func restart() throws {
+    note("restart")
+    failingTransactions = []
+    inbox = []
+    timers = []
+    opening = []
+    listeners = [:]
+    openWrites = []
+    openWaits = []
+    breakWatchStream(nil)
+    breakWriteStream(nil)
+    (store, engine) = try Self.open(database, mode, user: user)
+    post(.start)
+  }
+
+  func note(_ text: @autoclosure () -> String) {
+    if keepsTrace { trace.append(text()) }
+  }
+
+  // MARK: - The loop
+
+  func post(_ event: SyncEvent) {
+    inbox.append(event)
+    while !inbox.isEmpty {
+      let event = inbox.removeFirst()
+      note("> \(event.brief)")
+      for action in engine.handle(event, now: now) { carryOut(action) }
+    }
+  }
+
+  private func carryOut(_ action: SyncAction) {
+    if case .log = action {} else { note("  < \(action.brief)") }
+    switch action {
+    case .openWatchStream(let id): opening.append(.watchStreamOpened(id))
+    case .openWriteStream(let id): opening.append(.writeStreamOpened(id))
+    case .closeWatchStream(let id):
+      opening.removeAll { if case .watchStreamOpened(id) = $0 { true } else { false } }
+      if watchStream == id { breakWatchStream(nil) }
+    case .closeWriteStream(let id):
+      opening.removeAll { if case .writeStreamOpened(id) = $0 { true } else { false } }
+      if writeStream == id { breakWriteStream(nil) }
+    case .sendWatch(_, let request):
+      reference.sent(request)
+      backend.receive(request, &generator)
+    case .sendWrite(let id, .handshake): inbox.append(.writeStreamMessage(id, WriteResponse(streamToken: [0])))
+    case .sendWrite(_, .writes(let mutations, _, let label)):
+      if !mutations.isEmpty { writeRequests.append((mutations, label)) }
+    case .startTimer(let kind, let delay):
+      timers.removeAll { $0.kind == kind }
+      timers.append((kind, now + delay))
+    case .cancelTimer(let kind): timers.removeAll { $0.kind == kind }
+    case .raiseSnapshot(let id, let snapshot): raised(id, snapshot)
+    case .raiseError(let id, _): listeners[id] = nil
+    case .completeWrite(let id, let error): completed(id, error)
+    case .completeRequest(let id, _): openWaits.remove(id)
+    case .queryRead(_, let snapshot): lastQueryAnswer = snapshot
+    default: break
+    }
+  }
+
+  private(set) var problem: Failure?
+
+  private func fail(_ text: String) {
+    problem = problem ?? Failure(description: text)
+  }
+
+  /// The changes lead from the last snapshot to this one, and there is a reason to raise it.
+  private func raised(_ id: ListenerID, _ snapshot: ViewSnapshot) {
+    guard let listener = listeners[id] else { return fail("listener \(id) was not added or has ended") }
+    let before = listener.snapshot
+    var keys = before?.documents.map(\.key) ?? []
+    for change in snapshot.changes {
+      if let old = change.oldIndex {
+        guard keys.indices.contains(old), keys[old] == change.document.key else {
+          return fail("\(change.document.key) did not stand at \(old)")
+        }
+        keys.remove(at: old)
+      }
+      if let new = change.newIndex {
+        guard new >= 0, new <= keys.count else { return fail("there is no place \(new)") }
+        keys.insert(change.document.key, at: new)
+      }
+    }
+    if keys != snapshot.documents.map(\.key) {
+      fail("the changes of listener \(id) lead to \(keys), not to \(snapshot.documents.map(\.key))")
+    }
+    if let before, snapshot.changes.isEmpty, before.isFromCache == snapshot.isFromCache,
+      before.hasPendingWrites == snapshot.hasPendingWrites
+    {
+      fail("listener \(id) was told nothing new")
+    }
+    listeners[id]?.snapshot = snapshot
+  }
+
+  private func completed(_ id: WriteID, _ error: StatusError?) {
+    guard let index = openWrites.firstIndex(of: id) else { return fail("write \(id) was completed twice") }
+    openWrites.remove(at: index)
+  }
+
+  // MARK: - Users
+
+  func listen(to query: Query, _ options: ListenOptions) {
+    let id = ListenerID(rawValue: nextNumber)
+    nextNumber += 1
+    listeners[id] = ListenerState(query: query, options: options)
+    post(.listen(id, query, options))
+  }
+
+  func unlisten() {
+    guard let id = listeners.keys.sorted(by: { $0.rawValue < $1.rawValue }).randomElement(using: &generator) else {
+      return
+    }
+    listeners[id] = nil
+    post(.unlisten(id))
+  }
+
+  func write(_ mutations: [Mutation]) {
+    let id = WriteID(rawValue: nextNumber)
+    nextNumber += 1
+    openWrites.append(id)
+    post(.write(id, mutations, localWriteTime: Timestamp(seconds: 1, nanoseconds: 0)))
+  }
+
+  func waitForPendingWrites() {
+    let id = RequestID(rawValue: nextNumber)
+    nextNumber += 1
+    openWaits.insert(id)
+    post(.waitForPendingWrites(id))
+  }
+
+  func readCache(_ query: Query) -> ViewSnapshot? {
+    lastQueryAnswer = nil
+    post(.readQuery(RequestID(rawValue: nextNumber), query))
+    nextNumber += 1
+    return lastQueryAnswer
+  }
+
+  // MARK: - Network and time
+
+  /// Lets an attempt to open a stream succeed or fail.
+  func answerOpening(succeeds: Bool) {
+    guard !opening.isEmpty else { return }
+    let event = opening.removeFirst()
+    let error = StatusError(code: .unavailable, message: "refused")
+    switch event {
+    case .watchStreamOpened(let id):
+      if succeeds { watchStream = id }
+      post(succeeds ? event : .watchStreamClosed(id, error))
+    case .writeStreamOpened(let id):
+      if succeeds { writeStream = id }
+      post(succeeds ? event : .writeStreamClosed(id, error))
+    default: break
+    }
+  }
+
+  /// - Parameter error: what the client hears; nil if it ended the stream itself.
+  func breakWatchStream(_ error: StatusError?) {
+    guard let id = watchStream else { return }
+    watchStream = nil
+    backend.closeWatchStream()
+    reference.watchStreamClosed()
+    if let error { post(.watchStreamClosed(id, error)) }
+  }
+
+  func breakWriteStream(_ error: StatusError?) {
+    guard let id = writeStream else { return }
+    writeStream = nil
+    writeRequests = []
+    if let error { post(.writeStreamClosed(id, error)) }
+  }
+
+  func deliverWatchMessage() {
+    guard let id = watchStream, let message = backend.takeMessage() else { return }
+    let canStore = failingTransactions.isDisjoint(with: ["Apply remote event", "Get last remote snapshot version"])
+    reference.received(message, canStore: canStore)
+    post(.watchStreamMessage(id, message))
+  }
+
+  /// The backend commits or refuses the oldest batch.
+  ///
+  /// - Parameter answerIsLost: the stream breaks before the answer reaches the client.
+  func answerWrite(answerIsLost: Bool) {
+    guard let id = writeStream, !writeRequests.isEmpty else { return }
+    let request = writeRequests.removeFirst()
+    let answer = backend.commit(request.mutations, label: request.label)
+    if let batchID = request.label.flatMap({ $0.split(separator: "/").last }).flatMap({ BatchID($0) }) {
+      commits[batchID] = answer
+    }
+    if answerIsLost { return breakWriteStream(StatusError(code: .unavailable, message: "lost")) }
+    switch answer {
+    case .success(let commit):
+      post(
+        .writeStreamMessage(
+          id, WriteResponse(streamToken: [1], commitVersion: commit.version, results: commit.results)))
+    case .failure(let error):
+      breakWriteStream(error)
+    }
+  }
+
+  func fireNextTimer() {
+    guard let next = timers.min(by: { $0.due < $1.due }) else { return }
+    timers.removeAll { $0.kind == next.kind }
+    now = max(now, next.due)
+    post(.timerFired(next.kind))
+  }
+
+  // MARK: - Checks
+
+  /// Compares the queue with what it was and what was answered, and the views with the reference.
+  func check() throws {
+    if let problem { throw problem }
+    guard engine.outstandingWriteCount <= 10 else { throw Failure(description: "more than ten batches are under way") }
+    guard engine.activeLimboDocuments.count <= 2 else { throw Failure(description: "more than two lookups are active") }
+    let pending = try store.pendingBatches()
+    let owner = store.user
+    try checkQueue(pending, of: owner)
+    queues[owner] = pending
+    guard mode == .exact || mode == .exactFile else { return }
+    for (id, listener) in listeners where !reference.isCatchingUp(listener.query, pending) {
+      let expected = reference.run(listener.query, pending)
+      guard let snapshot = listener.snapshot else {
+        if !expected.isEmpty, !listener.options.waitForSyncWhenOnline {
+          throw Failure(description: "listener \(id.rawValue) was not told of \(expected.map(\.key))")
+        }
+        continue
+      }
+      try compare(Array(snapshot.documents), expected, "listener \(id.rawValue) \(listener.query.canonicalID)")
+    }
+  }
+
+  private func checkQueue(_ pending: [MutationBatch], of owner: String?) throws {
+    let before = queues[owner] ?? []
+    let left = before.prefix { batch in !pending.contains { $0.batchID == batch.batchID } }
+    for batch in left {
+      guard let answer = commits[batch.batchID] else {
+        throw Failure(description: "batch \(batch.batchID) left the queue without an answer")
+      }
+      if case .success(let commit) = answer { reference.acknowledged(batch, commit) }
+    }
+    guard Array(before.dropFirst(left.count)) == Array(pending.prefix(before.count - left.count)) else {
+      throw Failure(description: "the queue changed other than at its ends: \(before) became \(pending)")
+    }
+  }
+
+  func compare(_ actual: [Document], _ expected: [Document], _ what: String) throws {
+    guard actual.count == expected.count, zip(actual, expected).allSatisfy({ $0.hasSameData(as: $1) }) else {
+      throw Failure(
+        description: "\(what) shows \(actual.map(\.brief)), but must show \(expected.map(\.brief))")
+    }
+  }
+}
+
+extension Document {
+  func hasSameData(as other: Document) -> Bool {
+    key == other.key && (try? fields.decoded()) == (try? other.fields.decoded())
+  }
+
+  var brief: String {
+    "\(key)@\(version.microseconds) \((try? fields.decoded()).map { "\($0.entries.map { "\($0.key)=\($0.value)" })" } ?? "?")"
+  }
+}
+
+extension SyncEvent {
+  var brief: String { "\(self)".replacing(/Hearth(Model|Sync|Cache)\./, with: "") }
+}
+
+extension SyncAction {
+  var brief: String {
+    switch self {
+    case .raiseSnapshot(let id, let snapshot):
+      "snapshot \(id.rawValue) \(snapshot.isFromCache ? "cache" : "server") \(snapshot.documents.map(\.brief))"
+    default: "\(self)".replacing(/Hearth(Model|Sync|Cache)\./, with: "")
+    }
+  }
+}
