@@ -32,23 +32,29 @@ package struct CollectionRun {
     case finished
   }
 
-  /// What one step takes on, chosen for some milliseconds of processor time.
-  private enum StepLimit {
-    static let targets = 200
-    static let keys = 500
-    static let documents = 200
+  /// How much one step takes on, chosen for some milliseconds of processor time.
+  struct StepLimits {
+    var targets = 200
+    var keys = 500
+    var documents = 200
     /// Giving up a large document means reading all its pages.
-    static let documentBytes = 4 << 20
-    static let pages = 128
+    var documentBytes = 4 << 20
+    var pages = 128
   }
 
   private let parameters: CollectionParameters
+  private let limits: StepLimits
   private var phase = Phase.finishing
   private var bound: Int64 = -1
   package private(set) var report = CollectionReport()
 
   package init(_ parameters: CollectionParameters) {
+    self.init(parameters, limits: StepLimits())
+  }
+
+  init(_ parameters: CollectionParameters, limits: StepLimits) {
     self.parameters = parameters
+    self.limits = limits
   }
 
   package var isFinished: Bool {
@@ -127,10 +133,10 @@ package struct CollectionRun {
   private mutating func removeTargets(
     _ store: LocalStore, after position: TargetTable.Position
   ) throws -> TargetTable.Position? {
-    let bound = bound
+    let (bound, limits) = (bound, limits)
     let (last, count) = try store.transaction("Collect garbage") {
-      let found = try store.targets.leastRecentlyUsed(after: position, upTo: bound, limit: StepLimit.targets)
-      let removable = found.map(\.targetID).filter { store.state.targets[$0] == nil }
+      let found = try store.targets.leastRecentlyUsed(after: position, upTo: bound, limit: limits.targets)
+      let removable = found.map(\.targetID).filter { !store.isInUse($0) }
       for targetID in removable { try store.targets.removeRow(targetID) }
       return (found.last, removable.count)
     }
@@ -140,19 +146,19 @@ package struct CollectionRun {
 
   /// - Returns: whether there may be more to do.
   private func removeKeys(_ store: LocalStore) throws -> Bool {
-    try store.transaction("Collect garbage") { try store.targets.removeSomeKeysOfRemovedTargets(StepLimit.keys) }
+    try store.transaction("Collect garbage") { try store.targets.removeSomeKeysOfRemovedTargets(limits.keys) }
   }
 
   /// - Returns: where to go on, nil at the end.
   private mutating func removeDocuments(
     _ store: LocalStore, after position: DocumentUses.Position, isShown: (DocumentKey) -> Bool
   ) throws -> DocumentUses.Position? {
-    let bound = bound
+    let (bound, limits) = (bound, limits)
     let (last, count) = try store.transaction("Collect garbage") {
       var last: DocumentUses.Position?
       var count = 0
       var bytes = 0
-      for (key, position) in try store.uses.unneeded(after: position, upTo: bound, limit: StepLimit.documents) {
+      for (key, position) in try store.uses.unneeded(after: position, upTo: bound, limit: limits.documents) {
         last = position
         if isShown(key) { continue }
         if try store.targets.hasTarget(for: key) || store.queue.hasPendingBatch(for: key) {
@@ -164,7 +170,7 @@ package struct CollectionRun {
         try store.documents.remove(key)
         try store.uses.remove(key)
         count += 1
-        if bytes >= StepLimit.documentBytes { break }
+        if bytes >= limits.documentBytes { break }
       }
       return (last, count)
     }
@@ -175,9 +181,9 @@ package struct CollectionRun {
   // MARK: - Giving space back
 
   private mutating func vacuum(_ store: LocalStore) throws {
-    let database = store.database
+    let (database, limits) = (store.database, limits)
     let (released, remaining) = try store.transaction("Collect garbage") {
-      try database.releaseFreePages(limit: StepLimit.pages)
+      try database.releaseFreePages(limit: limits.pages)
     }
     report.releasedBytes += released
     if released > 0, remaining > 0 { return }

@@ -77,11 +77,17 @@ extension LocalStore {
     try bundles.save(named)
   }
 
-  /// The target's row, made if there is none. Nobody listens to it for that.
+  /// The target's row, made if there is none. Nobody listens to it for that, but it counts as in use until this process
+  /// ends, or a listener to it (official SDK behaviour): what was loaded is not collected before it can be read.
   private func storedTarget(_ target: Target) throws -> TargetData {
-    if let known = try knownTarget(target) { return known }
-    let data = TargetData(target: target, targetID: try globals.takeTargetID(), sequenceNumber: try sequenceNumber())
-    try targets.insert(data)
+    let data: TargetData
+    if let known = try knownTarget(target) {
+      data = known
+    } else {
+      data = TargetData(target: target, targetID: try globals.takeTargetID(), sequenceNumber: try sequenceNumber())
+      try targets.insert(data)
+    }
+    state.bundleTargets.insert(data.targetID)
     return data
   }
 

@@ -49,6 +49,7 @@ extension LocalStore {
     defer {
       state.targets[targetID] = nil
       state.targetIDs[active.data.target] = nil
+      state.bundleTargets.remove(targetID)
       _ = state.viewReferences.removeAll(target: targetID)
     }
     try transaction("Release target") {

@@ -30,6 +30,8 @@ package final class LocalStore {
     /// The targets that somebody listens to.
     var targets: [TargetID: ActiveTarget] = [:]
     var targetIDs: [Target: TargetID] = [:]
+    /// The targets that bundles loaded since the start have filled and nobody has listened to and left since.
+    var bundleTargets: Set<TargetID> = []
     /// Kept for eager collection only.
     var viewReferences = ViewReferences()
   }
@@ -100,6 +102,11 @@ package final class LocalStore {
       try globals.check()
       if let user = try userRow() { _ = try queue.highestBatchID(user: user) }
     }
+  }
+
+  /// Whether the collector must leave a target alone.
+  func isInUse(_ targetID: TargetID) -> Bool {
+    state.targets[targetID] != nil || state.bundleTargets.contains(targetID)
   }
 
   // MARK: - Transactions

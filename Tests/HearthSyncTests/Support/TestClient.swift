@@ -43,13 +43,20 @@ final class TestClient {
   var user: String?
 
   static let database = DatabaseID(projectID: "test-project")
+  private static let durableCollection = GarbageCollection.leastRecentlyUsed(thresholdBytes: 100 << 20)
 
-  init(durable: Bool = false, maxConcurrentLimboResolutions: Int = 100) throws {
+  /// - Parameter thresholdBytes: above which the cache is collected, -1 for never; nil for eager collection in memory
+  ///   and 100 MiB in a file.
+  init(
+    durable: Bool = false, maxConcurrentLimboResolutions: Int = 100, thresholdBytes: Int64? = nil
+  ) throws {
     isDurable = durable
     folder = NSTemporaryDirectory() + "hearth-sync-" + UUID().uuidString
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     (database, engine) = try Self.open(
-      durable ? .file(path: folder + "/cache") : .memory, eager: !durable, limit: maxConcurrentLimboResolutions)
+      durable ? .file(path: folder + "/cache") : .memory,
+      thresholdBytes.map { .leastRecentlyUsed(thresholdBytes: $0) } ?? (durable ? Self.durableCollection : .eager),
+      limit: maxConcurrentLimboResolutions)
     injectFailures()
     post(.start)
   }
@@ -60,12 +67,11 @@ final class TestClient {
   }
 
   private static func open(
-    _ location: Database.Location, eager: Bool, limit: Int, user: String? = nil
+    _ location: Database.Location, _ garbageCollection: GarbageCollection, limit: Int, user: String? = nil
   ) throws -> (Database, SyncEngine) {
     let database = try Database(location, options: .init(synchronous: .normal))
     let store = try LocalStore(
-      database: database, databaseID: Self.database,
-      garbageCollection: eager ? .eager : .leastRecentlyUsed(thresholdBytes: 100 << 20), user: user,
+      database: database, databaseID: Self.database, garbageCollection: garbageCollection, user: user,
       newCacheID: "cache")
     let configuration = SyncConfiguration(maxConcurrentLimboResolutions: limit, jitter: { 0 })
     return (database, SyncEngine(localStore: store, configuration: configuration))
@@ -80,7 +86,8 @@ final class TestClient {
     failing = []
     snapshots = [:]
     told = []
-    (database, engine) = try Self.open(.file(path: folder + "/cache"), eager: false, limit: 100, user: user)
+    (database, engine) = try Self.open(
+      .file(path: folder + "/cache"), Self.durableCollection, limit: 100, user: user)
     injectFailures()
     post(.start)
   }

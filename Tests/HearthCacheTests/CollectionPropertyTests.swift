@@ -1,0 +1,220 @@
+import Foundation
+import HearthModel
+import HearthStore
+import Testing
+
+@testable import HearthCache
+
+/// The official rule of collection, carried out on plain sets.
+private struct NaiveCollector {
+  struct TargetRow {
+    var sequenceNumber: Int
+    var keys: Set<DocumentKey> = []
+  }
+
+  var clock = 0
+  var rows: [TargetID: TargetRow] = [:]
+  var active: Set<TargetID> = []
+  var uses: [DocumentKey: Int] = [:]
+  var documents: Set<DocumentKey> = []
+  var pending: [String: [DocumentKey]] = [:]
+
+  var unneeded: [DocumentKey] {
+    uses.keys.filter { key in
+      !rows.values.contains { $0.keys.contains(key) } && !pending.values.contains { $0.contains(key) }
+    }
+  }
+
+  mutating func use(_ keys: some Sequence<DocumentKey>) { for key in keys { uses[key] = clock } }
+
+  mutating func collect(
+    percentile: Int, maxSequenceNumbers: Int, shown: Set<DocumentKey>
+  ) -> (targets: Int, documents: Int) {
+    let numbers = (rows.values.map(\.sequenceNumber) + unneeded.compactMap { uses[$0] }).sorted()
+    let count = min(numbers.count * percentile / 100, maxSequenceNumbers)
+    guard count > 0 else { return (0, 0) }
+    let bound = numbers[count - 1]
+    let oldTargets = rows.filter { $0.value.sequenceNumber <= bound && !active.contains($0.key) }.map(\.key)
+    for target in oldTargets { rows[target] = nil }
+    let oldDocuments = unneeded.filter { uses[$0, default: 0] <= bound && !shown.contains($0) }
+    for key in oldDocuments {
+      uses[key] = nil
+      documents.remove(key)
+    }
+    return (oldTargets.count, oldDocuments.count)
+  }
+}
+
+private struct Simulation {
+  let cache: TestCache
+  let limits: CollectionRun.StepLimits
+  var random: SeededGenerator
+  var naive = NaiveCollector()
+  var targetIDs: [TargetID: Target] = [:]
+  var version: Int64 = 10
+
+  static let keys = (0..<24).map { key("rooms/\($0)") }
+  static let queries = (1...8).map { collection("rooms").with(limit: $0, type: .first) }
+
+  mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
+
+  mutating func keys(upTo count: Int) -> Set<DocumentKey> {
+    Set(Self.keys.shuffled(using: &random).prefix(Int.random(in: 0...count, using: &random)))
+  }
+
+  var user: String { cache.store.user ?? "nobody" }
+
+  mutating func step() throws {
+    naive.clock += 1
+    version += 1
+    switch Int.random(in: 0..<20, using: &random) {
+    case 0..<4: try listen()
+    case 4..<7: try unlisten()
+    case 7..<12: try receive()
+    case 12..<15: try write()
+    case 15..<17: try answer()
+    case 17: try changeUser()
+    case 18: try viewDrops()
+    default: try collect()
+    }
+  }
+
+  mutating func listen() throws {
+    guard let query = Self.queries.randomElement(using: &random) else { return }
+    let id = try cache.store.allocateTarget(query.target).targetID
+    targetIDs[id] = query.target
+    if naive.rows[id] == nil { naive.rows[id] = NaiveCollector.TargetRow(sequenceNumber: naive.clock) }
+    naive.active.insert(id)
+  }
+
+  mutating func unlisten() throws {
+    guard let id = naive.active.sorted().randomElement(using: &random) else { return }
+    let unconfirmed = keys(upTo: 1)
+    try cache.store.releaseTarget(id, keepPersistedTargetData: false, unconfirmedKeys: unconfirmed)
+    naive.active.remove(id)
+    naive.rows[id]?.sequenceNumber = naive.clock
+    naive.use(unconfirmed)
+  }
+
+  mutating func receive() throws {
+    var event = RemoteEvent(snapshotVersion: .init(microseconds: version))
+    for id in naive.active.sorted() where chance(60) {
+      let added = keys(upTo: 6)
+      let removed = keys(upTo: 4).subtracting(added)
+      guard !added.isEmpty || !removed.isEmpty else { continue }
+      event.targetChanges[id] = TargetChange(
+        resumeToken: [1, UInt8(truncatingIfNeeded: version)], isCurrent: true, added: added, removed: removed)
+      naive.rows[id]?.sequenceNumber = naive.clock
+      naive.rows[id]?.keys.subtract(removed)
+      naive.rows[id]?.keys.formUnion(added)
+      naive.use(added)
+      naive.use(removed)
+      for key in added { event.documentUpdates[key] = found(key.canonicalString, version, ["n": .integer(1)]) }
+    }
+    // Somebody else's: for a target that is not listened to any more.
+    for key in keys(upTo: 1) where event.documentUpdates[key] == nil {
+      event.documentUpdates[key] = missing(key.canonicalString, version)
+      naive.use([key])
+    }
+    naive.documents.formUnion(event.documentUpdates.keys)
+    _ = try cache.store.apply(event)
+  }
+
+  mutating func write() throws {
+    guard let key = Self.keys.randomElement(using: &random) else { return }
+    try cache.store.write(.set(key, ["w": .integer(version)]))
+    naive.pending[user, default: []].append(key)
+  }
+
+  mutating func answer() throws {
+    guard let key = naive.pending[user]?.first else { return }
+    if chance(70) {
+      try cache.store.acknowledgeNext(at: version)
+      naive.documents.insert(key)
+    } else if let batch = try cache.store.nextMutationBatch(after: -1) {
+      _ = try cache.store.reject(batch.batchID)
+    }
+    naive.pending[user]?.removeFirst()
+    naive.use([key])
+  }
+
+  mutating func changeUser() throws {
+    if chance(40) {
+      let user = cache.store.user
+      try cache.restart(user: user)
+      naive.active = []
+    } else {
+      _ = try cache.store.changeUser([nil, "alice", "bob"].randomElement(using: &random) ?? nil)
+    }
+  }
+
+  mutating func viewDrops() throws {
+    let dropped = keys(upTo: 2)
+    try cache.store.notifyLocalViewChanges([LocalViewChanges(targetID: 0, isFromCache: true, removedKeys: dropped)])
+    naive.use(dropped)
+  }
+
+  mutating func collect() throws {
+    let percentile = [0, 10, 40, 100].randomElement(using: &random) ?? 10
+    let maximum = chance(30) ? 3 : 1_000
+    let shown = keys(upTo: 2)
+    let parameters = CollectionParameters(
+      thresholdBytes: 0, percentile: Int64(percentile), maxSequenceNumbers: Int64(maximum))
+    var run = CollectionRun(parameters, limits: limits)
+    while try !cache.store.advance(&run, isShown: shown.contains) {}
+    let expected = naive.collect(percentile: percentile, maxSequenceNumbers: maximum, shown: shown)
+    #expect(run.report.removedTargetCount == expected.targets)
+    #expect(run.report.removedDocumentCount == expected.documents)
+    #expect(run.report.hasCollected)
+  }
+
+  func check() throws {
+    let store = cache.store
+    for key in Self.keys {
+      #expect(try store.documents.document(for: key).isUnknown == !naive.documents.contains(key), "\(key)")
+    }
+    for (id, target) in targetIDs {
+      #expect(try store.targets.target(target)?.targetID == (naive.rows[id] == nil ? nil : id) || naive.rows[id] == nil)
+      #expect(try store.remoteDocumentKeys(for: id) == naive.rows[id]?.keys ?? [])
+    }
+    try #expect(cache.unneededPaths() == naive.unneeded.map(\.canonicalString).sorted())
+    #expect(try store.globals.targetCount() == naive.rows.count)
+  }
+}
+
+extension TestCache {
+  /// The documents that are marked as unneeded.
+  func unneededPaths() throws -> [String] {
+    try store.uses.unneeded(after: .start, upTo: .max, limit: 100_000).map(\.key.canonicalString).sorted()
+  }
+}
+
+@Suite("Collection removes what the official rule says")
+struct CollectionPropertyTests {
+  /// A seed of one's own: HEARTH_TEST_SEED=17.
+  private static let seeds: [UInt64] =
+    ProcessInfo.processInfo.environment["HEARTH_TEST_SEED"].flatMap(UInt64.init).map { [$0] } ?? Array(1...40)
+
+  private static let tiny = CollectionRun.StepLimits(targets: 1, keys: 2, documents: 1, documentBytes: 1, pages: 1)
+
+  @Test("after any sequence of listens, snapshots, writes, answers, users and restarts", arguments: seeds)
+  func rule(_ seed: UInt64) throws {
+    var dumps: [[String]] = []
+    for limits in [CollectionRun.StepLimits(), Self.tiny] {
+      let cache = try TestCache(seed % 4 == 0 ? .file : .memory)
+      defer { cache.close() }
+      var simulation = Simulation(cache: cache, limits: limits, random: SeededGenerator(state: seed))
+      for step in 0..<150 {
+        do {
+          try simulation.step()
+          try simulation.check()
+        } catch {
+          Issue.record(error, "seed \(seed), step \(step)")
+          return
+        }
+      }
+      dumps.append(try cache.dump())
+    }
+    #expect(dumps[0] == dumps[1], "the length of steps makes a difference")
+  }
+}
