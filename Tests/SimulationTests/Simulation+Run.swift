@@ -211,6 +211,9 @@ extension Simulation {
       }
       if !busy.isEmpty { fireNextTimer() }
     }
-    throw Failure(description: "it does not come to rest")
+    let limbo = "\(engine.activeLimboDocuments) \(engine.enqueuedLimboDocuments)"
+    throw Failure(
+      description: "it does not come to rest: in limbo \(limbo), queued \(try store.pendingBatches()), timers \(timers)"
+    )
   }
 }

@@ -12,7 +12,7 @@ struct SimulationTests {
   private static let groupSize: UInt64 = 100
 
   private static let shownSeed = environment["HEARTH_SIMULATION_SEED"].flatMap(UInt64.init)
-  private static let steps = 80
+  private static let steps = 50
 
   private static let groups: [ClosedRange<UInt64>] =
     shownSeed.map { [$0...$0] }

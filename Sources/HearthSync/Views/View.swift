@@ -134,8 +134,11 @@ struct View {
     for (key, document) in changed {
       let old = before[key]
       let new = query.matches(document) ? document : nil
-      result.heldBack[key] = old?.hasLocalMutations == true && document.hasCommittedMutations ? document.version : nil
-      guard let kind = changeKind(from: old, to: new) else { continue }
+      guard let kind = changeKind(from: old, to: new) else {
+        if let old, let new, old.hasLocalMutations, new.hasCommittedMutations { result.heldBack[key] = new.version }
+        continue
+      }
+      result.heldBack[key] = nil
       if let new {
         result.changeSet.track(kind, new)
         inserted.append(new)
