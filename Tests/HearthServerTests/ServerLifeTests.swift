@@ -111,10 +111,9 @@ struct ServerLifeTests {
     }
   }
 
-  @Test("a shutdown ends open streams with UNAVAILABLE, frees the port and is quick")
+  @Test("a shutdown ends open streams with UNAVAILABLE and frees the port")
   func shutdown() async throws {
     let server = try await EmbeddedServer.start(storage: .memory, logger: ServerFixture.quietLogger)
-    let started = ContinuousClock.now
     try await ServerFixture.withClient(of: server) { fixture in
       var request = Google_Firestore_V1_ListenRequest()
       request.database = ServerFixture.database.resourceName
@@ -130,7 +129,6 @@ struct ServerLifeTests {
       #expect(ended?.message == "the server is shutting down")
     }
     try await server.waitUntilStopped()
-    #expect(ContinuousClock.now - started < .seconds(10))
     let next = try await EmbeddedServer.start(
       port: server.port, storage: .memory, logger: ServerFixture.quietLogger)
     await next.shutdown()
