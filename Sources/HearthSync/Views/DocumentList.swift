@@ -10,13 +10,23 @@ package struct DocumentList: RandomAccessCollection, Sendable {
   /// A document that several lists and tables hold.
   final class Box: Sendable {
     let document: Document
+    /// Decides most comparisons, see `Query.orderPrefix(of:)`; the same for all where the order does not matter.
+    private let orderPrefix: UInt64
 
     init(_ document: Document) {
       self.document = document
+      orderPrefix = 0
     }
 
+    init(_ document: Document, orderedBy query: Query) {
+      self.document = document
+      orderPrefix = query.orderPrefix(of: document)
+    }
+
+    /// Both must have been made for the order of this query.
     func isBefore(_ other: Box, _ query: Query) -> Bool {
-      query.compare(document, other.document) == .ascending
+      if orderPrefix != other.orderPrefix { return orderPrefix < other.orderPrefix }
+      return query.compare(document, other.document) == .ascending
     }
   }
 
@@ -41,7 +51,7 @@ package struct DocumentList: RandomAccessCollection, Sendable {
 
   /// The documents of a sequence in its order.
   package init(_ documents: some Sequence<Document>) {
-    self.init(boxes: documents.map(Box.init))
+    self.init(boxes: documents.map { Box($0) })
   }
 
   init(boxes: [Box]) {

@@ -15,7 +15,7 @@ struct DocumentSet: Sendable {
 
   /// A set of different documents that are in the order of the query.
   init(query: Query, sorted documents: [Document]) {
-    self.init(query: query, sorted: documents.map(DocumentList.Box.init))
+    self.init(query: query, sorted: documents.map { DocumentList.Box($0, orderedBy: query) })
   }
 
   init(query: Query, sorted boxes: [DocumentList.Box]) {
@@ -45,7 +45,7 @@ struct DocumentSet: Sendable {
   /// - Returns: where the earlier version stood, `nil` if there was none, and where the document stands now.
   @discardableResult
   mutating func insert(_ document: Document) -> (oldIndex: Int?, newIndex: Int) {
-    insert(DocumentList.Box(document))
+    insert(DocumentList.Box(document, orderedBy: query))
   }
 
   @discardableResult
@@ -76,7 +76,7 @@ struct DocumentSet: Sendable {
       return
     }
     // Of several versions of a document the last one counts.
-    for document in documents { table.insert(DocumentList.Box(document)) }
+    for document in documents { table.insert(DocumentList.Box(document, orderedBy: query)) }
     let keys = Set(documents.map(\.key))
     var boxes = list.boxes.filter { !keys.contains($0.document.key) }
     boxes += keys.compactMap { table[$0] }

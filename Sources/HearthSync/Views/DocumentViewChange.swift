@@ -59,9 +59,10 @@ struct DocumentViewChangeSet {
   ///   order, with indexes that are valid when the changes are carried out one after the other.
   func apply(to documents: inout DocumentSet, query: Query) -> [DocumentViewChange] {
     // References are sorted, because a change is large and is moved about ten times.
-    let order = changes.values.map { (rank: $0.kind.rank, box: DocumentList.Box($0.document)) }.sorted { a, b in
-      a.rank == b.rank ? query.compare(a.box.document, b.box.document) == .ascending : a.rank < b.rank
+    let boxes = changes.values.map {
+      (rank: $0.kind.rank, box: DocumentList.Box($0.document, orderedBy: query))
     }
+    let order = boxes.sorted { a, b in a.rank == b.rank ? a.box.isBefore(b.box, query) : a.rank < b.rank }
     var ordered = order.compactMap { changes[$0.box.document.key] }
     if documents.isEmpty {
       // Nothing can have been removed or modified: the changes are the result itself.
