@@ -35,8 +35,8 @@ struct Chart {
     var seconds: Double
   }
 
-  private static let width = 960.0
-  private static let labelWidth = 330.0
+  private static let width = 1140.0
+  private static let labelWidth = 520.0
   private static let barHeight = 14.0
 
   var svg: String {
