@@ -167,8 +167,12 @@ struct WatchChangeAggregator {
     guard var gathered = targets[id], gathered.outstandingAnswers > 0 else { return }
     gathered.outstandingAnswers -= 1
     if change.state == .added {
-      // The target was freshly added: what was gathered for an earlier listen is void.
-      if gathered.outstandingAnswers == 0 { gathered.forgetChanges() }
+      // The target was freshly added: what was gathered for an earlier listen is void, and so is that it was current.
+      if gathered.outstandingAnswers == 0 {
+        gathered.forgetChanges()
+        gathered.isCurrent = false
+        gathered.hasChanges = true
+      }
       gathered.take(resumeToken: change.resumeToken)
       targets[id] = gathered
     } else {
