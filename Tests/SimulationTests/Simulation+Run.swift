@@ -27,6 +27,21 @@ extension Simulation {
     try simulation.run(steps)
   }
 
+  /// Runs a seed's history with statements failing in it.
+  ///
+  /// - Returns: how many statements and commits there were.
+  @discardableResult
+  static func run(seed: UInt64, steps: Int, disturbance: Disturbance?) throws -> Int {
+    let simulation = try Simulation(seed: seed, mode: .disturbed, keepsTrace: false)
+    simulation.disturbance = disturbance
+    do {
+      try simulation.run(steps)
+    } catch {
+      throw Failure(description: "seed \(seed), \(disturbance.map { "\($0)" } ?? "undisturbed"): \(error)")
+    }
+    return simulation.statementCount
+  }
+
   private func run(_ steps: Int) throws {
     defer { close() }
     for _ in 0..<steps {
@@ -45,7 +60,7 @@ extension Simulation {
     case 16..<30: write(mutations())
     case 30..<32: waitForPendingWrites()
     case 32..<34: changeUser()
-    case 34..<36: post(generator.chance(40) ? .disableNetwork(nil) : .enableNetwork(nil))
+    case 34..<36: switchNetwork(on: generator.chance(60))
     case 36..<37: if mode != .eager { try restart() }
     case 37..<39: failStorage()
     case 39..<42: try checkCacheRead()
@@ -62,6 +77,11 @@ extension Simulation {
       }
     default: for _ in 0..<Int.random(in: 1...4, using: &generator) { deliverWatchMessage() }
     }
+  }
+
+  private func switchNetwork(on isOn: Bool) {
+    isNetworkEnabled = isOn
+    post(isOn ? .enableNetwork(nil) : .disableNetwork(nil))
   }
 
   private func changeUser() {
@@ -162,10 +182,14 @@ extension Simulation {
   /// Everything works again and is delivered: then the queues are empty, and the views are what the backend has.
   private func settle() throws {
     failingTransactions = []
-    post(.enableNetwork(nil))
-    for owner in [nil, "anna", "otto"] as [String?] {
-      user = owner
-      post(.changeUser(owner))
+    disturbance = nil
+    // Nothing but what has to happen: the client comes back by itself.
+    if !isNetworkEnabled { switchNetwork(on: true) }
+    for owner in [user] + [nil, "anna", "otto"].filter({ $0 != user }) {
+      if owner != user {
+        user = owner
+        post(.changeUser(owner))
+      }
       try drain()
       guard try store.pendingBatches().isEmpty else {
         throw Failure(description: "the queue of \(owner ?? "nobody") is not empty: \(try store.pendingBatches())")
@@ -194,7 +218,10 @@ extension Simulation {
   private func drain() throws {
     for _ in 0..<400 {
       while !opening.isEmpty { answerOpening(succeeds: true) }
-      while !writeRequests.isEmpty, writeStream != nil { answerWrite(answerIsLost: false) }
+      while !writeRequests.isEmpty, writeStream != nil {
+        answerWrite(answerIsLost: false)
+        try check()
+      }
       if watchStream != nil { backend.sendSnapshot(&generator) }
       while watchStream != nil, !backend.messages.isEmpty {
         deliverWatchMessage()

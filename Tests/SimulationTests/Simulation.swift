@@ -17,6 +17,17 @@ final class Simulation {
     case eager
     /// Old documents are collected now and then.
     case collected
+    /// As `exact`, but statements and commits fail in places that the reference knows nothing of: only the end is compared.
+    case disturbed
+  }
+
+  /// SQLite refuses statements and commits, from one of them on.
+  struct Disturbance {
+    /// How many statements and commits are carried out before.
+    var position: Int
+    /// How many fail then.
+    var length: Int
+    var kind: StoreError.Kind
   }
 
   struct Failure: Error, CustomStringConvertible {
@@ -45,7 +56,12 @@ final class Simulation {
   private(set) var now = Duration.zero
   private(set) var timers: [(kind: TimerKind, due: Duration)] = []
   var failingTransactions: Set<String> = []
+  var disturbance: Disturbance?
+  /// Statements and commits so far.
+  private(set) var statementCount = 0
+  private var isLooking = false
   var user: String?
+  var isNetworkEnabled = true
 
   private(set) var watchStream: StreamID?
   private(set) var writeStream: StreamID?
@@ -64,20 +80,22 @@ final class Simulation {
   private var commits: [BatchID: Result<SimulatedBackend.Commit, StatusError>] = [:]
 
   /// - Parameter keepsTrace: descriptions of all events and actions are kept, which takes longer than all the rest.
-  init(seed: UInt64, keepsTrace: Bool) throws {
+  /// - Parameter mode: nil for the one that belongs to the seed.
+  init(seed: UInt64, mode: Mode? = nil, keepsTrace: Bool) throws {
     self.seed = seed
     self.keepsTrace = keepsTrace
     generator = SeededGenerator(seed: seed)
-    mode = seed % 25 == 0 ? .exactFile : seed % 5 == 1 ? .eager : seed % 5 == 2 ? .collected : .exact
+    self.mode =
+      mode ?? (seed % 25 == 0 ? .exactFile : seed % 5 == 1 ? .eager : seed % 5 == 2 ? .collected : .exact)
     folder =
       FileManager.default.temporaryDirectory.appendingPathComponent("hearth-simulation-\(UUID().uuidString)").path
     var location = Database.Location.memory
-    if mode == .exactFile {
+    if self.mode == .exactFile {
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       location = .file(path: folder + "/cache.sqlite")
     }
     database = try Database(location, options: .init(synchronous: .normal))
-    (store, engine) = try Self.open(database, mode, user: nil)
+    (store, engine) = try Self.open(database, self.mode, user: nil)
     injectFailures()
     post(.start)
   }
@@ -98,15 +116,35 @@ final class Simulation {
 
   private func injectFailures() {
     database.injectFailure = { [unowned self] point in
-      guard case .transaction(let name) = point, failingTransactions.contains(name) else { return nil }
+      if isLooking { return nil }
+      guard case .transaction(let name) = point else { return disturb() }
+      guard failingTransactions.contains(name) else { return nil }
       return StoreError(kind: .unavailable, message: "made to fail: \(name)")
     }
+  }
+
+  private func disturb() -> StoreError? {
+    defer { statementCount += 1 }
+    guard let disturbance,
+      (disturbance.position..<disturbance.position + disturbance.length).contains(statementCount)
+    else {
+      return nil
+    }
+    return StoreError(kind: disturbance.kind, message: "statement \(statementCount) was made to fail")
+  }
+
+  /// Looks at the cache without a failure.
+  private func looking<Result>(_ body: () throws -> Result) rethrows -> Result {
+    isLooking = true
+    defer { isLooking = false }
+    return try body()
   }
 
   /// The process ends without a word and another begins on the same cache.
   func restart() throws {
     note("restart")
     failingTransactions = []
+    isNetworkEnabled = true
     inbox = []
     timers = []
     opening = []
@@ -115,7 +153,12 @@ final class Simulation {
     openWaits = []
     breakWatchStream(nil)
     breakWriteStream(nil)
-    (store, engine) = try Self.open(database, mode, user: user)
+    do {
+      (store, engine) = try Self.open(database, mode, user: user)
+    } catch  where mode == .disturbed {
+      // The cache cannot be opened. The application tries again.
+      (store, engine) = try looking { try Self.open(database, mode, user: user) }
+    }
     post(.start)
   }
 
@@ -317,7 +360,7 @@ final class Simulation {
     if let problem { throw problem }
     guard engine.outstandingWriteCount <= 10 else { throw Failure(description: "more than ten batches are under way") }
     guard engine.activeLimboDocuments.count <= 2 else { throw Failure(description: "more than two lookups are active") }
-    let pending = try store.pendingBatches()
+    let pending = try looking { try store.pendingBatches() }
     let owner = store.user
     try checkQueue(pending, of: owner)
     queues[owner] = pending
