@@ -233,6 +233,7 @@ extension LocalStore {
   /// - Parameter prepare: completes a document before it is stored.
   func applyNewer(_ updates: DocumentMap, prepare: (inout Document) -> Void = { _ in }) throws -> DocumentMap {
     var changed: DocumentMap = [:]
+    changed.reserveCapacity(updates.count)
     for key in updates.keys.sorted() {
       guard var document = updates[key] else { continue }
       if document.isMissing && document.version == .none {

@@ -69,7 +69,7 @@ package final class Database {
   package var injectFailure: ((FailurePoint) -> StoreError?)?
 
   private var connection: OpaquePointer?
-  private var idleStatements: [String: [OpaquePointer]] = [:]
+  private var idleStatements: [String: IdleStatements] = [:]
   private var idleStatementCount = 0
   /// BEGIN, COMMIT and ROLLBACK.
   private var controlStatements: [String: OpaquePointer] = [:]
@@ -235,7 +235,7 @@ package final class Database {
   /// Closes the connection. Statements that are still held are closed when they are let go. Does nothing the second time.
   package func close() {
     guard let connection else { return }
-    for handle in idleStatements.values.joined() { sqlite3_finalize(handle) }
+    for idle in idleStatements.values { for handle in idle.handles { sqlite3_finalize(handle) } }
     for handle in controlStatements.values { sqlite3_finalize(handle) }
     idleStatements = [:]
     idleStatementCount = 0
@@ -251,15 +251,16 @@ package final class Database {
   /// A statement for this SQL, from the cache when one with the same text is idle.
   package func prepare(_ sql: String) throws(StoreError) -> Statement {
     guard let connection else { throw closedError(sql) }
-    if let handle = idleStatements[sql]?.popLast() {
+    let idle = idleStatements(of: sql)
+    if let handle = idle.handles.popLast() {
       idleStatementCount -= 1
-      return Statement(sql: sql, database: self, handle: handle)
+      return Statement(sql: sql, database: self, handle: handle, idle: idle)
     }
     var handle: OpaquePointer?
     let code = sqlite3_prepare_v3(connection, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
     guard code == SQLITE_OK else { throw failure(code, statement: sql) }
     guard let handle else { throw .misuse("Database \(name): there is no statement in \"\(sql)\".") }
-    return Statement(sql: sql, database: self, handle: handle)
+    return Statement(sql: sql, database: self, handle: handle, idle: idle)
   }
 
   /// Executes one statement without parameters and ignores the rows that it may return.
@@ -270,14 +271,31 @@ package final class Database {
   /// Enough for every fixed statement of all rooms; texts that are made on the fly do not push memory up for ever.
   private static let idleStatementLimit = 256
 
-  func giveBack(_ handle: OpaquePointer, sql: String) {
-    guard connection != nil, idleStatementCount < Database.idleStatementLimit else {
+  /// The idle statements of one text. Its statements hold it, so that giving one back needs no search.
+  final class IdleStatements {
+    fileprivate var handles: [OpaquePointer] = []
+    fileprivate let isListed: Bool
+
+    fileprivate init(isListed: Bool) {
+      self.isListed = isListed
+    }
+  }
+
+  private func idleStatements(of sql: String) -> IdleStatements {
+    if let known = idleStatements[sql] { return known }
+    let new = IdleStatements(isListed: idleStatements.count < Database.idleStatementLimit)
+    if new.isListed { idleStatements[sql] = new }
+    return new
+  }
+
+  func giveBack(_ handle: OpaquePointer, to idle: IdleStatements) {
+    guard connection != nil, idle.isListed, idleStatementCount < Database.idleStatementLimit else {
       sqlite3_finalize(handle)
       return
     }
     sqlite3_reset(handle)
     sqlite3_clear_bindings(handle)
-    idleStatements[sql, default: []].append(handle)
+    idle.handles.append(handle)
     idleStatementCount += 1
   }
 

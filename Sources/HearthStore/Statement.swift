@@ -21,15 +21,17 @@ package final class Statement {
   package let sql: String
   private let database: Database
   private let handle: OpaquePointer
+  private let idle: Database.IdleStatements
 
-  init(sql: String, database: Database, handle: OpaquePointer) {
+  init(sql: String, database: Database, handle: OpaquePointer, idle: Database.IdleStatements) {
     self.sql = sql
     self.database = database
     self.handle = handle
+    self.idle = idle
   }
 
   deinit {
-    database.giveBack(handle, sql: sql)
+    database.giveBack(handle, to: idle)
   }
 
   // MARK: - Parameters

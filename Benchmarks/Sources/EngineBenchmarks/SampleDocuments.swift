@@ -89,6 +89,16 @@ struct SampleDocuments {
     everything.with(filter: .field(try field("title"), .equal, .string("Place number \(index)")))
   }
 
+  /// Documents that came one after the other.
+  static func createdAt(_ indexes: Range<Int>) throws -> Query {
+    func time(_ index: Int) -> Value {
+      .timestamp(Timestamp(seconds: 1_700_000_000 + Int64(index), nanoseconds: 0))
+    }
+    let path = try field("createdAt")
+    return everything.with(filter: .field(path, .greaterThanOrEqual, time(indexes.lowerBound)))
+      .with(filter: .field(path, .lessThan, time(indexes.upperBound)))
+  }
+
   /// The first 25 documents from the middle of the ranks on.
   func range() throws -> Query {
     Self.everything.with(filter: .field(try Self.field("rank"), .greaterThanOrEqual, .integer(Int64(count / 2))))

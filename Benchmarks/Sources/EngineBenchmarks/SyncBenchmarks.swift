@@ -12,12 +12,13 @@ enum SyncBenchmarks {
         sizes: [10_000], body: { try events($0, targets: targets) })
     } + [
       Benchmark(
-        "engine.snapshot", group: "Engine", title: "snapshot of 1,000 changed documents, all documents in view",
+        "engine.snapshot", group: "Engine",
+        title: "snapshot of 1,000 changed documents, spread over the file, all documents in view",
         unit: .item,
         goals: [100_000: .init(processorTime: 20e-3)], body: { try snapshot($0, SampleDocuments.everything) }),
       Benchmark(
         "engine.snapshot-ordered", group: "Engine",
-        title: "snapshot of 1,000 changed documents, all in view, ordered by a field", unit: .item,
+        title: "snapshot of 1,000 changed documents, spread, all in view, ordered by a field", unit: .item,
         goals: [100_000: .init(processorTime: 20e-3)],
         body: {
           try snapshot(
@@ -26,13 +27,22 @@ enum SyncBenchmarks {
         }),
       Benchmark(
         "engine.snapshot-filtered", group: "Engine",
-        title: "snapshot of 1,000 changed documents, 1,000 in view", unit: .item,
+        title: "snapshot of 1,000 changed documents, spread, 1,000 in view", unit: .item,
         goals: [100_000: .init(processorTime: 20e-3)],
         body: {
           let limit = Value.integer(Int64(1_000))
           try snapshot(
             $0, SampleDocuments.everything.with(filter: .field(SampleDocuments.field("rank"), .lessThan, limit)),
             indexes: (0..<$0.size).filter { [samples = SampleDocuments($0.size)] in samples.rank($0) < 1_000 })
+        }),
+      Benchmark(
+        "engine.snapshot-together", group: "Engine",
+        title: "snapshot of 1,000 changed documents that came together, 1,000 in view", unit: .item,
+        goals: [100_000: .init(processorTime: 20e-3)],
+        body: {
+          let start = ($0.size - 1_000) / 2
+          try snapshot(
+            $0, SampleDocuments.createdAt(start..<start + 1_000), indexes: Array(start..<start + 1_000))
         }),
     ]
 

@@ -197,6 +197,10 @@ extension SyncEngine: WatchTargetSource {
     watchTargets[targetID]
   }
 
+  func isListened(_ targetID: TargetID) -> Bool {
+    watchTargets.index(forKey: targetID) != nil
+  }
+
   func confirmedKeys(of targetID: TargetID) -> Set<DocumentKey> {
     if let resolution = limbo.resolution(of: targetID) {
       return resolution.hasReceivedDocument ? [resolution.key] : []

@@ -34,6 +34,11 @@ struct DocumentViewChangeSet {
   var isEmpty: Bool { changes.isEmpty }
   var keys: Dictionary<DocumentKey, DocumentViewChange>.Keys { changes.keys }
 
+  /// Makes room for changes of this many more documents.
+  mutating func reserveCapacity(_ count: Int) {
+    changes.reserveCapacity(changes.count + count)
+  }
+
   mutating func track(_ kind: DocumentViewChange.Kind, _ document: Document) {
     let key = document.key
     guard let earlier = changes[key] else {

@@ -130,6 +130,8 @@ struct View {
     let edge = limitEdge(of: before)
     var inserted: [Document] = []
     var removed: [DocumentKey] = []
+    // A view over few documents takes few of the changes.
+    result.changeSet.reserveCapacity(min(changed.count, before.count))
 
     for (key, document) in changed {
       let old = before[key]
@@ -299,15 +301,15 @@ struct View {
   private mutating func updateLimbo(of key: DocumentKey) {
     if isInLimbo(key) {
       limboKeys.insert(key)
-    } else {
+    } else if !limboKeys.isEmpty {
       limboKeys.remove(key)
     }
   }
 
   private func isInLimbo(_ key: DocumentKey) -> Bool {
-    guard let document = documents[key] else { return false }
+    // First what is true of nearly all.
+    guard !syncedKeys.contains(key), let document = documents[key] else { return false }
     // One that is held back stays in limbo once it is.
-    guard !document.hasLocalMutations || (heldBack[key] != nil && limboKeys.contains(key)) else { return false }
-    return !syncedKeys.contains(key)
+    return !document.hasLocalMutations || (heldBack[key] != nil && limboKeys.contains(key))
   }
 }

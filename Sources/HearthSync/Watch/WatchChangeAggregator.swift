@@ -5,6 +5,7 @@ internal import HearthModel
 protocol WatchTargetSource {
   /// The target as the client listens to it, `nil` if it does not.
   func listenedTarget(_ targetID: TargetID) -> TargetData?
+  func isListened(_ targetID: TargetID) -> Bool
   /// The documents that the backend had confirmed for the target up to the last snapshot.
   func confirmedKeys(of targetID: TargetID) -> Set<DocumentKey>
   /// The full resource name of a document, as the backend writes it.
@@ -38,25 +39,63 @@ struct WatchChangeAggregator {
       hasChanges = true
     }
 
+    mutating func note(_ change: DocumentChange?, of key: DocumentKey) {
+      documents[key] = change
+      hasChanges = true
+    }
+
     mutating func forgetChanges() {
       documents = [:]
       hasChanges = false
     }
 
-    func keys(_ kind: DocumentChange) -> Set<DocumentKey> {
-      var keys: Set<DocumentKey> = []
-      for (key, change) in documents where change == kind { keys.insert(key) }
-      return keys
+    /// What the next snapshot says of the target.
+    func targetChange() -> TargetChange {
+      var change = TargetChange(resumeToken: resumeToken, isCurrent: isCurrent)
+      for (key, kind) in documents {
+        switch kind {
+        case .added: change.added.insert(key)
+        case .modified: change.modified.insert(key)
+        case .removed: change.removed.insert(key)
+        }
+      }
+      return change
+    }
+
+    func count(of kind: DocumentChange) -> Int {
+      documents.values.count { $0 == kind }
+    }
+  }
+
+  /// What was gathered about one document since the last snapshot.
+  private struct News {
+    /// The latest state that the backend sent; nil while it has only said that the document left a target.
+    var state: Document?
+    /// All targets that the document entered, changed in or left.
+    var concernedTargets = FewTargets()
+    /// The targets into which the backend put the document.
+    var deliveringTargets = FewTargets()
+  }
+
+  /// A set of targets, of which there is hardly ever more than one.
+  private struct FewTargets {
+    private var first: TargetID?
+    private var others: [TargetID] = []
+
+    mutating func insert(_ id: TargetID) {
+      if first == nil { first = id } else if !contains(id) { others.append(id) }
+    }
+
+    func contains(_ id: TargetID) -> Bool { first == id || others.contains(id) }
+
+    func allSatisfy(_ predicate: (TargetID) -> Bool) -> Bool {
+      first.map(predicate) ?? true && others.allSatisfy(predicate)
     }
   }
 
   private var targets: [TargetID: Gathered] = [:]
   private var mismatches: [TargetID: TargetPurpose] = [:]
-  private var updates: [DocumentKey: Document] = [:]
-  /// The targets into which the backend put the document since the last snapshot.
-  private var deliveries: [DocumentKey: Set<TargetID>] = [:]
-  /// All targets that the document entered, changed in or left since the last snapshot.
-  private var concernedTargets: [DocumentKey: Set<TargetID>] = [:]
+  private var news: [DocumentKey: News] = [:]
 
   // MARK: - Events
 
@@ -135,31 +174,31 @@ struct WatchChangeAggregator {
     for id in targets.keys.sorted() where isActive(id, source) {
       proveAbsence(in: id, at: version, source)
       guard let gathered = targets[id], gathered.hasChanges else { continue }
-      event.targetChanges[id] = TargetChange(
-        resumeToken: gathered.resumeToken, isCurrent: gathered.isCurrent, added: gathered.keys(.added),
-        modified: gathered.keys(.modified), removed: gathered.keys(.removed))
+      event.targetChanges[id] = gathered.targetChange()
       targets[id]?.forgetChanges()
     }
-    for (key, ids) in concernedTargets where updates[key] != nil {
-      let onlyForLimbo = ids.allSatisfy { id in
-        !isActive(id, source) || source.listenedTarget(id)?.purpose == .limboResolution
-      }
-      if onlyForLimbo { event.limboDocumentChanges.insert(key) }
+    var isForLimbo: [TargetID: Bool] = [:]
+    for id in targets.keys {
+      isForLimbo[id] = !isActive(id, source) || source.listenedTarget(id)?.purpose == .limboResolution
     }
-    event.documentUpdates = updates
-    for key in updates.keys { event.documentUpdates[key]?.readTime = version }
+    event.documentUpdates.reserveCapacity(news.count)
+    for (key, item) in news {
+      guard var document = item.state else { continue }
+      document.readTime = version
+      event.documentUpdates[key] = document
+      // A target that is gone by now wants nothing.
+      if item.concernedTargets.allSatisfy({ isForLimbo[$0] ?? true }) { event.limboDocumentChanges.insert(key) }
+    }
     mismatches = [:]
-    updates = [:]
-    deliveries = [:]
-    concernedTargets = [:]
+    // As many are likely to come again, unless it was an exceptional number.
+    news.removeAll(keepingCapacity: news.count <= 1_000)
     return event
   }
 
   // MARK: - Parts
 
   private func isActive(_ id: TargetID, _ source: some WatchTargetSource) -> Bool {
-    guard let gathered = targets[id], gathered.outstandingAnswers == 0 else { return false }
-    return source.listenedTarget(id) != nil
+    targets[id]?.outstandingAnswers == 0 && source.isListened(id)
   }
 
   private mutating func answered(_ id: TargetID, with change: WatchTargetChange) {
@@ -183,11 +222,12 @@ struct WatchChangeAggregator {
   private mutating func add(_ document: Document, to id: TargetID, _ source: some WatchTargetSource) {
     guard isActive(id, source) else { return }
     let isConfirmed = source.confirmedKeys(of: id).contains(document.key)
-    targets[id]?.documents[document.key] = isConfirmed ? .modified : .added
-    targets[id]?.hasChanges = true
-    updates[document.key] = document
-    deliveries[document.key, default: []].insert(id)
-    concernedTargets[document.key, default: []].insert(id)
+    targets[id]?.note(isConfirmed ? .modified : .added, of: document.key)
+    var item = news[document.key] ?? News()
+    item.state = document
+    item.deliveringTargets.insert(id)
+    item.concernedTargets.insert(id)
+    news[document.key] = item
   }
 
   /// - Parameter state: The document's new state if the backend sent it.
@@ -196,10 +236,11 @@ struct WatchChangeAggregator {
   ) {
     guard isActive(id, source) else { return }
     // A document that entered and left between two snapshots was never there.
-    targets[id]?.documents[key] = source.confirmedKeys(of: id).contains(key) ? .removed : nil
-    targets[id]?.hasChanges = true
-    concernedTargets[key, default: []].insert(id)
-    if let state { updates[key] = state }
+    targets[id]?.note(source.confirmedKeys(of: id).contains(key) ? .removed : nil, of: key)
+    var item = news[key] ?? News()
+    item.concernedTargets.insert(id)
+    if let state { item.state = state }
+    news[key] = item
   }
 
   /// Everything known about the target is void: its documents count as removed unless the backend sends them again.
@@ -223,7 +264,7 @@ struct WatchChangeAggregator {
 
   private func countOfDocuments(in id: TargetID, _ source: some WatchTargetSource) -> Int {
     let gathered = targets[id] ?? Gathered()
-    return source.confirmedKeys(of: id).count + gathered.keys(.added).count - gathered.keys(.removed).count
+    return source.confirmedKeys(of: id).count + gathered.count(of: .added) - gathered.count(of: .removed)
   }
 
   /// A target of a single document that is complete without it proves that the document does not exist.
@@ -232,7 +273,11 @@ struct WatchChangeAggregator {
   /// document, even after this one had been told that it is gone.
   private mutating func proveAbsence(in id: TargetID, at version: SnapshotVersion, _ source: some WatchTargetSource) {
     guard targets[id]?.isCurrent == true, let key = source.listenedTarget(id)?.target.documentKey else { return }
-    if deliveries[key]?.contains(id) == true || source.confirmedKeys(of: id).contains(key) { return }
+    if news[key]?.deliveringTargets.contains(id) == true || source.confirmedKeys(of: id).contains(key) { return }
     remove(key, from: id, state: .missing(key, version: version), source)
   }
+}
+
+extension WatchTargetSource {
+  func isListened(_ targetID: TargetID) -> Bool { listenedTarget(targetID) != nil }
 }
