@@ -69,20 +69,23 @@ let package = Package(
       resources: [.embedInCode("Resources/cities.json")],
       swiftSettings: settings),
 
+    .target(name: "TestSupport", path: "Tests/Support/TestSupport", swiftSettings: settings),
     .testTarget(name: "HearthModelTests", dependencies: ["HearthModel"], swiftSettings: settings),
     .testTarget(
       name: "HearthWireTests", dependencies: ["HearthWire", "HearthModel", protobuf], swiftSettings: settings),
-    .testTarget(name: "HearthStoreTests", dependencies: ["HearthStore", "HearthModel"], swiftSettings: settings),
+    .testTarget(
+      name: "HearthStoreTests", dependencies: ["HearthStore", "HearthModel", "TestSupport"], swiftSettings: settings),
     .testTarget(
       name: "HearthCacheTests", dependencies: ["HearthCache", "HearthStore", "HearthModel"], swiftSettings: settings),
     .testTarget(
       name: "HearthSyncTests", dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthModel"],
       swiftSettings: settings),
     .testTarget(
-      name: "SpecTests", dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthModel"],
+      name: "SpecTests", dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthModel", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
-      name: "SimulationTests", dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthModel"],
+      name: "SimulationTests",
+      dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthModel", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
       name: "ConformanceTests",

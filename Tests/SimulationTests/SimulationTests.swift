@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The randomised contract: whatever users, backend, network and storage do, and in whatever order, views show the documents that
@@ -20,18 +21,20 @@ struct SimulationTests {
 
   @Test("any sequence of events leaves the client in step", arguments: groups)
   func contract(_ seeds: ClosedRange<UInt64>) async {
-    for seed in seeds {
-      // Other tests wait for the same threads.
-      await Task.yield()
-      do {
-        if Self.shownSeed == nil {
-          try Simulation.run(seed: seed, steps: Self.steps)
-        } else {
-          try Simulation.show(seed: seed, steps: Self.steps)
-        }
-      } catch {
-        Issue.record("\(error)")
+    let failures = await HeavyWork.run { seeds.compactMap(Self.failure) }
+    for failure in failures { Issue.record("\(failure)") }
+  }
+
+  private static func failure(ofSeed seed: UInt64) -> (any Error)? {
+    do {
+      if shownSeed == nil {
+        try Simulation.run(seed: seed, steps: steps)
+      } else {
+        try Simulation.show(seed: seed, steps: steps)
       }
+      return nil
+    } catch {
+      return error
     }
   }
 }

@@ -1,4 +1,5 @@
 import HearthStore
+import TestSupport
 import Testing
 
 /// Whatever SQLite refuses, and wherever: nobody is stopped, and when it works again everything comes into step.
@@ -13,32 +14,36 @@ struct StorageFailureTests {
     let steps = 24
     let count = try Simulation.run(seed: seed, steps: steps, disturbance: nil)
     #expect(count > 200)
-    for position in 0..<count {
-      // Other tests wait for the same threads.
-      await Task.yield()
-      do {
-        let reached = try Simulation.run(
-          seed: seed, steps: steps, disturbance: .init(position: position, length: 1, kind: kind))
-        #expect(reached > position)
-      } catch {
-        Issue.record("\(error)")
+    let failures = await HeavyWork.run {
+      (0..<count).compactMap { position in
+        Self.failure(seed: seed, steps: steps, .init(position: position, length: 1, kind: kind))
       }
     }
+    for failure in failures { Issue.record("\(failure)") }
   }
 
   @Test("failures may last", arguments: kinds)
   func lastingFailures(_ kind: StoreError.Kind) async {
-    for seed in 1...60 as ClosedRange<UInt64> {
-      await Task.yield()
-      var generator = SeededGenerator(seed: seed)
-      let disturbance = Simulation.Disturbance(
-        position: Int.random(in: 0..<800, using: &generator), length: Int.random(in: 2...150, using: &generator),
-        kind: kind)
-      do {
-        try Simulation.run(seed: seed, steps: 50, disturbance: disturbance)
-      } catch {
-        Issue.record("\(error)")
+    let failures = await HeavyWork.run {
+      (1...60 as ClosedRange<UInt64>).compactMap { seed in
+        var generator = SeededGenerator(seed: seed)
+        let position = Int.random(in: 0..<800, using: &generator)
+        let length = Int.random(in: 2...150, using: &generator)
+        return Self.failure(seed: seed, steps: 50, .init(position: position, length: length, kind: kind))
       }
+    }
+    for failure in failures { Issue.record("\(failure)") }
+  }
+
+  private static func failure(seed: UInt64, steps: Int, _ disturbance: Simulation.Disturbance) -> (any Error)? {
+    do {
+      let reached = try Simulation.run(seed: seed, steps: steps, disturbance: disturbance)
+      guard disturbance.length > 1 || reached > disturbance.position else {
+        return Simulation.Failure(description: "statement \(disturbance.position) was not reached")
+      }
+      return nil
+    } catch {
+      return error
     }
   }
 }
