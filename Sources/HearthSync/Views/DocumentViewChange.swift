@@ -63,6 +63,7 @@ struct DocumentViewChangeSet {
   /// - Returns: the changes as listeners get them: removed, added, then modified and metadata together, each in query
   ///   order, with indexes that are valid when the changes are carried out one after the other.
   func apply(to documents: inout DocumentSet, query: Query) -> [DocumentViewChange] {
+    if changes.isEmpty { return [] }
     // References are sorted, because a change is large and is moved about ten times.
     let boxes = changes.values.map {
       (rank: $0.kind.rank, box: DocumentList.Box($0.document, orderedBy: query))
