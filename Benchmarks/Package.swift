@@ -10,6 +10,11 @@ let settings: [SwiftSetting] = [
 ]
 let protobuf = Target.Dependency.product(name: "SwiftProtobuf", package: "swift-protobuf")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let grpcCore = Target.Dependency.product(name: "GRPCCore", package: "grpc-swift-2")
+let grpcProtobuf = Target.Dependency.product(name: "GRPCProtobuf", package: "grpc-swift-protobuf")
+let grpcTransport = Target.Dependency.product(name: "GRPCNIOTransportHTTP2", package: "grpc-swift-nio-transport")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let sqlite = Target.Dependency.target(
   name: "CSQLite", condition: .when(platforms: [.linux, .android, .windows, .openbsd]))
 
@@ -18,6 +23,11 @@ let package = Package(
   platforms: [.macOS(.v15)],
   dependencies: [
     .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
+    .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
+    .package(url: "https://github.com/grpc/grpc-swift-protobuf", from: "2.4.1"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"5.0.0"),
   ],
   targets: [
@@ -37,5 +47,23 @@ let package = Package(
       dependencies: [
         "BenchmarkKit", "HearthSync", "HearthCache", "HearthStore", "HearthWire", "HearthModel", protobuf, sqlite,
       ], swiftSettings: settings),
+
+    // Through the public API and gRPC. A product of its own, because its dependencies take minutes to build.
+    .target(
+      name: "HearthTransport",
+      dependencies: ["HearthWire", "HearthModel", protobuf, grpcCore, grpcProtobuf, grpcTransport, logging],
+      swiftSettings: settings),
+    .target(
+      name: "Hearth",
+      dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthTransport", "HearthModel", logging],
+      swiftSettings: settings),
+    .target(
+      name: "HearthServer",
+      dependencies: [
+        "HearthStore", "HearthWire", "HearthModel", protobuf, grpcCore, grpcProtobuf, grpcTransport, logging, lifecycle,
+      ], swiftSettings: settings),
+    .executableTarget(
+      name: "ClientBenchmarks", dependencies: ["BenchmarkKit", "Hearth", "HearthServer", logging],
+      swiftSettings: settings),
   ]
 )

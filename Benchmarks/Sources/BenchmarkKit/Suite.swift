@@ -56,8 +56,9 @@ public struct Suite {
 struct UsageError: Error, CustomStringConvertible {
   var description: String {
     """
-    usage: scripts/bench [--quick] [--filter TEXT] [--repetitions N] [--results FOLDER]
-      --quick            the sizes and repetitions that take a few minutes
+    usage: scripts/bench [--quick] [--client] [--filter TEXT] [--repetitions N] [--results FOLDER]
+      --quick            only the largest size of each operation
+      --client           also what goes through the public API
       --filter TEXT      only benchmarks whose name contains TEXT
       --repetitions N    instead of 5
       --results FOLDER   where JSON and charts go, instead of Benchmarks/results
