@@ -39,7 +39,7 @@ package struct BundleLoader {
   private mutating func takeElements() throws -> [BundleProgress] {
     var steps: [BundleProgress] = []
     while let sized = try reader.next() {
-      guard let step = try take(sized.element, sized.byteCount) else { continue }
+      guard let step = try take(sized) else { continue }
       steps.append(step)
       if step.state == .success { break }
     }
@@ -62,34 +62,34 @@ package struct BundleLoader {
     try reader.finish()
     guard let metadata else { throw StatusError(code: .unknown, message: "The bundle is empty.") }
     if let openMetadata {
-      throw BundleError("The bundle ends before the contents of document \(openMetadata.key).")
+      throw reader.failure("the bundle ends where the contents of document \(openMetadata.key) are expected")
     }
     guard documents.count == metadata.totalDocuments else {
-      throw BundleError(
-        "The bundle says that it has \(metadata.totalDocuments) documents, but it has \(documents.count).")
+      throw reader.failure(
+        "the bundle ends after \(documents.count) documents; its metadata says that it has \(metadata.totalDocuments)")
     }
     let changes = try localStore.apply(metadata, documents: documents, queries: queries)
     progress.state = .success
     return (changes, progress)
   }
 
-  private mutating func take(_ element: BundleElement, _ byteCount: Int) throws -> BundleProgress? {
+  private mutating func take(_ sized: BundleReader.Sized) throws -> BundleProgress? {
     guard metadata != nil else {
-      guard case .metadata(let first) = element else {
-        throw BundleError("The first element of the bundle is not its metadata.")
+      guard case .metadata(let first) = sized.element else {
+        throw sized.failure("it must be the bundle's metadata")
       }
       return try begin(first)
     }
-    progress.bytesLoaded += byteCount
+    progress.bytesLoaded += sized.byteCount
     if let openMetadata {
-      guard case .document(let document) = element, document.key == openMetadata.key else {
-        throw BundleError("The metadata of document \(openMetadata.key) is not followed by its contents.")
+      guard case .document(let document) = sized.element, document.key == openMetadata.key else {
+        throw sized.failure("the contents of document \(openMetadata.key) must follow its metadata")
       }
       self.openMetadata = nil
       return add(BundledDocument(metadata: openMetadata, document: document))
     }
-    switch element {
-    case .metadata: throw BundleError("The bundle has its metadata twice.")
+    switch sized.element {
+    case .metadata: throw sized.failure("the bundle has its metadata twice")
     case .namedQuery(let query): queries.append(query)
     case .documentMetadata(let metadata):
       if metadata.exists {
@@ -99,7 +99,7 @@ package struct BundleLoader {
           BundledDocument(metadata: metadata, document: .missing(metadata.key, version: metadata.readTime)))
       }
     case .document(let document):
-      throw BundleError("The contents of document \(document.key) do not follow its metadata.")
+      throw sized.failure("the contents of document \(document.key) do not follow its metadata")
     }
     return nil
   }

@@ -13,14 +13,16 @@ struct BundleScenarioTests {
   }
 
   /// A bundle of the documents (a nil field means that the document does not exist), and of one query named "all" that all of
-  /// them belong to.
+  /// them belong to. Elements of the kind `without` are left out.
   private func bundle(
     id: String = "b", at createTime: Int64, _ documents: (id: String, version: Int64, n: Int?)...,
-    queryAt: Int64? = nil,
-    total: Int? = nil
+    queryAt: Int64? = nil, total: Int? = nil, without kind: String? = nil
   ) -> [UInt8] {
     var body = ""
-    func add(_ element: String) { body += "\(element.utf8.count)\(element)" }
+    func add(_ element: String) {
+      if let kind, element.hasPrefix("{\"\(kind)\"") { return }
+      body += "\(element.utf8.count)\(element)"
+    }
     if let queryAt {
       add(
         #"{"namedQuery":{"name":"all","readTime":\#(time(queryAt)),"bundledQuery":{"parent":"\#(Self.root)","#
@@ -158,16 +160,21 @@ struct BundleScenarioTests {
   @Test("what is wrong with a bundle is told, and the cache stays as it was")
   func malformed() throws {
     let good = bundle(at: 5, ("a", 1, 1), ("b", 1, 1))
-    let cases: [(bytes: [UInt8], code: StatusCode)] = [
-      ([], .unknown), (Array("hello".utf8), .invalidArgument), (Array(good.dropLast()), .invalidArgument),
-      (bundle(at: 5, ("a", 1, 1), total: 2), .invalidArgument), (good + good, .invalidArgument),
-      (Array(good.drop { $0 != UInt8(ascii: "}") }), .invalidArgument),
+    let cases: [(bytes: [UInt8], code: StatusCode, reason: String)] = [
+      ([], .unknown, "empty"), (Array("hello".utf8), .invalidArgument, "element 1, at byte 0: its length"),
+      (Array(good.dropLast()), .invalidArgument, "element 5"), (good + good, .invalidArgument, "metadata twice"),
+      (bundle(at: 5, ("a", 1, 1), total: 2), .invalidArgument, "ends after 1 documents"),
+      (bundle(at: 5, ("a", 1, 1), without: "document"), .invalidArgument, "element 3"),
+      (bundle(at: 5, ("a", 1, 1), ("b", 1, 1), without: "document"), .invalidArgument, "element 3"),
+      (bundle(at: 5, ("a", 1, 1), without: "documentMetadata"), .invalidArgument, "element 2"),
+      (Array(good.drop { $0 != UInt8(ascii: "}") }), .invalidArgument, "element 1"),
     ]
-    for (bytes, code) in cases {
+    for (bytes, code, reason) in cases {
       let client = try TestClient()
       let steps = load(bytes, into: client, piece: 31)
       #expect(steps.last == .failed)
       #expect(client.takeTold().last?.hasSuffix("\(code)") == true)
+      #expect(client.logs.last?.1.contains(reason) == true, "\(client.logs.last?.1 ?? "")")
       client.request { .readDocument($0, key("rooms/a")) }
       guard case .documentRead(_, let document)? = client.answers.last else { continue }
       #expect(document.isUnknown)

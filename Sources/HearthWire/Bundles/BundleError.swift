@@ -2,10 +2,6 @@
 package struct BundleError: Error, Equatable, CustomStringConvertible, Sendable {
   package var description: String
 
-  package init(_ description: String) {
-    self.description = description
-  }
-
   /// - Parameters:
   ///   - number: of the element, the first one is 1.
   ///   - offset: of the element's first byte in the bundle.

@@ -12,6 +12,13 @@ package struct BundleReader {
   package struct Sized {
     package var element: BundleElement
     package var byteCount: Int
+    fileprivate var number: Int
+    fileprivate var offset: Int
+
+    /// What is wrong with the element at its place.
+    package func failure(_ message: String) -> BundleError {
+      BundleError(element: number, at: offset, message)
+    }
   }
 
   private let decoder: BundleElementDecoder
@@ -44,10 +51,11 @@ package struct BundleReader {
     } catch {
       throw failure(error.description)
     }
+    let sized = Sized(element: element, byteCount: digits + length, number: elementCount + 1, offset: offset)
     consumed = start + length
-    offset += digits + length
+    offset += sized.byteCount
     elementCount += 1
-    return Sized(element: element, byteCount: digits + length)
+    return sized
   }
 
   /// No more bytes come.
@@ -57,7 +65,8 @@ package struct BundleReader {
     guard consumed == buffer.count else { throw failure("the bundle ends within the element") }
   }
 
-  private func failure(_ message: String) -> BundleError {
+  /// What is wrong with the element that would be next.
+  package func failure(_ message: String) -> BundleError {
     BundleError(element: elementCount + 1, at: offset, message)
   }
 

@@ -11,20 +11,38 @@ struct ProtoJSONError: Error, CustomStringConvertible {
 
 /// A value of protocol buffers' JSON form, and where it stands.
 struct ProtoJSON {
-  let json: JSONText
-  let path: String
+  /// The way from the element to a value in it.
+  ///
+  /// It is written out for errors only. As text beside each value it would take the length of the names above times the number of
+  /// values below, which an author of a small bundle can make as large as the memory.
+  indirect enum Place: CustomStringConvertible {
+    case element
+    case member(String, of: Place)
+    case item(Int, of: Place)
 
-  init(_ json: JSONText, at path: String = "") {
-    self.json = json
-    self.path = path
+    /// Such as "document.fields.tags.arrayValue.values[2]"; empty for the element itself.
+    var description: String {
+      switch self {
+      case .element: return ""
+      case .member(let name, of: .element): return name
+      case .member(let name, let parent): return "\(parent).\(name)"
+      case .item(let index, let parent): return "\(parent)[\(index)]"
+      }
+    }
   }
 
-  func failure(_ message: String) -> ProtoJSONError { ProtoJSONError(path: path, message: message) }
+  let json: JSONText
+  let place: Place
 
-  private func child(_ name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
+  init(_ json: JSONText, at place: Place = .element) {
+    self.json = json
+    self.place = place
+  }
+
+  func failure(_ message: String) -> ProtoJSONError { ProtoJSONError(path: place.description, message: message) }
 
   subscript(name: String) -> ProtoJSON? {
-    json[name].map { ProtoJSON($0, at: child(name)) }
+    json[name].map { ProtoJSON($0, at: .member(name, of: place)) }
   }
 
   func required(_ name: String) throws(ProtoJSONError) -> ProtoJSON {
@@ -34,12 +52,12 @@ struct ProtoJSON {
 
   func object() throws(ProtoJSONError) -> [(name: String, value: ProtoJSON)] {
     guard case .object(let members) = json else { throw failure("an object is expected") }
-    return members.map { ($0.name, ProtoJSON($0.value, at: child($0.name))) }
+    return members.map { ($0.name, ProtoJSON($0.value, at: .member($0.name, of: place))) }
   }
 
   func array() throws(ProtoJSONError) -> [ProtoJSON] {
     guard case .array(let elements) = json else { throw failure("an array is expected") }
-    return elements.enumerated().map { ProtoJSON($1, at: "\(path)[\($0)]") }
+    return elements.enumerated().map { ProtoJSON($1, at: .item($0, of: place)) }
   }
 
   // MARK: - Scalars

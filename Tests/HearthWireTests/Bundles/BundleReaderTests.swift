@@ -131,6 +131,10 @@ struct BundleReaderTests {
       (#"{"a":"\ud83d\u0041"}"#, "surrogate"), (#"{"a":"\x"}"#, "unknown escape"), (#"{"a":01}"#, "\"}\" is expected"),
       (#"{"metadata":{"id":1}}"#, "metadata.id: a string is expected"),
       (#"{"metadata":{"id":"b","createTime":"today"}}"#, "metadata.createTime: \"today\" is not a time"),
+      (
+        #"{"document":{"fields":{"a":{"arrayValue":{"values":[{},{}]}}}}}"#,
+        "document.fields.a.arrayValue.values[0]: a value has one member"
+      ),
     ])
   func malformedElement(_ element: String, _ reason: String) {
     let error = #expect(throws: BundleError.self) { try elements((sized(Self.metadata) + sized(element)).utf8) }
@@ -166,6 +170,15 @@ struct BundleReaderTests {
     #expect(throws: BundleError.self) { try elements(sized(#"{"metadata":"# + text + "}").utf8) }
     let maps = String(repeating: #"{"mapValue":{"fields":{"a":"#, count: 5000)
     #expect(throws: BundleError.self) { try elements(sized(#"{"document":"# + maps).utf8) }
+  }
+
+  @Test("a long name above many values takes no more than its length")
+  func longName() throws {
+    // Together 200 GB, were the name kept beside each of the values.
+    let name = String(repeating: "n", count: 1 << 20)
+    let values = String(repeating: #"{"nullValue":null},"#, count: 200_000) + #"{"nullValue":null}"#
+    let fields = try document(#"{"\#(name)":{"arrayValue":{"values":[\#(values)]}}}"#)
+    #expect(fields == MapValue(entries: [(name, .array(Array(repeating: .null, count: 200_001)))]))
   }
 
   @Test("a bundle that ends within an element is incomplete")
