@@ -2,7 +2,7 @@
 ///
 /// Foundation's readers keep members in Swift dictionaries, in which field names that differ only in Unicode normalisation are the
 /// same; to Firestore they are two fields.
-indirect enum JSONText {
+package indirect enum JSONText: Sendable {
   case null
   case bool(Bool)
   case number(String)
@@ -10,36 +10,38 @@ indirect enum JSONText {
   case array([JSONText])
   case object([(name: String, value: JSONText)])
 
+  /// The last member of that name; nil if there is none.
+  package func member(_ name: String) -> JSONText? {
+    guard case .object(let members) = self else { return nil }
+    return members.last { $0.name.utf8.elementsEqual(name.utf8) }?.value
+  }
+
   /// The last member of that name; nil if there is none or it is null, which protocol buffers treat alike.
-  subscript(name: String) -> JSONText? {
-    guard case .object(let members) = self,
-      let member = members.last(where: { $0.name.utf8.elementsEqual(name.utf8) })
-    else {
-      return nil
-    }
-    if case .null = member.value { return nil }
-    return member.value
+  package subscript(name: String) -> JSONText? {
+    guard let value = member(name) else { return nil }
+    if case .null = value { return nil }
+    return value
   }
 }
 
 /// Reads JSON (RFC 8259) from bytes that somebody else has written: time and memory follow the length, nesting is bounded.
-struct JSONTextReader {
+package struct JSONTextReader {
   /// More than a document's 20 levels need, which take three levels of JSON each.
-  static let maximumDepth = 200
+  package static let maximumDepth = 200
 
   private static let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
 
-  struct Failure: Error {
-    var message: String
+  package struct Failure: Error {
+    package var message: String
     /// Position in the text, in bytes.
-    var offset: Int
+    package var offset: Int
   }
 
   private let bytes: ArraySlice<UInt8>
   private var position: Int
 
   /// Reads a text that holds one value and nothing else.
-  static func read(_ bytes: ArraySlice<UInt8>) throws(Failure) -> JSONText {
+  package static func read(_ bytes: ArraySlice<UInt8>) throws(Failure) -> JSONText {
     var reader = JSONTextReader(bytes)
     let value = try reader.value(depth: 0)
     reader.skipWhitespace()
@@ -150,7 +152,7 @@ struct JSONTextReader {
   // MARK: - Strings
 
   private mutating func string() throws(Failure) -> String {
-    try expect(UInt8(ascii: "\""))
+    guard take(UInt8(ascii: "\"")) else { throw failure("a string in quotation marks is expected") }
     var text: [UInt8] = []
     let start = position
     while true {

@@ -1,0 +1,201 @@
+/// Why an index configuration cannot be used: where, and which rule is broken.
+package struct IndexConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
+  package var description: String
+
+  init(_ description: String) {
+    self.description = description
+  }
+
+  init(place: String, _ problem: String) {
+    description = "Invalid index configuration: \(place.isEmpty ? "the text" : place) \(problem)."
+  }
+}
+
+/// The indexes that a configuration asks for, as they are written in `firestore.indexes.json`, the file that the Firebase CLI
+/// exports and deploys.
+///
+/// ```json
+/// {"indexes": [{"collectionGroup": "cities", "queryScope": "COLLECTION", "fields": [
+///   {"fieldPath": "tags", "arrayConfig": "CONTAINS"}, {"fieldPath": "population", "order": "DESCENDING"}]}],
+///  "fieldOverrides": []}
+/// ```
+///
+/// As in the official SDKs, what does not concern local indexes is read past: `queryScope`, because an index serves queries of
+/// collections and of collection groups alike, `fieldOverrides`, and members that nobody knows.
+package struct IndexConfiguration: Hashable, Sendable {
+  package struct Entry: Hashable, Sendable {
+    package var collectionGroup: String
+    package var fields: [Field]
+
+    package init(collectionGroup: String, fields: [Field]) {
+      self.collectionGroup = collectionGroup
+      self.fields = fields
+    }
+  }
+
+  package struct Field: Hashable, Sendable {
+    /// In the server's form: names separated by dots, in backticks where they are not plain identifiers.
+    package var path: String
+    package var kind: IndexDefinition.Kind
+
+    /// The official SDKs' rule: `arrayConfig` goes before `order`, and whatever is not ascending is descending.
+    package init(path: String, order: String?, arrayConfig: String?) {
+      self.path = path
+      kind = arrayConfig == "CONTAINS" ? .contains : order == "ASCENDING" ? .ascending : .descending
+    }
+  }
+
+  package var entries: [Entry]
+
+  package init(entries: [Entry]) {
+    self.entries = entries
+  }
+
+  /// The definitions in the order of the entries, equal ones once.
+  ///
+  /// A field `__name__`, which the CLI puts at the end of what it exports, is no field of the index but says in which direction
+  /// entries with equal fields are ordered; what stands behind it can order nothing any more and is left out. Without it that
+  /// is the direction of the last field, as at the backend. An entry without fields could serve no query and is left out.
+  ///
+  /// - Throws: ``IndexConfigurationError`` with the place of the first entry that is wrong.
+  package func definitions() throws(IndexConfigurationError) -> [IndexDefinition] {
+    var definitions: [IndexDefinition] = []
+    var known: Set<IndexDefinition> = []
+    for (number, entry) in entries.enumerated() {
+      guard let definition = try definition(of: entry, at: "indexes[\(number)]") else { continue }
+      if known.insert(definition).inserted { definitions.append(definition) }
+    }
+    return definitions
+  }
+
+  private func definition(of entry: Entry, at place: String) throws(IndexConfigurationError) -> IndexDefinition? {
+    var fields: [IndexDefinition.Field] = []
+    for (number, field) in entry.fields.enumerated() {
+      let path = try Self.checked(at: "\(place).fields[\(number)].fieldPath", field.path) { () throws(ModelError) in
+        try FieldPath(parsingServerFormat: field.path)
+      }
+      fields.append(IndexDefinition.Field(path: path, kind: field.kind))
+    }
+    let definition = try Self.checked(at: place, entry.collectionGroup) { () throws(ModelError) in
+      try IndexDefinition(collectionGroup: entry.collectionGroup, fields: fields)
+    }
+    return definition.fields.isEmpty ? nil : definition
+  }
+
+  /// Puts the place before a broken rule, and no more of the value than a person reads.
+  private static func checked<T>(
+    at place: String, _ value: String, _ body: () throws(ModelError) -> T
+  ) throws(IndexConfigurationError) -> T {
+    do throws(ModelError) {
+      return try body()
+    } catch {
+      let text = value.count > 100 ? "\(value.prefix(100))…" : value
+      switch error {
+      case .invalidPath(_, let rule), .invalidFieldPath(_, let rule):
+        throw IndexConfigurationError("Invalid index configuration: \(place) is wrong (\(text)). \(rule)")
+      case .invalidDocumentPath, .invalidResourceName, .violatesServerRule:
+        throw IndexConfigurationError("Invalid index configuration: \(place) is wrong. \(error)")
+      }
+    }
+  }
+}
+
+// MARK: - JSON
+
+extension IndexConfiguration {
+  /// Far more than all the indexes that a database may have need; it bounds the memory that a text from elsewhere can take.
+  package static let maximumJSONBytes = 16 << 20
+
+  /// Reads the JSON of an index file.
+  ///
+  /// - Throws: ``IndexConfigurationError``: "Invalid Json format." with line, column and byte for what is not JSON, and the path
+  ///   of the member, such as `indexes[2].fields[0].fieldPath`, for JSON that is no index configuration.
+  package init(json bytes: [UInt8]) throws(IndexConfigurationError) {
+    guard bytes.count <= Self.maximumJSONBytes else {
+      throw IndexConfigurationError(
+        place: "", "has \(bytes.count) bytes, but may have at most \(Self.maximumJSONBytes)")
+    }
+    let json: JSONText
+    do throws(JSONTextReader.Failure) {
+      json = try JSONTextReader.read(bytes[...])
+    } catch {
+      let (line, column) = Self.position(of: error.offset, in: bytes)
+      throw IndexConfigurationError(
+        "Invalid Json format. Line \(line), column \(column) (byte \(error.offset)): \(error.message).")
+    }
+    guard case .object = json else { throw .wrongType("", "an object", json) }
+    entries = []
+    for (number, index) in try json.array("indexes", at: "").enumerated() {
+      entries.append(try Self.entry(index, at: "indexes[\(number)]"))
+    }
+  }
+
+  private static func entry(_ json: JSONText, at place: String) throws(IndexConfigurationError) -> Entry {
+    guard case .object = json else { throw .wrongType(place, "an object", json) }
+    let group = try json.string("collectionGroup", at: place)
+    var fields: [Field] = []
+    for (number, field) in try json.array("fields", at: place).enumerated() {
+      let place = "\(place).fields[\(number)]"
+      guard case .object = field else { throw .wrongType(place, "an object", field) }
+      fields.append(
+        Field(
+          path: try field.string("fieldPath", at: place), order: try field.optionalString("order", at: place),
+          arrayConfig: try field.optionalString("arrayConfig", at: place)))
+    }
+    return Entry(collectionGroup: group, fields: fields)
+  }
+
+  /// Line and column from 1 on; a column is a Unicode scalar, as editors that show no clusters count.
+  private static func position(of offset: Int, in bytes: [UInt8]) -> (line: Int, column: Int) {
+    let before = bytes.prefix(offset)
+    let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+    let line = before.count { $0 == UInt8(ascii: "\n") } + 1
+    return (line, before[lineStart...].count { $0 & 0xC0 != 0x80 } + 1)
+  }
+}
+
+extension JSONText {
+  fileprivate func optionalString(_ name: String, at place: String) throws(IndexConfigurationError) -> String? {
+    switch member(name) {
+    case .string(let string): return string
+    case nil: return nil
+    case let other?: throw .wrongType(place.member(name), "a string", other)
+    }
+  }
+
+  fileprivate func string(_ name: String, at place: String) throws(IndexConfigurationError) -> String {
+    guard let string = try optionalString(name, at: place) else {
+      throw IndexConfigurationError(place: place.member(name), "is missing, but must be a string")
+    }
+    return string
+  }
+
+  fileprivate func array(_ name: String, at place: String) throws(IndexConfigurationError) -> [JSONText] {
+    switch member(name) {
+    case .array(let elements): return elements
+    case nil: return []
+    case let other?: throw .wrongType(place.member(name), "an array", other)
+    }
+  }
+
+  fileprivate var typeName: String {
+    switch self {
+    case .null: "null"
+    case .bool: "a Boolean"
+    case .number: "a number"
+    case .string: "a string"
+    case .array: "an array"
+    case .object: "an object"
+    }
+  }
+}
+
+extension String {
+  fileprivate func member(_ name: String) -> String { isEmpty ? name : "\(self).\(name)" }
+}
+
+extension IndexConfigurationError {
+  fileprivate static func wrongType(_ place: String, _ wanted: String, _ json: JSONText) -> Self {
+    Self(place: place, "must be \(wanted), but is \(json.typeName)")
+  }
+}
