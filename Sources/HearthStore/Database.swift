@@ -67,6 +67,8 @@ package final class Database {
   package let name: String
   /// Asked before each point; an error that it returns is thrown there as if SQLite had failed.
   package var injectFailure: ((FailurePoint) -> StoreError?)?
+  /// Makes every further step fail once it is set.
+  var interruption: Interruption?
 
   private var connection: OpaquePointer?
   private var idleStatements: [String: IdleStatements] = [:]
@@ -302,6 +304,9 @@ package final class Database {
   /// Called before each step.
   func checkUse(of sql: String) throws(StoreError) {
     if connection == nil { throw closedError(sql) }
+    if let interruption, interruption.isSet {
+      throw StoreError(kind: .unavailable, message: "Database \(name): the reading was given up.")
+    }
     if let current, current.wasRolledBack {
       // Without this, the statement would be executed and committed on its own.
       throw current.failure as? StoreError
@@ -367,6 +372,16 @@ package final class Database {
   package func readTransaction<T>(_ name: String, _ body: () throws -> T) throws -> T {
     if current != nil { return try body() }
     return try run(name, isWrite: false, begin: "BEGIN DEFERRED", body)
+  }
+
+  /// Begins a read transaction that lasts until the connection is closed, at the state that the file has now.
+  func pin(_ name: String) throws(StoreError) {
+    if let current { throw .misuse("Database \(self.name): \"\(current.name)\" is running, \"\(name)\" cannot begin.") }
+    try control("BEGIN DEFERRED")
+    transactionNumber &+= 1
+    current = RunningTransaction(name: name, isWrite: false)
+    // Not the begin but the first read decides which state it is.
+    _ = try integer("SELECT count(*) FROM sqlite_master")
   }
 
   private func join<T>(_ body: () throws -> T) throws -> T {

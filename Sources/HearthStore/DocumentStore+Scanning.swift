@@ -9,19 +9,27 @@ extension DocumentStore {
   /// - Parameters:
   ///   - changedAfter: only documents whose read time is later. Found through an index, so the cost follows their number
   ///     and not the size of the collection.
+  ///   - part: only documents of this part. Not together with `changedAfter`.
   ///   - body: returns false to stop.
   package func forEach(
-    in scope: CollectionScope, changedAfter: SnapshotVersion? = nil, _ body: (StoredDocument) throws -> Bool
+    in scope: CollectionScope, changedAfter: SnapshotVersion? = nil, part: DocumentPart? = nil,
+    _ body: (StoredDocument) throws -> Bool
   ) throws {
     try database.readTransaction("Scan documents") {
       for (path, number) in try collections(in: scope) {
-        guard try forEach(in: path, number: number, changedAfter: changedAfter, body) else { return }
+        var places = Place.first(in: number)...Place.last(in: number)
+        if let part {
+          guard part.places.overlaps(places) else { continue }
+          places = places.clamped(to: part.places)
+        }
+        guard try forEach(in: path, number: number, places: places, changedAfter: changedAfter, body) else { return }
       }
     }
   }
 
   private func forEach(
-    in path: ResourcePath, number: Int64, changedAfter: SnapshotVersion?, _ body: (StoredDocument) throws -> Bool
+    in path: ResourcePath, number: Int64, places: ClosedRange<Int64>, changedAfter: SnapshotVersion?,
+    _ body: (StoredDocument) throws -> Bool
   ) throws -> Bool {
     let statement: Statement
     if let changedAfter {
@@ -34,8 +42,8 @@ extension DocumentStore {
       try statement.bind(2, changedAfter.microseconds)
     } else {
       statement = try database.prepare("SELECT \(StoredDocument.columns) FROM documents WHERE place BETWEEN ? AND ?")
-      try statement.bind(1, Place.first(in: number))
-      try statement.bind(2, Place.last(in: number))
+      try statement.bind(1, places.lowerBound)
+      try statement.bind(2, places.upperBound)
     }
     let document = StoredDocument(statement: statement, collection: path)
     while try statement.step() {
@@ -46,29 +54,35 @@ extension DocumentStore {
   }
 
   private func collections(in scope: CollectionScope) throws -> [(path: ResourcePath, number: Int64)] {
+    try collections(in: scope, limit: .max) ?? []
+  }
+
+  /// - Returns: nil when there are more than `limit`.
+  func collections(in scope: CollectionScope, limit: Int) throws -> [(path: ResourcePath, number: Int64)]? {
     switch scope {
     case .collection(let path):
       return try number(of: path).map { [(path, $0)] } ?? []
     case .group(let id, let parent) where parent.isEmpty:
-      return try collections("group_id = ?", [id])
+      return try collections("group_id = ?", [id], limit: limit)
     case .group(let id, let parent):
       let range = PathRange(below: parent)
-      return try collections("group_id = ? AND path >= ? AND path < ?", [id, range.lower, range.upper])
+      return try collections("group_id = ? AND path >= ? AND path < ?", [id, range.lower, range.upper], limit: limit)
     case .everything(let parent) where parent.isEmpty:
-      return try collections("TRUE", [])
+      return try collections("TRUE", [], limit: limit)
     case .everything(let parent):
       let range = PathRange(below: parent)
-      return try collections("path >= ? AND path < ?", [range.lower, range.upper])
+      return try collections("path >= ? AND path < ?", [range.lower, range.upper], limit: limit)
     }
   }
 
   private func collections(
-    _ condition: String, _ parameters: [String]
-  ) throws -> [(path: ResourcePath, number: Int64)] {
+    _ condition: String, _ parameters: [String], limit: Int
+  ) throws -> [(path: ResourcePath, number: Int64)]? {
     let statement = try database.prepare("SELECT number, path FROM collections WHERE \(condition)")
     for (index, parameter) in parameters.enumerated() { try statement.bind(index + 1, parameter) }
     var collections: [(ResourcePath, Int64)] = []
     while try statement.step() {
+      if collections.count == limit { return nil }
       let text = try statement.string(at: 1)
       collections.append((try Self.path(text), try Self.checked(statement.int64(at: 0), path: text)))
     }

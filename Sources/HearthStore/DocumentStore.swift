@@ -36,6 +36,11 @@ package final class DocumentStore {
     try DocumentSchema.schema.migrate(database)
   }
 
+  /// Reads documents through a connection that does not write, with tables that another connection has migrated.
+  package init(reading database: Database) {
+    self.database = database
+  }
+
   // MARK: - Reading
 
   /// The document, or one of kind `unknown` when nothing is stored for the key.

@@ -38,7 +38,7 @@ package struct QueryExecution: Equatable, Sendable {
 
 /// Answers queries from the stored documents and the local mutations over them.
 package struct QueryExecutor {
-  private let documents: DocumentStore
+  let documents: DocumentStore
   private let localMutations: (any LocalMutationSource)?
 
   package init(documents: DocumentStore, localMutations: (any LocalMutationSource)? = nil) {
@@ -74,14 +74,15 @@ package struct QueryExecutor {
 
   // MARK: - Scan
 
-  private func runScan(_ query: Query) throws -> ([Document], QueryExecution) {
+  /// - Parameter part: only the stored documents of this part; the first one also has those with a local mutation.
+  func runScan(_ query: Query, part: DocumentPart? = nil) throws -> ([Document], QueryExecution) {
     var execution = QueryExecution(plan: .scan)
     let scope = CollectionScope(of: query)
     let overlays = try localMutations?.localMutations(in: scope) ?? [:]
     var result = LimitedResult(of: query)
-    try addOverlaid(overlays, query, to: &result, &execution)
+    if part?.isFirst ?? true { try addOverlaid(overlays, query, to: &result, &execution) }
     let filter = InPlaceFilter(query)
-    try documents.forEach(in: scope) { stored in
+    try documents.forEach(in: scope, part: part) { stored in
       execution.rowsRead += 1
       guard let key = try filter.matchingKey(of: stored, inside: result.edge), overlays[key] == nil else { return true }
       execution.documentsDecoded += 1

@@ -1,0 +1,75 @@
+internal import Synchronization
+
+/// One state of a database file, held by a read-only connection of its own, for one reading on any thread.
+///
+/// SQLite fixes what a read transaction sees at its first read. That read happens here, where the snapshot is made; so
+/// whoever writes to the file makes snapshots between two of its transactions, hands them over and goes on writing, and
+/// several snapshots made without a transaction in between show the same state. While one is open, pages that were written
+/// after it stay in the write-ahead log: it lets go of the state as soon as it has been read.
+///
+/// The connection is confined by the mutex: it is made here, nobody else has ever held it, and it is used under the lock
+/// only. SQLite asks no more of a connection without locks of its own ("multi-thread" mode,
+/// https://www.sqlite.org/threadsafe.html).
+package final class PinnedSnapshot: Sendable {
+  private let connection: Mutex<Database?>
+  private let interruption = Interruption()
+  private let name: String
+
+  /// Opens a second connection to the file of a database, as it is now, without the changes of a running transaction.
+  ///
+  /// - Throws: ``StoreError``: `misuse` for a database in memory, which only its own connection sees; `cannotOpen` and
+  ///   others as ``Database/init(_:options:)``.
+  package init(of database: Database) throws(StoreError) {
+    guard case .file = database.location else {
+      throw .misuse("Database \(database.name) has no file that a second connection could read.")
+    }
+    var options = database.options
+    options.isReadOnly = true
+    let reader = try Database(database.location, options: options)
+    try reader.pin("Read beside the writer")
+    reader.interruption = interruption
+    name = database.name
+    connection = Mutex(reader)
+  }
+
+  /// Reads once, then closes the connection, also when `body` throws.
+  ///
+  /// - Throws: what `body` throws; ``StoreError`` `unavailable` after ``interrupt()``, `misuse` after ``close()`` or the
+  ///   first reading.
+  package func read<Result: Sendable>(_ body: @Sendable (Database) throws -> Result) throws -> Result {
+    try connection.withLock { connection in
+      guard let database = connection else {
+        throw StoreError.misuse("Database \(name): its snapshot has been read or closed.")
+      }
+      defer {
+        database.close()
+        connection = nil
+      }
+      return try body(database)
+    }
+  }
+
+  /// Makes a reading that is under way, or still to come, fail at its next row. Returns at once.
+  package func interrupt() {
+    interruption.set()
+  }
+
+  /// Closes the connection. Waits for a reading that is under way.
+  package func close() {
+    connection.withLock { connection in
+      connection?.close()
+      connection = nil
+    }
+  }
+}
+
+/// Tells the statements of a connection from another thread to stop.
+final class Interruption: Sendable {
+  private let flag = Atomic<Bool>(false)
+
+  var isSet: Bool { flag.load(ordering: .relaxed) }
+
+  func set() {
+    flag.store(true, ordering: .relaxed)
+  }
+}
