@@ -69,14 +69,17 @@ let package = Package(
       resources: [.embedInCode("Resources/cities.json")],
       swiftSettings: settings),
 
-    .target(name: "TestSupport", path: "Tests/Support/TestSupport", swiftSettings: settings),
-    .testTarget(name: "HearthModelTests", dependencies: ["HearthModel"], swiftSettings: settings),
+    .target(
+      name: "TestSupport", dependencies: ["HearthModel"], path: "Tests/Support/TestSupport", swiftSettings: settings),
+    .testTarget(
+      name: "HearthModelTests", dependencies: ["HearthModel", "TestSupport"], swiftSettings: settings),
     .testTarget(
       name: "HearthWireTests", dependencies: ["HearthWire", "HearthModel", protobuf], swiftSettings: settings),
     .testTarget(
       name: "HearthStoreTests", dependencies: ["HearthStore", "HearthModel", "TestSupport"], swiftSettings: settings),
     .testTarget(
-      name: "HearthCacheTests", dependencies: ["HearthCache", "HearthStore", "HearthModel"], swiftSettings: settings),
+      name: "HearthCacheTests", dependencies: ["HearthCache", "HearthStore", "HearthModel", "TestSupport"],
+      swiftSettings: settings),
     .testTarget(
       name: "HearthSyncTests", dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthModel"],
       swiftSettings: settings),
