@@ -1,0 +1,112 @@
+/// An index of the cache: which documents of which collections it orders by which fields.
+///
+/// ```swift
+/// FirestoreIndex(
+///   collectionGroup: "cities",
+///   fields: [.init(fieldPath: "tags", arrayConfig: .contains), .init(fieldPath: "population", order: .descending)])
+/// ```
+///
+/// Encoded as JSON it has the shape that an index has in the Firebase CLI's `firestore.indexes.json`.
+public struct FirestoreIndex: Hashable, Sendable, Codable {
+  /// The collections that a backend's index serves. In the cache every index serves both.
+  public enum QueryScope: String, Hashable, Sendable, Codable {
+    /// Queries of one collection.
+    case collection = "COLLECTION"
+    /// Queries of all collections of that id.
+    case collectionGroup = "COLLECTION_GROUP"
+  }
+
+  /// The direction in which a field is ordered.
+  public enum Order: String, Hashable, Sendable, Codable {
+    /// From the smallest value to the largest.
+    case ascending = "ASCENDING"
+    /// From the largest value to the smallest.
+    case descending = "DESCENDING"
+  }
+
+  /// How the elements of an array are found.
+  public enum ArrayConfig: String, Hashable, Sendable, Codable {
+    /// By equality, for `arrayContains` and `arrayContainsAny`.
+    case contains = "CONTAINS"
+  }
+
+  /// A field of an index.
+  public struct Field: Hashable, Sendable, Codable {
+    /// The field's path: names separated by dots, those that are not plain identifiers in backticks. `"__name__"` as the last
+    /// field says in which direction documents with equal fields are ordered.
+    public var fieldPath: String
+    /// The direction; nil for a field with ``arrayConfig``. Without either the field is descending.
+    public var order: Order?
+    /// Set for an array whose elements are looked for. It goes before ``order``.
+    public var arrayConfig: ArrayConfig?
+
+    /// A field of an index.
+    public init(fieldPath: String, order: Order? = nil, arrayConfig: ArrayConfig? = nil) {
+      self.fieldPath = fieldPath
+      self.order = order
+      self.arrayConfig = arrayConfig
+    }
+  }
+
+  /// An exception from the indexes that the backend makes of every field by itself.
+  ///
+  /// The cache makes no indexes by itself, so these have no effect on it; they are here so that a configuration can be handed over
+  /// as it is.
+  public struct FieldOverrides: Hashable, Sendable, Codable {
+    /// One index of the field.
+    public struct Index: Hashable, Sendable, Codable {
+      /// The collections that it serves.
+      public var queryScope: QueryScope
+      /// The direction, or nil for ``arrayConfig``.
+      public var order: Order?
+      /// Set for an array whose elements are looked for.
+      public var arrayConfig: ArrayConfig?
+
+      /// One index of a field.
+      public init(queryScope: QueryScope = .collection, order: Order? = nil, arrayConfig: ArrayConfig? = nil) {
+        self.queryScope = queryScope
+        self.order = order
+        self.arrayConfig = arrayConfig
+      }
+    }
+
+    /// The id of the collections.
+    public var collectionGroup: String
+    /// The field's path.
+    public var fieldPath: String
+    /// The indexes that the field has in the place of the usual ones.
+    public var indexes: [Index]
+
+    /// An exception for a field.
+    public init(collectionGroup: String, fieldPath: String, indexes: [Index]) {
+      self.collectionGroup = collectionGroup
+      self.fieldPath = fieldPath
+      self.indexes = indexes
+    }
+  }
+
+  /// The id of the collections whose documents are in the index, without slashes.
+  public var collectionGroup: String
+  /// For the backend; in the cache every index serves both scopes.
+  public var queryScope: QueryScope
+  /// The fields in the order in which documents are sorted.
+  public var fields: [Field]
+
+  /// An index. Whether it makes sense is checked by ``Firestore/setIndexConfiguration(indexes:fieldOverrides:)``.
+  public init(collectionGroup: String, queryScope: QueryScope = .collection, fields: [Field]) {
+    self.collectionGroup = collectionGroup
+    self.queryScope = queryScope
+    self.fields = fields
+  }
+}
+
+extension FirestoreIndex: CustomStringConvertible {
+  /// Such as `cities: state ASCENDING, tags CONTAINS`.
+  public var description: String {
+    let fields = fields.map { field in
+      let kind = field.arrayConfig?.rawValue ?? (field.order ?? .descending).rawValue
+      return "\(field.fieldPath) \(kind)"
+    }
+    return "\(collectionGroup): \(fields.joined(separator: ", "))"
+  }
+}

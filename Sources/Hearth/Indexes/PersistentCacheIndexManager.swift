@@ -1,0 +1,53 @@
+public import Foundation
+internal import HearthCache
+internal import HearthModel
+
+/// Makes, lists and deletes the indexes of a persistent cache. See ``Firestore/persistentCacheIndexManager``.
+///
+/// ```swift
+/// db.persistentCacheIndexManager?.enableIndexAutoCreation()
+/// ```
+///
+/// After ``Firestore/terminate(completion:)`` every use is a programming error.
+public final class PersistentCacheIndexManager: NSObject, Sendable {
+  // The reference back is given up when the client is terminated; until then the client lives anyway.
+  private let firestore: Firestore
+
+  init(_ firestore: Firestore) {
+    self.firestore = firestore
+  }
+
+  /// Lets the client make indexes for queries that need them: when a query has read the whole collection, at least 100
+  /// documents, and that was more than 3.4 times what it found.
+  ///
+  /// Off at every start of the program. Indexes that were made stay.
+  public func enableIndexAutoCreation() {
+    firestore.runtime().setIndexAutoCreationEnabled(true)
+  }
+
+  /// Stops making indexes. Those that exist stay and are used.
+  public func disableIndexAutoCreation() {
+    firestore.runtime().setIndexAutoCreationEnabled(false)
+  }
+
+  /// Deletes all indexes, also those of ``Firestore/setIndexConfiguration(_:completion:)-(String,_)``. Queries scan again.
+  public func deleteAllIndexes() {
+    firestore.runtime().deleteAllIndexes { error in
+      if let error { HearthLog.error("The indexes were not deleted: \(error.localizedDescription)") }
+    }
+  }
+
+  /// The indexes that the cache has at this moment.
+  ///
+  /// ```swift
+  /// for index in try await db.persistentCacheIndexManager?.indexes() ?? [] { print(index) }
+  /// // cities: state ASCENDING, population DESCENDING (declared, 1,204 entries, 57,344 bytes, complete)
+  /// ```
+  ///
+  /// - Throws: Errors of the cache's file.
+  nonisolated(nonsending) public func indexes() async throws -> [PersistentCacheIndex] {
+    let outcome = Outcome<[IndexListing]>()
+    firestore.runtime().listIndexes { outcome.resolve($0.mapError { $0 }) }
+    return try await outcome.value().map(PersistentCacheIndex.init)
+  }
+}

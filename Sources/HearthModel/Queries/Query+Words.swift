@@ -1,0 +1,71 @@
+extension Query {
+  /// The query as a person would say it: `cities where state == "CA" order by population descending limit to first 25`.
+  package var inWords: String {
+    var words: [String] = []
+    if let collectionGroup {
+      words.append("all \(collectionGroup)\(path.isEmpty ? "" : " below \(path)")")
+    } else {
+      words.append(path.canonicalString)
+    }
+    if !filters.isEmpty { words.append("where \(filters.map(\.inWords).joined(separator: " and "))") }
+    if !explicitOrders.isEmpty {
+      words.append("order by \(explicitOrders.map(\.inWords).joined(separator: ", "))")
+    }
+    if let startAt { words.append("start \(startAt.isInclusive ? "at" : "after") \(startAt.inWords)") }
+    if let endAt { words.append("end \(endAt.isInclusive ? "at" : "before") \(endAt.inWords)") }
+    if let limit { words.append("limit to \(limitType == .last ? "last" : "first") \(limit)") }
+    return words.joined(separator: " ")
+  }
+}
+
+extension Filter {
+  /// As a part of a longer condition: combinations stand in parentheses.
+  package var inWords: String {
+    switch self {
+    case .field(let filter):
+      return filter.inWords
+    case .composite(let composite):
+      let words = composite.filters.map(\.inWords).joined(separator: composite.op == .and ? " and " : " or ")
+      return composite.filters.count == 1 ? words : "(\(words))"
+    }
+  }
+}
+
+extension FieldFilter {
+  /// Such as `state == "CA"`.
+  package var inWords: String { "\(path) \(op.sign) \(value.inWords)" }
+}
+
+extension OrderBy {
+  /// Such as `population descending`.
+  package var inWords: String { direction == .ascending ? "\(path)" : "\(path) descending" }
+}
+
+extension Bound {
+  fileprivate var inWords: String { position.map(\.inWords).joined(separator: ", ") }
+}
+
+extension Value {
+  /// Long values are cut: words are for reading.
+  fileprivate var inWords: String {
+    let text = description
+    return text.utf8.count > 80 ? "\(text.prefix(80))…" : text
+  }
+}
+
+extension FieldFilter.Operator {
+  fileprivate var sign: String {
+    switch self {
+    case .lessThan: "<"
+    case .lessThanOrEqual: "<="
+    case .equal: "=="
+    case .notEqual: "!="
+    case .greaterThan: ">"
+    case .greaterThanOrEqual: ">="
+    case .arrayContains: "array-contains"
+    case .arrayContainsAny: "array-contains-any"
+    case .in: "in"
+    case .notIn: "not-in"
+    }
+  }
+}
