@@ -304,10 +304,11 @@ package final class Database {
   /// Called before each step.
   func checkUse(of sql: String) throws(StoreError) {
     if connection == nil { throw closedError(sql) }
-    if let interruption, interruption.isSet {
+    // Asked in this way, because binding them would count references for each row of a scan.
+    if interruption?.isSet == true {
       throw StoreError(kind: .unavailable, message: "Database \(name): the reading was given up.")
     }
-    if let current, current.wasRolledBack {
+    if current?.wasRolledBack == true, let current {
       // Without this, the statement would be executed and committed on its own.
       throw current.failure as? StoreError
         ?? .misuse("Database \(name): transaction \"\(current.name)\" was rolled back before: \(sql)")

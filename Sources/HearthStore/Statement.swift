@@ -169,6 +169,12 @@ package final class Statement {
     return try body(rawBytes(at: column))
   }
 
+  /// SQLite's own bytes of a blob, which are valid until the statement moves on or is reset.
+  func blob(at column: Int) throws(StoreError) -> UnsafeRawBufferPointer {
+    try checkType(at: column, is: SQLITE_BLOB, expected: "a blob")
+    return rawBytes(at: column)
+  }
+
   /// Calls `body` with SQLite's own UTF-8 bytes of a text, which are valid until it returns.
   package func withUTF8<R>(at column: Int, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
     try checkType(at: column, is: SQLITE_TEXT, expected: "text")
@@ -188,6 +194,7 @@ package final class Statement {
   }
 
   /// Type first, then the address, then the length: the order in which SQLite keeps them consistent.
+  @inline(__always)
   private func rawBytes(at column: Int) -> UnsafeRawBufferPointer {
     let base = sqlite3_column_blob(handle, Int32(clamping: column))
     let count = sqlite3_column_bytes(handle, Int32(clamping: column))

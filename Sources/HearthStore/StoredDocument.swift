@@ -89,10 +89,25 @@ package struct StoredDocument {
     do {
       return try statement.withBytes(at: Column.fields) { try body(EncodedFieldsView($0)) }
     } catch let error as WireFormatError {
-      throw StoreError.corrupt("fields are malformed: \(error)").at(place)
+      throw malformed(error)
     } catch let error as StoreError where error.kind == .corrupt {
       throw error.at(place)
     }
+  }
+
+  /// Whether the fields meet conditions. Malformed fields are reported as by ``withFields(_:)``.
+  func meets(_ conditions: FieldConditions) throws -> Bool {
+    do {
+      return try conditions.areMet(by: EncodedFieldsView(statement.blob(at: Column.fields)))
+    } catch let error as WireFormatError {
+      throw malformed(error)
+    } catch let error as StoreError where error.kind == .corrupt {
+      throw error.at(place)
+    }
+  }
+
+  private func malformed(_ error: WireFormatError) -> StoreError {
+    StoreError.corrupt("fields are malformed: \(error)").at(place)
   }
 
   /// A copy that outlives the call. The fields are checked to be well formed as a whole.
@@ -124,7 +139,7 @@ package struct StoredDocument {
     do throws(WireFormatError) {
       return try EncodedFields(validating: bytes)
     } catch {
-      throw StoreError.corrupt("fields are malformed: \(error)").at(place)
+      throw malformed(error)
     }
   }
 

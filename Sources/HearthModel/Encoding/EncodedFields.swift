@@ -86,10 +86,12 @@ extension EncodedFields: CustomStringConvertible {
 /// The encoded fields of a document, read in place. A view on bytes that somebody else keeps alive; it must not leave the
 /// `withUnsafeBytes` that it came from.
 package struct EncodedFieldsView {
-  private let entries: EncodedEntries
+  let message: WireReader
+
+  private var entries: EncodedEntries { EncodedEntries(message, field: ValueField.documentFields) }
 
   package init(_ raw: UnsafeRawBufferPointer) {
-    entries = EncodedEntries(WireReader(raw), field: ValueField.documentFields)
+    message = WireReader(raw)
   }
 
   /// The value at a path, without building anything; nil if there is none, or if something on the way is no map.

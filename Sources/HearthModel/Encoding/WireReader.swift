@@ -137,6 +137,24 @@ package struct WireReader {
     WireReader(base: base, position: start, end: end)
   }
 
+  /// The contents behind a length, if they end where this message ends.
+  @inline(__always)
+  func wholeContents(lengthAt offset: Int) -> WireReader? {
+    guard let contents = startOfContents(lengthAt: offset), contents.end == end else { return nil }
+    return part(contents.offset, end)
+  }
+
+  /// Whether a range of `texts` stands at an offset of this message, which must have as many bytes there.
+  @inline(__always)
+  func holds(_ texts: UnsafeRawBufferPointer, _ range: Range<Int>, at offset: Int) -> Bool {
+    var index = 0
+    while index < range.count {
+      if base[offset &+ index] != texts[range.lowerBound &+ index] { return false }
+      index &+= 1
+    }
+    return true
+  }
+
   /// Reads a length of at most three bytes; nil if it is longer or its contents do not fit.
   @inline(__always)
   private func startOfContents(lengthAt offset: Int) -> (offset: Int, end: Int)? {
