@@ -124,7 +124,7 @@ extension LocalStore {
     }
   }
 
-  private static func previousResult(of data: TargetData, keys: Set<DocumentKey>) -> PreviousResult? {
+  static func previousResult(of data: TargetData, keys: Set<DocumentKey>) -> PreviousResult? {
     guard data.lastLimboFreeSnapshotVersion > .none else { return nil }
     return PreviousResult(keys: keys, limboFreeVersion: data.lastLimboFreeSnapshotVersion)
   }

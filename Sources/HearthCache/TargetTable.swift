@@ -77,6 +77,14 @@ struct TargetTable {
 
   // MARK: Documents of targets
 
+  /// How many keys a target has; counting stops at `limit`.
+  func keyCount(of targetID: TargetID, limit: Int) throws -> Int {
+    try database.firstRow(
+      "SELECT count(*) FROM (SELECT 1 FROM cache_target_documents WHERE target_id = ? LIMIT ?)",
+      .integer(Int64(targetID)), .integer(Int64(limit))
+    ) { Int(clamping: try $0.int64(at: 0)) } ?? 0
+  }
+
   func keys(of targetID: TargetID) throws -> Set<DocumentKey> {
     var keys: Set<DocumentKey> = []
     try database.forEachRow(

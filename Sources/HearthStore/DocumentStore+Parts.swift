@@ -1,3 +1,5 @@
+package import HearthModel
+
 /// A part of the stored documents, by where they lie, so that several connections can share a scan.
 package struct DocumentPart: Hashable, Sendable {
   /// See `Place`.
@@ -18,6 +20,31 @@ extension DocumentStore {
   package func estimatedDocumentCount(in scope: CollectionScope) throws -> Int? {
     try database.readTransaction("Estimate documents") {
       try extents(in: scope)?.reduce(0) { $0 + Int(clamping: $1.upperBound - $1.lowerBound + 1) }
+    }
+  }
+
+  /// How many documents of a scope were read from the backend later than a version; counting stops at `limit`.
+  ///
+  /// - Returns: nil when the scope has too many collections to say.
+  package func changedDocumentCount(
+    in scope: CollectionScope, after version: SnapshotVersion, limit: Int
+  ) throws -> Int? {
+    try database.readTransaction("Count changed documents") {
+      guard let collections = try collections(in: scope, limit: Self.estimatedCollectionLimit) else { return nil }
+      var count = 0
+      let statement = try database.prepare(
+        """
+        SELECT count(*) FROM (SELECT 1 FROM documents INDEXED BY documents_by_read_time
+        WHERE collection = ? AND read_time > ? LIMIT ?)
+        """)
+      for (_, number) in collections where count < limit {
+        statement.reset()
+        try statement.bind(1, number)
+        try statement.bind(2, version.microseconds)
+        try statement.bind(3, limit - count)
+        if try statement.step() { count += Int(clamping: try statement.int64(at: 0)) }
+      }
+      return count
     }
   }
 

@@ -22,6 +22,7 @@ final class ClientLoop {
     case bundleBytes(RequestID, [UInt8], taken: @Sendable () -> Void)
     case bundleEnded(RequestID, StatusError?)
     case stream(SyncEvent)
+    case besideEnded(BesideID, Result<BesideResult, any Error>)
     case timerFired(TimerKind, generation: Int)
     case stop(@Sendable () -> Void)
   }

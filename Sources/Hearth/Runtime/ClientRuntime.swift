@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HearthCache
 internal import HearthModel
 internal import HearthSync
 internal import HearthTransport
@@ -15,6 +16,9 @@ struct ClientConfiguration: Sendable {
   var endpoint: Endpoint
   var cache: Cache
   var callbackQueue: DispatchQueue
+  /// Which queries run beside the loop, and where.
+  var detachment = DetachmentLimits.standard
+  var besideQueue = DispatchQueue.besideQueries
 }
 
 /// A running client: one mailbox, and one loop on a serial queue that takes what is waiting, handles it and carries out the

@@ -15,6 +15,7 @@ final class RunningClient {
   private let startInstant: ContinuousClock.Instant
   private var streams: StreamCarrier
   private var timers: TimerSet
+  private var besideQueries: BesideQueries
 
   private var listeners: [ListenerID: (listener: Listener<SnapshotEvent>, isOneShot: Bool)] = [:]
   private var syncListeners: [ListenerID: Listener<Void>] = [:]
@@ -29,10 +30,13 @@ final class RunningClient {
     self.post = post
     cache = try OpenCache(configuration)
     engine = SyncEngine(
-      localStore: cache.localStore, configuration: SyncConfiguration(jitter: { Double.random(in: -0.5...0.5) }))
+      localStore: cache.localStore,
+      configuration: SyncConfiguration(
+        detachment: configuration.detachment, jitter: { Double.random(in: -0.5...0.5) }))
     startInstant = clock.now
     streams = StreamCarrier(configuration, post: post)
     timers = TimerSet(post: post)
+    besideQueries = BesideQueries(queue: configuration.besideQueue, post: post)
   }
 
   func start() {
@@ -69,6 +73,9 @@ final class RunningClient {
       run(.bundleEnded(id, error))
     case .stream(let event):
       run(event)
+    case .besideEnded(let id, let result):
+      besideQueries.ended(id)
+      run(.besideEnded(id, result))
     case .timerFired(let kind, let generation):
       guard timers.takeFired(kind, generation: generation) else { return }
       run(.timerFired(kind))
@@ -112,6 +119,7 @@ final class RunningClient {
     syncListeners = [:]
     writes = [:]
     requests = [:]
+    besideQueries.closeAll()
     cache.close()
     streams.shutdown(completion)
   }
@@ -138,6 +146,8 @@ final class RunningClient {
     case .startTimer(let kind, let duration): timers.start(kind, after: duration)
     case .cancelTimer(let kind): timers.cancel(kind)
     case .invalidateCredentials: streams.invalidateCredentials()
+    case .runBeside(let query): besideQueries.start(query)
+    case .cancelBeside(let id): besideQueries.cancel(id)
     case .onlineStateChanged(let state): HearthLog.debug("Online state: \(state)")
     case .log(let level, let text): HearthLog.log(level, text)
     case .raiseSnapshot(let id, let snapshot): raise(id, snapshot)

@@ -34,6 +34,11 @@ package enum SyncAction: Equatable, Sendable {
   case queryRead(RequestID, ViewSnapshot)
   case readFailed(RequestID, StatusError)
 
+  /// Runs a big query on another thread, while further events are handled; its end is ``SyncEvent/besideEnded(_:_:)``.
+  case runBeside(BesideQuery)
+  /// Nobody waits for this query any more: it should end soon. How it ends is of no interest.
+  case cancelBeside(BesideID)
+
   /// How far a bundle is loaded. After `success` or `failed` comes the completion, and further bytes are ignored.
   case bundleProgress(RequestID, BundleProgress)
   /// Nil if no bundle gave that name to a query.

@@ -1,3 +1,5 @@
+package import HearthCache
+
 /// The tunables of the sync engine, with the official SDKs' values.
 package struct SyncConfiguration: Sendable {
   /// Documents that are looked up one by one at the same time because a query's result left their state open.
@@ -14,6 +16,8 @@ package struct SyncConfiguration: Sendable {
   package var firstCollectionAfter: Duration
   /// From the end of one collection to the start of the next.
   package var collectionInterval: Duration
+  /// Which queries run beside the loop; nil for none.
+  package var detachment: DetachmentLimits?
   package var backoff: ExponentialBackoff.Parameters
   /// Gives the jitter of the next pause as a fraction of its base, in `-0.5 ... 0.5`.
   package var jitter: @Sendable () -> Double
@@ -26,6 +30,7 @@ package struct SyncConfiguration: Sendable {
     onlineStateTimeout: Duration = .seconds(10),
     firstCollectionAfter: Duration = .seconds(60),
     collectionInterval: Duration = .seconds(300),
+    detachment: DetachmentLimits? = nil,
     backoff: ExponentialBackoff.Parameters = .init(),
     jitter: @escaping @Sendable () -> Double
   ) {
@@ -36,6 +41,7 @@ package struct SyncConfiguration: Sendable {
     self.onlineStateTimeout = onlineStateTimeout
     self.firstCollectionAfter = firstCollectionAfter
     self.collectionInterval = collectionInterval
+    self.detachment = detachment
     self.backoff = backoff
     self.jitter = jitter
   }

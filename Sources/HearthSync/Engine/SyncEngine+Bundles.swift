@@ -26,6 +26,7 @@ extension SyncEngine {
     if let error { return failBundle(id, error) }
     do {
       let (changes, progress) = try loader.finish()
+      beside.noteTargets { _ in true }
       refreshViews(changes)
       perform(.bundleProgress(id, progress))
       perform(.completeRequest(id, nil))

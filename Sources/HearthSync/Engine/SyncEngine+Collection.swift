@@ -43,8 +43,8 @@ extension SyncEngine {
     try localStore.collectGarbage(parameters, isShown: isShown)
   }
 
-  /// Whether a view shows the document. Documents in limbo are among those.
+  /// Whether a view shows the document, or may do so once it is prepared. Documents in limbo are among those.
   private func isShown(_ key: DocumentKey) -> Bool {
-    queries.ids.contains { queries[$0]?.view.documents.contains(key) ?? false }
+    beside.mayShow(key) || queries.ids.contains { queries[$0]?.view.documents.contains(key) ?? false }
   }
 }

@@ -5,10 +5,18 @@ extension SyncEngine {
   // MARK: - Query listeners
 
   func listen(_ id: ListenerID, to query: Query, _ options: ListenOptions) {
-    guard queries.id(of: id) == nil else {
+    guard queries.id(of: id) == nil, !beside.isPreparing(id) else {
       log(.error, "Listener \(id.rawValue) is in use; a second listen under the same number is ignored.")
       return
     }
+    if prepares(id, to: query, options) { return }
+    begin(id, to: query, options, nil)
+  }
+
+  /// Starts a listener and gives it its first snapshot.
+  ///
+  /// - Parameter prepared: the first state of the view if the query has none, nil for running the query now.
+  func begin(_ id: ListenerID, to query: Query, _ options: ListenOptions, _ prepared: PreparedView?) {
     var listener = QueryListener(id: id, options: options, onlineState: online.state)
     let queryID: QueryID
     do {
@@ -18,14 +26,14 @@ extension SyncEngine {
         queryID = active
       } else {
         let target = try localStore.allocateTarget(query.target)
-        queryID = try active ?? activate(query, target)
+        queryID = try active ?? activate(query, target, prepared)
         if listener.listensToBackend {
           queries.update(queryID) { $0.view.startWatching() }
           watch(target)
         }
       }
     } catch {
-      perform(.raiseError(id, .storage("The listener could not be started", error)))
+      perform(.raiseError(id, .listenFailed(error)))
       return
     }
     let first = queries[queryID].flatMap { listener.viewChanged($0.view.snapshot()) }
@@ -37,7 +45,7 @@ extension SyncEngine {
   }
 
   func unlisten(_ id: ListenerID) {
-    guard let queryID = queries.id(of: id) else { return }
+    guard let queryID = queries.id(of: id) else { return stopPreparing(for: id) }
     queries.removeListener(id)
     guard let query = queries[queryID] else { return }
     if query.listeners.isEmpty {
@@ -48,27 +56,38 @@ extension SyncEngine {
   }
 
   /// Gives the query a view on what the cache holds.
-  private func activate(_ query: Query, _ target: TargetData) throws -> QueryID {
+  private func activate(_ query: Query, _ target: TargetData, _ prepared: PreparedView?) throws -> QueryID {
     let sharesSyncedTarget = queries.queries(of: target.targetID).contains { $0.view.isSynced }
     do {
-      let result = try localStore.run(query, usePreviousResults: true)
-      var view = View(query: query, syncedKeys: result.remoteKeys, hasCachedResults: !target.resumeToken.isEmpty)
-      let outcome = view.begin(with: result.documents, isCurrent: sharesSyncedTarget && online.state != .offline)
+      let first = try prepared ?? run(query)
+      var view = View(query: query, syncedKeys: first.remoteKeys, hasCachedResults: !target.resumeToken.isEmpty)
+      let outcome = view.begin(with: first, isCurrent: sharesSyncedTarget && online.state != .offline)
       let id = queries.insert(query, targetID: target.targetID, view: view)
       resolveLimbo(limbo.viewChanged(id, entered: outcome.enteredLimbo, left: outcome.leftLimbo))
       return id
     } catch {
-      if queries.ids(of: target.targetID).isEmpty { release(target.targetID, views: []) }
+      releaseIfUnused(target.targetID, views: [])
       throw error
     }
+  }
+
+  private func run(_ query: Query) throws -> PreparedView {
+    let result = try localStore.run(query, usePreviousResults: true)
+    return PreparedView(query: query, result: result.documents, remoteKeys: result.remoteKeys)
   }
 
   /// Ends a query that nobody listens to any more.
   private func deactivate(_ id: QueryID) {
     guard let query = queries.remove(id) else { return }
-    if queries.ids(of: query.targetID).isEmpty { release(query.targetID, views: [query.view]) }
+    releaseIfUnused(query.targetID, views: [query.view])
     unwatchIfUnused(query.targetID)
     resolveLimbo(limbo.viewRemoved(id))
+  }
+
+  /// Releases a target that neither shows a result nor is being prepared to.
+  func releaseIfUnused(_ target: TargetID, views: [View]) {
+    guard queries.ids(of: target).isEmpty, !beside.isPreparing(for: target), localStore.isActive(target) else { return }
+    release(target, views: views)
   }
 
   /// The target is not listened to any more. What its row would have been told is only how recently it was used and
@@ -96,6 +115,7 @@ extension SyncEngine {
   /// The backend refused the target: all its listeners end.
   func rejectQueries(of target: TargetID, _ error: StatusError) {
     release(target, views: queries.queries(of: target).map(\.view))
+    rejectPreparations(for: target, error)
     for id in queries.ids(of: target) {
       guard let query = queries.remove(id) else { continue }
       if error.deservesWarning {
@@ -126,6 +146,7 @@ extension SyncEngine {
   /// - Returns: Why some view could not be brought up to date, which is then on the list of what is repeated.
   @discardableResult
   func refreshViews(_ changes: DocumentMap, event: RemoteEvent? = nil) -> (any Error)? {
+    beside.note(changes)
     var round: [(QueryID, ViewSnapshot)] = []
     var reports: [LocalViewChanges] = []
     var failure: (any Error)?
@@ -243,11 +264,12 @@ extension SyncEngine {
   }
 
   func readQuery(_ id: RequestID, _ query: Query) {
+    if readsBeside(id, query) { return }
     do {
       let result = try localStore.read(query)
       perform(.queryRead(id, ViewSnapshot(query: query, cachedResult: result)))
     } catch {
-      perform(.readFailed(id, .storage("The query could not be run on the cache", error)))
+      perform(.readFailed(id, .readFailed(error)))
     }
   }
 }

@@ -22,6 +22,9 @@ extension SyncEngine {
     stopCollection()
     // Not offline: nobody is to be shown cached data at the end.
     queries = QueryTable()
+    let (running, requests) = beside.removeAll()
+    for id in running { perform(.cancelBeside(id)) }
+    for request in requests { perform(.readFailed(request, .terminated)) }
     setOnlineState(.unknown)
     snapshotsInSyncListeners = []
     waitingWrites = [:]

@@ -123,6 +123,7 @@ extension SyncEngine {
   private func apply(_ event: RemoteEvent) throws {
     let changes = try localStore.apply(event)
     retries.storageProven()
+    beside.noteTargets { event.targetChanges[$0] != nil || event.targetMismatches[$0] != nil }
     // Only now: a token must never be ahead of the data.
     for (id, change) in event.targetChanges where !change.resumeToken.isEmpty {
       guard let target = watchTargets[id] else { continue }

@@ -44,6 +44,8 @@ package final class SyncEngine {
 
   var queries = QueryTable()
   var limbo: LimboResolutions
+  /// The queries that run beside the engine.
+  var beside = BesideTable()
   var snapshotsInSyncListeners: [ListenerID] = []
 
   /// The targets that the backend is, or will be, asked for.
@@ -103,6 +105,7 @@ package final class SyncEngine {
     case .removeSnapshotsInSyncListener(let id): snapshotsInSyncListeners.removeAll { $0 == id }
     case .readDocument(let id, let key): readDocument(id, key)
     case .readQuery(let id, let query): readQuery(id, query)
+    case .besideEnded(let id, let result): besideEnded(id, result)
     case .bundleBytes(let id, let bytes): bundleReceived(bytes, id)
     case .bundleEnded(let id, let error): bundleEnded(id, error)
     case .readNamedQuery(let id, let name): readNamedQuery(id, name)
@@ -146,7 +149,7 @@ package final class SyncEngine {
     case .readDocument(let id, _), .readQuery(let id, _), .readNamedQuery(let id, _):
       perform(.readFailed(id, .terminated))
     case .bundleBytes(let id, _), .bundleEnded(let id, _): failBundle(id, .terminated)
-    case .start, .unlisten, .addSnapshotsInSyncListener, .removeSnapshotsInSyncListener, .enableNetwork,
+    case .start, .unlisten, .besideEnded, .addSnapshotsInSyncListener, .removeSnapshotsInSyncListener, .enableNetwork,
       .disableNetwork, .changeUser, .connectivityChanged, .watchStreamOpened, .watchStreamMessage, .watchStreamClosed,
       .writeStreamOpened, .writeStreamMessage, .writeStreamClosed, .timerFired, .shutdown:
       break

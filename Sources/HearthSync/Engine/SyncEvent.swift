@@ -51,6 +51,8 @@ package enum SyncEvent: Sendable {
   case readDocument(RequestID, DocumentKey)
   /// Runs a query, local writes included, on the cache.
   case readQuery(RequestID, Query)
+  /// What ``BesideQuery/run(concurrently:)`` has returned for an action ``SyncAction/runBeside(_:)``.
+  case besideEnded(BesideID, Result<BesideResult, any Error>)
 
   /// The next bytes of a bundle; the first ones begin its loading.
   case bundleBytes(RequestID, [UInt8])

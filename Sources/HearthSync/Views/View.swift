@@ -79,13 +79,13 @@ struct View {
 
   // MARK: - The first state
 
-  /// Takes over what running the query has given, in its order, as the first state.
+  /// Takes over what running the query has given as the first state.
   ///
   /// - Parameter isCurrent: Whether the backend has sent everything that the target holds.
-  mutating func begin(with result: [Document], isCurrent: Bool) -> Outcome {
+  mutating func begin(with first: PreparedView, isCurrent: Bool) -> Outcome {
     assert(syncState == .initial && documents.isEmpty, "A view begins once.")
-    documents = DocumentSet(query: query, sorted: result)
-    mutatedKeys = Set(result.lazy.filter(\.hasLocalMutations).map(\.key))
+    documents = first.documents
+    mutatedKeys = first.mutatedKeys
     self.isCurrent = isCurrent
     var outcome = Outcome()
     updateLimbo(DocumentViewChangeSet(), nil, isPendingReset: false, &outcome)

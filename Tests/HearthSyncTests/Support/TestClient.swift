@@ -40,6 +40,8 @@ final class TestClient {
   private(set) var errors: [ListenerID: StatusError] = [:]
   private(set) var logs: [(LogLevel, String)] = []
   private(set) var answers: [SyncAction] = []
+  /// The queries that run beside the engine, in the order in which it asked for them.
+  private(set) var besideQueries: [BesideQuery] = []
   var user: String?
 
   static let database = DatabaseID(projectID: "test-project")
@@ -48,7 +50,8 @@ final class TestClient {
   /// - Parameter thresholdBytes: above which the cache is collected, -1 for never; nil for eager collection in memory
   ///   and 100 MiB in a file.
   init(
-    durable: Bool = false, maxConcurrentLimboResolutions: Int = 100, thresholdBytes: Int64? = nil
+    durable: Bool = false, maxConcurrentLimboResolutions: Int = 100, thresholdBytes: Int64? = nil,
+    detachment: DetachmentLimits? = nil
   ) throws {
     isDurable = durable
     folder = NSTemporaryDirectory() + "hearth-sync-" + UUID().uuidString
@@ -56,7 +59,7 @@ final class TestClient {
     (database, engine) = try Self.open(
       durable ? .file(path: folder + "/cache") : .memory,
       thresholdBytes.map { .leastRecentlyUsed(thresholdBytes: $0) } ?? (durable ? Self.durableCollection : .eager),
-      limit: maxConcurrentLimboResolutions)
+      limit: maxConcurrentLimboResolutions, detachment: detachment)
     injectFailures()
     post(.start)
   }
@@ -67,13 +70,15 @@ final class TestClient {
   }
 
   private static func open(
-    _ location: Database.Location, _ garbageCollection: GarbageCollection, limit: Int, user: String? = nil
+    _ location: Database.Location, _ garbageCollection: GarbageCollection, limit: Int, detachment: DetachmentLimits? = nil,
+    user: String? = nil
   ) throws -> (Database, SyncEngine) {
     let database = try Database(location, options: .init(synchronous: .normal))
     let store = try LocalStore(
       database: database, databaseID: Self.database, garbageCollection: garbageCollection, user: user,
       newCacheID: "cache")
-    let configuration = SyncConfiguration(maxConcurrentLimboResolutions: limit, jitter: { 0 })
+    let configuration = SyncConfiguration(
+      maxConcurrentLimboResolutions: limit, detachment: detachment, jitter: { 0 })
     return (database, SyncEngine(localStore: store, configuration: configuration))
   }
 
@@ -152,6 +157,8 @@ final class TestClient {
       told.append("request \(id.rawValue): \(error.map { "\($0.code)" } ?? "OK")")
     case .documentRead, .queryRead, .readFailed, .bundleProgress, .namedQueryRead, .invalidateCredentials:
       answers.append(action)
+    case .runBeside(let query): besideQueries.append(query)
+    case .cancelBeside(let id): besideQueries.first { $0.id == id }?.cancel()
     case .onlineStateChanged: break
     case .log(let level, let message): logs.append((level, message))
     }
@@ -162,6 +169,13 @@ final class TestClient {
     guard let due = timers.removeValue(forKey: kind) else { throw TestFailure("timer \(kind) does not run") }
     now = max(now, due)
     post(.timerFired(kind))
+  }
+
+  /// Runs the first of the queries beside the engine to its end, its parts one after the other, and tells the engine.
+  func runBeside() throws {
+    guard !besideQueries.isEmpty else { throw TestFailure("no query runs beside the engine") }
+    let query = besideQueries.removeFirst()
+    post(.besideEnded(query.id, query.run { count, body in (0..<count).forEach { body($0) } }))
   }
 
   /// What was told since the last call.

@@ -1,0 +1,52 @@
+internal import Foundation
+internal import HearthCache
+internal import HearthSync
+
+/// The big queries of a client that run beside its loop. Confined to the loop, but for the runs themselves.
+struct BesideQueries {
+  private let queue: DispatchQueue
+  private let post: @Sendable (ClientLoop.Message) -> Void
+  /// Until the loop has heard of their end, also those that were cancelled.
+  private var running: [BesideID: BesideQuery] = [:]
+
+  /// - Parameter queue: Runs the queries; a concurrent one.
+  init(queue: DispatchQueue, post: @escaping @Sendable (ClientLoop.Message) -> Void) {
+    self.queue = queue
+    self.post = post
+  }
+
+  mutating func start(_ query: BesideQuery) {
+    running[query.id] = query
+    queue.async { [post] in
+      let result = query.run { count, body in DispatchQueue.concurrentPerform(iterations: count, execute: body) }
+      post(.besideEnded(query.id, result))
+    }
+  }
+
+  func cancel(_ id: BesideID) {
+    running[id]?.cancel()
+  }
+
+  mutating func ended(_ id: BesideID) {
+    running[id] = nil
+  }
+
+  /// Gives all up. No connection to the cache's file is open when this returns; it waits for a few rows at most.
+  mutating func closeAll() {
+    for query in running.values { query.cancel() }
+    for query in running.values { query.close() }
+    running = [:]
+  }
+}
+
+extension DetachmentLimits {
+  /// As many threads for a scan as the machine has cores, up to four: reading memory is the limit beyond.
+  static var standard: DetachmentLimits {
+    DetachmentLimits(partsPerScan: min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 4))
+  }
+}
+
+extension DispatchQueue {
+  /// Where the queries of all clients run that leave their loops. Dispatch starts no more of them at once than there are cores.
+  static let besideQueries = DispatchQueue(label: "hearth.queries", attributes: .concurrent)
+}

@@ -1,0 +1,71 @@
+package import HearthModel
+internal import HearthStore
+
+/// Which queries leave the loop.
+package struct DetachmentLimits: Sendable {
+  /// A query that touches no more stored documents than this runs on the loop: it takes a few milliseconds, and leaving would
+  /// take about half of one.
+  package var documentsOnLoop: Int
+  /// The parts into which a scan is cut, each with a connection and, where there are cores, a thread of its own.
+  package var partsPerScan: Int
+  /// How many connections all queries beside the loop may hold together. Further queries run on the loop.
+  package var connections: Int
+
+  package init(documentsOnLoop: Int = 4_000, partsPerScan: Int, connections: Int = 10) {
+    self.documentsOnLoop = documentsOnLoop
+    self.partsPerScan = partsPerScan
+    self.connections = connections
+  }
+}
+
+extension LocalStore {
+  /// Whether somebody listens to the target.
+  package func isActive(_ targetID: TargetID) -> Bool { state.targets[targetID] != nil }
+
+  /// Takes a query that is expected to touch many documents away from the loop, on the state that the cache has now.
+  ///
+  /// - Parameters:
+  ///   - wantsRemoteKeys: the answer is to have the keys that the backend has confirmed for the target, and to start from
+  ///     them, as ``run(_:usePreviousResults:)`` has; without it the answer is that of ``read(_:)``.
+  ///   - connections: how many connections may be opened.
+  /// - Returns: nil when the query should run on the loop: it is expected to be quick, the cache is in memory, or no
+  ///   connection may be opened.
+  /// - Throws: `StoreError`, `CacheError` when the cache cannot be read or no connection can be made.
+  package func detach(
+    _ query: Query, wantsRemoteKeys: Bool, limits: DetachmentLimits, connections: Int
+  ) throws -> DetachedQuery? {
+    guard case .file = database.location, connections > 0, limits.partsPerScan > 0 else { return nil }
+    if query.collectionGroup == nil, (try? DocumentKey(query.path)) != nil { return nil }
+    return try read("Detach query") {
+      let scope = CollectionScope(of: query)
+      if let count = try documents.estimatedDocumentCount(in: scope), count <= limits.documentsOnLoop { return nil }
+      let data = try knownTarget(query.target)
+      let steps: [DetachedQuery.Step]
+      if let data, !query.matchesAllDocuments, data.lastLimboFreeSnapshotVersion > .none {
+        guard try !isQuick(query, previousResultOf: data, scope, limit: limits.documentsOnLoop) else { return nil }
+        steps = [.plan(data)]
+      } else {
+        let keys: [DetachedQuery.Step] = wantsRemoteKeys ? data.map { [.remoteKeys($0.targetID)] } ?? [] : []
+        guard connections > keys.count else { return nil }
+        let parts = try documents.parts(of: scope, count: min(limits.partsPerScan, connections - keys.count))
+        steps = keys + parts.map { .scan($0) }
+      }
+      return DetachedQuery(
+        query: query, databaseID: databaseID, user: try userRow(),
+        steps: try steps.map { ($0, try PinnedSnapshot(of: database)) })
+    }
+  }
+
+  /// Whether starting from the previous result of a target surely touches few documents.
+  private func isQuick(
+    _ query: Query, previousResultOf data: TargetData, _ scope: CollectionScope, limit: Int
+  ) throws -> Bool {
+    // A document that has left the result may make the planner look at all others.
+    guard query.limit == nil else { return false }
+    let keyCount = try targets.keyCount(of: data.targetID, limit: limit)
+    guard keyCount < limit else { return false }
+    let changed = try documents.changedDocumentCount(
+      in: scope, after: data.lastLimboFreeSnapshotVersion, limit: limit - keyCount)
+    return changed.map { keyCount + $0 < limit } ?? false
+  }
+}
