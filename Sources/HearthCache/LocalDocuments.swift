@@ -92,7 +92,7 @@ struct LocalDocuments {
           of: entry, isRemoteKnown: remote[key].map { !$0.isUnknown } ?? false, largestBatchID: largestBatchID,
           user: user)
       } else {
-        try overlays.remove(key, user: user)
+        try removeOverlay(of: key, user: user)
       }
     }
     return view.mapValues(\.document)
@@ -144,9 +144,15 @@ struct LocalDocuments {
     let mask = isRemoteKnown ? entry.mask : nil
     if let overlay = try Mutation.overlay(for: entry.document, changedFields: mask) {
       try overlays.save(overlay, largestBatchID: largestBatchID, user: user)
+      try documents.indexes.setLocal(entry.document, owner: user)
     } else {
-      try overlays.remove(entry.document.key, user: user)
+      try removeOverlay(of: entry.document.key, user: user)
     }
+  }
+
+  private func removeOverlay(of key: DocumentKey, user: UserRow) throws {
+    try overlays.remove(key, user: user)
+    try documents.indexes.removeLocal(key, owner: user)
   }
 }
 

@@ -41,7 +41,11 @@ extension LocalStore {
       if let count = try documents.estimatedDocumentCount(in: scope), count <= limits.documentsOnLoop { return nil }
       let data = try knownTarget(query.target)
       let steps: [DetachedQuery.Step]
-      if let data, !query.matchesAllDocuments, data.lastLimboFreeSnapshotVersion > .none {
+      let effort = try QueryExecutor(documents: documents).indexEffort(of: query, atMost: limits.documentsOnLoop)
+      if effort == .small { return nil }
+      if effort == .unknown {
+        steps = [.plan(data)]
+      } else if let data, !query.matchesAllDocuments, data.lastLimboFreeSnapshotVersion > .none {
         guard try !isQuick(query, previousResultOf: data, scope, limit: limits.documentsOnLoop) else { return nil }
         steps = [.plan(data)]
       } else {

@@ -1,5 +1,5 @@
 package import HearthModel
-internal import HearthStore
+package import HearthStore
 
 extension LocalStore {
   /// How much snapshot time may pass before a resume token is written although nothing else has changed (official SDK
@@ -89,16 +89,17 @@ extension LocalStore {
   ///
   /// - Parameter usePreviousResults: start from the documents that the backend confirmed for the target earlier, where
   ///   the planner finds that safe.
-  /// - Returns: the matching documents in the order of the query (limit applied), and the keys that the backend has
-  ///   confirmed for the target.
+  /// - Returns: the matching documents in the order of the query (limit applied), the keys that the backend has
+  ///   confirmed for the target, and how the query was answered.
   package func run(_ query: Query, usePreviousResults: Bool) throws
-    -> (documents: [Document], remoteKeys: Set<DocumentKey>)
+    -> (documents: [Document], remoteKeys: Set<DocumentKey>, execution: QueryExecution)
   {
     try read("Execute query") {
       let data = try knownTarget(query.target)
       let remoteKeys = try data.map { try targets.keys(of: $0.targetID) } ?? []
       let previous = data.flatMap { Self.previousResult(of: $0, keys: remoteKeys) }
-      return (try run(query, previous: usePreviousResults ? previous : nil), remoteKeys)
+      let answer = try run(query, previous: usePreviousResults ? previous : nil)
+      return (answer.documents, remoteKeys, answer.execution)
     }
   }
 
@@ -113,15 +114,20 @@ extension LocalStore {
 
   /// Runs a query once on the local view, for somebody who does not listen.
   ///
-  /// - Returns: the matching documents in the order of the query, with its limit applied.
-  package func read(_ query: Query) throws -> [Document] {
-    try read("Execute query") {
-      // The keys of such a query are all there are, and the planner does not ask for them.
-      guard !query.matchesAllDocuments, let data = try knownTarget(query.target) else {
-        return try run(query, previous: nil)
-      }
-      return try run(query, previous: Self.previousResult(of: data, keys: targets.keys(of: data.targetID)))
+  /// - Returns: the matching documents in the order of the query, with its limit applied, and how it was answered.
+  package func read(_ query: Query) throws -> (documents: [Document], execution: QueryExecution) {
+    try read("Execute query") { try answer(query) }
+  }
+
+  func answer(
+    _ query: Query, clock: (() -> Duration)? = nil
+  ) throws -> (documents: [Document], execution: QueryExecution) {
+    // The keys of a query for all documents are all there are, and the planner does not ask for them.
+    guard !query.matchesAllDocuments, let data = try knownTarget(query.target) else {
+      return try run(query, previous: nil, clock: clock)
     }
+    let previous = Self.previousResult(of: data, keys: try targets.keys(of: data.targetID))
+    return try run(query, previous: previous, clock: clock)
   }
 
   static func previousResult(of data: TargetData, keys: Set<DocumentKey>) -> PreviousResult? {
@@ -129,9 +135,12 @@ extension LocalStore {
     return PreviousResult(keys: keys, limboFreeVersion: data.lastLimboFreeSnapshotVersion)
   }
 
-  private func run(_ query: Query, previous: PreviousResult?) throws -> [Document] {
+  private func run(
+    _ query: Query, previous: PreviousResult?, clock: (() -> Duration)? = nil
+  ) throws -> (documents: [Document], execution: QueryExecution) {
     let overlays = UserOverlays(table: overlays, user: try userRow())
-    return try QueryExecutor(documents: documents, localMutations: overlays).run(query, previous: previous).documents
+    return try QueryExecutor(documents: documents, localMutations: overlays).run(
+      query, previous: previous, clock: clock)
   }
 
   /// One document of the local view, `.unknown` if the cache knows nothing of it.

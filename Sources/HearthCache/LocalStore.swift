@@ -32,6 +32,8 @@ package final class LocalStore {
     var targetIDs: [Target: TargetID] = [:]
     /// The targets that bundles loaded since the start have filled and nobody has listened to and left since.
     var bundleTargets: Set<TargetID> = []
+    /// Whether queries that would have gained by an index make it.
+    var createsIndexes = false
     /// Kept for eager collection only.
     var viewReferences = ViewReferences()
   }

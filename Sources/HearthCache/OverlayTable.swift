@@ -24,6 +24,21 @@ struct OverlayTable {
     return overlays
   }
 
+  /// Whether there may be an overlay in a scope; for a collection group, whether the user has any.
+  func hasOverlays(in scope: CollectionScope, user: UserRow) throws -> Bool {
+    guard case .collection(let path) = scope else {
+      return try database.firstRow("SELECT 1 FROM cache_overlays WHERE user_id = ? LIMIT 1", .integer(user)) { _ in true
+      }
+        ?? false
+    }
+    return try database.firstRow(
+      """
+      SELECT 1 FROM cache_overlays INDEXED BY cache_overlays_by_path
+      WHERE user_id = ?1 AND path >= ?2 || '/' AND path < ?2 || '0' LIMIT 1
+      """, .integer(user), .text(path.canonicalString)
+    ) { _ in true } ?? false
+  }
+
   func overlays(in scope: CollectionScope, user: UserRow) throws -> [DocumentKey: Mutation] {
     var overlays: [DocumentKey: Mutation] = [:]
     func collect(_ statement: Statement) throws -> Bool {
@@ -63,6 +78,32 @@ struct OverlayTable {
     return overlays
   }
 
+  /// Where an overlay is, without what it does.
+  struct Row {
+    var number: Int64
+    var user: UserRow
+    var key: DocumentKey
+  }
+
+  /// Overlays of all users in the order of their rows, which is not that of their latest change.
+  func overlays(after number: Int64, limit: Int) throws -> [Row] {
+    var rows: [Row] = []
+    try database.forEachRow(
+      "SELECT overlay_id, user_id, path FROM cache_overlays WHERE overlay_id > ? ORDER BY overlay_id LIMIT ?",
+      .integer(number), .integer(Int64(limit))
+    ) { statement in
+      let path = try statement.string(at: 2)
+      do {
+        let key = try DocumentKey(ResourcePath(canonical: path))
+        rows.append(Row(number: try statement.int64(at: 0), user: try statement.int64(at: 1), key: key))
+      } catch let error as ModelError {
+        throw CacheError.corruptRecord(table: "cache_overlays", row: path, reason: "\(error)")
+      }
+      return true
+    }
+    return rows
+  }
+
   func save(_ overlay: Mutation, largestBatchID: BatchID, user: UserRow) throws {
     try database.update(
       """
@@ -96,6 +137,13 @@ struct UserOverlays: LocalMutationSource {
   let table: OverlayTable
   /// Nil for a user who has never written.
   let user: MutationQueue.UserRow?
+
+  var owner: Int64? { user }
+
+  func hasLocalMutations(in scope: CollectionScope) throws -> Bool {
+    guard let user else { return false }
+    return try table.hasOverlays(in: scope, user: user)
+  }
 
   func localMutations(in scope: CollectionScope) throws -> [DocumentKey: Mutation] {
     guard let user else { return [:] }

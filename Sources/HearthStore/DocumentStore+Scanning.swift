@@ -53,7 +53,7 @@ extension DocumentStore {
     return true
   }
 
-  private func collections(in scope: CollectionScope) throws -> [(path: ResourcePath, number: Int64)] {
+  func collections(in scope: CollectionScope) throws -> [(path: ResourcePath, number: Int64)] {
     try collections(in: scope, limit: .max) ?? []
   }
 

@@ -6,6 +6,7 @@ package import HearthModel
 /// that another connection could change: what it remembers is used only inside the transaction that read it.
 package final class DocumentStore {
   package let database: Database
+  package let indexes: IndexTable
 
   /// The collection that was used last, true as long as the transaction with this number runs.
   private var latest: (transaction: UInt64, path: ResourcePath, number: Int64, nextPlace: Int64?)?
@@ -34,11 +35,13 @@ package final class DocumentStore {
   package init(database: Database) throws {
     self.database = database
     try DocumentSchema.schema.migrate(database)
+    indexes = try IndexTable(database: database)
   }
 
   /// Reads documents through a connection that does not write, with tables that another connection has migrated.
   package init(reading database: Database) {
     self.database = database
+    indexes = IndexTable(reading: database)
   }
 
   // MARK: - Reading
@@ -90,10 +93,18 @@ package final class DocumentStore {
       let path = document.key.collectionPath
       if let collection = try number(of: path), let head = try head(of: document.key, in: path, number: collection) {
         guard try accepts(head) else { return false }
+        let before = try indexedContents(at: head.place, of: document.key)
         try update(document, at: head.place)
+        if let before {
+          try indexes.change(document.key, at: head.place, in: collection, from: before, to: .init(of: document))
+        }
       } else {
         guard try accepts(nil) else { return false }
-        try insert(document, into: number(ofNew: path))
+        let collection = try number(ofNew: path)
+        let place = try insert(document, into: collection)
+        if try indexes.holds(place, group: document.key.collectionGroup) {
+          try indexes.change(document.key, at: place, in: collection, from: .nothing, to: .init(of: document))
+        }
       }
       return true
     }
@@ -112,6 +123,15 @@ package final class DocumentStore {
       place: try statement.int64(at: 7))
   }
 
+  /// What lies at a place that some index holds; nil when no index has to follow its change.
+  private func indexedContents(at place: Int64, of key: DocumentKey) throws(StoreError) -> IndexTable.Contents? {
+    guard try indexes.holds(place, group: key.collectionGroup) else { return nil }
+    let statement = try database.prepare("SELECT kind, fields FROM documents WHERE place = ?")
+    try statement.bind(1, place)
+    guard try statement.step(), try statement.int64(at: 0) == StoredDocument.StoredKind.found else { return .nothing }
+    return IndexTable.Contents(fields: EncodedFields(uncheckedBytes: try statement.bytes(at: 1)))
+  }
+
   private func update(_ document: Document, at place: Int64) throws(StoreError) {
     let statement = try database.prepare(SQL.update)
     try statement.bind(1, place)
@@ -122,7 +142,7 @@ package final class DocumentStore {
     }
   }
 
-  private func insert(_ document: Document, into collection: Int64) throws(StoreError) {
+  private func insert(_ document: Document, into collection: Int64) throws(StoreError) -> Int64 {
     let place = try nextPlace(in: collection)
     let statement = try database.prepare(SQL.insert)
     try statement.bind(1, place)
@@ -139,12 +159,14 @@ package final class DocumentStore {
         message: "Collection \(document.key.collectionPath) cannot take more documents: \(error.message)",
         sqliteCode: error.sqliteCode)
     }
+    return place
   }
 
   /// Forgets what is stored for a key.
   package func remove(_ key: DocumentKey) throws {
     try database.transaction("Remove document") {
       guard let collection = try number(of: key.collectionPath) else { return }
+      try removeEntries(of: key, in: collection)
       let delete = try database.prepare("DELETE FROM documents WHERE collection = ? AND id = ?")
       try delete.bind(1, collection)
       try delete.bind(2, key.id)
@@ -153,12 +175,21 @@ package final class DocumentStore {
     }
   }
 
+  private func removeEntries(of key: DocumentKey, in collection: Int64) throws(StoreError) {
+    guard try !indexes.indexes(of: key.collectionGroup).isEmpty else { return }
+    guard let head = try head(of: key, in: key.collectionPath, number: collection),
+      let before = try indexedContents(at: head.place, of: key)
+    else { return }
+    try indexes.change(key, at: head.place, in: collection, from: before, to: .nothing)
+  }
+
   /// Forgets everything.
   package func removeAll() throws {
     try database.transaction("Remove all documents") {
       latest = nil
       try database.execute("DELETE FROM documents")
       try database.execute("DELETE FROM collections")
+      try indexes.removeAllEntries()
     }
   }
 

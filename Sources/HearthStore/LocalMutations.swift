@@ -4,6 +4,10 @@ package import HearthModel
 ///
 /// What a user sees is the stored documents with these laid over them.
 package protocol LocalMutationSource {
+  /// Under whose number the indexes hold the documents with these mutations; nil when there cannot be any.
+  var owner: Int64? { get }
+  /// Whether a document of the scope has a mutation. Never wrong when it says no.
+  func hasLocalMutations(in scope: CollectionScope) throws -> Bool
   /// The mutations of all documents in a scope, whether something is stored for them or not.
   func localMutations(in scope: CollectionScope) throws -> [DocumentKey: Mutation]
   /// The mutations of these documents; keys without one are left out.

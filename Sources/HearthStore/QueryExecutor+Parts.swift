@@ -29,7 +29,8 @@ extension QueryExecutor {
       // In order one after the other, which the sort at the end finds out and merges.
       for document in result.documents { merged.add(document) }
     }
-    guard results.count != 1 else { return (results[0].documents, execution) }
-    return (merged.finish(), execution)
+    let documents = results.count == 1 ? results[0].documents : merged.finish()
+    execution.resultCount = documents.count
+    return (documents, execution)
   }
 }

@@ -11,35 +11,10 @@ package struct PreviousResult: Equatable, Sendable {
   }
 }
 
-/// How a query is answered. All ways give the same documents in the same order.
-package enum QueryPlan: Equatable, Sendable {
-  /// One document by its key.
-  case document(DocumentKey)
-  /// The documents of the previous result that still match, and those that changed since.
-  case previousResult
-  /// Every document of the scope.
-  case scan
-}
-
-/// What it took to answer a query.
-package struct QueryExecution: Equatable, Sendable {
-  package var plan: QueryPlan
-  /// Stored documents that were looked at.
-  package var rowsRead: Int
-  /// Stored documents that were copied out of the database.
-  package var documentsDecoded: Int
-
-  package init(plan: QueryPlan, rowsRead: Int = 0, documentsDecoded: Int = 0) {
-    self.plan = plan
-    self.rowsRead = rowsRead
-    self.documentsDecoded = documentsDecoded
-  }
-}
-
 /// Answers queries from the stored documents and the local mutations over them.
 package struct QueryExecutor {
   let documents: DocumentStore
-  private let localMutations: (any LocalMutationSource)?
+  let localMutations: (any LocalMutationSource)?
 
   package init(documents: DocumentStore, localMutations: (any LocalMutationSource)? = nil) {
     self.documents = documents
@@ -48,19 +23,83 @@ package struct QueryExecutor {
 
   /// The existing documents that match, in the order of the query, with its limit applied.
   ///
-  /// - Parameter previous: what the query had before, if known; it is used where the outcome is the same as that of a
-  ///   scan and the effort smaller.
+  /// Indexes are used first, where they lead to few documents; then the previous result; else everything is read.
+  ///
+  /// - Parameters:
+  ///   - previous: what the query had before, if known; it is used where the outcome is the same as that of a scan and
+  ///     the effort smaller.
+  ///   - clock: measures the steps.
   /// - Throws: ``StoreError``; `corrupt` names the document whose stored form cannot be read.
   package func run(
-    _ query: Query, previous: PreviousResult? = nil
+    _ query: Query, previous: PreviousResult? = nil, clock: (() -> Duration)? = nil
   ) throws -> (documents: [Document], execution: QueryExecution) {
     try documents.database.readTransaction("Execute query") {
-      if query.collectionGroup == nil, let key = try? DocumentKey(query.path) {
-        return try runDocument(query, key)
-      }
-      if let previous, let answer = try runPreviousResult(query, previous) { return answer }
-      return try runScan(query)
+      var timer = ExecutionTimer(clock)
+      var (result, execution) = try run(query, previous, &timer)
+      execution.resultCount = result.count
+      execution.steps = timer.steps
+      return (result, execution)
     }
+  }
+
+  private func run(
+    _ query: Query, _ previous: PreviousResult?, _ timer: inout ExecutionTimer
+  ) throws -> ([Document], QueryExecution) {
+    if query.collectionGroup == nil, let key = try? DocumentKey(query.path) {
+      defer { timer.finish("read the document") }
+      return try runDocument(query, key)
+    }
+    let reason: String
+    switch try decide(query) {
+    case .scan(let why): reason = why
+    case .use(let accesses):
+      timer.finish("choose indexes")
+      var run = IndexedRun(self, query, accesses)
+      if let answer = try run.answer(&timer) { return answer }
+      reason = "its indexes lead to a large part of the documents, which are read faster one after the other"
+    }
+    timer.finish("choose indexes")
+    if let previous, var answer = try runPreviousResult(query, previous) {
+      timer.finish("check the previous result")
+      answer.1.reason = reason
+      return answer
+    }
+    var answer = try runScan(query)
+    timer.finish("scan")
+    answer.1.reason = reason
+    return answer
+  }
+
+  private func decide(_ query: Query) throws -> QueryPlanner.Decision {
+    guard let group = query.collectionGroup ?? query.path.last, !group.isEmpty else {
+      return .scan(reason: "the query asks for all collections")
+    }
+    return try QueryPlanner(query, indexes: documents.indexes.indexes(of: group)).decide()
+  }
+
+  /// What indexes would take for a query.
+  package enum IndexEffort: Equatable, Sendable {
+    /// None serves it.
+    case none
+    /// They surely lead to no more documents than was asked about.
+    case small
+    case unknown
+  }
+
+  /// Looks at the indexes, not at the documents.
+  package func indexEffort(of query: Query, atMost limit: Int) throws -> IndexEffort {
+    try documents.database.readTransaction("Estimate indexes") {
+      guard case .use(let accesses) = try decide(query) else { return .none }
+      return try IndexedRun(self, query, accesses).isSmall(atMost: limit) ? .small : .unknown
+    }
+  }
+
+  /// The indexes that would answer the query better than those there are.
+  package func missingIndexes(for query: Query) throws -> [IndexDefinition] {
+    guard query.documentKey == nil, let group = query.collectionGroup ?? query.path.last, !group.isEmpty else {
+      return []
+    }
+    return try QueryPlanner(query, indexes: documents.indexes.indexes(of: group)).missingIndexes()
   }
 
   // MARK: - Document
@@ -94,7 +133,7 @@ package struct QueryExecutor {
 
   /// Documents with a local mutation are looked at one by one, because what is stored says nothing about whether they
   /// match; many of them are not stored at all.
-  private func addOverlaid(
+  func addOverlaid(
     _ overlays: [DocumentKey: Mutation], _ query: Query, to result: inout LimitedResult,
     _ execution: inout QueryExecution
   ) throws {
@@ -163,7 +202,7 @@ package struct QueryExecutor {
   }
 
   /// Like `query.matches(document)`, but contents that cannot be read are an error and not a document less.
-  private func matches(_ query: Query, _ document: Document) throws -> Bool {
+  func matches(_ query: Query, _ document: Document) throws -> Bool {
     guard document.isFound else { return false }
     do {
       return try document.fields.withUnsafeBytes { bytes in

@@ -68,6 +68,12 @@ struct Overlays: LocalMutationSource {
     self.mutations = mutations
   }
 
+  var owner: Int64? { 1 }
+
+  func hasLocalMutations(in scope: CollectionScope) -> Bool {
+    mutations.keys.contains { scope.contains($0) }
+  }
+
   func localMutations(in scope: CollectionScope) -> [DocumentKey: Mutation] {
     mutations.filter { scope.contains($0.key) }
   }

@@ -25,7 +25,8 @@ struct QueryExecutorTests {
     let executor = QueryExecutor(documents: store)
     let answer = try executor.run(Query(path: path("c/a")))
     #expect(answer.documents == [number("c/a", 1)])
-    #expect(answer.execution == QueryExecution(plan: .document(key("c/a")), rowsRead: 1, documentsDecoded: 1))
+    #expect(answer.execution.plan == .document(key("c/a")))
+    #expect(answer.execution.rowsRead == 1 && answer.execution.documentsDecoded == 1)
     #expect(try executor.run(Query(path: path("c/gone"))).documents == [])
     #expect(try executor.run(Query(path: path("c/never"))).documents == [])
   }
@@ -48,7 +49,8 @@ struct QueryExecutorTests {
     let query = byNumber.with(filter: .field(field("n"), .greaterThanOrEqual, .integer(97)))
     let answer = try QueryExecutor(documents: store).run(query)
     #expect(keys(answer.documents) == ["c/97", "c/98", "c/99"])
-    #expect(answer.execution == QueryExecution(plan: .scan, rowsRead: 102, documentsDecoded: 3))
+    #expect(answer.execution.plan == .scan && answer.execution.resultCount == 3)
+    #expect(answer.execution.rowsRead == 102 && answer.execution.documentsDecoded == 3)
   }
 
   @Test("local mutations bring documents into a result, move them and take them out")

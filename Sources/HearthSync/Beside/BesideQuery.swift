@@ -1,5 +1,6 @@
 internal import HearthCache
 package import HearthModel
+internal import HearthStore
 
 /// Names one query that runs beside the engine; chosen by the engine, never used twice in its life.
 package struct BesideID: Hashable, Comparable, Sendable {
@@ -46,11 +47,12 @@ package struct BesideQuery: Equatable, Sendable {
   ) -> Result<BesideResult, any Error> {
     Result {
       let answer = try detached.run(concurrently: concurrently)
-      return switch purpose {
-      case .read: BesideResult(.snapshot(ViewSnapshot(query: query, cachedResult: answer.documents)))
-      case .listen:
-        BesideResult(.view(PreparedView(query: query, result: answer.documents, remoteKeys: answer.remoteKeys)))
-      }
+      let content: BesideResult.Content =
+        switch purpose {
+        case .read: .snapshot(ViewSnapshot(query: query, cachedResult: answer.documents))
+        case .listen: .view(PreparedView(query: query, result: answer.documents, remoteKeys: answer.remoteKeys))
+        }
+      return BesideResult(content, query: query, execution: answer.execution)
     }
   }
 
@@ -75,8 +77,12 @@ package struct BesideResult: Sendable {
   }
 
   let content: Content
+  let query: Query
+  let execution: QueryExecution
 
-  init(_ content: Content) {
+  init(_ content: Content, query: Query, execution: QueryExecution) {
     self.content = content
+    self.query = query
+    self.execution = execution
   }
 }

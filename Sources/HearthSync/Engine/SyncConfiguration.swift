@@ -18,6 +18,10 @@ package struct SyncConfiguration: Sendable {
   package var collectionInterval: Duration
   /// Which queries run beside the loop; nil for none.
   package var detachment: DetachmentLimits?
+  /// After the start the filling of indexes waits for this time.
+  package var firstIndexFillAfter: Duration
+  /// After a failure the filling of indexes waits for this time.
+  package var indexFillRetry: Duration
   package var backoff: ExponentialBackoff.Parameters
   /// Gives the jitter of the next pause as a fraction of its base, in `-0.5 ... 0.5`.
   package var jitter: @Sendable () -> Double
@@ -31,6 +35,8 @@ package struct SyncConfiguration: Sendable {
     firstCollectionAfter: Duration = .seconds(60),
     collectionInterval: Duration = .seconds(300),
     detachment: DetachmentLimits? = nil,
+    firstIndexFillAfter: Duration = .seconds(1),
+    indexFillRetry: Duration = .seconds(60),
     backoff: ExponentialBackoff.Parameters = .init(),
     jitter: @escaping @Sendable () -> Double
   ) {
@@ -42,6 +48,8 @@ package struct SyncConfiguration: Sendable {
     self.firstCollectionAfter = firstCollectionAfter
     self.collectionInterval = collectionInterval
     self.detachment = detachment
+    self.firstIndexFillAfter = firstIndexFillAfter
+    self.indexFillRetry = indexFillRetry
     self.backoff = backoff
     self.jitter = jitter
   }

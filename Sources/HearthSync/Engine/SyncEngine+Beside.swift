@@ -80,6 +80,7 @@ extension SyncEngine {
         for listener in preparation.listeners { perform(.raiseError(listener.id, .listenFailed(error))) }
       }
     }
+    if case .success(let result) = result { considerIndexes(for: result.query, after: result.execution) }
   }
 
   private func prepared(_ preparation: Preparation, _ view: PreparedView) {

@@ -73,6 +73,7 @@ extension SyncEngine {
 
   private func run(_ query: Query) throws -> PreparedView {
     let result = try localStore.run(query, usePreviousResults: true)
+    considerIndexes(for: query, after: result.execution)
     return PreparedView(query: query, result: result.documents, remoteKeys: result.remoteKeys)
   }
 
@@ -267,7 +268,8 @@ extension SyncEngine {
     if readsBeside(id, query) { return }
     do {
       let result = try localStore.read(query)
-      perform(.queryRead(id, ViewSnapshot(query: query, cachedResult: result)))
+      perform(.queryRead(id, ViewSnapshot(query: query, cachedResult: result.documents)))
+      considerIndexes(for: query, after: result.execution)
     } catch {
       perform(.readFailed(id, .readFailed(error)))
     }

@@ -7,6 +7,7 @@ extension SyncEngine {
   func start() {
     guard offlineCauses.remove(.notStarted) != nil else { return }
     startCollectionTimer(after: configuration.firstCollectionAfter)
+    startIndexFillIfNeeded()
     do {
       try localStore.start()
       openStreams()
@@ -20,6 +21,7 @@ extension SyncEngine {
     closeStreams()
     perform(retries.stop())
     stopCollection()
+    stopIndexFill()
     // Not offline: nobody is to be shown cached data at the end.
     queries = QueryTable()
     let (running, requests) = beside.removeAll()

@@ -42,6 +42,9 @@ package final class SyncEngine {
   /// The collection of garbage that is under way.
   var collection: CollectionRun?
 
+  /// Whether the timer for the next step of filling indexes runs.
+  var isFillingIndexes = false
+
   var queries = QueryTable()
   var limbo: LimboResolutions
   /// The queries that run beside the engine.
@@ -106,6 +109,9 @@ package final class SyncEngine {
     case .readDocument(let id, let key): readDocument(id, key)
     case .readQuery(let id, let query): readQuery(id, query)
     case .besideEnded(let id, let result): besideEnded(id, result)
+    case .setIndexes(let id, let definitions): setIndexes(id, definitions)
+    case .deleteAllIndexes(let id): deleteAllIndexes(id)
+    case .setIndexAutoCreation(let isOn): localStore.createsIndexes = isOn
     case .bundleBytes(let id, let bytes): bundleReceived(bytes, id)
     case .bundleEnded(let id, let error): bundleEnded(id, error)
     case .readNamedQuery(let id, let name): readNamedQuery(id, name)
@@ -135,6 +141,7 @@ package final class SyncEngine {
     case .onlineStateTimeout: perform(online.timerFired())
     case .asyncQueueRetry: retries.timerFired(now: now)
     case .lruGarbageCollection: collectionTimerFired()
+    case .indexBackfill: indexFillTimerFired()
     }
   }
 
@@ -144,14 +151,15 @@ package final class SyncEngine {
     case .listen(let id, _, _): perform(.raiseError(id, .terminated))
     case .write(let id, _, _): perform(.completeWrite(id, .terminated))
     case .writes(let writes): for write in writes { perform(.completeWrite(write.id, .terminated)) }
-    case .waitForPendingWrites(let id), .enableNetwork(let id?), .disableNetwork(let id?):
+    case .waitForPendingWrites(let id), .enableNetwork(let id?), .disableNetwork(let id?), .setIndexes(let id, _),
+      .deleteAllIndexes(let id):
       perform(.completeRequest(id, .terminated))
     case .readDocument(let id, _), .readQuery(let id, _), .readNamedQuery(let id, _):
       perform(.readFailed(id, .terminated))
     case .bundleBytes(let id, _), .bundleEnded(let id, _): failBundle(id, .terminated)
     case .start, .unlisten, .besideEnded, .addSnapshotsInSyncListener, .removeSnapshotsInSyncListener, .enableNetwork,
       .disableNetwork, .changeUser, .connectivityChanged, .watchStreamOpened, .watchStreamMessage, .watchStreamClosed,
-      .writeStreamOpened, .writeStreamMessage, .writeStreamClosed, .timerFired, .shutdown:
+      .writeStreamOpened, .writeStreamMessage, .writeStreamClosed, .timerFired, .setIndexAutoCreation, .shutdown:
       break
     }
   }

@@ -30,6 +30,8 @@ package enum TimerKind: String, Hashable, Sendable, CaseIterable {
   case asyncQueueRetry
   /// Starts a collection of the cache's garbage, or does the next step of the one that is under way.
   case lruGarbageCollection
+  /// Fills indexes, or removes what is left of those that were given up, for one more step.
+  case indexBackfill
 }
 
 /// Everything that can happen to a client, in the order in which it happened.
@@ -53,6 +55,12 @@ package enum SyncEvent: Sendable {
   case readQuery(RequestID, Query)
   /// What ``BesideQuery/run(concurrently:)`` has returned for an action ``SyncAction/runBeside(_:)``.
   case besideEnded(BesideID, Result<BesideResult, any Error>)
+
+  /// Makes these the indexes of the cache. Answered when they are stored, not when they are filled.
+  case setIndexes(RequestID, [IndexDefinition])
+  case deleteAllIndexes(RequestID)
+  /// Whether queries that would have gained by an index make it.
+  case setIndexAutoCreation(Bool)
 
   /// The next bytes of a bundle; the first ones begin its loading.
   case bundleBytes(RequestID, [UInt8])

@@ -1,0 +1,105 @@
+package import HearthModel
+package import HearthStore
+
+extension LocalStore {
+  // MARK: - Definitions
+
+  /// Makes these the indexes of the cache. Those that exist keep their entries, the others are given up, those that are new
+  /// are filled by ``advanceIndexFill()``. Queries are answered the same before, meanwhile and afterwards.
+  package func setIndexes(_ definitions: [IndexDefinition]) throws {
+    try transaction("Set indexes") { try documents.indexes.set(definitions) }
+  }
+
+  /// Gives all indexes up, declared and automatic ones.
+  package func deleteAllIndexes() throws {
+    try transaction("Delete all indexes") { try documents.indexes.dropAll() }
+  }
+
+  /// All indexes with their sizes. The cost grows with the number of entries.
+  package func indexListings() throws -> [IndexListing] {
+    try read("List indexes") { try documents.indexes.listings() }
+  }
+
+  // MARK: - Filling
+
+  /// Does a bounded part of what is to be done so that all indexes hold all documents, and nothing is left of those that
+  /// were given up. Each part is a transaction, and stands by itself.
+  ///
+  /// - Returns: whether there may be more to do.
+  package func advanceIndexFill(_ limits: IndexTable.FillLimits = .init()) throws -> Bool {
+    try transaction("Fill indexes") {
+      if let fill = try documents.indexes.nextLocalFill() {
+        try enterLocalMutations(fill)
+        return true
+      }
+      return try documents.indexes.fill(limits)
+    }
+  }
+
+  /// Whether some index does not hold everything, or something is left of one that was given up.
+  package func hasIndexWork() throws -> Bool {
+    try read("Look for unfilled indexes") {
+      try documents.indexes.nextLocalFill() != nil || documents.indexes.hasWork()
+    }
+  }
+
+  /// How many overlays one step looks at.
+  private static let overlaysPerFill = 500
+
+  /// Enters some of the documents with pending writes. Those that are written from now on are entered as it happens.
+  private func enterLocalMutations(_ fill: IndexTable.LocalFill) throws {
+    let found = try overlays.overlays(after: fill.mark, limit: Self.overlaysPerFill)
+    for overlay in found where overlay.key.collectionGroup.utf8.elementsEqual(fill.collectionGroup.utf8) {
+      let document = try localDocuments.document(for: overlay.key, user: overlay.user)
+      try documents.indexes.setLocal(document, owner: overlay.user)
+    }
+    let isEnd = found.count < Self.overlaysPerFill
+    try documents.indexes.setLocalMark(isEnd ? nil : found.last?.number, of: fill)
+  }
+
+  // MARK: - Automatic indexes
+
+  /// Below this, a scan is quick enough.
+  private static let automaticIndexRows = 100
+  /// How much more than its result a query must read (official SDK behaviour: 3.4 on Apple platforms and Android, 4 to 8
+  /// in browsers). Kept as a fraction of whole numbers.
+  private static let automaticIndexRatio = (numerator: 34, denominator: 10)
+
+  /// Makes the indexes that a query would have been answered faster by, if automatic creation is on and it was worth it.
+  ///
+  /// - Returns: whether there is a new index, which is to be filled.
+  package func considerIndexes(for query: Query, after execution: QueryExecution) throws -> Bool {
+    guard state.createsIndexes, execution.plan == .scan, execution.rowsRead >= Self.automaticIndexRows else {
+      return false
+    }
+    let ratio = Self.automaticIndexRatio
+    guard execution.rowsRead * ratio.denominator > execution.resultCount * ratio.numerator else { return false }
+    let executor = QueryExecutor(documents: documents)
+    guard try !read("Look for missing indexes", { try executor.missingIndexes(for: query).isEmpty }) else {
+      return false
+    }
+    try transaction("Create indexes") {
+      for definition in try executor.missingIndexes(for: query) {
+        try documents.indexes.add(definition, origin: .automatic)
+      }
+    }
+    return true
+  }
+
+  /// Whether scans that were worth it make indexes. Off at every start (official SDK behaviour).
+  package var createsIndexes: Bool {
+    get { state.createsIndexes }
+    set { state.createsIndexes = newValue }
+  }
+
+  // MARK: - Explaining
+
+  /// Runs a query as ``read(_:)`` does and tells how it was answered.
+  ///
+  /// - Parameter clock: measures the steps.
+  package func explain(_ query: Query, clock: () -> Duration) throws -> QueryExecution {
+    try withoutActuallyEscaping(clock) { clock in
+      try read("Explain query") { try answer(query, clock: clock).execution }
+    }
+  }
+}

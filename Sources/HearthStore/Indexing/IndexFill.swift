@@ -1,0 +1,161 @@
+internal import HearthModel
+
+extension IndexTable {
+  /// How much one step of the filling takes on, chosen for some tens of milliseconds of processor time. The more
+  /// documents at once, the fewer pages are written again and again, because their entries are put in in order.
+  package struct FillLimits: Sendable {
+    package var documents: Int
+    package var documentBytes: Int
+    /// Entries of indexes that were given up.
+    package var entries: Int
+
+    package init(documents: Int = 4000, documentBytes: Int = 4 << 20, entries: Int = 10_000) {
+      self.documents = documents
+      self.documentBytes = documentBytes
+      self.entries = entries
+    }
+  }
+
+  /// Does a part of what is to be done so that all indexes hold all documents, and nothing is left of those given up.
+  ///
+  /// - Returns: whether there may be more to do.
+  package func fill(_ limits: FillLimits = FillLimits()) throws -> Bool {
+    if try removeDropped(limits) { return true }
+    guard let first = try active().first(where: { $0.filledThrough != StoredIndex.complete }) else { return false }
+    let group = first.definition.collectionGroup
+    let unfilled = try indexes(of: group).filter { $0.filledThrough != StoredIndex.complete }
+    try database.transaction("Fill indexes") {
+      try fill(unfilled, group: group, limits)
+    }
+    return true
+  }
+
+  /// Whether ``fill(_:)`` has something to do.
+  package func hasWork() throws -> Bool {
+    try nextDropped() != nil || active().contains { $0.filledThrough != StoredIndex.complete }
+  }
+
+  private func fill(_ indexes: [StoredIndex], group: String, _ limits: FillLimits) throws {
+    let mark = indexes.map(\.filledThrough).min() ?? StoredIndex.complete
+    var entries: [[(key: [UInt8], collection: Int64, place: Int64)]] = indexes.map { _ in [] }
+    var writers = indexes.map(IndexKeys.init)
+    var last = mark
+    var documents = 0
+    var bytes = 0
+    let isEnd = try forEachDocument(of: group, behind: mark) { id, place, isFound, fields in
+      last = place
+      documents += 1
+      bytes += fields.count
+      if isFound {
+        let identity = IndexKeys.identity(of: place)
+        for position in indexes.indices where indexes[position].filledThrough < place {
+          for key in writers[position].keys(of: fields, id: id, identity: identity) {
+            entries[position].append((key, place >> Place.arrivalBits, place))
+          }
+        }
+      }
+      return documents < limits.documents && bytes < limits.documentBytes
+    }
+    for (position, index) in indexes.enumerated() {
+      entries[position].sort { a, b in
+        a.collection == b.collection ? a.key.lexicographicallyPrecedes(b.key) : a.collection < b.collection
+      }
+      for entry in entries[position] {
+        try insert(entry.key, entry.place, of: index.number, in: entry.collection)
+      }
+      if isEnd {
+        try setMark(StoredIndex.complete, of: index.number)
+      } else if index.filledThrough < last {
+        try setMark(last, of: index.number)
+      }
+    }
+  }
+
+  /// Calls `body` with the documents of a group in the order of their places until it returns false.
+  ///
+  /// - Returns: whether the end was reached.
+  private func forEachDocument(
+    of group: String, behind mark: Int64,
+    _ body: (_ id: String, _ place: Int64, _ isFound: Bool, _ fields: UnsafeRawBufferPointer) throws -> Bool
+  ) throws -> Bool {
+    let collections = try database.prepare(
+      "SELECT number FROM collections WHERE group_id = ? AND number >= ? ORDER BY number")
+    try collections.bind(1, group)
+    try collections.bind(2, mark >> Place.arrivalBits)
+    let documents = try database.prepare("SELECT id, place, kind, fields FROM documents WHERE place > ? AND place <= ?")
+    while try collections.step() {
+      let number = try DocumentStore.checked(collections.int64(at: 0), path: group)
+      documents.reset()
+      try documents.bind(1, max(mark, Place.first(in: number) - 1))
+      try documents.bind(2, Place.last(in: number))
+      while try documents.step() {
+        let id = try documents.string(at: 0)
+        let place = try documents.int64(at: 1)
+        let isFound = try documents.int64(at: 2) == StoredDocument.StoredKind.found
+        guard try documents.withBytes(at: 3, { try body(id, place, isFound, $0) }) else { return false }
+      }
+    }
+    return true
+  }
+
+  // MARK: - Local mutations
+
+  /// An index that does not hold all local mutations yet.
+  package struct LocalFill: Sendable {
+    package var number: Int64
+    package var collectionGroup: String
+    /// How far their owner has come, 0 at the beginning.
+    package var mark: Int64
+  }
+
+  package func nextLocalFill() throws -> LocalFill? {
+    guard let index = try active().first(where: { !$0.holdsLocalMutations }) else { return nil }
+    return LocalFill(
+      number: index.number, collectionGroup: index.definition.collectionGroup, mark: index.localFilledThrough)
+  }
+
+  /// Notes that the owner has come to `mark`, nil for the end. All that changed since was entered as it changed.
+  package func setLocalMark(_ mark: Int64?, of fill: LocalFill) throws {
+    try setLocalMark(mark ?? StoredIndex.complete, of: fill.number)
+  }
+
+  // MARK: - Indexes that were given up
+
+  /// - Returns: whether something was removed.
+  private func removeDropped(_ limits: FillLimits) throws -> Bool {
+    guard let number = try nextDropped() else { return false }
+    try database.transaction("Remove index") {
+      var removed = try removeEntries(
+        """
+        DELETE FROM index_entries WHERE number = ?1
+        AND (collection, key) IN (SELECT collection, key FROM index_entries WHERE number = ?1 LIMIT ?2)
+        """, number, limits)
+      removed += try removeEntries(
+        """
+        DELETE FROM index_local_entries WHERE number = ?1 AND (owner, collection, key) IN
+        (SELECT owner, collection, key FROM index_local_entries WHERE number = ?1 LIMIT ?2)
+        """, number, limits)
+      guard removed == 0 else { return }
+      for sql in ["DELETE FROM index_fields WHERE number = ?", "DELETE FROM index_definitions WHERE number = ?"] {
+        let delete = try database.prepare(sql)
+        try delete.bind(1, number)
+        try delete.run()
+      }
+    }
+    return true
+  }
+
+  private func nextDropped() throws -> Int64? {
+    let next = try database.prepare("SELECT number FROM index_definitions WHERE state <> ? LIMIT 1")
+    try next.bind(1, IndexSchema.State.active)
+    return try next.step() ? try next.int64(at: 0) : nil
+  }
+
+  private func removeEntries(_ sql: String, _ number: Int64, _ limits: FillLimits) throws(StoreError) -> Int {
+    let statement = try database.prepare(sql)
+    try statement.bind(1, number)
+    try statement.bind(2, limits.entries)
+    try statement.run()
+    return database.changedRowCount
+  }
+}

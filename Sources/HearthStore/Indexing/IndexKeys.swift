@@ -1,0 +1,67 @@
+internal import HearthModel
+
+/// The keys under which an index holds a document.
+struct IndexKeys {
+  /// Documents whose key would be longer are entered without their values. Longer keys would leave the page they are on.
+  static let maximumBytes = 1500
+  /// Begins the keys of documents that are entered without their values; below the first byte of every value. Each query
+  /// looks at all of them.
+  static let withoutValues: UInt8 = 0x01
+
+  private let index: StoredIndex
+  private var writer = OrderedValueWriter()
+
+  init(_ index: StoredIndex) {
+    self.index = index
+  }
+
+  /// - Parameter identity: tells the document from others of the collection when it is entered without values.
+  /// - Returns: none if the document lacks a field of the index.
+  mutating func keys(of fields: EncodedFields, id: String, identity: [UInt8]) -> [[UInt8]] {
+    fields.withUnsafeBytes { keys(of: $0, id: id, identity: identity) }
+  }
+
+  /// As above, of fields in place.
+  mutating func keys(of bytes: UnsafeRawBufferPointer, id: String, identity: [UInt8]) -> [[UInt8]] {
+    do {
+      return try keys(of: EncodedFieldsView(bytes), id: id) ?? [[Self.withoutValues] + identity]
+    } catch {
+      // Malformed where the index reads it. Queries come across it, and say so.
+      return [[Self.withoutValues] + identity]
+    }
+  }
+
+  /// - Returns: nil if one of the keys is too long.
+  private mutating func keys(of fields: EncodedFieldsView, id: String) throws -> [[UInt8]]? {
+    writer.removeAll()
+    for component in index.components {
+      guard let value = try fields.value(at: component.path) else { return [] }
+      try writer.append(value, descending: component.direction == .descending)
+      if writer.bytes.count > Self.maximumBytes { return nil }
+    }
+    writer.append(documentID: id, descending: index.definition.keyDirection == .descending)
+    if writer.bytes.count > Self.maximumBytes { return nil }
+    guard let member = index.member else { return [writer.bytes] }
+
+    let rest = writer.bytes
+    guard let array = try fields.value(at: member) else { return [] }
+    var keys: Set<[UInt8]> = []
+    var isTooLong = false
+    try array.forEachElement { element in
+      writer.removeAll()
+      try writer.append(element)
+      isTooLong = writer.bytes.count + rest.count > Self.maximumBytes
+      keys.insert(writer.bytes + rest)
+      return !isTooLong
+    }
+    return isTooLong ? nil : keys.sorted { $0.lexicographicallyPrecedes($1) }
+  }
+
+  static func identity(of place: Int64) -> [UInt8] {
+    withUnsafeBytes(of: place.bigEndian) { Array($0) }
+  }
+
+  static func identity(of id: String) -> [UInt8] {
+    Array(id.utf8)
+  }
+}

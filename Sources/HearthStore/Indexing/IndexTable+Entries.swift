@@ -1,0 +1,177 @@
+package import HearthModel
+
+extension IndexTable {
+  /// The statements that are executed for every entry, put together once.
+  private enum SQL {
+    static let insert = "INSERT OR REPLACE INTO index_entries (number, collection, key, place) VALUES (?, ?, ?, ?)"
+    static let delete = "DELETE FROM index_entries WHERE number = ? AND collection = ? AND key = ?"
+    static let insertLocal =
+      "INSERT OR REPLACE INTO index_local_entries (number, owner, collection, key, id) VALUES (?, ?, ?, ?, ?)"
+    static let deleteLocal = "DELETE FROM index_local_entries WHERE owner = ? AND collection = ? AND id = ?"
+  }
+
+  // MARK: - Stored documents
+
+  /// What is stored at a place, before and after a change.
+  struct Contents {
+    /// Nil if no document exists there.
+    var fields: EncodedFields?
+
+    static let nothing = Contents(fields: nil)
+
+    init(fields: EncodedFields?) {
+      self.fields = fields
+    }
+
+    init(of document: Document) {
+      fields = document.isFound ? document.fields : nil
+    }
+  }
+
+  /// Whether a change of the document at this place has to be followed by its entries.
+  func holds(_ place: Int64, group: String) throws(StoreError) -> Bool {
+    try indexes(of: group).contains { $0.filledThrough >= place }
+  }
+
+  /// Brings the entries of a document in step with its contents.
+  func change(
+    _ key: DocumentKey, at place: Int64, in collection: Int64, from before: Contents, to after: Contents
+  ) throws(StoreError) {
+    let identity = IndexKeys.identity(of: place)
+    for index in try indexes(of: key.collectionGroup) where index.filledThrough >= place {
+      var keys = IndexKeys(index)
+      let old = before.fields.map { keys.keys(of: $0, id: key.id, identity: identity) } ?? []
+      let new = after.fields.map { keys.keys(of: $0, id: key.id, identity: identity) } ?? []
+      if old == new { continue }
+      let (oldKeys, newKeys) = (Set(old), Set(new))
+      for key in old where !newKeys.contains(key) { try delete(key, of: index.number, in: collection) }
+      for key in new where !oldKeys.contains(key) { try insert(key, place, of: index.number, in: collection) }
+    }
+  }
+
+  func insert(_ key: [UInt8], _ place: Int64, of number: Int64, in collection: Int64) throws(StoreError) {
+    let statement = try database.prepare(SQL.insert)
+    try statement.bind(1, number)
+    try statement.bind(2, collection)
+    try statement.bind(3, key)
+    try statement.bind(4, place)
+    try statement.run()
+  }
+
+  private func delete(_ key: [UInt8], of number: Int64, in collection: Int64) throws(StoreError) {
+    let statement = try database.prepare(SQL.delete)
+    try statement.bind(1, number)
+    try statement.bind(2, collection)
+    try statement.bind(3, key)
+    try statement.run()
+  }
+
+  /// All documents are gone. New ones may lie anywhere, so the marks stay: what an index is filled with it stays filled with.
+  func removeAllEntries() throws(StoreError) {
+    try database.execute("DELETE FROM index_entries")
+  }
+
+  // MARK: - Local mutations
+
+  /// Enters a document with pending writes as their owner sees it, in place of what was entered for it before.
+  package func setLocal(_ document: Document, owner: Int64) throws(StoreError) {
+    let indexes = try indexes(of: document.key.collectionGroup)
+    guard !indexes.isEmpty else { return }
+    try deleteLocal(document.key, owner: owner)
+    guard document.isFound else { return }
+    let identity = IndexKeys.identity(of: document.key.id)
+    for index in indexes {
+      var keys = IndexKeys(index)
+      for key in keys.keys(of: document.fields, id: document.key.id, identity: identity) {
+        let statement = try database.prepare(SQL.insertLocal)
+        try statement.bind(1, index.number)
+        try statement.bind(2, owner)
+        try statement.bind(3, document.key.collectionPath.canonicalString)
+        try statement.bind(4, key)
+        try statement.bind(5, document.key.id)
+        try statement.run()
+      }
+    }
+  }
+
+  /// Takes the entries of a document that has no pending writes any more.
+  package func removeLocal(_ key: DocumentKey, owner: Int64) throws(StoreError) {
+    guard try !indexes(of: key.collectionGroup).isEmpty else { return }
+    try deleteLocal(key, owner: owner)
+  }
+
+  private func deleteLocal(_ key: DocumentKey, owner: Int64) throws(StoreError) {
+    let statement = try database.prepare(SQL.deleteLocal)
+    try statement.bind(1, owner)
+    try statement.bind(2, key.collectionPath.canonicalString)
+    try statement.bind(3, key.id)
+    try statement.run()
+  }
+
+  // MARK: - Reading
+
+  /// Calls `body` with the places of a range of one collection, in the order of the keys, until it returns false.
+  func forEachPlace(
+    in range: IndexRange, of number: Int64, collection: Int64, backward: Bool, _ body: (Int64) throws -> Bool
+  ) throws {
+    let statement = try database.prepare(
+      "SELECT place FROM index_entries WHERE number = ?1 AND collection = ?2 AND key >= ?3"
+        + (range.end == nil ? "" : " AND key < ?4") + (backward ? " ORDER BY key DESC" : " ORDER BY key"))
+    try statement.bind(1, number)
+    try statement.bind(2, collection)
+    try statement.bind(3, range.start)
+    if let end = range.end { try statement.bind(4, end) }
+    while try statement.step() {
+      guard try body(try statement.int64(at: 0)) else { return }
+    }
+  }
+
+  /// Adds the keys of the documents with pending writes of `owner` in a range.
+  func addLocalKeys(
+    in range: IndexRange, of number: Int64, owner: Int64, scope: CollectionScope, to keys: inout Set<DocumentKey>
+  ) throws {
+    let collection: String? = if case .collection(let path) = scope { path.canonicalString } else { nil }
+    let statement = try database.prepare(
+      "SELECT collection, id FROM index_local_entries WHERE number = ?1 AND owner = ?2 AND key >= ?3"
+        + (range.end == nil ? "" : " AND key < ?4") + (collection == nil ? "" : " AND collection = ?5"))
+    try statement.bind(1, number)
+    try statement.bind(2, owner)
+    try statement.bind(3, range.start)
+    if let end = range.end { try statement.bind(4, end) }
+    if let collection { try statement.bind(5, collection) }
+    while try statement.step() {
+      let path = try DocumentStore.path(try statement.string(at: 0))
+      let id = try statement.string(at: 1)
+      guard !id.isEmpty, !id.utf8.contains(UInt8(ascii: "/")), let key = try? DocumentKey(path.appending(id)) else {
+        throw StoreError.corrupt("table index_local_entries, collection \(path): \"\(id)\" is no document id")
+      }
+      if scope.contains(key) { keys.insert(key) }
+    }
+  }
+}
+
+/// Keys from `start` on that are less than `end`; without an end, all that follow.
+struct IndexRange: Equatable, Sendable {
+  var start: [UInt8]
+  var end: [UInt8]?
+
+  /// All keys that begin with `prefix`.
+  init(prefix: [UInt8]) {
+    start = prefix
+    end = OrderedValueWriter.end(of: prefix)
+  }
+
+  /// The documents that an index holds without their values.
+  static let withoutValues = IndexRange(prefix: [IndexKeys.withoutValues])
+
+  var isEmpty: Bool {
+    guard let end else { return false }
+    return !start.lexicographicallyPrecedes(end)
+  }
+
+  /// Keeps only what is also in `start..<end`.
+  mutating func cut(from start: [UInt8]? = nil, to end: [UInt8]? = nil) {
+    if let start, self.start.lexicographicallyPrecedes(start) { self.start = start }
+    if let end { self.end = self.end.map { end.lexicographicallyPrecedes($0) ? end : $0 } ?? end }
+  }
+}

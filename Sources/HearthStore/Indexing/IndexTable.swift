@@ -1,0 +1,216 @@
+package import HearthModel
+
+/// The local indexes of one database: their definitions, and how far they are filled.
+///
+/// The entries change in the transaction that changes the document or the local mutation they stand for. Nothing is kept
+/// in memory beyond the transaction that has read it.
+package final class IndexTable {
+  let database: Database
+
+  /// The active indexes, true as long as the transaction with this number runs.
+  private var known: (transaction: UInt64, indexes: [StoredIndex])?
+  /// Those of the group that was asked for last, from `known`.
+  private var latest: (group: String, indexes: [StoredIndex])?
+
+  init(database: Database) throws {
+    self.database = database
+    try IndexSchema.schema.migrate(database)
+  }
+
+  /// For a connection that only reads, to a database whose tables are there.
+  init(reading database: Database) {
+    self.database = database
+  }
+
+  // MARK: - Reading
+
+  /// The active indexes of a collection group.
+  func indexes(of group: String) throws(StoreError) -> [StoredIndex] {
+    let all = try active()
+    guard !all.isEmpty else { return [] }
+    if let latest, latest.group.utf8.elementsEqual(group.utf8) { return latest.indexes }
+    let indexes = all.filter { $0.definition.collectionGroup.utf8.elementsEqual(group.utf8) }
+    if known != nil { latest = (group, indexes) }
+    return indexes
+  }
+
+  /// All active indexes. One whose row cannot be read serves nothing, as if it had never been made.
+  func active() throws(StoreError) -> [StoredIndex] {
+    if let known, database.isInTransaction, known.transaction == database.transactionNumber { return known.indexes }
+    let indexes = try rows()
+    latest = nil
+    known = database.isInTransaction ? (database.transactionNumber, indexes) : nil
+    return indexes
+  }
+
+  private func rows() throws(StoreError) -> [StoredIndex] {
+    let statement = try database.prepare(
+      """
+      SELECT number, origin, collection_group, filled_through, local_filled_through FROM index_definitions WHERE state = ?
+      ORDER BY number
+      """)
+    try statement.bind(1, IndexSchema.State.active)
+    var indexes: [StoredIndex] = []
+    while try statement.step() {
+      if let index = try? index(in: statement) { indexes.append(index) }
+    }
+    return indexes
+  }
+
+  private func index(in statement: Statement) throws -> StoredIndex? {
+    let number = try statement.int64(at: 0)
+    guard let origin = IndexOrigin(rawValue: try statement.int64(at: 1)) else { return nil }
+    let definition = try IndexDefinition(
+      collectionGroup: try statement.string(at: 2), fields: try fields(of: number))
+    guard !definition.fields.isEmpty else { return nil }
+    return StoredIndex(
+      number: number, definition: definition, origin: origin, filledThrough: try statement.int64(at: 3),
+      localFilledThrough: try statement.int64(at: 4))
+  }
+
+  private func fields(of number: Int64) throws -> [IndexDefinition.Field] {
+    let statement = try database.prepare("SELECT path, kind FROM index_fields WHERE number = ? ORDER BY position")
+    try statement.bind(1, number)
+    var fields: [IndexDefinition.Field] = []
+    while try statement.step() {
+      let path = try FieldPath(parsingServerFormat: try statement.string(at: 0))
+      switch try statement.int64(at: 1) {
+      case IndexSchema.FieldKind.ascending: fields.append(.init(path: path, kind: .ascending))
+      case IndexSchema.FieldKind.descending: fields.append(.init(path: path, kind: .descending))
+      case IndexSchema.FieldKind.contains: fields.append(.init(path: path, kind: .contains))
+      case let kind: throw StoreError.corrupt("table index_fields, \(number): \(kind) is no kind of field")
+      }
+    }
+    return fields
+  }
+
+  // MARK: - Definitions
+
+  /// Makes these the indexes there are. Those that exist keep their entries; the others are given up.
+  package func set(_ definitions: [IndexDefinition]) throws {
+    try database.transaction("Set indexes") {
+      let active = try active()
+      for index in active where !definitions.contains(index.definition) { try drop(index.number) }
+      for definition in definitions { try add(definition, origin: .declared) }
+    }
+  }
+
+  /// Adds an index that does not exist yet.
+  package func add(_ definition: IndexDefinition, origin: IndexOrigin) throws {
+    guard !definition.fields.isEmpty else { return }
+    try database.transaction("Add index") {
+      if let index = try active().first(where: { $0.definition == definition }) {
+        if index.origin == .automatic, origin == .declared { try setOrigin(origin, of: index.number) }
+        return
+      }
+      let insert = try database.prepare(
+        """
+        INSERT INTO index_definitions (number, state, origin, collection_group, filled_through, local_filled_through)
+        VALUES ((SELECT coalesce(max(number), 0) + 1 FROM index_definitions), ?, ?, ?, 0, 0) RETURNING number
+        """)
+      try insert.bind(1, IndexSchema.State.active)
+      try insert.bind(2, origin.rawValue)
+      try insert.bind(3, definition.collectionGroup)
+      guard try insert.step() else { throw StoreError.corrupt("table index_definitions takes no row") }
+      try insertFields(of: definition, number: try insert.int64(at: 0))
+      forget()
+    }
+  }
+
+  private func insertFields(of definition: IndexDefinition, number: Int64) throws(StoreError) {
+    // A number may have been left behind by a damaged row.
+    let delete = try database.prepare("DELETE FROM index_fields WHERE number = ?")
+    try delete.bind(1, number)
+    try delete.run()
+    let keyKind: IndexDefinition.Kind = definition.keyDirection == .ascending ? .ascending : .descending
+    let fields = definition.fields + [IndexDefinition.Field(path: .documentKey, kind: keyKind)]
+    for (position, field) in fields.enumerated() {
+      let insert = try database.prepare("INSERT INTO index_fields (number, position, path, kind) VALUES (?, ?, ?, ?)")
+      try insert.bind(1, number)
+      try insert.bind(2, position)
+      try insert.bind(3, field.path.canonicalString)
+      switch field.kind {
+      case .ascending: try insert.bind(4, IndexSchema.FieldKind.ascending)
+      case .descending: try insert.bind(4, IndexSchema.FieldKind.descending)
+      case .contains: try insert.bind(4, IndexSchema.FieldKind.contains)
+      }
+      try insert.run()
+    }
+  }
+
+  private func setOrigin(_ origin: IndexOrigin, of number: Int64) throws(StoreError) {
+    let update = try database.prepare("UPDATE index_definitions SET origin = ?2 WHERE number = ?1")
+    try update.bind(1, number)
+    try update.bind(2, origin.rawValue)
+    try update.run()
+    forget()
+  }
+
+  /// Gives all indexes up, those with damaged rows too. Their entries are removed bit by bit.
+  package func dropAll() throws {
+    try database.transaction("Drop indexes") {
+      let update = try database.prepare("UPDATE index_definitions SET state = ?")
+      try update.bind(1, IndexSchema.State.dropped)
+      try update.run()
+      forget()
+    }
+  }
+
+  private func drop(_ number: Int64) throws(StoreError) {
+    let update = try database.prepare("UPDATE index_definitions SET state = ?2 WHERE number = ?1")
+    try update.bind(1, number)
+    try update.bind(2, IndexSchema.State.dropped)
+    try update.run()
+    forget()
+  }
+
+  // MARK: - Marks
+
+  func setMark(_ place: Int64, of number: Int64) throws(StoreError) {
+    try setMark("filled_through", place, number)
+  }
+
+  func setLocalMark(_ mark: Int64, of number: Int64) throws(StoreError) {
+    try setMark("local_filled_through", mark, number)
+  }
+
+  private func setMark(_ column: String, _ mark: Int64, _ number: Int64) throws(StoreError) {
+    let update = try database.prepare("UPDATE index_definitions SET \(column) = ?2 WHERE number = ?1")
+    try update.bind(1, number)
+    try update.bind(2, mark)
+    try update.run()
+    forget()
+  }
+
+  /// Definitions or marks have changed.
+  private func forget() {
+    known = nil
+    latest = nil
+  }
+
+  // MARK: - Listing
+
+  /// All indexes with their sizes. The cost grows with the number of entries.
+  package func listings() throws -> [IndexListing] {
+    try database.readTransaction("List indexes") {
+      try active().map { index in
+        let stored = try size(
+          "SELECT count(*), coalesce(sum(length(key)), 0) FROM index_entries WHERE number = ?", index)
+        let local = try size(
+          "SELECT count(*), coalesce(sum(length(key) + length(id)), 0) FROM index_local_entries WHERE number = ?", index
+        )
+        let isComplete = index.filledThrough == StoredIndex.complete && index.holdsLocalMutations
+        return IndexListing(
+          definition: index.definition, origin: index.origin, rowCount: stored.rows + local.rows,
+          byteCount: stored.bytes + local.bytes, fill: isComplete ? .complete : .filling)
+      }
+    }
+  }
+
+  private func size(_ sql: String, _ index: StoredIndex) throws(StoreError) -> (rows: Int64, bytes: Int64) {
+    let statement = try database.prepare(sql)
+    try statement.bind(1, index.number)
+    guard try statement.step() else { return (0, 0) }
+    return (try statement.int64(at: 0), try statement.int64(at: 1))
+  }
+}

@@ -1,0 +1,249 @@
+internal import HearthModel
+
+/// The execution of a query along indexes.
+///
+/// Entries lead to places of documents; every document is then tested against the whole query, so that an index only has
+/// to lead to enough documents, not to the right ones. Documents with pending writes are left out on this way and come
+/// from entries of their own. What an index is not filled with yet is scanned.
+struct IndexedRun {
+  private let executor: QueryExecutor
+  private let query: Query
+  private let accesses: [QueryAccess]
+  private let indexAccesses: [IndexAccess]
+  /// All indexes hold the documents up to this place.
+  private let filledThrough: Int64
+  private let scope: CollectionScope
+  private let filter: InPlaceFilter
+  private var result: LimitedResult
+  private var execution: QueryExecution
+
+  /// Whether documents of the scope may have local mutations.
+  private var isOverlaid = false
+  /// The places that were looked at, and whether their documents match, where several accesses may lead to the same one.
+  private var seenPlaces: [Int64: Bool] = [:]
+  /// The documents of the result, where they may be come across by another way than their place.
+  private var seenKeys: Set<DocumentKey> = []
+
+  /// Reading along an index costs about as much as scanning this many documents instead, or twice as many where the places
+  /// can be sorted before the documents are read.
+  private static let scannedPerDocument: Int64 = 8
+  /// An index that leads to no more than this is used in any case.
+  private static let smallResult: Int64 = 500
+  private static let unlimited: Int64 = 1 << 40
+
+  init(_ executor: QueryExecutor, _ query: Query, _ accesses: [QueryAccess]) {
+    self.executor = executor
+    self.query = query
+    self.accesses = accesses
+    scope = CollectionScope(of: query)
+    filter = InPlaceFilter(query)
+    result = LimitedResult(of: query)
+    indexAccesses = accesses.compactMap { if case .index(let access) = $0 { access } else { nil } }
+    filledThrough = indexAccesses.map(\.index.filledThrough).min() ?? StoredIndex.complete
+    execution = QueryExecution(plan: indexAccesses.isEmpty ? .keys : .index)
+    execution.accesses = accesses.map { access in
+      switch access {
+      case .document(let key): .document(key)
+      case .index(let access):
+        .index(
+          access.index.definition, bounds: access.bounds, isOrdered: access.isOrdered && query.limit != nil)
+      }
+    }
+  }
+
+  private var documents: DocumentStore { executor.documents }
+
+  /// - Returns: nil if a scan takes less.
+  mutating func answer(_ timer: inout ExecutionTimer) throws -> ([Document], QueryExecution)? {
+    try addLocal()
+    if isOverlaid { timer.finish("look at pending writes") }
+    try addDocumentsByKey()
+    if !indexAccesses.isEmpty {
+      let collections = try documents.collections(in: scope)
+      var budget = try budget()
+      for (path, number) in collections {
+        guard try add(indexAccesses, in: path, number, &budget) else { return nil }
+      }
+      timer.finish("read the indexes and their documents")
+      if filledThrough != StoredIndex.complete {
+        for (path, number) in collections { try addUnfilled(in: path, number, behind: filledThrough) }
+        timer.finish("scan what is not indexed yet")
+      }
+    }
+    let documents = result.finish()
+    timer.finish("sort")
+    return (documents, execution)
+  }
+
+  /// Whether the ranges hold no more than `limit` entries, and no more documents are not indexed yet.
+  func isSmall(atMost limit: Int) throws -> Bool {
+    let collections = try documents.collections(in: scope)
+    var count = accesses.count
+    if filledThrough != StoredIndex.complete {
+      for (_, number) in collections {
+        let last = try documents.lastPlace(in: number) ?? 0
+        count += max(0, Int(clamping: last - max(filledThrough, Place.first(in: number) - 1)))
+      }
+    }
+    for access in indexAccesses where !access.range.isEmpty {
+      for (_, number) in collections where count <= limit {
+        if access.isOrdered, access.isExact, let wanted = query.limit {
+          count += min(max(wanted, 0), limit)
+          continue
+        }
+        try documents.indexes.forEachPlace(
+          in: access.range, of: access.index.number, collection: number, backward: false
+        ) { _ in
+          count += 1
+          return count <= limit
+        }
+      }
+    }
+    return count <= limit
+  }
+
+  // MARK: - Pending writes
+
+  private mutating func addLocal() throws {
+    guard let source = executor.localMutations, let owner = source.owner, try source.hasLocalMutations(in: scope) else {
+      return
+    }
+    isOverlaid = true
+    let overlays: [DocumentKey: Mutation]
+    if indexAccesses.allSatisfy(\.index.holdsLocalMutations) {
+      var keys: Set<DocumentKey> = []
+      for access in indexAccesses {
+        for range in [access.range, .withoutValues] where !range.isEmpty {
+          try documents.indexes.addLocalKeys(
+            in: range, of: access.index.number, owner: owner, scope: scope, to: &keys)
+        }
+      }
+      for case .document(let key) in accesses where query.holds(key) { keys.insert(key) }
+      execution.entriesRead += keys.count
+      overlays = try source.localMutations(for: keys)
+    } else {
+      overlays = try source.localMutations(in: scope)
+    }
+    try executor.addOverlaid(overlays, query, to: &result, &execution)
+  }
+
+  private func hasLocalMutation(_ key: DocumentKey) throws -> Bool {
+    guard isOverlaid, let source = executor.localMutations else { return false }
+    return try !source.localMutations(for: [key]).isEmpty
+  }
+
+  // MARK: - Stored documents
+
+  private mutating func addDocumentsByKey() throws {
+    for case .document(let key) in accesses where query.holds(key) && seenKeys.insert(key).inserted {
+      if try hasLocalMutation(key) { continue }
+      let document = try documents.document(for: key)
+      execution.rowsRead += 1
+      guard try executor.matches(query, document) else { continue }
+      execution.documentsDecoded += 1
+      result.add(document)
+    }
+  }
+
+  /// How many documents may be read along indexes.
+  private func budget() throws -> Int64 {
+    guard let count = try documents.estimatedDocumentCount(in: scope) else { return Self.unlimited }
+    return max(Self.smallResult, Int64(count) / Self.scannedPerDocument)
+  }
+
+  /// - Returns: false if the budget was used up.
+  private mutating func add(
+    _ accesses: [IndexAccess], in path: ResourcePath, _ number: Int64, _ budget: inout Int64
+  ) throws -> Bool {
+    let reader = try PlaceReader(documents, collection: path)
+    var places: [Int64] = []
+    for access in accesses where !access.range.isEmpty {
+      if access.isOrdered, let limit = query.limit {
+        guard try stream(access, number, reader, limit: max(limit, 0), &budget) else { return false }
+      } else {
+        guard try gather(access.range, access.index, number, &places, atMost: budget * 2) else { return false }
+      }
+    }
+    var numbers: Set<Int64> = []
+    for access in accesses where numbers.insert(access.index.number).inserted {
+      guard try gather(.withoutValues, access.index, number, &places, atMost: budget * 2) else { return false }
+    }
+    places.sort()
+    var previous: Int64 = -1
+    for place in places where place != previous {
+      previous = place
+      if seenPlaces[place] != nil { continue }
+      let isFound = try add(place, reader, inside: result.edge)
+      if accesses.count > 1 { seenPlaces[place] = isFound }
+      budget -= 1
+    }
+    budget = max(budget, 0)
+    return true
+  }
+
+  /// Reads along an index that has the order of the query until there are as many documents as the limit allows.
+  private mutating func stream(
+    _ access: IndexAccess, _ number: Int64, _ reader: PlaceReader, limit: Int, _ budget: inout Int64
+  ) throws -> Bool {
+    var found = 0
+    var isWithinBudget = true
+    guard limit > 0 else { return true }
+    try documents.indexes.forEachPlace(
+      in: access.range, of: access.index.number, collection: number, backward: access.isBackward
+    ) { place in
+      execution.entriesRead += 1
+      budget -= 1
+      isWithinBudget = budget >= 0
+      guard isWithinBudget else { return false }
+      // A document that another access has found is one of the first of this access too.
+      let isFound = try seenPlaces[place] ?? add(place, reader, inside: nil)
+      if accesses.count > 1 { seenPlaces[place] = isFound }
+      if isFound { found += 1 }
+      return found < limit
+    }
+    return isWithinBudget
+  }
+
+  private mutating func gather(
+    _ range: IndexRange, _ index: StoredIndex, _ number: Int64, _ places: inout [Int64], atMost limit: Int64
+  ) throws -> Bool {
+    try documents.indexes.forEachPlace(in: range, of: index.number, collection: number, backward: false) { place in
+      execution.entriesRead += 1
+      places.append(place)
+      return places.count <= limit
+    }
+    return places.count <= limit
+  }
+
+  /// - Returns: whether the document belongs to the result, the limit aside.
+  @discardableResult
+  private mutating func add(_ place: Int64, _ reader: PlaceReader, inside edge: Document?) throws -> Bool {
+    guard let stored = try reader.document(at: place) else { return false }
+    execution.rowsRead += 1
+    guard let key = try filter.matchingKey(of: stored, inside: edge) else { return false }
+    return try add(stored, key)
+  }
+
+  private mutating func add(_ stored: StoredDocument, _ key: DocumentKey) throws -> Bool {
+    if try hasLocalMutation(key) { return false }
+    if isComeAcrossTwice, !seenKeys.insert(key).inserted { return true }
+    execution.documentsDecoded += 1
+    result.add(try stored.document(key: key))
+    return true
+  }
+
+  /// Whether there are other ways to a document than one range of one index.
+  private var isComeAcrossTwice: Bool {
+    accesses.count > 1 || filledThrough != StoredIndex.complete
+  }
+
+  /// What an index is not filled with is scanned; another index may be filled further.
+  private mutating func addUnfilled(in path: ResourcePath, _ number: Int64, behind mark: Int64) throws {
+    guard let last = try documents.lastPlace(in: number), last > mark else { return }
+    try documents.forEach(in: path, number: number, behind: mark) { stored in
+      execution.rowsRead += 1
+      guard let key = try filter.matchingKey(of: stored, inside: result.edge) else { return }
+      _ = try add(stored, key)
+    }
+  }
+}

@@ -1,0 +1,261 @@
+internal import HearthModel
+
+/// A way to the documents that may meet one of a query's alternatives, without looking at the others.
+enum QueryAccess {
+  /// The document with this key and no other.
+  case document(DocumentKey)
+  case index(IndexAccess)
+}
+
+/// A range of an index.
+struct IndexAccess {
+  var index: StoredIndex
+  var range: IndexRange
+  /// The conditions that the range stands for, as text.
+  var bounds: [String]
+  /// Whether the range, read in the direction of ``isBackward``, has the order of the query. Then a limit holds for it.
+  var isOrdered: Bool
+  var isBackward: Bool
+  /// Whether every document in the range meets the conditions, whatever its other fields hold.
+  var isExact: Bool
+
+  fileprivate var score: Int
+}
+
+/// Finds out which indexes can answer a query.
+struct QueryPlanner {
+  /// Alternatives that are looked at; more would be slower than a scan.
+  private static let maximumAlternatives = 100
+
+  private let query: Query
+  private let indexes: [StoredIndex]
+  private let scope: CollectionScope
+
+  init(_ query: Query, indexes: [StoredIndex]) {
+    self.query = query
+    self.indexes = indexes
+    scope = CollectionScope(of: query)
+  }
+
+  enum Decision {
+    case use([QueryAccess])
+    case scan(reason: String)
+  }
+
+  /// One access for each alternative of the query's conditions in disjunctive normal form; together they lead to every
+  /// document of the result, and mostly to some others.
+  func decide() throws -> Decision {
+    if query.matchesAllDocuments { return .scan(reason: "the query asks for all documents") }
+    guard let alternatives = query.disjunctions(atMost: Self.maximumAlternatives) else {
+      return .scan(reason: "its conditions have more than \(Self.maximumAlternatives) alternatives")
+    }
+    var accesses: [QueryAccess] = []
+    for filters in alternatives {
+      if let key = Self.key(in: filters) {
+        accesses.append(.document(key))
+      } else if let access = try best(for: filters) {
+        accesses.append(.index(access))
+      } else if indexes.isEmpty {
+        return .scan(reason: "there is no index of this collection group")
+      } else {
+        return .scan(reason: "no index serves \(inWords(filters))")
+      }
+    }
+    return .use(accesses)
+  }
+
+  /// An alternative as a person would say it.
+  private func inWords(_ filters: [FieldFilter]) -> String {
+    let conditions = filters.map(\.inWords).joined(separator: " and ")
+    let orders = query.orders.filter { !$0.path.isDocumentKey }.map(\.inWords)
+    let order = orders.isEmpty ? [] : ["order by \(orders.joined(separator: ", "))"]
+    return ((conditions.isEmpty ? [] : [conditions]) + order).joined(separator: " ")
+  }
+
+  /// The indexes that would serve those alternatives best which have none, or only one that serves them in part.
+  func missingIndexes() throws -> [IndexDefinition] {
+    guard !query.matchesAllDocuments, let group = query.collectionGroup ?? query.path.last, !group.isEmpty,
+      let alternatives = query.disjunctions(atMost: Self.maximumAlternatives)
+    else { return [] }
+    var missing: [IndexDefinition] = []
+    for filters in alternatives where Self.key(in: filters) == nil {
+      guard let definition = try bestDefinition(for: filters, group: group), !missing.contains(definition),
+        try !indexes.contains(where: { try serves($0, filters, asWellAs: definition) })
+      else { continue }
+      missing.append(definition)
+    }
+    return missing
+  }
+
+  private static func key(in filters: [FieldFilter]) -> DocumentKey? {
+    for filter in filters where filter.path.isDocumentKey && filter.op == .equal {
+      if case .reference(let reference) = filter.value { return reference.key }
+    }
+    return nil
+  }
+
+  // MARK: - One alternative
+
+  private func best(for filters: [FieldFilter]) throws -> IndexAccess? {
+    var best: IndexAccess?
+    for index in indexes {
+      guard let access = try access(index, filters) else { continue }
+      if let best, best.score >= access.score { continue }
+      best = access
+    }
+    return best
+  }
+
+  /// - Returns: nil if the index lacks documents of the result, or would be read from end to end for nothing.
+  private func access(_ index: StoredIndex, _ filters: [FieldFilter]) throws -> IndexAccess? {
+    var prefix = OrderedValueWriter()
+    var bounds: [String] = []
+    if let member = index.member {
+      guard let filter = filters.first(where: { $0.path == member && $0.op == .arrayContains }) else { return nil }
+      try prefix.append(filter.value)
+      bounds.append(filter.inWords)
+    }
+    var rest = index.components[...]
+    while let component = rest.first,
+      let filter = filters.first(where: { $0.path == component.path && $0.op == .equal })
+    {
+      try prefix.append(filter.value, descending: component.direction == .descending)
+      bounds.append(filter.inWords)
+      rest.removeFirst()
+    }
+    guard rest.allSatisfy({ isRequired($0.path, by: filters) }) else { return nil }
+    let equalities = bounds.count
+
+    let order = order(of: rest, index.definition.keyDirection, filters)
+    var range = IndexRange(prefix: prefix.bytes)
+    if let first = rest.first { try cut(&range, behind: prefix, first, filters, &bounds) }
+    let isExact = bounds.count == filters.count
+    if let order, !order.skipsOrders {
+      try cut(&range, behind: prefix, rest, index, isReversed: order.isReversed, &bounds)
+    }
+    let isOrdered = order != nil
+    if bounds.isEmpty, !(isOrdered && query.limit != nil) { return nil }
+    let isReversed = order?.isReversed ?? false
+    // Equalities narrow most, then ranges; an order that lets the limit end the reading decides between such.
+    let score = 8 * equalities + 2 * min(bounds.count - equalities, 2) + (isOrdered && query.limit != nil ? 1 : 0)
+    return IndexAccess(
+      index: index, range: range, bounds: bounds, isOrdered: isOrdered,
+      isBackward: isReversed != query.isLimitToLast, isExact: isExact, score: score)
+  }
+
+  /// Whether all documents of this alternative have the field.
+  private func isRequired(_ path: FieldPath, by filters: [FieldFilter]) -> Bool {
+    filters.contains { $0.path == path } || query.orders.contains { $0.path == path }
+  }
+
+  /// How the order of the index behind its equalities stands to that of the query; nil if they do not agree.
+  private func order(
+    of rest: ArraySlice<OrderBy>, _ keyDirection: OrderBy.Direction, _ filters: [FieldFilter]
+  ) -> (isReversed: Bool, skipsOrders: Bool)? {
+    let fixed = filters.filter { $0.op == .equal }.map(\.path)
+    var wanted = query.orders
+    if let key = wanted.firstIndex(where: \.path.isDocumentKey) { wanted.removeSubrange((key + 1)...) }
+    let count = wanted.count
+    wanted.removeAll { !$0.path.isDocumentKey && fixed.contains($0.path) }
+    let given = rest.filter { !fixed.contains($0.path) } + [OrderBy(path: .documentKey, direction: keyDirection)]
+    guard given.count == rest.count + 1, given.count == wanted.count else { return nil }
+    let skipsOrders = wanted.count < count
+    if given == wanted { return (false, skipsOrders) }
+    if given == wanted.map(\.reversed) { return (true, skipsOrders) }
+    return nil
+  }
+
+  // MARK: - Bounds
+
+  /// Keeps what the inequalities on the first field behind the equalities allow.
+  private func cut(
+    _ range: inout IndexRange, behind prefix: OrderedValueWriter, _ component: OrderBy, _ filters: [FieldFilter],
+    _ bounds: inout [String]
+  ) throws {
+    let isDescending = component.direction == .descending
+    for filter in filters where filter.path == component.path {
+      var value = prefix
+      try value.append(filter.value, descending: isDescending)
+      var ofClass = prefix
+      ofClass.appendClass(of: filter.value, descending: isDescending)
+      let afterValue = OrderedValueWriter.end(of: value.bytes)
+      switch (filter.op, isDescending) {
+      case (.lessThan, false): range.cut(to: value.bytes)
+      case (.lessThan, true): range.cut(from: afterValue)
+      case (.lessThanOrEqual, false): range.cut(to: afterValue)
+      case (.lessThanOrEqual, true): range.cut(from: value.bytes)
+      case (.greaterThan, false): range.cut(from: afterValue)
+      case (.greaterThan, true): range.cut(to: value.bytes)
+      case (.greaterThanOrEqual, false): range.cut(from: value.bytes)
+      case (.greaterThanOrEqual, true): range.cut(to: afterValue)
+      default: continue
+      }
+      // Values of other types are not met.
+      range.cut(from: ofClass.bytes, to: OrderedValueWriter.end(of: ofClass.bytes))
+      bounds.append(filter.inWords)
+    }
+  }
+
+  /// Keeps what the cursors allow; only for an order that agrees with the index position by position.
+  private func cut(
+    _ range: inout IndexRange, behind prefix: OrderedValueWriter, _ rest: ArraySlice<OrderBy>, _ index: StoredIndex,
+    isReversed: Bool, _ bounds: inout [String]
+  ) throws {
+    for (bound, isStart) in [(query.startAt, true), (query.endAt, false)] {
+      guard let bound, !bound.position.isEmpty else { continue }
+      let (position, isWhole) = try encode(bound, behind: prefix, rest, index)
+      let includesPosition = bound.isInclusive || !isWhole
+      let isLower = isStart != isReversed
+      if isLower {
+        range.cut(from: includesPosition ? position : OrderedValueWriter.end(of: position))
+      } else {
+        range.cut(to: includesPosition ? OrderedValueWriter.end(of: position) : position)
+      }
+      bounds.append("\(isStart ? "start" : "end") \(bound.isInclusive ? "at" : isStart ? "after" : "before") a cursor")
+    }
+  }
+
+  /// - Returns: the bytes that all documents at the position begin with, and whether all that begin so are at it.
+  private func encode(
+    _ bound: Bound, behind prefix: OrderedValueWriter, _ rest: ArraySlice<OrderBy>, _ index: StoredIndex
+  ) throws -> (bytes: [UInt8], isWhole: Bool) {
+    var position = prefix
+    for (value, component) in zip(bound.position, rest) {
+      try position.append(value, descending: component.direction == .descending)
+    }
+    if bound.position.count <= rest.count { return (position.bytes, true) }
+    // The index has only the id of the document: its order holds inside one collection.
+    guard case .collection(let path) = scope, case .reference(let reference) = bound.position[rest.count],
+      reference.key.collectionPath == path
+    else { return (position.bytes, false) }
+    position.append(documentID: reference.key.id, descending: index.definition.keyDirection == .descending)
+    return (position.bytes, true)
+  }
+
+  // MARK: - What would be best
+
+  /// Equalities, at most one array membership, then the fields of the order.
+  private func bestDefinition(for filters: [FieldFilter], group: String) throws -> IndexDefinition? {
+    let equalities = FieldMask(filters.filter { $0.op == .equal }.map(\.path)).paths
+    var fields = equalities.map { IndexDefinition.Field(path: $0, kind: .ascending) }
+    if let member = filters.first(where: { $0.op == .arrayContains }) {
+      fields.append(.init(path: member.path, kind: .contains))
+    }
+    for order in query.orders where !equalities.contains(order.path) {
+      fields.append(.init(path: order.path, kind: order.direction == .ascending ? .ascending : .descending))
+    }
+    let definition = try IndexDefinition(collectionGroup: group, fields: fields)
+    return definition.fields.isEmpty ? nil : definition
+  }
+
+  /// Whether an index binds and orders as much as this definition would.
+  private func serves(
+    _ index: StoredIndex, _ filters: [FieldFilter], asWellAs definition: IndexDefinition
+  ) throws -> Bool {
+    guard let found = try access(index, filters) else { return false }
+    let best = StoredIndex(
+      number: 0, definition: definition, origin: .automatic, filledThrough: 0, localFilledThrough: 0)
+    guard let wanted = try access(best, filters) else { return true }
+    return found.score >= wanted.score && index.definition.fields.count >= definition.fields.count
+  }
+}

@@ -1,0 +1,78 @@
+package import HearthModel
+
+/// How a query is answered. All ways give the same documents in the same order.
+package enum QueryPlan: Equatable, Sendable {
+  /// One document by its key.
+  case document(DocumentKey)
+  /// The documents whose keys are among the conditions.
+  case keys
+  /// The documents that indexes, and keys among the conditions, lead to.
+  case index
+  /// The documents of the previous result that still match, and those that changed since.
+  case previousResult
+  /// Every document of the scope.
+  case scan
+}
+
+/// What it took to answer a query.
+package struct QueryExecution: Equatable, Sendable {
+  /// What one of a query's alternatives (`or`, `in`) was answered by.
+  package enum Access: Equatable, Sendable {
+    case document(DocumentKey)
+    case index(IndexDefinition, bounds: [String], isOrdered: Bool)
+  }
+
+  /// A part of the work, and how long it took.
+  package struct Step: Equatable, Sendable {
+    package var name: String
+    package var duration: Duration
+
+    package init(name: String, duration: Duration) {
+      self.name = name
+      self.duration = duration
+    }
+  }
+
+  package var plan: QueryPlan
+  /// One for each alternative, for the plans `keys` and `index`.
+  package var accesses: [Access] = []
+  /// Why no index was used, for the other plans.
+  package var reason: String?
+  /// Stored documents that were looked at.
+  package var rowsRead: Int
+  /// Entries of indexes that were read.
+  package var entriesRead: Int
+  /// Stored documents that were copied out of the database.
+  package var documentsDecoded: Int
+  /// Documents of the result.
+  package var resultCount = 0
+  /// Only when there was a clock.
+  package var steps: [Step] = []
+
+  package init(plan: QueryPlan, rowsRead: Int = 0, entriesRead: Int = 0, documentsDecoded: Int = 0) {
+    self.plan = plan
+    self.rowsRead = rowsRead
+    self.entriesRead = entriesRead
+    self.documentsDecoded = documentsDecoded
+  }
+}
+
+/// Measures the parts of an execution with somebody else's clock.
+struct ExecutionTimer {
+  private let clock: (() -> Duration)?
+  private var last: Duration
+  private(set) var steps: [QueryExecution.Step] = []
+
+  init(_ clock: (() -> Duration)?) {
+    self.clock = clock
+    last = clock?() ?? .zero
+  }
+
+  /// Ends a part of the work.
+  mutating func finish(_ name: String) {
+    guard let clock else { return }
+    let now = clock()
+    steps.append(QueryExecution.Step(name: name, duration: now - last))
+    last = now
+  }
+}
