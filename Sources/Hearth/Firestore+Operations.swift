@@ -151,7 +151,7 @@ extension Firestore {
 
   // MARK: - Callbacks
 
-  private func onCallbackQueue(_ completion: (((any Error)?) -> Void)?) -> @Sendable (NSError?) -> Void {
+  func onCallbackQueue(_ completion: (((any Error)?) -> Void)?) -> @Sendable (NSError?) -> Void {
     callback(completion, on: runtime().callbackQueue)
   }
 
@@ -167,7 +167,7 @@ extension Firestore {
     return { error in queue.async { box.value(error) } }
   }
 
-  nonisolated(nonsending) private func outcome(
+  nonisolated(nonsending) func outcome(
     _ operation: (@escaping @Sendable (NSError?) -> Void) -> Void
   ) async throws {
     let outcome = Outcome<Void>()

@@ -23,6 +23,8 @@ public final class Firestore: NSObject, Sendable {
   private struct State {
     var settings = SettingsValues()
     var phase = Phase.configured
+    /// Made when it is first asked for, gone when the client is terminated.
+    var indexManager: PersistentCacheIndexManager?
   }
 
   private static let instances = Mutex<[String: Firestore]>([:])
@@ -248,6 +250,17 @@ public final class Firestore: NSObject, Sendable {
     }
   }
 
+  /// What ``persistentCacheIndexManager`` hands out.
+  func indexManager() -> PersistentCacheIndexManager? {
+    state.withLock { state in
+      guard case .running = state.phase, case .persistent = state.settings.cache else { return nil }
+      if let manager = state.indexManager { return manager }
+      let manager = PersistentCacheIndexManager(self)
+      state.indexManager = manager
+      return manager
+    }
+  }
+
   private var isTerminated: Bool {
     state.withLock { state in
       if case .terminated = state.phase { return true }
@@ -260,6 +273,7 @@ public final class Firestore: NSObject, Sendable {
 
   func terminate(then completion: @escaping @Sendable () -> Void) {
     let isStopping = state.withLock { state in
+      state.indexManager = nil
       switch state.phase {
       case .configured, .terminated(nil):
         state.phase = .terminated(nil)

@@ -94,12 +94,16 @@ extension LocalStore {
 
   // MARK: - Explaining
 
-  /// Runs a query as ``read(_:)`` does and tells how it was answered.
+  /// Runs a query as ``read(_:)`` does and tells how it was answered, and which indexes would have answered it better.
   ///
   /// - Parameter clock: measures the steps.
   package func explain(_ query: Query, clock: () -> Duration) throws -> QueryExecution {
     try withoutActuallyEscaping(clock) { clock in
-      try read("Explain query") { try answer(query, clock: clock).execution }
+      try read("Explain query") {
+        var execution = try answer(query, clock: clock).execution
+        execution.missingIndexes = try QueryExecutor(documents: documents).missingIndexes(for: query)
+        return execution
+      }
     }
   }
 }

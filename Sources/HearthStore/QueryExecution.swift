@@ -38,6 +38,8 @@ package struct QueryExecution: Equatable, Sendable {
   package var accesses: [Access] = []
   /// Why no index was used, for the other plans.
   package var reason: String?
+  /// The indexes that would have answered the query better. Only where they were asked for.
+  package var missingIndexes: [IndexDefinition] = []
   /// Stored documents that were looked at.
   package var rowsRead: Int
   /// Entries of indexes that were read.

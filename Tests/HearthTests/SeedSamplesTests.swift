@@ -70,6 +70,44 @@ enum SeedSamples {
       }
   }
 
+  static func automaticIndexes() {
+    if let indexManager = Firestore.firestore().persistentCacheIndexManager {
+      // Indexing is disabled by default
+      indexManager.enableIndexAutoCreation()
+    } else {
+      print("indexManager is nil")
+    }
+  }
+
+  static func configureIndexes() {
+    // You will normally read this from a file asset or cloud storage.
+    let indexConfigJson = """
+        {
+          indexes: [
+              ...
+          ],
+          fieldOverrides: [
+              ...
+          ]
+        }
+      """
+
+    // Apply the configuration.
+    Firestore.firestore().setIndexConfiguration(indexConfigJson)
+  }
+
+  /// The text of ``configureIndexes()``, which is no JSON.
+  static let indexConfiguration = """
+      {
+        indexes: [
+            ...
+        ],
+        fieldOverrides: [
+            ...
+        ]
+      }
+    """
+
   static func disableNetwork() {
     Firestore.firestore().disableNetwork { (error) in
       // Do offline things

@@ -1,6 +1,5 @@
 public import Foundation
-internal import HearthCache
-internal import HearthModel
+internal import HearthStore
 
 /// Makes, lists and deletes the indexes of a persistent cache. See ``Firestore/persistentCacheIndexManager``.
 ///

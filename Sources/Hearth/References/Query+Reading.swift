@@ -110,7 +110,7 @@ extension Query {
     }
   }
 
-  private func requireRunnable() {
+  func requireRunnable() {
     requireValid { () throws(ProgrammingError) in try QueryBuilder.validateForRunning(model) }
   }
 

@@ -1,5 +1,7 @@
 internal import Foundation
+internal import HearthCache
 internal import HearthModel
+internal import HearthStore
 internal import HearthSync
 
 /// What a client does with its messages, one after the other. Confined to the runtime's queue.
@@ -19,6 +21,7 @@ final class ClientLoop {
     case listenForSync(Listener<Void>)
     case unlistenForSync(ListenerID)
     case request(RequestID, Request)
+    case setIndexAutoCreation(isEnabled: Bool)
     case bundleBytes(RequestID, [UInt8], taken: @Sendable () -> Void)
     case bundleEnded(RequestID, StatusError?)
     case stream(SyncEvent)
@@ -37,6 +40,10 @@ final class ClientLoop {
     case callBackend(BackendCall)
     case loadBundle(BundleObserver)
     case readNamedQuery(String, @Sendable (Result<HearthModel.Query?, NSError>) -> Void)
+    case setIndexes([IndexDefinition], @Sendable (NSError?) -> Void)
+    case deleteAllIndexes(@Sendable (NSError?) -> Void)
+    case listIndexes(@Sendable (Result<[IndexListing], NSError>) -> Void)
+    case explain(HearthModel.Query, @Sendable (Result<QueryExecution, NSError>) -> Void)
 
     func fail(_ error: NSError) {
       switch self {
@@ -50,6 +57,9 @@ final class ClientLoop {
         observer.progress(.failed)
         observer.completion(error)
       case .readNamedQuery(_, let completion): completion(.failure(error))
+      case .setIndexes(_, let completion), .deleteAllIndexes(let completion): completion(error)
+      case .listIndexes(let completion): completion(.failure(error))
+      case .explain(_, let completion): completion(.failure(error))
       }
     }
   }

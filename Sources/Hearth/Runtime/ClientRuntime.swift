@@ -1,6 +1,7 @@
 internal import Foundation
 internal import HearthCache
 internal import HearthModel
+internal import HearthStore
 internal import HearthSync
 internal import HearthTransport
 internal import Synchronization
@@ -107,6 +108,28 @@ final class ClientRuntime: Sendable {
     _ name: String, _ completion: @escaping @Sendable (Result<HearthModel.Query?, NSError>) -> Void
   ) {
     post(.request(RequestID(rawValue: nextID()), .readNamedQuery(name, completion)))
+  }
+
+  func setIndexes(_ definitions: [IndexDefinition], _ completion: @escaping @Sendable (NSError?) -> Void) {
+    post(.request(RequestID(rawValue: nextID()), .setIndexes(definitions, completion)))
+  }
+
+  func deleteAllIndexes(_ completion: @escaping @Sendable (NSError?) -> Void) {
+    post(.request(RequestID(rawValue: nextID()), .deleteAllIndexes(completion)))
+  }
+
+  func setIndexAutoCreationEnabled(_ isEnabled: Bool) {
+    post(.setIndexAutoCreation(isEnabled: isEnabled))
+  }
+
+  func listIndexes(_ completion: @escaping @Sendable (Result<[IndexListing], NSError>) -> Void) {
+    post(.request(RequestID(rawValue: nextID()), .listIndexes(completion)))
+  }
+
+  func explain(
+    _ query: HearthModel.Query, _ completion: @escaping @Sendable (Result<QueryExecution, NSError>) -> Void
+  ) {
+    post(.request(RequestID(rawValue: nextID()), .explain(query, completion)))
   }
 
   func beginBundle(_ observer: BundleObserver) -> RequestID {

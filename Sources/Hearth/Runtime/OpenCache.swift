@@ -30,6 +30,9 @@ struct OpenCache {
     try localStore.start()
   }
 
+  /// Whether the cache outlives the program.
+  var isPersistent: Bool { folder != nil }
+
   /// Closes the file and gives the folder back.
   func close() {
     if let folder { folder.close() } else { database.close() }

@@ -66,6 +66,8 @@ final class RunningClient {
       run(.removeSnapshotsInSyncListener(id))
     case .request(let id, let request):
       start(request, id)
+    case .setIndexAutoCreation(let isEnabled):
+      run(.setIndexAutoCreation(isEnabled))
     case .bundleBytes(let id, let bytes, let taken):
       run(.bundleBytes(id, bytes))
       taken()
@@ -88,6 +90,15 @@ final class RunningClient {
     switch request {
     case .pendingWrites(let completion):
       completion(Result { try cache.localStore.pendingBatches() }.mapError { NSError.firestore($0) })
+    case .listIndexes(let completion):
+      completion(Result { try cache.localStore.indexListings() }.mapError { NSError.firestore($0) })
+    case .explain(let query, let completion):
+      let startInstant = clock.now
+      completion(
+        Result { try cache.localStore.explain(query, clock: { clock.now - startInstant }) }
+          .mapError { NSError.firestore($0) })
+    case .setIndexes(_, let completion) where !cache.isPersistent:
+      completion(nil)
     case .callBackend(let call):
       if engine.isNetworkUsable { streams.call(call) } else { call.fail(.notAnsweredByServer) }
     default:
@@ -103,7 +114,9 @@ final class RunningClient {
     case .setNetwork(let isEnabled, _): run(isEnabled ? .enableNetwork(id) : .disableNetwork(id))
     case .waitForPendingWrites: run(.waitForPendingWrites(id))
     case .readNamedQuery(let name, _): run(.readNamedQuery(id, name))
-    case .loadBundle, .pendingWrites, .callBackend: break
+    case .setIndexes(let definitions, _): run(.setIndexes(id, definitions))
+    case .deleteAllIndexes: run(.deleteAllIndexes(id))
+    case .loadBundle, .pendingWrites, .callBackend, .listIndexes, .explain: break
     }
   }
 
@@ -177,7 +190,8 @@ final class RunningClient {
     switch action {
     case .completeRequest(let id, let error):
       switch requests.removeValue(forKey: id) {
-      case .setNetwork(_, let completion)?, .waitForPendingWrites(let completion)?:
+      case .setNetwork(_, let completion)?, .waitForPendingWrites(let completion)?, .setIndexes(_, let completion)?,
+        .deleteAllIndexes(let completion)?:
         completion(error.map(NSError.firestore))
       case .loadBundle(let observer)?:
         observer.completion(error.map(NSError.firestore))

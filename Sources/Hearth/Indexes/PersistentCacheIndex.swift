@@ -1,0 +1,77 @@
+internal import HearthModel
+internal import HearthStore
+
+/// An index of the cache as it is at a moment. See ``PersistentCacheIndexManager/indexes()``.
+public struct PersistentCacheIndex: Hashable, Sendable {
+  /// Why there is an index.
+  public enum Origin: String, Hashable, Sendable {
+    /// A configuration asks for it.
+    case declared
+    /// A query would have been faster with it; see ``PersistentCacheIndexManager/enableIndexAutoCreation()``.
+    case automatic
+  }
+
+  /// How much of the cache is in an index.
+  public enum FillState: String, Hashable, Sendable {
+    /// Every document.
+    case complete
+    /// Documents that were in the cache when the index was made are still being entered, in the background. Queries use what
+    /// is there and read the rest without it, so they are right.
+    case filling
+  }
+
+  /// What the index holds.
+  public let definition: FirestoreIndex
+  /// Why there is the index.
+  public let origin: Origin
+  /// Entries: one for each document that has all fields, and with array membership one for each element.
+  public let rows: Int
+  /// What the entries hold, without the file's own overhead.
+  public let bytes: Int64
+  /// How much of the cache is in the index.
+  public let fillState: FillState
+
+  init(_ listing: IndexListing) {
+    definition = FirestoreIndex(listing.definition)
+    origin =
+      switch listing.origin {
+      case .declared: .declared
+      case .automatic: .automatic
+      }
+    rows = Int(clamping: listing.rowCount)
+    bytes = listing.byteCount
+    fillState =
+      switch listing.fill {
+      case .complete: .complete
+      case .filling: .filling
+      }
+  }
+}
+
+extension PersistentCacheIndex: CustomStringConvertible {
+  /// Such as `cities: state ASCENDING (declared, 1,204 entries, 57,344 bytes, complete)`.
+  public var description: String {
+    """
+    \(definition) (\(origin.rawValue), \(rows.grouped) \(rows == 1 ? "entry" : "entries"), \
+    \(bytes.grouped) \(bytes == 1 ? "byte" : "bytes"), \(fillState.rawValue))
+    """
+  }
+}
+
+extension FirestoreIndex {
+  init(_ definition: IndexDefinition) {
+    var fields = definition.fields.map { field in
+      switch field.kind {
+      case .ascending: Field(fieldPath: field.path.canonicalString, order: .ascending)
+      case .descending: Field(fieldPath: field.path.canonicalString, order: .descending)
+      case .contains: Field(fieldPath: field.path.canonicalString, arrayConfig: .contains)
+      }
+    }
+    let implied = definition.orderedFields.last?.direction ?? .ascending
+    if definition.keyDirection != implied {
+      fields.append(
+        Field(fieldPath: "__name__", order: definition.keyDirection == .ascending ? .ascending : .descending))
+    }
+    self.init(collectionGroup: definition.collectionGroup, fields: fields)
+  }
+}

@@ -1,0 +1,174 @@
+internal import HearthModel
+internal import HearthStore
+
+/// How the cache answered a query, and what that took. See ``Query/explain()``.
+///
+/// As text it is a short table:
+///
+/// ```
+/// query              cities where state == "CA" order by population descending limit to first 25
+/// way                scan: there is no index of this collection group
+/// index that helps   cities: state ASCENDING, population DESCENDING
+/// rows read          100,000
+/// entries read       0
+/// documents decoded  10
+/// results            10
+/// time               97.4 ms (plan 21 µs, local writes 3 µs, documents 97.2 ms, sort 95 µs)
+/// ```
+public struct QueryExplanation: Hashable, Sendable {
+  /// From where the documents came.
+  public enum Way: String, Hashable, Sendable {
+    /// The query names documents by their keys.
+    case document = "document"
+    /// Ranges of one or more indexes led to the documents.
+    case index = "index"
+    /// The documents that the query had when it was last in step with the backend were read, and those that changed since.
+    case previousResult = "previous result"
+    /// All documents of the collection, or of all collections of that id, were looked at.
+    case scan = "scan"
+  }
+
+  /// What was read for one part of the query. Parts are joined by `or`; a query without `or` has one.
+  public struct Part: Hashable, Sendable {
+    /// The index that was read, or nil when the part names a document.
+    public let index: FirestoreIndex?
+    /// The conditions that the range of the index stands for, such as `state == "CA"`, or the document's path.
+    public let bounds: [String]
+    /// Whether the index has the order of the query, so that its reading ended when there were enough documents for the limit.
+    public let isLimitPushedDown: Bool
+  }
+
+  /// A part of the time.
+  public struct Step: Hashable, Sendable {
+    /// What was done, such as `"sort"`.
+    public let name: String
+    /// How long it took.
+    public let duration: Duration
+  }
+
+  /// The query in words.
+  public let query: String
+  /// From where the documents came.
+  public let way: Way
+  /// What was read by indexes and keys; empty for the other ways.
+  public let parts: [Part]
+  /// Why no index was used; nil if one was, or if none was needed.
+  public let reason: String?
+  /// The indexes that would serve this query best and do not exist; declare them with
+  /// ``Firestore/setIndexConfiguration(indexes:fieldOverrides:)``.
+  public let missingIndexes: [FirestoreIndex]
+  /// Stored documents that were looked at.
+  public let rowsRead: Int
+  /// Entries of indexes that were read.
+  public let entriesRead: Int
+  /// Stored documents that were taken out of the database.
+  public let documentsDecoded: Int
+  /// Documents in the result.
+  public let resultCount: Int
+  /// What the time was spent on, in order.
+  public let steps: [Step]
+
+  /// The sum of the ``steps``.
+  public var duration: Duration { steps.reduce(.zero) { $0 + $1.duration } }
+}
+
+extension QueryExplanation {
+  init(query: String, _ execution: QueryExecution) {
+    self.query = query
+    way =
+      switch execution.plan {
+      case .document, .keys: .document
+      case .index: .index
+      case .previousResult: .previousResult
+      case .scan: .scan
+      }
+    if case .document(let key) = execution.plan {
+      parts = [Part(.document(key))]
+    } else {
+      parts = execution.accesses.map { Part($0) }
+    }
+    reason = execution.reason
+    missingIndexes = execution.missingIndexes.map { FirestoreIndex($0) }
+    rowsRead = execution.rowsRead
+    entriesRead = execution.entriesRead
+    documentsDecoded = execution.documentsDecoded
+    resultCount = execution.resultCount
+    steps = execution.steps.map { Step(name: $0.name, duration: $0.duration) }
+  }
+}
+
+extension QueryExplanation.Part {
+  fileprivate init(_ access: QueryExecution.Access) {
+    switch access {
+    case .document(let key):
+      index = nil
+      bounds = [key.canonicalString]
+      isLimitPushedDown = false
+    case .index(let definition, let bounds, let isOrdered):
+      index = FirestoreIndex(definition)
+      self.bounds = bounds
+      isLimitPushedDown = isOrdered
+    }
+  }
+}
+
+extension QueryExplanation: CustomStringConvertible {
+  /// The table of the type's description.
+  public var description: String {
+    var rows = [("query", query), ("way", way.rawValue + (reason.map { ": \($0)" } ?? ""))]
+    for part in parts { rows.append((part.index == nil ? "document" : "index", part.text)) }
+    for index in missingIndexes { rows.append(("index that helps", index.description)) }
+    rows += [
+      ("rows read", rowsRead.grouped), ("entries read", entriesRead.grouped),
+      ("documents decoded", documentsDecoded.grouped), ("results", resultCount.grouped), ("time", time),
+    ]
+    let width = rows.map(\.0.count).max() ?? 0
+    return rows.map { name, value in
+      "\(name)\(String(repeating: " ", count: width - name.count))  \(value)"
+    }.joined(separator: "\n")
+  }
+
+  private var time: String {
+    let parts = steps.map { "\($0.name) \($0.duration.short)" }
+    return duration.short + (parts.isEmpty ? "" : " (\(parts.joined(separator: ", ")))")
+  }
+}
+
+extension QueryExplanation.Part {
+  fileprivate var text: String {
+    let conditions = bounds.joined(separator: " and ")
+    guard let index else { return conditions }
+    let range = conditions.isEmpty ? "" : ", range \(conditions)"
+    return "\(index)\(range)\(isLimitPushedDown ? ", ends at the limit" : "")"
+  }
+}
+
+extension FixedWidthInteger {
+  /// With commas between thousands, whatever the language of the machine is.
+  var grouped: String {
+    var digits = String(magnitude)
+    var groups: [Substring] = []
+    while digits.count > 3 {
+      groups.insert(digits.suffix(3), at: 0)
+      digits.removeLast(3)
+    }
+    return (self < 0 ? "-" : "") + ([Substring(digits)] + groups).joined(separator: ",")
+  }
+}
+
+extension Duration {
+  /// Three digits and a unit.
+  var short: String {
+    let seconds = self / .seconds(1)
+    for (unit, size) in [("s", 1.0), ("ms", 1e-3)] where seconds >= size {
+      return "\(Self.digits(seconds / size)) \(unit)"
+    }
+    return "\(Self.digits(max(0, seconds) / 1e-6)) µs"
+  }
+
+  private static func digits(_ value: Double) -> String {
+    if value >= 100 { return "\(Int(exactly: value.rounded()) ?? .max)" }
+    let factor = value >= 10 ? 10.0 : 100.0
+    return "\((value * factor).rounded() / factor)"
+  }
+}
