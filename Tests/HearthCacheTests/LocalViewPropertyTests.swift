@@ -82,7 +82,24 @@ private struct Simulation {
     collection("rooms"), collection("halls/a/rooms"), Query(path: ResourcePath(), collectionGroup: "rooms"),
     collection("rooms").with(filter: .field(FieldFilter(path: field("n"), op: .greaterThan, value: .integer(4)))),
     Query(path: key("halls/a").path),
+    collection("rooms").with(filter: .field(FieldFilter(path: field("n"), op: .equal, value: .integer(4)))),
+    Query(path: ResourcePath(), collectionGroup: "rooms")
+      .with(filter: .field(FieldFilter(path: field("tags"), op: .arrayContainsAny, value: .array(["p", "x"]))))
+      .with(order: OrderBy(path: field("n"), direction: .descending)),
+    collection("rooms").with(order: OrderBy(path: field("in.m"))),
   ]
+
+  static let indexes: [IndexDefinition] = [
+    index(("n", .ascending)), index(("tags", .contains), ("n", .descending)), index(("in.m", .descending)),
+  ]
+
+  private static func index(_ fields: (String, IndexDefinition.Kind)...) -> IndexDefinition {
+    do {
+      return try IndexDefinition(collectionGroup: "rooms", fields: fields.map { .init(path: field($0.0), kind: $0.1) })
+    } catch {
+      fatalError("\(error)")
+    }
+  }
 
   mutating func pick<T>(_ values: [T]) -> T { values[Int.random(in: values.indices, using: &random)] }
 
@@ -127,8 +144,40 @@ private struct Simulation {
     case 62..<88: try receive()
     case 88..<94: try changeUser()
     case 94..<97: try cache.restart(user: naive.user)
+    case 97..<99: try changeIndexes()
     default: try listen()
     }
+    if chance(30) { _ = try cache.store.advanceIndexFill(.init(documents: 2, entries: 3)) }
+  }
+
+  mutating func changeIndexes() throws {
+    if chance(20) { return try cache.store.deleteAllIndexes() }
+    try cache.store.setIndexes(Self.indexes.filter { _ in chance(70) })
+  }
+
+  /// Entries that were kept through everything are those that a new index gets.
+  func checkIndexes() throws {
+    func fill() throws { while try cache.store.advanceIndexFill() {} }
+    func entries() throws -> [String] {
+      let definitions = try cache.store.indexListings().map(\.definition)
+      #expect(Set(definitions) == Set(Self.indexes))
+      return try cache.dump().filter { $0.hasPrefix("index_entries:") || $0.hasPrefix("index_local_entries:") }
+        .map { row in row.split(separator: "|").dropFirst().joined(separator: "|") }.sorted()
+    }
+    try cache.store.setIndexes(Self.indexes)
+    try fill()
+    let kept = try entries()
+    #expect(!kept.isEmpty)
+    try cache.store.deleteAllIndexes()
+    try fill()
+    #expect(try entriesCount() == 0)
+    try cache.store.setIndexes(Self.indexes)
+    try fill()
+    #expect(try entries() == kept)
+  }
+
+  private func entriesCount() throws -> Int {
+    try cache.dump().filter { $0.hasPrefix("index_") }.count
   }
 
   mutating func write() throws {
@@ -271,6 +320,11 @@ struct LocalViewPropertyTests {
         Issue.record(error, "seed \(seed), step \(step)")
         return
       }
+    }
+    do {
+      try simulation.checkIndexes()
+    } catch {
+      Issue.record(error, "seed \(seed), the indexes at the end")
     }
   }
 }

@@ -155,9 +155,9 @@ struct IndexRange: Equatable, Sendable {
   var start: [UInt8]
   var end: [UInt8]?
 
-  /// All keys that begin with `prefix`.
+  /// All keys that begin with `prefix`; with an empty one, those of all documents that are entered with their values.
   init(prefix: [UInt8]) {
-    start = prefix
+    start = prefix.isEmpty ? [IndexKeys.withoutValues + 1] : prefix
     end = OrderedValueWriter.end(of: prefix)
   }
 
