@@ -1,6 +1,6 @@
-import Foundation
 import HearthModel
 import HearthStore
+import TestSupport
 import Testing
 
 @testable import HearthCache
@@ -191,19 +191,17 @@ extension TestCache {
 
 @Suite("Collection removes what the official rule says")
 struct CollectionPropertyTests {
-  /// A seed of one's own: HEARTH_TEST_SEED=17.
-  private static let seeds: [UInt64] =
-    ProcessInfo.processInfo.environment["HEARTH_TEST_SEED"].flatMap(UInt64.init).map { [$0] } ?? Array(1...40)
-
   private static let tiny = CollectionRun.StepLimits(targets: 1, keys: 2, documents: 1, documentBytes: 1, pages: 1)
 
-  @Test("after any sequence of listens, snapshots, writes, answers, users and restarts", arguments: seeds)
+  @Test(
+    "after any sequence of listens, snapshots, writes, answers, users and restarts",
+    arguments: SeededGenerator.seeds(40))
   func rule(_ seed: UInt64) throws {
     var dumps: [[String]] = []
     for limits in [CollectionRun.StepLimits(), Self.tiny] {
       let cache = try TestCache(seed % 4 == 0 ? .file : .memory)
       defer { cache.close() }
-      var simulation = Simulation(cache: cache, limits: limits, random: SeededGenerator(state: seed))
+      var simulation = Simulation(cache: cache, limits: limits, random: SeededGenerator(seed: seed))
       for step in 0..<150 {
         do {
           try simulation.step()

@@ -1,71 +1,9 @@
-import Foundation
 import HearthModel
 import HearthStore
+import TestSupport
 import Testing
 
 @testable import HearthCache
-
-/// A generator that gives the same numbers for the same seed (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-}
-
-/// What the cache must know, kept in the simplest way: remote documents, and all batches of all users.
-private struct NaiveCache {
-  var remote: DocumentMap = [:]
-  var queues: [String: [MutationBatch]] = [:]
-  var user: String?
-  var targetKeys: [TargetID: Set<DocumentKey>] = [:]
-
-  var queue: [MutationBatch] {
-    get { queues[user ?? "nobody"] ?? [] }
-    set { queues[user ?? "nobody"] = newValue }
-  }
-
-  func localView(of key: DocumentKey) throws -> Document {
-    var document = remote[key] ?? .unknown(key)
-    var fields: FieldMask? = .empty
-    for batch in queue where batch.keys.contains(key) {
-      fields = try batch.applyToLocalView(&document, mutatedFields: fields)
-    }
-    return document
-  }
-
-  mutating func acknowledge(_ result: MutationBatchResult) throws {
-    queue.removeFirst()
-    for (key, version) in result.documentVersions {
-      var document = remote[key] ?? .unknown(key)
-      guard document.version < version else { continue }
-      try result.batch.applyToRemoteDocument(&document, result: result)
-      remote[key] = document
-    }
-  }
-
-  mutating func apply(_ event: RemoteEvent) {
-    for (key, document) in event.documentUpdates {
-      let known = remote[key] ?? .unknown(key)
-      if document.isMissing && document.version == .none {
-        remote[key] = nil
-      } else if known.isUnknown || document.version > known.version
-        || (document.version == known.version && known.hasCommittedMutations)
-      {
-        remote[key] = document
-      }
-    }
-    for (target, change) in event.targetChanges {
-      targetKeys[target, default: []].subtract(change.removed)
-      targetKeys[target, default: []].formUnion(change.added)
-    }
-  }
-}
 
 private struct Simulation {
   let cache: TestCache
@@ -303,15 +241,12 @@ private struct Simulation {
 
 @Suite("Local view = remote documents + pending batches")
 struct LocalViewPropertyTests {
-  /// A seed of one's own: HEARTH_TEST_SEED=17.
-  private static let seeds: [UInt64] =
-    ProcessInfo.processInfo.environment["HEARTH_TEST_SEED"].flatMap(UInt64.init).map { [$0] } ?? Array(1...24)
-
-  @Test("after any sequence of writes, answers, snapshots, user changes and restarts", arguments: seeds)
+  @Test(
+    "after any sequence of writes, answers, snapshots, user changes and restarts", arguments: SeededGenerator.seeds(24))
   func equation(_ seed: UInt64) throws {
     let cache = try TestCache(seed % 3 == 0 ? .file : .memory)
     defer { cache.close() }
-    var simulation = Simulation(cache: cache, random: SeededGenerator(state: seed))
+    var simulation = Simulation(cache: cache, random: SeededGenerator(seed: seed))
     for step in 0..<120 {
       do {
         try simulation.step()

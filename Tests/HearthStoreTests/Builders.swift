@@ -1,4 +1,3 @@
-import Foundation
 import HearthModel
 import HearthStore
 
@@ -80,26 +79,5 @@ struct Overlays: LocalMutationSource {
 
   func localMutations(for keys: Set<DocumentKey>) -> [DocumentKey: Mutation] {
     mutations.filter { keys.contains($0.key) }
-  }
-}
-
-/// SplitMix64: the same numbers for the same seed on every platform.
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-
-  /// The seeds to run; `HEARTH_TEST_SEED` in the environment repeats one that failed.
-  static func seeds(_ count: UInt64) -> [UInt64] {
-    if let seed = ProcessInfo.processInfo.environment["HEARTH_TEST_SEED"].flatMap(UInt64.init) { return [seed] }
-    return Array(1...count)
   }
 }

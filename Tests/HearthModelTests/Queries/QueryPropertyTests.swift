@@ -1,83 +1,6 @@
 import HearthModel
+import TestSupport
 import Testing
-
-/// A second, plain implementation of matching, on decoded values.
-private struct NaiveMatcher {
-  let query: Query
-  let key: DocumentKey
-  let fields: MapValue
-
-  var matches: Bool {
-    inPath && query.filters.allSatisfy(meets) && query.orders.allSatisfy { value($0.path) != nil }
-      && (query.startAt.map { admits($0, .descending) } ?? true)
-      && (query.endAt.map { admits($0, .ascending) } ?? true)
-  }
-
-  private var inPath: Bool {
-    let collection = key.path.segments.dropLast()
-    if let group = query.collectionGroup {
-      return collection.last == group && collection.starts(with: query.path.segments)
-    }
-    return Array(collection) == query.path.segments || key.path == query.path
-  }
-
-  private func value(_ path: FieldPath) -> Value? {
-    if path.isDocumentKey { return .reference(.init(database: DatabaseID(projectID: "p"), key: key)) }
-    var value: Value? = .map(fields)
-    for segment in path.segments {
-      guard case .map(let map)? = value else { return nil }
-      value = map[segment]
-    }
-    return value
-  }
-
-  private func order(_ a: Value, _ b: Value) -> Ordering {
-    // Document keys have the numeric order of ids; that of reference values is compared the same way.
-    if case .reference(let x) = a, case .reference(let y) = b { return Ordering(x.key, y.key) }
-    return Value.compare(a, b)
-  }
-
-  private func meets(_ filter: Filter) -> Bool {
-    switch filter {
-    case .composite(let composite):
-      let results = composite.filters.map(meets)
-      return composite.op == .and ? !results.contains(false) : results.contains(true)
-    case .field(let filter): return meets(filter)
-    }
-  }
-
-  private func meets(_ filter: FieldFilter) -> Bool {
-    guard let value = value(filter.path) else { return false }
-    let isNull = value == .null
-    let ordering = order(value, filter.value)
-    let sameClass = value.typeOrder == filter.value.typeOrder
-    let list: [Value] = if case .array(let elements) = filter.value { elements } else { [] }
-    let stored: [Value] = if case .array(let elements) = value { elements } else { [] }
-    func any(_ values: [Value], _ other: Value) -> Bool { values.contains { order($0, other) == .same } }
-    return switch filter.op {
-    case .lessThan: sameClass && ordering == .ascending
-    case .lessThanOrEqual: sameClass && ordering != .descending
-    case .equal: ordering == .same
-    case .notEqual: !isNull && ordering != .same
-    case .greaterThan: sameClass && ordering == .descending
-    case .greaterThanOrEqual: sameClass && ordering != .ascending
-    case .arrayContains: any(stored, filter.value)
-    case .arrayContainsAny: list.contains { any(stored, $0) }
-    case .in: !isNull && any(list, value)
-    case .notIn: !isNull && !list.contains(.null) && !any(list, value)
-    }
-  }
-
-  /// Whether the document does not stand on the wrong side of the bound.
-  private func admits(_ bound: Bound, _ right: Ordering) -> Bool {
-    for (position, orderBy) in zip(bound.position, query.orders) {
-      var ordering = order(value(orderBy.path) ?? .null, position)
-      if orderBy.direction == .descending { ordering = ordering.reversed }
-      if ordering != .same { return ordering == right }
-    }
-    return bound.isInclusive
-  }
-}
 
 @Suite("Queries, generated")
 struct QueryPropertyTests {
@@ -88,7 +11,7 @@ struct QueryPropertyTests {
       let query = generator.query()
       for _ in 0..<20 {
         let document = generator.document()
-        let expected = NaiveMatcher(query: query, key: document.key, fields: document.values).matches
+        let expected = NaiveQuery(query).matches(NaiveDocument(key: document.key, fields: document.values))
         #expect(query.matches(document) == expected, "\(query) on \(document.key) \(document.values)")
       }
     }

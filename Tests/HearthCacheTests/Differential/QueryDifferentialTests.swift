@@ -1,0 +1,120 @@
+import Foundation
+import HearthModel
+import HearthStore
+import TestSupport
+import Testing
+
+@testable import HearthCache
+
+/// Whichever way a query is answered, the documents and their order are those of the plain evaluation.
+///
+/// A failure prints the smallest case that was found. `HEARTH_TEST_SEED` repeats its history, and with
+/// `HEARTH_TEST_CASE` only the query of that number is asked.
+@Suite("Generated queries of the cache", .timeLimit(.minutes(10)))
+struct QueryDifferentialTests {
+  private static let groups: UInt64 = 4
+  private static let historiesPerGroup: UInt64 = 25
+  private static let checkpoints = 4
+  private static let queriesPerCheckpoint = 50
+
+  struct Outcome: Sendable {
+    var ways = Ways()
+    var failures: [String] = []
+  }
+
+  @Test("all ways of answering agree, whatever has happened to the cache", arguments: 0..<groups)
+  func agreement(group: UInt64) async {
+    let first = group * Self.historiesPerGroup + 1
+    let asked = SeededGenerator.askedSeed
+    let seeds = asked.map { group == 0 ? [$0] : [] } ?? Array(first..<first + Self.historiesPerGroup)
+    let outcome = await HeavyWork.run {
+      var outcome = Outcome()
+      for seed in seeds where outcome.failures.isEmpty {
+        let history = Self.run(seed: seed)
+        outcome.ways = outcome.ways + history.ways
+        outcome.failures += history.failures
+      }
+      return outcome
+    }
+    for failure in outcome.failures { Issue.record("\(failure)") }
+    guard asked == nil, outcome.failures.isEmpty else { return }
+    let plans = outcome.ways.plans
+    #expect(outcome.ways.pairs >= 5_000)
+    #expect(outcome.ways.found > 1_500, "hardly any query finds something")
+    #expect(plans["scan", default: 0] > 1_000 && plans["previous result", default: 0] > 500, "\(plans)")
+    #expect(plans["document", default: 0] > 20, "\(plans)")
+  }
+
+  /// Plays one history and asks queries at several points of it, until one fails.
+  private static func run(seed: UInt64) -> Outcome {
+    let askedCase = ProcessInfo.processInfo.environment["HEARTH_TEST_CASE"].flatMap { Int($0) }
+    var generator = CaseGenerator(seed: seed)
+    var outcome = Outcome()
+    // The way of the disk is the same; a file is closed and opened again for real.
+    let backing: Backing = seed % 5 == 0 ? .file : .memory
+    var steps: [CacheStep] = []
+    var listened: [Query] = []
+    var number = 0
+    func failure(_ query: Query) -> String {
+      let original = QueryCase(backing: backing, steps: steps, query: query)
+      return "HEARTH_TEST_SEED=\(seed) HEARTH_TEST_CASE=\(number)\n\(original.minimalText())"
+    }
+    do {
+      let player = try CachePlayer(backing)
+      defer { player.cache.close() }
+      func play(_ step: CacheStep) throws {
+        steps.append(step)
+        if case .listen(let query) = step { listened.append(query) }
+        try player.play(step)
+      }
+      for _ in 0..<4 { try play(.receive((0..<16).map { _ in generator.received() })) }
+      let first = try QueryComparison(player).documents
+      for _ in 0..<6 { try play(.listen(generator.query(documents: first))) }
+      for _ in 0..<checkpoints {
+        let known = try QueryComparison(player).documents
+        for _ in 0..<15 { try play(generator.step(documents: known)) }
+        let comparison = try QueryComparison(player)
+        var queries = listened.shuffled(using: &generator.numbers).prefix(queriesPerCheckpoint / 3) + []
+        while queries.count < queriesPerCheckpoint { queries.append(generator.query(documents: comparison.documents)) }
+        for query in queries {
+          number += 1
+          if let askedCase, number != askedCase { continue }
+          if try comparison.difference(query, &outcome.ways) != nil {
+            outcome.failures.append(failure(query))
+            return outcome
+          }
+        }
+      }
+    } catch {
+      outcome.failures.append(
+        "seed \(seed), step \(steps.count): \(error)\n\(failure(Query(path: ResourcePath(["c"]))))")
+    }
+    return outcome
+  }
+
+  @Test("a failing case is made small and can be read")
+  func minimization() throws {
+    var generator = CaseGenerator(seed: 9)
+    let steps =
+      (0..<12).map { _ in generator.step(documents: []) } + [
+        .receive([
+          .init(key: key("c/a"), fields: ["a": 1, "b": ["x", "y"]], age: 0),
+          .init(key: key("c/b"), fields: ["a": 2], age: 0),
+        ])
+      ]
+    let query = Query(path: path("c")).with(
+      filter: .and([.field(field("a"), .equal, 1), .field(field("b"), .notEqual, 2)])
+    )
+    .with(order: OrderBy(path: field("b"))).with(limit: 3)
+    // As if the index of field a forgot 1.
+    let minimal = minimized(QueryCase(backing: .memory, steps: steps, query: query), simpler: \.simpler) { candidate in
+      let asksForA = candidate.query.filters.flatMap(\.flattened).contains { $0.path == field("a") && $0.op == .equal }
+      let holdsOne = candidate.steps.contains { step in
+        if case .receive(let documents) = step { documents.contains { $0.fields?["a"] == 1 } } else { false }
+      }
+      return asksForA && holdsOne
+    }
+    #expect(minimal.steps.map(\.description) == [#"receive "c/a" {"a": 1}"#])
+    #expect(CaseText.text(minimal.query) == #"path "c" · where a == 1"#)
+  }
+}
