@@ -4,11 +4,11 @@ import HearthSync
 
 extension Simulation {
   /// Runs a seed; one that fails is run again for its trace.
-  static func run(seed: UInt64, steps: Int) throws {
+  static func run(seed: UInt64, steps: Int, mode: Mode? = nil) throws {
     do {
-      try Simulation(seed: seed, keepsTrace: false).run(steps)
+      try Simulation(seed: seed, mode: mode, keepsTrace: false).run(steps)
     } catch {
-      let again = try Simulation(seed: seed, keepsTrace: true)
+      let again = try Simulation(seed: seed, mode: mode, keepsTrace: true)
       let repeated = Result { try again.run(steps) }
       let last = again.trace.suffix(12).map { String($0.prefix(300)) }.joined(separator: "\n  ")
       var text =
@@ -71,6 +71,7 @@ extension Simulation {
     case 66..<70: if watchStream != nil { backend.sendSnapshot(&generator) }
     case 70..<72: if watchStream != nil { backend.sendChanges(&generator) }
     case 72..<75: fireNextTimer()
+    case 76..<84 where mode == .exactBeside: endBeside()
     case 75..<76:
       if mode == .collected {
         _ = try? engine.collectGarbage(CollectionParameters(thresholdBytes: 0, percentile: 100))
@@ -105,12 +106,9 @@ extension Simulation {
   }
 
   private func checkCacheRead() throws {
-    guard mode == .exact || mode == .exactFile else { return }
+    guard isExact else { return }
     let query = query()
-    guard let answer = readCache(query) else { throw Failure(description: "the cache did not answer \(query)") }
-    try compare(
-      Array(answer.documents), reference.run(query, store.pendingBatches()),
-      "the cache's answer to \(query.canonicalID)")
+    readCache(query, expecting: reference.run(query, try store.pendingBatches()))
   }
 
   // MARK: - What users ask for and write
@@ -217,6 +215,10 @@ extension Simulation {
   /// Delivers until nothing happens any more.
   private func drain() throws {
     for _ in 0..<400 {
+      while !besideQueries.isEmpty {
+        endBeside()
+        try check()
+      }
       while !opening.isEmpty { answerOpening(succeeds: true) }
       while !writeRequests.isEmpty, writeStream != nil {
         answerWrite(answerIsLost: false)
@@ -231,7 +233,8 @@ extension Simulation {
       let busy = timers.filter {
         [.asyncQueueRetry, .listenStreamConnectionBackoff, .writeStreamConnectionBackoff].contains($0.kind)
       }
-      if busy.isEmpty, opening.isEmpty, writeRequests.isEmpty, try store.pendingBatches().isEmpty,
+      if busy.isEmpty, besideQueries.isEmpty, opening.isEmpty, writeRequests.isEmpty,
+        try store.pendingBatches().isEmpty,
         engine.activeLimboDocuments.isEmpty, engine.enqueuedLimboDocuments.isEmpty
       {
         return

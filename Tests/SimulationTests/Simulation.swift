@@ -13,6 +13,8 @@ final class Simulation {
     case exact
     /// As `exact`, in a file.
     case exactFile
+    /// As `exactFile`, and every query runs beside the engine, for some steps.
+    case exactBeside
     /// Documents that nobody needs go at once.
     case eager
     /// Old documents are collected now and then.
@@ -73,7 +75,10 @@ final class Simulation {
   /// The writes of this run of the client whose callers wait.
   private(set) var openWrites: [WriteID] = []
   var openWaits: Set<RequestID> = []
-  private(set) var lastQueryAnswer: ViewSnapshot?
+  /// The answers that readers of the cache wait for.
+  private var expectedAnswers: [RequestID: (query: Query, documents: [Document])] = [:]
+  /// The queries beside the engine that have not ended.
+  private(set) var besideQueries: [BesideQuery] = []
 
   /// Every user's queue as it was after the step before, and the answers that the backend has given to its batches.
   private var queues: [String?: [MutationBatch]] = [:]
@@ -90,7 +95,7 @@ final class Simulation {
     folder =
       FileManager.default.temporaryDirectory.appendingPathComponent("hearth-simulation-\(UUID().uuidString)").path
     var location = Database.Location.memory
-    if self.mode == .exactFile {
+    if self.mode == .exactFile || self.mode == .exactBeside {
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       location = .file(path: folder + "/cache.sqlite")
     }
@@ -101,6 +106,7 @@ final class Simulation {
   }
 
   func close() {
+    for query in besideQueries { query.close() }
     database.injectFailure = nil
     database.close()
     try? FileManager.default.removeItem(atPath: folder)
@@ -111,7 +117,10 @@ final class Simulation {
       database: database, databaseID: DatabaseID(projectID: "p"),
       garbageCollection: mode == .eager ? .eager : .leastRecentlyUsed(thresholdBytes: 100 << 20), user: user,
       newCacheID: "cache")
-    return (store, SyncEngine(localStore: store, configuration: .init(maxConcurrentLimboResolutions: 2, jitter: { 0 })))
+    let detachment = DetachmentLimits(documentsOnLoop: -1, partsPerScan: 3)
+    let configuration = SyncConfiguration(
+      maxConcurrentLimboResolutions: 2, detachment: mode == .exactBeside ? detachment : nil, jitter: { 0 })
+    return (store, SyncEngine(localStore: store, configuration: configuration))
   }
 
   private func injectFailures() {
@@ -151,6 +160,9 @@ final class Simulation {
     listeners = [:]
     openWrites = []
     openWaits = []
+    expectedAnswers = [:]
+    for query in besideQueries { query.close() }
+    besideQueries = []
     breakWatchStream(nil)
     breakWriteStream(nil)
     do {
@@ -202,7 +214,10 @@ final class Simulation {
     case .raiseError(let id, _): listeners[id] = nil
     case .completeWrite(let id, let error): completed(id, error)
     case .completeRequest(let id, _): openWaits.remove(id)
-    case .queryRead(_, let snapshot): lastQueryAnswer = snapshot
+    case .queryRead(let id, let snapshot): answered(id, snapshot)
+    case .readFailed(let id, let error): fail("request \(id.rawValue) was refused: \(error)")
+    case .runBeside(let query): besideQueries.append(query)
+    case .cancelBeside(let id): besideQueries.first { $0.id == id }?.cancel()
     default: break
     }
   }
@@ -277,11 +292,33 @@ final class Simulation {
     post(.waitForPendingWrites(id))
   }
 
-  func readCache(_ query: Query) -> ViewSnapshot? {
-    lastQueryAnswer = nil
-    post(.readQuery(RequestID(rawValue: nextNumber), query))
+  /// Runs a query on the cache, whose answer must hold these documents whenever it comes.
+  func readCache(_ query: Query, expecting documents: [Document]) {
+    let id = RequestID(rawValue: nextNumber)
     nextNumber += 1
-    return lastQueryAnswer
+    expectedAnswers[id] = (query, documents)
+    post(.readQuery(id, query))
+    if mode != .exactBeside, expectedAnswers[id] != nil { fail("the cache did not answer \(query)") }
+  }
+
+  private func answered(_ id: RequestID, _ snapshot: ViewSnapshot) {
+    guard let expected = expectedAnswers.removeValue(forKey: id) else {
+      return fail("request \(id.rawValue) was not made or has been answered")
+    }
+    do {
+      try compare(
+        Array(snapshot.documents), expected.documents, "the cache's answer to \(expected.query.canonicalID)")
+    } catch {
+      fail("\(error)")
+    }
+  }
+
+  /// Runs one of the queries beside the engine to its end, which the engine hears of.
+  func endBeside() {
+    guard let index = besideQueries.indices.randomElement(using: &generator) else { return }
+    let query = besideQueries.remove(at: index)
+    // The last part first: the order must not matter.
+    post(.besideEnded(query.id, query.run { count, body in (0..<count).reversed().forEach { body($0) } }))
   }
 
   // MARK: - Network and time
@@ -355,6 +392,9 @@ final class Simulation {
 
   // MARK: - Checks
 
+  /// Whether the reference foretells every view and answer.
+  var isExact: Bool { [.exact, .exactFile, .exactBeside].contains(mode) }
+
   /// Compares the queue with what it was and what was answered, and the views with the reference.
   func check() throws {
     if let problem { throw problem }
@@ -364,8 +404,8 @@ final class Simulation {
     let owner = store.user
     try checkQueue(pending, of: owner)
     queues[owner] = pending
-    guard mode == .exact || mode == .exactFile else { return }
-    for (id, listener) in listeners where !reference.isCatchingUp(listener.query, pending) {
+    guard isExact else { return }
+    for (id, listener) in listeners where !engine.isPreparing(id) && !reference.isCatchingUp(listener.query, pending) {
       let expected = reference.run(listener.query, pending)
       guard let snapshot = listener.snapshot else {
         if !expected.isEmpty, !listener.options.waitForSyncWhenOnline {

@@ -25,6 +25,16 @@ struct SimulationTests {
     for failure in failures { Issue.record("\(failure)") }
   }
 
+  @Test("queries that run beside the engine show what they would have shown on it")
+  func beside() async {
+    let failures = await HeavyWork.run {
+      (1...max(Self.count / 10, 1)).compactMap { seed in
+        Result { try Simulation.run(seed: seed, steps: Self.steps, mode: .exactBeside) }.failure
+      }
+    }
+    for failure in failures { Issue.record("\(failure)") }
+  }
+
   private static func failure(ofSeed seed: UInt64) -> (any Error)? {
     do {
       if shownSeed == nil {
@@ -36,5 +46,11 @@ struct SimulationTests {
     } catch {
       return error
     }
+  }
+}
+
+extension Result {
+  fileprivate var failure: Failure? {
+    if case .failure(let error) = self { error } else { nil }
   }
 }

@@ -194,6 +194,9 @@ package final class SyncEngine {
   package var outstandingWriteCount: Int { writePipeline.count }
   package var isNetworkUsable: Bool { offlineCauses.isEmpty }
 
+  /// Whether the listener's query is running beside the engine, so that it has heard nothing yet.
+  package func isPreparing(_ listener: ListenerID) -> Bool { beside.isPreparing(listener) }
+
   /// The target of a query that somebody listens to.
   package func targetID(of query: Query) -> TargetID? {
     queries.id(of: query).flatMap { queries[$0]?.targetID }
