@@ -149,7 +149,7 @@ package struct QueryExecutor {
   // MARK: - Previous result
 
   /// - Returns: nil when the previous result cannot be used and the query must be scanned.
-  private func runPreviousResult(
+  func runPreviousResult(
     _ query: Query, _ previous: PreviousResult
   ) throws -> ([Document], QueryExecution)? {
     // Nothing has been confirmed yet, or everything is wanted and a scan reads it in one sweep.

@@ -1,4 +1,5 @@
 import HearthModel
+import HearthStore
 import TestSupport
 
 @testable import HearthCache
@@ -28,6 +29,10 @@ final class CachePlayer {
       _ = try cache.store.changeUser(user)
     case .reopen: try cache.restart(user: naive.user)
     case .listen(let query): try listen(query)
+    case .setIndexes(let definitions): try cache.store.setIndexes(definitions)
+    case .deleteAllIndexes: try cache.store.deleteAllIndexes()
+    case .fillIndexes(let steps, let documents):
+      for _ in 0..<steps where try !cache.store.advanceIndexFill(.init(documents: documents)) { break }
     }
   }
 

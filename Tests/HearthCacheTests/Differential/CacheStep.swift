@@ -15,6 +15,10 @@ enum CacheStep: Sendable {
   case reopen
   /// The backend confirms the result of a query, as it is at that moment, and the view has no document in limbo.
   case listen(Query)
+  case setIndexes([IndexDefinition])
+  case deleteAllIndexes
+  /// Some steps of the filling, each of a few documents.
+  case fillIndexes(steps: Int, documents: Int)
 
   /// What a snapshot says of a document.
   struct Received: Sendable {
@@ -41,6 +45,9 @@ extension CacheStep: CustomStringConvertible {
     case .changeUser(let user): return "user \(user ?? "nobody")"
     case .reopen: return "reopen"
     case .listen(let query): return "listen to \(CaseText.text(query))"
+    case .setIndexes(let indexes): return "set indexes " + indexes.map(\.description).joined(separator: "; ")
+    case .deleteAllIndexes: return "delete all indexes"
+    case .fillIndexes(let steps, let documents): return "fill indexes, \(steps) steps of \(documents) documents"
     }
   }
 
@@ -59,7 +66,10 @@ extension CacheStep: CustomStringConvertible {
       return
         (Simpler.singles(of: mutations).filter { !$0.isEmpty } + Simpler.elements(of: mutations, Self.simpler))
         .map(CacheStep.write)
-    case .acknowledge, .reject, .changeUser, .reopen, .listen: return []
+    case .setIndexes(let indexes): return Simpler.singles(of: indexes).map(CacheStep.setIndexes)
+    case .fillIndexes(let steps, let documents):
+      return steps == 1 ? [] : [.fillIndexes(steps: steps / 2, documents: documents)]
+    case .acknowledge, .reject, .changeUser, .reopen, .listen, .deleteAllIndexes: return []
     }
   }
 
@@ -98,8 +108,31 @@ extension CaseGenerator {
     case 76..<80: return .reject
     case 80..<84: return .changeUser(element([nil, "alice", "bob"]))
     case 84..<86: return .reopen
+    case 86..<90: return .fillIndexes(steps: 1 + below(3), documents: 1 + below(12))
     default: return .listen(query(documents: documents))
     }
+  }
+
+  /// What becomes of the indexes before these queries are asked.
+  ///
+  /// - Parameter missing: the indexes that the cache itself would make for a query.
+  mutating func indexSteps(
+    for queries: [Query], missing: (Query) throws -> [IndexDefinition]
+  ) rethrows -> [CacheStep] {
+    if chance(25) { return [] }
+    if chance(8) { return [.deleteAllIndexes] }
+    var indexes: [IndexDefinition] = []
+    for _ in 0..<4 + below(14) {
+      let query = element(queries)
+      indexes += chance(65) ? try missing(query) : [index(for: chance(90) ? query : nil)]
+    }
+    let definitions = indexes.filter { !$0.fields.isEmpty }
+    if chance(20) { return [.setIndexes(definitions)] }
+    let isPartial = chance(35)
+    return [
+      .setIndexes(definitions),
+      .fillIndexes(steps: isPartial ? 1 + below(4) : 60, documents: isPartial ? 1 + below(20) : 1_000),
+    ]
   }
 
   mutating func received() -> CacheStep.Received {

@@ -1,14 +1,15 @@
 import HearthModel
-import HearthStore
 import TestSupport
 
 @testable import HearthCache
+@testable import HearthStore
 
 /// A cache's history and a query that is then asked.
 struct QueryCase: Sendable {
   var backing: Backing
   var steps: [CacheStep]
   var query: Query
+  var isThorough = true
 
   /// The first way of answering that gives something else than the model; nil if all agree.
   func difference() -> String? {
@@ -17,7 +18,7 @@ struct QueryCase: Sendable {
       defer { player.cache.close() }
       for step in steps { try player.play(step) }
       var ways = Ways()
-      return try QueryComparison(player).difference(query, &ways)
+      return try QueryComparison(player).difference(query, isThorough: isThorough, &ways)
     } catch {
       return "error: \(error)"
     }
@@ -25,13 +26,13 @@ struct QueryCase: Sendable {
 
   var simpler: [QueryCase] {
     let steps = Simpler.parts(of: steps) + Simpler.elements(of: steps) { $0.simpler }
-    let withFewerSteps = steps.map { QueryCase(backing: backing, steps: $0, query: query) }
+    let withFewerSteps = steps.map { QueryCase(backing: backing, steps: $0, query: query, isThorough: isThorough) }
     let withSimplerQuery = Simpler.queries(of: query).map { simpler in
       // A query that somebody listens to stays the one that is asked.
       let steps = self.steps.map { step in
         if case .listen(query) = step { CacheStep.listen(simpler) } else { step }
       }
-      return QueryCase(backing: backing, steps: steps, query: simpler)
+      return QueryCase(backing: backing, steps: steps, query: simpler, isThorough: isThorough)
     }
     return withFewerSteps.prefix(64) + withSimplerQuery + withFewerSteps.dropFirst(64)
   }
@@ -54,24 +55,31 @@ struct Ways: Sendable {
   var pairs = 0
   /// Pairs in which the query finds something.
   var found = 0
-  var plans: [String: Int] = [:]
+  var counts: [String: Int] = [:]
 
-  mutating func note(_ plan: QueryPlan) {
-    let name =
-      switch plan {
-      case .document: "document"
-      case .keys: "keys"
-      case .index: "index"
-      case .previousResult: "previous result"
-      case .scan: "scan"
+  mutating func note(_ execution: QueryExecution) {
+    switch execution.plan {
+    case .document: note("document")
+    case .keys: note("keys")
+    case .scan: note("scan")
+    case .previousResult: note("previous result")
+    case .index:
+      note("index")
+      if execution.accesses.count > 1 { note("several accesses") }
+      for case .index(let definition, let bounds, let isOrdered) in execution.accesses {
+        if isOrdered { note("ordered index") }
+        if definition.containsField != nil { note("array membership") }
+        if definition.fields.count > 1, bounds.count > 1 { note("composite index") }
+        if bounds.contains(where: { $0.hasSuffix("a cursor") }) { note("cursor in an index") }
       }
-    plans[name, default: 0] += 1
+    }
   }
+
+  mutating func note(_ way: String) { counts[way, default: 0] += 1 }
 
   static func + (a: Ways, b: Ways) -> Ways {
     Ways(
-      pairs: a.pairs + b.pairs, found: a.found + b.found,
-      plans: a.plans.merging(b.plans, uniquingKeysWith: +))
+      pairs: a.pairs + b.pairs, found: a.found + b.found, counts: a.counts.merging(b.counts, uniquingKeysWith: +))
   }
 }
 
@@ -90,32 +98,63 @@ struct QueryComparison {
     }
   }
 
-  func difference(_ query: Query, _ ways: inout Ways) throws -> String? {
+  /// - Parameter isThorough: also the ways that differ from others only in who does the work.
+  func difference(_ query: Query, isThorough: Bool, _ ways: inout Ways) throws -> String? {
     let expected = NaiveQuery(query).answer(documents)
     ways.pairs += 1
     if !expected.isEmpty { ways.found += 1 }
     let store = player.cache.store
-    func compare(_ way: String, _ answer: [Document]) -> String? { difference(way, answer, expected) }
 
-    let scanned = try store.execute(query, previous: nil)
-    ways.note(scanned.execution.plan)
-    if let difference = compare("scan", scanned.documents) { return difference }
-
+    // What the store chooses: an index where there is one, the previous result, or a scan.
     let result = try store.run(query, usePreviousResults: true)
-    if let difference = compare("listening", result.documents) { return difference }
+    ways.note(result.execution)
+    if let difference = difference("\(result.execution.plan)", result.documents, expected) { return difference }
+
+    if query.documentKey == nil, !query.path.isEmpty || query.collectionGroup != nil, result.execution.plan != .scan {
+      let scanned = try store.executor().runScan(query)
+      if let difference = difference("scan", scanned.0, expected) { return difference }
+    }
     if let targetID = player.targets[query.target] {
       let confirmed = player.naive.targetKeys[targetID] ?? []
       if result.remoteKeys != confirmed {
         return "confirmed keys: \(texts(result.remoteKeys)), not \(texts(confirmed))"
       }
-      guard let data = try store.targetData(for: query.target) else { return "the target has gone" }
-      let previous = PreviousResult(keys: confirmed, limboFreeVersion: data.lastLimboFreeSnapshotVersion)
-      let answer = try store.execute(query, previous: previous)
-      ways.note(answer.execution.plan)
-      if let difference = compare("previous result", answer.documents) { return difference }
-      if let difference = compare("reading once", try store.read(query).documents) { return difference }
+      if let difference = try previousResult(query, confirmed, expected, &ways) { return difference }
     }
-    return nil
+    return isThorough ? try shared(query, expected, &ways) : nil
+  }
+
+  private func previousResult(
+    _ query: Query, _ confirmed: Set<DocumentKey>, _ expected: [DocumentKey], _ ways: inout Ways
+  ) throws -> String? {
+    let store = player.cache.store
+    guard let data = try store.targetData(for: query.target) else { return "the target has gone" }
+    let previous = PreviousResult(keys: confirmed, limboFreeVersion: data.lastLimboFreeSnapshotVersion)
+    if query.documentKey == nil, let answer = try store.executor().runPreviousResult(query, previous) {
+      ways.note("previous result, forced")
+      if let difference = difference("previous result", answer.0, expected) { return difference }
+    }
+    return difference("reading once", try store.read(query).documents, expected)
+  }
+
+  /// Scans that are cut into parts, and what runs beside the loop on connections of its own.
+  private func shared(_ query: Query, _ expected: [DocumentKey], _ ways: inout Ways) throws -> String? {
+    guard query.documentKey == nil else { return nil }
+    let store = player.cache.store
+    let executor = try store.executor()
+    let parts = try store.documents.parts(of: CollectionScope(of: query), count: 3)
+      .map { try executor.scan(query, part: $0) }
+    ways.note("parts")
+    if let difference = difference("scan in parts", QueryExecutor.merge(parts, of: query).documents, expected) {
+      return difference
+    }
+    let limits = DetachmentLimits(documentsOnLoop: 0, partsPerScan: 3)
+    guard let detached = try store.detach(query, wantsRemoteKeys: true, limits: limits, connections: 4) else {
+      return nil
+    }
+    ways.note("beside the loop")
+    let answer = try detached.run { count, body in for index in 0..<count { body(index) } }
+    return difference("beside the loop", answer.documents, expected)
   }
 
   private func difference(_ way: String, _ answer: [Document], _ expected: [DocumentKey]) -> String? {
@@ -134,11 +173,8 @@ struct QueryComparison {
 }
 
 extension LocalStore {
-  /// Answers a query as the store does, and says how.
-  fileprivate func execute(
-    _ query: Query, previous: PreviousResult?
-  ) throws -> (documents: [Document], execution: QueryExecution) {
-    let overlays = UserOverlays(table: overlays, user: try userRow())
-    return try QueryExecutor(documents: documents, localMutations: overlays).run(query, previous: previous)
+  /// What answers the queries of the current user.
+  func executor() throws -> QueryExecutor {
+    QueryExecutor(documents: documents, localMutations: UserOverlays(table: overlays, user: try userRow()))
   }
 }
