@@ -49,7 +49,7 @@ let package = Package(
       ], swiftSettings: settings),
     .target(
       name: "HearthCache", dependencies: ["HearthStore", "HearthWire", "HearthModel"], swiftSettings: settings),
-    .target(name: "HearthSync", dependencies: ["HearthCache", "HearthModel", crypto], swiftSettings: settings),
+    .target(name: "HearthSync", dependencies: ["HearthCache", "HearthStore", "HearthModel", crypto], swiftSettings: settings),
     .target(
       name: "HearthTransport",
       dependencies: ["HearthWire", "HearthModel", protobuf, grpcCore, grpcProtobuf, grpcTransport, logging],

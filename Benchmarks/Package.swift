@@ -38,7 +38,7 @@ let package = Package(
     .target(name: "HearthWire", dependencies: ["HearthModel", protobuf], swiftSettings: settings),
     .target(name: "HearthStore", dependencies: ["HearthModel", sqlite], swiftSettings: settings),
     .target(name: "HearthCache", dependencies: ["HearthStore", "HearthWire", "HearthModel"], swiftSettings: settings),
-    .target(name: "HearthSync", dependencies: ["HearthCache", "HearthModel", crypto], swiftSettings: settings),
+    .target(name: "HearthSync", dependencies: ["HearthCache", "HearthStore", "HearthModel", crypto], swiftSettings: settings),
 
     .target(name: "CMeasure"),
     .target(name: "BenchmarkKit", dependencies: ["CMeasure"], swiftSettings: settings),
