@@ -43,7 +43,7 @@ enum CacheSchema {
     """,
     "INSERT INTO cache_globals VALUES (1, '', 0, 0, 0, 0, 0, 0)",
 
-    // `user_key` is "=" and the user id, or empty for nobody signed in.
+    // `user_key` is "=" and the user id, or empty for nobody signed in. `stream_token` is no longer written.
     """
     CREATE TABLE cache_users (
       user_id INTEGER PRIMARY KEY,

@@ -6,13 +6,23 @@ internal import HearthStore
 /// The tables of the component "cache" and of the document store must exist.
 enum CollectionSchema {
   static let schema = Schema(
-    component: "collection", migrations: [Migration(version: 1, name: "documents without use", statements: first)],
+    component: "collection",
+    migrations: [
+      Migration(version: 1, name: "documents without use", statements: first),
+      Migration(
+        version: 2, name: "uses by targets",
+        statements: [
+          // When the document came to the target. Entries of an earlier release have their use in cache_document_uses.
+          "ALTER TABLE cache_target_documents ADD COLUMN sequence_number INTEGER NOT NULL DEFAULT 0"
+        ]),
+    ],
     probes: [
       """
       SELECT sequence_number, path FROM cache_document_uses INDEXED BY cache_unneeded_documents
       WHERE is_unneeded = 1 AND sequence_number <= 0
       """,
       "SELECT target_id FROM cache_removed_targets",
+      "SELECT target_id, path, sequence_number FROM cache_target_documents",
     ])
 
   /// A document is unneeded when no target holds it and no user has a pending batch for it.

@@ -3,8 +3,17 @@ internal import HearthStore
 
 /// When each document was last of use, and which documents nothing refers to any more.
 ///
-/// A mark is kept at the moment at which a reference comes or goes: `markUse` is called for every document that a target
-/// or a pending batch gained or lost, so whoever removes a reference does that first.
+/// A mark is kept at the moment at which a reference comes or goes, so whoever removes a reference does that first:
+///
+/// | what happens to a document | mark |
+/// |---|---|
+/// | a target gains it | in the target's entry for it (`cache_target_documents.sequence_number`), not here |
+/// | a target loses it | `markUse` |
+/// | a batch is queued for it | `markUseByBatch` |
+/// | a batch for it is answered | `markUse` where nothing else needs it; otherwise the mark of the batch is enough |
+/// | a target is collected | the latest of the mark here and that of the target |
+///
+/// So the last use is the highest number of both tables, and a document that a target holds needs no row here.
 struct DocumentUses {
   let database: Database
 
@@ -23,14 +32,14 @@ struct DocumentUses {
       .text(key.canonicalString), .integer(sequenceNumber))
   }
 
-  /// Notes that a document was of use and is a target's.
-  func markUseByTarget(of key: DocumentKey, sequenceNumber: Int64) throws {
+  /// Notes that a document was of use and has a pending batch.
+  func markUseByBatch(of key: DocumentKey, sequenceNumber: Int64) throws {
     try database.update(
       "INSERT OR REPLACE INTO cache_document_uses (path, sequence_number, is_unneeded) VALUES (?, ?, 0)",
       .text(key.canonicalString), .integer(sequenceNumber))
   }
 
-  /// A batch refers to the document from now on. When it was last of use stays as it is.
+  /// Something refers to the document. When it was last of use stays as it is.
   func markNeeded(_ key: DocumentKey) throws {
     try database.update(
       "UPDATE cache_document_uses SET is_unneeded = 0 WHERE path = ? AND is_unneeded = 1", .text(key.canonicalString))
@@ -38,7 +47,12 @@ struct DocumentUses {
 
   func lastUse(of key: DocumentKey) throws -> Int64? {
     try database.firstRow(
-      "SELECT sequence_number FROM cache_document_uses WHERE path = ?", .text(key.canonicalString)
+      """
+      SELECT sequence_number FROM (
+        SELECT sequence_number FROM cache_document_uses WHERE path = ?1
+        UNION ALL SELECT sequence_number FROM cache_target_documents WHERE path = ?1)
+      ORDER BY sequence_number DESC LIMIT 1
+      """, .text(key.canonicalString)
     ) { try $0.int64(at: 0) }
   }
 
@@ -55,6 +69,8 @@ struct DocumentUses {
 
     static let start = Position(sequenceNumber: .min, path: "")
   }
+
+  func hasUnneeded() throws -> Bool { try unneededCount(limit: 1) > 0 }
 
   /// The number of unneeded documents, counted no further than to `limit`.
   func unneededCount(limit: Int64) throws -> Int64 {

@@ -97,9 +97,8 @@ extension LocalStore {
     let removed = former.subtracting(new).sorted()
     let added = new.subtracting(former).sorted()
     for key in removed { try targets.remove(key, from: targetID) }
-    for key in added { try targets.add(key, to: targetID) }
     try touch(removed)
-    try touch(added)
+    try add(added, toTarget: targetID)
   }
 }
 

@@ -200,9 +200,8 @@ extension LocalStore {
     let removed = change.removed.sorted()
     let added = change.added.sorted()
     for key in removed { try targets.remove(key, from: targetID) }
-    for key in added { try targets.add(key, to: targetID) }
     try touch(removed)
-    try touchAddedToTarget(added)
+    try add(added, toTarget: targetID)
 
     let isMismatch = event.targetMismatches[targetID] != nil
     active.data.sequenceNumber = try sequenceNumber()

@@ -40,7 +40,9 @@ extension LocalStore {
     let view = try remote.mapValues { try localDocuments.overlaid($0, user: user) }
     let batch = try queue.append(
       mutations, baseMutations: baseMutations(of: mutations, in: view), localWriteTime: localWriteTime, user: user)
-    if !isEager { for key in batch.keys { try uses.markNeeded(key) } }
+    if !isEager {
+      for key in batch.keys.sorted() { try uses.markUseByBatch(of: key, sequenceNumber: sequenceNumber()) }
+    }
     let changes = try localDocuments.apply(batch, to: view, remote: remote, user: user)
     return (batch.batchID, changes)
   }
@@ -76,7 +78,7 @@ extension LocalStore {
       var remote = try localDocuments.remoteDocuments(for: batch.keys)
       let versions = result.documentVersions
       let parts = MutationBatchResult(
-        batch: batch, commitVersion: result.commitVersion, results: result.results, streamToken: result.streamToken
+        batch: batch, commitVersion: result.commitVersion, results: result.results
       ).parts
       var outcome = RemovedBatch(batch: batch, user: user)
       for (key, part) in parts.sorted(by: { $0.key < $1.key }) {
@@ -90,8 +92,7 @@ extension LocalStore {
         outcome.changes[key] = (before, after)
       }
       try queue.remove(batch, user: user)
-      try queue.setStreamToken(result.streamToken, of: user)
-      try touch(batch.keys.sorted())
+      try touchLeftByBatch(batch.keys.sorted())
       return try localView(after: outcome, remote: remote)
     }
   }
@@ -105,7 +106,7 @@ extension LocalStore {
       let (user, batch) = try pendingBatch(batchID)
       let remote = try localDocuments.remoteDocuments(for: batch.keys)
       try queue.remove(batch, user: user)
-      try touch(batch.keys.sorted())
+      try touchLeftByBatch(batch.keys.sorted())
       return (batch, try localView(after: RemovedBatch(batch: batch, user: user), remote: remote))
     }
   }
@@ -177,20 +178,6 @@ extension LocalStore {
     try read("Count pending batches") {
       guard let user = try userRow() else { return 0 }
       return try queue.count(user: user)
-    }
-  }
-
-  /// The last token of the current user's write stream, empty if there is none.
-  package func lastStreamToken() throws -> [UInt8] {
-    try read("Get last stream token") {
-      guard let user = try userRow() else { return [] }
-      return try queue.streamToken(of: user)
-    }
-  }
-
-  package func setLastStreamToken(_ token: [UInt8]) throws {
-    try transaction("Set last stream token") {
-      try queue.setStreamToken(token, of: userRowForWriting())
     }
   }
 

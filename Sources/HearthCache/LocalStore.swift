@@ -165,10 +165,26 @@ package final class LocalStore {
     }
   }
 
-  /// Notes that a target has gained documents.
-  func touchAddedToTarget(_ keys: some Sequence<DocumentKey>) throws {
+  /// Notes that documents have one pending batch less. It was of use when it was written; the answer counts as another
+  /// use where nothing else needs the document.
+  ///
+  /// So the answer to a write of a document that a target holds, which is the usual case, changes neither the counters
+  /// nor the table of uses: two pages less in a durable commit, each 5 to 10 microseconds of processor time.
+  func touchLeftByBatch(_ keys: some Sequence<DocumentKey>) throws {
     guard !isEager else { return try touch(keys) }
-    for key in keys { try uses.markUseByTarget(of: key, sequenceNumber: sequenceNumber()) }
+    for key in keys where try !(targets.hasTarget(for: key) || queue.hasPendingBatch(for: key)) {
+      try uses.markUse(of: key, sequenceNumber: sequenceNumber())
+    }
+  }
+
+  /// Adds documents to a target, which counts as a use of them.
+  func add(_ keys: [DocumentKey], toTarget targetID: TargetID) throws {
+    guard !keys.isEmpty else { return }
+    let sequenceNumber = isEager ? 0 : try sequenceNumber()
+    for key in keys { try targets.add(key, to: targetID, sequenceNumber: sequenceNumber) }
+    if isEager { return try touch(keys) }
+    guard try uses.hasUnneeded() else { return }
+    for key in keys { try uses.markNeeded(key) }
   }
 
   /// Drops the documents that this transaction touched and that no target, no view and no pending batch of any user

@@ -21,6 +21,7 @@ struct MutationQueue {
 
   func makeRow(userKey: String) throws -> UserRow {
     if let row = try row(userKey: userKey) { return row }
+    // A write stream is never resumed by the token of another one, so none is kept (behaviour of the official JS SDK).
     try database.update(
       "INSERT INTO cache_users (user_key, stream_token) VALUES (?, ?)", .text(userKey), .blob([]))
     guard let row = try row(userKey: userKey) else {
@@ -52,16 +53,6 @@ struct MutationQueue {
 
   /// How a user is called in the table: "=" and the user id, or nothing for nobody signed in.
   static func userKey(_ user: String?) -> String { user.map { "=" + $0 } ?? "" }
-
-  func streamToken(of user: UserRow) throws -> [UInt8] {
-    try database.firstRow("SELECT stream_token FROM cache_users WHERE user_id = ?", .integer(user)) {
-      try $0.bytes(at: 0)
-    } ?? []
-  }
-
-  func setStreamToken(_ token: [UInt8], of user: UserRow) throws {
-    try database.update("UPDATE cache_users SET stream_token = ? WHERE user_id = ?", .blob(token), .integer(user))
-  }
 
   // MARK: Batches
 

@@ -17,12 +17,7 @@ struct SalvagedOutbox {
   /// Empty when it could not be read. Then the new cache gets another name, and batch ids may start over under it.
   private(set) var cacheID = ""
   private(set) var highestBatchID: BatchID = 0
-  private var users: [Int64: User] = [:]
-
-  private struct User {
-    var key: String
-    var streamToken: [UInt8]
-  }
+  private var userKeys: [Int64: String] = [:]
 
   /// Reads what can be read. The file is not changed.
   init(reading path: String, databaseID: DatabaseID) {
@@ -48,8 +43,8 @@ struct SalvagedOutbox {
 
   private mutating func readUsers(_ database: Database) {
     do {
-      try database.forEachRow("SELECT user_id, user_key, stream_token FROM cache_users") {
-        users[try $0.int64(at: 0)] = User(key: try $0.string(at: 1), streamToken: try $0.bytes(at: 2))
+      try database.forEachRow("SELECT user_id, user_key FROM cache_users") {
+        userKeys[try $0.int64(at: 0)] = try $0.string(at: 1)
         return true
       }
     } catch {
@@ -82,14 +77,14 @@ struct SalvagedOutbox {
 
   private mutating func take(_ statement: Statement, databaseID: DatabaseID) {
     guard let batchID = try? statement.int64(at: 0), batchID > 0, batchID < .max,
-      let row = try? statement.int64(at: 1), let user = users[row],
+      let row = try? statement.int64(at: 1), let userKey = userKeys[row],
       let bytes = try? statement.bytes(at: 2),
       let batch = try? CacheCodec.decodeBatch(bytes, database: databaseID), batch.batchID == batchID
     else {
       unreadableBatchCount += 1
       return
     }
-    batches.append(Entry(userKey: user.key, batch: batch))
+    batches.append(Entry(userKey: userKey, batch: batch))
   }
 
   /// Stores the outbox in an empty database, under the same batch ids, with the overlays that go with it.
@@ -107,9 +102,6 @@ struct SalvagedOutbox {
         let user = try queue.makeRow(userKey: entry.userKey)
         try queue.insert(entry.batch, user: user)
         keysByUser[user, default: []].formUnion(entry.batch.keys)
-      }
-      for (_, user) in users.sorted(by: { $0.key < $1.key }) {
-        try queue.setStreamToken(user.streamToken, of: queue.makeRow(userKey: user.key))
       }
       for (user, keys) in keysByUser.sorted(by: { $0.key < $1.key }) {
         _ = try localDocuments.recalculate(localDocuments.remoteDocuments(for: keys), user: user)

@@ -96,10 +96,14 @@ struct TargetTable {
     return keys
   }
 
-  func add(_ key: DocumentKey, to targetID: TargetID) throws {
+  /// - Parameter sequenceNumber: when the document was of use by that.
+  func add(_ key: DocumentKey, to targetID: TargetID, sequenceNumber: Int64) throws {
     try database.update(
-      "INSERT OR IGNORE INTO cache_target_documents (target_id, path) VALUES (?, ?)",
-      .integer(Int64(targetID)), .text(key.canonicalString))
+      """
+      INSERT INTO cache_target_documents (target_id, path, sequence_number) VALUES (?, ?, ?)
+      ON CONFLICT (target_id, path) DO UPDATE SET sequence_number = excluded.sequence_number
+      """,
+      .integer(Int64(targetID)), .text(key.canonicalString), .integer(sequenceNumber))
   }
 
   func remove(_ key: DocumentKey, from targetID: TargetID) throws {
@@ -169,7 +173,8 @@ struct TargetTable {
     try globals.addToTargetCount(-1)
   }
 
-  /// Takes some documents away from a target whose row was removed, and notes which of them nothing needs any more.
+  /// Takes some documents away from a target whose row was removed, and notes which of them nothing needs any more. Their
+  /// last use remains what it was.
   ///
   /// - Returns: whether there may be more to do.
   func removeSomeKeysOfRemovedTargets(_ limit: Int) throws -> Bool {
@@ -185,12 +190,14 @@ struct TargetTable {
     let parameters: [Parameter] = [.integer(target)] + (last.map { [.text($0)] } ?? [])
     try database.update(
       """
-      UPDATE cache_document_uses SET is_unneeded = 1
-      WHERE path IN (SELECT path FROM cache_target_documents WHERE target_id = ?1\(range))
-      AND NOT EXISTS (SELECT 1 FROM cache_target_documents AS t
-        WHERE t.path = cache_document_uses.path AND t.target_id <> ?1)
-      AND NOT EXISTS (SELECT 1 FROM cache_users AS u CROSS JOIN cache_batch_documents AS b
-        ON b.user_id = u.user_id AND b.path = cache_document_uses.path)
+      INSERT INTO cache_document_uses (path, sequence_number, is_unneeded)
+      SELECT path, sequence_number,
+        NOT EXISTS (SELECT 1 FROM cache_target_documents AS t WHERE t.path = d.path AND t.target_id <> ?1)
+        AND NOT EXISTS (SELECT 1 FROM cache_users AS u CROSS JOIN cache_batch_documents AS b
+          ON b.user_id = u.user_id AND b.path = d.path)
+      FROM cache_target_documents AS d WHERE target_id = ?1\(range)
+      ON CONFLICT (path) DO UPDATE SET is_unneeded = excluded.is_unneeded,
+        sequence_number = max(cache_document_uses.sequence_number, excluded.sequence_number)
       """, parameters)
     try database.update("DELETE FROM cache_target_documents WHERE target_id = ?1\(range)", parameters)
     if last == nil {

@@ -104,7 +104,6 @@ struct CacheFileTests {
       try store.write(.patch(key("rooms/a"), ["m": .integer(2)], mask: mask("m"), precondition: .none))
       _ = try store.changeUser("alice")
       try store.write(.set(key("rooms/b"), ["by": .string("alice")]))
-      try store.setLastStreamToken([4, 2])
       let last = try store.write(.delete(key("rooms/c"))).batchID
       try store.write(.set(key("rooms/gone"), [:]))
       try cache.database.execute("UPDATE cache_mutation_batches SET batch = X'FFFF' WHERE batch_id = \(last)")
@@ -121,7 +120,6 @@ struct CacheFileTests {
     #expect(try store.pendingBatches().map(\.batchID) == [1])
     #expect(try store.read("rooms/a").values == ["m": .integer(2)])
     #expect(try store.changeUser("alice").addedBatchIDs == [2, 4])
-    #expect(try store.lastStreamToken() == [4, 2])
     #expect(try store.found(collection("rooms")) == ["rooms/b", "rooms/gone"])
     #expect(try store.write(.set(key("rooms/new"), [:])).batchID == 5)
     #expect(try folder.names().contains("cache.sqlite.corrupt-1"))

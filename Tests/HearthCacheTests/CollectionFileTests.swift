@@ -116,6 +116,7 @@ struct CollectionFileTests {
     #expect(
       unneeded.map(\.key.canonicalString) == ["rooms/deep/rooms/x", "rooms/unnoted", "rooms/unneeded"]
         && unneeded.map(\.position.sequenceNumber) == [0, 0, 2])
+    #expect(try store.uses.lastUse(of: key("rooms/held")) == 1)
     let report = try store.collectGarbage(Self.everything) { _ in false }
     #expect(report.removedDocumentCount == 3)
     for (name, stays) in [("held", true), ("pending", true), ("unneeded", false), ("unnoted", false)] {

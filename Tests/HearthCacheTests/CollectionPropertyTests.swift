@@ -19,10 +19,10 @@ private struct NaiveCollector {
   var documents: Set<DocumentKey> = []
   var pending: [String: [DocumentKey]] = [:]
 
-  var unneeded: [DocumentKey] {
-    uses.keys.filter { key in
-      !rows.values.contains { $0.keys.contains(key) } && !pending.values.contains { $0.contains(key) }
-    }
+  var unneeded: [DocumentKey] { uses.keys.filter(isUnneeded) }
+
+  func isUnneeded(_ key: DocumentKey) -> Bool {
+    !rows.values.contains { $0.keys.contains(key) } && !pending.values.contains { $0.contains(key) }
   }
 
   mutating func use(_ keys: some Sequence<DocumentKey>) { for key in keys { uses[key] = clock } }
@@ -124,6 +124,7 @@ private struct Simulation {
     guard let key = Self.keys.randomElement(using: &random) else { return }
     try cache.store.write(.set(key, ["w": .integer(version)]))
     naive.pending[user, default: []].append(key)
+    naive.use([key])
   }
 
   mutating func answer() throws {
@@ -135,7 +136,8 @@ private struct Simulation {
       _ = try cache.store.reject(batch.batchID)
     }
     naive.pending[user]?.removeFirst()
-    naive.use([key])
+    // Where something else needs the document, the write itself was its use.
+    if naive.isUnneeded(key) { naive.use([key]) }
   }
 
   mutating func changeUser() throws {
@@ -177,8 +179,21 @@ private struct Simulation {
       #expect(try store.targets.target(target)?.targetID == (naive.rows[id] == nil ? nil : id) || naive.rows[id] == nil)
       #expect(try store.remoteDocumentKeys(for: id) == naive.rows[id]?.keys ?? [])
     }
+    try checkUses()
     try #expect(cache.unneededPaths() == naive.unneeded.map(\.canonicalString).sorted())
     #expect(try store.globals.targetCount() == naive.rows.count)
+  }
+}
+
+extension Simulation {
+  /// The documents were last of use in the same order.
+  private func checkUses() throws {
+    let uses = try naive.uses.map { (key: $0.key, naive: $0.value, stored: try cache.store.uses.lastUse(of: $0.key)) }
+      .sorted { $0.naive < $1.naive }
+    for (a, b) in zip(uses, uses.dropFirst()) {
+      let (first, second) = (try #require(a.stored), try #require(b.stored))
+      #expect(a.naive == b.naive ? first == second : first < second, "\(a.key) and \(b.key)")
+    }
   }
 }
 

@@ -6,7 +6,7 @@ import Testing
 
 /// The steps of a short life in which every method changes something.
 private enum Step: String, CaseIterable, CustomStringConvertible {
-  case write, writeMany, acknowledge, reject, receive, allocate, notify, release, changeUser, setToken
+  case write, writeMany, acknowledge, reject, receive, allocate, notify, release, changeUser
 
   var description: String { rawValue }
 
@@ -20,7 +20,6 @@ private enum Step: String, CaseIterable, CustomStringConvertible {
     case .notify: "notifyLocalViewChanges"
     case .release: "Release target"
     case .changeUser: "Handle user change"
-    case .setToken: "Set last stream token"
     }
   }
 
@@ -39,7 +38,7 @@ private enum Step: String, CaseIterable, CustomStringConvertible {
         LocalStore.LocalWrite(mutations: [.set(key("rooms/\($0)"), ["n": .integer($0)])], localWriteTime: time($0))
       }
       return "\(try store.write(many: writes).map { "\($0.batchID) \(describe($0.changes))" })"
-    case .acknowledge: return describe(try store.acknowledgeNext(at: 50, token: [5]))
+    case .acknowledge: return describe(try store.acknowledgeNext(at: 50))
     case .reject:
       let next = try #require(try store.nextMutationBatch(after: -1))
       return describe(try store.reject(next.batchID).changes)
@@ -61,9 +60,6 @@ private enum Step: String, CaseIterable, CustomStringConvertible {
     case .changeUser:
       let change = try store.changeUser("alice")
       return "\(change.removedBatchIDs) \(change.addedBatchIDs) \(describe(change.affectedDocuments))"
-    case .setToken:
-      try store.setLastStreamToken([7])
-      return ""
     }
   }
 
@@ -142,7 +138,6 @@ struct FailureTests {
       ("Get last remote snapshot version", { _ = try store.lastRemoteSnapshotVersion() }),
       ("Get next mutation batch", { _ = try store.nextMutationBatch(after: -1) }),
       ("Get highest unacknowledged batch id", { _ = try store.highestUnacknowledgedBatchID() }),
-      ("Get last stream token", { _ = try store.lastStreamToken() }),
       ("Get target data", { _ = try store.targetData(for: collection("rooms").target) }),
       ("Remote document keys", { _ = try store.remoteDocumentKeys(for: 2) }),
       ("read document", { _ = try store.read("rooms/a") }),

@@ -46,17 +46,15 @@ struct QueueTests {
     #expect(ids == ids.sorted() && Set(ids).count == ids.count)
   }
 
-  @Test("a restart keeps queue, local view and stream token", arguments: Backing.allCases)
+  @Test("a restart keeps queue and local view", arguments: Backing.allCases)
   func restart(_ backing: Backing) throws {
     let cache = try TestCache(backing)
     defer { cache.close() }
     let cacheID = cache.store.cacheID
-    try cache.store.setLastStreamToken([1, 2, 3])
     try cache.store.write(.set(key("rooms/a"), ["n": .integer(1)]))
     let queue = try cache.store.pendingBatches()
     try cache.restart()
     #expect(try cache.store.pendingBatches() == queue)
-    #expect(try cache.store.lastStreamToken() == [1, 2, 3])
     #expect(try cache.store.read("rooms/a").values == ["n": .integer(1)])
     #expect(try cache.store.found(collection("rooms")) == ["rooms/a"])
     #expect(cacheID == "first start" && cache.store.cacheID == cacheID)
@@ -69,12 +67,10 @@ struct QueueTests {
     let store = cache.store
     try store.receive(found("rooms/shared", 1, ["n": .integer(0)]), at: 1)
     let first = try store.write(.set(key("rooms/a"), ["by": .string("nobody")])).batchID
-    try store.setLastStreamToken([1])
     let toAlice = try store.changeUser("alice")
     #expect(toAlice.removedBatchIDs == [first])
     #expect(toAlice.addedBatchIDs == [])
     #expect(toAlice.affectedDocuments == [key("rooms/a"): .unknown(key("rooms/a"))])
-    #expect(try store.lastStreamToken() == [])
     #expect(try store.pendingBatches() == [])
     #expect(try store.found(collection("rooms")) == ["rooms/shared"])
     let second = try store.write(.patch(key("rooms/shared"), ["n": .integer(5)], mask: mask("n"))).batchID
@@ -84,7 +80,6 @@ struct QueueTests {
     #expect(Set(back.affectedDocuments.keys) == [key("rooms/a"), key("rooms/shared")])
     #expect(back.affectedDocuments[key("rooms/shared")]?.values == ["n": .integer(0)])
     #expect(back.affectedDocuments[key("rooms/a")]?.values == ["by": .string("nobody")])
-    #expect(try store.lastStreamToken() == [1])
     #expect(try store.changeUser(nil) == UserChange())
   }
 
@@ -105,7 +100,7 @@ struct QueueTests {
     let (batchID, _) = try store.write(.set(key("rooms/a"), [:]))
     let batch = try #require(try store.nextMutationBatch(after: -1))
     let answer = MutationBatchResult(
-      batch: batch, commitVersion: version(5), results: [MutationResult(version: version(5))], streamToken: [])
+      batch: batch, commitVersion: version(5), results: [MutationResult(version: version(5))])
     _ = try store.changeUser("alice")
     let before = try cache.dump()
     #expect(throws: CacheError.unknownBatch(batchID, user: "alice")) { try store.acknowledge(answer) }

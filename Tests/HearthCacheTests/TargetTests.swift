@@ -200,6 +200,31 @@ struct TargetTests {
     #expect(try cache.store.found(query) == ["rooms/a", "rooms/b", "rooms/c"])
   }
 
+  @Test("the answer to a write of a document that is still needed is no other use of it", arguments: Backing.allCases)
+  func answersAreNoUse(_ backing: Backing) throws {
+    let cache = try TestCache(backing)
+    defer { cache.close() }
+    let store = cache.store
+    let target = try store.allocateTarget(rooms).targetID
+    try store.receive(found("rooms/held", 3, [:]), at: 5, for: [target], token: "t5")
+    func uses() throws -> [Int64?] {
+      try ["rooms/held", "rooms/twice", "rooms/once"].map { try store.uses.lastUse(of: key($0)) }
+    }
+    let received = try #require(try uses()[0])
+    for id in ["held", "twice", "once", "twice"] { try store.write(.set(key("rooms/\(id)"), [:])) }
+    let written = try uses().map { try #require($0) }
+    #expect(received < written[0] && written[0] < written[2] && written[2] < written[1])
+    let highest = try store.globals.highestSequenceNumber()
+    try store.acknowledgeNext(at: 6)
+    try store.acknowledgeNext(at: 7)
+    #expect(try uses() == written && store.globals.highestSequenceNumber() == highest)
+    try store.acknowledgeNext(at: 8)
+    #expect(try #require(try uses()[2]) > highest)
+    try store.acknowledgeNext(at: 9)
+    #expect(try #require(try uses()[1]) > highest + 1)
+    #expect(try cache.unneededPaths() == ["rooms/once", "rooms/twice"])
+  }
+
   @Test("sequence numbers tell what was used last", arguments: Backing.allCases)
   func sequenceNumbers(_ backing: Backing) throws {
     let cache = try TestCache(backing)

@@ -127,7 +127,7 @@ struct SimulationReference {
   /// A batch of the queue was answered and has left it.
   mutating func acknowledged(_ batch: MutationBatch, _ commit: SimulatedBackend.Commit) {
     let result = MutationBatchResult(
-      batch: batch, commitVersion: commit.version, results: commit.results, streamToken: [])
+      batch: batch, commitVersion: commit.version, results: commit.results)
     for (key, version) in result.documentVersions {
       var document = remote[key] ?? .unknown(key)
       guard document.version < version else { continue }

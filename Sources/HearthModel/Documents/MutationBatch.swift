@@ -86,21 +86,17 @@ package struct MutationBatchResult: Equatable, Sendable {
   package var commitVersion: SnapshotVersion
   /// One for each mutation of the batch, in order.
   package var results: [MutationResult]
-  package var streamToken: [UInt8]
 
-  package init(
-    batch: MutationBatch, commitVersion: SnapshotVersion, results: [MutationResult], streamToken: [UInt8]
-  ) {
+  package init(batch: MutationBatch, commitVersion: SnapshotVersion, results: [MutationResult]) {
     self.batch = batch
     self.commitVersion = commitVersion
     self.results = results
-    self.streamToken = streamToken
   }
 
   /// The part of the answer that is about each document; see ``MutationBatch/parts``.
   package var parts: [DocumentKey: MutationBatchResult] {
     var parts = batch.parts.mapValues {
-      MutationBatchResult(batch: $0, commitVersion: commitVersion, results: [], streamToken: streamToken)
+      MutationBatchResult(batch: $0, commitVersion: commitVersion, results: [])
     }
     for (mutation, result) in zip(batch.mutations, results) { parts[mutation.key]?.results.append(result) }
     return parts

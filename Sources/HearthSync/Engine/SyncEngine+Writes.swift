@@ -105,9 +105,7 @@ extension SyncEngine {
       let batch = writePipeline.removeFirst()
       attempt(
         .acknowledge(
-          MutationBatchResult(
-            batch: batch, commitVersion: response.commitVersion, results: response.results,
-            streamToken: response.streamToken)))
+          MutationBatchResult(batch: batch, commitVersion: response.commitVersion, results: response.results)))
       fillWritePipeline()
     }
   }

@@ -180,17 +180,14 @@ extension LocalStore {
 
   /// Acknowledges the first batch of the queue, every mutation at the same version.
   @discardableResult
-  func acknowledgeNext(
-    at microseconds: Int64, transformResults: [[Value]] = [], token: [UInt8] = []
-  ) throws -> DocumentMap {
+  func acknowledgeNext(at microseconds: Int64, transformResults: [[Value]] = []) throws -> DocumentMap {
     guard let batch = try nextMutationBatch(after: -1) else { return [:] }
     let results = batch.mutations.indices.map {
       MutationResult(
         version: version(microseconds), transformResults: $0 < transformResults.count ? transformResults[$0] : [])
     }
     return try acknowledge(
-      MutationBatchResult(
-        batch: batch, commitVersion: version(microseconds), results: results, streamToken: token))
+      MutationBatchResult(batch: batch, commitVersion: version(microseconds), results: results))
   }
 
   /// Applies a snapshot with these documents, which it adds to the targets.

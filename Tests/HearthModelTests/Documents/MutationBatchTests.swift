@@ -120,7 +120,7 @@ struct MutationBatchTests {
 
     let answer = MutationBatchResult(
       batch: writes, commitVersion: version(20),
-      results: [MutationResult(version: version(20)), MutationResult(version: version(20))], streamToken: [1])
+      results: [MutationResult(version: version(20)), MutationResult(version: version(20))])
     #expect(answer.documentVersions == [k: version(20), other: version(20)])
     var document = Document.unknown(k)
     try writes.applyToRemoteDocument(&document, result: answer)
@@ -197,7 +197,7 @@ struct DocumentTests {
     let results = (0..<generator.below(batch.mutations.count + 1)).map {
       MutationResult(version: version(Int64(20 + $0)))
     }
-    let answer = MutationBatchResult(batch: batch, commitVersion: version(50), results: results, streamToken: [])
+    let answer = MutationBatchResult(batch: batch, commitVersion: version(50), results: results)
     #expect(Set(batch.parts.filter { !$0.value.mutations.isEmpty }.keys) == batch.keys)
     for (key, part) in answer.parts {
       #expect(part.batch == batch.parts[key])
