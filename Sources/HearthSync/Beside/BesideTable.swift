@@ -94,14 +94,13 @@ struct BesideTable {
   }
 
   /// Forgets everything.
-  /// - Returns: the queries that run, and the requests that wait for an answer, both in order.
-  mutating func removeAll() -> (ids: [BesideID], requests: [RequestID]) {
+  /// - Returns: the queries that run, in order.
+  mutating func removeAll() -> [BesideID] {
     defer {
       preparations = [:]
       reads = [:]
     }
-    let ids = (Array(preparations.keys) + reads.keys).sorted()
-    return (ids, reads.sorted { $0.key < $1.key }.map(\.value.request))
+    return (Array(preparations.keys) + reads.keys).sorted()
   }
 
   // MARK: - What happens meanwhile

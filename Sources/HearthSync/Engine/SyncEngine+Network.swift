@@ -24,9 +24,7 @@ extension SyncEngine {
     stopIndexFill()
     // Not offline: nobody is to be shown cached data at the end.
     queries = QueryTable()
-    let (running, requests) = beside.removeAll()
-    for id in running { perform(.cancelBeside(id)) }
-    for request in requests { perform(.readFailed(request, .terminated)) }
+    for id in beside.removeAll() { perform(.cancelBeside(id)) }
     setOnlineState(.unknown)
     snapshotsInSyncListeners = []
     waitingWrites = [:]

@@ -83,7 +83,7 @@ final class CachePlayer {
         })
     }
     let result = MutationBatchResult(
-      batch: batch, commitVersion: version(clock), results: results, streamToken: [UInt8(truncatingIfNeeded: clock)])
+      batch: batch, commitVersion: version(clock), results: results)
     _ = try cache.store.acknowledge(result)
     try naive.acknowledge(result)
   }
