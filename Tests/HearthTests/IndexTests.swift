@@ -208,6 +208,35 @@ struct IndexTests {
     #expect(await withCompletion { set(db, long, $0) }?.code == FirestoreErrorCode.invalidArgument.rawValue)
   }
 
+  @Test("a client that ends while a stream is read answers, and nothing stops the process")
+  func streamOutlivesClient() async throws {
+    let db = try await open()
+    let gate = Gate()
+    let codes = Recorder<Int?>()
+    set(db, GatedStream(Data(Self.json.utf8), gate)) { error in codes.record(error.map { ($0 as NSError).code }) }
+    try await gate.reached.next()
+    try await db.terminate()
+    gate.semaphore.signal()
+    #expect(try await codes.next() == FirestoreErrorCode.cancelled.rawValue)
+  }
+
+  @Test("a cache that cannot be opened is an error of every operation")
+  func noCache() async throws {
+    let file = folder.url.appendingPathComponent("file")
+    try Data("no folder".utf8).write(to: file)
+    let db = try TestFirestore(cache: PersistentCacheSettings(directory: file)).firestore
+    let manager = try manager(db)
+    manager.enableIndexAutoCreation()
+    manager.deleteAllIndexes()
+    for error in [
+      await thrown { try await db.setIndexConfiguration(Self.json) },
+      await thrown { _ = try await manager.indexes() },
+      await thrown { _ = try await inCalifornia(db).explain() },
+    ] {
+      #expect(error?.domain == FirestoreErrorDomain && error?.code == FirestoreErrorCode.failedPrecondition.rawValue)
+    }
+  }
+
   @Test("the documentation's sample, which is no JSON, is refused without a crash")
   func sample() async throws {
     let db = try await open()
@@ -408,6 +437,54 @@ struct ExplanationTests {
     #expect(explanation.parts.map(\.bounds) == [["cities/c7"]] && explanation.missingIndexes.isEmpty)
   }
 
+  @Test("queries of a collection group use the same index")
+  func collectionGroup() async throws {
+    try await declare([.init(fieldPath: "state", order: .ascending)])
+    let explanation = try await db.collectionGroup("cities").whereField("state", isEqualTo: "CA").explain()
+    #expect(explanation.way == .index && explanation.resultCount == 10 && explanation.rowsRead == 10)
+    #expect(explanation.query == #"all cities where state == "CA""#)
+  }
+
+  @Test("an index that binds only some of the conditions leads to more documents than the result")
+  func partialIndex() async throws {
+    try await declare([.init(fieldPath: "state", order: .ascending)])
+    let query = db.collection("cities").whereField("state", isEqualTo: "CA").whereField(
+      "population", isLessThan: 500_000)
+    let explanation = try await query.explain()
+    #expect(explanation.way == .index && explanation.parts.map(\.bounds) == [[#"state == "CA""#]])
+    #expect(explanation.rowsRead == 10 && explanation.resultCount < 10 && explanation.resultCount > 0)
+    #expect(
+      explanation.missingIndexes.map(\.description) == ["cities: state ASCENDING, population ASCENDING"],
+      "the one that would bind both")
+  }
+
+  @Test("pending writes are part of what is explained")
+  func pendingWrites() async throws {
+    db.document("cities/new").setData(["state": "CA"], completion: nil)
+    let query = db.collection("cities").whereField("state", isEqualTo: "CA")
+    #expect(try await query.explain().resultCount == 11)
+    try await declare([.init(fieldPath: "state", order: .ascending)])
+    let explanation = try await query.explain()
+    #expect(explanation.way == .index && explanation.resultCount == 11)
+  }
+
+  @Test("a query that was in step with the backend goes on from its last result")
+  func previousResult() async throws {
+    try await EndToEndTests().withServer { host in
+      let db = try TestFirestore(cache: PersistentCacheSettings(directory: folder.url), host: host).firestore
+      for number in 0..<20 {
+        try await db.document("towns/t\(number)").setData(["state": TestBundle.state(number * 10)])
+      }
+      let query = db.collection("towns").whereField("state", isEqualTo: "CA")
+      #expect(try await query.getDocuments(source: .server).count == 4)
+      try await db.disableNetwork()
+      let explanation = try await query.explain()
+      #expect(explanation.way == .previousResult && explanation.resultCount == 4 && explanation.rowsRead < 20)
+      #expect(explanation.description.contains("\nway                previous result"))
+      try await db.terminate()
+    }
+  }
+
   @Test("a query for everything scans, and no index would help")
   func everything() async throws {
     let explanation = try await db.collection("cities").explain()
@@ -447,5 +524,36 @@ struct FirestoreIndexTests {
         + #"{"fieldPath":"d","order":"DESCENDING"}],"queryScope":"COLLECTION_GROUP"}"#)
     #expect(try JSONDecoder().decode(FirestoreIndex.self, from: Data(text.utf8)) == index)
     #expect("\(index)" == "cities: a.`b c` CONTAINS, d DESCENDING")
+  }
+}
+
+/// Where a stream waits until a test lets it go on.
+private struct Gate: Sendable {
+  let reached = Recorder<Void>()
+  let semaphore = DispatchSemaphore(value: 0)
+}
+
+/// A stream that waits at a gate before it gives its contents.
+private final class GatedStream: InputStream {
+  private let gate: Gate
+  private var contents: Data
+
+  init(_ contents: Data, _ gate: Gate) {
+    self.gate = gate
+    self.contents = contents
+    super.init(data: contents)
+  }
+
+  override func open() {}
+  override func close() {}
+
+  override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength: Int) -> Int {
+    guard !contents.isEmpty else { return 0 }
+    gate.reached.record(())
+    gate.semaphore.wait()
+    let piece = contents.prefix(maxLength)
+    piece.copyBytes(to: buffer, count: piece.count)
+    contents = contents.dropFirst(piece.count)
+    return piece.count
   }
 }

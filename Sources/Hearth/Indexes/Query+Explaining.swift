@@ -9,7 +9,9 @@ extension Query {
   /// print(try await db.collection("cities").whereField("state", isEqualTo: "CA").explain())
   /// ```
   ///
-  /// The backend is never asked, so this works offline, and it makes no indexes. Addition to the official API.
+  /// The backend is never asked, so this works offline, and no index is made. The client does nothing else meanwhile and uses one
+  /// processor, so that the times are those of the query alone; large queries otherwise run beside the client, on several.
+  /// Addition to the official API.
   ///
   /// - Throws: Errors of the cache's file.
   nonisolated(nonsending) public func explain() async throws -> QueryExplanation {
