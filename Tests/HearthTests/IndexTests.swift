@@ -498,6 +498,25 @@ struct ExplanationTests {
     #expect(explanation.duration == explanation.steps.reduce(.zero) { $0 + $1.duration })
   }
 
+  @Test("a range and a cursor are bounds of the index")
+  func bounds() async throws {
+    try await declare([
+      .init(fieldPath: "state", order: .ascending), .init(fieldPath: "population", order: .descending),
+    ])
+    let query = db.collection("cities").whereField("state", isEqualTo: "CA")
+      .whereField("population", isGreaterThan: 100_000).order(by: "population", descending: true)
+      .start(at: [900_000])
+    let part = try #require(try await query.explain().parts.first)
+    #expect(part.bounds == [#"state == "CA""#, "population > 100000", "start at 900000"])
+    #expect(!part.isLimitPushedDown, "there is no limit")
+  }
+
+  @Test("values with line breaks stay in their row")
+  func lineBreaks() async throws {
+    let query = db.collection("cities").whereField("state", isEqualTo: "a\nb\u{1B}[31m")
+    #expect(try await text(query).first == #"query              cities where state == "a\nb\u{1B}[31m""#)
+  }
+
   @Test("durations and counts are for reading")
   func numbers() {
     #expect(Duration.nanoseconds(1).short == "0.0 µs" && Duration.microseconds(15).short == "15.0 µs")
@@ -524,6 +543,9 @@ struct FirestoreIndexTests {
         + #"{"fieldPath":"d","order":"DESCENDING"}],"queryScope":"COLLECTION_GROUP"}"#)
     #expect(try JSONDecoder().decode(FirestoreIndex.self, from: Data(text.utf8)) == index)
     #expect("\(index)" == "cities: a.`b c` CONTAINS, d DESCENDING")
+    #expect(
+      try JSONDecoder().decode(FirestoreIndex.self, from: Data(#"{"collectionGroup":"c"}"#.utf8))
+        == FirestoreIndex(collectionGroup: "c", fields: []))
   }
 }
 

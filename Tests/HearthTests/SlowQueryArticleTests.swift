@@ -92,6 +92,14 @@ struct SlowQueryArticleTests {
     text.split(separator: "\n").filter { !$0.hasPrefix("time") }
   }
 
+  @Test("is found from the README")
+  func readme() throws {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let readme = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
+    #expect(readme.contains("(Sources/Hearth/Hearth.docc/SlowQuery.md)") && Self.article != nil)
+  }
+
   @Test("shows code that is compiled")
   func code() throws {
     let source = try String(contentsOfFile: #filePath, encoding: .utf8).split(

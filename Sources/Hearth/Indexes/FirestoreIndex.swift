@@ -100,6 +100,16 @@ public struct FirestoreIndex: Hashable, Sendable, Codable {
   }
 }
 
+extension FirestoreIndex {
+  /// Reads an index as it stands in an index file, where a missing scope means ``QueryScope/collection``.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    collectionGroup = try container.decode(String.self, forKey: .collectionGroup)
+    queryScope = try container.decodeIfPresent(QueryScope.self, forKey: .queryScope) ?? .collection
+    fields = try container.decodeIfPresent([Field].self, forKey: .fields) ?? []
+  }
+}
+
 extension FirestoreIndex: CustomStringConvertible {
   /// Such as `cities: state ASCENDING, tags CONTAINS`.
   public var description: String {

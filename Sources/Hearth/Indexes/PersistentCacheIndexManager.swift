@@ -43,6 +43,8 @@ public final class PersistentCacheIndexManager: NSObject, Sendable {
   /// // cities: state ASCENDING, population DESCENDING (declared, 1,204 entries, 57,344 bytes, complete)
   /// ```
   ///
+  /// All entries are counted, which takes the longer the more there are: for tools and tests rather than for every start.
+  ///
   /// - Throws: Errors of the cache's file.
   nonisolated(nonsending) public func indexes() async throws -> [PersistentCacheIndex] {
     let outcome = Outcome<[IndexListing]>()

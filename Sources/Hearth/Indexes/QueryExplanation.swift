@@ -124,7 +124,7 @@ extension QueryExplanation: CustomStringConvertible {
     ]
     let width = rows.map(\.0.count).max() ?? 0
     return rows.map { name, value in
-      "\(name)\(String(repeating: " ", count: width - name.count))  \(value)"
+      "\(name)\(String(repeating: " ", count: width - name.count))  \(value.withoutControlCharacters)"
     }.joined(separator: "\n")
   }
 
@@ -140,6 +140,22 @@ extension QueryExplanation.Part {
     guard let index else { return conditions }
     let range = conditions.isEmpty ? "" : ", range \(conditions)"
     return "\(index)\(range)\(isLimitPushedDown ? ", ends at the limit" : "")"
+  }
+}
+
+extension String {
+  /// Names and values may hold line breaks; a row of a table may not.
+  fileprivate var withoutControlCharacters: String {
+    guard unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return self }
+    var text = ""
+    for scalar in unicodeScalars {
+      if scalar.properties.generalCategory == .control {
+        text += scalar.escaped(asASCII: true)
+      } else {
+        text.unicodeScalars.append(scalar)
+      }
+    }
+    return text
   }
 }
 

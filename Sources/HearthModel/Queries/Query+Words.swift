@@ -11,8 +11,8 @@ extension Query {
     if !explicitOrders.isEmpty {
       words.append("order by \(explicitOrders.map(\.inWords).joined(separator: ", "))")
     }
-    if let startAt { words.append("start \(startAt.isInclusive ? "at" : "after") \(startAt.inWords)") }
-    if let endAt { words.append("end \(endAt.isInclusive ? "at" : "before") \(endAt.inWords)") }
+    if let startAt { words.append(startAt.inWords(isStart: true)) }
+    if let endAt { words.append(endAt.inWords(isStart: false)) }
     if let limit { words.append("limit to \(limitType == .last ? "last" : "first") \(limit)") }
     return words.joined(separator: " ")
   }
@@ -42,7 +42,11 @@ extension OrderBy {
 }
 
 extension Bound {
-  fileprivate var inWords: String { position.map(\.inWords).joined(separator: ", ") }
+  /// Such as `start after 5, "a"`.
+  package func inWords(isStart: Bool) -> String {
+    let edge = isStart ? (isInclusive ? "start at" : "start after") : (isInclusive ? "end at" : "end before")
+    return "\(edge) \(position.map(\.inWords).joined(separator: ", "))"
+  }
 }
 
 extension Value {

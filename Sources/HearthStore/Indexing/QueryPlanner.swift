@@ -211,7 +211,7 @@ struct QueryPlanner {
       } else {
         range.cut(to: includesPosition ? OrderedValueWriter.end(of: position) : position)
       }
-      bounds.append("\(isStart ? "start" : "end") \(bound.isInclusive ? "at" : isStart ? "after" : "before") a cursor")
+      bounds.append(bound.inWords(isStart: isStart))
     }
   }
 

@@ -70,7 +70,11 @@ struct Ways: Sendable {
         if isOrdered { note("ordered index") }
         if definition.containsField != nil { note("array membership") }
         if definition.fields.count > 1, bounds.count > 1 { note("composite index") }
-        if bounds.contains(where: { $0.hasSuffix("a cursor") }) { note("cursor in an index") }
+        if bounds.contains(where: { bound in
+          ["start at ", "start after ", "end at ", "end before "].contains { bound.hasPrefix($0) }
+        }) {
+          note("cursor in an index")
+        }
       }
     }
   }
