@@ -70,7 +70,8 @@ final class TestClient {
   }
 
   private static func open(
-    _ location: Database.Location, _ garbageCollection: GarbageCollection, limit: Int, detachment: DetachmentLimits? = nil,
+    _ location: Database.Location, _ garbageCollection: GarbageCollection, limit: Int,
+    detachment: DetachmentLimits? = nil,
     user: String? = nil
   ) throws -> (Database, SyncEngine) {
     let database = try Database(location, options: .init(synchronous: .normal))
