@@ -2,6 +2,8 @@
 ///
 /// Equality is that of the order of values, so 1 matches 1.0 in every operator, as it does at the backend. (The official
 /// SDKs evaluate `in`, `not-in` and the array operators locally with a stricter equality than their own server.)
+/// `in`, `array-contains` and `array-contains-any` find neither null nor NaN, which the backend has conditions of their
+/// own for (official SDK behaviour: its integration tests).
 package struct FieldFilter: Hashable, Sendable {
   package enum Operator: Hashable, Sendable, CaseIterable {
     case lessThan, lessThanOrEqual, equal, notEqual, greaterThan, greaterThanOrEqual
@@ -40,7 +42,7 @@ package struct FieldFilter: Hashable, Sendable {
     case .notEqual: return field.isNull ? false : try field.compare(to: value) != .same
     case .arrayContains: return try Self.array(field, holdsAnyOf: CollectionOfOne(value))
     case .arrayContainsAny: return try Self.array(field, holdsAnyOf: operands)
-    case .in: return field.isNull ? false : try Self.isAny(of: operands, equalTo: field)
+    case .in: return field.isListed ? try Self.isAny(of: operands, equalTo: field) : false
     case .notIn:
       if field.isNull || operands.contains(where: \.isNull) { return false }
       return try !Self.isAny(of: operands, equalTo: field)
@@ -73,10 +75,27 @@ package struct FieldFilter: Hashable, Sendable {
     guard case .array(let message) = field.payload else { return false }
     var elements = EncodedElements(message)
     while let element = try elements.next() {
+      guard element.isListed else { continue }
       if try isAny(of: operands, equalTo: element) { return true }
     }
     return false
   }
+}
+
+extension EncodedValue {
+  /// Whether lists of operands can hold the value.
+  fileprivate var isListed: Bool {
+    switch payload {
+    case .null: false
+    case .double(let number): !number.isNaN
+    default: true
+    }
+  }
+}
+
+extension Value {
+  /// Whether conditions that compare with lists can find the value.
+  var isListed: Bool { !isNull && !isNaN }
 }
 
 // MARK: - Document key

@@ -1,6 +1,7 @@
 extension Query {
   /// The filters in disjunctive normal form: a document meets the query's filters exactly when it meets all conditions
-  /// of one of the lists. `in` and `arrayContainsAny` are split into their elements; a null in `in` matches nothing.
+  /// of one of the lists. `in` and `arrayContainsAny` are split into their elements; null and NaN in such lists match
+  /// nothing.
   ///
   /// - Parameter limit: how many lists are acceptable; the backend takes 30.
   /// - Returns: the lists, or nil if there would be more than `limit` at any stage. No filters give one empty list.
@@ -43,8 +44,8 @@ extension FieldFilter {
   /// Conditions without lists, any of which means this one.
   fileprivate var alternatives: [FieldFilter] {
     switch op {
-    case .in: operands.filter { $0 != .null }.map { FieldFilter(path: path, op: .equal, value: $0) }
-    case .arrayContainsAny: operands.map { FieldFilter(path: path, op: .arrayContains, value: $0) }
+    case .in: operands.filter(\.isListed).map { FieldFilter(path: path, op: .equal, value: $0) }
+    case .arrayContainsAny: operands.filter(\.isListed).map { FieldFilter(path: path, op: .arrayContains, value: $0) }
     default: [self]
     }
   }

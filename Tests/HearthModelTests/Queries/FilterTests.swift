@@ -58,8 +58,11 @@ struct FilterTests {
     Row(list(.integer(1)), .arrayContains, .double(1), true),
     Row(list(.integer(1)), .arrayContains, .integer(2), false), Row(.integer(2), .arrayContains, .integer(2), false),
     Row(.vector([2]), .arrayContains, .double(2), false), Row(nil, .arrayContains, .integer(2), false),
-    Row(list(.double(.nan)), .arrayContains, .double(.nan), true),
-    Row(list(.null), .arrayContains, .null, true), Row(.array([]), .arrayContains, .null, false),
+    Row(list(.double(.nan)), .arrayContains, .double(.nan), false),
+    Row(list(.null), .arrayContains, .null, false), Row(.array([]), .arrayContains, .null, false),
+    Row(list(list(.double(.nan))), .arrayContains, list(.double(.nan)), true),
+    Row(list(.null, .double(.nan)), .arrayContainsAny, list(.null, .double(.nan)), false),
+    Row(list(.null, .integer(1)), .arrayContainsAny, list(.null, .integer(1)), true),
     Row(list(.map(["a": .integer(1)])), .arrayContains, .map(["a": .integer(1)]), true),
     Row(.map(["a": .integer(1)]), .arrayContains, .integer(1), false),
     Row(list(.integer(1)), .arrayContainsAny, list(.integer(2), .double(1)), true),
@@ -69,7 +72,8 @@ struct FilterTests {
     // in
     Row(.integer(1), .in, list(.string("1"), .double(1)), true), Row(.integer(1), .in, list(.integer(2)), false),
     Row(.null, .in, list(.null), false), Row(.integer(1), .in, list(.null, .integer(1)), true),
-    Row(nil, .in, list(.integer(1)), false), Row(.double(.nan), .in, list(.double(.nan)), true),
+    Row(nil, .in, list(.integer(1)), false), Row(.double(.nan), .in, list(.double(.nan)), false),
+    Row(.integer(1), .in, list(.double(.nan), .integer(1)), true),
     Row(list(.integer(1)), .in, list(.integer(1)), false), Row(list(.integer(1)), .in, list(list(.integer(1))), true),
     // not in
     Row(.integer(1), .notIn, list(.integer(2)), true), Row(.integer(1), .notIn, list(.double(1)), false),

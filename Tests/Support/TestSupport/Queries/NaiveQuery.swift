@@ -112,6 +112,8 @@ package struct NaiveQuery {
     func any(_ values: [Value], _ other: Value) -> Bool {
       values.contains { Self.order($0, other, at: filter.path) == .same }
     }
+    // No list finds null or NaN, but one can exclude NaN.
+    func found(_ values: [Value], _ other: Value) -> Bool { other != .null && !other.isNaN && any(values, other) }
     return switch filter.op {
     case .lessThan: isOfSameClass && ordering == .ascending
     case .lessThanOrEqual: isOfSameClass && ordering != .descending
@@ -119,9 +121,9 @@ package struct NaiveQuery {
     case .notEqual: !isNull && ordering != .same
     case .greaterThan: isOfSameClass && ordering == .descending
     case .greaterThanOrEqual: isOfSameClass && ordering != .ascending
-    case .arrayContains: any(stored, filter.value)
-    case .arrayContainsAny: list.contains { any(stored, $0) }
-    case .in: !isNull && any(list, value)
+    case .arrayContains: found(stored, filter.value)
+    case .arrayContainsAny: list.contains { found(stored, $0) }
+    case .in: found(list, value)
     case .notIn: !isNull && !list.contains(.null) && !any(list, value)
     }
   }
