@@ -49,7 +49,8 @@ let package = Package(
       ], swiftSettings: settings),
     .target(
       name: "HearthCache", dependencies: ["HearthStore", "HearthWire", "HearthModel"], swiftSettings: settings),
-    .target(name: "HearthSync", dependencies: ["HearthCache", "HearthStore", "HearthModel", crypto], swiftSettings: settings),
+    .target(
+      name: "HearthSync", dependencies: ["HearthCache", "HearthStore", "HearthModel", crypto], swiftSettings: settings),
     .target(
       name: "HearthTransport",
       dependencies: ["HearthWire", "HearthModel", protobuf, grpcCore, grpcProtobuf, grpcTransport, logging],
@@ -114,8 +115,8 @@ let package = Package(
     .testTarget(
       name: "InteropTests",
       dependencies: [
-        "Hearth", "HearthServer", "HearthCommand", "HearthTransport", "HearthCache", "HearthStore", "HearthModel",
-        "CrashWriter", "NotesExample", logging,
+        "Hearth", "HearthServer", "HearthCommand", "HearthTransport", "HearthCache", "HearthStore", "HearthWire",
+        "HearthModel", "TestSupport", "CrashWriter", "NotesExample", grpcCore, grpcProtobuf, grpcTransport, logging,
       ],
       resources: [.copy("Resources/python_client.py")],
       swiftSettings: settings),

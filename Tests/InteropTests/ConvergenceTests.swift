@@ -2,6 +2,7 @@ import Foundation
 import Hearth
 import HearthServer
 import Logging
+import TestSupport
 import Testing
 
 /// Two clients write, lose the network, are closed and reopened, and the backend is restarted under them, in an order that follows from a

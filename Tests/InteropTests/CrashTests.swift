@@ -6,6 +6,7 @@ import HearthServer
 import HearthStore
 import HearthTransport
 import Logging
+import TestSupport
 import Testing
 
 /// A writing process is killed with SIGKILL again and again, online and offline; after each restart its cache must hold exactly

@@ -1,15 +1,15 @@
-import HearthModel
+package import HearthModel
 
 /// What a backend accepts, by the Firestore documentation. The cache takes more.
-enum BackendRules {
+package enum BackendRules {
   private static let maximumDisjunctions = 30
 
-  static func accept(_ value: Value, in database: DatabaseID) -> Bool {
+  static func accept(_ value: Value, in database: DatabaseID, hasNaN: Bool) -> Bool {
     switch value {
     case .null, .boolean, .integer, .bytes: return true
     case .double(let number):
       // There is one NaN at a backend.
-      return !number.isNaN || number.bitPattern == Double.nan.bitPattern
+      return !number.isNaN || (hasNaN && number.bitPattern == Double.nan.bitPattern)
     case .timestamp(let time):
       // Stored to the microsecond.
       return Timestamp.validSeconds.contains(time.seconds) && time.nanoseconds % 1000 == 0
@@ -17,25 +17,34 @@ enum BackendRules {
     case .string: return true
     case .reference(let reference):
       return reference.database == database && (try? reference.key.validateServerRules()) != nil
-    case .geoPoint(let point): return abs(point.latitude) <= 90 && abs(point.longitude) <= 180
+    case .geoPoint(let point):
+      // Google's emulator tells -0.0 from 0 here and in vectors, and nowhere else.
+      return abs(point.latitude) <= 90 && abs(point.longitude) <= 180 && !isNegativeZero(point.latitude)
+        && !isNegativeZero(point.longitude)
     case .array(let elements):
       return elements.allSatisfy { element in
+        // Google's emulator also refuses vectors: "Cannot convert a vector value in an array value."
         if case .array = element { return false }
-        return accept(element, in: database)
+        return !element.isVector && accept(element, in: database, hasNaN: hasNaN)
       }
     case .map(let map):
       if value.isVector {
         guard map.count == 2, let elements = value.vectorElements, !elements.isEmpty else { return false }
-        return value == .vector(elements)
+        // "Vector cannot contain NaN values."
+        return value == .vector(elements) && !elements.contains { $0.isNaN || isNegativeZero($0) }
       }
       return map.entries.allSatisfy {
-        (try? FieldPath.validateServerRules(name: $0.key)) != nil && accept($0.value, in: database)
+        (try? FieldPath.validateServerRules(name: $0.key)) != nil && accept($0.value, in: database, hasNaN: hasNaN)
       }
     }
   }
 
+  private static func isNegativeZero(_ number: Double) -> Bool { number == 0 && number.sign == .minus }
+
   /// The documented limits of queries.
-  static func accept(_ query: Query) -> Bool {
+  ///
+  /// - Parameter hasNaN: whether there are documents with NaN.
+  package static func accept(_ query: Query, hasNaN: Bool) -> Bool {
     let filters = query.filters.flatMap(\.flattened)
     let exclusions = filters.filter { $0.op == .notEqual || $0.op == .notIn }
     guard exclusions.count <= 1, let disjunctions = query.disjunctions(atMost: maximumDisjunctions) else {
@@ -46,11 +55,45 @@ enum BackendRules {
     {
       return false
     }
+    if filters.contains(where: { isOtherwiseAtEmulator($0, besideNaN: hasNaN) }) { return false }
+    // A list of nothing but null and NaN has no disjunctions to count, and counts nevertheless.
+    let memberships = filters.filter { $0.op == .arrayContains || $0.op == .arrayContainsAny }
+    if memberships.count > 1, disjunctions.isEmpty { return false }
     if disjunctions.contains(where: { $0.count { $0.op == .arrayContains } > 1 }) { return false }
-    let paths = query.explicitOrders.map(\.path)
-    guard Set(paths).count == paths.count else { return false }
-    // Nothing can be ordered behind the key.
-    return !paths.dropLast().contains { $0.isDocumentKey }
+    let inequalities = Set(filters.filter(\.op.isInequality).map(\.path))
+    if !inequalities.isEmpty, !inequalities.contains(.documentKey),
+      filters.contains(where: { $0.path.isDocumentKey })
+    {
+      // "Equality on key is not allowed if there are other inequality fields and key does not appear in inequalities."
+      return false
+    }
+    if query.collectionGroup != nil, !query.path.isEmpty {
+      // "collection group queries are only allowed at the root parent"
+      return false
+    }
+    let orders = query.target.orders
+    guard Set(orders.map(\.path)).count == orders.count, orders.last?.path.isDocumentKey ?? false else {
+      // "order by clause cannot contain duplicate fields", "order by clause cannot contain more fields after the key"
+      return false
+    }
+    // Google's emulator: "Firestore does not support descending key scans". The backend does, with an index.
+    return orders.count > 1 || orders.first?.direction == .ascending
+  }
+
+  /// What the backend does here is documented nowhere, or Google's emulator is known to differ from it:
+  /// - a range that begins or ends at null or NaN is empty at the emulator;
+  /// - NaN is below no number there, although it is sorted before all of them;
+  /// - it finds NaN where `not-in` excludes it, the backend does not (integration tests of the official SDKs).
+  private static func isOtherwiseAtEmulator(_ filter: FieldFilter, besideNaN: Bool) -> Bool {
+    switch filter.op {
+    case .lessThan, .lessThanOrEqual:
+      return filter.value.isNaN || filter.value.isNull || (besideNaN && filter.value.isNumber)
+    case .greaterThan, .greaterThanOrEqual: return filter.value.isNaN || filter.value.isNull
+    case .notIn:
+      guard case .array(let operands) = filter.value else { return false }
+      return operands.contains(where: \.isNaN)
+    default: return false
+    }
   }
 
   private static func hasOr(_ filter: Filter) -> Bool {

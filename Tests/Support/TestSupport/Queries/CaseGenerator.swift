@@ -17,11 +17,15 @@ package struct CaseGenerator: Sendable {
   package let audience: Audience
   /// The database that references point to.
   package let database: DatabaseID
+  /// Whether NaN is a value like others; it never is for half of the backends, see `BackendRules`.
+  let hasNaN: Bool
   /// What fields and operands are drawn from.
   package private(set) var vocabulary: [Value] = []
 
   package init(seed: UInt64, audience: Audience = .cache, database: DatabaseID = DatabaseID(projectID: "p")) {
-    numbers = SeededGenerator(seed: seed)
+    var numbers = SeededGenerator(seed: seed)
+    hasNaN = numbers.chance(50) || audience == .cache
+    self.numbers = numbers
     self.audience = audience
     self.database = database
     vocabulary = makeVocabulary()
@@ -97,7 +101,7 @@ package struct CaseGenerator: Sendable {
 
   /// The value, or in the place of one that the audience does not take another one.
   private mutating func acceptable(_ value: Value) -> Value {
-    if audience == .cache || BackendRules.accept(value, in: database) { return value }
+    if audience == .cache || BackendRules.accept(value, in: database, hasNaN: hasNaN) { return value }
     return .integer(Int64(below(4)))
   }
 

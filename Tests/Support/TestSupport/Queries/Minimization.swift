@@ -3,29 +3,48 @@ package import HearthModel
 /// Makes a failing case small: takes the first of its simpler forms that still fails, and goes on from there until none
 /// does.
 ///
-/// - Parameters:
-///   - simpler: forms of a case with something left out, those with most left out first. Every form must really be
-///     smaller, so that this ends.
-///   - attempts: how often `fails` may be asked.
-package func minimized<Case>(
-  _ original: Case, attempts: Int = 4_000, simpler: (Case) -> [Case], fails: (Case) -> Bool
-) -> Case {
-  var best = original
-  var left = attempts
-  while left > 0 {
-    var found: Case?
-    for candidate in simpler(best) {
-      guard left > 0 else { break }
-      left -= 1
-      if fails(candidate) {
-        found = candidate
-        break
-      }
-    }
-    guard let found else { break }
-    best = found
+/// ```swift
+/// var minimization = Minimization(of: failing, simpler: \.simpler)
+/// while let candidate = minimization.next() { minimization.record(fails: await fails(candidate)) }
+/// ```
+package struct Minimization<Case> {
+  /// The smallest case so far that fails.
+  package private(set) var best: Case
+  private let simpler: (Case) -> [Case]
+  private var candidates: ArraySlice<Case>
+  private var attemptsLeft: Int
+
+  /// - Parameters:
+  ///   - simpler: forms of a case with something left out, those with most left out first. Every form must really be
+  ///     smaller, so that this ends.
+  ///   - attempts: how many candidates there may be.
+  package init(of original: Case, attempts: Int = 4_000, simpler: @escaping (Case) -> [Case]) {
+    best = original
+    self.simpler = simpler
+    candidates = simpler(original)[...]
+    attemptsLeft = attempts
   }
-  return best
+
+  /// The case to try next; nil at the end.
+  package mutating func next() -> Case? {
+    guard attemptsLeft > 0 else { return nil }
+    attemptsLeft -= 1
+    return candidates.first
+  }
+
+  /// Takes note of how the case that ``next()`` gave has ended.
+  package mutating func record(fails: Bool) {
+    guard let candidate = candidates.popFirst(), fails else { return }
+    best = candidate
+    candidates = simpler(candidate)[...]
+  }
+}
+
+/// The smallest form of a failing case that still fails; see ``Minimization``.
+package func minimized<Case>(_ original: Case, simpler: @escaping (Case) -> [Case], fails: (Case) -> Bool) -> Case {
+  var minimization = Minimization(of: original, simpler: simpler)
+  while let candidate = minimization.next() { minimization.record(fails: fails(candidate)) }
+  return minimization.best
 }
 
 package enum Simpler {
