@@ -53,8 +53,9 @@ extension LocalStore {
       update.readTime = max(document.metadata.readTime, readTime)
       updates[update.key] = update
     }
-    let changed = try applyNewer(updates)
-    try touch(updates.keys.sorted())
+    let keys = updates.keys.sorted()
+    let changed = try applyNewer(updates, keys: keys)
+    try touch(keys)
     return changed
   }
 
