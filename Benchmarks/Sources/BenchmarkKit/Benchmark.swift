@@ -14,14 +14,18 @@ public struct Benchmark: Sendable {
     public var processorTime: Double?
     /// Processor time as a multiple of the floor's.
     public var timesFloor: Double?
+    /// Time that passes as a multiple of the floor's.
+    public var wallTimesFloor: Double?
     public var peakMemoryBytes: Int?
     public var diskBytes: Int?
 
     public init(
-      processorTime: Double? = nil, timesFloor: Double? = nil, peakMemoryBytes: Int? = nil, diskBytes: Int? = nil
+      processorTime: Double? = nil, timesFloor: Double? = nil, wallTimesFloor: Double? = nil,
+      peakMemoryBytes: Int? = nil, diskBytes: Int? = nil
     ) {
       self.processorTime = processorTime
       self.timesFloor = timesFloor
+      self.wallTimesFloor = wallTimesFloor
       self.peakMemoryBytes = peakMemoryBytes
       self.diskBytes = diskBytes
     }
@@ -105,6 +109,7 @@ public struct Measurement: Codable, Sendable {
   public var allocations: Double? { samples.allocations.map { Double($0) / Double(unitCount(samples)) } }
   public var floorTime: Double? { floor.map { $0.medianProcessorTime / Double(unitCount($0)) } }
   public var timesFloor: Double? { floorTime.map { processorTime / $0 } }
+  public var wallTimesFloor: Double? { floor.map { wallTime / ($0.medianWallTime / Double(unitCount($0))) } }
 
   private func unitCount(_ samples: Samples) -> Int { unit == .item ? max(samples.items, 1) : 1 }
 
@@ -113,6 +118,7 @@ public struct Measurement: Codable, Sendable {
     guard let goal else { return nil }
     if let limit = goal.processorTime, !(processorTime <= limit) { return false }
     if let limit = goal.timesFloor, let timesFloor, timesFloor > limit { return false }
+    if let limit = goal.wallTimesFloor, let wallTimesFloor, wallTimesFloor > limit { return false }
     if let limit = goal.peakMemoryBytes, let peakMemoryBytes, peakMemoryBytes > limit { return false }
     if let limit = goal.diskBytes, let diskBytes, diskBytes > limit { return false }
     return true

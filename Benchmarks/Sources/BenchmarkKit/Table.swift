@@ -35,6 +35,9 @@ enum Table {
     var parts: [String] = []
     if let limit = goal.processorTime { parts.append(time(limit)) }
     if let limit = goal.timesFloor { parts.append("\(limit) x floor") }
+    if let limit = goal.wallTimesFloor {
+      parts.append(String(format: "wall %.1f x floor's (\(limit))", m.wallTimesFloor ?? .nan))
+    }
     if let limit = goal.peakMemoryBytes { parts.append(bytes(limit)) }
     if let limit = goal.diskBytes { parts.append(bytes(limit)) }
     return (isMet ? "met: " : "MISSED: ") + parts.joined(separator: ", ")

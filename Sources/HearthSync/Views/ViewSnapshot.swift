@@ -1,13 +1,25 @@
 package import HearthModel
 
 /// The result of a query at one moment, and how it differs from the one before.
-package struct ViewSnapshot: Sendable, Equatable {
+package struct ViewSnapshot: Sendable {
   package var query: Query
   /// The result in query order.
   package var documents: DocumentList
   /// The result before `changes`; empty in a listener's first snapshot.
   package var oldDocuments: DocumentList
-  package var changes: [DocumentViewChange]
+  /// What leads from `oldDocuments` to `documents`, in this order.
+  ///
+  /// Those of a first snapshot are put together whenever they are asked for, because the loop that raises it has no time
+  /// for a list as long as the result.
+  package var changes: [DocumentViewChange] {
+    get {
+      listedChanges
+        ?? documents.enumerated().map { DocumentViewChange(kind: .added, document: $1, newIndex: $0) }
+    }
+    set { listedChanges = newValue }
+  }
+  /// Nil when every document is added.
+  private var listedChanges: [DocumentViewChange]?
   /// Whether the result may differ from the backend's.
   package var isFromCache: Bool
   /// The documents that show writes which the watch stream has not confirmed.
@@ -29,7 +41,7 @@ package struct ViewSnapshot: Sendable, Equatable {
     self.query = query
     self.documents = documents
     self.oldDocuments = oldDocuments
-    self.changes = changes
+    self.listedChanges = changes
     self.isFromCache = isFromCache
     self.mutatedKeys = mutatedKeys
     self.syncStateChanged = syncStateChanged
@@ -52,9 +64,7 @@ package struct ViewSnapshot: Sendable, Equatable {
   package func asFirstSnapshot(excludingMetadataChanges: Bool) -> ViewSnapshot {
     var first = self
     first.oldDocuments = []
-    first.changes = documents.enumerated().map { index, document in
-      DocumentViewChange(kind: .added, document: document, newIndex: index)
-    }
+    first.listedChanges = nil
     first.syncStateChanged = true
     first.excludesMetadataChanges = excludingMetadataChanges
     return first
@@ -65,8 +75,17 @@ package struct ViewSnapshot: Sendable, Equatable {
   /// Such changes do not move a document, so the other changes' indexes stay valid.
   func withoutMetadataChanges() -> ViewSnapshot {
     var filtered = self
-    filtered.changes.removeAll { $0.kind == .metadata }
+    filtered.listedChanges?.removeAll { $0.kind == .metadata }
     filtered.excludesMetadataChanges = true
     return filtered
+  }
+}
+
+extension ViewSnapshot: Equatable {
+  package static func == (a: ViewSnapshot, b: ViewSnapshot) -> Bool {
+    a.query == b.query && a.documents == b.documents && a.oldDocuments == b.oldDocuments
+      && a.isFromCache == b.isFromCache && a.mutatedKeys == b.mutatedKeys && a.syncStateChanged == b.syncStateChanged
+      && a.excludesMetadataChanges == b.excludesMetadataChanges && a.hasCachedResults == b.hasCachedResults
+      && a.changes == b.changes
   }
 }
