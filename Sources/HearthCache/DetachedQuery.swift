@@ -13,6 +13,8 @@ package final class DetachedQuery: Sendable {
     package var documents: [Document]
     /// What the backend had confirmed for the target; empty if it was not asked for.
     package var remoteKeys: Set<DocumentKey>
+    /// What was asked for instead of the documents.
+    package var totals: AggregationTotals?
     package var execution: QueryExecution
   }
 
@@ -34,6 +36,8 @@ package final class DetachedQuery: Sendable {
   }
 
   package let query: Query
+  /// What to compute of the result; empty for its documents.
+  private let aggregations: [Aggregation]
   private let scope: CollectionScope
   private let databaseID: DatabaseID
   private let user: MutationQueue.UserRow?
@@ -41,9 +45,11 @@ package final class DetachedQuery: Sendable {
 
   /// - Parameter steps: all with snapshots of the same state.
   init(
-    query: Query, databaseID: DatabaseID, user: MutationQueue.UserRow?, steps: [(step: Step, snapshot: PinnedSnapshot)]
+    query: Query, aggregations: [Aggregation], databaseID: DatabaseID, user: MutationQueue.UserRow?,
+    steps: [(step: Step, snapshot: PinnedSnapshot)]
   ) {
     self.query = query
+    self.aggregations = aggregations
     self.scope = CollectionScope(of: query)
     self.databaseID = databaseID
     self.user = user
@@ -91,7 +97,8 @@ package final class DetachedQuery: Sendable {
   private func run(_ step: (step: Step, snapshot: PinnedSnapshot)) throws -> Finding {
     try step.snapshot.read { database in
       switch step.step {
-      case .scan(let part): .scanned(try self.executor(on: database).scan(self.query, part: part))
+      case .scan(let part):
+        .scanned(try self.executor(on: database).aggregate(self.aggregations, over: self.query, part: part))
       case .remoteKeys(let targetID): .remoteKeys(try self.targets(on: database).keys(of: targetID))
       case .plan(let data): .complete(try self.answer(on: database, data))
       }
@@ -100,8 +107,12 @@ package final class DetachedQuery: Sendable {
 
   private func answer(on database: Database, _ data: TargetData?) throws -> Answer {
     let keys = try data.map { try targets(on: database).keys(of: $0.targetID) } ?? []
-    let result = try executor(on: database).run(
-      query, previous: data.flatMap { LocalStore.previousResult(of: $0, keys: keys) })
+    let previous = data.flatMap { LocalStore.previousResult(of: $0, keys: keys) }
+    guard aggregations.isEmpty else {
+      let result = try executor(on: database).aggregate(aggregations, over: query, previous: previous)
+      return Answer(documents: [], remoteKeys: keys, totals: result.totals, execution: result.execution)
+    }
+    let result = try executor(on: database).run(query, previous: previous)
     return Answer(documents: result.documents, remoteKeys: keys, execution: result.execution)
   }
 
@@ -125,8 +136,8 @@ package final class DetachedQuery: Sendable {
       case .complete(let answer): return answer
       }
     }
-    let (documents, execution) = QueryExecutor.merge(parts, of: query)
-    return Answer(documents: documents, remoteKeys: remoteKeys, execution: execution)
+    let (documents, totals, execution) = try QueryExecutor.merge(parts, of: query)
+    return Answer(documents: documents, remoteKeys: remoteKeys, totals: totals, execution: execution)
   }
 
   /// Gathers what several threads find.

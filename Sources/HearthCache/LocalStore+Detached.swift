@@ -25,6 +25,7 @@ extension LocalStore {
   /// Takes a query that is expected to touch many documents away from the loop, on the state that the cache has now.
   ///
   /// - Parameters:
+  ///   - aggregations: what to compute of the result instead of giving its documents.
   ///   - wantsRemoteKeys: the answer is to have the keys that the backend has confirmed for the target, and to start from
   ///     them, as ``run(_:usePreviousResults:)`` has; without it the answer is that of ``read(_:)``.
   ///   - connections: how many connections may be opened.
@@ -32,7 +33,7 @@ extension LocalStore {
   ///   connection may be opened.
   /// - Throws: `StoreError`, `CacheError` when the cache cannot be read or no connection can be made.
   package func detach(
-    _ query: Query, wantsRemoteKeys: Bool, limits: DetachmentLimits, connections: Int
+    _ query: Query, aggregations: [Aggregation] = [], wantsRemoteKeys: Bool, limits: DetachmentLimits, connections: Int
   ) throws -> DetachedQuery? {
     guard case .file = database.location, connections > 0, limits.partsPerScan > 0 else { return nil }
     if query.collectionGroup == nil, (try? DocumentKey(query.path)) != nil { return nil }
@@ -43,7 +44,7 @@ extension LocalStore {
       let steps: [DetachedQuery.Step]
       let effort = try QueryExecutor(documents: documents).indexEffort(of: query, atMost: limits.documentsOnLoop)
       if effort == .small { return nil }
-      if effort == .unknown {
+      if effort == .unknown || (!aggregations.isEmpty && query.limit != nil) {
         steps = [.plan(data)]
       } else if let data, !query.matchesAllDocuments, data.lastLimboFreeSnapshotVersion > .none {
         guard try !isQuick(query, previousResultOf: data, scope, limit: limits.documentsOnLoop) else { return nil }
@@ -55,7 +56,7 @@ extension LocalStore {
         steps = keys + parts.map { .scan($0) }
       }
       return DetachedQuery(
-        query: query, databaseID: databaseID, user: try userRow(),
+        query: query, aggregations: aggregations, databaseID: databaseID, user: try userRow(),
         steps: try steps.map { ($0, try PinnedSnapshot(of: database)) })
     }
   }

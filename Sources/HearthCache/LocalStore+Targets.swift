@@ -119,15 +119,25 @@ extension LocalStore {
     try read("Execute query") { try answer(query) }
   }
 
+  /// Adds up what a query gives on the local view.
+  package func aggregate(
+    _ aggregations: [Aggregation], over query: Query
+  ) throws -> (totals: AggregationTotals, execution: QueryExecution) {
+    try read("Execute query") {
+      try executor().aggregate(aggregations, over: query, previous: previousResult(of: query))
+    }
+  }
+
   func answer(
     _ query: Query, clock: (() -> Duration)? = nil
   ) throws -> (documents: [Document], execution: QueryExecution) {
+    try run(query, previous: previousResult(of: query), clock: clock)
+  }
+
+  private func previousResult(of query: Query) throws -> PreviousResult? {
     // The keys of a query for all documents are all there are, and the planner does not ask for them.
-    guard !query.matchesAllDocuments, let data = try knownTarget(query.target) else {
-      return try run(query, previous: nil, clock: clock)
-    }
-    let previous = Self.previousResult(of: data, keys: try targets.keys(of: data.targetID))
-    return try run(query, previous: previous, clock: clock)
+    guard !query.matchesAllDocuments, let data = try knownTarget(query.target) else { return nil }
+    return Self.previousResult(of: data, keys: try targets.keys(of: data.targetID))
   }
 
   static func previousResult(of data: TargetData, keys: Set<DocumentKey>) -> PreviousResult? {
@@ -138,9 +148,11 @@ extension LocalStore {
   private func run(
     _ query: Query, previous: PreviousResult?, clock: (() -> Duration)? = nil
   ) throws -> (documents: [Document], execution: QueryExecution) {
-    let overlays = UserOverlays(table: overlays, user: try userRow())
-    return try QueryExecutor(documents: documents, localMutations: overlays).run(
-      query, previous: previous, clock: clock)
+    try executor().run(query, previous: previous, clock: clock)
+  }
+
+  private func executor() throws -> QueryExecutor {
+    QueryExecutor(documents: documents, localMutations: UserOverlays(table: overlays, user: try userRow()))
   }
 
   /// One document of the local view, `.unknown` if the cache knows nothing of it.

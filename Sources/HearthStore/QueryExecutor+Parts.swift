@@ -3,6 +3,7 @@ package import HearthModel
 /// What a scan of one part of the documents has found: no more than the limit of the query, in its order.
 package struct PartialResult: Sendable {
   var documents: [Document]
+  var totals: AggregationTotals?
   var execution: QueryExecution
 }
 
@@ -12,25 +13,38 @@ extension QueryExecutor {
   /// - Throws: as ``run(_:previous:)``.
   package func scan(_ query: Query, part: DocumentPart) throws -> PartialResult {
     try documents.database.readTransaction("Execute query") {
-      let (documents, execution) = try runScan(query, part: part)
-      return PartialResult(documents: documents, execution: execution)
+      let (contents, execution) = try runScan(query, part: part)
+      return PartialResult(documents: contents.documents, totals: contents.totals, execution: execution)
     }
+  }
+
+  /// As ``scan(_:part:)``, for an aggregation; with no aggregations the same. A limit holds for all parts together, so such a
+  /// query is not aggregated in parts.
+  package func aggregate(
+    _ aggregations: [Aggregation], over query: Query, part: DocumentPart
+  ) throws -> PartialResult {
+    try computing(aggregations).scan(query, part: part)
   }
 
   /// The result of a query from the scans of all parts, with the limit applied to the whole.
   package static func merge(
     _ results: [PartialResult], of query: Query
-  ) -> (documents: [Document], execution: QueryExecution) {
+  ) throws -> (documents: [Document], totals: AggregationTotals?, execution: QueryExecution) {
     var execution = QueryExecution(plan: .scan)
     var merged = LimitedResult(of: query)
+    var totals: AggregationTotals?
     for result in results {
       execution.rowsRead += result.execution.rowsRead
       execution.documentsDecoded += result.execution.documentsDecoded
+      if let more = result.totals {
+        totals?.add(more)
+        totals = totals ?? more
+      }
       // In order one after the other, which the sort at the end finds out and merges.
-      for document in result.documents { merged.add(document) }
+      for document in result.documents { try merged.add(document) }
     }
-    let documents = results.count == 1 ? results[0].documents : merged.finish()
-    execution.resultCount = documents.count
-    return (documents, execution)
+    let documents = results.count == 1 ? results[0].documents : try merged.finish().documents
+    execution.resultCount = totals?.documentCount ?? documents.count
+    return (documents, totals, execution)
   }
 }

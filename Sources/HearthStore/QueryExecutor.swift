@@ -15,6 +15,8 @@ package struct PreviousResult: Equatable, Sendable {
 package struct QueryExecutor {
   let documents: DocumentStore
   let localMutations: (any LocalMutationSource)?
+  /// What to compute of the result instead of giving its documents; empty for the documents.
+  private(set) var aggregations: [Aggregation] = []
 
   package init(documents: DocumentStore, localMutations: (any LocalMutationSource)? = nil) {
     self.documents = documents
@@ -33,18 +35,42 @@ package struct QueryExecutor {
   package func run(
     _ query: Query, previous: PreviousResult? = nil, clock: (() -> Duration)? = nil
   ) throws -> (documents: [Document], execution: QueryExecution) {
+    let (contents, execution) = try contents(of: query, previous: previous, clock: clock)
+    return (contents.documents, execution)
+  }
+
+  /// Adds up what a query gives. Without a limit, no document is copied out of the database.
+  ///
+  /// - Parameter previous: as for ``run(_:previous:clock:)``.
+  package func aggregate(
+    _ aggregations: [Aggregation], over query: Query, previous: PreviousResult? = nil
+  ) throws -> (totals: AggregationTotals, execution: QueryExecution) {
+    let (contents, execution) = try computing(aggregations).contents(of: query, previous: previous)
+    return (contents.totals ?? AggregationTotals(aggregations), execution)
+  }
+
+  /// An executor that computes these of each result.
+  func computing(_ aggregations: [Aggregation]) -> QueryExecutor {
+    var executor = self
+    executor.aggregations = aggregations
+    return executor
+  }
+
+  private func contents(
+    of query: Query, previous: PreviousResult?, clock: (() -> Duration)? = nil
+  ) throws -> (ResultContents, QueryExecution) {
     try documents.database.readTransaction("Execute query") {
       var timer = ExecutionTimer(clock)
-      var (result, execution) = try run(query, previous, &timer)
-      execution.resultCount = result.count
+      var (contents, execution) = try run(query, previous, &timer)
+      execution.resultCount = contents.documentCount
       execution.steps = timer.steps
-      return (result, execution)
+      return (contents, execution)
     }
   }
 
   private func run(
     _ query: Query, _ previous: PreviousResult?, _ timer: inout ExecutionTimer
-  ) throws -> ([Document], QueryExecution) {
+  ) throws -> (ResultContents, QueryExecution) {
     if query.collectionGroup == nil, let key = try? DocumentKey(query.path) {
       defer { timer.finish("read the document") }
       return try runDocument(query, key)
@@ -104,31 +130,32 @@ package struct QueryExecutor {
 
   // MARK: - Document
 
-  private func runDocument(_ query: Query, _ key: DocumentKey) throws -> ([Document], QueryExecution) {
+  private func runDocument(_ query: Query, _ key: DocumentKey) throws -> (ResultContents, QueryExecution) {
     let execution = QueryExecution(plan: .document(key), rowsRead: 1, documentsDecoded: 1)
     var document = try documents.document(for: key)
     if let overlay = try localMutations?.localMutations(for: [key])[key] { try document.apply(overlay: overlay) }
-    return (try matches(query, document) ? [document] : [], execution)
+    var result = LimitedResult(of: query, aggregations)
+    if try matches(query, document) { try result.add(document) }
+    return (try result.finish(), execution)
   }
 
   // MARK: - Scan
 
   /// - Parameter part: only the stored documents of this part; the first one also has those with a local mutation.
-  func runScan(_ query: Query, part: DocumentPart? = nil) throws -> ([Document], QueryExecution) {
+  func runScan(_ query: Query, part: DocumentPart? = nil) throws -> (ResultContents, QueryExecution) {
     var execution = QueryExecution(plan: .scan)
     let scope = CollectionScope(of: query)
     let overlays = try localMutations?.localMutations(in: scope) ?? [:]
-    var result = LimitedResult(of: query)
+    var result = LimitedResult(of: query, aggregations)
     if part?.isFirst ?? true { try addOverlaid(overlays, query, to: &result, &execution) }
     let filter = InPlaceFilter(query)
     try documents.forEach(in: scope, part: part) { stored in
       execution.rowsRead += 1
       guard let key = try filter.matchingKey(of: stored, inside: result.edge), overlays[key] == nil else { return true }
-      execution.documentsDecoded += 1
-      result.add(try stored.document(key: key))
+      if try result.add(stored, key: key) { execution.documentsDecoded += 1 }
       return true
     }
-    return (result.finish(), execution)
+    return (try result.finish(), execution)
   }
 
   /// Documents with a local mutation are looked at one by one, because what is stored says nothing about whether they
@@ -142,7 +169,7 @@ package struct QueryExecutor {
       execution.rowsRead += 1
       execution.documentsDecoded += 1
       try document.apply(overlay: overlay)
-      if try matches(query, document) { result.add(document) }
+      if try matches(query, document) { try result.add(document) }
     }
   }
 
@@ -151,7 +178,7 @@ package struct QueryExecutor {
   /// - Returns: nil when the previous result cannot be used and the query must be scanned.
   func runPreviousResult(
     _ query: Query, _ previous: PreviousResult
-  ) throws -> ([Document], QueryExecution)? {
+  ) throws -> (ResultContents, QueryExecution)? {
     // Nothing has been confirmed yet, or everything is wanted and a scan reads it in one sweep.
     guard previous.limboFreeVersion != .none, !query.matchesAllDocuments else { return nil }
     var execution = QueryExecution(plan: .previousResult)
@@ -168,8 +195,8 @@ package struct QueryExecutor {
     }
     if needsRefill(query, matching, previous) { return nil }
 
-    var result = LimitedResult(of: query)
-    for document in matching { result.add(document) }
+    var result = LimitedResult(of: query, aggregations)
+    for document in matching { try result.add(document) }
     try addOverlaid(overlays.filter { !previous.keys.contains($0.key) }, query, to: &result, &execution)
     let filter = InPlaceFilter(query)
     try documents.forEach(in: scope, changedAfter: previous.limboFreeVersion) { stored in
@@ -179,11 +206,10 @@ package struct QueryExecutor {
       else {
         return true
       }
-      execution.documentsDecoded += 1
-      result.add(try stored.document(key: key))
+      if try result.add(stored, key: key) { execution.documentsDecoded += 1 }
       return true
     }
-    return (result.finish(), execution)
+    return (try result.finish(), execution)
   }
 
   /// Whether documents that were beyond the limit may have to come in: one of the former result is gone, or the one at the

@@ -155,7 +155,7 @@ struct DocumentPartTests {
       let ordered = base.with(order: OrderBy(path: field("n"), direction: .descending))
       for query in [base, ordered, ordered.with(limit: 7, type: .first), ordered.with(limit: 7, type: .last)] {
         let parts = try store.parts(of: CollectionScope(of: query), count: count)
-        let merged = QueryExecutor.merge(try parts.map { try executor.scan(query, part: $0) }, of: query)
+        let merged = try QueryExecutor.merge(try parts.map { try executor.scan(query, part: $0) }, of: query)
         let whole = try executor.run(query)
         #expect(merged.documents == whole.documents)
         #expect(merged.execution.rowsRead >= whole.execution.resultCount)

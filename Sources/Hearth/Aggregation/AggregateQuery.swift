@@ -90,14 +90,8 @@ public final class AggregateQuery: NSObject, Sendable {
               .invalidArgument,
               "An aggregation query needs 1 to \(Aggregation.maximumCount) aggregations, not \(aggregations.count).")))
       }
-      runtime.readQuery(Aggregation.query(query.model, for: aggregations)) { [aggregations] result in
-        completion(
-          result.flatMap { view in
-            Result { () throws -> [String: Value] in
-              try Dictionary(
-                uniqueKeysWithValues: aggregations.map { ($0.alias, try $0.value(over: view.documents)) })
-            }.mapError { NSError.firestore($0) }
-          }.map(snapshot))
+      runtime.aggregate(Aggregation.query(query.model, for: aggregations), aggregations) { result in
+        completion(result.map(snapshot))
       }
     }
   }

@@ -34,6 +34,8 @@ final class ClientLoop {
   enum Request: Sendable {
     case readDocument(DocumentKey, @Sendable (Result<Document, NSError>) -> Void)
     case readQuery(HearthModel.Query, @Sendable (SnapshotEvent) -> Void)
+    case aggregate(
+      HearthModel.Query, [Aggregation], @Sendable (Result<[String: Value], NSError>) -> Void)
     case setNetwork(isEnabled: Bool, @Sendable (NSError?) -> Void)
     case waitForPendingWrites(@Sendable (NSError?) -> Void)
     case pendingWrites(@Sendable (Result<[MutationBatch], NSError>) -> Void)
@@ -49,6 +51,7 @@ final class ClientLoop {
       switch self {
       case .readDocument(_, let completion): completion(.failure(error))
       case .readQuery(_, let completion): completion(.failure(error))
+      case .aggregate(_, _, let completion): completion(.failure(error))
       case .setNetwork(_, let completion): completion(error)
       case .waitForPendingWrites(let completion): completion(error)
       case .pendingWrites(let completion): completion(.failure(error))

@@ -92,6 +92,14 @@ final class ClientRuntime: Sendable {
     post(.request(RequestID(rawValue: nextID()), .readQuery(query, completion)))
   }
 
+  /// Computes aggregations on the cache.
+  func aggregate(
+    _ query: HearthModel.Query, _ aggregations: [Aggregation],
+    _ completion: @escaping @Sendable (Result<[String: Value], NSError>) -> Void
+  ) {
+    post(.request(RequestID(rawValue: nextID()), .aggregate(query, aggregations, completion)))
+  }
+
   func setNetworkEnabled(_ isEnabled: Bool, _ completion: @escaping @Sendable (NSError?) -> Void) {
     post(.request(RequestID(rawValue: nextID()), .setNetwork(isEnabled: isEnabled, completion)))
   }

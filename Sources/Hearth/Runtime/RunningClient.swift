@@ -111,6 +111,7 @@ final class RunningClient {
     switch request {
     case .readDocument(let key, _): run(.readDocument(id, key))
     case .readQuery(let query, _): run(.readQuery(id, query))
+    case .aggregate(let query, let aggregations, _): run(.readAggregation(id, query, aggregations))
     case .setNetwork(let isEnabled, _): run(isEnabled ? .enableNetwork(id) : .disableNetwork(id))
     case .waitForPendingWrites: run(.waitForPendingWrites(id))
     case .readNamedQuery(let name, _): run(.readNamedQuery(id, name))
@@ -167,7 +168,8 @@ final class RunningClient {
     case .raiseError(let id, let error): raise(id, error)
     case .snapshotsInSync(let id): syncListeners[id]?.deliver(())
     case .completeWrite(let id, let error): writes.removeValue(forKey: id)?.finish(error.map(NSError.firestore))
-    case .completeRequest, .documentRead, .queryRead, .namedQueryRead, .readFailed: answer(action)
+    case .completeRequest, .documentRead, .queryRead, .aggregationRead, .namedQueryRead, .readFailed:
+      answer(action)
     case .bundleProgress(let id, let progress):
       if case .loadBundle(let observer)? = requests[id] { observer.progress(progress) }
     }
@@ -204,6 +206,8 @@ final class RunningClient {
       if case .readDocument(_, let completion)? = requests.removeValue(forKey: id) { completion(.success(document)) }
     case .queryRead(let id, let snapshot):
       if case .readQuery(_, let completion)? = requests.removeValue(forKey: id) { completion(.success(snapshot)) }
+    case .aggregationRead(let id, let values):
+      if case .aggregate(_, _, let completion)? = requests.removeValue(forKey: id) { completion(.success(values)) }
     case .namedQueryRead(let id, let query):
       if case .readNamedQuery(_, let completion)? = requests.removeValue(forKey: id) { completion(.success(query)) }
     case .readFailed(let id, let error):

@@ -41,57 +41,11 @@ package struct Aggregation: Hashable, Sendable {
     return result
   }
 
-  private var path: FieldPath? {
+  /// The field that is added up.
+  var path: FieldPath? {
     switch operation {
     case .count: nil
     case .sum(let path), .average(let path): path
     }
-  }
-
-  /// The value over these documents.
-  package func value(over documents: some Collection<Document>) throws -> Value {
-    switch operation {
-    case .count(let upTo):
-      return .integer(Int64(min(documents.count, upTo ?? Int.max)))
-    case .sum(let path):
-      return try Total(of: path, in: documents).sum
-    case .average(let path):
-      return try Total(of: path, in: documents).average
-    }
-  }
-}
-
-/// The numbers of one field: integers are added exactly, so that only the final sum can overflow.
-private struct Total {
-  private var count = 0
-  private var integers: Int128 = 0
-  private var doubles = 0.0
-  private var hasDouble = false
-
-  init(of path: FieldPath, in documents: some Collection<Document>) throws {
-    for document in documents {
-      switch try document.fields.value(at: path) {
-      case .integer(let number):
-        integers += Int128(number)
-        count += 1
-      case .double(let number):
-        doubles += number
-        hasDouble = true
-        count += 1
-      default:
-        break
-      }
-    }
-  }
-
-  /// An integer as long as only integers were added and the sum is one; 0 for nothing.
-  var sum: Value {
-    if !hasDouble, let sum = Int64(exactly: integers) { return .integer(sum) }
-    return .double(Double(integers) + doubles)
-  }
-
-  /// Null for nothing.
-  var average: Value {
-    count == 0 ? .null : .double((Double(integers) + doubles) / Double(count))
   }
 }

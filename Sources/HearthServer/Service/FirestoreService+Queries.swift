@@ -103,9 +103,8 @@ extension FirestoreService {
         try await database.storage.run(query.widened(by: decoded.offset), at: version)
       }
       var response = Google_Firestore_V1_RunAggregationQueryResponse()
-      for aggregation in aggregations {
-        let value = try aggregation.value(over: documents.dropFirst(decoded.offset))
-        response.result.aggregateFields[aggregation.alias] = database.translator.encode(value)
+      for (alias, value) in try AggregationTotals(aggregations, over: documents.dropFirst(decoded.offset)).values {
+        response.result.aggregateFields[alias] = database.translator.encode(value)
       }
       response.readTime = database.translator.encode(readVersion)
       if let transaction = plan.newTransaction { response.transaction = Data(transaction) }

@@ -37,7 +37,7 @@ struct IndexedRun {
     self.accesses = accesses
     scope = CollectionScope(of: query)
     filter = InPlaceFilter(query)
-    result = LimitedResult(of: query)
+    result = LimitedResult(of: query, executor.aggregations)
     indexAccesses = accesses.compactMap { if case .index(let access) = $0 { access } else { nil } }
     filledThrough = indexAccesses.map(\.index.filledThrough).min() ?? StoredIndex.complete
     execution = QueryExecution(plan: indexAccesses.isEmpty ? .keys : .index)
@@ -54,7 +54,7 @@ struct IndexedRun {
   private var documents: DocumentStore { executor.documents }
 
   /// - Returns: nil if a scan takes less.
-  mutating func answer(_ timer: inout ExecutionTimer) throws -> ([Document], QueryExecution)? {
+  mutating func answer(_ timer: inout ExecutionTimer) throws -> (ResultContents, QueryExecution)? {
     try addLocal()
     if isOverlaid { timer.finish("look at pending writes") }
     try addDocumentsByKey()
@@ -70,9 +70,9 @@ struct IndexedRun {
         timer.finish("scan what is not indexed yet")
       }
     }
-    let documents = result.finish()
+    let contents = try result.finish()
     timer.finish("sort")
-    return (documents, execution)
+    return (contents, execution)
   }
 
   /// Whether the ranges hold no more than `limit` entries, and no more documents are not indexed yet.
@@ -141,7 +141,7 @@ struct IndexedRun {
       execution.rowsRead += 1
       guard try executor.matches(query, document) else { continue }
       execution.documentsDecoded += 1
-      result.add(document)
+      try result.add(document)
     }
   }
 
@@ -227,8 +227,7 @@ struct IndexedRun {
   private mutating func add(_ stored: StoredDocument, _ key: DocumentKey) throws -> Bool {
     if try hasLocalMutation(key) { return false }
     if isComeAcrossTwice, !seenKeys.insert(key).inserted { return true }
-    execution.documentsDecoded += 1
-    result.add(try stored.document(key: key))
+    if try result.add(stored, key: key) { execution.documentsDecoded += 1 }
     return true
   }
 

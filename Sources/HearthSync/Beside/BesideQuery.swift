@@ -22,6 +22,8 @@ package struct BesideQuery: Equatable, Sendable {
   enum Purpose {
     /// One answer for somebody who does not listen.
     case read
+    /// What is computed of a result, for somebody who does not listen.
+    case aggregate
     /// The first state of a view.
     case listen
   }
@@ -50,6 +52,7 @@ package struct BesideQuery: Equatable, Sendable {
       let content: BesideResult.Content =
         switch purpose {
         case .read: .snapshot(ViewSnapshot(query: query, cachedResult: answer.documents))
+        case .aggregate: .values(answer.totals?.values ?? [:])
         case .listen: .view(PreparedView(query: query, result: answer.documents, remoteKeys: answer.remoteKeys))
         }
       return BesideResult(content, query: query, execution: answer.execution)
@@ -73,6 +76,7 @@ package struct BesideQuery: Equatable, Sendable {
 package struct BesideResult: Sendable {
   enum Content: Sendable {
     case snapshot(ViewSnapshot)
+    case values([String: Value])
     case view(PreparedView)
   }
 

@@ -32,6 +32,8 @@ package enum SyncAction: Equatable, Sendable {
   /// The answer to ``SyncEvent/readDocument(_:_:)``; a document about which the cache knows nothing is `unknown`.
   case documentRead(RequestID, Document)
   case queryRead(RequestID, ViewSnapshot)
+  /// By alias.
+  case aggregationRead(RequestID, [String: Value])
   case readFailed(RequestID, StatusError)
 
   /// Runs a big query on another thread, while further events are handled; its end is ``SyncEvent/besideEnded(_:_:)``.

@@ -14,11 +14,12 @@ extension SyncEngine {
   // MARK: - One-time reads
 
   /// - Returns: false when the query should run on the loop.
-  func readsBeside(_ id: RequestID, _ query: Query) -> Bool {
-    guard let detached = detach(query, wantsRemoteKeys: false) else { return false }
+  func readsBeside(_ id: RequestID, _ query: Query, _ aggregations: [Aggregation] = []) -> Bool {
+    guard let detached = detach(query, aggregations, wantsRemoteKeys: false) else { return false }
     let besideID = beside.nextID()
     beside.add(id, connections: detached.connectionCount, as: besideID)
-    perform(.runBeside(BesideQuery(id: besideID, detached: detached, purpose: .read)))
+    let purpose: BesideQuery.Purpose = aggregations.isEmpty ? .read : .aggregate
+    perform(.runBeside(BesideQuery(id: besideID, detached: detached, purpose: purpose)))
     return true
   }
 
@@ -68,13 +69,14 @@ extension SyncEngine {
     if let request = beside.removeRead(id) {
       switch result.map(\.content) {
       case .success(.snapshot(let snapshot)): perform(.queryRead(request, snapshot))
+      case .success(.values(let values)): perform(.aggregationRead(request, values))
       case .success(.view): assertionFailure("A view was prepared for a one-time read.")
       case .failure(let error): perform(.readFailed(request, .readFailed(error)))
       }
     } else if let preparation = beside.removePreparation(id) {
       switch result.map(\.content) {
       case .success(.view(let view)): prepared(preparation, view)
-      case .success(.snapshot): assertionFailure("A listen was given the answer to a one-time read.")
+      case .success(.snapshot), .success(.values): assertionFailure("A listen was given the answer to a one-time read.")
       case .failure(let error):
         releaseIfUnused(preparation.targetID, views: [])
         for listener in preparation.listeners { perform(.raiseError(listener.id, .listenFailed(error))) }
@@ -113,11 +115,14 @@ extension SyncEngine {
   }
 
   /// - Returns: nil when the query should run on the loop.
-  private func detach(_ query: Query, wantsRemoteKeys: Bool) -> DetachedQuery? {
+  private func detach(
+    _ query: Query, _ aggregations: [Aggregation] = [], wantsRemoteKeys: Bool
+  ) -> DetachedQuery? {
     guard let limits = configuration.detachment else { return nil }
     do {
       return try localStore.detach(
-        query, wantsRemoteKeys: wantsRemoteKeys, limits: limits, connections: limits.connections - beside.connections)
+        query, aggregations: aggregations, wantsRemoteKeys: wantsRemoteKeys, limits: limits,
+        connections: limits.connections - beside.connections)
     } catch {
       // If the cache itself has failed, the query fails on the loop, and its caller hears why.
       log(.debug, "A query cannot run beside the loop: \(error)")

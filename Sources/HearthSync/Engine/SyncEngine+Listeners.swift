@@ -264,6 +264,17 @@ extension SyncEngine {
     }
   }
 
+  func readAggregation(_ id: RequestID, _ query: Query, _ aggregations: [Aggregation]) {
+    if readsBeside(id, query, aggregations) { return }
+    do {
+      let result = try localStore.aggregate(aggregations, over: query)
+      perform(.aggregationRead(id, result.totals.values))
+      considerIndexes(for: query, after: result.execution)
+    } catch {
+      perform(.readFailed(id, .readFailed(error)))
+    }
+  }
+
   func readQuery(_ id: RequestID, _ query: Query) {
     if readsBeside(id, query) { return }
     do {

@@ -108,6 +108,7 @@ package final class SyncEngine {
     case .removeSnapshotsInSyncListener(let id): snapshotsInSyncListeners.removeAll { $0 == id }
     case .readDocument(let id, let key): readDocument(id, key)
     case .readQuery(let id, let query): readQuery(id, query)
+    case .readAggregation(let id, let query, let aggregations): readAggregation(id, query, aggregations)
     case .besideEnded(let id, let result): besideEnded(id, result)
     case .setIndexes(let id, let definitions): setIndexes(id, definitions)
     case .deleteAllIndexes(let id): deleteAllIndexes(id)
@@ -154,7 +155,7 @@ package final class SyncEngine {
     case .waitForPendingWrites(let id), .enableNetwork(let id?), .disableNetwork(let id?), .setIndexes(let id, _),
       .deleteAllIndexes(let id):
       perform(.completeRequest(id, .terminated))
-    case .readDocument(let id, _), .readQuery(let id, _), .readNamedQuery(let id, _):
+    case .readDocument(let id, _), .readQuery(let id, _), .readAggregation(let id, _, _), .readNamedQuery(let id, _):
       perform(.readFailed(id, .terminated))
     case .bundleBytes(let id, _), .bundleEnded(let id, _): failBundle(id, .terminated)
     case .start, .unlisten, .besideEnded, .addSnapshotsInSyncListener, .removeSnapshotsInSyncListener, .enableNetwork,

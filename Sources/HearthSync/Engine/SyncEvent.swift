@@ -53,6 +53,8 @@ package enum SyncEvent: Sendable {
   case readDocument(RequestID, DocumentKey)
   /// Runs a query, local writes included, on the cache.
   case readQuery(RequestID, Query)
+  /// Computes aggregations of a query's result, local writes included, on the cache.
+  case readAggregation(RequestID, Query, [Aggregation])
   /// What ``BesideQuery/run(concurrently:)`` has returned for an action ``SyncAction/runBeside(_:)``.
   case besideEnded(BesideID, Result<BesideResult, any Error>)
 

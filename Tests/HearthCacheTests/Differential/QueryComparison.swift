@@ -116,7 +116,7 @@ struct QueryComparison {
 
     if query.documentKey == nil, !query.path.isEmpty || query.collectionGroup != nil, result.execution.plan != .scan {
       let scanned = try store.executor().runScan(query)
-      if let difference = difference("scan", scanned.0, expected) { return difference }
+      if let difference = difference("scan", scanned.0.documents, expected) { return difference }
     }
     if let targetID = player.targets[query.target] {
       let confirmed = player.naive.targetKeys[targetID] ?? []
@@ -136,7 +136,7 @@ struct QueryComparison {
     let previous = PreviousResult(keys: confirmed, limboFreeVersion: data.lastLimboFreeSnapshotVersion)
     if query.documentKey == nil, let answer = try store.executor().runPreviousResult(query, previous) {
       ways.note("previous result, forced")
-      if let difference = difference("previous result", answer.0, expected) { return difference }
+      if let difference = difference("previous result", answer.0.documents, expected) { return difference }
     }
     return difference("reading once", try store.read(query).documents, expected)
   }
@@ -149,7 +149,7 @@ struct QueryComparison {
     let parts = try store.documents.parts(of: CollectionScope(of: query), count: 3)
       .map { try executor.scan(query, part: $0) }
     ways.note("parts")
-    if let difference = difference("scan in parts", QueryExecutor.merge(parts, of: query).documents, expected) {
+    if let difference = try difference("scan in parts", QueryExecutor.merge(parts, of: query).documents, expected) {
       return difference
     }
     let limits = DetachmentLimits(documentsOnLoop: 0, partsPerScan: 3)

@@ -156,7 +156,8 @@ final class TestClient {
       told.append("write \(id.rawValue): \(error.map { "\($0.code)" } ?? "OK")")
     case .completeRequest(let id, let error):
       told.append("request \(id.rawValue): \(error.map { "\($0.code)" } ?? "OK")")
-    case .documentRead, .queryRead, .readFailed, .bundleProgress, .namedQueryRead, .invalidateCredentials:
+    case .documentRead, .queryRead, .aggregationRead, .readFailed, .bundleProgress, .namedQueryRead,
+      .invalidateCredentials:
       answers.append(action)
     case .runBeside(let query): besideQueries.append(query)
     case .cancelBeside(let id): besideQueries.first { $0.id == id }?.cancel()
