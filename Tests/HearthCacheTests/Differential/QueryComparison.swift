@@ -58,6 +58,7 @@ struct Ways: Sendable {
   var counts: [String: Int] = [:]
 
   mutating func note(_ execution: QueryExecution) {
+    if execution.reason?.hasPrefix("its indexes lead to a large part") ?? false { note("indexes given up") }
     switch execution.plan {
     case .document: note("document")
     case .keys: note("keys")

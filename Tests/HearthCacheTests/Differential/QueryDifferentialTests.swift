@@ -55,8 +55,19 @@ struct QueryDifferentialTests {
     "cursor in an index": 50, "parts": 500, "beside the loop": 50,
   ]
 
+  @Test("all ways of answering agree on a collection that is too large for some indexes")
+  func largeCollection() async {
+    let outcome = await HeavyWork.run { Self.run(seed: SeededGenerator.askedSeed ?? 7_001, largeCollection: 2_500) }
+    for failure in outcome.failures { Issue.record("\(failure)") }
+    guard SeededGenerator.askedSeed == nil, outcome.failures.isEmpty else { return }
+    #expect(outcome.ways.counts["indexes given up", default: 0] >= 3, "\(outcome.ways.counts)")
+    #expect(outcome.ways.counts["index", default: 0] >= 15, "\(outcome.ways.counts)")
+  }
+
   /// Plays one history and asks queries at several points of it, until one fails.
-  private static func run(seed: UInt64) -> Outcome {
+  ///
+  /// - Parameter largeCollection: how many documents one of the collections gets besides.
+  private static func run(seed: UInt64, largeCollection: Int = 0) -> Outcome {
     let askedCase: Int? = environment("HEARTH_TEST_CASE")
     var generator = CaseGenerator(seed: seed)
     var outcome = Outcome()
@@ -77,6 +88,16 @@ struct QueryDifferentialTests {
         if case .listen(let query) = step { listened.append(query) }
         try player.play(step)
       }
+      // Many documents with the same fields, so that some ranges of indexes hold a large part of the collection.
+      let common = largeCollection > 0 ? generator.fields() : [:]
+      for start in stride(from: 0, to: largeCollection, by: 500) {
+        let ids = start..<min(start + 500, largeCollection)
+        try play(
+          .receive(
+            ids.map {
+              .init(key: key("c/n\($0)"), fields: generator.chance(70) ? common : generator.fields(), age: 0)
+            }))
+      }
       for _ in 0..<4 { try play(.receive((0..<16).map { _ in generator.received() })) }
       let first = try QueryComparison(player).documents
       for _ in 0..<6 { try play(.listen(generator.query(documents: first))) }
@@ -85,7 +106,9 @@ struct QueryDifferentialTests {
         for _ in 0..<15 { try play(generator.step(documents: known)) }
         let comparison = try QueryComparison(player)
         var queries = Array(listened.shuffled(using: &generator.numbers).prefix(queriesPerCheckpoint / 3))
-        while queries.count < queriesPerCheckpoint { queries.append(generator.query(documents: comparison.documents)) }
+        while queries.count < (largeCollection > 0 ? 30 : queriesPerCheckpoint) {
+          queries.append(generator.query(documents: comparison.documents))
+        }
         let missing = { try player.cache.store.executor().missingIndexes(for: $0) }
         for step in try generator.indexSteps(for: queries, missing: missing) { try play(step) }
         for query in queries {

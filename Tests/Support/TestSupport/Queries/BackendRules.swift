@@ -6,7 +6,10 @@ package enum BackendRules {
 
   static func accept(_ value: Value, in database: DatabaseID, hasNaN: Bool) -> Bool {
     switch value {
-    case .null, .boolean, .integer, .bytes: return true
+    case .null, .boolean, .integer: return true
+    // Only the first 1,500 bytes are in an index.
+    case .bytes(let bytes): return bytes.count <= 1_500
+    case .string(let text): return text.utf8.count <= 1_500
     case .double(let number):
       // There is one NaN at a backend.
       return !number.isNaN || (hasNaN && number.bitPattern == Double.nan.bitPattern)
@@ -14,7 +17,6 @@ package enum BackendRules {
       // Stored to the microsecond.
       return Timestamp.validSeconds.contains(time.seconds) && time.nanoseconds % 1000 == 0
     case .pendingServerTimestamp: return false
-    case .string: return true
     case .reference(let reference):
       return reference.database == database && (try? reference.key.validateServerRules()) != nil
     case .geoPoint(let point):

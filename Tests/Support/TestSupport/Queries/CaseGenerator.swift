@@ -78,6 +78,8 @@ package struct CaseGenerator: Sendable {
     .null, true, false, 0, 0.0, .double(-0.0), 1, 1.0, 2, 1.5, .double(.nan), "", "a", "a\0", "ab", "b", "\u{E9}",
     "e\u{301}", [], [1], ["a"], ["a", 1], ["a": 1], ["a": 1.0], [:], .vector([1]), .vector([1, 2]),
     .timestamp(Timestamp(seconds: 5, nanoseconds: 1_000)), .bytes([1]),
+    // Longer than the keys of indexes.
+    .string(String(repeating: "a", count: 1_600)), .string(String(repeating: "a", count: 1_599) + "b"),
   ]
 
   private mutating func makeVocabulary() -> [Value] {

@@ -15,7 +15,11 @@ package enum CaseText {
     case .pendingServerTimestamp(let time, let previous):
       let before = previous.map { ", previous: \(text($0))" } ?? ""
       return "pending(\(time.seconds), \(time.nanoseconds)\(before))"
-    case .string(let string): return quoted(string)
+    case .string(let string):
+      if string.utf8.count > 500, let first = string.first {
+        return "\(quoted(String(first))) … \(string.utf8.count) bytes"
+      }
+      return quoted(string)
     case .bytes(let bytes):
       return "bytes[" + bytes.map { String($0, radix: 16) }.joined(separator: " ") + "]"
     case .reference(let reference): return "reference(\(quoted(reference.name)))"
