@@ -18,6 +18,7 @@ enum QueryBenchmarks {
       "query.everything", group: "Queries", title: "query that returns all documents",
       goals: [100_000: .init(processorTime: 0.6, peakMemoryBytes: 250_000_000)],
       official: [10_000: 0.571, 100_000: 10.035], body: everything),
+    Benchmark("query.count", group: "Queries", title: "count and sum of all documents", body: count),
   ]
 
   static func run(_ session: Session, _ query: Query, hits: Int) throws {
@@ -39,6 +40,25 @@ enum QueryBenchmarks {
     )
   }
 
+  private static func count(_ session: Session) throws {
+    let client = Client(try session.openCopyOfCache())
+    let aggregations = [
+      Aggregation(alias: "count", operation: .count(upTo: nil)),
+      Aggregation(alias: "sum", operation: .sum(try SampleDocuments.field("rank"))),
+    ]
+    let query = Aggregation.query(SampleDocuments.everything, for: aggregations)
+    try session.measure {
+      let values = client.aggregate(aggregations, over: query)
+      guard values["count"] == .integer(Int64(session.size)) else {
+        throw WrongResult(count: -1, expected: session.size)
+      }
+    }
+    client.close()
+    try session.floor(
+      "go through the same rows and touch the bytes of each", setUp: { try session.openCopyOfRaw() },
+      run: { _ = try $0.scan() })
+  }
+
   private static func check(_ count: Int, _ expected: Int) throws {
     guard count == expected else { throw WrongResult(count: count, expected: expected) }
   }
@@ -51,6 +71,13 @@ struct WrongResult: Error {
 }
 
 extension Client {
+  func aggregate(_ aggregations: [Aggregation], over query: Query) -> [String: Value] {
+    for action in engine.handle(.readAggregation(RequestID(rawValue: number()), query, aggregations), now: .zero) {
+      if case .aggregationRead(_, let values) = action { return values }
+    }
+    return [:]
+  }
+
   /// Runs the query on the cache and returns how many documents it gave.
   func read(_ query: Query) -> Int {
     for action in engine.handle(.readQuery(RequestID(rawValue: number()), query), now: .zero) {
