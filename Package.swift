@@ -15,6 +15,7 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
 let package = Package(
@@ -33,6 +34,7 @@ let package = Package(
     .package(url: "https://github.com/grpc/grpc-swift-protobuf", from: "2.4.1"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"5.0.0"),
+    .package(url: "https://github.com/vapor/jwt-kit", exact: "5.7.1"),
   ],
   targets: [
     .systemLibrary(
@@ -53,7 +55,7 @@ let package = Package(
       name: "HearthSync", dependencies: ["HearthCache", "HearthStore", "HearthModel", crypto], swiftSettings: settings),
     .target(
       name: "HearthTransport",
-      dependencies: ["HearthWire", "HearthModel", protobuf, grpcCore, grpcProtobuf, grpcTransport, logging],
+      dependencies: ["HearthWire", "HearthModel", protobuf, grpcCore, grpcProtobuf, grpcTransport, logging, jwt],
       swiftSettings: settings),
     .target(
       name: "Hearth",
@@ -97,7 +99,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "HearthTransportTests",
-      dependencies: ["HearthTransport", "HearthWire", "HearthModel", protobuf, grpcCore, grpcTransport],
+      dependencies: [
+        "HearthTransport", "HearthWire", "HearthModel", "TestSupport", protobuf, grpcCore, grpcTransport, jwt,
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "HearthServerTests",
@@ -106,7 +110,11 @@ let package = Package(
         logging,
       ], swiftSettings: settings),
     .testTarget(
-      name: "HearthTests", dependencies: ["Hearth", "HearthServer", "HearthStore", "HearthModel", logging],
+      name: "HearthTests",
+      dependencies: [
+        "Hearth", "HearthServer", "HearthTransport", "HearthStore", "HearthModel", "TestSupport", grpcCore,
+        grpcTransport, jwt, logging,
+      ],
       swiftSettings: settings),
     .executableTarget(
       name: "NotesExample", dependencies: ["Hearth"], path: "Examples/Notes", swiftSettings: settings),

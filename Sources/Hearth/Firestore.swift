@@ -75,21 +75,32 @@ public final class Firestore: NSObject, Sendable {
     guard !database.isEmpty else {
       throw ProgrammingError("Database identifier may not be empty. Use \"(default)\" for the default database.")
     }
-    guard let projectID = app.options.resolvedProjectID(environment: environment) else {
-      throw ProgrammingError(
-        """
-        No project id for app \(app.name). Set it in the options (FirebaseOptions(projectID: "my-project"), or \
-        options.projectID before FirebaseApp.configure(options:)), in GoogleService-Info.plist (PROJECT_ID), or in the \
-        environment variable GOOGLE_CLOUD_PROJECT or GCLOUD_PROJECT. With an emulator any id will do, such as "demo-test".
-        """)
-    }
+    let key = "\(app.name)|\(database)"
+    if let instance = instances.withLock({ $0[key] }), instance.app === app, !instance.isTerminated { return instance }
+    let databaseID = DatabaseID(projectID: try projectID(of: app, environment: environment), database: database)
     return instances.withLock { instances in
-      let key = "\(app.name)|\(database)"
       if let instance = instances[key], instance.app === app, !instance.isTerminated { return instance }
-      let instance = Firestore(app: app, databaseID: DatabaseID(projectID: projectID, database: database))
+      let instance = Firestore(app: app, databaseID: databaseID)
       instances[key] = instance
       return instance
     }
+  }
+
+  private static func projectID(
+    of app: FirebaseApp, environment: [String: String]
+  ) throws(ProgrammingError) -> String {
+    let options = app.options
+    if let projectID = options.resolvedProjectID(environment: environment) { return projectID }
+    // Such a client never runs: each operation reports the fault.
+    if options.fault != nil { return "unknown" }
+    throw ProgrammingError(
+      """
+      No project id for app \(app.name). Set it in the options (FirebaseOptions(projectID: "my-project"), or \
+      options.projectID before FirebaseApp.configure(options:)); for FirebaseApp.configure(), put GoogleService-Info.plist \
+      (PROJECT_ID) or google-services.json (project_info.project_id) into the main bundle or the working folder, or set \
+      the environment variable FIREBASE_CONFIG; or set GOOGLE_CLOUD_PROJECT or GCLOUD_PROJECT. With an emulator any id will \
+      do, such as "demo-test".
+      """)
   }
 
   /// Switches between all messages (true) and warnings and errors (false, the default). Messages go to swift-log's logger
@@ -211,16 +222,27 @@ public final class Firestore: NSObject, Sendable {
 
   private func makeRuntime(_ settings: SettingsValues) -> ClientRuntime {
     let environment = ProcessInfo.processInfo.environment
-    do throws(ProgrammingError) {
-      return ClientRuntime(
-        ClientConfiguration(
-          databaseID: databaseID, endpoint: try settings.endpoint(environment: environment),
-          cache: cache(settings, environment), callbackQueue: settings.dispatchQueue))
-    } catch {
+    do {
+      return ClientRuntime(try configuration(settings, environment: environment))
+    } catch let error as ProgrammingError {
       // The environment is not the program's fault, so this is no reason to stop it.
       return ClientRuntime(
         failing: .firestore(.invalidArgument, error.message), callbackQueue: settings.dispatchQueue)
+    } catch {
+      return ClientRuntime(failing: .firestore(error), callbackQueue: settings.dispatchQueue)
     }
+  }
+
+  /// - Throws: What the environment and the files that the settings name have wrong.
+  func configuration(_ settings: SettingsValues, environment: [String: String]) throws -> ClientConfiguration {
+    if let fault = app.options.fault { throw NSError.firestore(.failedPrecondition, fault) }
+    let endpoint = try settings.endpoint(environment: environment)
+    if endpoint.usesTLS { try TrustedCertificates.check(settings.trustedCertificateFiles) }
+    return ClientConfiguration(
+      databaseID: databaseID, endpoint: endpoint, cache: cache(settings, environment),
+      callbackQueue: settings.dispatchQueue,
+      credentials: try ClientCredentials(settings, endpoint: endpoint, environment: environment),
+      trustedCertificateFiles: settings.trustedCertificateFiles)
   }
 
   private func cache(_ settings: SettingsValues, _ environment: [String: String]) -> ClientConfiguration.Cache {

@@ -105,13 +105,16 @@ extension FirestoreTransport {
     _ body: (GRPCClient<HTTP2ClientTransport.Posix>, Metadata, CallOptions) async throws -> Answer
   ) async throws(StatusError) -> Answer {
     var used: Connection?
+    var secrets: [String] = []
     do {
       let connection = try connection()
       used = connection
-      let metadata = try await RequestHeaders.make(configuration)
-      return try await body(connection.client, metadata, callOptions(timeout: configuration.callTimeout))
+      let headers = try await RequestHeaders(configuration)
+      secrets = headers.secrets
+      return try await body(connection.client, headers.metadata, callOptions(timeout: configuration.callTimeout))
     } catch {
-      let error = StatusError(error, endpoint: configuration.endpoint, stage: .unknown)
+      let error = StatusError(error, endpoint: configuration.endpoint, stage: .unknown).hiding(secrets)
+      if error.code == .unauthenticated { invalidateCredentials() }
       if let used {
         review(used, after: error)
       }

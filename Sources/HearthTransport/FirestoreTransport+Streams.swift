@@ -22,6 +22,11 @@ struct StreamKind<Request: Sendable, Response: Sendable, Outgoing: Message, Inco
   var decode: @Sendable (Incoming) throws -> Response
 }
 
+/// The tokens that one stream was opened with.
+private final class SecretList: Sendable {
+  let values = Mutex<[String]>([])
+}
+
 extension FirestoreTransport {
   /// Opens the stream that listens to targets.
   ///
@@ -96,18 +101,21 @@ extension FirestoreTransport {
     outbox: AsyncStream<Request>.Continuation, delivery: StreamDelivery<Response>
   ) async {
     var used: Connection?
+    let secrets = SecretList()
     do {
       let connection = try connection()
       used = connection
       try await limitingOpening(delivery) { [self] in
-        let metadata = try await RequestHeaders.make(configuration)
+        let headers = try await RequestHeaders(configuration)
+        secrets.values.withLock { $0 = headers.secrets }
         try await exchange(
-          kind, on: connection, metadata: metadata, requests: requests, outbox: outbox, delivery: delivery)
+          kind, on: connection, metadata: headers.metadata, requests: requests, outbox: outbox, delivery: delivery)
       }
       delivery.closed(nil)
     } catch {
       let error = StatusError(
-        error, endpoint: configuration.endpoint, stage: delivery.hasOpened ? .connected : .connecting)
+        error, endpoint: configuration.endpoint, stage: delivery.hasOpened ? .connected : .connecting
+      ).hiding(secrets.values.withLock { $0 })
       if let used {
         review(used, after: error)
       }

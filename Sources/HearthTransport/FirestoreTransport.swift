@@ -50,6 +50,12 @@ package final class FirestoreTransport: Sendable {
     }
   }
 
+  /// The backend refused the tokens: later streams and calls get new ones.
+  package func invalidateCredentials() {
+    configuration.credentials.invalidate()
+    configuration.appCheck.invalidate()
+  }
+
   /// Closes all streams, breaks off all calls and ends the connections. Streams that are opened and calls that
   /// are made from now on fail.
   package func shutdown() async {

@@ -2,25 +2,43 @@ internal import GRPCCore
 internal import HearthModel
 
 /// The headers that every call carries.
-enum RequestHeaders {
-  /// - Throws: a `StatusError` (unauthenticated) when the token cannot be sent as a header; its text does not
-  ///   contain the token.
-  static func make(_ configuration: TransportConfiguration) async throws -> Metadata {
+struct RequestHeaders: Sendable {
+  let metadata: Metadata
+  /// The tokens among them, which no message may repeat.
+  let secrets: [String]
+
+  /// Asks for the tokens and puts the headers together.
+  ///
+  /// - Throws: what the credentials throw, or a `StatusError` (unauthenticated) when a token cannot be sent as a header;
+  ///   its text does not contain the token.
+  init(_ configuration: TransportConfiguration) async throws {
     let databaseName = configuration.databaseID.resourceName
     var metadata: Metadata = [
       "google-cloud-resource-prefix": "\(databaseName)",
-      "x-goog-request-params": "database=\(percentEncoded(databaseName))",
+      "x-goog-request-params": "database=\(Self.percentEncoded(databaseName))",
       "x-goog-api-client": "\(configuration.apiClientHeader)",
     ]
-    if let token = try await configuration.credentials.token() {
-      guard !token.value.isEmpty, token.value.utf8.allSatisfy(isVisible) else {
-        throw StatusError(
-          code: .unauthenticated,
-          message: "The access token is empty or has characters that a header cannot carry.")
-      }
-      metadata.addString("Bearer \(token.value)", forKey: "authorization")
+    async let accessToken = configuration.credentials.token()
+    async let appCheckToken = configuration.appCheck.token()
+    var secrets: [String] = []
+    if let token = try await accessToken {
+      metadata.addString("Bearer \(try Self.sendable(token, "access token"))", forKey: "authorization")
+      secrets.append(token.value)
     }
-    return metadata
+    if let token = try await appCheckToken {
+      metadata.addString(try Self.sendable(token, "App Check token"), forKey: "x-firebase-appcheck")
+      secrets.append(token.value)
+    }
+    self.metadata = metadata
+    self.secrets = secrets
+  }
+
+  private static func sendable(_ token: AccessToken, _ name: String) throws -> String {
+    guard !token.value.isEmpty, token.value.utf8.allSatisfy(isVisible) else {
+      throw StatusError(
+        code: .unauthenticated, message: "The \(name) is empty or has characters that a header cannot carry.")
+    }
+    return token.value
   }
 
   /// Everything but RFC 3986's unreserved characters is escaped.

@@ -29,6 +29,11 @@ extension StatusError {
     }
   }
 
+  /// The same error with a message that repeats none of `secrets`.
+  func hiding(_ secrets: [String]) -> StatusError {
+    StatusError(code: code, message: SecretText.hidden(in: message, secrets: secrets))
+  }
+
   private init(_ error: RPCError, endpoint: String, stage: CallStage) {
     let code = StatusCode(rawValue: error.code.rawValue) ?? .unknown
     switch (code, error.cause) {

@@ -12,6 +12,8 @@ package struct TransportConfiguration: Sendable {
   package var trustedCertificateFiles: [String] = []
   package var databaseID: DatabaseID
   package var credentials: any CredentialsProvider
+  /// Proves that the program itself is genuine; its token goes into the header `x-firebase-appcheck`.
+  package var appCheck: any CredentialsProvider = NoCredentials()
   /// The value of the `x-goog-api-client` header, which names the client library.
   package var apiClientHeader: String
   package var logger: Logger

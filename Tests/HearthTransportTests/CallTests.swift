@@ -3,6 +3,7 @@ import HearthModel
 import HearthTransport
 import HearthWire
 import SwiftProtobuf
+import Synchronization
 import Testing
 
 private let key = try! DocumentKey(parsing: "cities/SF")
@@ -12,13 +13,20 @@ private struct FailingCredentials: CredentialsProvider {
   func token() async throws -> AccessToken? {
     throw StatusError(code: .unauthenticated, message: "signed out")
   }
-  func invalidate() async {}
+  func invalidate() {}
 }
 
 private struct FixedCredentials: CredentialsProvider {
   var value: String
   func token() async -> AccessToken? { AccessToken(value) }
-  func invalidate() async {}
+  func invalidate() {}
+}
+
+/// A new token after each refusal: token-1, token-2, …
+private final class CountingCredentials: CredentialsProvider {
+  private let number = Mutex(1)
+  func token() async -> AccessToken? { AccessToken("token-\(number.withLock { $0 })") }
+  func invalidate() { number.withLock { $0 += 1 } }
 }
 
 @Suite("Headers and credentials", .timeLimit(.minutes(2)))
@@ -81,6 +89,64 @@ struct HeaderTests {
     let error = try await events.nextError()
     #expect(error.code == .unauthenticated)
     #expect(!error.message.contains("cret"))
+    withExtendedLifetime(stream) {}
+    await transport.shutdown()
+    await backend.kill()
+  }
+
+  @Test("App Check has a header of its own")
+  func appCheck() async throws {
+    let (sent, headers) = AsyncStream.makeStream(of: [String?].self)
+    let backend = try await ScriptedBackend.start([
+      "Listen": { call in headers.yield([call.header("authorization"), call.header("x-firebase-appcheck")]) }
+    ])
+    var wanted = configuration(port: backend.port)
+    wanted.appCheck = FixedCredentials(value: "genuine")
+    let transport = try FirestoreTransport(wanted)
+    let stream = transport.openWatchStream { _ in }
+    #expect(await sent.first { _ in true } == [nil, "genuine"])
+    withExtendedLifetime(stream) {}
+    await transport.shutdown()
+    await backend.kill()
+  }
+
+  @Test("a call that is refused as unauthenticated gets another token the next time")
+  func invalidation() async throws {
+    let backend = try await ScriptedBackend.start([
+      "Commit": { call in
+        guard call.header("authorization") == "Bearer token-2" else {
+          throw RPCError(code: .unauthenticated, message: "The token has expired.")
+        }
+        for try await _ in call.requests { try await call.send(Google_Firestore_V1_CommitResponse()) }
+      }
+    ])
+    let transport = try FirestoreTransport(configuration(port: backend.port, credentials: CountingCredentials()))
+    let error = await #expect(throws: StatusError.self) { _ = try await transport.commit([]) }
+    #expect(error?.code == .unauthenticated)
+    _ = try await transport.commit([])
+    await transport.shutdown()
+    await backend.kill()
+  }
+
+  @Test("a backend that repeats tokens in its messages does not bring them into errors")
+  func repeatedTokens() async throws {
+    let refuse: Script = { call in
+      let seen = "\(call.header("authorization") ?? "") \(call.header("x-firebase-appcheck") ?? "")"
+      throw RPCError(code: .permissionDenied, message: "You sent \(seen).")
+    }
+    let backend = try await ScriptedBackend.start(["Listen": refuse, "Commit": refuse])
+    var wanted = configuration(port: backend.port, credentials: FixedCredentials(value: "s3cret-token"))
+    wanted.appCheck = FixedCredentials(value: "app-s3cret")
+    let transport = try FirestoreTransport(wanted)
+    let events = EventRecorder<WatchResponse>()
+    let stream = transport.openWatchStream(onEvent: events.record)
+    while let event = await events.next() {
+      guard case .closed(let error?) = event else { continue }
+      #expect(error == StatusError(code: .permissionDenied, message: "You sent Bearer (hidden) (hidden)."))
+      break
+    }
+    let error = await #expect(throws: StatusError.self) { _ = try await transport.commit([]) }
+    #expect(error?.message == "You sent Bearer (hidden) (hidden).")
     withExtendedLifetime(stream) {}
     await transport.shutdown()
     await backend.kill()

@@ -23,14 +23,17 @@ public final class FirebaseApp: NSObject, Sendable {
     storedOptions = options.snapshot()
   }
 
-  /// Configures the default app from `GoogleService-Info.plist` in the main bundle where there is one, else from the
-  /// environment (`GOOGLE_CLOUD_PROJECT` or `GCLOUD_PROJECT`).
+  /// Configures the default app from the first of these that there is:
   ///
-  /// Configuring the default app twice is a programming error.
+  /// 1. `GoogleService-Info.plist`, then `google-services.json`, in the main bundle;
+  /// 2. the same in the working folder;
+  /// 3. the environment variable `FIREBASE_CONFIG`: JSON with `projectId` and the like, or the path of a file with it;
+  /// 4. without any of them, the project id of the environment, see ``FirebaseOptions/projectID``.
+  ///
+  /// A file that is there but cannot be used is named in the log, and every operation of the app's databases fails with
+  /// `failedPrecondition` and the reason. Configuring the default app twice is a programming error.
   public class func configure() {
-    let options = Bundle.main.path(forResource: "GoogleService-Info", ofType: "plist")
-      .flatMap(FirebaseOptions.init(contentsOfFile:))
-    configure(options: options ?? FirebaseOptions(googleAppID: "", gcmSenderID: ""))
+    configure(options: ConfigurationSearch.ofProcess.options())
   }
 
   /// Configures the default app. Configuring it twice is a programming error.

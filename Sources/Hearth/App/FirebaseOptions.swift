@@ -1,4 +1,5 @@
 public import Foundation
+internal import HearthTransport
 internal import Synchronization
 
 /// Which project an app belongs to. Firestore needs ``projectID``; the other entries are kept for source compatibility.
@@ -13,6 +14,7 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
     var databaseURL: String?
     var storageBucket: String?
     var appGroupID: String?
+    var fault: String?
   }
 
   private let entries: Mutex<Entries>
@@ -34,29 +36,25 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
     self.projectID = projectID
   }
 
-  /// Reads the entries of a `GoogleService-Info.plist`; nil if the file cannot be read or is no property list.
-  public convenience init?(contentsOfFile plistPath: String) {
-    guard let data = FileManager.default.contents(atPath: plistPath),
-      let list = try? PropertyListSerialization.propertyList(from: data, format: nil),
-      let entries = list as? [String: Any]
-    else { return nil }
-    self.init(
-      googleAppID: entries["GOOGLE_APP_ID"] as? String ?? "",
-      gcmSenderID: entries["GCM_SENDER_ID"] as? String ?? "")
-    projectID = entries["PROJECT_ID"] as? String
-    apiKey = entries["API_KEY"] as? String
-    if let bundleID = entries["BUNDLE_ID"] as? String { self.bundleID = bundleID }
-    clientID = entries["CLIENT_ID"] as? String
-    databaseURL = entries["DATABASE_URL"] as? String
-    storageBucket = entries["STORAGE_BUCKET"] as? String
+  /// Reads the entries of a `GoogleService-Info.plist` or `google-services.json`.
+  ///
+  /// It is nil if the file cannot be read or is neither; the reason goes to the log. Of several apps in a `google-services.json`
+  /// the first one counts.
+  public convenience init?(contentsOfFile path: String) {
+    do throws(ConfigurationFault) {
+      self.init(entries: try ConfigurationFile.options(contentsOfFile: path).entries.withLock { $0 })
+    } catch {
+      HearthLog.error(error.message)
+      return nil
+    }
   }
 
   private init(entries: Entries) {
     self.entries = Mutex(entries)
   }
 
-  /// The project's id, for example `"my-project"`. When nil, the environment variables `GOOGLE_CLOUD_PROJECT` and
-  /// `GCLOUD_PROJECT` are asked, in this order.
+  /// The project's id, for example `"my-project"`. When nil, it is that of the environment variable `GOOGLE_CLOUD_PROJECT` or
+  /// `GCLOUD_PROJECT`, or of the service account whose file `GOOGLE_APPLICATION_CREDENTIALS` names, in this order.
   public var projectID: String? {
     get { entries.withLock { $0.projectID } }
     set { entries.withLock { $0.projectID = newValue } }
@@ -124,9 +122,19 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
     return hasher.finalize()
   }
 
+  /// What is wrong with the configuration that was found, if these options stand in for it.
+  var fault: String? {
+    get { entries.withLock { $0.fault } }
+    set { entries.withLock { $0.fault = newValue } }
+  }
+
   /// The project id that counts: the entry, or the environment's.
   func resolvedProjectID(environment: [String: String]) -> String? {
-    [projectID, environment["GOOGLE_CLOUD_PROJECT"], environment["GCLOUD_PROJECT"]]
+    let named = [projectID, environment["GOOGLE_CLOUD_PROJECT"], environment["GCLOUD_PROJECT"]]
       .compactMap { $0 }.first { !$0.isEmpty }
+    if let named { return named }
+    // A file that is wrong is reported when the client starts, if it is needed then.
+    return environment[ClientCredentials.serviceAccountVariable]
+      .flatMap { try? ServiceAccount(contentsOfFile: $0).projectID }
   }
 }

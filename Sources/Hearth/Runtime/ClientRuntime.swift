@@ -17,6 +17,9 @@ struct ClientConfiguration: Sendable {
   var endpoint: Endpoint
   var cache: Cache
   var callbackQueue: DispatchQueue
+  var credentials = ClientCredentials()
+  /// PEM files; empty means those that the system trusts.
+  var trustedCertificateFiles: [String] = []
   /// Which queries run beside the loop, and where.
   var detachment = DetachmentLimits.standard
   var besideQueue = DispatchQueue.besideQueries
@@ -45,6 +48,7 @@ final class ClientRuntime: Sendable {
     loopQueue = LoopQueues.queue(for: configuration.cache)
     loop = Mutex(ClientLoop(configuration))
     post(.start)
+    configuration.credentials.users?.observe(self, known: configuration.credentials.initialUserID)
   }
 
   /// A client that cannot run: every operation reports the error.
@@ -225,6 +229,13 @@ final class ClientRuntime: Sendable {
       defer { mailbox.messages = [] }
       return mailbox.messages
     }
+  }
+}
+
+extension ClientRuntime: UserObserver {
+  /// Operations that were called before belong to the former user, those called afterwards to this one.
+  func userChanged(to userID: String?) {
+    post(.stream(.changeUser(userID)))
   }
 }
 

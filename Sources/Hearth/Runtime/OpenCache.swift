@@ -26,7 +26,7 @@ struct OpenCache {
     }
     localStore = try LocalStore(
       database: database, databaseID: configuration.databaseID, garbageCollection: configuration.cache.collection,
-      user: nil, newCacheID: UUID().uuidString)
+      user: configuration.credentials.initialUserID, newCacheID: UUID().uuidString)
     try localStore.start()
   }
 

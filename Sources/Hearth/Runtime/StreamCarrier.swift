@@ -9,7 +9,6 @@ internal import HearthTransport
 struct StreamCarrier {
   private let configuration: ClientConfiguration
   private let post: @Sendable (ClientLoop.Message) -> Void
-  private let credentials: any CredentialsProvider = NoCredentials()
   /// Made at the first stream, so that a client without network needs no transport.
   private var transport: FirestoreTransport?
   private var watch: (id: StreamID, handle: StreamHandle<WatchRequest>)?
@@ -81,7 +80,7 @@ struct StreamCarrier {
   }
 
   func invalidateCredentials() {
-    Task { [credentials] in await credentials.invalidate() }
+    transport?.invalidateCredentials()
   }
 
   /// Closes the streams and the connection.
@@ -100,11 +99,12 @@ struct StreamCarrier {
   private mutating func readyTransport() throws(StatusError) -> FirestoreTransport {
     if let transport { return transport }
     do {
-      let transport = try FirestoreTransport(
-        TransportConfiguration(
-          host: configuration.endpoint.host, port: configuration.endpoint.port,
-          usesTLS: configuration.endpoint.usesTLS, databaseID: configuration.databaseID, credentials: credentials,
-          logger: HearthLog.logger))
+      var wanted = TransportConfiguration(
+        host: configuration.endpoint.host, port: configuration.endpoint.port, usesTLS: configuration.endpoint.usesTLS,
+        databaseID: configuration.databaseID, credentials: configuration.credentials.access, logger: HearthLog.logger)
+      wanted.appCheck = configuration.credentials.appCheck
+      wanted.trustedCertificateFiles = configuration.trustedCertificateFiles
+      let transport = try FirestoreTransport(wanted)
       self.transport = transport
       return transport
     } catch {

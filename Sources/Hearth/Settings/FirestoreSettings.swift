@@ -54,6 +54,20 @@ open class FirestoreSettings: NSObject, NSCopying {
     set { explicitCacheSettings = newValue }
   }
 
+  /// Who is asking. Default: nil, which means the service account of the file that the environment variable
+  /// `GOOGLE_APPLICATION_CREDENTIALS` names when the backend is Google's over TLS, and nobody otherwise.
+  public var credentials: (any FirestoreCredentials)?
+
+  /// Where App Check tokens come from. Default: nil, for none.
+  public var appCheck: FirestoreAppCheck?
+
+  /// PEM files with the certificates of the authorities to trust, in place of those that the system trusts. Default: empty, the
+  /// system's.
+  ///
+  /// It is for gateways and servers with a certificate of an own authority. Certificates are always verified, and the host name
+  /// with them; no setting switches that off. A file that cannot be read is reported by every operation.
+  public var trustedCertificateFiles: [String] = []
+
   private var legacyPersistenceEnabled = true
   private var legacyCacheSizeBytes = CacheSize.defaultBytes
   private var explicitCacheSettings: (any LocalCacheSettings & NSObjectProtocol)?
@@ -69,6 +83,9 @@ open class FirestoreSettings: NSObject, NSCopying {
     legacyPersistenceEnabled = values.legacyPersistenceEnabled
     legacyCacheSizeBytes = values.legacyCacheSizeBytes
     explicitCacheSettings = values.explicitCache?.settings
+    credentials = values.credentials
+    appCheck = values.appCheck
+    trustedCertificateFiles = values.trustedCertificateFiles
   }
 
   /// Settings of the same values, which can be changed without changing these.
@@ -80,15 +97,20 @@ open class FirestoreSettings: NSObject, NSCopying {
     copy.legacyPersistenceEnabled = legacyPersistenceEnabled
     copy.legacyCacheSizeBytes = legacyCacheSizeBytes
     copy.explicitCacheSettings = explicitCacheSettings
+    copy.credentials = credentials
+    copy.appCheck = appCheck
+    copy.trustedCertificateFiles = trustedCertificateFiles
     return copy
   }
 
-  /// Two settings are equal when all their values are.
+  /// Two settings are equal when all their values are; credentials are when they are the same object.
   open override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? FirestoreSettings else { return false }
     return host == other.host && isSSLEnabled == other.isSSLEnabled && dispatchQueue.isSame(as: other.dispatchQueue)
       && legacyPersistenceEnabled == other.legacyPersistenceEnabled
       && legacyCacheSizeBytes == other.legacyCacheSizeBytes && isCacheEqual(to: other)
+      && credentials === other.credentials && appCheck === other.appCheck
+      && trustedCertificateFiles == other.trustedCertificateFiles
   }
 
   private func isCacheEqual(to other: FirestoreSettings) -> Bool {
@@ -132,7 +154,8 @@ open class FirestoreSettings: NSObject, NSCopying {
     return SettingsValues(
       host: host, isSSLEnabled: isSSLEnabled, dispatchQueue: dispatchQueue,
       legacyPersistenceEnabled: legacyPersistenceEnabled, legacyCacheSizeBytes: legacyCacheSizeBytes,
-      explicitCache: try explicitCacheSettings.map(SettingsValues.Cache.init))
+      explicitCache: try explicitCacheSettings.map(SettingsValues.Cache.init), credentials: credentials,
+      appCheck: appCheck, trustedCertificateFiles: trustedCertificateFiles)
   }
 }
 
@@ -167,11 +190,16 @@ struct SettingsValues: Equatable, Sendable {
   var legacyPersistenceEnabled = true
   var legacyCacheSizeBytes = CacheSize.defaultBytes
   var explicitCache: Cache?
+  var credentials: (any FirestoreCredentials)?
+  var appCheck: FirestoreAppCheck?
+  var trustedCertificateFiles: [String] = []
 
   static func == (a: SettingsValues, b: SettingsValues) -> Bool {
     a.host == b.host && a.isSSLEnabled == b.isSSLEnabled && a.dispatchQueue.isSame(as: b.dispatchQueue)
       && a.legacyPersistenceEnabled == b.legacyPersistenceEnabled
       && a.legacyCacheSizeBytes == b.legacyCacheSizeBytes && a.explicitCache == b.explicitCache
+      && a.credentials === b.credentials && a.appCheck === b.appCheck
+      && a.trustedCertificateFiles == b.trustedCertificateFiles
   }
 
   /// The cache that counts, whichever way it was set.

@@ -1,0 +1,60 @@
+internal import Foundation
+internal import HearthTransport
+
+/// What a client asks with, fixed at its start.
+struct ClientCredentials: Sendable {
+  var access: any CredentialsProvider = NoCredentials()
+  var appCheck: any CredentialsProvider = NoCredentials()
+  /// Whose changes of user the client follows.
+  var users: IDTokenCredentials?
+  /// The user at the start.
+  var initialUserID: String?
+
+  init() {}
+
+  /// - Throws: An `NSError` when `GOOGLE_APPLICATION_CREDENTIALS` counts and its file is not a service account's.
+  init(_ settings: SettingsValues, endpoint: Endpoint, environment: [String: String]) throws {
+    if let appCheck = settings.appCheck { self.appCheck = AppCheckSource(appCheck) }
+    switch try settings.credentials ?? Self.automatic(endpoint, environment) {
+    case nil, is AnonymousCredentials:
+      break
+    case is EmulatorOwnerCredentials:
+      access = OwnerCredentials()
+    case is ServiceAccountCredentials where !endpoint.usesTLS:
+      access = OwnerCredentials()
+    case let users as IDTokenCredentials:
+      self.users = users
+      initialUserID = users.userID
+      access = TokenSource(name: "ID token") { try await users.accessToken(forcingRefresh: $0) }
+    case let credentials?:
+      access = TokenSource(name: "access token") { try await credentials.accessToken(forcingRefresh: $0) }
+    }
+  }
+
+  /// The environment's service account, for Google's own backends only: a token for Firestore is nobody else's business.
+  private static func automatic(
+    _ endpoint: Endpoint, _ environment: [String: String]
+  ) throws -> (any FirestoreCredentials)? {
+    guard endpoint.usesTLS, endpoint.isGoogle, let path = environment[serviceAccountVariable], !path.isEmpty else {
+      return nil
+    }
+    do {
+      return try ServiceAccountCredentials(contentsOfFile: path)
+    } catch let error as NSError {
+      throw NSError.firestore(
+        FirestoreErrorCode.Code(rawValue: error.code) ?? .failedPrecondition,
+        "Environment variable \(serviceAccountVariable): \(error.localizedDescription)")
+    }
+  }
+
+  /// The environment variable in which Google's libraries look for a service account's file.
+  static let serviceAccountVariable = "GOOGLE_APPLICATION_CREDENTIALS"
+}
+
+extension Endpoint {
+  /// Whether this is Cloud Firestore, worldwide or at one of its locations.
+  fileprivate var isGoogle: Bool {
+    let host = host.lowercased()
+    return host == FirestoreSettings.defaultHost || host.hasSuffix(".googleapis.com")
+  }
+}

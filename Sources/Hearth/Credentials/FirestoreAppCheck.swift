@@ -1,0 +1,22 @@
+/// Proves that requests come from a genuine copy of the app: a source of App Check tokens for ``FirestoreSettings/appCheck``.
+///
+/// ```swift
+/// settings.appCheck = FirestoreAppCheck { forcingRefresh in
+///   try await fetchAppCheckToken(ignoringCache: forcingRefresh)
+/// }
+/// ```
+///
+/// When a token cannot be fetched, requests are made without one after a warning in the log; whether the backend accepts that
+/// depends on the project's enforcement (official SDK behaviour).
+public final class FirestoreAppCheck: Sendable {
+  /// Fetches the token, or returns nil for none. It is called whenever a stream is opened or a call is made, so it should keep the
+  /// token while it lasts. `forcingRefresh` says that the backend refused a request made with the last one.
+  public typealias Provider = @Sendable (_ forcingRefresh: Bool) async throws -> String?
+
+  let provider: Provider
+
+  /// - Parameter provider: Fetches the token.
+  public init(provider: @escaping Provider) {
+    self.provider = provider
+  }
+}

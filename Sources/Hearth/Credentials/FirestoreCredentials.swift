@@ -1,0 +1,61 @@
+/// How a program proves to the backend who is asking; assigned to ``FirestoreSettings/credentials``.
+///
+/// | credentials | for |
+/// |---|---|
+/// | ``AnonymousCredentials`` | nobody: the security rules decide what that may do |
+/// | ``EmulatorOwnerCredentials`` | emulators and `hearth serve`: full access |
+/// | ``ServiceAccountCredentials`` | servers with the key file of a Google service account: full access |
+/// | ``IDTokenCredentials`` | apps with signed-in users |
+///
+/// Others can be written, for example for access tokens of a metadata server:
+///
+/// ```swift
+/// final class MetadataServerCredentials: FirestoreCredentials {
+///   func accessToken(forcingRefresh: Bool) async throws -> String? {
+///     try await fetchAccessToken(ignoringCache: forcingRefresh)
+///   }
+/// }
+/// ```
+///
+/// One object may serve several Firestore objects. Tokens are not kept by Firestore objects, and never appear in logs and errors.
+public protocol FirestoreCredentials: AnyObject, Sendable {
+  /// The token to send, as it follows `Bearer ` in the `authorization` header, or nil to ask as nobody.
+  ///
+  /// It is called from any thread whenever a stream is opened or a call is made, so tokens should be kept while they last. While it
+  /// runs, reads and writes of the cache go on. An error counts as `unavailable` (it is tried again later) unless it is one of
+  /// ``FirestoreErrorDomain``; its text is shown with everything taken out that looks like a token.
+  ///
+  /// - Parameter forcingRefresh: Whether the backend refused the token of the last call, so that it must not be returned again.
+  func accessToken(forcingRefresh: Bool) async throws -> String?
+}
+
+/// Asks as nobody.
+public final class AnonymousCredentials: FirestoreCredentials {
+  fileprivate static let shared = AnonymousCredentials()
+
+  private init() {}
+
+  /// Nil.
+  public func accessToken(forcingRefresh: Bool) async -> String? { nil }
+}
+
+/// Asks as the owner of the data, to whom security rules do not apply. Emulators and `hearth serve` accept it; Cloud Firestore
+/// refuses it.
+public final class EmulatorOwnerCredentials: FirestoreCredentials {
+  fileprivate static let shared = EmulatorOwnerCredentials()
+
+  private init() {}
+
+  /// The word that emulators know their owner by.
+  public func accessToken(forcingRefresh: Bool) async -> String? { "owner" }
+}
+
+extension FirestoreCredentials where Self == AnonymousCredentials {
+  /// Nobody: the security rules decide what that may do.
+  public static var anonymous: AnonymousCredentials { .shared }
+}
+
+extension FirestoreCredentials where Self == EmulatorOwnerCredentials {
+  /// The owner of an emulator's data.
+  public static var emulatorOwner: EmulatorOwnerCredentials { .shared }
+}

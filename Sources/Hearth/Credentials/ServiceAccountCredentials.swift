@@ -1,0 +1,67 @@
+public import Foundation
+internal import HearthModel
+internal import HearthTransport
+
+/// Asks as a Google service account, to which security rules do not apply.
+///
+/// ```swift
+/// let settings = Firestore.firestore().settings
+/// settings.credentials = try ServiceAccountCredentials(contentsOfFile: "/etc/my-server/firestore.json")
+/// Firestore.firestore().settings = settings
+/// ```
+///
+/// The key of such an account belongs on servers, never into an app. Without code, the environment variable
+/// `GOOGLE_APPLICATION_CREDENTIALS` names the file; see ``FirestoreSettings/credentials``.
+///
+/// Tokens are signed by the account itself (RS256, for Firestore only, valid for an hour) and replaced five minutes before their
+/// end; no other service is asked. To a backend without TLS, which is an emulator, the account asks as its owner instead, as the
+/// official server SDKs do: no signed token ever travels in the clear.
+public final class ServiceAccountCredentials: FirestoreCredentials {
+  private let tokens: ServiceAccountTokens
+  /// The account's address, for example `"server@my-project.iam.gserviceaccount.com"`.
+  public let clientEmail: String
+  /// The project that the account belongs to, if its file says so.
+  public let projectID: String?
+
+  /// Reads the JSON file that the Google Cloud console hands out for a service account.
+  ///
+  /// - Throws: An `NSError` of ``FirestoreErrorDomain``: `failedPrecondition` when the file cannot be read, `invalidArgument` when
+  ///   it is not the file of a service account. The message names the file and the member and never contains the key.
+  public convenience init(contentsOfFile path: String) throws {
+    try self.init(contentsOfFile: path, now: { Date() })
+  }
+
+  /// Takes the content of such a file, for example from a secret store.
+  ///
+  /// - Throws: An `NSError` of ``FirestoreErrorDomain`` (`invalidArgument`) that names the member and never contains the key.
+  public convenience init(json: Data) throws {
+    do {
+      self.init(try ServiceAccount(json: json, source: "Service account"), now: { Date() })
+    } catch {
+      throw NSError.firestore(error)
+    }
+  }
+
+  convenience init(contentsOfFile path: String, now: @escaping @Sendable () -> Date) throws {
+    do {
+      self.init(try ServiceAccount(contentsOfFile: path), now: now)
+    } catch {
+      throw NSError.firestore(error)
+    }
+  }
+
+  private init(_ account: ServiceAccount, now: @escaping @Sendable () -> Date) {
+    clientEmail = account.email
+    projectID = account.projectID
+    tokens = ServiceAccountTokens(account, now: now)
+  }
+
+  /// The present token, or a new one when it is about to end.
+  public func accessToken(forcingRefresh: Bool) async throws -> String? {
+    do {
+      return try await tokens.token(forcingRefresh: forcingRefresh)
+    } catch {
+      throw NSError.firestore(error)
+    }
+  }
+}
