@@ -9,16 +9,19 @@ internal import Synchronization
 @main
 enum Main {
   static func main() {
-    Suite([
-      Benchmark(
-        "client.listen-cached", group: "Public API",
-        title: "3,000 documents, listen offline to the first snapshot, all data read (took 1 to 2 s)", sizes: [3_000],
-        body: listenCached),
-      Benchmark(
-        "client.listen-fresh", group: "Public API",
-        title: "3,000 documents, listen with an empty cache to the complete snapshot, server included", sizes: [3_000],
-        body: listenFresh),
-    ]).main()
+    Suite(
+      [
+        Benchmark(
+          "client.listen-cached", group: "Public API",
+          title: "3,000 documents, listen offline to the first snapshot, all data read (took 1 to 2 s)", sizes: [3_000],
+          body: listenCached),
+        Benchmark(
+          "client.listen-fresh", group: "Public API",
+          title: "3,000 documents, listen with an empty cache to the complete snapshot, server included",
+          sizes: [3_000],
+          body: listenFresh),
+      ] + CodableBenchmarks.all
+    ).main()
   }
 
   private static func listenCached(_ session: Session) throws {
@@ -92,10 +95,10 @@ private final class ServerWithDocuments {
 }
 
 /// One Firestore object of an app of its own.
-private final class App {
+final class App {
   let firestore: Firestore
 
-  convenience init(folder: String, server: ServerWithDocuments) {
+  fileprivate convenience init(folder: String, server: ServerWithDocuments) {
     self.init(cache: PersistentCacheSettings(directory: URL(fileURLWithPath: folder)), host: server.host)
   }
 
@@ -145,7 +148,7 @@ private final class App {
   }
 }
 
-private struct Failure: Error {
+struct Failure: Error {
   var message: String
 }
 
@@ -164,7 +167,7 @@ private func wait(_ start: (@escaping ((any Error)?) -> Void) -> Void) throws {
 
 /// Waits for asynchronous work.
 @discardableResult
-private func waitFor<T: Sendable>(_ work: @escaping @Sendable () async throws -> T) throws -> T {
+func waitFor<T: Sendable>(_ work: @escaping @Sendable () async throws -> T) throws -> T {
   let done = DispatchSemaphore(value: 0)
   let result = Mutex<Result<T, any Error>?>(nil)
   Task {

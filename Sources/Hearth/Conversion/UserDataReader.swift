@@ -220,31 +220,15 @@ struct UserDataReader {
     }
   }
 
-  /// Booleans and numbers. A cast alone cannot tell `true` from 1 once a value is a Foundation object, so objects are asked
-  /// for their kind and everything else for its Swift type.
   private func parseNumber(_ value: Any, _ position: Position) throws(ProgrammingError) -> Value? {
-    if type(of: value) is AnyClass {
-      guard let number = value as? NSNumber else { return nil }
-      if number.isBoolean { return .boolean(number.boolValue) }
-      switch number.objCType[0] {
-      case 0x64, 0x66: return .double(number.doubleValue)  // "d", "f"
-      case 0x51: return .integer(try integer(number.uint64Value, position))  // "Q"
-      default: return .integer(number.int64Value)
-      }
+    switch NumberObject(value) {
+    case .boolean(let boolean): return .boolean(boolean)
+    case .integer(let integer): return .integer(integer)
+    case .double(let double): return .double(double)
+    case .largeInteger(let integer):
+      throw ProgrammingError("NSNumber (\(integer)) is too large\(position.description)")
+    case nil: return nil
     }
-    switch value {
-    case let boolean as Bool: return .boolean(boolean)
-    case let integer as any BinaryInteger: return .integer(try self.integer(integer, position))
-    case let double as any BinaryFloatingPoint: return .double(Double(double))
-    default: return nil
-    }
-  }
-
-  private func integer(_ value: some BinaryInteger, _ position: Position) throws(ProgrammingError) -> Int64 {
-    guard let result = Int64(exactly: value) else {
-      throw ProgrammingError("NSNumber (\(value)) is too large\(position.description)")
-    }
-    return result
   }
 
   // MARK: - References
@@ -307,16 +291,4 @@ private protocol AnyOptional {
 
 extension Optional: AnyOptional {
   var anyValue: Any? { map { $0 as Any } }
-}
-
-extension NSNumber {
-  /// Whether the object was made from a Boolean. Apple's Foundation has one object each for true and false; elsewhere only
-  /// Booleans report the C type `char` (an `Int8` reports `int`).
-  var isBoolean: Bool {
-    #if canImport(Darwin)
-      return CFGetTypeID(self) == CFBooleanGetTypeID()
-    #else
-      return objCType[0] == 0x63  // "c"
-    #endif
-  }
 }

@@ -45,7 +45,7 @@ struct UserDataWriter {
     }
   }
 
-  private func document(_ reference: ReferenceValue) -> DocumentReference {
+  func document(_ reference: ReferenceValue) -> DocumentReference {
     if reference.database != firestore.databaseID {
       HearthLog.warning(
         """

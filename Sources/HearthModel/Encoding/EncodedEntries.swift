@@ -1,8 +1,8 @@
 /// The entries of a map field in their wire encoding, in the order in which they came: those of a `MapValue`, or the
 /// fields of a `Document`.
 struct EncodedEntries {
-  private let message: WireReader
-  private let field: Int
+  let message: WireReader
+  let field: Int
 
   struct Entry {
     var key: WireReader
@@ -113,7 +113,7 @@ struct EncodedEntries {
     ByteOrder.compare(a.key.remainingBytes, b.key.remainingBytes)
   }
 
-  private static func next(_ field: Int, _ reader: inout WireReader) throws(WireFormatError) -> Entry? {
+  static func next(_ field: Int, _ reader: inout WireReader) throws(WireFormatError) -> Entry? {
     if let entry = reader.nextPlainEntry(field: field) {
       return Entry(
         key: reader.part(entry.keyStart, entry.keyEnd), value: reader.part(entry.valueStart, entry.valueEnd))

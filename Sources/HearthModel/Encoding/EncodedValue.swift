@@ -3,7 +3,7 @@
 /// A view on bytes that somebody else keeps alive; it must not leave the `withUnsafeBytes` that it came from. What is
 /// nested in it is checked only when it is reached.
 package struct EncodedValue {
-  enum Payload {
+  package enum Payload {
     case null
     case boolean(Bool)
     case integer(Int64)
@@ -20,7 +20,7 @@ package struct EncodedValue {
     case map(WireReader)
   }
 
-  let payload: Payload
+  package let payload: Payload
 
   /// Reads an encoded `google.firestore.v1.Value`.
   package init(_ bytes: UnsafeRawBufferPointer) throws(WireFormatError) {
@@ -28,7 +28,7 @@ package struct EncodedValue {
   }
 
   /// Reads the contents of a `google.firestore.v1.Value`. Of several members of its oneof, the last one counts.
-  init(_ message: WireReader) throws(WireFormatError) {
+  package init(_ message: WireReader) throws(WireFormatError) {
     var reader = message
     var payload: Payload?
     while let tag = try reader.readTag("Value") {

@@ -8,7 +8,7 @@ package struct WireReader {
   /// The outermost bytes; this message is `position..<end` of them.
   private let base: UnsafeRawBufferPointer
   package private(set) var position: Int
-  private let end: Int
+  let end: Int
 
   package init(_ bytes: UnsafeRawBufferPointer) {
     self.init(base: bytes, position: 0, end: bytes.count)

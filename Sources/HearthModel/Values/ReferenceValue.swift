@@ -40,7 +40,7 @@ package struct ReferenceValue: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// Where the parts of a document's name are in its bytes.
-struct ReferenceNameParts {
+package struct ReferenceNameParts {
   let project: UnsafeRawBufferPointer
   let database: UnsafeRawBufferPointer
   /// An even number of segments, none empty.

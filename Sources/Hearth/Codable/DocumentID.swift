@@ -1,0 +1,88 @@
+/// A type that can be made from a document's reference, for properties with ``DocumentID``.
+public protocol DocumentIDWrappable {
+  /// Makes a value for the document that is decoded.
+  static func wrap(_ documentReference: DocumentReference) throws -> Self
+}
+
+extension String: DocumentIDWrappable {
+  /// The document's id, the last segment of its path.
+  public static func wrap(_ documentReference: DocumentReference) throws -> String { documentReference.documentID }
+}
+
+extension DocumentReference: DocumentIDWrappable {
+  /// The reference itself.
+  public static func wrap(_ documentReference: DocumentReference) throws -> DocumentReference {
+    documentReference
+  }
+}
+
+/// Recognises ``DocumentID`` of any value, which needs no field in the document.
+protocol FilledFromReference {}
+
+/// Fills a property with the id or the reference of the document that it is decoded from.
+///
+/// ```swift
+/// struct City: Codable {
+///   @DocumentID var id: String?
+///   var name: String
+/// }
+/// let city = try snapshot.data(as: City.self)  // city.id is snapshot.documentID
+/// ```
+///
+/// The property is never written: encoding with ``Firestore/Encoder`` leaves it out, and a field of its name in the document is
+/// ignored. It also works in structs inside the document, where it is the id of the whole document.
+///
+/// Other encoders throw ``FirestoreEncodingError/encodingIsNotSupported(_:)``, other decoders and decoding without a reference
+/// throw ``FirestoreDecodingError/decodingIsNotSupported(_:)``.
+@propertyWrapper
+public struct DocumentID<Value: DocumentIDWrappable & Codable>: StructureCodingUncodedUnkeyed, FilledFromReference {
+  /// The id or reference; nil in a value that was not decoded from a document.
+  public var wrappedValue: Value?
+
+  /// Makes the property with a value. One that is not nil is probably a misunderstanding, because it is not written, so a warning
+  /// is logged. Setting the property later, for example to show a value that was never stored, is not logged.
+  public init(wrappedValue: Value?) {
+    if let wrappedValue {
+      HearthLog.warning(
+        """
+        [I-FST000002] Attempting to initialize a @DocumentID property with a non-nil value: "\(wrappedValue)". The document \
+        ID is managed by Firestore and any initialized value will be ignored. The ID is automatically set when reading from \
+        Firestore.
+        """)
+    }
+    self.wrappedValue = wrappedValue
+  }
+
+  private init(decoded: Value) {
+    wrappedValue = decoded
+  }
+}
+
+extension DocumentID: Codable {
+  /// Takes the value from the reference of the document that is decoded.
+  public init(from decoder: any Decoder) throws {
+    guard let reference = decoder.userInfo[.documentReference] as? DocumentReference else {
+      throw FirestoreDecodingError.decodingIsNotSupported(
+        """
+        DocumentID values can only be decoded with Firestore.Decoder, and with the document's reference: use \
+        DocumentSnapshot.data(as:) or decode(_:from:in:).
+        """)
+    }
+    self.init(decoded: try Value.wrap(reference))
+  }
+
+  /// Throws, because ``Firestore/Encoder`` never calls it and other encoders have no use for it.
+  public func encode(to encoder: any Encoder) throws {
+    throw FirestoreEncodingError.encodingIsNotSupported(
+      "DocumentID values can only be encoded with Firestore.Encoder, as properties, where they are left out.")
+  }
+}
+
+extension DocumentID: Equatable where Value: Equatable {}
+extension DocumentID: Hashable where Value: Hashable {}
+extension DocumentID: Sendable where Value: Sendable {}
+
+extension CodingUserInfoKey {
+  /// Where decoders keep the document's reference.
+  static let documentReference = CodingUserInfoKey(rawValue: "DocumentRefUserInfoKey")!
+}

@@ -1,0 +1,102 @@
+internal import Foundation
+
+extension Firestore {
+  /// Encodes values into the dictionaries that `setData` takes.
+  ///
+  /// ```swift
+  /// struct City: Codable {
+  ///   @DocumentID var id: String?
+  ///   var name: String
+  ///   var founded: Date
+  ///   @ServerTimestamp var seen: Date?
+  /// }
+  /// let fields = try Firestore.Encoder().encode(City(name: "Oakland", founded: founded))
+  /// ```
+  ///
+  /// ``Timestamp``, ``GeoPoint``, ``DocumentReference``, ``VectorValue`` and ``FieldValue`` stay what they are, dates become
+  /// timestamps and `Data` becomes bytes. An optional property that is nil is left out; ``ExplicitNull`` makes it null.
+  ///
+  /// An encoder may be used from several threads as long as nobody changes its properties meanwhile.
+  public final class Encoder {
+    /// How `Date` is encoded; as ``Timestamp`` at first.
+    public var dateEncodingStrategy: FirebaseDataEncoder.DateEncodingStrategy = .timestamp
+    /// How `Data` is encoded; as bytes at first.
+    public var dataEncodingStrategy: FirebaseDataEncoder.DataEncodingStrategy = .blob
+    /// What happens to NaN and the infinities: an error at first, although Firestore could store them.
+    public var nonConformingFloatEncodingStrategy: FirebaseDataEncoder.NonConformingFloatEncodingStrategy = .throw
+    /// How keys become names of fields; unchanged at first.
+    public var keyEncodingStrategy: FirebaseDataEncoder.KeyEncodingStrategy = .useDefaultKeys
+    /// What types find in their encoder's `userInfo`.
+    public var userInfo: [CodingUserInfoKey: Any] = [:]
+
+    /// Makes an encoder with the settings that the properties name.
+    public init() {}
+
+    /// Encodes a value that becomes a dictionary.
+    ///
+    /// - Throws: `EncodingError.invalidValue` for a value that becomes anything else, or that cannot be encoded; what types
+    ///   throw themselves. Whether Firestore can store the result (names of fields, arrays in arrays) is checked only when it
+    ///   is written.
+    public func encode<T: Encodable>(_ value: T) throws -> [String: Any] {
+      let encoded = try EncodingContext(
+        EncodingOptions(
+          date: dateEncodingStrategy, data: dataEncodingStrategy, float: nonConformingFloatEncodingStrategy,
+          key: keyEncodingStrategy, passthrough: nil, userInfo: userInfo)
+      ).encodeRoot(value)
+      guard let fields = encoded as? [String: Any] else {
+        throw EncodingError.invalidValue(
+          value, EncodingError.Context(codingPath: [], debugDescription: "Top-level \(T.self) is not allowed."))
+      }
+      return fields
+    }
+  }
+
+  /// Decodes values from a document's data.
+  ///
+  /// For documents that were read, ``DocumentSnapshot/data(as:with:decoder:)`` is quicker: it decodes from the stored encoding
+  /// without building a dictionary first. Both give the same values and errors.
+  ///
+  /// A decoder may be used from several threads as long as nobody changes its properties meanwhile.
+  public final class Decoder {
+    /// What `Date` is decoded from; a ``Timestamp`` at first.
+    public var dateDecodingStrategy: FirebaseDataDecoder.DateDecodingStrategy = .timestamp
+    /// What `Data` is decoded from; bytes at first.
+    public var dataDecodingStrategy: FirebaseDataDecoder.DataDecodingStrategy = .blob
+    /// What texts in the place of a floating-point number mean: an error at first.
+    public var nonConformingFloatDecodingStrategy: FirebaseDataDecoder.NonConformingFloatDecodingStrategy = .throw
+    /// How names of fields become keys; unchanged at first.
+    public var keyDecodingStrategy: FirebaseDataDecoder.KeyDecodingStrategy = .useDefaultKeys
+    /// What types find in their decoder's `userInfo`.
+    public var userInfo: [CodingUserInfoKey: Any] = [:]
+
+    /// Makes a decoder with the settings that the properties name.
+    public init() {}
+
+    /// Decodes a value without a document's reference, so that the type cannot have a ``DocumentID``.
+    ///
+    /// - Parameter data: A dictionary, or `NSNull` for a document that does not exist.
+    /// - Throws: `DecodingError` with the coding path, the expected and the found type; what types throw themselves.
+    public func decode<T: Decodable>(_ t: T.Type, from data: Any) throws -> T {
+      try decode(t, from: data, in: nil)
+    }
+
+    /// Decodes a value.
+    ///
+    /// - Parameters:
+    ///   - data: A dictionary, or `NSNull` for a document that does not exist, which an optional type decodes as nil.
+    ///   - reference: The document's reference, for properties with ``DocumentID``.
+    /// - Throws: `DecodingError` with the coding path, the expected and the found type; what types throw themselves.
+    public func decode<T: Decodable>(_ t: T.Type, from data: Any, in reference: DocumentReference?) throws -> T {
+      let origin = reference.map {
+        DecodingOrigin(firestore: $0.firestore, key: $0.key, serverTimestampBehavior: .none)
+      }
+      return try DecodingContext(options, origin: origin).decodeRoot(t, from: .object(data))
+    }
+
+    var options: DecodingOptions {
+      DecodingOptions(
+        date: dateDecodingStrategy, data: dataDecodingStrategy, float: nonConformingFloatDecodingStrategy,
+        key: keyDecodingStrategy, passthrough: nil, userInfo: userInfo)
+    }
+  }
+}

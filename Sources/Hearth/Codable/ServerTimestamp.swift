@@ -1,0 +1,87 @@
+public import Foundation
+internal import HearthModel
+
+/// A type that stands for a point in time, for properties with ``ServerTimestamp``.
+public protocol ServerTimestampWrappable {
+  /// Makes a value from a stored time.
+  static func wrap(_ timestamp: Timestamp) throws -> Self
+  /// The time to store.
+  static func unwrap(_ value: Self) throws -> Timestamp
+}
+
+extension Date: ServerTimestampWrappable {
+  /// The timestamp as a date, which may not hold every nanosecond.
+  public static func wrap(_ timestamp: Timestamp) throws -> Date { timestamp.dateValue() }
+
+  /// The date truncated to nanoseconds. Throws `EncodingError.invalidValue` outside of the years 1 to 9999.
+  public static func unwrap(_ value: Date) throws -> Timestamp { try Timestamp(encoding: value, at: []) }
+}
+
+extension Timestamp: ServerTimestampWrappable {
+  /// The timestamp itself.
+  public static func wrap(_ timestamp: Timestamp) throws -> Timestamp { timestamp }
+
+  /// The timestamp itself.
+  public static func unwrap(_ value: Timestamp) throws -> Timestamp { value }
+}
+
+/// A property that the backend fills with the time of the write if it is nil.
+///
+/// ```swift
+/// struct Message: Codable {
+///   var text: String
+///   @ServerTimestamp var sent: Date?
+/// }
+/// ```
+///
+/// Nil is encoded as ``FieldValue/serverTimestamp()``, a value as a timestamp. Until the backend has answered, the property is
+/// decoded as the ``ServerTimestampBehavior`` of ``DocumentSnapshot/data(as:with:decoder:)`` says: nil by default. A document
+/// without the field is an error (`DecodingError.keyNotFound`).
+@propertyWrapper
+public struct ServerTimestamp<Value: ServerTimestampWrappable & Codable>: Codable {
+  /// The time; nil asks the backend for its own.
+  public var wrappedValue: Value?
+
+  /// Makes the property with a value, or with nil for the time of the write.
+  public init(wrappedValue: Value?) {
+    self.wrappedValue = wrappedValue
+  }
+
+  /// Decodes null as nil and a timestamp by ``ServerTimestampWrappable/wrap(_:)``.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if container.decodeNil() {
+      wrappedValue = nil
+    } else {
+      wrappedValue = try Value.wrap(try container.decode(Timestamp.self))
+    }
+  }
+
+  /// Encodes nil as ``FieldValue/serverTimestamp()``, which only ``Firestore/Encoder`` can, and a value by
+  /// ``ServerTimestampWrappable/unwrap(_:)``.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    if let wrappedValue {
+      try container.encode(Value.unwrap(wrappedValue))
+    } else {
+      try container.encode(FieldValue.serverTimestamp())
+    }
+  }
+}
+
+extension ServerTimestamp: Equatable where Value: Equatable {}
+extension ServerTimestamp: Hashable where Value: Hashable {}
+extension ServerTimestamp: Sendable where Value: Sendable {}
+
+extension Timestamp {
+  /// A date as an encoder stores it.
+  convenience init(encoding date: Date, at path: @autoclosure () -> [any CodingKey]) throws {
+    do {
+      self.init(try HearthModel.Timestamp(checking: date))
+    } catch {
+      // Not the date itself: describing one that is no finite number stops the process in Foundation.
+      throw EncodingError.invalidValue(
+        date.timeIntervalSince1970, EncodingError.Context(codingPath: path(), debugDescription: error.message))
+    }
+  }
+}

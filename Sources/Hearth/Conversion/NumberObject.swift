@@ -1,0 +1,57 @@
+internal import Foundation
+
+/// What a number or Boolean in untyped data is.
+///
+/// A cast alone cannot tell `true` from 1 once a value is a Foundation object, so objects are asked for their kind and
+/// everything else for its Swift type.
+enum NumberObject {
+  case boolean(Bool)
+  case integer(Int64)
+  /// Larger than every `Int64`, or an integer of a type of its own.
+  case largeInteger(any BinaryInteger)
+  case double(Double)
+
+  /// Nil for what is no number.
+  init?(_ value: Any) {
+    if type(of: value) is AnyClass {
+      guard let number = value as? NSNumber else { return nil }
+      self.init(number)
+      return
+    }
+    switch value {
+    case let boolean as Bool: self = .boolean(boolean)
+    case let integer as any BinaryInteger:
+      if let exact = Int64(exactly: integer) { self = .integer(exact) } else { self = .largeInteger(integer) }
+    case let double as any BinaryFloatingPoint: self = .double(Double(double))
+    default: return nil
+    }
+  }
+
+  private init(_ number: NSNumber) {
+    if number.isBoolean {
+      self = .boolean(number.boolValue)
+      return
+    }
+    switch number.objCType[0] {
+    case 0x64, 0x66:  // "d", "f"
+      self = .double(number.doubleValue)
+    case 0x51:  // "Q"
+      let integer = number.uint64Value
+      if let exact = Int64(exactly: integer) { self = .integer(exact) } else { self = .largeInteger(integer) }
+    default:
+      self = .integer(number.int64Value)
+    }
+  }
+}
+
+extension NSNumber {
+  /// Whether the object was made from a Boolean. Apple's Foundation has one object each for true and false; elsewhere only
+  /// Booleans report the C type `char` (an `Int8` reports `int`).
+  var isBoolean: Bool {
+    #if canImport(Darwin)
+      return CFGetTypeID(self) == CFBooleanGetTypeID()
+    #else
+      return objCType[0] == 0x63  // "c"
+    #endif
+  }
+}
