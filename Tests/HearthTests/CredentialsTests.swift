@@ -145,6 +145,38 @@ struct CredentialsTests {
     #expect(error == StatusError(code: .unauthenticated, message: "(hidden) and (hidden) are old."))
   }
 
+  @Test("a provider that never answers counts as failed in the end")
+  func silentProvider() async throws {
+    let (silence, end) = AsyncStream.makeStream(of: Void.self)
+    let source = TokenSource(name: "ID token", limit: .milliseconds(10)) { _ in
+      await Task { for await _ in silence {} }.value
+      return nil
+    }
+    let error = await #expect(throws: StatusError.self) { _ = try await source.token() }
+    #expect(error?.code == .unavailable)
+    #expect(error?.message.contains("nothing came within") == true)
+    end.finish()
+  }
+
+  @Test("a provider that never answers does not keep a client from ending")
+  func terminateWhileFetching() async throws {
+    let (silence, end) = AsyncStream.makeStream(of: Void.self)
+    let (asked, asking) = AsyncStream.makeStream(of: Void.self)
+    let firestore = try TestFirestore().firestore
+    let settings = firestore.settings
+    settings.credentials = IDTokenCredentials(userID: "alice") { _ in
+      asking.yield()
+      await Task { for await _ in silence {} }.value
+      return nil
+    }
+    firestore.settings = settings
+    let listener = firestore.collection("notes").addSnapshotListener { _, _ in }
+    _ = await asked.first { _ in true }
+    try await firestore.terminate()
+    listener.remove()
+    end.finish()
+  }
+
   @Test("without an App Check token requests are made without one")
   func appCheckFails() async throws {
     let source = AppCheckSource(FirestoreAppCheck { _ in throw URLError(.timedOut) })

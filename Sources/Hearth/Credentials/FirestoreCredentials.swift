@@ -22,7 +22,7 @@ public protocol FirestoreCredentials: AnyObject, Sendable {
   /// The token to send, as it follows `Bearer ` in the `authorization` header, or nil to ask as nobody.
   ///
   /// It is called from any thread whenever a stream is opened or a call is made, so tokens should be kept while they last. While it
-  /// runs, reads and writes of the cache go on. An error counts as `unavailable` (it is tried again later) unless it is one of
+  /// runs, reads and writes of the cache go on; after a minute it counts as failed. An error counts as `unavailable` (it is tried again later) unless it is one of
   /// ``FirestoreErrorDomain``; its text is shown with everything taken out that looks like a token.
   ///
   /// - Parameter forcingRefresh: Whether the backend refused the token of the last call, so that it must not be returned again.

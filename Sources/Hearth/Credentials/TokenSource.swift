@@ -11,12 +11,19 @@ final class TokenSource: CredentialsProvider {
   }
 
   private let name: String
+  private let limit: Duration
   private let fetch: @Sendable (_ forcingRefresh: Bool) async throws -> String?
   private let state = Mutex(State())
 
-  /// - Parameter name: What messages call the token.
-  init(name: String, fetch: @escaping @Sendable (_ forcingRefresh: Bool) async throws -> String?) {
+  /// - Parameters:
+  ///   - name: What messages call the token.
+  ///   - limit: How long fetching may take.
+  init(
+    name: String, limit: Duration = .seconds(60),
+    fetch: @escaping @Sendable (_ forcingRefresh: Bool) async throws -> String?
+  ) {
     self.name = name
+    self.limit = limit
     self.fetch = fetch
   }
 
@@ -26,7 +33,7 @@ final class TokenSource: CredentialsProvider {
       return state.isRefused
     }
     do {
-      let token = try await fetch(isRefused).map { AccessToken($0) }
+      let token = try await fetchInTime(forcingRefresh: isRefused).map { AccessToken($0) }
       state.withLock { $0.lastToken = token }
       return token
     } catch {
@@ -40,9 +47,34 @@ final class TokenSource: CredentialsProvider {
     state.withLock { $0.isRefused = true }
   }
 
+  /// Providers are the app's: one that neither answers nor heeds its cancellation must not hold a stream or the end of the client.
+  private func fetchInTime(forcingRefresh: Bool) async throws -> String? {
+    let outcome = Outcome<String?>()
+    let fetching = Task { [fetch] in
+      do {
+        outcome.resolve(.success(try await fetch(forcingRefresh)))
+      } catch {
+        outcome.resolve(.failure(error))
+      }
+    }
+    let timer = Task { [name, limit] in
+      try await Task.sleep(for: limit)
+      let message = "The \(name) cannot be fetched: nothing came within \(limit)."
+      outcome.resolve(.failure(StatusError(code: .unavailable, message: message)))
+    }
+    defer {
+      fetching.cancel()
+      timer.cancel()
+    }
+    return try await outcome.value()
+  }
+
   private func status(of error: any Error) -> any Error {
     if error is CancellationError { return error }
     let secrets = state.withLock { $0.lastToken.map { [$0.value] } ?? [] }
+    if let error = error as? StatusError {
+      return StatusError(code: error.code, message: SecretText.hidden(in: error.message, secrets: secrets))
+    }
     let cocoa = error as NSError
     guard cocoa.domain == FirestoreErrorDomain, let code = StatusCode(rawValue: cocoa.code), code != .ok else {
       return StatusError(
