@@ -23,6 +23,18 @@ extension DocumentStore {
     }
   }
 
+  /// About how many documents are stored in collections. Of many collections, some are looked at.
+  func estimatedDocumentCount(of collections: [(path: ResourcePath, number: Int64)]) throws -> Int {
+    let step = max(1, collections.count / Self.estimatedCollectionLimit)
+    let looked = stride(from: 0, to: collections.count, by: step)
+    var count: Int64 = 0
+    for index in looked {
+      guard let extent = try extent(of: collections[index].number) else { continue }
+      count += extent.upperBound - extent.lowerBound + 1
+    }
+    return Int(clamping: count) * step
+  }
+
   /// How many documents of a scope were read from the backend later than a version; counting stops at `limit`.
   ///
   /// - Returns: nil when the scope has too many collections to say.

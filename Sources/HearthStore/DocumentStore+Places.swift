@@ -4,14 +4,21 @@ internal import HearthModel
 struct PlaceReader {
   private let statement: Statement
   private let document: StoredDocument
+  private let number: Int64
 
-  init(_ documents: DocumentStore, collection: ResourcePath) throws {
+  init(_ documents: DocumentStore, collection: ResourcePath, number: Int64) throws {
+    self.number = number
     statement = try documents.database.prepare("SELECT \(StoredDocument.columns) FROM documents WHERE place = ?")
     document = StoredDocument(statement: statement, collection: collection)
   }
 
   /// The document at a place, in place; nil if nothing lies there. Valid until the next call.
+  ///
+  /// - Throws: ``StoreError`` `corrupt` for a place in another collection.
   func document(at place: Int64) throws -> StoredDocument? {
+    guard place >> Place.arrivalBits == number else {
+      throw StoreError.corrupt("table index_entries, collection \(number): place \(place) is in another collection")
+    }
     statement.reset()
     try statement.bind(1, place)
     return try statement.step() ? document : nil

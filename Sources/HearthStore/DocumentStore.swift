@@ -150,7 +150,8 @@ package final class DocumentStore {
     try StoredDocument.bind(document, to: statement, from: 3)
     do throws(StoreError) {
       try statement.run()
-      latest?.nextPlace = place + 1
+      // Wraps behind the last place of the last collection, which the table's check then refuses.
+      latest?.nextPlace = place &+ 1
     } catch {
       // The table's check: the arrival number has run into the bits of the next collection.
       guard error.kind == .constraint else { throw error }

@@ -289,7 +289,152 @@ struct IndexTests {
     #expect(try count("SELECT count(*) FROM index_entries") == 0)
   }
 
+  @Test("an index that cannot be read for a moment fails the write, instead of missing it")
+  func passingFailure() throws {
+    try storeNumbers(10)
+    try store.indexes.set([Self.index("c", ("n", .ascending))])
+    try fillAll()
+    database.injectFailure = { point in
+      if case .statement(let sql) = point, sql.contains("FROM index_fields") {
+        StoreError(kind: .io, message: "The disk does not answer.")
+      } else {
+        nil
+      }
+    }
+    #expect(throws: StoreError.self) { try store.set(found("c/d1", 2, ["n": .integer(2)])) }
+    database.injectFailure = nil
+    #expect(try run(equalTwo).0 == ["c/d2"])
+    try store.set(found("c/d1", 2, ["n": .integer(2)]))
+    #expect(try run(equalTwo).0 == ["c/d1", "c/d2"] && run(equalTwo).1.plan == .index)
+  }
+
+  @Test("an index that was given up is taken out without going through all of it in each step")
+  func removalPlan() throws {
+    try storeNumbers(50)
+    for number in 0..<50 { try store.set(found("p/x\(number)/c/d", 1, ["n": .integer(1)])) }
+    try store.indexes.set([Self.index("c", ("n", .ascending)), Self.index("c", ("m", .ascending))])
+    try fillAll()
+    var statements: Set<String> = []
+    try store.indexes.set([Self.index("c", ("m", .ascending))])
+    database.injectFailure = { point in
+      if case .statement(let sql) = point, sql.contains("DELETE FROM index_entries") { statements.insert(sql) }
+      return nil
+    }
+    var left = try [count("SELECT count(*) FROM index_entries WHERE number = 1")]
+    while try store.indexes.fill(.init(entries: 30)) {
+      left.append(try count("SELECT count(*) FROM index_entries WHERE number = 1"))
+    }
+    database.injectFailure = nil
+    #expect(left.prefix(5) == [100, 70, 40, 10, 0])
+    #expect(try count("SELECT count(*) FROM index_entries") == 50, "the other index keeps what it has")
+    for sql in statements {
+      let plan = try database.prepare("EXPLAIN QUERY PLAN \(sql)")
+      var isNarrow = false
+      while try plan.step() {
+        let text = try plan.string(at: 3)
+        if text.contains("(collection,key)<") || text.hasSuffix("(number=?)") { isNarrow = true }
+        #expect(!text.contains("LIST SUBQUERY"))
+      }
+      #expect(isNarrow)
+    }
+  }
+
+  @Test("a cursor with a value behind the key does not lose the document at the key")
+  func cursorBehindKey() throws {
+    try storeNumbers(20, modulo: 5)
+    try store.indexes.set([Self.index("c", ("n", .ascending))])
+    try fillAll()
+    let reference = Value.reference(ReferenceValue(database: DatabaseID(projectID: "p"), key: key("c/d2")))
+    for (value, expected) in [(Value.integer(1), ["c/d2", "c/d7"]), (.integer(2), ["c/d7"])] {
+      let query = Query(
+        path: path("c"), filters: equalTwo.filters,
+        explicitOrders: [OrderBy(path: .documentKey), OrderBy(path: field("m"))],
+        startAt: Bound(position: [reference, value], isInclusive: false))
+      let scanned = try store.scan(.collection(path("c"))).filter(query.matches).map(\.key.canonicalString)
+      let (found, execution) = try run(query)
+      #expect(execution.plan == .index && Set(found) == Set(scanned) && found.first == expected[0])
+    }
+  }
+
+  @Test("an array with very many elements is entered once, found all the same, and taken out again")
+  func hugeArray() throws {
+    let many = Value.array((0..<10_001).map { .integer(Int64($0)) })
+    try store.set(found("c/many", 1, ["tags": many]))
+    try store.set(found("c/few", 1, ["tags": [.integer(5)]]))
+    try store.indexes.set([Self.index("c", ("tags", .contains))])
+    try fillAll()
+    #expect(try count("SELECT count(*) FROM index_entries") == 2)
+    let query = Query(path: path("c"), filters: [.field(field("tags"), .arrayContains, .integer(5))])
+    #expect(try run(query).0 == ["c/few", "c/many"])
+    try store.remove(key("c/many"))
+    #expect(try count("SELECT count(*) FROM index_entries") == 1)
+  }
+
+  @Test("a step of the filling ends when it has made enough entries")
+  func entriesOfStep() throws {
+    for number in 0..<10 { try store.set(found("c/d\(number)", 1, ["tags": [1, 2, 3, 4, 5]])) }
+    try store.indexes.set([Self.index("c", ("tags", .contains))])
+    _ = try store.indexes.fill(.init(newEntries: 12))
+    #expect(try count("SELECT count(*) FROM index_entries") == 15)
+    try fillAll()
+    #expect(try count("SELECT count(*) FROM index_entries") == 50)
+  }
+
+  @Test("an entry that leads into another collection is a corrupt file, not a document under a wrong name")
+  func strayEntry() throws {
+    try storeNumbers(10)
+    try store.set(found("other/x", 1, ["n": .integer(2)]))
+    try store.indexes.set([Self.index("c", ("n", .ascending))])
+    try fillAll()
+    try database.execute(
+      "UPDATE index_entries SET place = (SELECT place FROM documents WHERE id = 'x') WHERE number = 1")
+    let error = #expect(throws: StoreError.self) { try run(equalTwo) }
+    #expect(error?.kind == .corrupt)
+  }
+
+  @Test("the last place of the last collection does not stop the program")
+  func lastPlace() throws {
+    try database.execute("INSERT INTO collections (number, path, group_id) VALUES (134217727, 'c', 'c')")
+    try database.execute(
+      """
+      INSERT INTO documents VALUES (9223372036854775806, 134217727, 'a', 1, 0, 0, 0, 0, 0, x'')
+      """)
+    let error = #expect(throws: StoreError.self) {
+      try database.transaction("Store") {
+        for number in 0..<3 { try store.set(found("c/d\(number)", 1, [:])) }
+      }
+    }
+    #expect(error != nil)
+  }
+
+  @Test("many alternatives in many small collections are scanned")
+  func manyCollections() throws {
+    try database.transaction("Store") {
+      for number in 0..<400 {
+        try store.set(found("p/x\(number)/c/d", 1, ["n": .integer(Int64(number))]))
+      }
+    }
+    try store.indexes.set([Self.index("c", ("n", .ascending))])
+    try fillAll()
+    let group = Query(
+      path: ResourcePath([]), collectionGroup: "c",
+      filters: [.field(field("n"), .in, .array((0..<10).map { .integer($0) }))])
+    let (hits, execution) = try run(group)
+    #expect(hits.count == 10 && execution.plan == .scan)
+    #expect(try QueryExecutor(documents: store).indexEffort(of: group, atMost: 1000) == .unknown)
+  }
+
   // MARK: - What would help
+
+  @Test("an index that would not be used is not asked for")
+  func uselessIndexes() throws {
+    let executor = QueryExecutor(documents: store)
+    let ordered = Query(path: path("c"), explicitOrders: [OrderBy(path: field("o"))])
+    #expect(try executor.missingIndexes(for: ordered).isEmpty)
+    #expect(try executor.missingIndexes(for: ordered.with(limit: 3)) == [Self.index("c", ("o", .ascending))])
+    let unequal = Query(path: path("c"), filters: [.field(field("n"), .notEqual, .integer(2))])
+    #expect(try executor.missingIndexes(for: unequal).isEmpty)
+  }
 
   @Test("the index that a query lacks has its equalities, its membership and then its order")
   func missingIndexes() throws {

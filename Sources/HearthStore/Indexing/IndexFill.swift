@@ -6,12 +6,17 @@ extension IndexTable {
   package struct FillLimits: Sendable {
     package var documents: Int
     package var documentBytes: Int
+    /// New entries. The document that exceeds them is entered as a whole.
+    package var newEntries: Int
     /// Entries of indexes that were given up.
     package var entries: Int
 
-    package init(documents: Int = 4000, documentBytes: Int = 4 << 20, entries: Int = 10_000) {
+    package init(
+      documents: Int = 4000, documentBytes: Int = 4 << 20, newEntries: Int = 40_000, entries: Int = 10_000
+    ) {
       self.documents = documents
       self.documentBytes = documentBytes
+      self.newEntries = newEntries
       self.entries = entries
     }
   }
@@ -42,6 +47,7 @@ extension IndexTable {
     var last = mark
     var documents = 0
     var bytes = 0
+    var entryCount = 0
     let isEnd = try forEachDocument(of: group, behind: mark) { id, place, isFound, fields in
       last = place
       documents += 1
@@ -51,10 +57,11 @@ extension IndexTable {
         for position in indexes.indices where indexes[position].filledThrough < place {
           for key in writers[position].keys(of: fields, id: id, identity: identity) {
             entries[position].append((key, place >> Place.arrivalBits, place))
+            entryCount += 1
           }
         }
       }
-      return documents < limits.documents && bytes < limits.documentBytes
+      return documents < limits.documents && bytes < limits.documentBytes && entryCount < limits.newEntries
     }
     for (position, index) in indexes.enumerated() {
       entries[position].sort { a, b in
@@ -125,16 +132,8 @@ extension IndexTable {
   private func removeDropped(_ limits: FillLimits) throws -> Bool {
     guard let number = try nextDropped() else { return false }
     try database.transaction("Remove index") {
-      var removed = try removeEntries(
-        """
-        DELETE FROM index_entries WHERE number = ?1
-        AND (collection, key) IN (SELECT collection, key FROM index_entries WHERE number = ?1 LIMIT ?2)
-        """, number, limits)
-      removed += try removeEntries(
-        """
-        DELETE FROM index_local_entries WHERE number = ?1 AND (owner, collection, key) IN
-        (SELECT owner, collection, key FROM index_local_entries WHERE number = ?1 LIMIT ?2)
-        """, number, limits)
+      var removed = try removeEntries("index_entries", "collection, key", number, limits)
+      removed += try removeEntries("index_local_entries", "owner, collection, key", number, limits)
       guard removed == 0 else { return }
       for sql in ["DELETE FROM index_fields WHERE number = ?", "DELETE FROM index_definitions WHERE number = ?"] {
         let delete = try database.prepare(sql)
@@ -151,10 +150,26 @@ extension IndexTable {
     return try next.step() ? try next.int64(at: 0) : nil
   }
 
-  private func removeEntries(_ sql: String, _ number: Int64, _ limits: FillLimits) throws(StoreError) -> Int {
-    let statement = try database.prepare(sql)
+  /// Removes the first entries of an index, in the order in which they lie.
+  ///
+  /// By a comparison with the first one that stays, and not by a list of those that go: SQLite would look up in such a list every
+  /// entry of each collection that occurs in it.
+  ///
+  /// - Parameter key: the columns of the table's key behind the number.
+  /// - Returns: how many were removed.
+  private func removeEntries(
+    _ table: String, _ key: String, _ number: Int64, _ limits: FillLimits
+  ) throws(StoreError) -> Int {
+    let next = "SELECT \(key) FROM \(table) WHERE number = ?1 ORDER BY \(key) LIMIT 1 OFFSET ?2"
+    let rest = try database.prepare(next)
+    try rest.bind(1, number)
+    try rest.bind(2, limits.entries)
+    let isWhole = try !rest.step()
+    rest.reset()
+    let statement = try database.prepare(
+      "DELETE FROM \(table) WHERE number = ?1" + (isWhole ? "" : " AND (\(key)) < (\(next))"))
     try statement.bind(1, number)
-    try statement.bind(2, limits.entries)
+    if !isWhole { try statement.bind(2, limits.entries) }
     try statement.run()
     return database.changedRowCount
   }

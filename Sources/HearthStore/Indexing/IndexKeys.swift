@@ -4,6 +4,9 @@ internal import HearthModel
 struct IndexKeys {
   /// Documents whose key would be longer are entered without their values. Longer keys would leave the page they are on.
   static let maximumBytes = 1500
+  /// Documents with more distinct elements in their array are entered without their values too: otherwise one small change would
+  /// write as many entries as a document of the largest size has room for.
+  static let maximumElements = 10_000
   /// Begins the keys of documents that are entered without their values; below the first byte of every value. Each query
   /// looks at all of them.
   static let withoutValues: UInt8 = 0x01
@@ -31,7 +34,7 @@ struct IndexKeys {
     }
   }
 
-  /// - Returns: nil if one of the keys is too long.
+  /// - Returns: nil if one of the keys is too long, or there are too many.
   private mutating func keys(of fields: EncodedFieldsView, id: String) throws -> [[UInt8]]? {
     writer.removeAll()
     for component in index.components {
@@ -46,15 +49,15 @@ struct IndexKeys {
     let rest = writer.bytes
     guard let array = try fields.value(at: member) else { return [] }
     var keys: Set<[UInt8]> = []
-    var isTooLong = false
+    var isTooMuch = false
     try array.forEachElement { element in
       writer.removeAll()
       try writer.append(element)
-      isTooLong = writer.bytes.count + rest.count > Self.maximumBytes
       keys.insert(writer.bytes + rest)
-      return !isTooLong
+      isTooMuch = writer.bytes.count + rest.count > Self.maximumBytes || keys.count > Self.maximumElements
+      return !isTooMuch
     }
-    return isTooLong ? nil : keys.sorted { $0.lexicographicallyPrecedes($1) }
+    return isTooMuch ? nil : keys.sorted { $0.lexicographicallyPrecedes($1) }
   }
 
   static func identity(of place: Int64) -> [UInt8] {

@@ -7,10 +7,16 @@ package import HearthModel
 package final class IndexTable {
   let database: Database
 
-  /// The active indexes, true as long as the transaction with this number runs.
-  private var known: (transaction: UInt64, indexes: [StoredIndex])?
-  /// Those of the group that was asked for last, from `known`.
-  private var latest: (group: String, indexes: [StoredIndex])?
+  /// What a transaction has read of the active indexes, true as long as it runs.
+  private struct Known {
+    var transaction: UInt64
+    var all: [StoredIndex]?
+    var groups: [(group: String, indexes: [StoredIndex])] = []
+  }
+
+  private var known: Known?
+  /// Transactions mostly touch a few groups; more are not searched through.
+  private static let knownGroupLimit = 16
 
   init(database: Database) throws {
     self.database = database
@@ -26,59 +32,77 @@ package final class IndexTable {
 
   /// The active indexes of a collection group.
   func indexes(of group: String) throws(StoreError) -> [StoredIndex] {
-    let all = try active()
-    guard !all.isEmpty else { return [] }
-    if let latest, latest.group.utf8.elementsEqual(group.utf8) { return latest.indexes }
-    let indexes = all.filter { $0.definition.collectionGroup.utf8.elementsEqual(group.utf8) }
-    if known != nil { latest = (group, indexes) }
+    forgetOtherTransactions()
+    if let found = known?.groups.first(where: { $0.group.utf8.elementsEqual(group.utf8) }) { return found.indexes }
+    let indexes = try rows(of: group)
+    if let count = known?.groups.count {
+      if count >= Self.knownGroupLimit { known?.groups.removeAll() }
+      known?.groups.append((group, indexes))
+    }
     return indexes
   }
 
   /// All active indexes. One whose row cannot be read serves nothing, as if it had never been made.
   func active() throws(StoreError) -> [StoredIndex] {
-    if let known, database.isInTransaction, known.transaction == database.transactionNumber { return known.indexes }
-    let indexes = try rows()
-    latest = nil
-    known = database.isInTransaction ? (database.transactionNumber, indexes) : nil
+    forgetOtherTransactions()
+    if let indexes = known?.all { return indexes }
+    let indexes = try rows(of: nil)
+    known?.all = indexes
     return indexes
   }
 
-  private func rows() throws(StoreError) -> [StoredIndex] {
+  private func forgetOtherTransactions() {
+    if database.isInTransaction, known?.transaction == database.transactionNumber { return }
+    known = database.isInTransaction ? Known(transaction: database.transactionNumber) : nil
+  }
+
+  /// - Parameter group: nil for the indexes of all groups. With one, no others are looked at, however many there are.
+  private func rows(of group: String?) throws(StoreError) -> [StoredIndex] {
     let statement = try database.prepare(
       """
-      SELECT number, origin, collection_group, filled_through, local_filled_through FROM index_definitions WHERE state = ?
-      ORDER BY number
+      SELECT number, origin, collection_group, filled_through, local_filled_through FROM index_definitions
+      WHERE state = ?\(group == nil ? "" : " AND collection_group = ?") ORDER BY number
       """)
     try statement.bind(1, IndexSchema.State.active)
+    if let group { try statement.bind(2, group) }
     var indexes: [StoredIndex] = []
     while try statement.step() {
-      if let index = try? index(in: statement) { indexes.append(index) }
+      do throws(StoreError) {
+        if let index = try index(in: statement) { indexes.append(index) }
+      } catch {
+        // Only what is in the row makes an index as if it were not there. After a failure that passes, the documents that this
+        // transaction writes would be missing in it for ever.
+        guard error.kind == .corrupt else { throw error }
+      }
     }
     return indexes
   }
 
-  private func index(in statement: Statement) throws -> StoredIndex? {
+  private func index(in statement: Statement) throws(StoreError) -> StoredIndex? {
     let number = try statement.int64(at: 0)
     guard let origin = IndexOrigin(rawValue: try statement.int64(at: 1)) else { return nil }
-    let definition = try IndexDefinition(
-      collectionGroup: try statement.string(at: 2), fields: try fields(of: number))
-    guard !definition.fields.isEmpty else { return nil }
+    let (group, fields) = (try statement.string(at: 2), try fields(of: number))
+    guard let definition = try? IndexDefinition(collectionGroup: group, fields: fields), !definition.fields.isEmpty
+    else { return nil }
     return StoredIndex(
       number: number, definition: definition, origin: origin, filledThrough: try statement.int64(at: 3),
       localFilledThrough: try statement.int64(at: 4))
   }
 
-  private func fields(of number: Int64) throws -> [IndexDefinition.Field] {
+  private func fields(of number: Int64) throws(StoreError) -> [IndexDefinition.Field] {
     let statement = try database.prepare("SELECT path, kind FROM index_fields WHERE number = ? ORDER BY position")
     try statement.bind(1, number)
     var fields: [IndexDefinition.Field] = []
     while try statement.step() {
-      let path = try FieldPath(parsingServerFormat: try statement.string(at: 0))
+      let text = try statement.string(at: 0)
+      guard let path = try? FieldPath(parsingServerFormat: text) else {
+        throw .corrupt("table index_fields, \(number): \"\(text)\" is no path of a field")
+      }
       switch try statement.int64(at: 1) {
       case IndexSchema.FieldKind.ascending: fields.append(.init(path: path, kind: .ascending))
       case IndexSchema.FieldKind.descending: fields.append(.init(path: path, kind: .descending))
       case IndexSchema.FieldKind.contains: fields.append(.init(path: path, kind: .contains))
-      case let kind: throw StoreError.corrupt("table index_fields, \(number): \(kind) is no kind of field")
+      case let kind: throw .corrupt("table index_fields, \(number): \(kind) is no kind of field")
       }
     }
     return fields
@@ -90,31 +114,50 @@ package final class IndexTable {
   package func set(_ definitions: [IndexDefinition]) throws {
     try database.transaction("Set indexes") {
       let active = try active()
-      for index in active where !definitions.contains(index.definition) { try drop(index.number) }
-      for definition in definitions { try add(definition, origin: .declared) }
+      let wanted = Set(definitions)
+      for index in active where !wanted.contains(index.definition) { try drop(index.number) }
+      try add(definitions, origin: .declared, beside: active)
     }
   }
 
   /// Adds an index that does not exist yet.
   package func add(_ definition: IndexDefinition, origin: IndexOrigin) throws {
-    guard !definition.fields.isEmpty else { return }
     try database.transaction("Add index") {
-      if let index = try active().first(where: { $0.definition == definition }) {
-        if index.origin == .automatic, origin == .declared { try setOrigin(origin, of: index.number) }
-        return
-      }
-      let insert = try database.prepare(
-        """
-        INSERT INTO index_definitions (number, state, origin, collection_group, filled_through, local_filled_through)
-        VALUES ((SELECT coalesce(max(number), 0) + 1 FROM index_definitions), ?, ?, ?, 0, 0) RETURNING number
-        """)
-      try insert.bind(1, IndexSchema.State.active)
-      try insert.bind(2, origin.rawValue)
-      try insert.bind(3, definition.collectionGroup)
-      guard try insert.step() else { throw StoreError.corrupt("table index_definitions takes no row") }
-      try insertFields(of: definition, number: try insert.int64(at: 0))
-      forget()
+      try add([definition], origin: origin, beside: try active())
     }
+  }
+
+  /// - Parameter active: the indexes that exist already. An automatic one that is wanted is a declared one from now on.
+  private func add(
+    _ definitions: [IndexDefinition], origin: IndexOrigin, beside active: [StoredIndex]
+  ) throws(StoreError) {
+    var origins: [IndexDefinition: (number: Int64, origin: IndexOrigin)] = [:]
+    for index in active where origins[index.definition] == nil {
+      origins[index.definition] = (index.number, index.origin)
+    }
+    for definition in definitions where !definition.fields.isEmpty {
+      if let existing = origins[definition] {
+        if existing.origin == .automatic, origin == .declared { try setOrigin(origin, of: existing.number) }
+        continue
+      }
+      origins[definition] = (try insert(definition, origin: origin), origin)
+    }
+    forget()
+  }
+
+  private func insert(_ definition: IndexDefinition, origin: IndexOrigin) throws(StoreError) -> Int64 {
+    let insert = try database.prepare(
+      """
+      INSERT INTO index_definitions (number, state, origin, collection_group, filled_through, local_filled_through)
+      VALUES ((SELECT coalesce(max(number), 0) + 1 FROM index_definitions), ?, ?, ?, 0, 0) RETURNING number
+      """)
+    try insert.bind(1, IndexSchema.State.active)
+    try insert.bind(2, origin.rawValue)
+    try insert.bind(3, definition.collectionGroup)
+    guard try insert.step() else { throw .corrupt("table index_definitions takes no row") }
+    let number = try insert.int64(at: 0)
+    try insertFields(of: definition, number: number)
+    return number
   }
 
   private func insertFields(of definition: IndexDefinition, number: Int64) throws(StoreError) {
@@ -185,7 +228,6 @@ package final class IndexTable {
   /// Definitions or marks have changed.
   private func forget() {
     known = nil
-    latest = nil
   }
 
   // MARK: - Listing

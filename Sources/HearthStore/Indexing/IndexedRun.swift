@@ -29,7 +29,9 @@ struct IndexedRun {
   private static let scannedPerDocument: Int64 = 8
   /// An index that leads to no more than this is used in any case.
   private static let smallResult: Int64 = 500
-  private static let unlimited: Int64 = 1 << 40
+  /// Looking into an index of one collection costs about as much as scanning this many documents, and so does beginning to scan
+  /// a collection.
+  private static let scannedPerLook = 3
 
   init(_ executor: QueryExecutor, _ query: Query, _ accesses: [QueryAccess]) {
     self.executor = executor
@@ -60,7 +62,9 @@ struct IndexedRun {
     try addDocumentsByKey()
     if !indexAccesses.isEmpty {
       let collections = try documents.collections(in: scope)
-      var budget = try budget()
+      let count = try documents.estimatedDocumentCount(of: collections)
+      guard isWorthLooking(into: collections.count, documentCount: count) else { return nil }
+      var budget = max(Self.smallResult, Int64(count) / Self.scannedPerDocument)
       for (path, number) in collections {
         guard try add(indexAccesses, in: path, number, &budget) else { return nil }
       }
@@ -77,7 +81,9 @@ struct IndexedRun {
 
   /// Whether the ranges hold no more than `limit` entries, and no more documents are not indexed yet.
   func isSmall(atMost limit: Int) throws -> Bool {
-    let collections = try documents.collections(in: scope)
+    guard let collections = try documents.collections(in: scope, limit: limit),
+      collections.count * indexAccesses.count <= limit
+    else { return false }
     var count = accesses.count
     if filledThrough != StoredIndex.complete {
       for (_, number) in collections {
@@ -145,17 +151,18 @@ struct IndexedRun {
     }
   }
 
-  /// How many documents may be read along indexes.
-  private func budget() throws -> Int64 {
-    guard let count = try documents.estimatedDocumentCount(in: scope) else { return Self.unlimited }
-    return max(Self.smallResult, Int64(count) / Self.scannedPerDocument)
+  /// Whether looking into each index in each collection takes less than a scan, whatever is found there. It does not for many
+  /// alternatives in many collections with few documents each.
+  private func isWorthLooking(into collectionCount: Int, documentCount: Int) -> Bool {
+    let looks = (indexAccesses.count + Set(indexAccesses.map(\.index.number)).count) * collectionCount
+    return looks <= Int(Self.smallResult) || looks <= collectionCount + documentCount / Self.scannedPerLook
   }
 
   /// - Returns: false if the budget was used up.
   private mutating func add(
     _ accesses: [IndexAccess], in path: ResourcePath, _ number: Int64, _ budget: inout Int64
   ) throws -> Bool {
-    let reader = try PlaceReader(documents, collection: path)
+    let reader = try PlaceReader(documents, collection: path, number: number)
     var places: [Int64] = []
     for access in accesses where !access.range.isEmpty {
       if access.isOrdered, let limit = query.limit {

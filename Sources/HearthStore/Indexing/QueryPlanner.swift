@@ -72,7 +72,8 @@ struct QueryPlanner {
     return ((conditions.isEmpty ? [] : [conditions]) + order).joined(separator: " ")
   }
 
-  /// The indexes that would serve those alternatives best which have none, or only one that serves them in part.
+  /// The indexes that would serve those alternatives best which have none, or only one that serves them in part. An index
+  /// that would not be used is none of them: one for `!=`, or for an order of all documents.
   func missingIndexes() throws -> [IndexDefinition] {
     guard !query.matchesAllDocuments, let group = query.collectionGroup ?? query.path.last, !group.isEmpty,
       let alternatives = query.disjunctions(atMost: Self.maximumAlternatives)
@@ -80,7 +81,8 @@ struct QueryPlanner {
     var missing: [IndexDefinition] = []
     for filters in alternatives where Self.key(in: filters) == nil {
       guard let definition = try bestDefinition(for: filters, group: group), !missing.contains(definition),
-        try !indexes.contains(where: { try serves($0, filters, asWellAs: definition) })
+        let wanted = try access(StoredIndex(proposed: definition), filters),
+        try !indexes.contains(where: { try serves($0, filters, as: wanted) })
       else { continue }
       missing.append(definition)
     }
@@ -129,9 +131,12 @@ struct QueryPlanner {
     let order = order(of: rest, index.definition.keyDirection, filters)
     var range = IndexRange(prefix: prefix.bytes)
     if let first = rest.first { try cut(&range, behind: prefix, first, filters, &bounds) }
-    let isExact = bounds.count == filters.count
+    var isExact = bounds.count == filters.count
     if let order, !order.skipsOrders {
-      try cut(&range, behind: prefix, rest, index, isReversed: order.isReversed, &bounds)
+      let isWhole = try cut(&range, behind: prefix, rest, index, isReversed: order.isReversed, &bounds)
+      isExact = isExact && isWhole
+    } else if query.startAt != nil || query.endAt != nil {
+      isExact = false
     }
     let isOrdered = order != nil
     if bounds.isEmpty, !(isOrdered && query.limit != nil) { return nil }
@@ -197,13 +202,17 @@ struct QueryPlanner {
   }
 
   /// Keeps what the cursors allow; only for an order that agrees with the index position by position.
+  ///
+  /// - Returns: whether nothing is left that they do not allow.
   private func cut(
     _ range: inout IndexRange, behind prefix: OrderedValueWriter, _ rest: ArraySlice<OrderBy>, _ index: StoredIndex,
     isReversed: Bool, _ bounds: inout [String]
-  ) throws {
+  ) throws -> Bool {
+    var isExact = true
     for (bound, isStart) in [(query.startAt, true), (query.endAt, false)] {
       guard let bound, !bound.position.isEmpty else { continue }
       let (position, isWhole) = try encode(bound, behind: prefix, rest, index)
+      isExact = isExact && isWhole
       let includesPosition = bound.isInclusive || !isWhole
       let isLower = isStart != isReversed
       if isLower {
@@ -213,6 +222,7 @@ struct QueryPlanner {
       }
       bounds.append(bound.inWords(isStart: isStart))
     }
+    return isExact
   }
 
   /// - Returns: the bytes that all documents at the position begin with, and whether all that begin so are at it.
@@ -229,7 +239,8 @@ struct QueryPlanner {
       reference.key.collectionPath == path
     else { return (position.bytes, false) }
     position.append(documentID: reference.key.id, descending: index.definition.keyDirection == .descending)
-    return (position.bytes, true)
+    // Values behind the key belong to orders that no index has.
+    return (position.bytes, bound.position.count == rest.count + 1)
   }
 
   // MARK: - What would be best
@@ -248,14 +259,9 @@ struct QueryPlanner {
     return definition.fields.isEmpty ? nil : definition
   }
 
-  /// Whether an index binds and orders as much as this definition would.
-  private func serves(
-    _ index: StoredIndex, _ filters: [FieldFilter], asWellAs definition: IndexDefinition
-  ) throws -> Bool {
+  /// Whether an index binds and orders as much as a wanted one would.
+  private func serves(_ index: StoredIndex, _ filters: [FieldFilter], as wanted: IndexAccess) throws -> Bool {
     guard let found = try access(index, filters) else { return false }
-    let best = StoredIndex(
-      number: 0, definition: definition, origin: .automatic, filledThrough: 0, localFilledThrough: 0)
-    guard let wanted = try access(best, filters) else { return true }
-    return found.score >= wanted.score && index.definition.fields.count >= definition.fields.count
+    return found.score >= wanted.score && index.definition.fields.count >= wanted.index.definition.fields.count
   }
 }

@@ -36,6 +36,11 @@ struct StoredIndex: Sendable {
     member = definition.containsField
   }
 
+  /// One that does not exist.
+  init(proposed definition: IndexDefinition) {
+    self.init(number: 0, definition: definition, origin: .automatic, filledThrough: 0, localFilledThrough: 0)
+  }
+
   var holdsLocalMutations: Bool { localFilledThrough == Self.complete }
 }
 
