@@ -91,6 +91,11 @@ public final class QuerySnapshot: NSObject, Sendable {
     }
   }
 
+  /// This snapshot as a listener sees it that did not get the one before it.
+  func merging(_ skipped: QuerySnapshot) -> QuerySnapshot {
+    QuerySnapshot(query: query, view: view.merging(skipped.view))
+  }
+
   private func snapshot(_ document: Document) -> QueryDocumentSnapshot {
     QueryDocumentSnapshot(
       firestore: query.firestore, key: document.key, document: document, isFromCache: view.isFromCache,

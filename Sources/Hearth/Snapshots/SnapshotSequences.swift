@@ -1,8 +1,9 @@
 /// The snapshots of a query as they come, for `for try await`.
 ///
 /// Each iterator has a listener of its own, which is added when the iterator is made and removed when the task is cancelled or
-/// the iterator is dropped. A listener's error ends the sequence by being thrown. Snapshots that are not awaited in time are
-/// kept; none is skipped. The settings' dispatch queue is not involved.
+/// the iterator is dropped. A listener's error ends the sequence by being thrown. Snapshots that are not awaited in time are kept,
+/// 64 at most; from then on the newest two become one, whose changes are those of both. So no change is lost, and a loop that is
+/// slower than its listener does not fill the memory. The settings' dispatch queue is not involved.
 public struct QuerySnapshotsSequence: AsyncSequence, Sendable {
   /// A snapshot.
   public typealias Element = QuerySnapshot
@@ -23,24 +24,22 @@ public struct QuerySnapshotsSequence: AsyncSequence, Sendable {
   /// Starts listening.
   public func makeAsyncIterator() -> Iterator {
     let options = SnapshotListenOptions().withIncludeMetadataChanges(includeMetadataChanges)
-    return Iterator(
-      base: AsyncThrowingStream { continuation in
-        let registration = query.observe(options: options, on: nil) { result in
-          switch result {
-          case .success(let snapshot): continuation.yield(snapshot)
-          case .failure(let error): continuation.finish(throwing: error)
-          }
-        }
-        continuation.onTermination = { _ in registration.remove() }
-      }.makeAsyncIterator())
+    let buffer = SnapshotBuffer<QuerySnapshot> { last, new in new.merging(last) }
+    let registration = query.observe(options: options, on: nil) { result in
+      switch result {
+      case .success(let snapshot): buffer.add(snapshot)
+      case .failure(let error): buffer.finish(throwing: error)
+      }
+    }
+    return Iterator(subscription: SnapshotSubscription(buffer, registration))
   }
 
   /// The iterator of ``QuerySnapshotsSequence``.
   public struct Iterator: AsyncIteratorProtocol {
-    fileprivate var base: AsyncThrowingStream<QuerySnapshot, any Error>.Iterator
+    fileprivate let subscription: SnapshotSubscription<QuerySnapshot>
 
     /// The next snapshot; nil after the task was cancelled. Throws the listener's error.
-    public mutating func next() async throws -> QuerySnapshot? { try await base.next() }
+    public mutating func next() async throws -> QuerySnapshot? { try await subscription.next() }
   }
 }
 
@@ -65,23 +64,31 @@ public struct DocumentSnapshotsSequence: AsyncSequence, Sendable {
   /// Starts listening.
   public func makeAsyncIterator() -> Iterator {
     let options = SnapshotListenOptions().withIncludeMetadataChanges(includeMetadataChanges)
-    return Iterator(
-      base: AsyncThrowingStream { continuation in
-        let registration = reference.observe(options: options, on: nil) { result in
-          switch result {
-          case .success(let snapshot): continuation.yield(snapshot)
-          case .failure(let error): continuation.finish(throwing: error)
-          }
-        }
-        continuation.onTermination = { _ in registration.remove() }
-      }.makeAsyncIterator())
+    let buffer = SnapshotBuffer<DocumentSnapshot> { _, new in new }
+    let registration = reference.observe(options: options, on: nil) { result in
+      switch result {
+      case .success(let snapshot): buffer.add(snapshot)
+      case .failure(let error): buffer.finish(throwing: error)
+      }
+    }
+    return Iterator(subscription: SnapshotSubscription(buffer, registration))
   }
 
   /// The iterator of ``DocumentSnapshotsSequence``.
   public struct Iterator: AsyncIteratorProtocol {
-    fileprivate var base: AsyncThrowingStream<DocumentSnapshot, any Error>.Iterator
+    fileprivate let subscription: SnapshotSubscription<DocumentSnapshot>
 
     /// The next snapshot; nil after the task was cancelled. Throws the listener's error.
-    public mutating func next() async throws -> DocumentSnapshot? { try await base.next() }
+    public mutating func next() async throws -> DocumentSnapshot? { try await subscription.next() }
   }
 }
+
+@available(
+  *, unavailable, message: "An iterator belongs to one task. Make another one from the sequence, which is Sendable."
+)
+extension QuerySnapshotsSequence.Iterator: Sendable {}
+
+@available(
+  *, unavailable, message: "An iterator belongs to one task. Make another one from the sequence, which is Sendable."
+)
+extension DocumentSnapshotsSequence.Iterator: Sendable {}

@@ -1,0 +1,123 @@
+internal import Synchronization
+
+/// Snapshots on their way from a listener to the task that awaits them.
+///
+/// At most ``limit`` wait. When another one comes, it is merged with the last of them, so a task that is slow, or that has stopped
+/// asking, costs a bounded number of snapshots and still sees every change and, in the end, the newest state.
+///
+/// | state | snapshot comes | task asks | end comes |
+/// |---|---|---|---|
+/// | open, nobody waits | kept | gets the oldest, or waits | ended |
+/// | open, a task waits | resumes it | (one task at a time) | resumes it: ended |
+/// | ended | ignored | the kept snapshots, then the error once, then nil | ignored |
+final class SnapshotBuffer<Element: Sendable>: Sendable {
+  /// How many snapshots are kept one by one.
+  static var limit: Int { 64 }
+
+  private enum Phase {
+    case open(CheckedContinuation<Element?, any Error>?)
+    case ended((any Error)?)
+  }
+
+  private struct State {
+    var kept: [Element] = []
+    var phase = Phase.open(nil)
+  }
+
+  private let merge: @Sendable (_ last: Element, _ new: Element) -> Element
+  private let state = Mutex(State())
+
+  init(merging merge: @escaping @Sendable (_ last: Element, _ new: Element) -> Element) {
+    self.merge = merge
+  }
+
+  /// How many snapshots wait.
+  var count: Int { state.withLock { $0.kept.count } }
+
+  /// Takes a snapshot of the listener; calls come one after the other.
+  func add(_ element: Element) {
+    // The last one is taken out while it is merged, so that the lock is not held meanwhile; only this method adds.
+    let (waiting, last) = state.withLock { state -> (CheckedContinuation<Element?, any Error>?, Element?) in
+      guard case .open(let waiting) = state.phase else { return (nil, nil) }
+      guard waiting == nil else {
+        state.phase = .open(nil)
+        return (waiting, nil)
+      }
+      if state.kept.count >= Self.limit { return (nil, state.kept.removeLast()) }
+      state.kept.append(element)
+      return (nil, nil)
+    }
+    if let waiting { return waiting.resume(returning: element) }
+    if let last { put(merge(last, element)) }
+  }
+
+  /// Adds what was merged, unless the sequence has ended or its task has caught up meanwhile.
+  private func put(_ element: Element) {
+    let waiting = state.withLock { state -> CheckedContinuation<Element?, any Error>? in
+      guard case .open(let waiting) = state.phase else { return nil }
+      if waiting == nil { state.kept.append(element) } else { state.phase = .open(nil) }
+      return waiting
+    }
+    waiting?.resume(returning: element)
+  }
+
+  /// Ends the sequence once what is kept has been taken.
+  func finish(throwing error: (any Error)?) {
+    let waiting = state.withLock { state -> CheckedContinuation<Element?, any Error>? in
+      guard case .open(let waiting) = state.phase else { return nil }
+      state.phase = .ended(waiting == nil ? error : nil)
+      return waiting
+    }
+    guard let waiting else { return }
+    if let error { waiting.resume(throwing: error) } else { waiting.resume(returning: nil) }
+  }
+
+  /// Ends the sequence at once: what is kept is dropped.
+  func cancel() {
+    state.withLock { $0.kept = [] }
+    finish(throwing: nil)
+  }
+
+  /// The oldest snapshot that is kept, or the next one; nil at the end. Throws the listener's error once.
+  func next() async throws -> Element? {
+    try await withCheckedThrowingContinuation { continuation in
+      let answer = state.withLock { state -> Result<Element?, any Error>? in
+        if !state.kept.isEmpty { return .success(state.kept.removeFirst()) }
+        switch state.phase {
+        case .ended(let error):
+          state.phase = .ended(nil)
+          return error.map { .failure($0) } ?? .success(nil)
+        case .open(nil):
+          state.phase = .open(continuation)
+          return nil
+        case .open(_?):
+          // A second task asks an iterator that is not Sendable. It gets nothing, rather than the first one waiting for ever.
+          return .success(nil)
+        }
+      }
+      if let answer { continuation.resume(with: answer) }
+    }
+  }
+}
+
+/// A listener whose snapshots a task awaits. It ends with the task's cancellation and with the last reference to this object.
+final class SnapshotSubscription<Element: Sendable>: Sendable {
+  private let buffer: SnapshotBuffer<Element>
+  private let registration: ListenerHandle
+
+  init(_ buffer: SnapshotBuffer<Element>, _ registration: ListenerHandle) {
+    self.buffer = buffer
+    self.registration = registration
+  }
+
+  deinit { registration.remove() }
+
+  func next() async throws -> Element? {
+    try await withTaskCancellationHandler {
+      try await buffer.next()
+    } onCancel: {
+      registration.remove()
+      buffer.cancel()
+    }
+  }
+}
