@@ -155,7 +155,7 @@ extension Firestore {
     callback(completion, on: runtime().callbackQueue)
   }
 
-  private func onSettingsQueue(_ completion: (((any Error)?) -> Void)?) -> @Sendable (NSError?) -> Void {
+  func onSettingsQueue(_ completion: (((any Error)?) -> Void)?) -> @Sendable (NSError?) -> Void {
     callback(completion, on: settingsQueue)
   }
 

@@ -14,13 +14,13 @@ internal import Synchronization
 /// see ``FirestoreSettings/cacheSettings``. There is one object for each app and database until it is terminated. It may be used
 /// from any thread; calls made in order take effect in order.
 public final class Firestore: NSObject, Sendable {
-  private enum Phase {
+  enum Phase {
     case configured
     case running(ClientRuntime)
     case terminated(ClientRuntime?)
   }
 
-  private struct State {
+  struct State {
     var settings = SettingsValues()
     var phase = Phase.configured
     /// Made when it is first asked for, gone when the client is terminated.
@@ -32,7 +32,7 @@ public final class Firestore: NSObject, Sendable {
   /// The app that the database belongs to.
   public let app: FirebaseApp
   let databaseID: DatabaseID
-  private let state = Mutex(State())
+  let state = Mutex(State())
 
   private init(app: FirebaseApp, databaseID: DatabaseID) {
     self.app = app
@@ -211,7 +211,7 @@ public final class Firestore: NSObject, Sendable {
       case .running(let runtime): return runtime
       case .terminated: return nil
       case .configured:
-        let runtime = makeRuntime(state.settings)
+        let runtime = makeRuntime(state.settings, cacheOpened: nil)
         state.phase = .running(runtime)
         return runtime
       }
@@ -220,17 +220,27 @@ public final class Firestore: NSObject, Sendable {
     return runtime
   }
 
-  private func makeRuntime(_ settings: SettingsValues) -> ClientRuntime {
+  func makeRuntime(
+    _ settings: SettingsValues, cacheOpened: (@Sendable ((any Error)?) -> Void)?
+  ) -> ClientRuntime {
     let environment = ProcessInfo.processInfo.environment
+    if case .persistent(let cache) = settings.cache, let missing = cache.processes.missingFeature {
+      return ClientRuntime(failing: .firestore(.unimplemented, missing), callbackQueue: settings.dispatchQueue)
+    }
+    let failure: NSError
     do {
-      return ClientRuntime(try configuration(settings, environment: environment))
+      var configuration = try configuration(settings, environment: environment)
+      configuration.cacheOpened = cacheOpened
+      return ClientRuntime(configuration)
     } catch let error as ProgrammingError {
       // The environment is not the program's fault, so this is no reason to stop it.
-      return ClientRuntime(
-        failing: .firestore(.invalidArgument, error.message), callbackQueue: settings.dispatchQueue)
+      failure = .firestore(.invalidArgument, error.message)
     } catch {
-      return ClientRuntime(failing: .firestore(error), callbackQueue: settings.dispatchQueue)
+      failure = .firestore(error)
     }
+    // Not at once, because the caller may hold a lock that this closure takes.
+    if let cacheOpened { settings.dispatchQueue.async { cacheOpened(failure) } }
+    return ClientRuntime(failing: failure, callbackQueue: settings.dispatchQueue)
   }
 
   /// - Throws: What the environment and the files that the settings name have wrong.

@@ -160,6 +160,18 @@ extension NSError {
   }
 }
 
+extension NSError {
+  /// What ``Firestore/enablePersistence(directory:synchronizeProcesses:forceOwnership:completion:)`` says: `failedPrecondition` for a cache
+  /// that somebody else uses, `unimplemented` for a place where no cache can be kept.
+  static func firestore(persistence error: any Error) -> NSError {
+    guard let store = error as? StoreError else { return firestore(error) }
+    switch store.kind {
+    case .cannotOpen, .readOnly, .full, .io: return firestore(.unimplemented, store.message, underlying: store)
+    default: return firestore(opening: store)
+    }
+  }
+}
+
 extension StoreError {
   /// What a storage failure means to the caller: wait, make space, or change the set-up.
   var publicCode: FirestoreErrorCode.Code {

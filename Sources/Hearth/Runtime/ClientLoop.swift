@@ -8,7 +8,7 @@ internal import HearthSync
 ///
 /// | state | start | operations | stop |
 /// |---|---|---|---|
-/// | idle | opens the cache: running, or failed | cannot come before start | stopped |
+/// | idle | opens the cache (or, where asked for, one in memory in its place): running, or failed | cannot come before start | stopped |
 /// | running | - | go to the sync engine | closes everything: stopped |
 /// | failed | - | report the error; nothing on disk changes | stopped |
 /// | stopped | - | tasks get `cancelled`, callbacks are silent | completes at once |
@@ -107,14 +107,28 @@ final class ClientLoop {
   private func start(post: @escaping @Sendable (Message) -> Void) {
     guard case .idle(let configuration) = state else { return }
     do {
-      let client = try RunningClient(configuration, post: post)
-      state = .running(client)
-      client.start()
+      try run(configuration, post: post)
+      configuration.cacheOpened?(nil)
     } catch {
-      let error = NSError.firestore(opening: error)
-      HearthLog.error("The cache cannot be used: \(error.localizedDescription)")
-      state = .failed(error)
+      fail(error)
+      guard let cacheOpened = configuration.cacheOpened else { return }
+      var inMemory = configuration
+      inMemory.cache = .memory(.leastRecentlyUsed(sizeBytes: CacheSize.defaultBytes))
+      do { try run(inMemory, post: post) } catch { fail(error) }
+      cacheOpened(error)
     }
+  }
+
+  private func run(_ configuration: ClientConfiguration, post: @escaping @Sendable (Message) -> Void) throws {
+    let client = try RunningClient(configuration, post: post)
+    state = .running(client)
+    client.start()
+  }
+
+  private func fail(_ error: any Error) {
+    let error = NSError.firestore(opening: error)
+    HearthLog.error("The cache cannot be used: \(error.localizedDescription)")
+    state = .failed(error)
   }
 
   private func stop(_ completion: @escaping @Sendable () -> Void) {

@@ -20,6 +20,9 @@ struct ClientConfiguration: Sendable {
   var credentials = ClientCredentials()
   /// PEM files; empty means those that the system trusts.
   var trustedCertificateFiles: [String] = []
+  /// With this, a cache that cannot be opened is replaced by one in memory. Called once, on the loop: with the error in that
+  /// case, with nil if all is well.
+  var cacheOpened: (@Sendable ((any Error)?) -> Void)?
   /// Which queries run beside the loop, and where.
   var detachment = DetachmentLimits.standard
   var besideQueue = DispatchQueue.besideQueries

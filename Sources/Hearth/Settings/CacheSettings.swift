@@ -24,6 +24,28 @@ enum CacheSize {
   }
 }
 
+/// How many processes may use one persistent cache at the same time.
+public enum CacheProcesses: Hashable, Sendable {
+  /// One. A second one gets the error `failedPrecondition`, and the first goes on.
+  case single
+  /// One, which takes the cache away from the process that has it. Not supported yet: every operation reports `unimplemented`.
+  case singleForcingOwnership
+  /// Several, which see each other's writes; one of them is connected to the backend. Not supported yet: every operation reports
+  /// `unimplemented`.
+  case multiple
+
+  /// Why this cannot be had, or nil if it can.
+  var missingFeature: String? {
+    switch self {
+    case .single: nil
+    case .singleForcingOwnership:
+      "A cache cannot be taken away from the process that uses it yet. Use PersistentCacheSettings without forcing ownership."
+    case .multiple:
+      "Several processes cannot use one cache yet. Use PersistentCacheSettings for a single process, or a directory for each."
+    }
+  }
+}
+
 /// Keeps documents and queued writes in a file, so that they survive a restart. This is the default.
 ///
 /// The file lies in a folder that belongs to the app's name, the project and the database:
@@ -39,11 +61,14 @@ public final class PersistentCacheSettings: NSObject, NSCopying, LocalCacheSetti
   public let sizeBytes: Int64
   /// The base folder, or nil for the platform's.
   public let directory: URL?
+  /// How many processes may use the cache.
+  public let processes: CacheProcesses
 
-  /// A cache of 100 MiB in the platform's folder.
+  /// A cache of 100 MiB in the platform's folder, for one process.
   public override init() {
     sizeBytes = CacheSize.defaultBytes
     directory = nil
+    processes = .single
   }
 
   /// A cache with another threshold.
@@ -54,6 +79,7 @@ public final class PersistentCacheSettings: NSObject, NSCopying, LocalCacheSetti
     requireValid { () throws(ProgrammingError) in try CacheSize.validate(size.int64Value) }
     sizeBytes = size.int64Value
     directory = nil
+    processes = .single
   }
 
   /// A cache in a folder of the program's choice.
@@ -66,13 +92,25 @@ public final class PersistentCacheSettings: NSObject, NSCopying, LocalCacheSetti
   ///   - directory: The base folder; it and `<app name>/<project id>/<database id>` inside are created when missing. If that
   ///     fails, reads, writes and listeners report `failedPrecondition` with the folder's path, and nothing on disk changes.
   ///   - size: As in ``init(sizeBytes:)``.
-  public init(directory: URL, sizeBytes size: NSNumber = 104_857_600) {
+  public convenience init(directory: URL, sizeBytes size: NSNumber = 104_857_600) {
+    self.init(directory: directory, sizeBytes: size, processes: .single)
+  }
+
+  /// A cache with a choice of how many processes may use it. (The counterpart of the Web SDK's tab managers.)
+  ///
+  /// - Parameters:
+  ///   - directory: As in ``init(directory:sizeBytes:)``; nil is the platform's folder.
+  ///   - size: As in ``init(sizeBytes:)``.
+  ///   - processes: With anything but ``CacheProcesses/single``, which this release does not support yet, every operation reports
+  ///     `unimplemented`.
+  public init(directory: URL? = nil, sizeBytes size: NSNumber = 104_857_600, processes: CacheProcesses) {
     requireValid { () throws(ProgrammingError) in
       try CacheSize.validate(size.int64Value)
-      try PersistentCacheSettings.validate(directory: directory)
+      if let directory { try PersistentCacheSettings.validate(directory: directory) }
     }
     sizeBytes = size.int64Value
     self.directory = directory
+    self.processes = processes
   }
 
   static func validate(directory: URL) throws(ProgrammingError) {
@@ -84,10 +122,10 @@ public final class PersistentCacheSettings: NSObject, NSCopying, LocalCacheSetti
   /// The receiver itself, which never changes.
   public func copy(with zone: NSZone? = nil) -> Any { self }
 
-  /// Two settings are equal when size and folder are.
+  /// Two settings are equal when size, folder and processes are.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? PersistentCacheSettings else { return false }
-    return sizeBytes == other.sizeBytes && directory == other.directory
+    return sizeBytes == other.sizeBytes && directory == other.directory && processes == other.processes
   }
 
   /// A hash of size and folder.
@@ -95,6 +133,7 @@ public final class PersistentCacheSettings: NSObject, NSCopying, LocalCacheSetti
     var hasher = Hasher()
     hasher.combine(sizeBytes)
     hasher.combine(directory)
+    hasher.combine(processes)
     return hasher.finalize()
   }
 }
