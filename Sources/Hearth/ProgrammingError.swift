@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// A call that breaks a rule of the API: a malformed path, an unsupported value, settings changed too late.
 ///
 /// The official SDK raises an Objective-C exception there, which Swift programs cannot catch. All checks are written as
@@ -13,9 +15,13 @@ struct ProgrammingError: Error, Equatable, CustomStringConvertible {
   var description: String { message }
 }
 
+/// Ends what a broken rule leads to. Tests put in its place what notes the error and ends the thread instead of the process.
+let programmingErrorHandler = Mutex<@Sendable (ProgrammingError) -> Never>({ fatalError($0.message) })
+
 /// Stops the process with the message of a broken rule, also in optimised builds.
 func fatalProgrammingError(_ error: ProgrammingError) -> Never {
-  fatalError(error.message)
+  let handler = programmingErrorHandler.withLock { $0 }
+  handler(error)
 }
 
 /// The result of a check, or the end of the process if the caller broke a rule.

@@ -1,0 +1,418 @@
+import Foundation
+import HearthModel
+import Testing
+
+@testable import Hearth
+
+/// Every misuse that the documentation names, made through the public API: the process would stop, with this message.
+@Suite("Misuse", .timeLimit(.minutes(2)))
+struct MisuseTests {
+  typealias Call = @Sendable (Firestore) -> Void
+
+  /// A call, and how the message begins with which it stops the process.
+  struct Rule {
+    let expected: String
+    let call: Call
+
+    init(_ expected: String, _ call: @escaping Call) {
+      self.expected = expected
+      self.call = call
+    }
+  }
+
+  func expect(_ rules: [Rule]) async throws {
+    let db = try await TestFirestore.offline()
+    for rule in rules {
+      let message = await Misuse.message { rule.call(db) }
+      #expect(
+        message?.hasPrefix(rule.expected) == true, "expected \"\(rule.expected)\", got \"\(message ?? "no error")\"")
+    }
+    try await db.terminate()
+  }
+
+  @Test("paths and names")
+  func paths() async throws {
+    let even = "Invalid collection reference. Collection references must have an odd number of segments, but "
+    let odd = "Invalid document reference. Document references must have an even number of segments, but "
+    try await expect([
+      Rule("Collection path cannot be empty.", { _ = $0.collection("") }),
+      Rule("Document path cannot be empty.", { _ = $0.document("") }),
+      Rule(even + "a/b has 2", { _ = $0.collection("a/b") }),
+      Rule(even + "a/b has 2", { _ = $0.collection("/a/b/") }),
+      Rule(odd + "a has 1", { _ = $0.document("a") }),
+      Rule(odd + "a/b/c has 3", { _ = $0.collection("a").document("b/c") }),
+      Rule("Invalid path (a//b)", { _ = $0.collection("a//b") }),
+      Rule("Invalid path (a//b/c)", { _ = $0.document("a//b/c") }),
+      Rule("Collection path cannot be empty.", { _ = $0.document("a/b").collection("") }),
+      Rule("Document path cannot be empty.", { _ = $0.collection("a").document("") }),
+      Rule("Collection ID cannot be empty.", { _ = $0.collectionGroup("") }),
+      Rule(
+        "Invalid collection ID (a/b). Collection IDs must not contain / in them.", { _ = $0.collectionGroup("a/b") }),
+      Rule("Invalid field path. Provided names must not be empty.", { _ in _ = Hearth.FieldPath([]) }),
+      Rule("Invalid field name at index 1. Field names must not be empty.", { _ in _ = Hearth.FieldPath(["a", ""]) }),
+    ])
+  }
+
+  @Test(
+    "field paths as strings",
+    arguments: ["", ".", "a.", ".a", "a..b", "a~b", "a*b", "a/b", "a[b", "a]b"])
+  func fieldPaths(path: String) async throws {
+    try await expect([
+      Rule("Invalid field path (\(path))", { _ = $0.collection("a").whereField(path, isEqualTo: 1) }),
+      Rule("Invalid field path (\(path))", { _ = $0.collection("a").order(by: path) }),
+      Rule("Invalid field path (\(path))", { _ in _ = Hearth.Filter.whereField(path, isEqualTo: 1) }),
+      Rule("Invalid field path (\(path))", { $0.document("a/b").updateData([path: 1]) }),
+      Rule("Invalid field path (\(path))", { $0.document("a/b").setData(["x": 1], mergeFields: [path]) }),
+      Rule("Invalid field path (\(path))", { _ in _ = AggregateField.sum(path) }),
+    ])
+  }
+
+  @Test("field paths of snapshots, and masks of other types")
+  func otherTypes() async throws {
+    let db = try await TestFirestore.offline()
+    db.document("a/b").setData(["n": 1], completion: nil)
+    let snapshot = try await db.document("a/b").getDocument(source: .cache)
+    #expect(await Misuse.message { _ = snapshot.get("a..b") }?.hasPrefix("Invalid field path (a..b)") == true)
+    #expect(await Misuse.message { _ = snapshot.get(1) }?.contains("String") == true)
+    #expect(await Misuse.message { _ = snapshot[2.5] }?.contains("FieldPath") == true)
+    try await db.terminate()
+    try await expect([
+      Rule(
+        "All elements in mergeFields: must be Strings or FieldPaths, but one is Int.",
+        { $0.document("a/b").setData(["x": 1], mergeFields: [1]) }
+      ),
+      Rule(
+        "Dictionary keys in updateData: must be Strings or FieldPaths, but one is Int.",
+        { $0.document("a/b").updateData([1: 1]) }
+      ),
+    ])
+  }
+
+  @Test("values that cannot be stored, in every kind of write")
+  func values() async throws {
+    let reserved = "Invalid data. Document fields cannot begin and end with \"__\" (found in field __a__)."
+    let table: [(String, @Sendable () -> [String: Any])] = [
+      ("Nested arrays are not supported", { ["a": [[1]]] }),
+      ("NSNumber (18446744073709551615) is too large (found in field a)", { ["a": UInt64.max] }),
+      ("Unsupported type: ObjectIdentifier (found in field a.b)", { ["a": ["b": ObjectIdentifier(Firestore.self)]] }),
+      ("Invalid data. Document fields must not be empty.", { ["": 1] }),
+      (reserved, { ["__a__": 1] }),
+      (
+        "FieldValue.serverTimestamp() is not currently supported inside arrays.",
+        { ["a": [FieldValue.serverTimestamp()]] }
+      ),
+      ("Date out of range for a timestamp", { ["a": Date(timeIntervalSince1970: 1e12)] }),
+    ]
+    for (message, data) in table {
+      try await expect([
+        Rule(message, { $0.document("a/b").setData(data()) }),
+        Rule(message, { $0.document("a/b").setData(data(), merge: true) }),
+        Rule(message, { $0.collection("a").addDocument(data: data()) }),
+        Rule(message, { $0.batch().setData(data(), forDocument: $0.document("a/b")) }),
+      ])
+    }
+    try await expect([
+      Rule(
+        "FieldValue.delete() can only be used with updateData() and setData() with merge: true (found in field a).",
+        { $0.document("a/b").setData(["a": FieldValue.delete()]) }
+      ),
+      Rule(
+        "FieldValue.delete() can only appear at the top level of your update data (found in field a.b).",
+        { $0.document("a/b").updateData(["a": ["b": FieldValue.delete()]]) }
+      ),
+      Rule(
+        "Field 'q' is specified in your field mask but missing from your input data.",
+        { $0.document("a/b").setData(["a": 1], mergeFields: ["q"]) }
+      ),
+      Rule(
+        "FieldValue.serverTimestamp() can only be used with updateData() and setData()",
+        { _ in _ = FieldValue.arrayUnion([FieldValue.serverTimestamp()]) }
+      ),
+      Rule("Nested arrays are not supported", { _ in _ = FieldValue.arrayRemove([[1]]) }),
+      Rule(
+        "FieldValue.delete() can only be used with updateData() and setData()",
+        { _ = $0.collection("a").whereField("b", isEqualTo: FieldValue.delete()) }
+      ),
+      Rule(
+        "GeoPoint requires a latitude value in the range of [-90, 90], but was 91.0.",
+        { _ in _ = Hearth.GeoPoint(latitude: 91, longitude: 0) }
+      ),
+      Rule(
+        "GeoPoint requires a longitude value in the range of [-180, 180], but was nan.",
+        { _ in _ = Hearth.GeoPoint(latitude: 0, longitude: .nan) }
+      ),
+      Rule("Timestamp nanoseconds out of range", { _ in _ = Hearth.Timestamp(seconds: 0, nanoseconds: 1_000_000_000) }),
+      Rule("Timestamp seconds out of range", { _ in _ = Hearth.Timestamp(seconds: 253_402_300_800, nanoseconds: 0) }),
+    ])
+  }
+
+  @Test("references of another database, and batches and transactions of another object")
+  func foreign() async throws {
+    let other = try TestFirestore(projectID: "other-project").firestore
+    let foreign = other.document("a/b")
+    let database = "Document Reference is for database other-project/(default) but should be for database demo-hearth/"
+    let object = "Provided document reference is from a different Firestore instance."
+    try await expect([
+      Rule(database, { $0.document("a/b").setData(["r": foreign]) }),
+      Rule(database, { $0.document("a/b").updateData(["r": FieldValue.arrayUnion([foreign])]) }),
+      Rule(database, { _ = $0.collection("a").whereField("r", isEqualTo: foreign) }),
+      Rule(database, { _ = $0.collection("a").order(by: "r").start(at: [foreign]) }),
+      Rule(object, { $0.batch().setData([:], forDocument: foreign) }),
+      Rule(object, { $0.batch().updateData([:], forDocument: foreign) }),
+      Rule(object, { $0.batch().deleteDocument(foreign) }),
+      Rule(object, { Hearth.Transaction(firestore: $0).deleteDocument(foreign) }),
+    ])
+  }
+
+  @Test("a batch is used up by its commit")
+  func batches() async throws {
+    let message = "A write batch can no longer be used after commit has been called."
+    @Sendable func used(_ db: Firestore) -> WriteBatch {
+      let batch = db.batch()
+      batch.commit(completion: nil)
+      return batch
+    }
+    try await expect([
+      Rule(message, { used($0).setData([:], forDocument: $0.document("a/b")) }),
+      Rule(message, { used($0).updateData([:], forDocument: $0.document("a/b")) }),
+      Rule(message, { used($0).deleteDocument($0.document("a/b")) }),
+      Rule(message, { used($0).commit() }),
+    ])
+  }
+
+  @Test("queries that are no queries")
+  func queries() async throws {
+    let empty = "Invalid Query. A non-empty array is required for "
+    let id = Hearth.FieldPath.documentID()
+    let after = "Invalid query. You must not specify "
+    try await expect([
+      Rule(empty + "'in' filters.", { _ = $0.collection("a").whereField("b", in: []) }),
+      Rule(empty + "'notIn' filters.", { _ = $0.collection("a").whereField("b", notIn: []) }),
+      Rule(empty + "'arrayContainsAny' filters.", { _ = $0.collection("a").whereField("b", arrayContainsAny: []) }),
+      Rule(
+        "Invalid Query. You cannot use more than one 'notIn' filter.",
+        { _ = $0.collection("a").whereField("b", notIn: [1]).whereField("c", notIn: [1]) }
+      ),
+      Rule(
+        "Invalid Query. You cannot use more than one 'notEqual' filter.",
+        { _ = $0.collection("a").whereField("b", isNotEqualTo: 1).whereField("c", isNotEqualTo: 1) }
+      ),
+      Rule(
+        "Invalid Query. You cannot use 'notIn' filters with 'in' filters.",
+        { _ = $0.collection("a").whereField("b", in: [1]).whereField("c", notIn: [1]) }
+      ),
+      Rule(
+        "Invalid Query. You cannot use 'notEqual' filters with 'notIn' filters.",
+        { _ = $0.collection("a").whereField("b", notIn: [1]).whereField("c", isNotEqualTo: 1) }
+      ),
+      Rule(
+        "Invalid Query. You cannot use 'arrayContainsAny' filters with 'notIn' filters.",
+        {
+          _ = $0.collection("a").whereField("b", notIn: [1])
+            .whereFilter(.orFilter([.whereField("c", arrayContainsAny: [1]), .whereField("d", isEqualTo: 1)]))
+        }
+      ),
+      Rule(
+        "Invalid query. When querying by document ID you must provide a valid document ID, but it was an empty string.",
+        { _ = $0.collection("a").whereField(id, isEqualTo: "") }
+      ),
+      Rule(
+        "Invalid query. When querying a collection by document ID you must provide a plain document ID, but 'a/b'",
+        { _ = $0.collection("a").whereField(id, in: ["x", "a/b"]) }
+      ),
+      Rule(
+        "Invalid query. When querying a collection group by document ID, the value provided must result in a valid",
+        { _ = $0.collectionGroup("a").whereField(id, isEqualTo: "x") }
+      ),
+      Rule(
+        "Invalid query. When querying by document ID you must provide a valid string or DocumentReference",
+        { _ = $0.collection("a").whereField(id, isEqualTo: 1) }
+      ),
+      Rule(
+        "Invalid query. You can't perform 'arrayContains' queries on document ID",
+        { _ = $0.collection("a").whereField(id, arrayContains: "x") }
+      ),
+      Rule(
+        "Invalid query. You can't perform 'arrayContainsAny' queries on document ID",
+        { _ = $0.collection("a").whereField(id, arrayContainsAny: ["x"]) }
+      ),
+      Rule(after + "a starting point before", { _ = $0.collection("a").order(by: "b").start(at: [1]).order(by: "c") }),
+      Rule(after + "an ending point before", { _ = $0.collection("a").order(by: "b").end(at: [1]).order(by: "c") }),
+      Rule(
+        "Invalid query. You are trying to start or end a query using more values than were specified in the order by.",
+        { _ = $0.collection("a").order(by: "b").start(after: [1, 2]) }
+      ),
+      Rule(
+        "Invalid query. Expected a string for the document ID.",
+        { _ = $0.collection("a").order(by: id).end(before: [1]) }
+      ),
+      Rule(
+        "Invalid query. When querying a collection and ordering by document ID, you must pass a plain document ID",
+        { _ = $0.collection("a").order(by: id).end(at: ["x/y"]) }
+      ),
+      Rule(
+        "Invalid Query. Query limit (0) is invalid. Limit must be positive.", { _ = $0.collection("a").limit(to: 0) }),
+      Rule("Invalid Query. Query limit (-1) is invalid.", { _ = $0.collection("a").limit(toLast: -1) }),
+      Rule(
+        "limit(toLast:) queries require specifying at least one order(by:) clause.",
+        { $0.collection("a").limit(toLast: 1).getDocuments { _, _ in } }
+      ),
+      Rule(
+        "limit(toLast:) queries require specifying at least one order(by:) clause.",
+        { $0.collection("a").limit(toLast: 1).addSnapshotListener { _, _ in } }
+      ),
+    ])
+  }
+
+  @Test("cursors at documents that have no place in the order")
+  func snapshotCursors() async throws {
+    let db = try await TestFirestore.offline()
+    db.document("a/plain").setData(["n": 1], completion: nil)
+    db.document("a/waiting").setData(["t": FieldValue.serverTimestamp()], completion: nil)
+    db.document("a/gone").delete(completion: nil)
+    let plain = try await db.document("a/plain").getDocument(source: .cache)
+    let waiting = try await db.document("a/waiting").getDocument(source: .cache)
+    let gone = try await db.document("a/gone").getDocument(source: .cache)
+    let query = db.collection("a").order(by: "t")
+    let table: [(String, DocumentSnapshot)] = [
+      ("a document that doesn't exist.", gone),
+      ("a document for which the field 't' (used as the order by) does not exist.", plain),
+      ("a document for which the field 't' is an uncommitted server timestamp.", waiting),
+    ]
+    for (text, snapshot) in table {
+      for call: Call in [
+        { _ in _ = query.start(atDocument: snapshot) }, { _ in _ = query.start(afterDocument: snapshot) },
+        { _ in _ = query.end(beforeDocument: snapshot) }, { _ in _ = query.end(atDocument: snapshot) },
+      ] {
+        let message = await Misuse.message { call(db) }
+        let expected = "Invalid query. You are trying to start or end a query using \(text)"
+        #expect(message?.hasPrefix(expected) == true, "\(message ?? "no error")")
+      }
+    }
+    try await db.terminate()
+  }
+
+  @Test("changes that a listener was not asked to report, and values that were not asked for")
+  func snapshots() async throws {
+    let db = try await TestFirestore.offline()
+    let (events, registration) = db.collection("a").record()
+    let snapshot = try await events.next().get()
+    registration.remove()
+    #expect(
+      await Misuse.message { _ = snapshot.documentChanges(includeMetadataChanges: true) }?
+        .hasPrefix("To include metadata changes with your document changes") == true)
+    let sums = try await db.collection("a").aggregate([.sum("n")]).getAggregation(source: .cache)
+    #expect(await Misuse.message { _ = sums.count }?.contains("count") == true)
+    #expect(
+      await Misuse.message { _ = sums.get(.average("n")) }?.contains("was not requested in the aggregation query")
+        == true)
+    try await db.terminate()
+  }
+
+  @Test("settings after the first use, and settings without meaning")
+  func settings() async throws {
+    let frozen = "Firestore instance has already been started and its settings can no longer be changed."
+    try await expect([
+      Rule(frozen, { $0.settings = FirestoreSettings() }),
+      Rule(frozen, { $0.useEmulator(withHost: "localhost", port: 8080) }),
+      Rule("Cannot set host to an empty string.", { $0.useEmulator(withHost: "", port: 8080) }),
+      Rule(
+        "Cache size must be set to at least 1048576 bytes", { _ in _ = PersistentCacheSettings(sizeBytes: 1_048_575) }),
+      Rule(
+        "Unsupported garbage collector settings", { _ in _ = MemoryCacheSettings(garbageCollectorSettings: Unknown()) }),
+      Rule(
+        "Invalid maximum number of attempts for transactions: 0",
+        { _ in TransactionOptions().maxAttempts = 0 }
+      ),
+    ])
+    let fresh = try TestFirestore().firestore
+    let table: [(String, @Sendable (FirestoreSettings) -> Void)] = [
+      (
+        "You can't set the 'sslEnabled' setting to false unless you also set a non-default 'host'.",
+        { settings in
+          settings.host = "firestore.googleapis.com"
+          settings.isSSLEnabled = false
+        }
+      ),
+      ("Host setting may not be empty.", { $0.host = "" }),
+      ("Unsupported cache settings", { $0.cacheSettings = Unknown() }),
+    ]
+    for (expected, change) in table {
+      let message = await Misuse.message {
+        let settings = fresh.settings
+        change(settings)
+        fresh.settings = settings
+      }
+      #expect(message?.hasPrefix(expected) == true, "\(message ?? "no error")")
+    }
+    #expect(!fresh.isRunning)
+  }
+
+  @available(*, deprecated)
+  @Test("the old switches beside cacheSettings, in either order")
+  func legacySettings() async throws {
+    let fresh = try TestFirestore().firestore
+    let expected = "Firestore settings: cacheSettings cannot be combined with isPersistenceEnabled or cacheSizeBytes"
+    let conflicts: [@Sendable (FirestoreSettings) -> Void] = [
+      { $0.isPersistenceEnabled = false }, { $0.cacheSizeBytes = FirestoreCacheSizeUnlimited },
+    ]
+    for conflict in conflicts {
+      for isFirst in [true, false] {
+        let message = await Misuse.message {
+          let settings = FirestoreSettings()
+          if isFirst { conflict(settings) }
+          settings.cacheSettings = PersistentCacheSettings()
+          if !isFirst { conflict(settings) }
+          fresh.settings = settings
+        }
+        #expect(message?.hasPrefix(expected) == true, "\(message ?? "no error")")
+      }
+    }
+    let small = await Misuse.message { FirestoreSettings().cacheSizeBytes = 5 }
+    #expect(small?.hasPrefix("Cache size must be set to at least 1048576 bytes") == true)
+  }
+
+  @Test("everything but terminate, clearPersistence and remove after the end")
+  func terminated() async throws {
+    let db = try TestFirestore().firestore
+    let document = db.document("a/b")
+    let query = db.collection("a")
+    let registration = query.addSnapshotListener { _, _ in }
+    // The calls are made one after the other.
+    nonisolated(unsafe) let batch = db.batch()
+    let manager = PersistentCacheIndexManager(db)
+    try await db.terminate()
+    let calls: [@Sendable () -> Void] = [
+      { _ = db.collection("a") }, { _ = db.document("a/b") }, { _ = db.collectionGroup("a") }, { _ = db.batch() },
+      { db.enableNetwork() }, { db.disableNetwork() }, { db.waitForPendingWrites { _ in } },
+      { db.addSnapshotsInSyncListener {} }, { db.setIndexConfiguration("{}") }, { db.loadBundle(Data()) },
+      { db.getQuery(named: "q") { _ in } }, { _ = db.persistentCacheIndexManager },
+      { db.runTransaction({ _, _ in nil }, completion: { _, _ in }) }, { document.setData([:]) },
+      { document.updateData(["a": 1]) }, { document.delete() }, { document.getDocument { _, _ in } },
+      { document.addSnapshotListener { _, _ in } }, { query.getDocuments { _, _ in } },
+      { query.getDocuments(source: .cache) { _, _ in } }, { query.addDocument(data: [:]) },
+      { query.count.getAggregation(source: .server) { _, _ in } }, { batch.commit() },
+      { manager.enableIndexAutoCreation() }, { manager.disableIndexAutoCreation() }, { manager.deleteAllIndexes() },
+    ]
+    for (index, call) in calls.enumerated() {
+      #expect(await Misuse.message(call) == "The client has already been terminated.", "call \(index)")
+    }
+    registration.remove()
+    try await db.terminate()
+    try await db.clearPersistence()
+    #expect(db.settings.host == "127.0.0.1:1")
+  }
+
+  @Test("calls that are right return")
+  func legal() async throws {
+    try await confirmation { returned in
+      let db = try TestFirestore().firestore
+      #expect(await Misuse.message { _ = db.collection("a/b/c").document("/d/") } == nil)
+      try await db.terminate()
+      returned()
+    }
+  }
+}
+
+/// Settings of a class that the library does not know.
+private final class Unknown: NSObject, LocalCacheSettings, MemoryGarbageCollectorSettings {}
