@@ -116,6 +116,10 @@ let package = Package(
         grpcTransport, jwt, logging,
       ],
       swiftSettings: settings),
+    .testTarget(
+      name: "ApiSurfaceTests", dependencies: ["Hearth", "HearthServer", logging], swiftSettings: warnings),
+    .testTarget(
+      name: "ApiSurfaceSwift5Tests", dependencies: ["Hearth"], swiftSettings: warnings + [.swiftLanguageMode(.v5)]),
     .executableTarget(
       name: "NotesExample", dependencies: ["Hearth"], path: "Examples/Notes", swiftSettings: settings),
     .executableTarget(

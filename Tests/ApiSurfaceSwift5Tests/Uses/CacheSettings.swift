@@ -1,0 +1,1 @@
+../../ApiSurfaceTests/Uses/CacheSettings.swift

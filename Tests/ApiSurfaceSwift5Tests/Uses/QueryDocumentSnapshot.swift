@@ -1,0 +1,1 @@
+../../ApiSurfaceTests/Uses/QueryDocumentSnapshot.swift
