@@ -32,7 +32,8 @@ extension DocumentStore {
       guard let extent = try extent(of: collections[index].number) else { continue }
       count += extent.upperBound - extent.lowerBound + 1
     }
-    return Int(clamping: count) * step
+    let (all, isOverflow) = Int(clamping: count).multipliedReportingOverflow(by: step)
+    return isOverflow ? .max : all
   }
 
   /// How many documents of a scope were read from the backend later than a version; counting stops at `limit`.
