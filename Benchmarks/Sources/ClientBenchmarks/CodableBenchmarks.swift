@@ -39,10 +39,16 @@ enum CodableBenchmarks {
     let count = session.size
     try session.measure(items: count) {
       let share = (count + threads - 1) / threads
-      DispatchQueue.concurrentPerform(iterations: threads) { thread in
+      let group = DispatchGroup()
+      for thread in 0..<threads {
         let range = min(thread * share, count)..<min((thread + 1) * share, count)
-        do { try places.decode(places.documents[range]) } catch { preconditionFailure("\(error)") }
+        group.enter()
+        Thread.detachNewThread {
+          do { try places.decode(places.documents[range]) } catch { preconditionFailure("\(error)") }
+          group.leave()
+        }
       }
+      group.wait()
     }
     try session.floor("one thread", items: session.size, setUp: {}) { try places.decode(places.documents[...]) }
     try places.end()

@@ -254,6 +254,19 @@ struct DecodingTests {
     #expect(failure.text.contains("rooms/eros"))
   }
 
+  @Test("a name that is no text is an error, not a missing entry of a dictionary")
+  func damagedName() throws {
+    var bytes = EncodedFields(["abc": 1, "b": 2]).bytes
+    let position = try #require(bytes.firstIndex(of: UInt8(ascii: "a")))
+    bytes[position] = 0xFF
+    let error = #expect(throws: DecodingError.self) {
+      try fixture.snapshot(encoded: EncodedFields(uncheckedBytes: bytes)).data(as: [String: Int].self)
+    }
+    let failure = DecodingFailure(try #require(error))
+    #expect(failure.kind == .dataCorrupted)
+    #expect(failure.text.contains("not valid UTF-8") && failure.text.contains("rooms/eros"))
+  }
+
   private indirect enum Nest: Codable, Equatable {
     case end
     case level(Nest)

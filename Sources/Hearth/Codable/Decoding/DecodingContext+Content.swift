@@ -12,6 +12,18 @@ extension DecodingContext {
     }
   }
 
+  /// Whether an encoded value is null, or a pending timestamp that is read as null.
+  func isNull(_ message: WireReader) throws(WireFormatError) -> Bool {
+    let value = try EncodedValue(message)
+    switch value.payload {
+    case .null: return true
+    case .pendingServerTimestamp:
+      if case .null = try content(of: value) { return true }
+      return false
+    default: return false
+    }
+  }
+
   private func content(of value: EncodedValue) throws(WireFormatError) -> StoredContent {
     switch value.payload {
     case .null: return .null

@@ -21,7 +21,7 @@ struct DecodingOrigin {
   var writer: UserDataWriter { UserDataWriter(firestore: firestore, behavior: serverTimestampBehavior) }
 }
 
-/// One run of a decoder. Nothing in it changes, and every run has its own, so that runs do not meet.
+/// One run of a decoder. Every run has its own, so that runs on several threads do not meet.
 final class DecodingContext {
   let options: DecodingOptions
   /// nil where objects are decoded that belong to no document.
@@ -29,6 +29,8 @@ final class DecodingContext {
   /// The memory that encoded values are read from.
   private let bytes: PinnedBytes?
   let hasDefaultKeys: Bool
+  /// What a container found damaged and could not throw.
+  private var damage: (any Error)?
 
   init(_ options: DecodingOptions, origin: DecodingOrigin? = nil) {
     self.options = options
@@ -62,7 +64,14 @@ final class DecodingContext {
       throw DecodingError.valueNotFound(
         type, DecodingError.Context(codingPath: [], debugDescription: "Expected \(type) value, but \(found)."))
     }
-    return try withExtendedLifetime(self) { try root.decode(type) }
+    let decoded = try withExtendedLifetime(self) { try root.decode(type) }
+    if let damage { throw damage }
+    return decoded
+  }
+
+  /// Makes the run fail when it ends; the first report counts.
+  func report(_ error: any Error) {
+    if damage == nil { damage = error }
   }
 
   var userInfo: [CodingUserInfoKey: Any] {

@@ -8,8 +8,13 @@ struct KeyedStoredContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   var codingPath: [any CodingKey] { decoder.codingPath }
 
   var allKeys: [Key] {
-    // A name that is damaged belongs to no key; whoever reads the map otherwise is told.
-    ((try? map.keys()) ?? []).compactMap { Key(stringValue: $0) }
+    do {
+      return try decoder.reportingDamage(nil, map.keys).compactMap { Key(stringValue: $0) }
+    } catch {
+      // There is no way to throw here, so the whole run fails when it ends.
+      decoder.context.report(error)
+      return []
+    }
   }
 
   func contains(_ key: Key) -> Bool { map.value(forKey: key.stringValue) != nil }

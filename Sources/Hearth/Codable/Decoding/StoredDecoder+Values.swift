@@ -8,15 +8,14 @@ extension StoredDecoder {
     try reportingDamage(step()) { () throws(WireFormatError) in try context.content(of: value) }
   }
 
-  /// Whether the value is null. Damage counts as something, and is reported when it is read.
+  /// Whether the value is null, without building it. Damage counts as something, and is reported when it is read.
   func isNull(_ value: StoredValue) -> Bool {
     switch value {
-    case .null: return true
-    case .fields: return false
-    case .object(let object) where object is NSNull: return true
-    case .encoded, .object:
-      if case .null? = try? context.content(of: value) { return true }
-      return false
+    case .null: true
+    case .fields: false
+    case .encoded(let message): (try? context.isNull(message)) ?? false
+    case .object(let object):
+      if case .null? = try? context.content(of: .object(object)) { true } else { false }
     }
   }
 
