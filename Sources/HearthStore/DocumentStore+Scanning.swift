@@ -27,6 +27,50 @@ extension DocumentStore {
     }
   }
 
+  /// Calls `body` with each stored document of the scope whose fields meet conditions, in place, in no particular order.
+  ///
+  /// SQLite is asked for the fields alone, and for the whole row where they meet: each column of a row that is not looked at
+  /// costs as much as testing a condition. When many documents meet, reading them twice costs more, and whole rows are read.
+  ///
+  /// - Returns: how many documents were looked at.
+  func forEach(
+    in scope: CollectionScope, part: DocumentPart?, meeting conditions: FieldConditions,
+    _ body: (StoredDocument) throws -> Void
+  ) throws -> Int {
+    var (looked, met) = (0, 0)
+    for (path, number) in try collections(in: scope) {
+      var places = Place.first(in: number)...Place.last(in: number)
+      if let part {
+        guard part.places.overlaps(places) else { continue }
+        places = places.clamped(to: part.places)
+      }
+      let reader = try PlaceReader(self, collection: path, number: number)
+      let fields = try database.prepare("SELECT place, fields FROM documents WHERE place BETWEEN ? AND ?")
+      try fields.bind(1, places.lowerBound)
+      try fields.bind(2, places.upperBound)
+      var rest: ClosedRange<Int64>?
+      while try fields.step() {
+        looked += 1
+        guard (try? conditions.areMet(by: EncodedFieldsView(fields.blob(at: 1)))) ?? true else { continue }
+        // Also for fields that cannot be read: whoever tests them again says where they are.
+        met += 1
+        let place = try fields.int64(at: 0)
+        if let document = try reader.document(at: place) { try body(document) }
+        if met >= 64, met > looked / 8 {
+          rest = place < places.upperBound ? place + 1...places.upperBound : nil
+          break
+        }
+      }
+      guard let rest else { continue }
+      _ = try forEach(in: path, number: number, places: rest, changedAfter: nil) { document in
+        looked += 1
+        try body(document)
+        return true
+      }
+    }
+    return looked
+  }
+
   private func forEach(
     in path: ResourcePath, number: Int64, places: ClosedRange<Int64>, changedAfter: SnapshotVersion?,
     _ body: (StoredDocument) throws -> Bool

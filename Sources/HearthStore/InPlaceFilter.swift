@@ -6,7 +6,8 @@ internal import HearthModel
 /// class, because a structure would be copied, its references counted, for each document.
 final class InPlaceFilter {
   private let query: Query
-  private let conditions: FieldConditions?
+  /// Those that do not look at the key; nil where there are none.
+  let conditions: FieldConditions?
 
   init(_ query: Query) {
     self.query = query

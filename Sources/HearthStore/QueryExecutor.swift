@@ -149,11 +149,19 @@ package struct QueryExecutor {
     var result = LimitedResult(of: query, aggregations)
     if part?.isFirst ?? true { try addOverlaid(overlays, query, to: &result, &execution) }
     let filter = InPlaceFilter(query)
-    try documents.forEach(in: scope, part: part) { stored in
-      execution.rowsRead += 1
-      guard let key = try filter.matchingKey(of: stored, inside: result.edge), overlays[key] == nil else { return true }
+    func add(_ stored: StoredDocument) throws {
+      guard let key = try filter.matchingKey(of: stored, inside: result.edge), overlays[key] == nil else { return }
       if try result.add(stored, key: key) { execution.documentsDecoded += 1 }
-      return true
+    }
+    if let conditions = filter.conditions {
+      let looked = try documents.forEach(in: scope, part: part, meeting: conditions, add)
+      execution.rowsRead += looked
+    } else {
+      try documents.forEach(in: scope, part: part) { stored in
+        execution.rowsRead += 1
+        try add(stored)
+        return true
+      }
     }
     return (try result.finish(), execution)
   }

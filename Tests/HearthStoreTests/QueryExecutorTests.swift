@@ -53,6 +53,21 @@ struct QueryExecutorTests {
     #expect(answer.execution.rowsRead == 102 && answer.execution.documentsDecoded == 3)
   }
 
+  @Test(
+    "a scan finds each document once, whether few match, many, or many from some place on", arguments: [0, 1, 700, 950])
+  func scanOfMany(firstOfMany: Int) throws {
+    try store.database.transaction("Store") {
+      for index in 0..<1000 {
+        try store.set(number("c/\(index)", index >= firstOfMany || index.isMultiple(of: 100) ? 1 : 0))
+      }
+    }
+    let query = byNumber.with(filter: .field(field("n"), .equal, .integer(1)))
+    let answer = try QueryExecutor(documents: store).run(query)
+    let expected = try store.scan(.collection(path("c"))).filter(query.matches)
+    #expect(Set(keys(answer.documents)) == Set(keys(expected)) && answer.documents.count == expected.count)
+    #expect(answer.execution.rowsRead == 1000 && answer.execution.documentsDecoded == expected.count)
+  }
+
   @Test("local mutations bring documents into a result, move them and take them out")
   func overlays() throws {
     try store.setAll(number("c/in", 5), number("c/moves", 1), number("c/leaves", 6), number("c/deleted", 7))
