@@ -2,6 +2,7 @@ internal import Foundation
 internal import HearthModel
 
 /// A collection: a query for all its documents, and the place where documents are added.
+// @unchecked as `Query`, which it inherits from: it adds no stored property that could change.
 public final class CollectionReference: Query, @unchecked Sendable {
   init(firestore: Firestore, path: ResourcePath) {
     super.init(firestore: firestore, model: HearthModel.Query(path: path))

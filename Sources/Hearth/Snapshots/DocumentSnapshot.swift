@@ -128,6 +128,7 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
 }
 
 /// A document that a query found; it exists, so its data are not optional.
+// @unchecked as `DocumentSnapshot`, which it inherits from: it adds no stored property.
 public final class QueryDocumentSnapshot: DocumentSnapshot, @unchecked Sendable {
   /// All fields. Server timestamps that are not yet set are `NSNull`.
   public override func data() -> [String: Any] { data(with: .none) }
