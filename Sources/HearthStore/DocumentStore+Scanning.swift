@@ -17,11 +17,7 @@ extension DocumentStore {
   ) throws {
     try database.readTransaction("Scan documents") {
       for (path, number) in try collections(in: scope) {
-        var places = Place.first(in: number)...Place.last(in: number)
-        if let part {
-          guard part.places.overlaps(places) else { continue }
-          places = places.clamped(to: part.places)
-        }
+        guard let places = Place.range(in: number, part) else { continue }
         guard try forEach(in: path, number: number, places: places, changedAfter: changedAfter, body) else { return }
       }
     }
@@ -39,11 +35,7 @@ extension DocumentStore {
   ) throws -> Int {
     var (looked, met) = (0, 0)
     for (path, number) in try collections(in: scope) {
-      var places = Place.first(in: number)...Place.last(in: number)
-      if let part {
-        guard part.places.overlaps(places) else { continue }
-        places = places.clamped(to: part.places)
-      }
+      guard let places = Place.range(in: number, part) else { continue }
       let reader = try PlaceReader(self, collection: path, number: number)
       let fields = try database.prepare("SELECT place, fields FROM documents WHERE place BETWEEN ? AND ?")
       try fields.bind(1, places.lowerBound)
@@ -158,5 +150,14 @@ struct PathRange {
   init(below path: String) {
     lower = path + "/"
     upper = path + "0"
+  }
+}
+
+extension Place {
+  /// Where a collection's documents lie, or those of them that belong to a part; nil if the part has nothing of it.
+  fileprivate static func range(in collection: Int64, _ part: DocumentPart?) -> ClosedRange<Int64>? {
+    let places = first(in: collection)...last(in: collection)
+    guard let part else { return places }
+    return part.places.overlaps(places) ? places.clamped(to: part.places) : nil
   }
 }
