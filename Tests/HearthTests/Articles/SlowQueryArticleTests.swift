@@ -64,65 +64,33 @@ private enum SlowQueryArticle {
 
 @Suite("The article \"My query is slow\"", .timeLimit(.minutes(2)))
 struct SlowQueryArticleTests {
-  private static let article: String? = try? String(
-    contentsOf: URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().appendingPathComponent("Sources/Hearth/Hearth.docc/SlowQuery.md"), encoding: .utf8)
-
-  /// The article's blocks of one language.
-  private static func blocks(_ language: String) throws -> [[Substring]] {
-    var blocks: [[Substring]] = []
-    var current: [Substring]?
-    for line in try #require(article).split(separator: "\n", omittingEmptySubsequences: false) {
-      if let block = current {
-        if line == "```" {
-          blocks.append(block)
-          current = nil
-        } else {
-          current = block + [line]
-        }
-      } else if line == "```\(language)" {
-        current = []
-      }
-    }
-    return blocks
-  }
-
   /// All rows but that of the time, which is another one on each machine.
-  private static func withoutTime(_ text: String) -> [Substring] {
-    text.split(separator: "\n").filter { !$0.hasPrefix("time") }
+  private static func withoutTime(_ lines: [String]) -> [String] {
+    lines.filter { !$0.hasPrefix("time") }
   }
 
   @Test("is found from the README")
   func readme() throws {
-    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-    let readme = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
-    #expect(readme.contains("(Sources/Hearth/Hearth.docc/SlowQuery.md)") && Self.article != nil)
+    #expect(try Article.text("README.md").contains("(Sources/Hearth/Hearth.docc/SlowQuery.md)"))
   }
 
   @Test("shows code that is compiled")
   func code() throws {
-    let source = try String(contentsOfFile: #filePath, encoding: .utf8).split(
-      separator: "\n", omittingEmptySubsequences: false
-    ).map { String($0.drop { $0 == " " }) }
-    let blocks = try Self.blocks("swift")
-    #expect(blocks.count == 8)
-    for block in blocks {
-      let lines = block.map { String($0.drop { $0 == " " }) }
-      #expect(source.indices.contains { source[$0...].starts(with: lines) }, "\(block.joined(separator: "\n"))")
-    }
+    let article = try Article("SlowQuery")
+    #expect(article.blocks("swift").count == 8)
+    #expect(try article.codeNotCompiled(in: #filePath) == [])
   }
 
   @Test("shows what its program prints, and leads from a slow query to a fast one")
   func story() async throws {
-    let shown = try Self.blocks("text").map { $0.filter { !$0.hasPrefix("time") } }
+    let shown = try Article("SlowQuery").blocks("text").map(Self.withoutTime)
     #expect(shown.count == 3)
     let folder = try TemporaryFolder()
     let db = try await TestFirestore.offline(cache: PersistentCacheSettings(directory: folder.url))
     _ = try await db.loadBundle(TestBundle.cities(db, count: 10_000))
     let largest = SlowQueryArticle.largest(db)
-    let printed = Mutex<[[Substring]]>([])
-    func note(_ text: String) { printed.withLock { $0.append(Self.withoutTime(text)) } }
+    let printed = Mutex<[[String]]>([])
+    func note(_ text: String) { printed.withLock { $0.append(Self.withoutTime(Article.lines(text))) } }
 
     let slow = try await SlowQueryArticle.ask(largest) { note("\($0)") }
     #expect(slow.way == .scan && slow.rowsRead == 10_000)
