@@ -275,6 +275,19 @@ struct IndexTests {
     #expect(try run(equalTwo).0 == ["c/d2"])
   }
 
+  @Test(
+    "a row of a document that cannot be read holds up no filling, and is reported by queries",
+    arguments: ["id = CAST(x'ff' AS TEXT)", "kind = 'x'", "fields = 'text'"])
+  func damagedRow(change: String) throws {
+    try storeNumbers(10)
+    try database.execute("UPDATE documents SET \(change) WHERE id = 'd2'")
+    try store.indexes.set([Self.index("c", ("n", .ascending))])
+    try fillAll()
+    #expect(try store.indexes.listings().map(\.rowCount) == [10])
+    let error = #expect(throws: StoreError.self) { try run(equalTwo) }
+    #expect(error?.kind == .corrupt)
+  }
+
   @Test("an index whose row is damaged serves nothing and holds up nothing")
   func damagedDefinition() throws {
     try storeNumbers(10)

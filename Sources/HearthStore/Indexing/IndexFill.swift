@@ -55,7 +55,11 @@ extension IndexTable {
       if isFound {
         let identity = IndexKeys.identity(of: place)
         for position in indexes.indices where indexes[position].filledThrough < place {
-          for key in writers[position].keys(of: fields, id: id, identity: identity) {
+          // A damaged row must not hold up the filling. Queries come across it, and say so.
+          let keys =
+            id.map { writers[position].keys(of: fields, id: $0, identity: identity) }
+            ?? [[IndexKeys.withoutValues] + identity]
+          for key in keys {
             entries[position].append((key, place >> Place.arrivalBits, place))
             entryCount += 1
           }
@@ -78,12 +82,13 @@ extension IndexTable {
     }
   }
 
-  /// Calls `body` with the documents of a group in the order of their places until it returns false.
+  /// Calls `body` with the documents of a group in the order of their places until it returns false; without an id for one whose
+  /// row is damaged.
   ///
   /// - Returns: whether the end was reached.
   private func forEachDocument(
     of group: String, behind mark: Int64,
-    _ body: (_ id: String, _ place: Int64, _ isFound: Bool, _ fields: UnsafeRawBufferPointer) throws -> Bool
+    _ body: (_ id: String?, _ place: Int64, _ isFound: Bool, _ fields: UnsafeRawBufferPointer) throws -> Bool
   ) throws -> Bool {
     let collections = try database.prepare(
       "SELECT number FROM collections WHERE group_id = ? AND number >= ? ORDER BY number")
@@ -96,13 +101,28 @@ extension IndexTable {
       try documents.bind(1, max(mark, Place.first(in: number) - 1))
       try documents.bind(2, Place.last(in: number))
       while try documents.step() {
-        let id = try documents.string(at: 0)
         let place = try documents.int64(at: 1)
-        let isFound = try documents.int64(at: 2) == StoredDocument.StoredKind.found
-        guard try documents.withBytes(at: 3, { try body(id, place, isFound, $0) }) else { return false }
+        let row = try Self.undamaged { () throws(StoreError) in
+          (
+            id: try documents.string(at: 0), isFound: try documents.int64(at: 2) == StoredDocument.StoredKind.found,
+            fields: try documents.blob(at: 3)
+          )
+        }
+        let fields = row?.fields ?? UnsafeRawBufferPointer(start: nil, count: 0)
+        guard try body(row?.id, place, row?.isFound ?? true, fields) else { return false }
       }
     }
     return true
+  }
+
+  /// - Returns: nil for what is not what was written.
+  private static func undamaged<T>(_ read: () throws(StoreError) -> T) throws(StoreError) -> T? {
+    do throws(StoreError) {
+      return try read()
+    } catch {
+      guard error.kind == .corrupt else { throw error }
+      return nil
+    }
   }
 
   // MARK: - Local mutations
