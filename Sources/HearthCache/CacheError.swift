@@ -4,6 +4,8 @@ package import HearthModel
 package enum CacheError: Error, Equatable, CustomStringConvertible {
   /// A row of the cache does not hold what the schema says: the file is damaged or was written by something else.
   case corruptRecord(table: String, row: String, reason: String)
+  /// A batch of some user's queue does not hold what was written. It can be set aside, so that the rest goes on.
+  case unreadableBatch(BatchID, reason: String)
   /// The batch is not in the queue of the current user.
   case unknownBatch(BatchID, user: String?)
   /// The target was not allocated, or was released before.
@@ -17,6 +19,8 @@ package enum CacheError: Error, Equatable, CustomStringConvertible {
     switch self {
     case .corruptRecord(let table, let row, let reason):
       "Cache table \"\(table)\", row \(row): \(reason). The file is damaged; reopening it sets it aside."
+    case .unreadableBatch(let batchID, let reason):
+      "Batch \(batchID) of the write queue cannot be read: \(reason)"
     case .unknownBatch(let batchID, let user):
       "Batch \(batchID) is not in the write queue of \(user.map { "user \"\($0)\"" } ?? "the signed-out user")."
     case .unknownTarget(let targetID):

@@ -122,6 +122,7 @@ package enum CacheFile {
       _ = try DocumentStore(database: database)
       try CollectionSchema.schema.migrate(database)
       try OverlaySchema.schema.migrate(database)
+      try UnreadableBatches.schema.migrate(database)
       try CacheGlobals(database: database).check()
       if options.checksWholeFile, let problem = try database.integrityProblems().first {
         throw StoreError(kind: .corrupt, message: problem)

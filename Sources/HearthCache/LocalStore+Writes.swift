@@ -64,7 +64,8 @@ extension LocalStore {
 
   // MARK: - Answers of the backend
 
-  /// Takes a batch that the backend has committed out of the queue and applies it to the remote documents.
+  /// Takes a batch that the backend has committed out of the queue and applies it to the remote documents. The batch is
+  /// the one that was sent; its row is not read again, so that damage done to it since then loses no answer.
   ///
   /// A document that the cache already holds at the version of the commit or a newer one is left as it is. The others
   /// keep showing the written data (`hasCommittedMutations`) until the watch stream delivers that version. The cost
@@ -74,14 +75,12 @@ extension LocalStore {
   /// - Throws: `CacheError.unknownBatch` when the current user's queue does not hold the batch.
   package func acknowledge(_ result: MutationBatchResult) throws -> DocumentMap {
     try transaction("Acknowledge batch", synchronous: .full) {
-      let (user, batch) = try pendingBatch(result.batch.batchID)
+      let batch = result.batch
+      let user = try userHolding(batch.batchID)
       var remote = try localDocuments.remoteDocuments(for: batch.keys)
       let versions = result.documentVersions
-      let parts = MutationBatchResult(
-        batch: batch, commitVersion: result.commitVersion, results: result.results
-      ).parts
       var outcome = RemovedBatch(batch: batch, user: user)
-      for (key, part) in parts.sorted(by: { $0.key < $1.key }) {
+      for (key, part) in result.parts.sorted(by: { $0.key < $1.key }) {
         guard let before = remote[key], before.version < versions[key] ?? result.commitVersion else { continue }
         var after = before
         try part.batch.applyToRemoteDocument(&after, result: part)
@@ -99,23 +98,41 @@ extension LocalStore {
 
   /// Takes a batch that the backend has refused for good out of the queue.
   ///
-  /// - Returns: the batch and its documents, as the local view has them without it.
+  /// - Returns: its documents, as the local view has them without it.
   /// - Throws: `CacheError.unknownBatch` when the current user's queue does not hold the batch.
-  package func reject(_ batchID: BatchID) throws -> (batch: MutationBatch, changes: DocumentMap) {
+  package func reject(_ batch: MutationBatch) throws -> DocumentMap {
     try transaction("Reject batch", synchronous: .full) {
-      let (user, batch) = try pendingBatch(batchID)
+      let user = try userHolding(batch.batchID)
       let remote = try localDocuments.remoteDocuments(for: batch.keys)
       try queue.remove(batch, user: user)
       try touchLeftByBatch(batch.keys.sorted())
-      return (batch, try localView(after: RemovedBatch(batch: batch, user: user), remote: remote))
+      return try localView(after: RemovedBatch(batch: batch, user: user), remote: remote)
     }
   }
 
-  private func pendingBatch(_ batchID: BatchID) throws -> (user: MutationQueue.UserRow, batch: MutationBatch) {
-    guard let user = try userRow(), let batch = try queue.batch(batchID, user: user) else {
+  private func userHolding(_ batchID: BatchID) throws -> MutationQueue.UserRow {
+    guard let user = try userRow(), try queue.holds(batchID, user: user) else {
       throw CacheError.unknownBatch(batchID, user: state.user)
     }
-    return (user, batch)
+    return user
+  }
+
+  /// Takes the batches that cannot be read out of the queues of all users and keeps their bytes. Reads all queues.
+  ///
+  /// - Returns: the batches, and the documents of those of the current user, as the local view has them without them.
+  package func setAsideUnreadableBatches() throws -> (batches: [UnreadableBatch], changes: DocumentMap) {
+    try transaction("Set unreadable batches aside", synchronous: .full) {
+      let batches = try queue.unreadableBatches()
+      var changes: DocumentMap = [:]
+      for batch in batches { try queue.setAside(batch) }
+      for (user, batches) in Dictionary(grouping: batches, by: \.user).sorted(by: { $0.key < $1.key }) {
+        let keys = batches.reduce(into: Set<DocumentKey>()) { $0.formUnion($1.keys) }
+        try touchLeftByBatch(keys.sorted())
+        let view = try localDocuments.recalculate(localDocuments.remoteDocuments(for: keys), user: user)
+        if try user == userRow() { changes = view }
+      }
+      return (batches, changes)
+    }
   }
 
   /// A batch that has left the queue, and what its answer did to the remote documents.

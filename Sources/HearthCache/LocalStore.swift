@@ -81,6 +81,7 @@ package final class LocalStore {
     self.documents = try DocumentStore(database: database)
     try CollectionSchema.schema.migrate(database)
     try OverlaySchema.schema.migrate(database)
+    try UnreadableBatches.schema.migrate(database)
     self.globals = globals
     self.queue = MutationQueue(database: database, databaseID: databaseID, globals: globals)
     self.overlays = OverlayTable(database: database, databaseID: databaseID)

@@ -88,6 +88,13 @@ struct MutationQueue {
     }
   }
 
+  /// Whether the user's queue holds the batch, readable or not.
+  func holds(_ batchID: BatchID, user: UserRow) throws -> Bool {
+    try database.firstRow(
+      "SELECT 1 FROM cache_mutation_batches WHERE batch_id = ? AND user_id = ?", .integer(batchID), .integer(user)
+    ) { _ in true } ?? false
+  }
+
   func batch(_ batchID: BatchID, user: UserRow) throws -> MutationBatch? {
     try database.firstRow(
       "SELECT batch_id, batch FROM cache_mutation_batches WHERE batch_id = ? AND user_id = ?",
@@ -133,6 +140,53 @@ struct MutationQueue {
     return Int(clamping: count ?? 0)
   }
 
+  // MARK: Batches that cannot be read
+
+  /// The batches of all users that cannot be read, in order. Reads all queues.
+  func unreadableBatches() throws -> [UnreadableBatch] {
+    var batches: [UnreadableBatch] = []
+    try database.forEachRow("SELECT batch_id, batch, user_id FROM cache_mutation_batches ORDER BY batch_id") {
+      do {
+        _ = try decode($0)
+      } catch CacheError.unreadableBatch(let batchID, let reason) {
+        let user = try $0.int64(at: 2)
+        batches.append(
+          UnreadableBatch(batchID: batchID, reason: reason, user: user, keys: try keys(of: batchID, user: user)))
+      }
+      return true
+    }
+    return batches
+  }
+
+  /// The documents of a batch, without those whose row is damaged as well.
+  private func keys(of batchID: BatchID, user: UserRow) throws -> [DocumentKey] {
+    var keys: [DocumentKey] = []
+    try database.forEachRow(
+      "SELECT path FROM cache_batch_documents WHERE user_id = ? AND batch_id = ?", .integer(user), .integer(batchID)
+    ) {
+      do {
+        keys.append(try $0.documentKey(at: 0, table: "cache_batch_documents"))
+      } catch CacheError.corruptRecord {
+        return true
+      }
+      return true
+    }
+    return keys
+  }
+
+  /// Takes a batch out of its queue and keeps its row.
+  func setAside(_ batch: UnreadableBatch) throws {
+    let id = Parameter.integer(batch.batchID)
+    try database.update(
+      """
+      INSERT OR REPLACE INTO cache_unreadable_batches (batch_id, user_id, batch, reason)
+      SELECT batch_id, user_id, batch, ? FROM cache_mutation_batches WHERE batch_id = ?
+      """, .text(batch.reason), id)
+    try database.update("DELETE FROM cache_mutation_batches WHERE batch_id = ?", id)
+    try database.update(
+      "DELETE FROM cache_batch_documents WHERE user_id = ? AND batch_id = ?", .integer(batch.user), id)
+  }
+
   // MARK: Batches by document
 
   /// The ids of the user's pending batches for each of the documents that has any, ascending.
@@ -169,16 +223,17 @@ struct MutationQueue {
 
   private func decode(_ statement: Statement) throws -> MutationBatch {
     let batchID = try statement.int64(at: 0)
+    let batch: MutationBatch
     do {
-      let batch = try CacheCodec.decodeBatch(try statement.bytes(at: 1), database: databaseID)
-      guard batch.batchID == batchID else {
-        throw CacheError.corruptRecord(
-          table: "cache_mutation_batches", row: "\(batchID)", reason: "the batch inside says id \(batch.batchID)")
-      }
-      return batch
+      batch = try CacheCodec.decodeBatch(try statement.bytes(at: 1), database: databaseID)
     } catch let error as WireError {
-      throw CacheError.corruptRecord(
-        table: "cache_mutation_batches", row: "\(batchID)", reason: error.description)
+      throw CacheError.unreadableBatch(batchID, reason: error.description)
+    } catch let error as StoreError where error.kind == .corrupt {
+      throw CacheError.unreadableBatch(batchID, reason: error.message)
     }
+    guard batch.batchID == batchID else {
+      throw CacheError.unreadableBatch(batchID, reason: "the batch inside says id \(batch.batchID)")
+    }
+    return batch
   }
 }

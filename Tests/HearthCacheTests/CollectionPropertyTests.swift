@@ -133,7 +133,7 @@ private struct Simulation {
       try cache.store.acknowledgeNext(at: version)
       naive.documents.insert(key)
     } else if let batch = try cache.store.nextMutationBatch(after: -1) {
-      _ = try cache.store.reject(batch.batchID)
+      _ = try cache.store.reject(batch)
     }
     naive.pending[user]?.removeFirst()
     // Where something else needs the document, the write itself was its use.

@@ -35,12 +35,12 @@ struct QueueTests {
     defer { cache.close() }
     var ids: [BatchID] = []
     ids.append(try cache.store.write(.set(key("rooms/a"), [:])).batchID)
-    _ = try cache.store.reject(ids[0])
+    _ = try cache.store.reject(cache.store.batch(ids[0]))
     ids.append(try cache.store.write(.set(key("rooms/a"), [:])).batchID)
     try cache.store.acknowledgeNext(at: 1)
     _ = try cache.store.changeUser("alice")
     ids.append(try cache.store.write(.set(key("rooms/a"), [:])).batchID)
-    _ = try cache.store.reject(ids[2])
+    _ = try cache.store.reject(cache.store.batch(ids[2]))
     try cache.restart()
     ids.append(try cache.store.write(.set(key("rooms/a"), [:])).batchID)
     #expect(ids == ids.sorted() && Set(ids).count == ids.count)
@@ -104,8 +104,7 @@ struct QueueTests {
     _ = try store.changeUser("alice")
     let before = try cache.dump()
     #expect(throws: CacheError.unknownBatch(batchID, user: "alice")) { try store.acknowledge(answer) }
-    #expect(throws: CacheError.unknownBatch(batchID, user: "alice")) { try store.reject(batchID) }
-    #expect(throws: CacheError.unknownBatch(99, user: "alice")) { try store.reject(99) }
+    #expect(throws: CacheError.unknownBatch(batchID, user: "alice")) { try store.reject(batch) }
     #expect(throws: CacheError.emptyBatch) { try store.write([], localWriteTime: time(1)) }
     #expect(try cache.dump() == before)
   }
@@ -136,7 +135,7 @@ struct QueueTests {
       let write = try cache.statementSteps { try cache.store.write(.set(key("halls/x"), ["n": .integer(1)])) }
       let acknowledge = try cache.statementSteps { try cache.store.acknowledgeNext(at: 10) }
       let next = try #require(try cache.store.nextMutationBatch(after: -1))
-      let reject = try cache.statementSteps { _ = try cache.store.reject(next.batchID) }
+      let reject = try cache.statementSteps { _ = try cache.store.reject(next) }
       return (acknowledge, reject, write)
     }
     let short = try steps(queued: 3)

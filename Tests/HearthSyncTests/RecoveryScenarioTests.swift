@@ -150,6 +150,38 @@ struct RecoveryScenarioTests {
     #expect(client.engine.activeLimboDocuments.isEmpty)
   }
 
+  @Test("a pending write that cannot be read any more is reported and set aside, and those behind it are sent")
+  func unreadableBatch() throws {
+    let client = try TestClient(durable: true)
+    client.post(.disableNetwork(nil))
+    let listener = client.listen(rooms).rawValue
+    client.write(.set(key("rooms/a"), [:]))
+    let damaged = client.write(.set(key("rooms/b"), [:])).rawValue
+    client.write(.set(key("rooms/c"), [:]))
+    _ = client.takeTold()
+    try client.execute("UPDATE cache_mutation_batches SET batch = X'0A' WHERE batch_id = 2")
+    client.post(.enableNetwork(nil))
+    #expect(
+      client.takeTold() == ["write \(damaged): DATA_LOSS", "listener \(listener): cache pending [a c] -b"])
+    #expect(client.engine.isNetworkUsable && client.sentBatches.count == 2)
+    try client.commit(at: 10)
+    try client.commit(at: 11)
+    #expect(client.engine.outstandingWriteCount == 0)
+  }
+
+  @Test("a user whose queue holds a write that cannot be read can still be left and come back to")
+  func unreadableBatchOfUser() throws {
+    let client = try TestClient(durable: true)
+    client.post(.disableNetwork(nil))
+    client.write(.set(key("rooms/a"), [:]))
+    client.write(.set(key("rooms/b"), [:]))
+    try client.execute("UPDATE cache_mutation_batches SET batch = X'0A' WHERE batch_id = 1")
+    client.changeUser("alice")
+    client.changeUser(nil)
+    client.post(.enableNetwork(nil))
+    #expect(client.sentBatches.count == 1)
+  }
+
   @Test("changes of the user are retried, in order, with the streams closed")
   func changeUser() throws {
     let client = try TestClient(durable: true)

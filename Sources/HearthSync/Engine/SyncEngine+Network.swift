@@ -128,6 +128,7 @@ extension SyncEngine {
     offlineCauses.insert(.storageFailure)
     closeStreams()
     setOnlineState(.offline)
+    if case CacheError.unreadableBatch = error { retry(.setAsideUnreadableBatches) }
     retry(operation)
   }
 
@@ -163,13 +164,24 @@ extension SyncEngine {
     openStreams()
   }
 
+  /// Carries an operation out, without the batches that cannot be read if it comes across one.
   private func carryOut(_ operation: RetryableOperation) throws {
+    do {
+      try carryOutOnce(operation)
+    } catch CacheError.unreadableBatch {
+      try setAsideUnreadableBatches()
+      try carryOutOnce(operation)
+    }
+  }
+
+  private func carryOutOnce(_ operation: RetryableOperation) throws {
     do {
       switch operation {
       case .start: try localStore.start()
       case .probe: _ = try localStore.lastRemoteSnapshotVersion()
       case .acknowledge(let result): try acknowledge(result)
-      case .reject(let batchID, let error): try reject(batchID, error)
+      case .reject(let batch, let error): try reject(batch, error)
+      case .setAsideUnreadableBatches: try setAsideUnreadableBatches()
       case .changeUser(let user): try changeUser(user)
       case .refreshViews: if let failure = refreshViews([:]) { throw failure }
       }

@@ -120,7 +120,7 @@ extension SyncEngine {
       let batch = writePipeline.removeFirst()
       // The backend works; it is this batch that it does not want.
       writeStream.inhibitBackoff()
-      attempt(.reject(batch.batchID, error))
+      attempt(.reject(batch, error))
       fillWritePipeline()
     }
     startWriteStreamIfNeeded()
@@ -134,14 +134,27 @@ extension SyncEngine {
     refreshViews(changes)
   }
 
-  func reject(_ batchID: BatchID, _ error: StatusError) throws {
-    let rejected = try localStore.reject(batchID)
+  func reject(_ batch: MutationBatch, _ error: StatusError) throws {
+    let changes = try localStore.reject(batch)
     if error.deservesWarning {
-      let keys = rejected.batch.keys.sorted().map(\.canonicalString).joined(separator: ", ")
+      let keys = batch.keys.sorted().map(\.canonicalString).joined(separator: ", ")
       log(.warning, "Write at \(keys) failed: \(error.message)")
     }
-    complete(batchID, error)
-    refreshViews(rejected.changes)
+    complete(batch.batchID, error)
+    refreshViews(changes)
+  }
+
+  /// Lets batches go that the cache can no longer read, so that the writes behind them reach the backend.
+  func setAsideUnreadableBatches() throws {
+    let (batches, changes) = try localStore.setAsideUnreadableBatches()
+    for batch in batches {
+      let message = "Pending write \(batch.batchID) cannot be read in the cache and was set aside: \(batch.reason)"
+      log(.error, message)
+      if let write = waitingWrites.removeValue(forKey: batch.batchID) {
+        perform(.completeWrite(write, StatusError(code: .dataLoss, message: message)))
+      }
+    }
+    refreshViews(changes)
   }
 
   /// Tells everybody who waited for the batch. Runs before the listeners hear of its outcome.

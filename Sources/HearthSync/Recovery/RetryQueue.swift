@@ -7,7 +7,9 @@ enum RetryableOperation {
   /// Reads something small, to learn whether the storage works again.
   case probe
   case acknowledge(MutationBatchResult)
-  case reject(BatchID, StatusError)
+  case reject(MutationBatch, StatusError)
+  /// Takes the batches that cannot be read out of the queues.
+  case setAsideUnreadableBatches
   case changeUser(String?)
   /// Computes the views anew that could not read the cache when they needed it.
   case refreshViews
@@ -15,7 +17,7 @@ enum RetryableOperation {
   /// Whether the streams stay closed until the operation has succeeded.
   var keepsNetworkOff: Bool {
     switch self {
-    case .start, .probe, .acknowledge, .reject: true
+    case .start, .probe, .acknowledge, .reject, .setAsideUnreadableBatches: true
     // A change of the user closes and opens the streams itself.
     case .changeUser, .refreshViews: false
     }

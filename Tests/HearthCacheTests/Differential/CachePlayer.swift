@@ -91,7 +91,7 @@ final class CachePlayer {
   private func reject() throws {
     guard let batch = naive.queue.first else { return }
     naive.queue.removeFirst()
-    _ = try cache.store.reject(batch.batchID)
+    _ = try cache.store.reject(batch)
   }
 
   private func listen(_ query: Query) throws {

@@ -1,6 +1,7 @@
 import Foundation
 import HearthModel
 import HearthStore
+import Testing
 
 @testable import HearthCache
 
@@ -176,6 +177,11 @@ extension LocalStore {
   @discardableResult
   func write(_ mutations: Mutation..., at seconds: Int64 = 1) throws -> (batchID: BatchID, changes: DocumentMap) {
     try write(mutations, localWriteTime: time(seconds))
+  }
+
+  /// A batch of the current user's queue.
+  func batch(_ batchID: BatchID) throws -> MutationBatch {
+    try #require(try nextMutationBatch(after: batchID - 1))
   }
 
   /// Acknowledges the first batch of the queue, every mutation at the same version.

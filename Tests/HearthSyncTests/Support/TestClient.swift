@@ -105,6 +105,9 @@ final class TestClient {
     }
   }
 
+  /// Changes the cache's file behind the client's back.
+  func execute(_ sql: String) throws { try database.execute(sql) }
+
   // MARK: - The loop
 
   func post(_ event: SyncEvent) {
