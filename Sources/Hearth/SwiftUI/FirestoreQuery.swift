@@ -1,4 +1,5 @@
 #if canImport(SwiftUI)
+  internal import Combine
   public import SwiftUI
 
   /// A collection's documents as a SwiftUI view shows them: decoded, and again after each change.
@@ -13,8 +14,8 @@
   /// It listens on the default app's database from when the view appears until it goes.
   @MainActor
   @propertyWrapper
-  public struct FirestoreQuery<T>: @preconcurrency DynamicProperty {
-    /// What is listened to. A change of path or predicates begins a new listener.
+  public struct FirestoreQuery<T>: DynamicProperty {
+    /// What is listened to. A change begins a new listener.
     public struct Configuration {
       /// The collection's path.
       public var path: String
