@@ -65,6 +65,10 @@ extension LocalStore {
   /// in browsers). Kept as a fraction of whole numbers.
   private static let automaticIndexRatio = (numerator: 34, denominator: 10)
 
+  /// How many indexes of a collection group are made by themselves. Each one costs every later write of its documents, and an
+  /// app whose fields are named after its data ("likes.<user>") asks for a new one with every name.
+  package static let automaticIndexLimit = 50
+
   /// Makes the indexes that a query would have been answered faster by, if automatic creation is on and it was worth it.
   ///
   /// - Returns: whether there is a new index, which is to be filled.
@@ -75,11 +79,16 @@ extension LocalStore {
     let ratio = Self.automaticIndexRatio
     guard execution.rowsRead * ratio.denominator > execution.resultCount * ratio.numerator else { return false }
     let executor = QueryExecutor(documents: documents)
-    guard try !read("Look for missing indexes", { try executor.missingIndexes(for: query).isEmpty }) else {
-      return false
+    let missing = try read("Look for missing indexes") { () -> [IndexDefinition] in
+      let all = try executor.missingIndexes(for: query)
+      guard let group = all.first?.collectionGroup else { return [] }
+      let automatic = try documents.indexes.automaticIndexCount(of: group)
+      // Some of them would not serve the query.
+      return automatic + all.count <= Self.automaticIndexLimit ? all : []
     }
+    guard !missing.isEmpty else { return false }
     try transaction("Create indexes") {
-      for definition in try executor.missingIndexes(for: query) {
+      for definition in missing {
         try documents.indexes.add(definition, origin: .automatic)
       }
     }

@@ -130,6 +130,21 @@ struct IndexScenarioTests {
     }
   }
 
+  @Test("fields that are named after data do not get indexes without end, and queries stay right")
+  func automaticLimit() throws {
+    let client = try makeClient(0)
+    try client.fillCache("rooms", 200) { ["f\($0)": 1] }
+    client.post(.setIndexAutoCreation(true))
+    for number in 0..<60 {
+      let query = rooms.with(filter: .field(FieldFilter(path: field("f\(number)"), op: .equal, value: 1)))
+      let listener = client.listen(query)
+      #expect(client.snapshots[listener]?.last?.documents.count == 1)
+      client.post(.unlisten(listener))
+    }
+    #expect(try client.engine.localStore.indexListings().count == LocalStore.automaticIndexLimit)
+    #expect(request(client) { .setIndexes($0, [definition]) }.last?.hasSuffix("OK") == true)
+  }
+
   @Test(
     "a scan of fewer than 100 documents, or of at most 3.4 times the result, makes none",
     arguments: [(99, 5, false), (100, 5, true), (170, 50, false), (171, 50, true)])

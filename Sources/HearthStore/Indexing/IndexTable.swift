@@ -42,6 +42,11 @@ package final class IndexTable {
     return indexes
   }
 
+  /// How many active indexes of a collection group nobody has declared.
+  package func automaticIndexCount(of group: String) throws(StoreError) -> Int {
+    try indexes(of: group).count { $0.origin == .automatic }
+  }
+
   /// All active indexes. One whose row cannot be read serves nothing, as if it had never been made.
   func active() throws(StoreError) -> [StoredIndex] {
     forgetOtherTransactions()
