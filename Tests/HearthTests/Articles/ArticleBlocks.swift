@@ -36,13 +36,18 @@ struct Article {
     self.blocks = blocks
   }
 
+  /// The package's folder.
+  static let root: URL = {
+    var root = URL(fileURLWithPath: #filePath)
+    for _ in 0..<4 { root.deleteLastPathComponent() }
+    return root
+  }()
+
   /// A file of the package.
   ///
   /// - Parameter path: From the package's folder.
   static func text(_ path: String) throws -> String {
-    var root = URL(fileURLWithPath: #filePath)
-    for _ in 0..<4 { root.deleteLastPathComponent() }
-    return try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+    try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
   }
 
   static func lines(_ text: String) -> [String] {

@@ -1,0 +1,334 @@
+/// What shows that a row of the tables in the article "Coming from the official SDK" is true.
+struct DifferenceProof {
+  /// The row's first cell.
+  let situation: String
+  /// Files below `Tests` without `.swift`, and titles of tests in them. Empty for what only the compiler could show, such as that
+  /// there is no Objective-C.
+  let tests: [(file: String, title: String)]
+
+  private init(_ situation: String, _ tests: (file: String, title: String)...) {
+    self.situation = situation
+    self.tests = tests
+  }
+
+  static let all =
+    platforms + swift + setUp + credentials + network + writing + reading + bundles + coding + indexes + disk
+
+  private static let platforms = [
+    DifferenceProof(
+      "Platforms", ("HearthTests/Articles/MigratingArticleTests", "names the platforms and the tools of the manifest")),
+    DifferenceProof(
+      "Packages", ("HearthTests/Articles/MigratingArticleTests", "names the platforms and the tools of the manifest")),
+    DifferenceProof("Modules", ("ApiSurfaceTests/SharedSamplesTests", "compile unmodified but for the import")),
+    DifferenceProof("Other products of Firebase"),
+    DifferenceProof("Combine publishers"),
+    DifferenceProof("SwiftUI's `@FirestoreQuery`"),
+    DifferenceProof("Pipelines (Enterprise edition)"),
+    DifferenceProof(
+      "Usage data", ("HearthTests/Articles/DifferenceTests", "nothing is collected"),
+      ("HearthTransportTests/CallTests", "every call names the database, the client and, for emulators, the owner")),
+  ]
+
+  private static let swift = [
+    DifferenceProof("Objective-C callers, selectors, key paths of Objective-C, swizzling"),
+    DifferenceProof("Subclasses of references, snapshots, `Firestore`"),
+    DifferenceProof(
+      "`Firestore`, `FirebaseApp`, cache settings, `LoadBundleTask`, `PersistentCacheIndexManager` in several tasks",
+      ("HearthTests/Articles/DifferenceTests", "what is Sendable")),
+    DifferenceProof(
+      "The property wrappers of Codable",
+      (
+        "HearthTests/Codable/PropertyWrapperTests",
+        "the wrappers are Equatable, Hashable and Sendable where their values are"
+      )),
+    DifferenceProof("A `switch` over an enum", ("HearthTests/Articles/DifferenceTests", "enums are closed")),
+    DifferenceProof("`FirestoreErrorCode.Code.OK`", ("HearthTests/ErrorTableTests", "codes have the official numbers")),
+    DifferenceProof(
+      "`FieldValue.increment(1)` with a literal", ("HearthTests/Articles/DifferenceTests", "spellings that are added")),
+    DifferenceProof(
+      "`Filter.whereField(_:isGreaterOrEqualTo:)`", ("HearthTests/Articles/DifferenceTests", "spellings that are added")
+    ),
+    DifferenceProof(
+      "`QueryPredicate.where(field:arrayContains:)`",
+      ("HearthTests/Articles/DifferenceTests", "spellings that are added")),
+    DifferenceProof("`MemoryEagerGCSetting`", ("HearthTests/Articles/DifferenceTests", "spellings that are added")),
+    DifferenceProof(
+      "`NSErrorPointer`, for transactions on Linux",
+      ("HearthTests/TransactionTests", "an error of the block's own ends the transaction at once")),
+    DifferenceProof("`Query.filter(using: NSPredicate)`"),
+    DifferenceProof(
+      "The forms with `Encodable` in asynchronous code",
+      (
+        "HearthTests/Codable/CodableWriteTests",
+        "with a server: completions, waiting forms, batches, transactions and the server's time"
+      )),
+    DifferenceProof(
+      "The task that awaits a call is cancelled",
+      ("HearthTests/OfflineTests", "a cancelled task stops waiting, the write stays queued")),
+    DifferenceProof(
+      "The queue of ``FirestoreSettings/dispatchQueue`` is blocked or never drained",
+      ("HearthTests/Articles/DifferenceTests", "asynchronous calls do not need the settings' queue")),
+    DifferenceProof(
+      "The queue of ``FirestoreSettings/dispatchQueue`` is concurrent",
+      (
+        "HearthTests/ListenerTests",
+        "callbacks run on the settings' queue, one at a time, even if the queue is concurrent"
+      )),
+    DifferenceProof(
+      "`QueryPredicate`", ("HearthTests/QueryPredicateTests", "each predicate is the method that it is named after")),
+  ]
+
+  private static let setUp = [
+    DifferenceProof(
+      "`FirebaseApp.configure()` looks for the project",
+      (
+        "HearthTests/ConfigurationTests",
+        "the first of bundle, working folder and environment counts, property lists before JSON"
+      ),
+      ("HearthTests/ConfigurationTests", "a file without a project id takes the environment's")),
+    DifferenceProof(
+      "`FirebaseApp.configure()` finds a configuration file that is wrong",
+      (
+        "HearthTests/ConfigurationTests",
+        "a wrong configuration makes every operation fail with the reason, and stops nothing"
+      )),
+    DifferenceProof(
+      "`FirebaseOptions` without a Google app id", ("HearthTests/Articles/DifferenceTests", "nothing is collected")),
+    DifferenceProof("`useEmulator(withHost:port:)`", ("HearthTests/SettingsTests", "an emulator switches TLS off")),
+    DifferenceProof(
+      "`FIRESTORE_EMULATOR_HOST` in the environment",
+      ("HearthTests/SettingsTests", "FIRESTORE_EMULATOR_HOST replaces the default host only, without TLS")),
+    DifferenceProof(
+      "``FirestoreSettings/cacheSettings`` read before it is set",
+      ("HearthTests/Articles/DifferenceTests", "the cache settings say what is used")),
+    DifferenceProof(
+      "Equal settings with `cacheSettings` assigned after the start",
+      ("HearthTests/Articles/DifferenceTests", "the cache settings say what is used")),
+    DifferenceProof(
+      "A memory cache of unlimited size",
+      ("HearthTests/Articles/DifferenceTests", "a memory cache without limit keeps everything")),
+    DifferenceProof(
+      "`enablePersistence`, settings for several processes",
+      (
+        "HearthTests/PersistenceSwitchTests",
+        "is refused after the first use, and after another choice, and changes nothing then"
+      ),
+      ("HearthTests/PersistenceSwitchTests", "several processes, and taking a cache away, are said not to be there yet")
+    ),
+    DifferenceProof(
+      "A folder for the cache of the program's choice",
+      ("HearthTests/LifeCycleTests", "data and queue are there after a restart, in order, with the network still off")),
+    DifferenceProof(
+      "`Firestore.enableLogging(_:)`",
+      ("HearthTests/Articles/DifferenceTests", "messages go to the program's own handler of logs")),
+  ]
+
+  private static let credentials = [
+    DifferenceProof(
+      "Who is signed in",
+      ("HearthTests/CredentialsTests", "each user has an outbox: it goes with the user and comes back")),
+    DifferenceProof(
+      "App Check",
+      (
+        "HearthTests/SecureBackendTests",
+        "each user's writes go out with that user's token, and App Check with all of them"
+      )),
+    DifferenceProof(
+      "A service account, or the owner of an emulator",
+      (
+        "HearthTests/SecureBackendTests", "a service account's signed tokens are accepted, and replaced before they end"
+      ),
+      ("HearthTests/CredentialsTests", "a service account asks an emulator as its owner and signs nothing for it")),
+    DifferenceProof(
+      "The user changes while a request is prepared",
+      ("HearthTests/CredentialsTests", "a request that was prepared for one user is not made as another")),
+    DifferenceProof(
+      "A token never comes",
+      ("HearthTests/CredentialsTests", "a provider that never answers counts as failed in the end")),
+    DifferenceProof(
+      "Which certificates are trusted",
+      ("HearthTests/SecureBackendTests", "a server whose authority is trusted is read and written"),
+      ("HearthTests/SecureBackendTests", "a certificate of another authority is refused")),
+  ]
+
+  private static let network = [
+    DifferenceProof(
+      "The device comes back into a network, or into another one",
+      ("HearthSyncTests/ExponentialBackoffTests", "jitter moves a pause by at most half of it"),
+      ("HearthSyncTests/WatchStreamTests", "an inhibited pause is left out")),
+    DifferenceProof(
+      "The acknowledgement of a write is lost",
+      (
+        "InteropTests/CrashTests",
+        "50 kills lose no durable write, double none, miss no acknowledged one, and leave no token ahead of the data"
+      )),
+    DifferenceProof(
+      "A batch is larger than a message of the protocol, 17 MiB",
+      ("HearthTests/EndToEndTests", "a write that no backend can take is refused instead of blocking the queue")),
+  ]
+
+  private static let writing = [
+    DifferenceProof(
+      "`Int8` and `UInt8` values",
+      (
+        "HearthTests/UserDataReaderTests",
+        "every number type, Booleans and Foundation objects become the right kind of value"
+      )),
+    DifferenceProof(
+      "Maps and arrays nested deeper than 90 levels (the backend's limit is 20)",
+      (
+        "HearthTests/UserDataReaderTests",
+        "what is written at the greatest legal depth can be read back, one level more is refused"
+      )),
+    DifferenceProof(
+      "Array transforms compare 1 and 1.0 in the cache",
+      ("HearthTests/Articles/DifferenceTests", "1 and 1.0 are one element to arrays and filters, and two to listeners")),
+    DifferenceProof(
+      "`terminate()` while tasks wait for writes or reads",
+      ("HearthTests/LifeCycleTests", "termination ends waiting tasks and silences everything else")),
+    DifferenceProof("What waits in the outbox", ("HearthTests/OfflineTests", "the outbox can be listed, oldest first")),
+  ]
+
+  private static let reading = [
+    DifferenceProof(
+      "`in` and `array-contains` compare 1 and 1.0 in the cache",
+      ("HearthTests/Articles/DifferenceTests", "1 and 1.0 are one element to arrays and filters, and two to listeners")),
+    DifferenceProof(
+      "`in` with null among the values, in the cache",
+      ("HearthModelTests/Queries/FilterTests", "each operator on stored values")),
+    DifferenceProof(
+      "A number inside a map changes from 1 to 1.0",
+      ("HearthTests/Articles/DifferenceTests", "1 and 1.0 are one element to arrays and filters, and two to listeners")),
+    DifferenceProof(
+      "Document ids such as `__id7x__`",
+      ("HearthTests/Articles/DifferenceTests", "ids with numbers are ordered by number, as documents and as values")),
+    DifferenceProof(
+      "References to documents such as `__id7__` are compared as values",
+      ("HearthTests/Articles/DifferenceTests", "ids with numbers are ordered by number, as documents and as values")),
+    DifferenceProof(
+      "Two queries differ in a number's later decimals",
+      ("HearthTests/Articles/DifferenceTests", "queries that differ in a later decimal are two")),
+    DifferenceProof(
+      "Two names of fields differ in Unicode normalisation only",
+      ("HearthTests/UserDataWriterTests", "names that are equal to Swift only do not stop the process")),
+    DifferenceProof(
+      "A written document leaves a result again (somebody else changed it) before the watch stream has caught up with the write",
+      (
+        "HearthSyncTests/WriteScenarioTests",
+        "a document that has left the result again before the watch stream caught up with its write does not stay for ever"
+      )),
+    DifferenceProof(
+      "The last listener to the backend of a query goes, one to the cache of the same query stays",
+      (
+        "HearthSyncTests/SharedTargetScenarioTests",
+        "a listener to the cache that is left behind has nothing looked up, which nobody could confirm"
+      )),
+    DifferenceProof(
+      "A loop over `snapshots` is slower than its listener",
+      (
+        "HearthTests/SnapshotBufferTests",
+        "a listener whose task is slow loses no change, and its last snapshot is the newest state"
+      )),
+    DifferenceProof(
+      "Large queries of the cache",
+      ("HearthTests/BesideTests", "writes and other listeners go on while big queries are in flight")),
+    DifferenceProof(
+      "Aggregation of what is in the cache",
+      ("HearthTests/AggregationTests", "count, sum and average of what is in the cache, local writes included")),
+    DifferenceProof(
+      "How a query was answered", ("HearthTests/ExplanationTests", "a scan says why, and which index would help")),
+  ]
+
+  private static let bundles = [
+    DifferenceProof(
+      "A bundle brings documents that are older than the last snapshot, for a query that was in step before",
+      (
+        "HearthSyncTests/BundleScenarioTests",
+        "a listener that resumes from an earlier result sees the bundle's documents, however old they are"
+      )),
+    DifferenceProof(
+      "A bundle is malformed",
+      ("HearthTests/BundleTests", "a bundle that is none gives an error with zeros, and leaves the cache as it was")),
+    DifferenceProof(
+      "The code of a bundle's error",
+      ("HearthTests/BundleTests", "a bundle that is none gives an error with zeros, and leaves the cache as it was")),
+    DifferenceProof(
+      "An observer is added to a `LoadBundleTask` that has ended",
+      ("HearthTests/BundleTests", "loading it again is a success at once; an observer that comes late is told the end")),
+  ]
+
+  private static let coding = [
+    DifferenceProof(
+      "An error of decoding",
+      ("HearthTests/Codable/DecodingTests", "an error names the document, the path, the expected and the found type")),
+    DifferenceProof(
+      "A `Firestore.Decoder` is used for several documents",
+      ("HearthTests/Codable/DecodingTests", "userInfo reaches the types, and one decoder serves many documents")),
+    DifferenceProof(
+      "JSON with a timestamp or a position out of range",
+      ("HearthTests/Codable/PropertyWrapperTests", "values out of range are errors of the data")),
+  ]
+
+  private static let indexes = [
+    DifferenceProof(
+      "An index configuration has a malformed `fieldPath`, or a collection group with a slash",
+      ("HearthTests/IndexTests", "values that are wrong are refused with their place")),
+    DifferenceProof(
+      "Documents are in the cache when an index is declared or made",
+      (
+        "HearthSyncTests/IndexScenarioTests",
+        "a configuration is answered when it is stored, and filled in steps between which other things happen"
+      )),
+    DifferenceProof("Indexes as Swift values", ("HearthTests/IndexTests", "all doors lead to the same indexes")),
+    DifferenceProof(
+      "Which indexes there are", ("HearthTests/IndexTests", "deleting all indexes deletes declared and automatic ones")),
+  ]
+
+  private static let disk = [
+    DifferenceProof("The format", ("HearthCacheTests/CacheFileTests", "is made with its folders, and opened again")),
+    DifferenceProof(
+      "The folder",
+      ("HearthTests/SettingsTests", "cache folders follow the platform's rules and are one folder for any name")),
+    DifferenceProof(
+      "The cache cannot be opened or written",
+      ("HearthTests/LifeCycleTests", "a folder that cannot be made is reported with its path"),
+      ("SimulationTests/StorageFailureTests", "each statement of a history may fail")),
+    DifferenceProof(
+      "The disk is full, the file is damaged",
+      ("HearthTests/Articles/DifferenceTests", "failures of the storage have codes that say what can be done"),
+      (
+        "HearthCacheTests/CacheFileTests",
+        "that is damaged is set aside, and the outbox is saved from it under its old names"
+      )),
+    DifferenceProof(
+      "The file is of a newer release",
+      ("HearthTests/LifeCycleTests", "a file of a newer release is left alone and reported")),
+    DifferenceProof(
+      "A second process opens the cache",
+      ("HearthTests/LifeCycleTests", "a folder that somebody else uses is reported, and the first one goes on")),
+    DifferenceProof(
+      "A cache holds many documents with pending writes",
+      (
+        "HearthCacheTests/CollectionTests",
+        "the oldest go first: a tenth of targets and unneeded documents, and no more than the limit"
+      )),
+    DifferenceProof(
+      "The size that is compared with the threshold",
+      ("HearthCacheTests/CollectionFileTests", "space that was left unused is given back below the threshold too")),
+    DifferenceProof(
+      "A call breaks a rule, such as a path with the wrong number of segments",
+      ("HearthTests/MisuseTests", "paths and names")),
+    DifferenceProof(
+      "An error's `userInfo` beside the message",
+      (
+        "HearthTests/ErrorTableTests",
+        "a status of the backend keeps its code and message, and is there below the NSError"
+      )),
+    DifferenceProof(
+      "A token or a key in a log or an error",
+      (
+        "HearthTests/SecureBackendTests",
+        "a token that the server calls expired is replaced, and no text ever shows one"
+      )),
+  ]
+}
