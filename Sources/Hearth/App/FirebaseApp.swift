@@ -43,7 +43,9 @@ public final class FirebaseApp: NSObject, Sendable {
 
   /// Configures another app.
   ///
-  /// - Parameter name: Not empty; two apps of one name are a programming error.
+  /// - Parameters:
+  ///   - name: Not empty; two apps of one name are a programming error.
+  ///   - options: Copied; later changes of the object have no effect on the app.
   public class func configure(name: String, options: FirebaseOptions) {
     requireValid { () throws(ProgrammingError) in try register(name: name, options: options) }
   }

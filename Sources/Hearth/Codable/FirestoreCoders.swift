@@ -74,7 +74,9 @@ extension Firestore {
 
     /// Decodes a value without a document's reference, so that the type cannot have a ``DocumentID``.
     ///
-    /// - Parameter data: A dictionary, or `NSNull` for a document that does not exist.
+    /// - Parameters:
+    ///   - t: The type to decode.
+    ///   - data: A dictionary, or `NSNull` for a document that does not exist.
     /// - Throws: `DecodingError` with the coding path, the expected and the found type; what types throw themselves.
     public func decode<T: Decodable>(_ t: T.Type, from data: Any) throws -> T {
       try decode(t, from: data, in: nil)
@@ -83,6 +85,7 @@ extension Firestore {
     /// Decodes a value.
     ///
     /// - Parameters:
+    ///   - t: The type to decode.
     ///   - data: A dictionary, or `NSNull` for a document that does not exist, which an optional type decodes as nil.
     ///   - reference: The document's reference, for properties with ``DocumentID``.
     /// - Throws: `DecodingError` with the coding path, the expected and the found type; what types throw themselves.

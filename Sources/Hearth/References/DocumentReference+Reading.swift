@@ -20,7 +20,9 @@ extension DocumentReference {
   /// reached, reads wait for the first connection attempt, at most 10 seconds. Errors of the backend, such as
   /// `permissionDenied`, come as they are.
   ///
-  /// - Parameter completion: Called once on the settings' queue, with either a snapshot or an error.
+  /// - Parameters:
+  ///   - source: Where the answer may come from.
+  ///   - completion: Called once on the settings' queue, with either a snapshot or an error.
   public func getDocument(source: FirestoreSource, completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void) {
     let queue = firestore.runtime().callbackQueue
     let completion = UncheckedSendableBox(completion)

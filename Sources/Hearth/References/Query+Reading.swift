@@ -14,9 +14,12 @@ extension Query {
   /// reached; an empty cache then gives an empty result with `isFromCache == true`. With ``FirestoreSource/server``, being offline
   /// is the error `unavailable`. With ``FirestoreSource/cache`` the backend is never asked. As long as it is not known whether
   /// the backend can be reached, reads wait for the first connection attempt, at most 10 seconds. Errors of the backend, such as
-  /// `permissionDenied` or `failedPrecondition` for a missing index, come as they are.
+  /// `permissionDenied` or `failedPrecondition` for a missing index, come as they are. A query with ``limit(toLast:)`` and without
+  /// an order is a programming error when it is run.
   ///
-  /// - Parameter completion: Called once on the settings' queue, with either a snapshot or an error.
+  /// - Parameters:
+  ///   - source: Where the answer may come from.
+  ///   - completion: Called once on the settings' queue, with either a snapshot or an error.
   public func getDocuments(source: FirestoreSource, completion: @escaping (QuerySnapshot?, (any Error)?) -> Void) {
     let queue = firestore.runtime().callbackQueue
     let completion = UncheckedSendableBox(completion)

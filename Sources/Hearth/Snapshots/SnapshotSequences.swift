@@ -1,7 +1,8 @@
 /// The snapshots of a query as they come, for `for try await`.
 ///
 /// Each iterator has a listener of its own, which is added when the iterator is made and removed when the task is cancelled or
-/// the iterator is dropped. A listener's error ends the sequence by being thrown. Snapshots that are not awaited in time are kept,
+/// the iterator is dropped. A listener's error ends the sequence by being thrown, and so does `cancelled` when the client is
+/// terminated. Snapshots that are not awaited in time are kept,
 /// 64 at most; from then on the newest two become one, whose changes are those of both. So no change is lost, and a loop that is
 /// slower than its listener does not fill the memory. The settings' dispatch queue is not involved.
 public struct QuerySnapshotsSequence: AsyncSequence, Sendable {
@@ -15,7 +16,9 @@ public struct QuerySnapshotsSequence: AsyncSequence, Sendable {
 
   /// The snapshots of a query.
   ///
-  /// - Parameter includeMetadataChanges: Whether there are snapshots for changes of metadata alone.
+  /// - Parameters:
+  ///   - query: What every iterator listens to.
+  ///   - includeMetadataChanges: Whether there are snapshots for changes of metadata alone.
   public init(_ query: Query, includeMetadataChanges: Bool) {
     self.query = query
     self.includeMetadataChanges = includeMetadataChanges
@@ -38,7 +41,7 @@ public struct QuerySnapshotsSequence: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let subscription: SnapshotSubscription<QuerySnapshot>
 
-    /// The next snapshot; nil after the task was cancelled. Throws the listener's error.
+    /// The next snapshot, waiting for it; nil after the task was cancelled. Throws the listener's error.
     public mutating func next() async throws -> QuerySnapshot? { try await subscription.next() }
   }
 }
@@ -55,7 +58,9 @@ public struct DocumentSnapshotsSequence: AsyncSequence, Sendable {
 
   /// The snapshots of a document.
   ///
-  /// - Parameter includeMetadataChanges: Whether there are snapshots for changes of metadata alone.
+  /// - Parameters:
+  ///   - documentReference: What every iterator listens to.
+  ///   - includeMetadataChanges: Whether there are snapshots for changes of metadata alone.
   public init(_ documentReference: DocumentReference, includeMetadataChanges: Bool) {
     reference = documentReference
     self.includeMetadataChanges = includeMetadataChanges
@@ -78,7 +83,7 @@ public struct DocumentSnapshotsSequence: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let subscription: SnapshotSubscription<DocumentSnapshot>
 
-    /// The next snapshot; nil after the task was cancelled. Throws the listener's error.
+    /// The next snapshot, waiting for it; nil after the task was cancelled. Throws the listener's error.
     public mutating func next() async throws -> DocumentSnapshot? { try await subscription.next() }
   }
 }

@@ -28,6 +28,8 @@ struct Device {
 
   /// - Parameters:
   ///   - name: the app name; several devices can live in one process under different names.
+  ///   - project: the project's id, the same for all devices.
+  ///   - backend: the server that the device is in step with.
   ///   - cache: the folder of the durable cache, or nil for a cache in memory.
   init(name: String, project: String, backend: BackendAddress, cache: URL?) throws {
     let options = FirebaseOptions(googleAppID: "1:1:swift:demo", gcmSenderID: "1")
