@@ -7,7 +7,7 @@ extension Firestore {
 
   /// Lets the client use the network again after ``disableNetwork(completion:)``. Queued writes are sent, listeners catch up.
   ///
-  /// - Parameter completion: Called on the settings' queue when the switch is made, whether or not the backend answers.
+  /// - Parameter completion: Called once on the settings' queue when the switch is made, whether or not the backend answers.
   public func enableNetwork(completion: (((any Error)?) -> Void)? = nil) {
     runtime().setNetworkEnabled(true, onCallbackQueue(completion))
   }
@@ -18,9 +18,10 @@ extension Firestore {
   }
 
   /// Cuts the client off the network until ``enableNetwork(completion:)``: listeners and reads are answered from the cache, writes
-  /// are queued. The state is not kept over a restart of the program.
+  /// are queued. Transactions, and aggregations and reads that ask for the backend alone, fail with `unavailable`. The state is not
+  /// kept over a restart of the program.
   ///
-  /// - Parameter completion: Called on the settings' queue when the switch is made.
+  /// - Parameter completion: Called once on the settings' queue when the switch is made.
   public func disableNetwork(completion: (((any Error)?) -> Void)? = nil) {
     runtime().setNetworkEnabled(false, onCallbackQueue(completion))
   }
@@ -35,9 +36,9 @@ extension Firestore {
   /// Waits until the backend has answered all writes that are queued at this moment, also those of earlier runs of the program.
   ///
   /// A refused write counts as answered. With an empty queue it succeeds at once, also offline; with a queue it waits as long as
-  /// the client is offline.
+  /// the client is offline. Writes that are made after the call are not waited for.
   ///
-  /// - Parameter completion: Called on the settings' queue; with `cancelled` if the user changes meanwhile.
+  /// - Parameter completion: Called once on the settings' queue; with `cancelled` if the user changes meanwhile.
   public func waitForPendingWrites(completion: @escaping ((any Error)?) -> Void) {
     runtime().waitForPendingWrites(onCallbackQueue(completion))
   }
@@ -47,10 +48,12 @@ extension Firestore {
     try await outcome { runtime().waitForPendingWrites($0) }
   }
 
-  /// The writes that are saved on this device and that the backend has not answered yet, oldest first.
+  /// The current user's writes that are saved on this device and that the backend has not answered yet, oldest first.
   ///
-  /// Everything that was written before the call is durable when it returns, so it also tells that writes are saved, without
-  /// waiting for the backend.
+  /// Everything that was written before the call is durable when it returns (with a cache on disk), so it also tells that writes
+  /// are saved, without waiting for the backend. Addition to the official API.
+  ///
+  /// - Throws: Errors of the cache's file.
   public func pendingWrites() async throws -> [PendingWrite] {
     let outcome = Outcome<[MutationBatch]>()
     runtime().pendingWrites { outcome.resolve($0.mapError { $0 }) }
@@ -94,6 +97,8 @@ extension Firestore {
 
   /// Calls the listener once now and then after each round in which at least one snapshot listener was called: all listeners then
   /// show the same state. It does not mean that this state is the backend's.
+  ///
+  /// - Parameter listener: Called on the settings' queue, after the snapshot listeners of the round.
   @discardableResult
   public func addSnapshotsInSyncListener(_ listener: @escaping () -> Void) -> any ListenerRegistration {
     let listener = UncheckedSendableBox(listener)
@@ -106,9 +111,10 @@ extension Firestore {
   /// are sent by the object that ``firestore()`` gives next; their completions are never called.
   ///
   /// Afterwards only this method, ``clearPersistence(completion:)`` and `remove()` of listeners may be called; everything else is
-  /// a programming error. Repeated calls are harmless.
+  /// a programming error. Repeated calls are harmless. A write, a read and a sequence of snapshots that a task waits for end with
+  /// `cancelled`.
   ///
-  /// - Parameter completion: Called on the settings' queue when everything is closed.
+  /// - Parameter completion: Called once on the settings' queue when everything is closed; the error is always nil.
   public func terminate(completion: (((any Error)?) -> Void)? = nil) {
     let completion = onSettingsQueue(completion)
     terminate { completion(nil) }
@@ -122,7 +128,10 @@ extension Firestore {
   /// Deletes the cache's file with all documents and **all queued writes**. Possible before the first use and after
   /// ``terminate(completion:)``.
   ///
-  /// - Parameter completion: Called on the settings' queue; with `failedPrecondition` while the client is running, or while
+  /// With a cache in memory, or where there is no file, it succeeds. Without clearing, what one user read stays in the cache for the
+  /// next one: the cache knows whose writes are queued, not who may read a document (official SDK behaviour).
+  ///
+  /// - Parameter completion: Called once on the settings' queue; with `failedPrecondition` while the client is running, or while
   ///   another process uses the cache.
   public func clearPersistence(completion: (((any Error)?) -> Void)? = nil) {
     clearPersistence(then: onSettingsQueue(completion))

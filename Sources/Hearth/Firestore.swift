@@ -13,6 +13,18 @@ internal import Synchronization
 /// What was read stays in a cache on the device, and writes are queued there, so that programs go on working without a network;
 /// see ``FirestoreSettings/cacheSettings``. There is one object for each app and database until it is terminated. It may be used
 /// from any thread; calls made in order take effect in order.
+///
+/// ## What holds everywhere
+///
+/// - Completions and listeners run one after the other on *the settings' queue*, which is ``FirestoreSettings/dispatchQueue``: the
+///   main queue unless another one is set. The `async` forms need no queue.
+/// - Errors are `NSError`s of ``FirestoreErrorDomain``. Names such as `unavailable` are cases of ``FirestoreErrorCode/Code``.
+/// - A cancelled task gets `CancellationError` from the `async` form that it waits in. Only reads are given up then; writes and
+///   everything else that was begun go on.
+/// - A *programming error*, such as a malformed path, stops the process with a message, where the official SDK raises an exception
+///   that Swift programs cannot catch. What disk, network, backend and files contain is never one.
+/// - If a client cannot be started, because its settings name a file that cannot be read or its cache cannot be opened, each of
+///   its operations reports that error.
 public final class Firestore: NSObject, Sendable {
   enum Phase {
     case configured
@@ -39,22 +51,27 @@ public final class Firestore: NSObject, Sendable {
     self.databaseID = databaseID
   }
 
-  /// The default database of the default app, which has to be configured before.
+  /// The default database of the default app; a programming error before that is configured. See ``firestore(app:database:)``.
   public class func firestore() -> Firestore {
     firestore(database: "(default)")
   }
 
-  /// The default database of an app.
+  /// The default database of an app. See ``firestore(app:database:)``.
   public class func firestore(app: FirebaseApp) -> Firestore {
     firestore(app: app, database: "(default)")
   }
 
-  /// A named database of the default app, which has to be configured before.
+  /// A named database of the default app; a programming error before that is configured. See ``firestore(app:database:)``.
   public class func firestore(database: String) -> Firestore {
     firestore(app: requireValid { () throws(ProgrammingError) in try defaultApp() }, database: database)
   }
 
-  /// A named database of an app. Options without a project id are a programming error, unless the environment has one.
+  /// A named database of an app: the same object until it is terminated, then a new one with the settings' defaults.
+  ///
+  /// - Parameters:
+  ///   - app: Its options have to have a ``FirebaseOptions/projectID``, which the environment may supply; without one it is a
+  ///     programming error.
+  ///   - database: The database's id; `"(default)"` is the default one. An empty id is a programming error.
   public class func firestore(app: FirebaseApp, database: String) -> Firestore {
     requireValid { () throws(ProgrammingError) in
       try instance(app: app, database: database, environment: ProcessInfo.processInfo.environment)
@@ -103,8 +120,8 @@ public final class Firestore: NSObject, Sendable {
       """)
   }
 
-  /// Switches between all messages (true) and warnings and errors (false, the default). Messages go to swift-log's logger
-  /// `"hearth"`.
+  /// Switches messages for debugging on (true) or leaves it at notices, warnings and errors (false, the default), for all Firestore
+  /// objects. Messages go to swift-log's logger `"hearth"`; they contain no tokens.
   public class func enableLogging(_ logging: Bool) {
     HearthLog.setVerbose(logging)
   }
@@ -113,8 +130,9 @@ public final class Firestore: NSObject, Sendable {
 
   /// The settings; the getter hands out a copy.
   ///
-  /// They are fixed when the object is first used (``collection(_:)``, ``document(_:)``, ``batch()`` and the like): assigning other
-  /// ones afterwards is a programming error, equal ones do nothing.
+  /// They are fixed when the object is first used, which is every call but ``useEmulator(withHost:port:)`` and
+  /// ``clearPersistence(completion:)``: assigning other ones afterwards is a programming error, equal ones do nothing. So are values
+  /// that do not go together; see the properties of ``FirestoreSettings``.
   public var settings: FirestoreSettings {
     get { FirestoreSettings(state.withLock { $0.settings }) }
     set {
@@ -139,11 +157,12 @@ public final class Firestore: NSObject, Sendable {
     }
   }
 
-  /// Sets the address of an emulator, or of `hearth serve`, and switches TLS off. It counts as a change of ``settings``.
+  /// Sets the address of an emulator, or of `hearth serve`, and switches TLS off. It counts as a change of ``settings``, so it comes
+  /// before the first use. The cache is the same as with another address; give the emulator an app of its own to keep them apart.
   ///
   /// - Parameters:
-  ///   - host: A name or address, not empty.
-  ///   - port: 1 to 65535.
+  ///   - host: A name or address, without scheme and path; an empty one is a programming error.
+  ///   - port: 1 to 65535; anything else is a programming error.
   public func useEmulator(withHost host: String, port: Int) {
     requireValid { () throws(ProgrammingError) in try setEmulator(host: host, port: port) }
   }
@@ -161,10 +180,10 @@ public final class Firestore: NSObject, Sendable {
 
   // MARK: - References
 
-  /// A collection.
+  /// A collection, whether it has documents or not.
   ///
   /// - Parameter collectionPath: A path from the root with an odd number of segments, such as `"cities"` or
-  ///   `"cities/SF/landmarks"`; anything else is a programming error.
+  ///   `"cities/SF/landmarks"`; anything else is a programming error. One slash at either end is ignored.
   public func collection(_ collectionPath: String) -> CollectionReference {
     _ = runtime()
     return CollectionReference(
@@ -172,10 +191,10 @@ public final class Firestore: NSObject, Sendable {
       path: requireValid { () throws(ProgrammingError) in try PathParser.collection(collectionPath) })
   }
 
-  /// A document.
+  /// A document, whether it exists or not.
   ///
   /// - Parameter documentPath: A path from the root with an even number of segments, such as `"cities/SF"`; anything else is a
-  ///   programming error.
+  ///   programming error. One slash at either end is ignored.
   public func document(_ documentPath: String) -> DocumentReference {
     _ = runtime()
     return DocumentReference(
@@ -183,7 +202,7 @@ public final class Firestore: NSObject, Sendable {
       key: requireValid { () throws(ProgrammingError) in try PathParser.documentKey(documentPath) })
   }
 
-  /// All documents in collections of this id, wherever in the database they are.
+  /// A query for all documents in collections of this id, wherever in the database they are.
   ///
   /// - Parameter collectionID: Not empty and without slashes; anything else is a programming error.
   public func collectionGroup(_ collectionID: String) -> Query {

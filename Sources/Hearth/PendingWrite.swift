@@ -22,7 +22,7 @@ public struct PendingWrite: Sendable, Hashable, Identifiable {
 
   /// The number of the batch in the queue. Later writes have larger numbers; no number is used twice.
   public let id: Int64
-  /// The device's time at the write.
+  /// The device's time at the write, in microseconds.
   public let localWriteTime: Timestamp
   /// The parts in the order of the calls.
   public let operations: [Operation]

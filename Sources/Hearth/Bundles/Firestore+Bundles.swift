@@ -64,9 +64,12 @@ extension Firestore {
     return try await outcome.value()
   }
 
-  /// The query that a loaded bundle gave a name to.
+  /// The query that a loaded bundle gave a name to. Works offline, also after a restart of the program.
   ///
-  /// - Parameter completion: Called once on the settings' queue; with nil if there is none.
+  /// - Parameters:
+  ///   - name: The name that the bundle's maker chose.
+  ///   - completion: Called once on the settings' queue; with nil if there is none, or if the cache cannot be read, which is then in
+  ///     the log.
   public func getQuery(named name: String, completion: @escaping (Query?) -> Void) {
     let queue = runtime().callbackQueue
     let completion = UncheckedSendableBox(completion)

@@ -26,7 +26,7 @@ public struct PersistentCacheIndex: Hashable, Sendable {
   public let origin: Origin
   /// Entries: one for each document that has all fields, and with array membership one for each element.
   public let rows: Int
-  /// What the entries hold, without the file's own overhead.
+  /// Bytes that the entries hold, without the file's own overhead.
   public let bytes: Int64
   /// How much of the cache is in the index.
   public let fillState: FillState

@@ -29,7 +29,8 @@ public final class PersistentCacheIndexManager: NSObject, Sendable {
     firestore.runtime().setIndexAutoCreationEnabled(false)
   }
 
-  /// Deletes all indexes, also those of ``Firestore/setIndexConfiguration(_:completion:)-(String,_)``. Queries scan again.
+  /// Deletes all indexes, also those of ``Firestore/setIndexConfiguration(_:completion:)-(String,_)``. Queries scan again. A failure
+  /// of the cache's file is in the log.
   public func deleteAllIndexes() {
     firestore.runtime().deleteAllIndexes { error in
       if let error { HearthLog.error("The indexes were not deleted: \(error.localizedDescription)") }

@@ -19,13 +19,13 @@ public final class CollectionReference: Query, @unchecked Sendable {
   /// The path from the database's root, such as `"cities/SF/landmarks"`.
   public var path: String { model.path.canonicalString }
 
-  /// A reference to a new document with an id of 20 arbitrary letters and digits.
+  /// A reference to a new document with an id of 20 random letters and digits. Nothing is written.
   public func document() -> DocumentReference { document(AutomaticID.make()) }
 
   /// A document in this collection.
   ///
-  /// - Parameter documentPath: An id, or a path relative to the collection that ends at a document; anything else is a
-  ///   programming error.
+  /// - Parameter documentPath: An id, or a path relative to the collection that ends at a document; anything else, also an empty
+  ///   one, is a programming error.
   public func document(_ documentPath: String) -> DocumentReference {
     DocumentReference(
       firestore: firestore,
@@ -34,7 +34,8 @@ public final class CollectionReference: Query, @unchecked Sendable {
       })
   }
 
-  /// Adds a document with a new id. For the data and the completion see ``DocumentReference/setData(_:completion:)``.
+  /// Adds a document with a new id, as ``document()`` makes it. For the data and the completion see
+  /// ``DocumentReference/setData(_:completion:)``.
   ///
   /// - Returns: The new document's reference, at once.
   @discardableResult
@@ -45,6 +46,9 @@ public final class CollectionReference: Query, @unchecked Sendable {
   }
 
   /// Adds a document with a new id and waits for the backend, while offline as long as it takes.
+  ///
+  /// - Returns: The new document's reference.
+  /// - Throws: As ``DocumentReference/setData(_:completion:)`` reports it.
   @discardableResult
   nonisolated(nonsending) public func addDocument(data: [String: Any]) async throws -> DocumentReference {
     let document = document()

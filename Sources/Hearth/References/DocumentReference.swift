@@ -30,7 +30,7 @@ public final class DocumentReference: NSObject, Sendable {
   /// The path from the database's root, such as `"cities/SF"`.
   public var path: String { key.canonicalString }
 
-  /// A collection under this document.
+  /// A collection under this document, whether either exists or not.
   ///
   /// - Parameter collectionPath: A path relative to the document with an odd number of segments, such as `"landmarks"`; anything
   ///   else is a programming error.
@@ -65,27 +65,36 @@ public final class DocumentReference: NSObject, Sendable {
 extension DocumentReference {
   /// Replaces the document, or creates it.
   ///
+  /// The backend has limits of its own, such as 1 MiB for a document and 20 levels of maps and arrays (Firestore documentation of
+  /// limits). A write that exceeds them is visible locally until the backend refuses it with `invalidArgument`.
+  ///
   /// - Parameters:
   ///   - documentData: Strings, numbers, Booleans, `Date`, ``Timestamp``, `Data`, ``GeoPoint``, ``DocumentReference``,
-  ///     ``VectorValue``, `NSNull`, ``FieldValue``, and arrays and dictionaries of these. Other types, arrays directly in arrays,
-  ///     empty names and names like `__name__` are programming errors. Times are truncated to microseconds. A write of more than
-  ///     about 17 MiB is refused with `invalidArgument`, since it cannot be sent.
-  ///   - completion: Called on the settings' queue once the backend has accepted the write (nil) or refused it (an error, after
-  ///     which the cache shows the old state again). Not called while offline.
+  ///     ``VectorValue``, `NSNull`, ``FieldValue``, and arrays and dictionaries of these; `nil` in an optional is null. Other types,
+  ///     integers above `Int64.max`, arrays directly in arrays, references to another database, empty names and names like
+  ///     `__name__` are programming errors. Times are truncated to microseconds. A write of more than about 17 MiB is refused at
+  ///     once with `invalidArgument`, since it cannot be sent.
+  ///   - completion: Called on the settings' queue once the backend has accepted the write (nil) or refused it (an error such as
+  ///     `permissionDenied`, after which the cache shows the old state again). Not called while offline, and not after a restart of
+  ///     the program, although the write is still sent then.
   public func setData(_ documentData: [String: Any], completion: (((any Error)?) -> Void)? = nil) {
     firestore.write([setMutation(documentData)], completion)
   }
 
   /// Writes the leaf fields that the data contain and leaves the document's other fields as they are; creates the document if
-  /// need be. Without `merge` this is ``setData(_:completion:)``.
+  /// need be. Maps are merged at every depth; arrays and empty maps replace what is there. `FieldValue.delete()` removes a field.
+  /// With `merge` false this is ``setData(_:completion:)``.
   public func setData(_ documentData: [String: Any], merge: Bool, completion: (((any Error)?) -> Void)? = nil) {
     firestore.write([setMutation(documentData, merge: merge)], completion)
   }
 
-  /// Writes the named fields only, whatever else the data contain; creates the document if need be.
+  /// Writes the named fields only, whatever else the data contain; creates the document if need be. A named map is replaced as a
+  /// whole. `FieldValue.delete()` at a named field removes it.
   ///
-  /// - Parameter mergeFields: `String`s, split at dots, or ``FieldPath``s. Each has to be in the data; else it is a programming
-  ///   error.
+  /// - Parameters:
+  ///   - documentData: As in ``setData(_:completion:)``.
+  ///   - mergeFields: `String`s, split at dots, or ``FieldPath``s. Each has to be in the data; else it is a programming error.
+  ///   - completion: As in ``setData(_:completion:)``.
   public func setData(
     _ documentData: [String: Any], mergeFields: [Any], completion: (((any Error)?) -> Void)? = nil
   ) {
@@ -109,6 +118,10 @@ extension DocumentReference {
 
   /// Changes fields of a document that exists.
   ///
+  /// ```swift
+  /// city.updateData(["mayor.name": "London Breed", "visits": FieldValue.increment(Int64(1))])
+  /// ```
+  ///
   /// - Parameters:
   ///   - fields: Keys are `String`s, split at dots, or ``FieldPath``s; a value replaces the whole field at that path. Other keys
   ///     are a programming error. Values as in ``setData(_:completion:)``; `FieldValue.delete()` only directly as a value here.
@@ -123,7 +136,7 @@ extension DocumentReference {
     try await firestore.write([updateMutation(fields)])
   }
 
-  /// Deletes the document. Its subcollections stay. Deleting what does not exist succeeds.
+  /// Deletes the document. Documents in its subcollections stay. Deleting what does not exist succeeds.
   ///
   /// - Parameter completion: As in ``setData(_:completion:)``.
   public func delete(completion: (((any Error)?) -> Void)? = nil) {

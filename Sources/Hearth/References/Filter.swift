@@ -11,8 +11,8 @@ internal import HearthModel
 /// ```
 ///
 /// Each factory exists for a field path as `String`, split at dots, and as ``FieldPath``. The values are those of
-/// `setData(_:)` without field values; unsupported ones are a programming error. What each operator matches is described at the
-/// method of the same name of ``Query``.
+/// `setData(_:)` without field values; unsupported ones are a programming error. The other rules are those of ``Query``'s
+/// conditions, and are checked by ``Query/whereFilter(_:)``.
 public final class Filter: NSObject, Sendable {
   indirect enum Condition: Sendable {
     case field(HearthModel.FieldPath, FieldFilter.Operator, Value)
@@ -73,52 +73,52 @@ public final class Filter: NSObject, Sendable {
     make(path, .notEqual, value)
   }
 
-  /// The field is less than the value.
+  /// The field is less than the value and of the same kind of type.
   public class func whereField(_ field: String, isLessThan value: Any) -> Filter {
     make(field, .lessThan, value)
   }
 
-  /// The field is less than the value.
+  /// The field is less than the value and of the same kind of type.
   public class func whereField(_ path: FieldPath, isLessThan value: Any) -> Filter {
     make(path, .lessThan, value)
   }
 
-  /// The field is less than or equal to the value.
+  /// The field is less than or equal to the value and of the same kind of type.
   public class func whereField(_ field: String, isLessThanOrEqualTo value: Any) -> Filter {
     make(field, .lessThanOrEqual, value)
   }
 
-  /// The field is less than or equal to the value.
+  /// The field is less than or equal to the value and of the same kind of type.
   public class func whereField(_ path: FieldPath, isLessThanOrEqualTo value: Any) -> Filter {
     make(path, .lessThanOrEqual, value)
   }
 
-  /// The field is greater than the value.
+  /// The field is greater than the value and of the same kind of type.
   public class func whereField(_ field: String, isGreaterThan value: Any) -> Filter {
     make(field, .greaterThan, value)
   }
 
-  /// The field is greater than the value.
+  /// The field is greater than the value and of the same kind of type.
   public class func whereField(_ path: FieldPath, isGreaterThan value: Any) -> Filter {
     make(path, .greaterThan, value)
   }
 
-  /// The field is greater than or equal to the value. (The official label lacks the "Than".)
+  /// The field is greater than or equal to the value and of the same kind of type. (The official label lacks the "Than".)
   public class func whereField(_ field: String, isGreaterOrEqualTo value: Any) -> Filter {
     make(field, .greaterThanOrEqual, value)
   }
 
-  /// The field is greater than or equal to the value. (The official label lacks the "Than".)
+  /// The field is greater than or equal to the value and of the same kind of type. (The official label lacks the "Than".)
   public class func whereField(_ path: FieldPath, isGreaterOrEqualTo value: Any) -> Filter {
     make(path, .greaterThanOrEqual, value)
   }
 
-  /// The field is greater than or equal to the value.
+  /// The field is greater than or equal to the value and of the same kind of type.
   public class func whereField(_ field: String, isGreaterThanOrEqualTo value: Any) -> Filter {
     make(field, .greaterThanOrEqual, value)
   }
 
-  /// The field is greater than or equal to the value.
+  /// The field is greater than or equal to the value and of the same kind of type.
   public class func whereField(_ path: FieldPath, isGreaterThanOrEqualTo value: Any) -> Filter {
     make(path, .greaterThanOrEqual, value)
   }
@@ -133,32 +133,38 @@ public final class Filter: NSObject, Sendable {
     make(path, .arrayContains, value)
   }
 
-  /// The field is an array that contains at least one of the values. Not for the document id.
+  /// The field is an array that contains at least one of the values, of which each counts as an alternative. Not for
+  /// the document id.
   public class func whereField(_ field: String, arrayContainsAny values: [Any]) -> Filter {
     make(field, .arrayContainsAny, values)
   }
 
-  /// The field is an array that contains at least one of the values. Not for the document id.
+  /// The field is an array that contains at least one of the values, of which each counts as an alternative. Not for
+  /// the document id.
   public class func whereField(_ path: FieldPath, arrayContainsAny values: [Any]) -> Filter {
     make(path, .arrayContainsAny, values)
   }
 
-  /// The field is equal to one of the values. For the document id they are `String`s or references.
+  /// The field is equal to one of the values, of which each counts as an alternative. For the document id they are
+  /// `String`s or references.
   public class func whereField(_ field: String, in values: [Any]) -> Filter {
     make(field, .in, values)
   }
 
-  /// The field is equal to one of the values. For the document id they are `String`s or references.
+  /// The field is equal to one of the values, of which each counts as an alternative. For the document id they are
+  /// `String`s or references.
   public class func whereField(_ path: FieldPath, in values: [Any]) -> Filter {
     make(path, .in, values)
   }
 
-  /// The field exists, is not null, and is not equal to any of the values. With null among them nothing matches.
+  /// The field exists, is not null, and is not equal to any of the values, 10 at most at the backend. With null among them
+  /// nothing matches.
   public class func whereField(_ field: String, notIn values: [Any]) -> Filter {
     make(field, .notIn, values)
   }
 
-  /// The field exists, is not null, and is not equal to any of the values. With null among them nothing matches.
+  /// The field exists, is not null, and is not equal to any of the values, 10 at most at the backend. With null among them
+  /// nothing matches.
   public class func whereField(_ path: FieldPath, notIn values: [Any]) -> Filter {
     make(path, .notIn, values)
   }

@@ -1,13 +1,12 @@
 internal import HearthModel
 
-/// Conditions. Each operator exists for a field path as `String`, split at dots, and as ``FieldPath``, whose names may contain
-/// any character. All conditions of a query must hold; see ``whereFilter(_:)`` for alternatives.
-///
-/// Comparisons match only within one kind of type: `isGreaterThan: 5` finds numbers only. An integer and a double of the same
-/// value are equal. Empty lists, unsupported values, field values, and combinations of operators that Firestore does not allow
-/// are programming errors.
+// The rules of conditions are in the description of `Query`, because DocC shows none of an extension.
 extension Query {
-  /// The query with a further condition, which may consist of alternatives. A composite of no conditions gives the query itself.
+  /// The query with a further condition, which may consist of alternatives. A composite of no conditions gives an equal query.
+  ///
+  /// ```swift
+  /// cities.whereFilter(.orFilter([.whereField("capital", isEqualTo: true), .whereField("state", isEqualTo: "CA")]))
+  /// ```
   public func whereFilter(_ filter: Filter) -> Query {
     built { () throws(ProgrammingError) in
       try QueryBuilder.filter(model, filter.condition, databaseID: firestore.databaseID)
@@ -34,42 +33,42 @@ extension Query {
     whereFilter(Filter.whereField(path, isNotEqualTo: value))
   }
 
-  /// The field is less than the value.
+  /// The field is less than the value and of the same kind of type.
   public func whereField(_ field: String, isLessThan value: Any) -> Query {
     whereFilter(Filter.whereField(field, isLessThan: value))
   }
 
-  /// The field is less than the value.
+  /// The field is less than the value and of the same kind of type.
   public func whereField(_ path: FieldPath, isLessThan value: Any) -> Query {
     whereFilter(Filter.whereField(path, isLessThan: value))
   }
 
-  /// The field is less than or equal to the value.
+  /// The field is less than or equal to the value and of the same kind of type.
   public func whereField(_ field: String, isLessThanOrEqualTo value: Any) -> Query {
     whereFilter(Filter.whereField(field, isLessThanOrEqualTo: value))
   }
 
-  /// The field is less than or equal to the value.
+  /// The field is less than or equal to the value and of the same kind of type.
   public func whereField(_ path: FieldPath, isLessThanOrEqualTo value: Any) -> Query {
     whereFilter(Filter.whereField(path, isLessThanOrEqualTo: value))
   }
 
-  /// The field is greater than the value.
+  /// The field is greater than the value and of the same kind of type.
   public func whereField(_ field: String, isGreaterThan value: Any) -> Query {
     whereFilter(Filter.whereField(field, isGreaterThan: value))
   }
 
-  /// The field is greater than the value.
+  /// The field is greater than the value and of the same kind of type.
   public func whereField(_ path: FieldPath, isGreaterThan value: Any) -> Query {
     whereFilter(Filter.whereField(path, isGreaterThan: value))
   }
 
-  /// The field is greater than or equal to the value.
+  /// The field is greater than or equal to the value and of the same kind of type.
   public func whereField(_ field: String, isGreaterThanOrEqualTo value: Any) -> Query {
     whereFilter(Filter.whereField(field, isGreaterThanOrEqualTo: value))
   }
 
-  /// The field is greater than or equal to the value.
+  /// The field is greater than or equal to the value and of the same kind of type.
   public func whereField(_ path: FieldPath, isGreaterThanOrEqualTo value: Any) -> Query {
     whereFilter(Filter.whereField(path, isGreaterThanOrEqualTo: value))
   }
@@ -84,32 +83,38 @@ extension Query {
     whereFilter(Filter.whereField(path, arrayContains: value))
   }
 
-  /// The field is an array that contains at least one of the values. Not for the document id.
+  /// The field is an array that contains at least one of the values, of which each counts as an alternative. Not for
+  /// the document id.
   public func whereField(_ field: String, arrayContainsAny values: [Any]) -> Query {
     whereFilter(Filter.whereField(field, arrayContainsAny: values))
   }
 
-  /// The field is an array that contains at least one of the values. Not for the document id.
+  /// The field is an array that contains at least one of the values, of which each counts as an alternative. Not for
+  /// the document id.
   public func whereField(_ path: FieldPath, arrayContainsAny values: [Any]) -> Query {
     whereFilter(Filter.whereField(path, arrayContainsAny: values))
   }
 
-  /// The field is equal to one of the values. For the document id they are `String`s or references.
+  /// The field is equal to one of the values, of which each counts as an alternative. For the document id they are
+  /// `String`s or references.
   public func whereField(_ field: String, in values: [Any]) -> Query {
     whereFilter(Filter.whereField(field, in: values))
   }
 
-  /// The field is equal to one of the values. For the document id they are `String`s or references.
+  /// The field is equal to one of the values, of which each counts as an alternative. For the document id they are
+  /// `String`s or references.
   public func whereField(_ path: FieldPath, in values: [Any]) -> Query {
     whereFilter(Filter.whereField(path, in: values))
   }
 
-  /// The field exists, is not null, and is not equal to any of the values. With null among them nothing matches.
+  /// The field exists, is not null, and is not equal to any of the values, 10 at most at the backend. With null among them
+  /// nothing matches.
   public func whereField(_ field: String, notIn values: [Any]) -> Query {
     whereFilter(Filter.whereField(field, notIn: values))
   }
 
-  /// The field exists, is not null, and is not equal to any of the values. With null among them nothing matches.
+  /// The field exists, is not null, and is not equal to any of the values, 10 at most at the backend. With null among them
+  /// nothing matches.
   public func whereField(_ path: FieldPath, notIn values: [Any]) -> Query {
     whereFilter(Filter.whereField(path, notIn: values))
   }

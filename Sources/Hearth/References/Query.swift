@@ -12,6 +12,20 @@ internal import HearthModel
 ///
 /// Queries work offline on what is in the cache. Two queries are equal when they are of the same Firestore object and ask for
 /// the same documents in the same order.
+///
+/// ## Conditions
+///
+/// Each `whereField` exists for a field's path as `String`, split at dots, and as ``FieldPath``, whose names may contain any
+/// character. All conditions of a query must hold; ``whereFilter(_:)`` is for alternatives.
+///
+/// Comparisons match only within one kind of type: `isGreaterThan: 5` finds numbers only. An integer and a double of the same
+/// value are equal. Texts are ordered by their UTF-8 bytes. The document's id is the field `FieldPath.documentID()`; its values are
+/// ids as `String`, in queries of a collection group paths, or references.
+///
+/// Programming errors are: values that cannot be stored, field values, empty lists, `notIn` beside another `notIn`, `in`,
+/// `arrayContainsAny` or `isNotEqualTo`, and two `isNotEqualTo`. What else the backend does not run, it refuses with
+/// `invalidArgument`, above all more than 30 alternatives (each value of `in` and of `arrayContainsAny` is one) and more than 10
+/// values in `notIn` (Firestore documentation of queries); the cache answers such queries.
 // Not final because `CollectionReference` inherits from it, which the compiler needs for a checked conformance. All stored
 // properties are immutable and Sendable here and in the subclass.
 public class Query: NSObject, @unchecked Sendable {
@@ -43,8 +57,11 @@ public class Query: NSObject, @unchecked Sendable {
 
   // MARK: - Order and limits
 
-  /// The query with its results ordered by a field, after the orders it has already. Documents without the field are not in
-  /// the result. After a start or end it is a programming error.
+  /// The query with its results ordered by a field, ascending, after the orders it has already. Documents without the field are not
+  /// in the result. After a start or end it is a programming error.
+  ///
+  /// Behind the orders that a query was given come the fields of its range conditions, `isNotEqualTo` and `notIn`, by their paths,
+  /// and the document's id, all in the direction of the last order (official SDK behaviour).
   ///
   /// - Parameter field: A field's path, split at dots.
   public func order(by field: String) -> Query { order(by: field, descending: false) }
@@ -66,7 +83,7 @@ public class Query: NSObject, @unchecked Sendable {
     }
   }
 
-  /// The query with only the first documents of its result. A later limit replaces an earlier one.
+  /// The query with only the first documents of its result. A later limit, also ``limit(toLast:)``, replaces an earlier one.
   ///
   /// - Parameter limit: How many documents; zero and less are a programming error.
   public func limit(to limit: Int) -> Query {
@@ -76,7 +93,7 @@ public class Query: NSObject, @unchecked Sendable {
   /// The query with only the last documents of its result, in the query's order. It needs an explicit order: running it without
   /// one is a programming error.
   ///
-  /// - Parameter limit: How many documents; zero and less are a programming error.
+  /// - Parameter limit: How many documents; zero and less are a programming error. A later limit replaces an earlier one.
   public func limit(toLast limit: Int) -> Query {
     built { () throws(ProgrammingError) in try QueryBuilder.limit(model, to: limit, type: .last) }
   }
@@ -89,14 +106,16 @@ public class Query: NSObject, @unchecked Sendable {
 // MARK: - Cursors
 
 extension Query {
-  /// The query from a document on, which is included. The document has to exist and to have all fields of the order; otherwise,
-  /// and when one of these is a server timestamp not yet set, it is a programming error.
+  /// The query from a document on, which is included. A later start replaces an earlier one.
+  ///
+  /// The position is exact: among documents with equal fields it counts the id. The document has to exist and to have all fields of
+  /// the order; otherwise, and when one of these is a server timestamp not yet set, it is a programming error.
   public func start(atDocument document: DocumentSnapshot) -> Query { bounded(by: document, .start, isInclusive: true) }
 
-  /// The query from a position on, which is included.
+  /// The query from a position on, which is included. A later start replaces an earlier one.
   ///
   /// - Parameter fieldValues: One value for each of the first orders of the query; more than it has orders are a programming
-  ///   error. For the document id it is a `String`.
+  ///   error. For the document's id it is a `String`: the id, or in queries of a collection group the path.
   public func start(at fieldValues: [Any]) -> Query { bounded(by: fieldValues, .start, isInclusive: true) }
 
   /// As ``start(atDocument:)`` without the document itself.

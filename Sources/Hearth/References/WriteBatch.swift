@@ -49,14 +49,14 @@ public final class WriteBatch: NSObject {
     add(document) { document.updateMutation(fields) }
   }
 
-  /// Adds the deletion of a document.
+  /// Adds a write as ``DocumentReference/delete(completion:)`` makes it.
   @discardableResult
   public func deleteDocument(_ document: DocumentReference) -> WriteBatch {
     add(document) { .delete(document.key) }
   }
 
   /// Hands the writes over; they are visible locally at once, in one round of events. A batch of nothing succeeds at once, also
-  /// offline.
+  /// offline. What the backend refuses in one of the writes undoes all of them.
   ///
   /// - Parameter completion: As in ``DocumentReference/setData(_:completion:)``.
   public func commit(completion: (((any Error)?) -> Void)? = nil) {

@@ -6,7 +6,7 @@ public protocol LocalCacheSettings {}
 /// Where ``MemoryEagerGCSetting`` and ``MemoryLRUGCSettings`` meet. Only the library's own classes are supported.
 public protocol MemoryGarbageCollectorSettings {}
 
-/// Switches the clean-up of the cache off when given as its size.
+/// -1, which as the size of a cache switches its clean-up off.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let FirestoreCacheSizeUnlimited: Int64 = -1
 
@@ -56,6 +56,7 @@ public enum CacheProcesses: Hashable, Sendable {
 /// | Apple platforms | `Library/Application Support/hearth` of the user or the app's container |
 ///
 /// followed by `<app name>/<project id>/<database id>`. Another base folder can be chosen with ``init(directory:sizeBytes:)``.
+/// The backend's address is no part of it. The folder is made so that only the user who runs the program can read it.
 public final class PersistentCacheSettings: NSObject, NSCopying, LocalCacheSettings, Sendable {
   /// The size in bytes above which old documents are cleaned up, or ``FirestoreCacheSizeUnlimited``.
   public let sizeBytes: Int64
@@ -74,7 +75,8 @@ public final class PersistentCacheSettings: NSObject, NSCopying, LocalCacheSetti
   /// A cache with another threshold.
   ///
   /// - Parameter size: Bytes; at least 1,048,576 or ``FirestoreCacheSizeUnlimited``, anything else is a programming error.
-  ///   The size is a threshold for the periodic clean-up rather than a limit.
+  ///   The size is a threshold for the periodic clean-up, first a minute after the start and then every five, rather than a limit.
+  ///   Queued writes and what listeners use are never removed.
   public init(sizeBytes size: NSNumber) {
     requireValid { () throws(ProgrammingError) in try CacheSize.validate(size.int64Value) }
     sizeBytes = size.int64Value
@@ -128,7 +130,7 @@ public final class PersistentCacheSettings: NSObject, NSCopying, LocalCacheSetti
     return sizeBytes == other.sizeBytes && directory == other.directory && processes == other.processes
   }
 
-  /// A hash of size and folder.
+  /// A hash of size, folder and processes.
   public override var hash: Int {
     var hasher = Hasher()
     hasher.combine(sizeBytes)
@@ -205,7 +207,7 @@ public final class MemoryLRUGCSettings: NSObject, NSCopying, MemoryGarbageCollec
     sizeBytes = CacheSize.defaultBytes
   }
 
-  /// A threshold in bytes, or ``FirestoreCacheSizeUnlimited`` to keep everything.
+  /// A threshold in bytes of stored documents, or ``FirestoreCacheSizeUnlimited`` to keep everything. Any size is legal.
   public init(sizeBytes size: NSNumber) {
     sizeBytes = size.int64Value
   }

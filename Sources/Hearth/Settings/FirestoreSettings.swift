@@ -3,7 +3,7 @@ public import Foundation
 
 /// How a Firestore object reaches the backend, where it calls back and what it caches.
 ///
-/// Settings are assigned before the first use:
+/// Settings are assigned before the first use. They are checked, and a copy of them is taken, at that moment:
 ///
 /// ```swift
 /// let settings = Firestore.firestore().settings
@@ -15,19 +15,22 @@ open class FirestoreSettings: NSObject, NSCopying {
   static let defaultHost = "firestore.googleapis.com"
 
   /// The backend as `host` or `host:port`; IPv6 addresses in brackets. Default: `firestore.googleapis.com`. Without a port, 443
-  /// is used with TLS and 80 without.
+  /// is used with TLS and 80 without. Empty or malformed is a programming error when the settings are assigned.
   ///
   /// While this is the default, the environment variable `FIRESTORE_EMULATOR_HOST` (`host:port`) takes its place, without TLS.
   public var host = FirestoreSettings.defaultHost
 
-  /// Whether the connection is encrypted. Default: true. Off is a programming error with the default host.
+  /// Whether the connection is encrypted with TLS. Default: true. Off together with the default host is a programming error when the
+  /// settings are assigned.
   public var isSSLEnabled = true
 
   /// The queue of all completions and listeners, which run one after the other even if the queue is concurrent. Default: the
-  /// main queue. The `async` forms of calls do not need it.
+  /// main queue, which a program without a main loop has to run (`dispatchMain()`, `RunLoop.main.run()`). The `async` forms of calls
+  /// do not need it.
   public var dispatchQueue: DispatchQueue = .main
 
-  /// Whether the cache survives a restart. Default: true.
+  /// Whether the cache survives a restart. Default: true. Without persistence the cache is that of ``MemoryLRUGCSettings`` of
+  /// `cacheSizeBytes`.
   @available(*, deprecated, message: "Use cacheSettings with PersistentCacheSettings or MemoryCacheSettings instead.")
   public var isPersistenceEnabled: Bool {
     get { legacyPersistenceEnabled }

@@ -1,7 +1,7 @@
 public import Foundation
 internal import HearthModel
 
-/// A document as it was at a moment, or the fact that it does not exist.
+/// A document as it was at a moment, or the fact that it does not exist. Later changes do not show in it.
 ///
 /// Two snapshots are equal when they are of the same Firestore object and have the same path, existence, data and metadata.
 // Not final because `QueryDocumentSnapshot` inherits from it, which the compiler needs for a checked conformance. All stored
@@ -32,7 +32,15 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
 
   /// All fields, or nil if the document does not exist. Server timestamps that are not yet set are `NSNull`.
   ///
-  /// Numbers and Booleans are `NSNumber`s, which cast to every Swift number type on all platforms.
+  /// | stored | read as |
+  /// |---|---|
+  /// | null | `NSNull` |
+  /// | Boolean, integer, double | `NSNumber`, which casts to `Bool` and to every Swift number type on all platforms |
+  /// | text, bytes | `String`, `Data` |
+  /// | timestamp | ``Timestamp``, in microseconds |
+  /// | geo point, vector | ``GeoPoint``, ``VectorValue`` |
+  /// | reference | ``DocumentReference`` of this database; the log has a warning if it was stored with another one |
+  /// | array, map | `[Any]`, `[String: Any]` |
   public func data() -> [String: Any]? { data(with: .none) }
 
   /// All fields, or nil if the document does not exist.
@@ -43,17 +51,16 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
     return writer(serverTimestampBehavior).dictionary(fields(of: document))
   }
 
-  /// The value of one field, or nil if the document or the field does not exist.
+  /// The value of one field as in ``data()``, or nil if the document or the field does not exist.
   ///
-  /// - Parameter field: A `String` with dots between the names of nested fields, or a ``FieldPath``; other types are a
-  ///   programming error.
+  /// - Parameter field: A `String` with dots between the names of nested fields, or a ``FieldPath``; other types and malformed
+  ///   paths are a programming error. For ``FieldPath/documentID()`` the value is nil; see ``documentID``.
   public func get(_ field: Any) -> Any? { get(field, serverTimestampBehavior: .none) }
 
-  /// The value of one field, or nil if the document or the field does not exist.
+  /// The value of one field as in ``data()``, or nil if the document or the field does not exist.
   ///
   /// - Parameters:
-  ///   - field: A `String` with dots between the names of nested fields, or a ``FieldPath``; other types are a programming
-  ///     error.
+  ///   - field: As in ``get(_:)``.
   ///   - serverTimestampBehavior: What server timestamps read as that the backend has not set yet.
   public func get(_ field: Any, serverTimestampBehavior: ServerTimestampBehavior) -> Any? {
     let path = requireValid { () throws(ProgrammingError) in try DocumentSnapshot.path(field) }
@@ -130,7 +137,7 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
 /// A document that a query found; it exists, so its data are not optional.
 // @unchecked as `DocumentSnapshot`, which it inherits from: it adds no stored property.
 public final class QueryDocumentSnapshot: DocumentSnapshot, @unchecked Sendable {
-  /// All fields. Server timestamps that are not yet set are `NSNull`.
+  /// All fields, with the types of ``DocumentSnapshot/data()``. Server timestamps that are not yet set are `NSNull`.
   public override func data() -> [String: Any] { data(with: .none) }
 
   /// All fields.

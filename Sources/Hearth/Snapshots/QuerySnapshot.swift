@@ -3,7 +3,7 @@ internal import HearthModel
 internal import HearthSync
 internal import Synchronization
 
-/// The result of a query at a moment, with what changed since the listener's previous call.
+/// The result of a query at a moment, with what changed since the listener's previous call. Later changes do not show in it.
 public final class QuerySnapshot: NSObject, Sendable {
   /// The query that was run.
   public let query: Query
@@ -35,11 +35,11 @@ public final class QuerySnapshot: NSObject, Sendable {
     }
   }
 
-  /// What changed since the previous snapshot of the same listener, without changes of metadata alone. In the first snapshot
-  /// every document is `.added`.
+  /// What changed since the previous snapshot of the same listener, without changes of metadata alone: first what was removed, then
+  /// what was added, then what was modified. In the first snapshot, and in that of a single read, every document is `.added`.
   public var documentChanges: [DocumentChange] { documentChanges(includeMetadataChanges: false) }
 
-  /// What changed since the previous snapshot of the same listener.
+  /// What changed since the previous snapshot of the same listener, as ``documentChanges``.
   ///
   /// - Parameter includeMetadataChanges: Whether changes of metadata alone appear, as `.modified`. True is a programming error
   ///   in snapshots of a listener that excludes them.

@@ -1,6 +1,9 @@
 public import Foundation
 
 /// Where the data of a snapshot come from, and whether they contain writes that the backend has not acknowledged.
+///
+/// A listener hears of changes of these alone only if it asks for them; without that it may show `isFromCache` for good although
+/// the backend has confirmed its data.
 public final class SnapshotMetadata: NSObject, Sendable {
   /// True if the snapshot shows local writes that the backend has not yet acknowledged and sent back.
   public let hasPendingWrites: Bool

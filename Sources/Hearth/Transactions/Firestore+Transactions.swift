@@ -24,9 +24,10 @@ extension Firestore {
   /// } completion: { result, error in … }
   /// ```
   ///
-  /// Nothing is locked: if a document that was read changes before the commit, the block is run again, five times at most. It
-  /// runs on a background queue and must not change the program's state. Transactions need the backend: nothing is queued,
-  /// listeners see the writes when the backend has made them, and offline the attempts end with `unavailable`.
+  /// Nothing is locked: if a document that was read changes before the commit, the block is run again, after a pause that grows from
+  /// about a second; five times at most altogether. It runs on a background queue and must not change the program's state.
+  /// Transactions need the backend: nothing is queued, listeners see the writes when the backend has made them, and offline the
+  /// attempts end with `unavailable`.
   ///
   /// - Parameters:
   ///   - updateBlock: Gives the result. When it stores an error, nothing is written: an error of ``FirestoreErrorDomain`` that

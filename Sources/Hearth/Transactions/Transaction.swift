@@ -92,7 +92,7 @@ public final class Transaction: NSObject {
     add(document) { document.updateMutation(fields) }
   }
 
-  /// Adds the deletion of a document.
+  /// Adds a write as ``DocumentReference/delete(completion:)`` makes it.
   @discardableResult
   public func deleteDocument(_ document: DocumentReference) -> Transaction {
     add(document) { .delete(document.key) }

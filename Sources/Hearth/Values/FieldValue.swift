@@ -13,7 +13,7 @@ internal import HearthModel
 /// ```
 ///
 /// Offline, the cache shows what the operation gives on the data known here; the backend's result replaces it after the
-/// acknowledgement.
+/// acknowledgement. Inside arrays and in queries a field value is a programming error.
 public final class FieldValue: NSObject, Sendable {
   enum Kind: Hashable, Sendable {
     case delete
@@ -26,10 +26,12 @@ public final class FieldValue: NSObject, Sendable {
     self.kind = kind
   }
 
-  /// Removes the field. Legal at the top level of `updateData`, and at any depth of `setData` with merging.
+  /// Removes the field. Legal at the top level of `updateData`, and at any depth of `setData` with merging; a programming error
+  /// elsewhere.
   public class func delete() -> FieldValue { FieldValue(.delete) }
 
-  /// The time at which the backend commits the write. Until then the field reads as ``ServerTimestampBehavior`` says.
+  /// The time at which the backend commits the write, the same for all fields of a batch. Until then the field reads as
+  /// ``ServerTimestampBehavior`` says, and is ordered after all other times.
   public class func serverTimestamp() -> FieldValue { FieldValue(.transform(.serverTimestamp)) }
 
   /// Appends those elements that the array does not have yet. A field that is no array becomes one of just the elements.
@@ -52,12 +54,13 @@ public final class FieldValue: NSObject, Sendable {
     return FieldValue(.transform(.arrayRemove(elements)))
   }
 
-  /// Adds a number in double precision. A field that is missing or no number becomes the operand.
+  /// Adds a number in double precision, so that the sum is a double. A field that is missing or no number becomes the operand.
+  /// Several increments add up, also offline.
   @_disfavoredOverload
   public class func increment(_ d: Double) -> FieldValue { FieldValue(.transform(.increment(.double(d)))) }
 
-  /// Adds an integer; the sum of two integers stays at the limits of `Int64` instead of overflowing. A field that is missing
-  /// or no number becomes the operand.
+  /// Adds an integer; the sum of two integers stays at the limits of `Int64` instead of overflowing, that with a double is a
+  /// double. A field that is missing or no number becomes the operand. Several increments add up, also offline.
   public class func increment(_ l: Int64) -> FieldValue { FieldValue(.transform(.increment(.integer(l)))) }
 
   /// Sets the field to the smaller of its value and the operand. A field that is missing or no number becomes the operand;

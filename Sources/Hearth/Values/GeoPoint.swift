@@ -1,7 +1,7 @@
 public import Foundation
 internal import HearthModel
 
-/// A position on Earth in degrees.
+/// A position on Earth in degrees. It is ordered by latitude, then by longitude; queries cannot ask for a distance.
 public final class GeoPoint: NSObject, NSCopying, Sendable {
   /// Degrees north of the equator, -90 to 90.
   public let latitude: Double

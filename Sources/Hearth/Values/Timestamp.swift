@@ -27,7 +27,7 @@ public final class Timestamp: NSObject, NSCopying, Sendable {
     self.init(model)
   }
 
-  /// Makes a timestamp of the current time.
+  /// Makes a timestamp of the device's current time, truncated to microseconds.
   public convenience override init() {
     self.init(HearthModel.Timestamp.now())
   }
@@ -38,7 +38,7 @@ public final class Timestamp: NSObject, NSCopying, Sendable {
     nanoseconds = model.nanoseconds
   }
 
-  /// The same point in time as a `Date`, which as a binary fraction may not hold every nanosecond.
+  /// The same point in time as a `Date`, which is a binary fraction: in this century it holds microseconds, but not nanoseconds.
   public func dateValue() -> Date {
     Date(timeIntervalSince1970: Double(seconds) + Double(nanoseconds) / 1e9)
   }

@@ -5,7 +5,8 @@ public final class VectorValue: NSObject, NSCopying, Sendable {
   /// The elements in order.
   public let array: [Double]
 
-  /// Makes a vector of these elements. An empty vector is legal.
+  /// Makes a vector of these elements. The client accepts any number of them; the backend stores 2,048 at most (Firestore
+  /// documentation of vector search).
   public init(_ array: [Double]) {
     self.array = array
   }
