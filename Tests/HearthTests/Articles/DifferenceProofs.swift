@@ -94,6 +94,13 @@ struct DifferenceProof {
       )),
     DifferenceProof(
       "`FirebaseOptions` without a Google app id", ("HearthTests/Articles/DifferenceTests", "nothing is collected")),
+    DifferenceProof(
+      "`FirebaseOptions` without a project id",
+      ("HearthTests/ConfigurationTests", "a file without a project id takes the environment's"),
+      ("HearthTests/SettingsTests", "a missing project id is explained with all ways to set it")),
+    DifferenceProof(
+      "``FirestoreSettings/host`` with a scheme, a path or an impossible port",
+      ("HearthTests/SettingsTests", "combinations without meaning are refused with the way out")),
     DifferenceProof("`useEmulator(withHost:port:)`", ("HearthTests/SettingsTests", "an emulator switches TLS off")),
     DifferenceProof(
       "`FIRESTORE_EMULATOR_HOST` in the environment",
@@ -279,6 +286,12 @@ struct DifferenceProof {
         "HearthSyncTests/IndexScenarioTests",
         "a configuration is answered when it is stored, and filled in steps between which other things happen"
       )),
+    DifferenceProof(
+      "Automatic indexes for fields that are named after data",
+      (
+        "HearthSyncTests/IndexScenarioTests",
+        "fields that are named after data do not get indexes without end, and queries stay right"
+      )),
     DifferenceProof("Indexes as Swift values", ("HearthTests/IndexTests", "all doors lead to the same indexes")),
     DifferenceProof(
       "Which indexes there are", ("HearthTests/IndexTests", "deleting all indexes deletes declared and automatic ones")),
@@ -299,6 +312,12 @@ struct DifferenceProof {
       (
         "HearthCacheTests/CacheFileTests",
         "that is damaged is set aside, and the outbox is saved from it under its old names"
+      )),
+    DifferenceProof(
+      "A pending write in the file is damaged",
+      (
+        "HearthSyncTests/RecoveryScenarioTests",
+        "a pending write that cannot be read any more is reported and set aside, and those behind it are sent"
       )),
     DifferenceProof(
       "The file is of a newer release",

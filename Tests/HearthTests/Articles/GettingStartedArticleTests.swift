@@ -77,8 +77,14 @@ extension DefaultAppArticles {
     @Test("shows code that is compiled, and says everything that its program prints")
     func code() throws {
       let article = try Article("GettingStarted")
+      // A test target can have neither a manifest nor a `@main`. The frame has the form of Examples/Notes.
+      let frame = [
+        "import Hearth", "", "@main", "struct List {", "  static func main() async throws {",
+        "    // All that follows on this page goes here, step by step.", "  }", "}",
+      ]
       let notCompiled = try article.codeNotCompiled(in: #filePath)
-      #expect(notCompiled.count == 1 && notCompiled.allSatisfy { $0.hasPrefix("// swift-tools-version") })
+      #expect(notCompiled.count == 2 && notCompiled.first?.hasPrefix("// swift-tools-version") == true)
+      #expect(notCompiled.last == frame.joined(separator: "\n"))
       #expect(try article.printedNotChecked(in: #filePath) == [])
     }
 
