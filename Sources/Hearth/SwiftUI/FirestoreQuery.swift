@@ -86,7 +86,8 @@
         for document in snapshot?.documents ?? [] {
           do { decoded.append(try document.data(as: U.self)) } catch { failure = error }
         }
-        let isRaised = listening.configuration.decodingFailureStrategy == .raise && failure != nil
+        // The strategy is about documents that cannot be decoded; a listener that has ended is always told of.
+        let isRaised = error != nil || listening.configuration.decodingFailureStrategy == .raise && failure != nil
         listening.configuration.error = failure
         withAnimation(listening.configuration.animation) {
           listening.items = result(isRaised ? [] : decoded, isRaised ? failure : nil)
