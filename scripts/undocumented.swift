@@ -1,6 +1,7 @@
-// Lists the public symbols without a documentation comment, for scripts/docs: `undocumented PACKAGE FOLDER…` reads the symbol
-// graphs in the folders and looks at what is declared in the package's sources. A comment that a symbol inherits from another
-// module, as an override of `NSObject.hash` does, does not count. Fails if there is such a symbol, or no public symbol at all.
+// Lists the public symbols without a documentation comment that begins with a sentence, for scripts/docs: `undocumented PACKAGE
+// FOLDER…` reads the symbol graphs in the folders and looks at what is declared in the package's sources. A comment that a symbol
+// inherits from another module, as an override of `NSObject.hash` does, does not count, and neither does one of parameters alone.
+// Fails if there is such a symbol, or no public symbol at all.
 import Foundation
 
 struct SymbolGraph: Decodable {
@@ -27,6 +28,13 @@ struct SymbolGraph: Decodable {
     var accessLevel: String
     var docComment: Comment?
     var location: Location?
+
+    /// Whether the comment was written in this module and its first line with text is not an item such as `- Parameter`.
+    func isDocumented(in module: Module) -> Bool {
+      guard let docComment, docComment.module == module.name else { return false }
+      let summary = docComment.lines.lazy.map { $0.text.drop(while: \.isWhitespace) }.first { !$0.isEmpty }
+      return summary.map { !$0.hasPrefix("- ") } ?? false
+    }
   }
   var module: Module
   var symbols: [Symbol]
@@ -53,14 +61,12 @@ for folder in CommandLine.arguments.dropFirst(2) {
           !symbol.identifier.precise.contains("::SYNTHESIZED::"),
           let location = symbol.location, location.uri.hasPrefix(package)
         else { continue }
-        let comment = symbol.docComment.flatMap { $0.module == graph.module.name ? $0 : nil }
-        if let comment, comment.lines.contains(where: { !$0.text.allSatisfy(\.isWhitespace) }) {
+        if symbol.isDocumented(in: graph.module) {
           documented += 1
         } else {
-          let path = location.uri.dropFirst(package.count)
+          let place = "\(location.uri.dropFirst(package.count)):\(location.position.line + 1)"
           let name = symbol.pathComponents.joined(separator: ".")
-          undocumented.insert(
-            "\(path):\(location.position.line + 1): \(symbol.kind.displayName) \(name) has no documentation comment")
+          undocumented.insert("\(place): \(symbol.kind.displayName) \(name) has no comment that says what it is")
         }
       }
     }
@@ -69,6 +75,6 @@ for folder in CommandLine.arguments.dropFirst(2) {
   }
 }
 undocumented.sorted().forEach { print($0) }
-guard undocumented.isEmpty else { fail("\(undocumented.count) public symbols have no documentation comment") }
+guard undocumented.isEmpty else { fail("\(undocumented.count) public symbols are not documented") }
 guard documented > 0 else { fail("the symbol graphs contain no public symbol of this package") }
 print("docs: \(documented) public symbols, each with a documentation comment")

@@ -131,8 +131,8 @@ public final class Firestore: NSObject, Sendable {
   /// The settings; the getter hands out a copy.
   ///
   /// They are fixed when the object is first used, which is every call but ``useEmulator(withHost:port:)`` and
-  /// ``clearPersistence(completion:)``: assigning other ones afterwards is a programming error, equal ones do nothing. So are values
-  /// that do not go together; see the properties of ``FirestoreSettings``.
+  /// ``clearPersistence(completion:)``: assigning other ones afterwards is a programming error, equal ones do nothing. Values that do
+  /// not go together are a programming error, too; see the properties of ``FirestoreSettings``.
   public var settings: FirestoreSettings {
     get { FirestoreSettings(state.withLock { $0.settings }) }
     set {

@@ -15,6 +15,8 @@ public final class FirestoreAppCheck: Sendable {
 
   let provider: Provider
 
+  /// Makes a source of tokens.
+  ///
   /// - Parameter provider: Fetches the token.
   public init(provider: @escaping Provider) {
     self.provider = provider

@@ -8,6 +8,8 @@ public struct IDToken: Sendable, Hashable, CustomStringConvertible, CustomDebugS
   /// Whose token it is: the `sub` of the token, `uid` in Firebase Authentication.
   public let userID: String
 
+  /// Makes a token of what was issued. It is not checked here; the backend does that.
+  ///
   /// - Parameters:
   ///   - value: The token as it was issued, a JSON Web Token.
   ///   - userID: Whose token it is.
@@ -73,6 +75,8 @@ public final class IDTokenCredentials: FirestoreCredentials {
   /// Held while observers are told, so that they learn of changes in their order.
   private let telling = Mutex(())
 
+  /// Makes credentials of the users of a device.
+  ///
   /// - Parameters:
   ///   - userID: Who is signed in as far as the device knows, or nil for nobody. With it the right outbox is open from the start,
   ///     also while the token cannot be fetched.
