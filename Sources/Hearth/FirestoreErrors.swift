@@ -1,4 +1,5 @@
 public import Foundation
+internal import HearthCache
 internal import HearthModel
 internal import HearthStore
 
@@ -137,14 +138,17 @@ extension NSError {
   static var notAnsweredByServer: NSError { firestore(.unavailable, "Failed to get result from server.") }
 
   static func firestore(_ status: StatusError) -> NSError {
-    firestore(FirestoreErrorCode.Code(rawValue: status.code.rawValue) ?? .unknown, status.message, underlying: status)
+    firestore(FirestoreErrorCode.Code(status.code), status.message, underlying: status)
   }
 
   /// Any error of the rooms below, with the code that tells the caller what can be done about it.
   static func firestore(_ error: any Error) -> NSError {
     switch error {
     case let status as StatusError: return firestore(status)
-    case let store as StoreError: return firestore(store.publicCode, store.message, underlying: store)
+    case let store as StoreError:
+      return firestore(FirestoreErrorCode.Code(store.statusCode), store.message, underlying: store)
+    case let cache as CacheError:
+      return firestore(FirestoreErrorCode.Code(cache.statusCode), cache.description, underlying: cache)
     default:
       let error = error as NSError
       return error.domain == FirestoreErrorDomain ? error : firestore(.internal, "\(error)", underlying: error)
@@ -172,16 +176,7 @@ extension NSError {
   }
 }
 
-extension StoreError {
-  /// What a storage failure means to the caller: wait, make space, or change the set-up.
-  var publicCode: FirestoreErrorCode.Code {
-    switch kind {
-    case .unavailable: .unavailable
-    case .full: .resourceExhausted
-    case .corrupt: .dataLoss
-    case .newerSchema, .cannotOpen, .readOnly, .notADatabase: .failedPrecondition
-    case .io: .unavailable
-    case .constraint, .misuse: .internal
-    }
-  }
+extension FirestoreErrorCode.Code {
+  /// The public name of a status code; their numbers are the same.
+  init(_ code: StatusCode) { self = Self(rawValue: code.rawValue) ?? .unknown }
 }

@@ -15,6 +15,15 @@ package enum CacheError: Error, Equatable, CustomStringConvertible {
   /// The counter has reached its largest value.
   case exhausted(counter: String, highest: Int64)
 
+  /// What the failure means to who asked.
+  package var statusCode: StatusCode {
+    switch self {
+    case .corruptRecord, .unreadableBatch: .dataLoss
+    case .exhausted: .resourceExhausted
+    case .unknownBatch, .unknownTarget, .emptyBatch: .internal
+    }
+  }
+
   package var description: String {
     switch self {
     case .corruptRecord(let table, let row, let reason):

@@ -1,3 +1,5 @@
+package import HearthModel
+
 /// A failure of the database file or of what it holds.
 ///
 /// Everything that a disk, another process or the content of a file can cause arrives as this error; nothing traps. The
@@ -39,6 +41,17 @@ package struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 
   package var description: String { message }
+
+  /// What the failure means to who asked: wait, make space, or change the set-up.
+  package var statusCode: StatusCode {
+    switch kind {
+    case .unavailable, .io: .unavailable
+    case .full: .resourceExhausted
+    case .corrupt: .dataLoss
+    case .newerSchema, .cannotOpen, .readOnly, .notADatabase: .failedPrecondition
+    case .constraint, .misuse: .internal
+    }
+  }
 
   /// The same error with the place it happened at in front of its message.
   func at(_ place: String) -> StoreError {

@@ -1,4 +1,5 @@
 import HearthModel
+import HearthStore
 import Testing
 
 @testable import HearthSync
@@ -40,6 +41,21 @@ struct RecoveryScenarioTests {
     client.failing = ["Release target"]
     client.post(.unlisten(listener))
     #expect(client.watched.isEmpty)
+  }
+
+  @Test(
+    "what the storage refuses is reported with the code that says what to do about it",
+    arguments: [
+      (StoreError.Kind.full, "RESOURCE_EXHAUSTED"), (.readOnly, "FAILED_PRECONDITION"), (.corrupt, "DATA_LOSS"),
+      (.io, "UNAVAILABLE"),
+    ])
+  func codes(kind: StoreError.Kind, code: String) throws {
+    let client = try TestClient()
+    client.failing = ["Locally write mutations", "Allocate target"]
+    client.failureKind = kind
+    let write = client.write(.set(key("rooms/a"), [:])).rawValue
+    let listener = client.listen(rooms).rawValue
+    #expect(client.takeTold() == ["write \(write): \(code)", "listener \(listener): error \(code)"])
   }
 
   @Test("a write that cannot be stored fails, is not shown and not sent; others of its group are kept")

@@ -1,4 +1,6 @@
+internal import HearthCache
 internal import HearthModel
+internal import HearthStore
 
 extension StatusCode {
   /// Whether a write that failed with this code would fail again: it is dropped and its caller told.
@@ -20,8 +22,12 @@ extension StatusCode {
 extension StatusError {
   /// What the user is told when the cache could not be read or written.
   static func storage(_ operation: String, _ error: any Error) -> StatusError {
-    if let status = error as? StatusError { return status }
-    return StatusError(code: .unavailable, message: "\(operation): \(error)")
+    switch error {
+    case let status as StatusError: status
+    case let store as StoreError: StatusError(code: store.statusCode, message: "\(operation): \(store)")
+    case let cache as CacheError: StatusError(code: cache.statusCode, message: "\(operation): \(cache)")
+    default: StatusError(code: .unavailable, message: "\(operation): \(error)")
+    }
   }
 
   static var terminated: StatusError {

@@ -21,6 +21,8 @@ final class TestClient {
   private(set) var timers: [TimerKind: Duration] = [:]
   /// Transactions with these names fail.
   var failing: Set<String> = []
+  /// How they fail.
+  var failureKind: StoreError.Kind = .unavailable
   /// Whether an attempt to open a stream succeeds at once.
   var isReachable = true
 
@@ -101,7 +103,7 @@ final class TestClient {
   private func injectFailures() {
     database.injectFailure = { [unowned self] point in
       guard case .transaction(let name) = point, failing.contains(name) else { return nil }
-      return StoreError(kind: .unavailable, message: "made to fail: \(name)")
+      return StoreError(kind: failureKind, message: "made to fail: \(name)")
     }
   }
 
