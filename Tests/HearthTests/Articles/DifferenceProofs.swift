@@ -55,6 +55,13 @@ struct DifferenceProof {
     DifferenceProof(
       "`NSErrorPointer`, for transactions on Linux",
       ("HearthTests/TransactionTests", "an error of the block's own ends the transaction at once")),
+    DifferenceProof(
+      "Numbers, Booleans and null in `[String: Any]`, on Linux",
+      ("HearthTests/UserDataWriterTests", "numbers cast to every Swift number type on every platform"),
+      (
+        "HearthTests/UserDataReaderTests",
+        "every number type, Booleans and Foundation objects become the right kind of value"
+      )),
     DifferenceProof("`Query.filter(using: NSPredicate)`"),
     DifferenceProof(
       "The forms with `Encodable` in asynchronous code",
@@ -74,6 +81,9 @@ struct DifferenceProof {
         "HearthTests/ListenerTests",
         "callbacks run on the settings' queue, one at a time, even if the queue is concurrent"
       )),
+    DifferenceProof(
+      "The main queue, where callbacks come by default, in a program without an app's event loop",
+      ("HearthTests/ListenerTests", "callbacks come to the main queue by default")),
     DifferenceProof(
       "`QueryPredicate`", ("HearthTests/QueryPredicateTests", "each predicate is the method that it is named after")),
   ]
@@ -287,7 +297,7 @@ struct DifferenceProof {
         "a configuration is answered when it is stored, and filled in steps between which other things happen"
       )),
     DifferenceProof(
-      "Automatic indexes for fields that are named after data",
+      "Automatic indexes of a collection group",
       (
         "HearthSyncTests/IndexScenarioTests",
         "fields that are named after data do not get indexes without end, and queries stay right"
@@ -314,7 +324,7 @@ struct DifferenceProof {
         "that is damaged is set aside, and the outbox is saved from it under its old names"
       )),
     DifferenceProof(
-      "A pending write in the file is damaged",
+      "A pending write cannot be read in the file any more",
       (
         "HearthSyncTests/RecoveryScenarioTests",
         "a pending write that cannot be read any more is reported and set aside, and those behind it are sent"
