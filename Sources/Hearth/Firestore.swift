@@ -19,6 +19,9 @@ internal import Synchronization
 /// - Completions and listeners run one after the other on *the settings' queue*, which is ``FirestoreSettings/dispatchQueue``: the
 ///   main queue unless another one is set. The `async` forms need no queue.
 /// - Errors are `NSError`s of ``FirestoreErrorDomain``. Names such as `unavailable` are cases of ``FirestoreErrorCode/Code``.
+/// - Errors of the cache's file are `resourceExhausted` when the disk is full, `dataLoss` when the file is damaged,
+///   `failedPrecondition` when it cannot be used as it is (a folder that cannot be written, a file of a newer release), and
+///   otherwise `unavailable`.
 /// - A cancelled task gets `CancellationError` from the `async` form that it waits in. Only reads are given up then; writes and
 ///   everything else that was begun go on.
 /// - A *programming error*, such as a malformed path, stops the process with a message, where the official SDK raises an exception

@@ -3,7 +3,10 @@ internal import HearthCache
 internal import HearthModel
 internal import HearthStore
 
-/// The domain of every error that this library delivers: `"FIRFirestoreErrorDomain"`, as in the official SDK.
+/// The domain of the errors that operations deliver: `"FIRFirestoreErrorDomain"`, as in the official SDK.
+///
+/// `CancellationError` (a cancelled task) and `DecodingError`, `EncodingError` and what types throw themselves (Codable) are the
+/// exceptions.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let FirestoreErrorDomain = "FIRFirestoreErrorDomain"
 

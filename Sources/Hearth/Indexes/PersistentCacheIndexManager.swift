@@ -17,7 +17,7 @@ public final class PersistentCacheIndexManager: NSObject, Sendable {
   }
 
   /// Lets the client make indexes for queries that need them: when a query has read the whole collection, at least 100
-  /// documents, and that was more than 3.4 times what it found.
+  /// documents, and that was more than 3.4 times what it found (official SDK behaviour); at most 50 for each collection group.
   ///
   /// Off at every start of the program. Indexes that were made stay.
   public func enableIndexAutoCreation() {

@@ -71,8 +71,8 @@ extension DocumentReference {
   ///
   /// - Parameters:
   ///   - includeMetadataChanges: Whether the listener is also called when only the metadata changed.
-  ///   - listener: Called on the settings' queue, one call at a time. After an error, which comes at most once, the listener is
-  ///     not called any more; being offline is no error.
+  ///   - listener: Called on the settings' queue, one call at a time. After an error, of the backend such as
+  ///     `permissionDenied` or of the cache's file, the listener is not called any more; being offline is no error.
   @discardableResult
   public func addSnapshotListener(
     includeMetadataChanges: Bool, listener: @escaping (DocumentSnapshot?, (any Error)?) -> Void

@@ -75,8 +75,9 @@ extension DocumentReference {
   ///     `__name__` are programming errors. Times are truncated to microseconds. A write of more than about 17 MiB is refused at
   ///     once with `invalidArgument`, since it cannot be sent.
   ///   - completion: Called on the settings' queue once the backend has accepted the write (nil) or refused it (an error such as
-  ///     `permissionDenied`, after which the cache shows the old state again). Not called while offline, and not after a restart of
-  ///     the program, although the write is still sent then.
+  ///     `permissionDenied`, after which the cache shows the old state again), or with an error of the cache's file if the write
+  ///     could not be saved. Not called while offline, and not after a restart of the program, although the write is still sent
+  ///     then.
   public func setData(_ documentData: [String: Any], completion: (((any Error)?) -> Void)? = nil) {
     firestore.write([setMutation(documentData)], completion)
   }

@@ -68,8 +68,8 @@ extension Query {
   ///
   /// - Parameters:
   ///   - includeMetadataChanges: Whether the listener is also called when only metadata changed, such as `isFromCache`.
-  ///   - listener: Called on the settings' queue, one call at a time. After an error, which comes at most once, the listener is
-  ///     not called any more; being offline is no error.
+  ///   - listener: Called on the settings' queue, one call at a time. After an error, of the backend such as
+  ///     `permissionDenied` or of the cache's file, the listener is not called any more; being offline is no error.
   @discardableResult
   public func addSnapshotListener(
     includeMetadataChanges: Bool, listener: @escaping (QuerySnapshot?, (any Error)?) -> Void

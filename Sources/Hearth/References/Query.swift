@@ -91,9 +91,9 @@ public class Query: NSObject, @unchecked Sendable {
   }
 
   /// The query with only the last documents of its result, in the query's order. It needs an explicit order: running it without
-  /// one is a programming error.
+  /// one is a programming error. A later limit, also ``limit(to:)``, replaces an earlier one.
   ///
-  /// - Parameter limit: How many documents; zero and less are a programming error. A later limit replaces an earlier one.
+  /// - Parameter limit: How many documents; zero and less are a programming error.
   public func limit(toLast limit: Int) -> Query {
     built { () throws(ProgrammingError) in try QueryBuilder.limit(model, to: limit, type: .last) }
   }
