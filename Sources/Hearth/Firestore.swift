@@ -42,7 +42,18 @@ public final class Firestore: NSObject, Sendable {
     var indexManager: PersistentCacheIndexManager?
   }
 
-  private static let instances = Mutex<[String: Firestore]>([:])
+  /// Under one key there is one object that is not terminated. It keeps its app, so the app's identity stays its own.
+  private struct Key: Hashable {
+    let app: ObjectIdentifier
+    let database: [UInt8]
+
+    init(_ app: FirebaseApp, _ database: String) {
+      self.app = ObjectIdentifier(app)
+      self.database = Array(database.utf8)
+    }
+  }
+
+  private static let instances = Mutex<[Key: Firestore]>([:])
 
   /// The app that the database belongs to.
   public let app: FirebaseApp
@@ -95,11 +106,11 @@ public final class Firestore: NSObject, Sendable {
     guard !database.isEmpty else {
       throw ProgrammingError("Database identifier may not be empty. Use \"(default)\" for the default database.")
     }
-    let key = "\(app.name)|\(database)"
-    if let instance = instances.withLock({ $0[key] }), instance.app === app, !instance.isTerminated { return instance }
+    let key = Key(app, database)
+    if let instance = instances.withLock({ $0[key] }), !instance.isTerminated { return instance }
     let databaseID = DatabaseID(projectID: try projectID(of: app, environment: environment), database: database)
     return instances.withLock { instances in
-      if let instance = instances[key], instance.app === app, !instance.isTerminated { return instance }
+      if let instance = instances[key], !instance.isTerminated { return instance }
       let instance = Firestore(app: app, databaseID: databaseID)
       instances[key] = instance
       return instance
@@ -315,7 +326,7 @@ public final class Firestore: NSObject, Sendable {
     }
   }
 
-  private var isTerminated: Bool {
+  var isTerminated: Bool {
     state.withLock { state in
       if case .terminated = state.phase { return true }
       return false
@@ -341,7 +352,7 @@ public final class Firestore: NSObject, Sendable {
       }
     }
     Firestore.instances.withLock { instances in
-      let key = "\(app.name)|\(databaseID.database)"
+      let key = Key(app, databaseID.database)
       if instances[key] === self { instances[key] = nil }
     }
     if !isStopping { completion() }

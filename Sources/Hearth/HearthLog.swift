@@ -4,12 +4,11 @@ internal import Synchronization
 
 /// What the library says to people: one logger, whose level `Firestore.enableLogging(_:)` sets.
 enum HearthLog {
-  private static let level = Mutex(Logger.Level.notice)
+  fileprivate static let level = Mutex(Logger.Level.notice)
 
+  /// Follows the level as it changes, so that it may be kept.
   static var logger: Logger {
-    var logger = Logger(label: "hearth")
-    logger.logLevel = level.withLock { $0 }
-    return logger
+    Logger(label: "hearth") { _ in SwitchedLogHandler(Logger(label: "hearth").handler) }
   }
 
   static func setVerbose(_ isVerbose: Bool) {
@@ -29,4 +28,38 @@ enum HearthLog {
     case .error: logger.error("\(message)")
     }
   }
+}
+
+/// Hands on to the application's log handler what the present level lets through.
+private struct SwitchedLogHandler: LogHandler {
+  private var handler: any LogHandler
+  /// Of this copy of the logger, where somebody has set one.
+  private var ownLevel: Logger.Level?
+
+  init(_ handler: any LogHandler) {
+    self.handler = handler
+    self.handler.logLevel = .trace
+  }
+
+  var logLevel: Logger.Level {
+    get { ownLevel ?? HearthLog.level.withLock { $0 } }
+    set { ownLevel = newValue }
+  }
+
+  var metadata: Logger.Metadata {
+    get { handler.metadata }
+    set { handler.metadata = newValue }
+  }
+
+  var metadataProvider: Logger.MetadataProvider? {
+    get { handler.metadataProvider }
+    set { handler.metadataProvider = newValue }
+  }
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { handler[metadataKey: key] }
+    set { handler[metadataKey: key] = newValue }
+  }
+
+  func log(event: LogEvent) { handler.log(event: event) }
 }

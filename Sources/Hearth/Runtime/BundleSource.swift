@@ -2,14 +2,14 @@ internal import Foundation
 internal import HearthModel
 internal import HearthSync
 
-/// Reads a bundle from a stream on a queue of its own, and gives the client one piece after the other: the next one is read when
-/// the client has taken the last.
+/// Reads a bundle from a stream, which may let it wait, and gives the client one piece after the other: the next one is read when
+/// the client has taken the last, and only if the loading has not ended with it. A stream may have no end.
 final class BundleSource: Sendable {
   static let pieceSize = 1 << 16
 
   private let stream: UncheckedSendableBox<InputStream>
   private let runtime: ClientRuntime
-  private static let queue = DispatchQueue(label: "hearth.bundles", attributes: .concurrent)
+  private static let threads = WaitingThreads(name: "hearth.bundles")
 
   init(_ stream: InputStream, _ runtime: ClientRuntime) {
     self.stream = UncheckedSendableBox(stream)
@@ -20,26 +20,32 @@ final class BundleSource: Sendable {
     progress: @escaping @Sendable (BundleProgress) -> Void, completion: @escaping @Sendable (NSError?) -> Void
   ) {
     let id = runtime.beginBundle(BundleObserver(progress: progress, completion: completion))
-    Self.queue.async { self.read(id) }
+    Self.threads.run { [self] in
+      stream.value.open()
+      readPiece(id)
+    }
   }
 
-  private func read(_ id: RequestID) {
-    let stream = stream.value
-    stream.open()
-    defer { stream.close() }
+  /// No thread is held while the client has the piece.
+  private func readPiece(_ id: RequestID) {
     var buffer = [UInt8](repeating: 0, count: Self.pieceSize)
-    while true {
-      let count = stream.read(&buffer, maxLength: buffer.count)
-      if count < 0 {
-        let reason = stream.streamError?.localizedDescription ?? "no reason is given"
-        return runtime.endBundle(
-          id, StatusError(code: .unknown, message: "The bundle's stream cannot be read: \(reason)"))
+    let count = stream.value.read(&buffer, maxLength: buffer.count)
+    guard count > 0 else { return end(id, count < 0 ? readError : nil) }
+    runtime.addToBundle(id, Array(buffer.prefix(count))) { wantsMore in
+      Self.threads.run { [self] in
+        if wantsMore { readPiece(id) } else { end(id, nil) }
       }
-      guard count > 0 else { return runtime.endBundle(id, nil) }
-      let taken = DispatchSemaphore(value: 0)
-      runtime.addToBundle(id, Array(buffer.prefix(count))) { taken.signal() }
-      taken.wait()
     }
+  }
+
+  private func end(_ id: RequestID, _ error: StatusError?) {
+    stream.value.close()
+    runtime.endBundle(id, error)
+  }
+
+  private var readError: StatusError {
+    let reason = stream.value.streamError?.localizedDescription ?? "no reason is given"
+    return StatusError(code: .unknown, message: "The bundle's stream cannot be read: \(reason)")
   }
 }
 

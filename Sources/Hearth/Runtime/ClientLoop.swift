@@ -11,7 +11,7 @@ internal import HearthSync
 /// | idle | opens the cache (or, where asked for, one in memory in its place): running, or failed | cannot come before start | stopped |
 /// | running | - | go to the sync engine | closes everything: stopped |
 /// | failed | - | report the error; nothing on disk changes | stopped |
-/// | stopped | - | tasks get `cancelled`, callbacks are silent | completes at once |
+/// | stopped | - | tasks get `cancelled`, callbacks are silent | completes when everything is closed |
 final class ClientLoop {
   enum Message: Sendable {
     case start
@@ -22,7 +22,7 @@ final class ClientLoop {
     case unlistenForSync(ListenerID)
     case request(RequestID, Request)
     case setIndexAutoCreation(isEnabled: Bool)
-    case bundleBytes(RequestID, [UInt8], taken: @Sendable () -> Void)
+    case bundleBytes(RequestID, [UInt8], taken: @Sendable (_ wantsMore: Bool) -> Void)
     case bundleEnded(RequestID, StatusError?)
     case stream(SyncEvent)
     case besideEnded(BesideID, Result<BesideResult, any Error>)
@@ -71,7 +71,8 @@ final class ClientLoop {
     case idle(ClientConfiguration)
     case running(RunningClient)
     case failed(NSError)
-    case stopped
+    /// The group is empty when everything is closed.
+    case stopped(DispatchGroup)
   }
 
   private var state: State
@@ -132,10 +133,19 @@ final class ClientLoop {
   }
 
   private func stop(_ completion: @escaping @Sendable () -> Void) {
-    let previous = state
-    state = .stopped
-    guard case .running(let client) = previous else { return completion() }
-    client.stop(completion)
+    switch state {
+    case .stopped(let closing):
+      closing.notify(queue: .global(), execute: completion)
+    case .running(let client):
+      let closing = DispatchGroup()
+      state = .stopped(closing)
+      closing.enter()
+      closing.notify(queue: .global(), execute: completion)
+      client.stop { closing.leave() }
+    case .idle, .failed:
+      state = .stopped(DispatchGroup())
+      completion()
+    }
   }
 
   private func handleWrites(_ messages: [Message]) {
@@ -172,7 +182,7 @@ final class ClientLoop {
     case .request(_, let request):
       request.fail(error)
     case .bundleBytes(_, _, let taken):
-      taken()
+      taken(false)
     default:
       break
     }

@@ -153,8 +153,9 @@ final class ClientRuntime: Sendable {
     return id
   }
 
-  /// - Parameter taken: Called when the bytes have been read, or are of no use any more.
-  func addToBundle(_ id: RequestID, _ bytes: [UInt8], taken: @escaping @Sendable () -> Void) {
+  /// - Parameter taken: Called once on the loop when the bytes have been read or are of no use any more, with whether the loading
+  ///   goes on.
+  func addToBundle(_ id: RequestID, _ bytes: [UInt8], taken: @escaping @Sendable (_ wantsMore: Bool) -> Void) {
     post(.bundleBytes(id, bytes, taken: taken))
   }
 

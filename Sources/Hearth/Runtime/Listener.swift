@@ -52,6 +52,8 @@ final class Listener<Event: Sendable>: @unchecked Sendable {
       return
     }
     callback?(event)
+    // Silenced meanwhile, by somebody who could not take the lock: the application may keep the registration for long.
+    if isSilenced.load(ordering: .acquiring) { callback = nil }
   }
 }
 

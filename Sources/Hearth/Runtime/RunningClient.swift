@@ -70,7 +70,7 @@ final class RunningClient {
       run(.setIndexAutoCreation(isEnabled))
     case .bundleBytes(let id, let bytes, let taken):
       run(.bundleBytes(id, bytes))
-      taken()
+      taken(requests[id] != nil)
     case .bundleEnded(let id, let error):
       run(.bundleEnded(id, error))
     case .stream(let event):

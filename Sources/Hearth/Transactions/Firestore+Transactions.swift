@@ -25,9 +25,9 @@ extension Firestore {
   /// ```
   ///
   /// Nothing is locked: if a document that was read changes before the commit, the block is run again, after a pause that grows from
-  /// about a second; five times at most altogether. It runs on a background queue and must not change the program's state.
-  /// Transactions need the backend: nothing is queued, listeners see the writes when the backend has made them, and offline the
-  /// attempts end with `unavailable`.
+  /// about a second; five times at most altogether. It runs on a thread of its own, at most 64 blocks at once, and must not
+  /// change the program's state. Transactions need the backend: nothing is queued, listeners see the writes when the backend
+  /// has made them, and offline the attempts end with `unavailable`.
   ///
   /// - Parameters:
   ///   - updateBlock: Gives the result. When it stores an error, nothing is written: an error of ``FirestoreErrorDomain`` that

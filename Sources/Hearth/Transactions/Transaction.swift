@@ -33,7 +33,8 @@ public final class Transaction: NSObject {
   ///
   /// - Returns: The document, or a snapshot whose `exists` is false.
   /// - Throws: `invalidArgument` after a write of this transaction; `aborted` when the document has changed since it was read
-  ///   in this transaction; `unavailable` without a connection; what the backend refuses, such as `permissionDenied`.
+  ///   in this transaction; `unavailable` without a connection; `failedPrecondition` when the client has been terminated; what the
+  ///   backend refuses, such as `permissionDenied`.
   public func getDocument(_ document: DocumentReference) throws -> DocumentSnapshot {
     requireValid { () throws(ProgrammingError) in try validate(document) }
     do {
@@ -50,7 +51,7 @@ public final class Transaction: NSObject {
   private func fetch(_ key: DocumentKey) throws -> Document {
     let answer = Mutex<Result<[Document], NSError>?>(nil)
     let arrived = DispatchSemaphore(value: 0)
-    try firestore.startedRuntime().callBackend { transport throws(StatusError) in
+    try runningClient().callBackend { transport throws(StatusError) in
       try await transport.batchGetDocuments([key])
     } _: { result in
       answer.withLock { $0 = result }
@@ -61,6 +62,15 @@ public final class Transaction: NSObject {
       throw StatusError(code: .internal, message: "The backend did not answer for document \(key.canonicalString).")
     }
     return document
+  }
+
+  /// The block may be running when the client ends, so here that is an error of the transaction (official SDK behaviour).
+  private func runningClient() throws -> ClientRuntime {
+    do {
+      return try firestore.startedRuntime()
+    } catch {
+      throw NSError.firestore(.failedPrecondition, error.message)
+    }
   }
 
   // MARK: - Writing

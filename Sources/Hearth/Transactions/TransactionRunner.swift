@@ -25,8 +25,8 @@ final class TransactionRunner: Sendable {
   private let completion: @Sendable (UncheckedSendableBox<Result<Any?, NSError>>) -> Void
   private let state: Mutex<State>
 
-  /// Blocks of transactions wait for the network, so they get threads that nobody else needs.
-  private static let queue = DispatchQueue(label: "hearth.transactions", attributes: .concurrent)
+  /// Blocks of transactions wait for the network.
+  private static let threads = WaitingThreads(name: "hearth.transactions")
 
   /// - Parameter completion: Called once, from any thread.
   init(
@@ -45,24 +45,27 @@ final class TransactionRunner: Sendable {
       state.remainingAttempts -= 1
       return state.backoff.nextDelay(now: .zero, jitter: Double.random(in: -0.5...0.5))
     }
+    guard delay > .zero else { return Self.threads.run(attempt) }
     let milliseconds = Int(delay / .milliseconds(1))
-    TransactionRunner.queue.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { self.attempt() }
+    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [self] in
+      Self.threads.run(attempt)
+    }
   }
 
   private func attempt() {
+    // The block is not run for a client that has ended: what it does first is to ask for references, which would stop the process.
+    guard !firestore.isTerminated else { return failed(.terminated) }
     let transaction = Transaction(firestore: firestore)
     let outcome = block(transaction)
-    let mutations: [Mutation]
-    let value: Any?
-    do {
-      mutations = try transaction.finish()
-      switch outcome.value {
-      case .error(let error): return failed(error)
-      case .value(let result): value = result
-      }
-    } catch {
-      return failed(.firestore(error))
+    let commit = Result { () throws(StatusError) in try transaction.finish() }
+    switch (outcome.value, commit) {
+    case (.error(let error), _): failed(error)
+    case (.value, .failure(let refusal)): failed(.firestore(refusal))
+    case (.value(let value), .success(let mutations)): send(mutations, value)
     }
+  }
+
+  private func send(_ mutations: [Mutation], _ value: Any?) {
     guard !mutations.isEmpty else { return succeeded(value) }
     let result = UncheckedSendableBox(value)
     do throws(ProgrammingError) {
@@ -87,7 +90,7 @@ final class TransactionRunner: Sendable {
     let isRetryable =
       error.domain == FirestoreErrorDomain
       && StatusCode(rawValue: error.code).map(TransactionRecord.mayRetry(after:)) ?? false
-    if isRetryable, state.withLock({ $0.remainingAttempts > 0 }) {
+    if isRetryable, !firestore.isTerminated, state.withLock({ $0.remainingAttempts > 0 }) {
       run()
     } else {
       completion(UncheckedSendableBox(.failure(error)))

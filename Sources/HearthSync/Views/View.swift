@@ -41,6 +41,8 @@ struct View {
   }
 
   let query: Query
+  /// Of a query for one document.
+  private let documentKey: DocumentKey?
   private(set) var documents: DocumentSet
   /// The documents that the backend has confirmed to belong to the target.
   private(set) var syncedKeys: Set<DocumentKey>
@@ -65,6 +67,7 @@ struct View {
   ///   - hasCachedResults: Whether the cache remembers a complete result of the target.
   init(query: Query, syncedKeys: Set<DocumentKey>, hasCachedResults: Bool) {
     self.query = query
+    documentKey = query.documentKey
     self.syncedKeys = syncedKeys
     self.hasCachedResults = hasCachedResults
     self.documents = DocumentSet(query: query)
@@ -126,6 +129,9 @@ struct View {
       ?? Changes(
         changeSet: DocumentViewChangeSet(), mutatedKeys: mutatedKeys, heldBack: heldBack, needsRefill: false)
     result.needsRefill = false
+    var changed = changed
+    // Thousands of documents may be listened to one by one; each view looks at its own only.
+    if let documentKey, changed.count > 1 { changed = changed[documentKey].map { [documentKey: $0] } ?? [:] }
     let before = documentsAfter(result)
     let edge = limitEdge(of: before)
     var inserted: [Document] = []

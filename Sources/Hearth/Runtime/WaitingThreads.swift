@@ -1,0 +1,50 @@
+internal import Foundation
+internal import Synchronization
+
+/// Threads for work that waits: for the network, for an application, for a slow stream.
+///
+/// Work that waits on the threads of Dispatch uses them up, and then neither a client nor the application's tasks, which outside Apple
+/// platforms run on the same threads, get on with what is being waited for: 300 transactions at once stood still for ever.
+/// Threads are made as they are needed and end when nothing is left to do.
+final class WaitingThreads: Sendable {
+  private struct State {
+    /// In the order of the calls.
+    var waiting: [@Sendable () -> Void] = []
+    var threadCount = 0
+  }
+
+  private let name: String
+  private let limit: Int
+  private let state = Mutex(State())
+
+  /// - Parameter limit: How many pieces of work run at once. It is what Dispatch starts for one queue on Apple platforms.
+  init(name: String, limit: Int = 64) {
+    self.name = name
+    self.limit = limit
+  }
+
+  func run(_ work: @escaping @Sendable () -> Void) {
+    let needsThread = state.withLock { state in
+      state.waiting.append(work)
+      guard state.threadCount < limit else { return false }
+      state.threadCount += 1
+      return true
+    }
+    guard needsThread else { return }
+    let thread = Thread { [self] in
+      while let work = next() { work() }
+    }
+    thread.name = name
+    thread.start()
+  }
+
+  private func next() -> (@Sendable () -> Void)? {
+    state.withLock { state in
+      guard !state.waiting.isEmpty else {
+        state.threadCount -= 1
+        return nil
+      }
+      return state.waiting.removeFirst()
+    }
+  }
+}
