@@ -16,6 +16,10 @@ enum ClientContract: String, CaseIterable, CustomTestStringConvertible {
   case limitQueryRefills
   case aggregationsAreTheSameFromCacheAndServer
   case concurrentTransactionsLoseNothing
+  case transactionsWriteInOrderAndOnlyOnWhatWasRead
+  case aggregationsAgreeAtTheEdges
+  case bundlesGiveWayToNewerDocuments
+  case switchingTheNetworkAllTheTimeLosesNothing
 
   var testDescription: String { rawValue }
 
@@ -32,6 +36,10 @@ enum ClientContract: String, CaseIterable, CustomTestStringConvertible {
     case .limitQueryRefills: try await limitRefill(port, project)
     case .aggregationsAreTheSameFromCacheAndServer: try await aggregations(port, project)
     case .concurrentTransactionsLoseNothing: try await transactions(port, project)
+    case .transactionsWriteInOrderAndOnlyOnWhatWasRead: try await transactionEdges(port, project)
+    case .aggregationsAgreeAtTheEdges: try await aggregationEdges(port, project)
+    case .bundlesGiveWayToNewerDocuments: try await bundles(port, project)
+    case .switchingTheNetworkAllTheTimeLosesNothing: try await flicker(port, project)
     }
   }
 
