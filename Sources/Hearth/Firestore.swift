@@ -278,11 +278,13 @@ public final class Firestore: NSObject, Sendable {
 
   /// - Throws: What the environment and the files that the settings name have wrong.
   func configuration(_ settings: SettingsValues, environment: [String: String]) throws -> ClientConfiguration {
-    if let fault = app.options.fault { throw NSError.firestore(.failedPrecondition, fault) }
+    let options = app.options
+    if let fault = options.fault { throw NSError.firestore(.failedPrecondition, fault) }
+    if let fault = databaseID.nameFault { throw NSError.firestore(.invalidArgument, fault) }
     let endpoint = try settings.endpoint(environment: environment)
     if endpoint.usesTLS { try TrustedCertificates.check(settings.trustedCertificateFiles) }
     return ClientConfiguration(
-      databaseID: databaseID, endpoint: endpoint, cache: cache(settings, environment),
+      databaseID: databaseID, googleAppID: options.headerAppID, endpoint: endpoint, cache: cache(settings, environment),
       callbackQueue: settings.dispatchQueue,
       credentials: try ClientCredentials(settings, endpoint: endpoint, environment: environment),
       trustedCertificateFiles: settings.trustedCertificateFiles)

@@ -205,9 +205,7 @@ extension LocalStore {
   /// - Returns: the batches of both queues, and every document that either touches, as the new user sees it.
   package func changeUser(_ user: String?) throws -> UserChange {
     try transaction("Handle user change") {
-      // By bytes: Swift's `==` also unites composed and decomposed characters.
-      let isSameUser = MutationQueue.userKey(user).utf8.elementsEqual(MutationQueue.userKey(state.user).utf8)
-      guard !isSameUser else { return UserChange() }
+      guard !isUser(user) else { return UserChange() }
       let former = try userRow().map { try queue.batches(after: -1, limit: .max, user: $0) } ?? []
       state.user = user
       state.userRow = nil
@@ -221,4 +219,9 @@ extension LocalStore {
   }
 
   package var user: String? { state.user }
+
+  /// Whether the active queue is that of `user`. By bytes: Swift's `==` also unites composed and decomposed characters.
+  package func isUser(_ user: String?) -> Bool {
+    MutationQueue.userKey(user).utf8.elementsEqual(MutationQueue.userKey(state.user).utf8)
+  }
 }

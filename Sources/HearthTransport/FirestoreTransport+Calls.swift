@@ -105,16 +105,18 @@ extension FirestoreTransport {
     _ body: (GRPCClient<HTTP2ClientTransport.Posix>, Metadata, CallOptions) async throws -> Answer
   ) async throws(StatusError) -> Answer {
     var used: Connection?
-    var secrets: [String] = []
+    var tokens: RequestTokens?
     do {
       let connection = try connection()
       used = connection
-      let headers = try await RequestHeaders(configuration)
-      secrets = headers.secrets
+      let present = try await RequestTokens(configuration)
+      tokens = present
+      let headers = try RequestHeaders(configuration, present)
       return try await body(connection.client, headers.metadata, callOptions(timeout: configuration.callTimeout))
     } catch {
-      let error = StatusError(error, endpoint: configuration.endpoint, stage: .unknown).hiding(secrets)
-      if error.code == .unauthenticated { invalidateCredentials() }
+      let error = StatusError(error, endpoint: configuration.endpoint, stage: .unknown)
+        .hiding(tokens?.secrets ?? [])
+      if error.code == .unauthenticated, let tokens { invalidate(tokens) }
       if let used {
         review(used, after: error)
       }

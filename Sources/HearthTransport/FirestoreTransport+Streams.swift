@@ -22,11 +22,6 @@ struct StreamKind<Request: Sendable, Response: Sendable, Outgoing: Message, Inco
   var decode: @Sendable (Incoming) throws -> Response
 }
 
-/// The tokens that one stream was opened with.
-private final class SecretList: Sendable {
-  let values = Mutex<[String]>([])
-}
-
 extension FirestoreTransport {
   /// Opens the stream that listens to targets.
   ///
@@ -101,13 +96,15 @@ extension FirestoreTransport {
     outbox: AsyncStream<Request>.Continuation, delivery: StreamDelivery<Response>
   ) async {
     var used: Connection?
-    let secrets = SecretList()
+    var tokens: RequestTokens?
     do {
       let connection = try connection()
       used = connection
+      // Who fetches tokens has a limit of its own: a slow one must not be broken off as if the backend were silent.
+      let present = try await RequestTokens(configuration)
+      tokens = present
+      let headers = try RequestHeaders(configuration, present)
       try await limitingOpening(delivery) { [self] in
-        let headers = try await RequestHeaders(configuration)
-        secrets.values.withLock { $0 = headers.secrets }
         try await exchange(
           kind, on: connection, metadata: headers.metadata, requests: requests, outbox: outbox, delivery: delivery)
       }
@@ -115,7 +112,10 @@ extension FirestoreTransport {
     } catch {
       let error = StatusError(
         error, endpoint: configuration.endpoint, stage: delivery.hasOpened ? .connected : .connecting
-      ).hiding(secrets.values.withLock { $0 })
+      ).hiding(tokens?.secrets ?? [])
+      if error.code == .unauthenticated, let tokens {
+        state.withLock { $0.refusedTokens[kind.method.method] = tokens }
+      }
       if let used {
         review(used, after: error)
       }

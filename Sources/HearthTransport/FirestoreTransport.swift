@@ -16,6 +16,9 @@ package final class FirestoreTransport: Sendable {
     /// What breaks off each stream that is not over yet, and its run.
     var streams: [UInt64: RunningStream] = [:]
     var lastStreamNumber: UInt64 = 0
+    /// What the last stream of each method was opened with that the backend ended as unauthenticated, until credentials are
+    /// invalidated.
+    var refusedTokens: [String: RequestTokens] = [:]
     var isShutDown = false
   }
 
@@ -50,10 +53,18 @@ package final class FirestoreTransport: Sendable {
     }
   }
 
-  /// The backend refused the tokens: later streams and calls get new ones.
+  /// The backend refused the tokens of a stream that has ended: later streams and calls get new ones.
   package func invalidateCredentials() {
-    configuration.credentials.invalidate()
-    configuration.appCheck.invalidate()
+    let refused = state.withLock { state in
+      defer { state.refusedTokens = [:] }
+      return Set(state.refusedTokens.values)
+    }
+    for tokens in refused { invalidate(tokens) }
+  }
+
+  func invalidate(_ tokens: RequestTokens) {
+    configuration.credentials.invalidate(tokens.access)
+    configuration.appCheck.invalidate(tokens.appCheck)
   }
 
   /// Closes all streams, breaks off all calls and ends the connections. Streams that are opened and calls that

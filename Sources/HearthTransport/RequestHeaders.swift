@@ -1,44 +1,61 @@
 internal import GRPCCore
 internal import HearthModel
 
+/// The tokens that one call is made with.
+struct RequestTokens: Sendable, Hashable {
+  var access: AccessToken?
+  var appCheck: AccessToken?
+
+  init(access: AccessToken? = nil, appCheck: AccessToken? = nil) {
+    self.access = access
+    self.appCheck = appCheck
+  }
+
+  /// Asks for both tokens at once.
+  ///
+  /// - Throws: What the credentials throw.
+  init(_ configuration: TransportConfiguration) async throws {
+    async let access = configuration.credentials.token()
+    async let appCheck = configuration.appCheck.token()
+    self.access = try await access
+    self.appCheck = try await appCheck
+  }
+
+  /// What no message may repeat.
+  var secrets: [String] { [access, appCheck].compactMap { $0?.value } }
+}
+
 /// The headers that every call carries.
 struct RequestHeaders: Sendable {
-  let metadata: Metadata
-  /// The tokens among them, which no message may repeat.
-  let secrets: [String]
+  /// Longer tokens are refused here: servers and proxies end the whole connection when headers have more than some 16 KiB, which
+  /// would look like a network that comes and goes.
+  static let maximumTokenBytes = 12 * 1024
 
-  /// Asks for the tokens and puts the headers together.
-  ///
-  /// - Throws: what the credentials throw, or a `StatusError` (unauthenticated) when a token cannot be sent as a header;
-  ///   its text does not contain the token.
-  init(_ configuration: TransportConfiguration) async throws {
+  let metadata: Metadata
+
+  /// - Throws: a `StatusError` (unauthenticated) when a token cannot be sent as a header; its text does not contain the token.
+  init(_ configuration: TransportConfiguration, _ tokens: RequestTokens) throws(StatusError) {
     let databaseName = configuration.databaseID.resourceName
     var metadata: Metadata = [
       "google-cloud-resource-prefix": "\(databaseName)",
       "x-goog-request-params": "database=\(Self.percentEncoded(databaseName))",
       "x-goog-api-client": "\(configuration.apiClientHeader)",
     ]
-    async let accessToken = configuration.credentials.token()
-    async let appCheckToken = configuration.appCheck.token()
-    var secrets: [String] = []
-    if let token = try await accessToken {
-      metadata.addString("Bearer \(try Self.sendable(token, "access token"))", forKey: "authorization")
-      secrets.append(token.value)
+    if let appID = configuration.googleAppID {
+      metadata.addString(appID, forKey: "x-firebase-gmpid")
     }
-    if let token = try await appCheckToken {
+    if let token = tokens.access {
+      metadata.addString("Bearer \(try Self.sendable(token, "access token"))", forKey: "authorization")
+    }
+    if let token = tokens.appCheck {
       metadata.addString(try Self.sendable(token, "App Check token"), forKey: "x-firebase-appcheck")
-      secrets.append(token.value)
     }
     self.metadata = metadata
-    self.secrets = secrets
   }
 
-  private static func sendable(_ token: AccessToken, _ name: String) throws -> String {
-    guard !token.value.isEmpty, token.value.utf8.allSatisfy(isVisible) else {
-      throw StatusError(
-        code: .unauthenticated, message: "The \(name) is empty or has characters that a header cannot carry.")
-    }
-    return token.value
+  private static func sendable(_ token: AccessToken, _ name: String) throws(StatusError) -> String {
+    guard let fault = token.headerFault else { return token.value }
+    throw StatusError(code: .unauthenticated, message: "The \(name) \(fault).")
   }
 
   /// Everything but RFC 3986's unreserved characters is escaped.
@@ -56,5 +73,19 @@ struct RequestHeaders: Sendable {
       }
     }
     return String(decoding: result, as: UTF8.self)
+  }
+}
+
+extension AccessToken {
+  /// Why a header cannot carry the token, without a word of it; nil if one can. Line breaks would let a token add headers of its
+  /// own behind a proxy that speaks HTTP/1.
+  package var headerFault: String? {
+    if value.isEmpty { return "is empty" }
+    let count = value.utf8.count
+    guard count <= RequestHeaders.maximumTokenBytes else {
+      return "has \(count) bytes; a header carries at most \(RequestHeaders.maximumTokenBytes)"
+    }
+    guard let offset = value.utf8.enumerated().first(where: { !isVisible($0.element) })?.offset else { return nil }
+    return "has a character that a header cannot carry at byte \(offset) (only visible ASCII characters can be sent)"
   }
 }

@@ -14,6 +14,8 @@ package struct TransportConfiguration: Sendable {
   package var credentials: any CredentialsProvider
   /// Proves that the program itself is genuine; its token goes into the header `x-firebase-appcheck`.
   package var appCheck: any CredentialsProvider = NoCredentials()
+  /// The Firebase app's id for the header `x-firebase-gmpid`, by which the backend tells apps apart; nil for none.
+  package var googleAppID: String?
   /// The value of the `x-goog-api-client` header, which names the client library.
   package var apiClientHeader: String
   package var logger: Logger
@@ -56,6 +58,10 @@ package struct TransportConfiguration: Sendable {
         code: .invalidArgument,
         message:
           "Database \"\(databaseID.resourceName)\": project and database ids consist of visible ASCII characters.")
+    }
+    guard googleAppID?.utf8.allSatisfy(isVisible) ?? true else {
+      throw StatusError(
+        code: .invalidArgument, message: "App id \"\(googleAppID ?? "")\": only visible ASCII characters fit a header.")
     }
     guard apiClientHeader.utf8.allSatisfy({ isVisible($0) || $0 == UInt8(ascii: " ") }) else {
       throw StatusError(

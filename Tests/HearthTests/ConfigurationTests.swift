@@ -42,8 +42,10 @@ struct ConfigurationTests {
     return (search.options(), folder)
   }
 
-  private let plistName = "GoogleService-Info.plist"
-  private let jsonName = "google-services.json"
+  private static let plistName = "GoogleService-Info.plist"
+  private static let jsonName = "google-services.json"
+  private let plistName = Self.plistName
+  private let jsonName = Self.jsonName
 
   @Test("the first of bundle, working folder and environment counts, property lists before JSON")
   func order() throws {
@@ -163,5 +165,102 @@ struct ConfigurationTests {
     #expect(FirebaseOptions(contentsOfFile: "/nowhere/GoogleService-Info.plist") == nil)
     let (_, folder) = try search([plistName: "no list"])
     #expect(FirebaseOptions(contentsOfFile: folder.url.appendingPathComponent("bundle/\(plistName)").path) == nil)
+  }
+
+  @Test("of several apps in google-services.json the first one counts")
+  func severalClients() throws {
+    let json = """
+      {"project_info": {"project_id": "p"}, "client": [
+        {"client_info": {"mobilesdk_app_id": "1:2:android:first"}, "oauth_client": [], "api_key": []},
+        {"client_info": {"mobilesdk_app_id": "1:2:android:second"}, "api_key": [{"current_key": "key"}]}]}
+      """
+    let options = try search([jsonName: json]).options
+    #expect(options.googleAppID == "1:2:android:first")
+    #expect(options.apiKey == nil && options.clientID == nil)
+    #expect(try search([jsonName: #"{"project_info": {"project_id": "p"}, "client": []}"#]).options.projectID == "p")
+  }
+
+  @Test("files that are nested deeply or far too large are refused", arguments: [jsonName, plistName])
+  func hostileFiles(name: String) throws {
+    let nested = try search([name: String(repeating: "[", count: 500_000)]).options.fault
+    #expect(nested?.contains("neither a property list of entries nor JSON") == true, "\(nested ?? "-")")
+    let large = try search([name: String(repeating: " ", count: 1_100_000)]).options.fault
+    #expect(large?.contains("more than 1048576 bytes") == true, "\(large ?? "-")")
+  }
+
+  @Test("a folder in the place of a file is named")
+  func folderForFile() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.url.appendingPathComponent(plistName)
+    try FileManager.default.createDirectory(at: path, withIntermediateDirectories: true)
+    let fault = ConfigurationSearch(folders: [folder.url.path], environment: [:]).options().fault
+    #expect(fault?.hasPrefix("Configuration file \"\(path.path)\" cannot be read") == true, "\(fault ?? "-")")
+  }
+
+  @Test(
+    "ids that no project and no database can have are reported by every operation",
+    arguments: [
+      ("a/b", "(default)", "Project id \"a/b\""), ("a b", "(default)", "Project id \"a b\""),
+      ("caf\u{e9}", "(default)", "Project id \"caf\u{e9}\""), ("p\r\nx: y", "(default)", "Project id"),
+      ("p", "d/documents", "Database id \"d/documents\""),
+    ])
+  func impossibleIDs(projectID: String, database: String, fault: String) async throws {
+    let name = UUID().uuidString
+    FirebaseApp.configure(name: name, options: FirebaseOptions(projectID: projectID))
+    let app = try #require(FirebaseApp.app(name: name))
+    let firestore = Firestore.firestore(app: app, database: database)
+    let settings = firestore.settings
+    settings.cacheSettings = MemoryCacheSettings()
+    firestore.settings = settings
+    let error = await thrown { _ = try await firestore.document("a/b").getDocument() }
+    #expect(error?.code == FirestoreErrorCode.invalidArgument.rawValue)
+    #expect(error?.localizedDescription.hasPrefix(fault) == true, "\(error?.localizedDescription ?? "-")")
+    _ = await app.delete()
+  }
+
+  @Test("an app id that a header cannot carry is not sent")
+  func headerAppID() {
+    #expect(FirebaseOptions(googleAppID: "1:2:ios:3", gcmSenderID: "").headerAppID == "1:2:ios:3")
+    #expect(FirebaseOptions(googleAppID: "", gcmSenderID: "").headerAppID == nil)
+    #expect(FirebaseOptions(googleAppID: "1\r\nx: y", gcmSenderID: "").headerAppID == nil)
+  }
+}
+
+@Suite("Names of apps")
+struct AppNameTests {
+  private func fault(_ name: String) -> String? {
+    message { () throws(ProgrammingError) in
+      try FirebaseApp.register(name: name, options: FirebaseOptions(projectID: "demo"))
+    }
+  }
+
+  @Test("names have letters, digits, hyphens and underscores only")
+  func characters() async throws {
+    #expect(fault("") == "App name cannot be empty.")
+    for name in ["a|b", "a/b", "..", "a b", "caf\u{e9}", "a\n"] {
+      #expect(fault(name)?.contains("can only contain alphanumeric") == true, "\(name)")
+    }
+    let name = "Aa0_-\(UUID().uuidString)"
+    #expect(fault(name) == nil)
+    #expect(fault(name) == "App named \(name) has already been configured.")
+    let app = try #require(FirebaseApp.app(name: name))
+    #expect(FirebaseApp.allApps?[name] === app)
+    #expect(await app.delete())
+    #expect(await app.delete() == false)
+    #expect(FirebaseApp.app(name: name) == nil)
+    #expect(fault(name) == nil)
+    _ = await FirebaseApp.app(name: name)?.delete()
+  }
+
+  @Test("an app keeps the options it was made with")
+  func options() async throws {
+    let name = UUID().uuidString
+    let options = FirebaseOptions(projectID: "before")
+    FirebaseApp.configure(name: name, options: options)
+    options.projectID = "after"
+    let app = try #require(FirebaseApp.app(name: name))
+    app.options.projectID = "after"
+    #expect(app.options.projectID == "before")
+    _ = await app.delete()
   }
 }

@@ -80,23 +80,57 @@ struct CredentialsTests {
     }
   }
 
-  @Test("a token of a user who was replaced while it was fetched is not used")
-  func outdatedToken() async throws {
-    let credentials = Mutex<IDTokenCredentials?>(nil)
-    let calls = Mutex(0)
-    let own = IDTokenCredentials(userID: "alice") { _ in
-      let isFirst = calls.withLock { calls in
-        calls += 1
-        return calls == 1
+  @Test(
+    "what is answered after the user was replaced is used for neither user", arguments: ["alice", "bob", "eve", nil])
+  func outdatedToken(answered: String?) async throws {
+    let own = Mutex<IDTokenCredentials?>(nil)
+    let credentials = IDTokenCredentials(userID: "alice") { _ in
+      if let credentials = own.withLock({ $0.take() }) {
+        credentials.setUser("bob")
+        return answered.map { IDToken("token-of-\($0)", userID: $0) }
       }
-      guard isFirst else { return IDToken("token-of-bob", userID: "bob") }
-      credentials.withLock { $0 }?.setUser("bob")
+      return IDToken("token-of-bob", userID: "bob")
+    }
+    own.withLock { $0 = credentials }
+    let error = await thrown { _ = try await credentials.accessToken(forcingRefresh: false) }
+    #expect(error?.code == FirestoreErrorCode.aborted.rawValue)
+    #expect(credentials.userID == "bob")
+    #expect(try await credentials.accessToken(forcingRefresh: false) == "token-of-bob")
+  }
+
+  @Test("a user who comes back while the token is on its way is still its owner")
+  func sameUserAgain() async throws {
+    let own = Mutex<IDTokenCredentials?>(nil)
+    let credentials = IDTokenCredentials(userID: "alice") { _ in
+      for user in ["alice", "bob", "alice"] { own.withLock { $0 }?.setUser(user) }
       return IDToken("token-of-alice", userID: "alice")
     }
-    credentials.withLock { $0 = own }
-    #expect(try await own.accessToken(forcingRefresh: false) == "token-of-bob")
-    #expect(own.userID == "bob")
-    credentials.withLock { $0 = nil }
+    own.withLock { $0 = credentials }
+    #expect(try await credentials.accessToken(forcingRefresh: false) == "token-of-alice")
+    own.withLock { $0 = nil }
+  }
+
+  @Test(
+    "any user id has an outbox of its own, also after a restart",
+    arguments: [
+      "a/b", "..", "\u{0}", "a\u{0}b", "=x", "'; DROP TABLE cache_users; --", "\u{1F469}\u{200D}\u{1F680}",
+      "Rene\u{301}",
+      String(repeating: "x", count: 10_000),
+    ])
+  func oddIDs(userID: String) async throws {
+    let folder = try TemporaryFolder()
+    let name = UUID().uuidString
+    let cache = PersistentCacheSettings(directory: folder.url)
+    let first = try await offline(Self.signedOut(userID), name: name, cache: cache)
+    first.document("notes/own").setData([:], completion: nil)
+    #expect(try await ids(first) == ["own"])
+    try await first.terminate()
+    let credentials = Self.signedOut("a")
+    let second = try await offline(credentials, name: name, cache: cache)
+    #expect(try await ids(second) == [])
+    credentials.setUser(userID)
+    #expect(try await ids(second) == ["own"])
+    try await second.terminate()
   }
 
   @Test("a request that was prepared for one user is not made as another")
@@ -106,56 +140,6 @@ struct CredentialsTests {
     #expect((error as NSError?)?.code == FirestoreErrorCode.aborted.rawValue)
     #expect(credentials.userID == "bob")
     #expect(try await credentials.accessToken(forcingRefresh: false) == "token-of-bob")
-  }
-
-  @Test("a refused token is fetched anew, again and again until that works")
-  func forcedRefresh() async throws {
-    let forced = Mutex<[Bool]>([])
-    let source = TokenSource(name: "ID token") { forcingRefresh in
-      let calls = forced.withLock { forced in
-        forced.append(forcingRefresh)
-        return forced.count
-      }
-      if calls == 2 { throw URLError(.notConnectedToInternet) }
-      return "token-\(calls)"
-    }
-    #expect(try await source.token() == AccessToken("token-1"))
-    source.invalidate()
-    let error = await #expect(throws: StatusError.self) { _ = try await source.token() }
-    #expect(error?.code == .unavailable)
-    #expect(error?.message.hasPrefix("The ID token cannot be fetched: ") == true)
-    #expect(try await source.token() == AccessToken("token-3"))
-    #expect(try await source.token() == AccessToken("token-4"))
-    #expect(forced.withLock { $0 } == [false, true, true, false])
-  }
-
-  @Test("errors of a provider keep their code and lose every token")
-  func providerErrors() async throws {
-    let calls = Mutex(0)
-    let source = TokenSource(name: "ID token") { _ in
-      let number = calls.withLock { calls in
-        calls += 1
-        return calls
-      }
-      guard number > 1 else { return "opaque-s3cret" }
-      throw NSError.firestore(.unauthenticated, "opaque-s3cret and eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.c2ln are old.")
-    }
-    _ = try await source.token()
-    let error = await #expect(throws: StatusError.self) { _ = try await source.token() }
-    #expect(error == StatusError(code: .unauthenticated, message: "(hidden) and (hidden) are old."))
-  }
-
-  @Test("a provider that never answers counts as failed in the end")
-  func silentProvider() async throws {
-    let (silence, end) = AsyncStream.makeStream(of: Void.self)
-    let source = TokenSource(name: "ID token", limit: .milliseconds(10)) { _ in
-      await Task { for await _ in silence {} }.value
-      return nil
-    }
-    let error = await #expect(throws: StatusError.self) { _ = try await source.token() }
-    #expect(error?.code == .unavailable)
-    #expect(error?.message.contains("nothing came within") == true)
-    end.finish()
   }
 
   @Test("a provider that never answers does not keep a client from ending")
@@ -175,12 +159,6 @@ struct CredentialsTests {
     try await firestore.terminate()
     listener.remove()
     end.finish()
-  }
-
-  @Test("without an App Check token requests are made without one")
-  func appCheckFails() async throws {
-    let source = AppCheckSource(FirestoreAppCheck { _ in throw URLError(.timedOut) })
-    #expect(try await source.token() == nil)
   }
 
   @Test("an ID token does not show itself")
@@ -266,7 +244,7 @@ struct CredentialChoiceTests {
 
   @Test(
     "a file of trusted certificates that is missing or has none is reported by every operation",
-    arguments: [("/nowhere/root.pem", .failedPrecondition), (nil, .invalidArgument)]
+    arguments: [("/nowhere/root.pem", .failedPrecondition), ("/", .failedPrecondition), (nil, .invalidArgument)]
       as [(String?, FirestoreErrorCode.Code)])
   func trustedFiles(missing: String?, code: FirestoreErrorCode.Code) async throws {
     let name = UUID().uuidString
@@ -280,6 +258,38 @@ struct CredentialChoiceTests {
     #expect((error as NSError?)?.code == code.rawValue)
     #expect((error as NSError?)?.localizedDescription.contains("\"\(missing ?? path)\"") == true)
     try await firestore.terminate()
+  }
+
+  @Test(
+    "a file of trusted certificates that is damaged is named with what is wrong",
+    arguments: [
+      ("", "has no certificate in PEM form"), ("garbage", "has no certificate in PEM form"),
+      (TestAuthority.serverKey, "has no certificate in PEM form"),
+      ("-----BEGIN CERTIFICATE-----\nMAA=", "certificate 1 without an end"),
+      ("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----", "certificate 1 damaged"),
+      ("-----BEGIN CERTIFICATE-----\nMIIB*\n-----END CERTIFICATE-----", "certificate 1 damaged"),
+      ("-----BEGIN CERTIFICATE-----\nMIIBMAA=\n-----END CERTIFICATE-----", "certificate 1 damaged"),
+      (
+        TestAuthority.root + "\n" + TestAuthority.otherRoot.replacingOccurrences(of: "MIIB", with: "MIIC"),
+        "certificate 2 damaged"
+      ),
+      (String(repeating: "x", count: 1_100_000), "more than 1048576 bytes"),
+    ])
+  func damagedCertificates(content: String, fault: String) throws {
+    let path = folder.url.appendingPathComponent("roots.pem").path
+    try Data(content.utf8).write(to: URL(fileURLWithPath: path))
+    let error = #expect(throws: NSError.self) { try TrustedCertificates.check([path]) }
+    #expect(error?.code == FirestoreErrorCode.invalidArgument.rawValue)
+    #expect(error?.localizedDescription.hasPrefix("Trusted certificate file \"\(path)\" has ") == true)
+    #expect(error?.localizedDescription.contains(fault) == true, "\(error?.localizedDescription ?? "-")")
+  }
+
+  @Test("a file of several certificates, with text between them, is taken")
+  func severalCertificates() throws {
+    let path = folder.url.appendingPathComponent("roots.pem").path
+    let text = "# ours\n\(TestAuthority.root)\n\n# theirs\r\n\(TestAuthority.otherRoot)\n"
+    try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+    try TrustedCertificates.check([path])
   }
 
   @Test("credentials are part of the settings' equality, by identity")

@@ -130,6 +130,19 @@ struct SecureBackendTests {
     #expect(calls.withLock { $0 } == 0)
   }
 
+  @Test("a certificate that has expired is refused")
+  func expiredCertificate() async throws {
+    try TestAuthority.pastRoot.write(
+      to: folder.url.appendingPathComponent("past.pem"), atomically: true, encoding: .utf8)
+    let calls = Mutex(0)
+    try await SecureServer.run(.expired, check: { _, _, _ in calls.withLock { $0 += 1 } }) { server in
+      let firestore = try client(server, trusting: "past.pem") { $0.credentials = try account(HandClock()) }
+      #expect(try await failure(firestore).code == FirestoreErrorCode.unavailable.rawValue)
+      try await firestore.terminate()
+    }
+    #expect(calls.withLock { $0 } == 0)
+  }
+
   @Test("a service account's signed tokens are accepted, and replaced before they end")
   func serviceAccount() async throws {
     let check = try await TokenCheck()
@@ -188,6 +201,38 @@ struct SecureBackendTests {
     Firestore.enableLogging(false)
   }
 
+  @Test("streams that are refused with one token cause one refresh, and open again with the new token")
+  func refreshedOnce() async throws {
+    let seen = Mutex<Set<String>>([])
+    let check: SecureServer.Check = { method, authorization, _ in
+      seen.withLock { _ = $0.insert("\(method) \(authorization ?? "-")") }
+      guard authorization != "Bearer opaque-token-1" else {
+        throw RPCError(code: .unauthenticated, message: "The token has expired.")
+      }
+    }
+    let forced = Mutex<[Bool]>([])
+    try await SecureServer.run(check: check) { server in
+      let firestore = try client(server) {
+        $0.credentials = IDTokenCredentials(userID: "alice") { forcingRefresh in
+          let number = forced.withLock { forced in
+            forced.append(forcingRefresh)
+            return 1 + forced.count { $0 }
+          }
+          return IDToken("opaque-token-\(number)", userID: "alice")
+        }
+      }
+      let listener = firestore.collection("notes").record(includeMetadataChanges: true)
+      try await firestore.document("notes/a").setData([:])
+      _ = try await listener.recorder.next { (try? $0.get())?.metadata.isFromCache == false }
+      listener.registration.remove()
+      try await firestore.terminate()
+    }
+    #expect(forced.withLock { $0.count { $0 } } == 1)
+    let wanted = Set(["Listen", "Write"].flatMap { ["\($0) Bearer opaque-token-1", "\($0) Bearer opaque-token-2"] })
+    #expect(seen.withLock { $0 }.isSubset(of: wanted))
+    #expect(seen.withLock { $0 }.isSuperset(of: ["Listen Bearer opaque-token-2", "Write Bearer opaque-token-2"]))
+  }
+
   @Test("each user's writes go out with that user's token, and App Check with all of them")
   func users() async throws {
     let seen = Mutex<[String]>([])
@@ -217,6 +262,67 @@ struct SecureBackendTests {
       writes == [
         "Write Bearer token-of-alice genuine", "Write Bearer token-of-bob genuine", "Write - genuine",
       ])
+  }
+
+  @Test("a call that waits for the former user's token is made neither as that user nor as the next one")
+  func userChangesDuringFetch() async throws {
+    let seen = Mutex<[String]>([])
+    let check: SecureServer.Check = { method, authorization, _ in
+      if method == "RunAggregationQuery" { seen.withLock { $0.append(authorization ?? "-") } }
+    }
+    try await SecureServer.run(check: check) { server in
+      let asked = Recorder<Void>()
+      let (gate, open) = AsyncStream.makeStream(of: Void.self)
+      let isFirst = Mutex(true)
+      let credentials = IDTokenCredentials(userID: "alice") { _ in
+        let waits = isFirst.withLock { isFirst in
+          defer { isFirst = false }
+          return isFirst
+        }
+        guard waits else { return IDToken("token-of-bob", userID: "bob") }
+        asked.record(())
+        _ = await gate.first { _ in true }
+        return IDToken("token-of-alice", userID: "alice")
+      }
+      let firestore = try client(server) { $0.credentials = credentials }
+      let count = firestore.collection("notes").count
+      async let former = thrown { _ = try await count.getAggregation(source: .server) }
+      try await asked.next()
+      credentials.setUser("bob")
+      // The new user does not wait for the former one's token.
+      _ = try await count.getAggregation(source: .server)
+      open.yield()
+      #expect(await former?.code == FirestoreErrorCode.aborted.rawValue)
+      try await firestore.terminate()
+    }
+    #expect(seen.withLock { $0 } == ["Bearer token-of-bob"])
+  }
+
+  @Test("two user ids that differ in their bytes only are two users")
+  func equivalentIDs() async throws {
+    let seen = Mutex<[String]>([])
+    let check: SecureServer.Check = { method, authorization, _ in
+      if method == "Write" { seen.withLock { $0.append(authorization ?? "-") } }
+    }
+    let (composed, decomposed) = ("Ren\u{e9}", "Rene\u{301}")
+    try await SecureServer.run(check: check) { server in
+      let present = Mutex(composed)
+      let credentials = IDTokenCredentials(userID: composed) { _ in
+        let user = present.withLock { $0 }
+        return IDToken("token-\(user.utf8.count)", userID: user)
+      }
+      let firestore = try client(server) { $0.credentials = credentials }
+      try await firestore.disableNetwork()
+      firestore.document("notes/a").setData([:], completion: nil)
+      present.withLock { $0 = decomposed }
+      credentials.setUser(decomposed)
+      #expect(credentials.userID?.utf8.count == 6)
+      #expect(try await firestore.collection("notes").getDocuments(source: .cache).isEmpty)
+      try await firestore.enableNetwork()
+      try await firestore.document("notes/b").setData([:])
+      try await firestore.terminate()
+    }
+    #expect(Set(seen.withLock { $0 }) == ["Bearer token-6"])
   }
 
   @Test("a token of another user swaps the outbox before anything is sent with it")

@@ -13,20 +13,50 @@ private struct FailingCredentials: CredentialsProvider {
   func token() async throws -> AccessToken? {
     throw StatusError(code: .unauthenticated, message: "signed out")
   }
-  func invalidate() {}
+  func invalidate(_ token: AccessToken?) {}
 }
 
 private struct FixedCredentials: CredentialsProvider {
   var value: String
   func token() async -> AccessToken? { AccessToken(value) }
-  func invalidate() {}
+  func invalidate(_ token: AccessToken?) {}
 }
 
 /// A new token after each refusal: token-1, token-2, …
 private final class CountingCredentials: CredentialsProvider {
   private let number = Mutex(1)
   func token() async -> AccessToken? { AccessToken("token-\(number.withLock { $0 })") }
-  func invalidate() { number.withLock { $0 += 1 } }
+  func invalidate(_ token: AccessToken?) { number.withLock { $0 += 1 } }
+}
+
+/// A new token for each call: token-1, token-2, … Notes which are invalidated.
+private final class NumberedCredentials: CredentialsProvider {
+  private let number = Mutex(0)
+  let invalidated = Mutex<[AccessToken?]>([])
+
+  func token() async -> AccessToken? {
+    let count = number.withLock { number in
+      number += 1
+      return number
+    }
+    return AccessToken("token-\(count)")
+  }
+
+  func invalidate(_ token: AccessToken?) { invalidated.withLock { $0.append(token) } }
+}
+
+/// Credentials whose token comes when a test says so.
+private final class GatedCredentials: CredentialsProvider {
+  let asked = Signal<Void>()
+  private let answer = Signal<AccessToken>()
+
+  func token() async -> AccessToken? {
+    asked.send(())
+    return await answer.wait()
+  }
+
+  func give(_ token: AccessToken) { answer.send(token) }
+  func invalidate(_ token: AccessToken?) {}
 }
 
 @Suite("Headers and credentials", .timeLimit(.minutes(2)))
@@ -58,6 +88,69 @@ struct HeaderTests {
       ])
   }
 
+  @Test("the app's id is sent where there is one")
+  func appID() async throws {
+    let (sent, headers) = AsyncStream.makeStream(of: String?.self)
+    let backend = try await ScriptedBackend.start([
+      "Listen": { call in headers.yield(call.header("x-firebase-gmpid")) }
+    ])
+    for appID in ["1:1234567890:ios:321abc", nil] {
+      var wanted = configuration(port: backend.port)
+      wanted.googleAppID = appID
+      let transport = try FirestoreTransport(wanted)
+      let stream = transport.openWatchStream { _ in }
+      #expect(await sent.first { _ in true } == appID)
+      withExtendedLifetime(stream) {}
+      await transport.shutdown()
+    }
+    await backend.kill()
+    var wrong = configuration(port: backend.port)
+    wrong.googleAppID = "1:2\r\nx-admin: yes"
+    #expect(throws: StatusError.self) { _ = try FirestoreTransport(wrong) }
+  }
+
+  @Test("a token that comes late is no silent backend")
+  func slowCredentials() async throws {
+    let backend = try await ScriptedBackend.start(["Listen": { for try await _ in $0.requests {} }])
+    let credentials = GatedCredentials()
+    var wanted = configuration(port: backend.port, credentials: credentials)
+    wanted.openTimeout = .zero
+    let transport = try FirestoreTransport(wanted)
+    let events = EventRecorder<WatchResponse>()
+    let stream = transport.openWatchStream(onEvent: events.record)
+    _ = await credentials.asked.wait()
+    // The time to open, which is none, begins only when there is a token.
+    for _ in 0..<1000 { await Task.yield() }
+    #expect(events.all.isEmpty)
+    credentials.give(AccessToken("late-token"))
+    _ = await events.next()
+    withExtendedLifetime(stream) {}
+    await transport.shutdown()
+    await backend.kill()
+  }
+
+  @Test("a stream that is refused has its own token invalidated, not a newer one")
+  func refusedToken() async throws {
+    let backend = try await ScriptedBackend.start([
+      "Listen": { _ in throw RPCError(code: .unauthenticated, message: "The token has expired.") },
+      "Commit": { call in
+        for try await _ in call.requests { try await call.send(Google_Firestore_V1_CommitResponse()) }
+      },
+    ])
+    let credentials = NumberedCredentials()
+    let transport = try FirestoreTransport(configuration(port: backend.port, credentials: credentials))
+    let events = EventRecorder<WatchResponse>()
+    let stream = transport.openWatchStream(onEvent: events.record)
+    while case .opened = await events.next() {}
+    _ = try await transport.commit([])
+    transport.invalidateCredentials()
+    transport.invalidateCredentials()
+    #expect(credentials.invalidated.withLock { $0 } == [AccessToken("token-1")])
+    withExtendedLifetime(stream) {}
+    await transport.shutdown()
+    await backend.kill()
+  }
+
   @Test("without credentials nobody is named")
   func nobody() async throws {
     #expect(try await headers(["authorization"], credentials: NoCredentials()) == [nil])
@@ -79,7 +172,10 @@ struct HeaderTests {
 
   @Test(
     "a token that no header can carry is refused, and no text shows it",
-    arguments: ["secret\r\nx: y", "", "s\u{e9}cret"])
+    arguments: [
+      "secret\r\nx: y", "", "s\u{e9}cret", "secret\n", "secret\u{0}", "se cret", "\u{7f}secret", "secret\u{2028}",
+      String(repeating: "secret", count: 200_000),
+    ])
   func unusableToken(value: String) async throws {
     let backend = try await ScriptedBackend.start(["Listen": { _ in }])
     let transport = try FirestoreTransport(

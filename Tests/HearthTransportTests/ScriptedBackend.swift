@@ -37,13 +37,14 @@ final class ScriptedBackend: Sendable {
 
   /// Listens on 127.0.0.1, on a free port unless one is given. Scripts are named by method.
   static func start(
-    port: Int = 0, tls: Bool = false, _ scripts: [String: Script]
+    port: Int = 0, tls: Bool = false, certificate: String = TestCertificate.certificate,
+    privateKey: String = TestCertificate.privateKey, _ scripts: [String: Script]
   ) async throws -> ScriptedBackend {
     let security: HTTP2ServerTransport.Posix.TransportSecurity =
       tls
       ? .tls(
-        certificateChain: [.bytes(Array(TestCertificate.certificate.utf8), format: .pem)],
-        privateKey: .bytes(Array(TestCertificate.privateKey.utf8), format: .pem)) : .plaintext
+        certificateChain: [.bytes(Array(certificate.utf8), format: .pem)],
+        privateKey: .bytes(Array(privateKey.utf8), format: .pem)) : .plaintext
     let server = GRPCServer(
       transport: .http2NIOPosix(
         address: .ipv4(host: "127.0.0.1", port: port), transportSecurity: security,

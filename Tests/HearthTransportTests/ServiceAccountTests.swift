@@ -97,6 +97,45 @@ struct ServiceAccountTests {
     if name == "private_key" { #expect(keyLines(value).allSatisfy { !message.contains($0) }) }
   }
 
+  @Test("a key in the older PKCS #1 form signs as well")
+  func pkcs1() async throws {
+    let der = try #require(
+      Data(base64Encoded: TestServiceAccount.privateKey.split(separator: "\n").dropFirst().dropLast().joined()))
+    // PKCS #8 puts 26 bytes before the key: version, algorithm and the header of the octet string (RFC 5208).
+    let body = der.dropFirst(26).base64EncodedString(options: .lineLength64Characters)
+    let pem = "-----BEGIN RSA PRIVATE KEY-----\n\(body)\n-----END RSA PRIVATE KEY-----\n"
+    let account = try ServiceAccount(json: try TestServiceAccount.file(changing: ["private_key": pem]), source: "Test")
+    let clock = HandClock()
+    let token = try await ServiceAccountTokens(account, now: clock.now).token(forcingRefresh: false)
+    #expect(try await source(clock).token(forcingRefresh: false) == token)
+  }
+
+  @Test("without a key id the token names none")
+  func noKeyID() async throws {
+    let json = try TestServiceAccount.file(changing: ["private_key_id": nil, "project_id": nil])
+    let account = try ServiceAccount(json: json, source: "Test")
+    #expect(account.projectID == nil)
+    let token = try await ServiceAccountTokens(account, now: HandClock().now).token(forcingRefresh: false)
+    let header = try #require(token.split(separator: ".").first)
+    let padded = header + String(repeating: "=", count: (4 - header.count % 4) % 4)
+    let decoded = try JSONDecoder().decode(
+      [String: String].self, from: try #require(Data(base64Encoded: String(padded))))
+    #expect(decoded == ["alg": "RS256", "typ": "JWT"])
+  }
+
+  @Test("hostile files are refused in bounded time", arguments: 0..<4)
+  func hostile(variant: Int) throws {
+    let nested = [String](repeating: "[", count: 60_000).joined()
+    let texts = [
+      nested, "{\"type\":\(nested)", "{\"type\":1e999999999}", String(repeating: "{\"type\":", count: 7000),
+    ]
+    let error = #expect(throws: StatusError.self) {
+      _ = try ServiceAccount(json: Data(texts[variant].utf8), source: "Test account")
+    }
+    #expect(error?.code == .invalidArgument)
+    #expect(error?.message.hasPrefix("Test account") == true)
+  }
+
   @Test("a member of another type is named", arguments: ["type", "client_email", "private_key", "private_key_id"])
   func wrongType(name: String) throws {
     let json = try TestServiceAccount.file(changing: [name: ["a", 1] as [Any]])
@@ -151,9 +190,25 @@ struct SecretTextTests {
       ("bad jwt \"eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.\" (expired)", "bad jwt \"(hidden)\" (expired)"),
       ("eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.c2ln", "(hidden)"),
       ("eyJ is no token. Nor eyJ.x", "eyJ is no token. Nor eyJ.x"),
+      ("token=eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.c2ln&x", "token=(hidden)&x"),
+      ("only its eyJhbGciOiJub25lIn0 part", "only its (hidden) part"),
+      ("keyJohnHasALongNameToo", "keyJohnHasALongNameToo"),
+      ("[ya29.a0AfB_byC-0123456789]", "[(hidden)]"), ("1//0gabcdefghijklmnop", "(hidden)"),
+      ("cut off: s3cret-token...", "cut off: (hidden)..."),
+      ("long-opaque-to...", "(hidden)..."), ("long-opaque-token.with-second-part", "(hidden)"),
+      ("only with-second-part", "only (hidden)"),
+      ("a -----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY----- b", "a (hidden) b"),
+      ("-----BEGIN PRIVATE KEY-----\nMII", "(hidden)"), ("-----BEGIN CERTIFICATE-----", "-----BEGIN CERTIFICATE-----"),
     ])
   func hidden(text: String, expected: String) {
-    #expect(SecretText.hidden(in: text, secrets: ["s3cret-token", "owner"]) == expected)
+    #expect(
+      SecretText.hidden(in: text, secrets: ["s3cret-token", "owner", "long-opaque-token.with-second-part"]) == expected)
+  }
+
+  @Test("tokens that begin alike are taken out whole")
+  func commonBeginning() {
+    let secrets = ["opaque-token-of-app-1", "opaque-token-of-app-2"]
+    #expect(SecretText.hidden(in: "\(secrets)", secrets: secrets) == "[\"(hidden)\", \"(hidden)\"]")
   }
 
   @Test("words such as owner stay, so that messages can be read")

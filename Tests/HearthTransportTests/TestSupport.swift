@@ -113,7 +113,62 @@ final class SilentSocket: Sendable {
     port = Int(UInt16(bigEndian: address.sin_port))
   }
 
+  /// Another descriptor of the same socket, for its caller to close.
+  func duplicate() -> Int32 { dup(descriptor) }
+
+  /// Makes whoever waits for a connection give up.
+  func shutdown() {
+    #if canImport(Darwin)
+      let both = SHUT_RDWR
+    #else
+      let both = Int32(SHUT_RDWR)
+    #endif
+    #if canImport(Glibc)
+      _ = Glibc.shutdown(descriptor, both)
+    #elseif canImport(Musl)
+      _ = Musl.shutdown(descriptor, both)
+    #else
+      _ = Darwin.shutdown(descriptor, both)
+    #endif
+  }
+
   deinit {
     close(descriptor)
   }
 }
+
+/// A socket of 127.0.0.1 that answers the first bytes of each connection with some of its own, and ends the connection after
+/// whatever comes next.
+final class AnsweringSocket: Sendable {
+  private let socket: SilentSocket
+  var port: Int { socket.port }
+
+  init(_ answer: [UInt8]) throws {
+    let socket = try SilentSocket(listening: true)
+    self.socket = socket
+    let descriptor = socket.duplicate()
+    let thread = Thread {
+      var buffer = [UInt8](repeating: 0, count: 4096)
+      while true {
+        let connection = accept(descriptor, nil, nil)
+        guard connection >= 0 else { break }
+        if recv(connection, &buffer, buffer.count, 0) > 0 {
+          _ = send(connection, answer, answer.count, noSignal)
+          _ = recv(connection, &buffer, buffer.count, 0)
+        }
+        close(connection)
+      }
+      close(descriptor)
+    }
+    thread.start()
+  }
+
+  /// Lets the thread end.
+  deinit { socket.shutdown() }
+}
+
+#if canImport(Darwin)
+  private let noSignal: Int32 = 0
+#else
+  private let noSignal = Int32(MSG_NOSIGNAL)
+#endif

@@ -39,6 +39,15 @@ struct ConfigurationFile {
 
   /// - Parameter source: What messages call the content.
   static func options(_ content: Data, source: String) throws(ConfigurationFault) -> FirebaseOptions {
+    if PropertyListEntries.isPropertyList(content) {
+      let entries: [String: PropertyListEntries.Entry]
+      do throws(PropertyListEntries.Fault) {
+        entries = try PropertyListEntries.read(appleNames, from: content)
+      } catch {
+        throw ConfigurationFault(message: "\(source): the property list \(error.message).")
+      }
+      return try ConfigurationFile(source: source, members: entries.mapValues(\.member)).appleOptions()
+    }
     if let json = try? JSONSerialization.jsonObject(with: content) {
       guard let members = json as? [String: Any] else {
         throw ConfigurationFault(message: "\(source) is not a JSON object.")
@@ -46,13 +55,13 @@ struct ConfigurationFile {
       let file = ConfigurationFile(source: source, members: members)
       return members["project_info"] == nil ? try file.serverOptions() : try file.androidOptions()
     }
-    guard let list = try? PropertyListSerialization.propertyList(from: content, format: nil),
-      let members = list as? [String: Any]
-    else {
-      throw ConfigurationFault(message: "\(source) is neither a property list of entries nor JSON.")
-    }
-    return try ConfigurationFile(source: source, members: members).appleOptions()
+    throw ConfigurationFault(message: "\(source) is neither a property list of entries nor JSON.")
   }
+
+  private static let appleNames: Set = [
+    "GOOGLE_APP_ID", "GCM_SENDER_ID", "PROJECT_ID", "API_KEY", "BUNDLE_ID", "CLIENT_ID", "DATABASE_URL",
+    "STORAGE_BUCKET",
+  ]
 
   private func appleOptions() throws(ConfigurationFault) -> FirebaseOptions {
     let options = FirebaseOptions(
@@ -109,5 +118,15 @@ struct ConfigurationFile {
 
   private func fault(_ name: String, _ fault: String) -> ConfigurationFault {
     ConfigurationFault(message: "\(source): member \"\(name)\" \(fault).")
+  }
+}
+
+extension PropertyListEntries.Entry {
+  /// As a member of ``ConfigurationFile``.
+  fileprivate var member: Any {
+    switch self {
+    case .text(let text): text
+    case .other: [Any]()
+    }
   }
 }

@@ -2,20 +2,28 @@ public import Foundation
 internal import Synchronization
 
 /// An app's identity: a name and options. Each app has Firestore objects, and caches, of its own.
+///
+/// ```swift
+/// FirebaseApp.configure(options: FirebaseOptions(projectID: "my-project"))
+/// FirebaseApp.configure(name: "archive", options: FirebaseOptions(projectID: "my-archive"))
+/// let archive = FirebaseApp.app(name: "archive").map { Firestore.firestore(app: $0) }
+/// ```
+///
+/// All functions may be called from any thread.
 public final class FirebaseApp: NSObject, Sendable {
   /// The name of the app that `configure()` and `configure(options:)` make; also part of its cache folder's path.
   static let defaultName = "__FIRAPP_DEFAULT"
 
   private static let apps = Mutex<[String: FirebaseApp]>([:])
 
-  /// The app's name.
+  /// The app's name; `"__FIRAPP_DEFAULT"` for the default app.
   public let name: String
   private let storedOptions: FirebaseOptions
 
-  /// A copy of the options the app was configured with.
+  /// A copy of the options the app was configured with. Changing it changes nothing.
   public var options: FirebaseOptions { storedOptions.snapshot() }
 
-  /// Kept for source compatibility: nothing is collected.
+  /// False. Kept for source compatibility: nothing is collected.
   public var isDataCollectionDefaultEnabled: Bool { false }
 
   private init(name: String, options: FirebaseOptions) {
@@ -36,7 +44,11 @@ public final class FirebaseApp: NSObject, Sendable {
     configure(options: ConfigurationSearch.ofProcess.options())
   }
 
-  /// Configures the default app. Configuring it twice is a programming error.
+  /// Configures the default app.
+  ///
+  /// - Parameter options: Which project it belongs to. They are copied: later changes have no effect. Options without a project id
+  ///   are a programming error at the first `Firestore.firestore()`, unless the environment has one; an id that no project can
+  ///   have is reported by every operation (`invalidArgument`). Configuring the default app twice is a programming error.
   public class func configure(options: FirebaseOptions) {
     configure(name: defaultName, options: options)
   }
@@ -44,8 +56,9 @@ public final class FirebaseApp: NSObject, Sendable {
   /// Configures another app.
   ///
   /// - Parameters:
-  ///   - name: Not empty; two apps of one name are a programming error.
-  ///   - options: Copied; later changes of the object have no effect on the app.
+  ///   - name: Letters, digits, `-` and `_` of ASCII, at least one (official SDK behaviour); anything else, and the name of an app
+  ///     that is configured already, is a programming error. `"__FIRAPP_DEFAULT"` is the default app's name.
+  ///   - options: As for ``configure(options:)``.
   public class func configure(name: String, options: FirebaseOptions) {
     requireValid { () throws(ProgrammingError) in try register(name: name, options: options) }
   }
@@ -90,6 +103,12 @@ public final class FirebaseApp: NSObject, Sendable {
 
   static func register(name: String, options: FirebaseOptions) throws(ProgrammingError) {
     guard !name.isEmpty else { throw ProgrammingError("App name cannot be empty.") }
+    guard name.utf8.allSatisfy(isNameByte) else {
+      throw ProgrammingError(
+        """
+        App name "\(name)" can only contain alphanumeric (A-Z,a-z,0-9), hyphen (-), and underscore (_) characters.
+        """)
+    }
     let isNew = apps.withLock { apps in
       guard apps[name] == nil else { return false }
       apps[name] = FirebaseApp(name: name, options: options)
@@ -99,6 +118,16 @@ public final class FirebaseApp: NSObject, Sendable {
       throw ProgrammingError(
         name == defaultName
           ? "Default app has already been configured." : "App named \(name) has already been configured.")
+    }
+  }
+
+  private static func isNameByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+      true
+    default:
+      false
     }
   }
 }

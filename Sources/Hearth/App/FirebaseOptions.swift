@@ -2,7 +2,8 @@ public import Foundation
 internal import HearthTransport
 internal import Synchronization
 
-/// Which project an app belongs to. Firestore needs ``projectID``; the other entries are kept for source compatibility.
+/// Which project an app belongs to. Firestore needs ``projectID`` and tells the backend ``googleAppID``; the other entries are kept
+/// for source compatibility. May be used from any thread.
 public final class FirebaseOptions: NSObject, NSCopying, Sendable {
   private struct Entries: Equatable {
     var projectID: String?
@@ -20,6 +21,10 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
   private let entries: Mutex<Entries>
 
   /// Makes options with the two entries that the official SDK asks for; set ``projectID`` afterwards.
+  ///
+  /// - Parameters:
+  ///   - googleAppID: See ``googleAppID``; may be empty.
+  ///   - gcmSenderID: See ``gcmSenderID``; may be empty.
   public init(googleAppID: String, gcmSenderID: String) {
     entries = Mutex(
       Entries(
@@ -31,15 +36,21 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
   /// ```swift
   /// FirebaseApp.configure(options: FirebaseOptions(projectID: "my-project"))
   /// ```
+  ///
+  /// - Parameter projectID: See ``projectID``.
   public convenience init(projectID: String) {
     self.init(googleAppID: "", gcmSenderID: "")
     self.projectID = projectID
   }
 
-  /// Reads the entries of a `GoogleService-Info.plist` or `google-services.json`.
+  /// Reads the entries of a `GoogleService-Info.plist` (XML or binary), of a `google-services.json`, or of JSON as in
+  /// `FIREBASE_CONFIG`.
   ///
-  /// It is nil if the file cannot be read or is neither; the reason goes to the log. Of several apps in a `google-services.json`
-  /// the first one counts.
+  /// It is nil if the file cannot be read, is none of these, or has an entry of a wrong type; the reason goes to the log and names
+  /// the file and the entry. A file without a project id is no fault. Of several apps in a `google-services.json` the first one
+  /// counts.
+  ///
+  /// - Parameter path: The file. Files of more than 1 MiB are refused.
   public convenience init?(contentsOfFile path: String) {
     do throws(ConfigurationFault) {
       self.init(entries: try ConfigurationFile.options(contentsOfFile: path).entries.withLock { $0 })
@@ -59,42 +70,43 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
     get { entries.withLock { $0.projectID } }
     set { entries.withLock { $0.projectID = newValue } }
   }
-  /// The key of the project's web API.
+  /// The key of the project's web API, or nil. It is not used.
   public var apiKey: String? {
     get { entries.withLock { $0.apiKey } }
     set { entries.withLock { $0.apiKey = newValue } }
   }
-  /// The app's id in the project.
+  /// The app's id in the project, for example `"1:1234567890:ios:321abc456def7890"`, or empty. The backend is told it with every
+  /// request (header `x-firebase-gmpid`, official SDK behaviour).
   public var googleAppID: String {
     get { entries.withLock { $0.googleAppID } }
     set { entries.withLock { $0.googleAppID = newValue } }
   }
-  /// The project's number.
+  /// The project's number, or empty. It is not used.
   public var gcmSenderID: String {
     get { entries.withLock { $0.gcmSenderID } }
     set { entries.withLock { $0.gcmSenderID = newValue } }
   }
-  /// The app's bundle identifier.
+  /// The app's bundle identifier; that of the main bundle unless set. It is not used.
   public var bundleID: String {
     get { entries.withLock { $0.bundleID } }
     set { entries.withLock { $0.bundleID = newValue } }
   }
-  /// The OAuth client id.
+  /// The OAuth client id, or nil. It is not used.
   public var clientID: String? {
     get { entries.withLock { $0.clientID } }
     set { entries.withLock { $0.clientID = newValue } }
   }
-  /// The address of the project's Realtime Database.
+  /// The address of the project's Realtime Database, or nil. It is not used.
   public var databaseURL: String? {
     get { entries.withLock { $0.databaseURL } }
     set { entries.withLock { $0.databaseURL = newValue } }
   }
-  /// The name of the project's storage bucket.
+  /// The name of the project's storage bucket, or nil. It is not used.
   public var storageBucket: String? {
     get { entries.withLock { $0.storageBucket } }
     set { entries.withLock { $0.storageBucket = newValue } }
   }
-  /// The app group that the app shares with its extensions.
+  /// The app group that the app shares with its extensions, or nil. It is not used.
   public var appGroupID: String? {
     get { entries.withLock { $0.appGroupID } }
     set { entries.withLock { $0.appGroupID = newValue } }
@@ -126,6 +138,17 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
   var fault: String? {
     get { entries.withLock { $0.fault } }
     set { entries.withLock { $0.fault = newValue } }
+  }
+
+  /// ``googleAppID`` as a header can carry it, or nil.
+  var headerAppID: String? {
+    let appID = googleAppID
+    guard !appID.isEmpty else { return nil }
+    guard appID.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
+      HearthLog.warning("App id \"\(appID)\" is not sent: headers carry visible ASCII characters only.")
+      return nil
+    }
+    return appID
   }
 
   /// The project id that counts: the entry, or the environment's.

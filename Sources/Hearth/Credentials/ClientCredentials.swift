@@ -14,7 +14,10 @@ struct ClientCredentials: Sendable {
 
   /// - Throws: An `NSError` when `GOOGLE_APPLICATION_CREDENTIALS` counts and its file is not a service account's.
   init(_ settings: SettingsValues, endpoint: Endpoint, environment: [String: String]) throws {
-    if let appCheck = settings.appCheck { self.appCheck = AppCheckSource(appCheck) }
+    if let appCheck = settings.appCheck {
+      self.appCheck = AppCheckSource(appCheck)
+      Self.warnOfPlaintext("App Check tokens", endpoint)
+    }
     switch try settings.credentials ?? Self.automatic(endpoint, environment) {
     case nil, is AnonymousCredentials:
       break
@@ -25,10 +28,24 @@ struct ClientCredentials: Sendable {
     case let users as IDTokenCredentials:
       self.users = users
       initialUserID = users.userID
-      access = TokenSource(name: "ID token") { try await users.accessToken(forcingRefresh: $0) }
+      access = TokenSource(name: "ID token", epoch: { users.generation }) { forcingRefresh in
+        try await users.fetch(forcingRefresh: forcingRefresh)
+      }
+      Self.warnOfPlaintext("ID tokens", endpoint)
     case let credentials?:
-      access = TokenSource(name: "access token") { try await credentials.accessToken(forcingRefresh: $0) }
+      access = TokenSource(name: "access token") { forcingRefresh in
+        TokenSource.Fetched(
+          token: try await credentials.accessToken(forcingRefresh: forcingRefresh).map { AccessToken($0) })
+      }
+      if !(credentials is ServiceAccountCredentials) { Self.warnOfPlaintext("Access tokens", endpoint) }
     }
+  }
+
+  /// Emulators take tokens without TLS, as they do from the official SDKs. Beyond this machine everybody on the way can read them.
+  private static func warnOfPlaintext(_ what: String, _ endpoint: Endpoint) {
+    guard !endpoint.usesTLS, !endpoint.isLoopback else { return }
+    HearthLog.warning(
+      "\(what) are sent to \(endpoint.host):\(endpoint.port) without encryption, because TLS is off for this host.")
   }
 
   /// The environment's service account, for Google's own backends only: a token for Firestore is nobody else's business.
@@ -56,5 +73,11 @@ extension Endpoint {
   fileprivate var isGoogle: Bool {
     let host = host.lowercased()
     return host == FirestoreSettings.defaultHost || host.hasSuffix(".googleapis.com")
+  }
+
+  /// Whether requests stay on this machine.
+  fileprivate var isLoopback: Bool {
+    let host = host.lowercased()
+    return host == "localhost" || host.hasPrefix("127.") || host == "::1"
   }
 }

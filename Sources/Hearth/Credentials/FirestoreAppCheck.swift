@@ -6,11 +6,15 @@
 /// }
 /// ```
 ///
-/// When a token cannot be fetched, requests are made without one after a warning in the log; whether the backend accepts that
-/// depends on the project's enforcement (official SDK behaviour).
+/// When a token cannot be fetched, or has characters that a header cannot carry, requests are made without one after a warning in
+/// the log; whether the backend accepts that depends on the project's enforcement (official SDK behaviour).
 public final class FirestoreAppCheck: Sendable {
-  /// Fetches the token, or returns nil for none. It is called whenever a stream is opened or a call is made, so it should keep the
-  /// token while it lasts. `forcingRefresh` says that the backend refused a request made with the last one.
+  /// Fetches the token, or returns nil or an empty one for none.
+  ///
+  /// It is called whenever a stream is opened or a call is made, so it should keep the token while it lasts; requests that come
+  /// together share one call. After a minute without an answer it counts as failed.
+  ///
+  /// - Parameter forcingRefresh: Whether the backend refused a request made with the last token.
   public typealias Provider = @Sendable (_ forcingRefresh: Bool) async throws -> String?
 
   let provider: Provider

@@ -21,11 +21,17 @@
 public protocol FirestoreCredentials: AnyObject, Sendable {
   /// The token to send, as it follows `Bearer ` in the `authorization` header, or nil to ask as nobody.
   ///
-  /// It is called from any thread whenever a stream is opened or a call is made, so tokens should be kept while they last. While it
-  /// runs, reads and writes of the cache go on; after a minute it counts as failed. An error counts as `unavailable` (it is tried again later) unless it is one of
-  /// ``FirestoreErrorDomain``; its text is shown with everything taken out that looks like a token.
+  /// It is called from any thread whenever a stream is opened or a call is made, so tokens should be kept while they last and
+  /// replaced some minutes before their end; requests that come together share one call. While it runs, reads and writes of the
+  /// cache go on; after a minute it counts as failed (`unavailable`), and its task is cancelled.
   ///
-  /// - Parameter forcingRefresh: Whether the backend refused the token of the last call, so that it must not be returned again.
+  /// A token that is empty, has more than 12 KiB or other than visible ASCII characters is not sent: that counts as
+  /// `unauthenticated`.
+  ///
+  /// - Parameter forcingRefresh: Whether the backend refused the last token, so that it must not be returned again. It is true once
+  ///   for each refusal, and again after a call that failed.
+  /// - Throws: Any error. It counts as `unavailable` unless it is one of ``FirestoreErrorDomain``; streams try again after pauses
+  ///   that grow to a minute. Its text is shown with everything taken out that looks like a token.
   func accessToken(forcingRefresh: Bool) async throws -> String?
 }
 

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HearthTransport
 internal import Synchronization
 
 /// Proof that a user is signed in, as Firebase Authentication and the Identity Platform issue it. Its text never shows the token.
@@ -45,16 +46,23 @@ public struct IDToken: Sendable, Hashable, CustomStringConvertible, CustomDebugS
 /// wait until that user is back, those of the new one appear, and ``Firestore/waitForPendingWrites()`` fails with `cancelled`.
 /// Documents in the cache are seen by all users of the device: signing out does not empty the cache;
 /// ``Firestore/clearPersistence()`` does.
-public final class IDTokenCredentials: FirestoreCredentials {
+///
+/// A request is only ever made with a token of the user it was called for. One that is still being prepared when the user changes
+/// is not made: streams open anew for the new user, other calls fail with `aborted`.
+public final class IDTokenCredentials: FirestoreCredentials, CustomReflectable {
   /// Fetches the present user's token, or returns nil when nobody is signed in.
   ///
-  /// It is called whenever a stream is opened or a call is made, so it should keep the token while it lasts. When it answers for
-  /// another user than the known one, the user changes as with ``setUser(_:)``. `forcingRefresh` says that the backend refused the
-  /// last token.
+  /// It is called whenever a stream is opened or a call is made, so it should keep the token while it lasts and replace it some
+  /// minutes before its end; requests that come together share one call. When it answers for another user than the known one, the
+  /// user changes as with ``setUser(_:)``. An error counts as `unavailable` unless it is one of ``FirestoreErrorDomain``; so does no
+  /// answer within a minute. In both cases streams try again, after pauses that grow to a minute.
+  ///
+  /// - Parameter forcingRefresh: Whether the backend refused the last token, so that a kept one must not be returned again. It is
+  ///   true once for each refusal, and again after a call that failed.
   public typealias Provider = @Sendable (_ forcingRefresh: Bool) async throws -> IDToken?
 
   private struct State {
-    var userID: String?
+    var user: RequestUser
     /// Grows with each change, so that an answer which was on its way meanwhile is recognised.
     var generation = 0
     var observers: [WeakObserver] = []
@@ -62,12 +70,6 @@ public final class IDTokenCredentials: FirestoreCredentials {
 
   private struct WeakObserver {
     weak var observer: (any UserObserver)?
-  }
-
-  private enum Answer {
-    case token(String?)
-    case userChanged
-    case outdated
   }
 
   private let provider: Provider
@@ -78,80 +80,86 @@ public final class IDTokenCredentials: FirestoreCredentials {
   /// Makes credentials of the users of a device.
   ///
   /// - Parameters:
-  ///   - userID: Who is signed in as far as the device knows, or nil for nobody. With it the right outbox is open from the start,
-  ///     also while the token cannot be fetched.
+  ///   - userID: Who is signed in as far as the device knows, or nil or empty for nobody. With it the right outbox is open from the
+  ///     start, also while the token cannot be fetched. Ids are compared by their bytes.
   ///   - provider: Fetches the token.
   public init(userID: String?, provider: @escaping Provider) {
     self.provider = provider
-    state = Mutex(State(userID: Self.normalized(userID)))
+    state = Mutex(State(user: RequestUser(userID)))
   }
 
   /// Who is signed in as far as is known, or nil for nobody.
-  public var userID: String? { state.withLock { $0.userID } }
+  public var userID: String? { state.withLock { $0.user.id } }
 
   /// Somebody signed in or out. Operations that are called afterwards belong to this user.
   ///
-  /// With the same user, the streams are only opened anew with a new token, for example after a sign-in that had expired.
+  /// With the same user, the outbox stays and the streams are only opened anew with a new token, for example after a sign-in that
+  /// had expired. It returns at once and may be called from any thread, also by the provider.
   ///
-  /// - Parameter userID: The user, or nil for nobody.
+  /// - Parameter userID: The user, or nil or empty for nobody.
   public func setUser(_ userID: String?) {
+    let user = RequestUser(userID)
     telling.withLock { _ in
       let observers = state.withLock { state in
-        state.userID = Self.normalized(userID)
+        state.user = user
         state.generation += 1
         return state.observers.compactMap(\.observer)
       }
-      for observer in observers { observer.userChanged(to: Self.normalized(userID)) }
+      for observer in observers { observer.userChanged(to: user.id) }
     }
   }
 
-  /// The present user's token.
+  /// The present user's token, or nil for nobody.
   ///
+  /// - Parameter forcingRefresh: Handed on to the provider.
   /// - Throws: What the provider throws, or an `NSError` of ``FirestoreErrorDomain`` (`aborted`) when the user has changed, so that
   ///   what was asked for one user is not done as another.
   public func accessToken(forcingRefresh: Bool) async throws -> String? {
-    // An answer may be outdated by a call of setUser while it was on its way; more than a few in a row is no coincidence.
-    for _ in 0..<3 {
-      let generation = state.withLock { $0.generation }
-      switch settle(try await provider(forcingRefresh), asked: generation) {
-      case .token(let value): return value
-      case .userChanged: throw NSError.firestore(.aborted, "The user changed while the request was prepared.")
-      case .outdated: continue
-      }
-    }
-    throw NSError.firestore(.unavailable, "The user changes faster than ID tokens can be fetched.")
+    try await fetch(forcingRefresh: forcingRefresh).token?.value
   }
 
-  private func settle(_ token: IDToken?, asked generation: Int) -> Answer {
-    let userID = Self.normalized(token?.userID)
-    return telling.withLock { _ in
-      let (answer, observers) = state.withLock { state -> (Answer, [any UserObserver]) in
-        if state.userID == userID { return (.token(token?.value), []) }
-        guard state.generation == generation else { return (.outdated, []) }
-        state.userID = userID
+  /// Shows the user only.
+  public var customMirror: Mirror { Mirror(self, children: ["userID": userID as Any]) }
+
+  /// Grows with each change of user.
+  var generation: Int { state.withLock { $0.generation } }
+
+  func fetch(forcingRefresh: Bool) async throws -> TokenSource.Fetched {
+    let (asked, generation) = state.withLock { ($0.user, $0.generation) }
+    let token = try await provider(forcingRefresh)
+    let user = RequestUser(token?.userID)
+    guard settle(user, askedIn: generation), user == asked else {
+      throw NSError.firestore(.aborted, RequestUser.changed)
+    }
+    return TokenSource.Fetched(token: token.map { AccessToken($0.value) }, user: user)
+  }
+
+  /// Takes note of whom the provider answered for. Returns whether that is the present user.
+  private func settle(_ user: RequestUser, askedIn generation: Int) -> Bool {
+    telling.withLock { _ in
+      let (isPresent, observers) = state.withLock { state -> (Bool, [any UserObserver]) in
+        if state.user == user { return (true, []) }
+        // Who was set while the answer was on its way counts more than the answer.
+        guard state.generation == generation else { return (false, []) }
+        state.user = user
         state.generation += 1
-        return (.userChanged, state.observers.compactMap(\.observer))
+        return (false, state.observers.compactMap(\.observer))
       }
-      for observer in observers { observer.userChanged(to: userID) }
-      return answer
+      for observer in observers { observer.userChanged(to: user.id) }
+      return isPresent
     }
   }
 
   /// Tells `observer` of all changes from now on, and at once if the user is another one than `known` already.
   func observe(_ observer: any UserObserver, known: String?) {
     telling.withLock { _ in
-      let userID = state.withLock { state in
+      let user = state.withLock { state in
         state.observers.removeAll { $0.observer == nil }
         state.observers.append(WeakObserver(observer: observer))
-        return state.userID
+        return state.user
       }
-      if userID != known { observer.userChanged(to: userID) }
+      if user != RequestUser(known) { observer.userChanged(to: user.id) }
     }
-  }
-
-  /// An empty id is nobody's, as in the cache.
-  private static func normalized(_ userID: String?) -> String? {
-    userID?.isEmpty == true ? nil : userID
   }
 }
 

@@ -13,10 +13,10 @@ internal import HearthTransport
 /// The key of such an account belongs on servers, never into an app. Without code, the environment variable
 /// `GOOGLE_APPLICATION_CREDENTIALS` names the file; see ``FirestoreSettings/credentials``.
 ///
-/// Tokens are signed by the account itself (RS256, for Firestore only, valid for an hour) and replaced five minutes before their
-/// end; no other service is asked. To a backend without TLS, which is an emulator, the account asks as its owner instead, as the
+/// Tokens are signed by the account itself (RS256, for the audience `https://firestore.googleapis.com/` only, valid for an hour by
+/// this machine's clock) and replaced five minutes before their end; no other service is asked. To a backend without TLS, which is an emulator, the account asks as its owner instead, as the
 /// official server SDKs do: no signed token ever travels in the clear.
-public final class ServiceAccountCredentials: FirestoreCredentials {
+public final class ServiceAccountCredentials: FirestoreCredentials, CustomReflectable {
   private let tokens: ServiceAccountTokens
   /// The account's address, for example `"server@my-project.iam.gserviceaccount.com"`.
   public let clientEmail: String
@@ -25,6 +25,7 @@ public final class ServiceAccountCredentials: FirestoreCredentials {
 
   /// Reads the JSON file that the Google Cloud console hands out for a service account.
   ///
+  /// - Parameter path: The file, of 64 KiB at most. Its key is an RSA key of at least 2048 bits in PEM form.
   /// - Throws: An `NSError` of ``FirestoreErrorDomain``: `failedPrecondition` when the file cannot be read, `invalidArgument` when
   ///   it is not the file of a service account. The message names the file and the member and never contains the key.
   public convenience init(contentsOfFile path: String) throws {
@@ -33,6 +34,7 @@ public final class ServiceAccountCredentials: FirestoreCredentials {
 
   /// Takes the content of such a file, for example from a secret store.
   ///
+  /// - Parameter json: The whole JSON object, UTF-8.
   /// - Throws: An `NSError` of ``FirestoreErrorDomain`` (`invalidArgument`) that names the member and never contains the key.
   public convenience init(json: Data) throws {
     do {
@@ -56,7 +58,15 @@ public final class ServiceAccountCredentials: FirestoreCredentials {
     tokens = ServiceAccountTokens(account, now: now)
   }
 
+  /// Shows the account's address and project, and no key.
+  public var customMirror: Mirror {
+    Mirror(self, children: ["clientEmail": clientEmail, "projectID": projectID as Any])
+  }
+
   /// The present token, or a new one when it is about to end.
+  ///
+  /// - Parameter forcingRefresh: Whether to sign a new one in any case.
+  /// - Throws: An `NSError` of ``FirestoreErrorDomain`` (`internal`) when the key cannot sign.
   public func accessToken(forcingRefresh: Bool) async throws -> String? {
     do {
       return try await tokens.token(forcingRefresh: forcingRefresh)

@@ -3,71 +3,158 @@ internal import HearthModel
 internal import HearthTransport
 internal import Synchronization
 
-/// Credentials as the transport asks for them: remembers that the last token was refused, and keeps tokens out of errors.
-final class TokenSource: CredentialsProvider {
+/// Credentials as the transport asks for them: lets requests that come together share one fetch, remembers that the last token was
+/// refused, and keeps tokens out of errors.
+///
+/// Providers are the app's: one that neither answers nor heeds its cancellation must not hold a stream or the end of the client,
+/// so each fetch has a limit, and nobody waits for it who has been cancelled.
+final class TokenSource: CredentialsProvider, CustomReflectable {
+  /// What a provider answered.
+  struct Fetched: Sendable {
+    var token: AccessToken?
+    /// Whose token it is, where that matters.
+    var user: RequestUser?
+  }
+
+  typealias Fetch = @Sendable (_ forcingRefresh: Bool) async throws -> Fetched
+
+  /// A call of the provider that has not ended.
+  private struct Fetching {
+    let isForced: Bool
+    let epoch: Int
+    var waiters: [Int: Outcome<Fetched>] = [:]
+    var tasks: [Task<Void, Never>] = []
+  }
+
   private struct State {
+    /// The backend refused `lastToken`, and no fetch that says so has begun.
     var isRefused = false
     var lastToken: AccessToken?
+    /// By number. Only the newest one takes further waiters.
+    var fetches: [Int: Fetching] = [:]
+    var newestFetch = 0
+    var lastWaiter = 0
   }
 
   private let name: String
   private let limit: Duration
-  private let fetch: @Sendable (_ forcingRefresh: Bool) async throws -> String?
+  private let epoch: @Sendable () -> Int
+  private let fetch: Fetch
   private let state = Mutex(State())
 
   /// - Parameters:
   ///   - name: What messages call the token.
   ///   - limit: How long fetching may take.
+  ///   - epoch: Requests of different epochs do not share a fetch.
   init(
-    name: String, limit: Duration = .seconds(60),
-    fetch: @escaping @Sendable (_ forcingRefresh: Bool) async throws -> String?
+    name: String, limit: Duration = .seconds(60), epoch: @escaping @Sendable () -> Int = { 0 }, fetch: @escaping Fetch
   ) {
     self.name = name
     self.limit = limit
+    self.epoch = epoch
     self.fetch = fetch
   }
 
+  /// - Throws: `aborted` when the token is not that of ``RequestUser/current``, what the provider throws as a `StatusError`, or
+  ///   `unavailable` when it does not answer in time.
   func token() async throws -> AccessToken? {
-    let isRefused = state.withLock { state in
-      defer { state.isRefused = false }
-      return state.isRefused
+    let (number, waiter, outcome) = join()
+    defer { leave(number, waiter) }
+    let fetched = try await outcome.value()
+    if let user = fetched.user, let expected = RequestUser.current, user != expected {
+      throw StatusError(code: .aborted, message: RequestUser.changed)
     }
-    do {
-      let token = try await fetchInTime(forcingRefresh: isRefused).map { AccessToken($0) }
-      state.withLock { $0.lastToken = token }
-      return token
-    } catch {
-      // The refused token may still be kept by whoever failed to fetch another.
-      if isRefused { invalidate() }
-      throw status(of: error)
+    return fetched.token
+  }
+
+  func invalidate(_ token: AccessToken?) {
+    state.withLock { state in
+      // Whoever was refused with an older token only needs the newer one.
+      guard state.lastToken == token, state.fetches[state.newestFetch]?.isForced != true else { return }
+      state.isRefused = true
     }
   }
 
-  func invalidate() {
-    state.withLock { $0.isRefused = true }
+  /// How many requests wait for a token.
+  var waiterCount: Int { state.withLock { $0.fetches.values.reduce(0) { $0 + $1.waiters.count } } }
+
+  /// Shows what it is for, and no token.
+  var customMirror: Mirror { Mirror(self, children: ["name": name, "waiterCount": waiterCount]) }
+
+  // MARK: - Sharing
+
+  private func join() -> (number: Int, waiter: Int, Outcome<Fetched>) {
+    let epoch = epoch()
+    let outcome = Outcome<Fetched>()
+    let (number, waiter, begins) = state.withLock { state -> (Int, Int, isForced: Bool?) in
+      var begins: Bool?
+      if let newest = state.fetches[state.newestFetch], newest.epoch == epoch, newest.isForced || !state.isRefused {
+        begins = nil
+      } else {
+        begins = state.isRefused
+        state.newestFetch += 1
+        state.fetches[state.newestFetch] = Fetching(isForced: state.isRefused, epoch: epoch)
+        state.isRefused = false
+      }
+      state.lastWaiter += 1
+      state.fetches[state.newestFetch]?.waiters[state.lastWaiter] = outcome
+      return (state.newestFetch, state.lastWaiter, begins)
+    }
+    if let isForced = begins { begin(number, isForced: isForced) }
+    return (number, waiter, outcome)
   }
 
-  /// Providers are the app's: one that neither answers nor heeds its cancellation must not hold a stream or the end of the client.
-  private func fetchInTime(forcingRefresh: Bool) async throws -> String? {
-    let outcome = Outcome<String?>()
+  private func begin(_ number: Int, isForced: Bool) {
     let fetching = Task { [fetch] in
       do {
-        outcome.resolve(.success(try await fetch(forcingRefresh)))
+        end(number, .success(try await fetch(isForced)))
       } catch {
-        outcome.resolve(.failure(error))
+        end(number, .failure(error))
       }
     }
     let timer = Task { [name, limit] in
-      try await Task.sleep(for: limit)
+      guard (try? await Task.sleep(for: limit)) != nil else { return }
       let message = "The \(name) cannot be fetched: nothing came within \(limit)."
-      outcome.resolve(.failure(StatusError(code: .unavailable, message: message)))
+      end(number, .failure(StatusError(code: .unavailable, message: message)))
     }
-    defer {
-      fetching.cancel()
-      timer.cancel()
+    let isOver = state.withLock { state in
+      state.fetches[number]?.tasks = [fetching, timer]
+      return state.fetches[number] == nil
     }
-    return try await outcome.value()
+    if isOver { for task in [fetching, timer] { task.cancel() } }
   }
+
+  private func end(_ number: Int, _ result: Result<Fetched, any Error>) {
+    let fetching = state.withLock { state -> Fetching? in
+      guard let fetching = state.fetches.removeValue(forKey: number) else { return nil }
+      if number == state.newestFetch {
+        switch result {
+        case .success(let fetched): state.lastToken = fetched.token
+        // The refused token may still be kept by whoever failed to fetch another.
+        case .failure: if fetching.isForced { state.isRefused = true }
+        }
+      }
+      return fetching
+    }
+    guard let fetching else { return }
+    let outcome = result.mapError { status(of: $0) }
+    for task in fetching.tasks { task.cancel() }
+    for waiter in fetching.waiters.values { waiter.resolve(outcome) }
+  }
+
+  /// A fetch that nobody waits for any more is given up.
+  private func leave(_ number: Int, _ waiter: Int) {
+    let abandoned = state.withLock { state -> Fetching? in
+      state.fetches[number]?.waiters[waiter] = nil
+      guard let fetching = state.fetches[number], fetching.waiters.isEmpty else { return nil }
+      state.fetches[number] = nil
+      if fetching.isForced, number == state.newestFetch { state.isRefused = true }
+      return fetching
+    }
+    for task in abandoned?.tasks ?? [] { task.cancel() }
+  }
+
+  // MARK: - Errors
 
   private func status(of error: any Error) -> any Error {
     if error is CancellationError { return error }
@@ -79,28 +166,77 @@ final class TokenSource: CredentialsProvider {
     guard cocoa.domain == FirestoreErrorDomain, let code = StatusCode(rawValue: cocoa.code), code != .ok else {
       return StatusError(
         code: .unavailable,
-        message: "The \(name) cannot be fetched: \(SecretText.hidden(in: "\(error)", secrets: secrets))")
+        message: "The \(name) cannot be fetched: \(SecretText.hidden(in: Self.text(of: error), secrets: secrets))")
     }
     return StatusError(code: code, message: SecretText.hidden(in: cocoa.localizedDescription, secrets: secrets))
   }
+
+  /// What an error says of itself. The user info of system errors is left out: it holds whole requests, whose addresses may carry
+  /// keys and refresh tokens.
+  private static func text(of error: any Error) -> String {
+    if error is any LocalizedError || error is any CustomNSError || type(of: error) is NSError.Type {
+      let cocoa = error as NSError
+      return "\(cocoa.localizedDescription) (\(cocoa.domain) \(cocoa.code))"
+    }
+    return "\(error)"
+  }
 }
 
-/// App Check tokens as the transport asks for them: requests go without one that cannot be fetched.
+/// For whom a request is made.
+///
+/// Requests are handed to the transport by the client's loop, which knows the user at that point of the order of calls; the token
+/// is fetched later, when somebody else may have signed in. What was asked for one user must not be done as another.
+struct RequestUser: Sendable, Hashable {
+  /// The requests that are begun inside have this user; nil where users play no part.
+  @TaskLocal static var current: RequestUser?
+
+  static let changed = "The user changed while the request was prepared."
+
+  /// Nil for nobody.
+  let id: String?
+
+  /// - Parameter id: Nil or empty for nobody.
+  init(_ id: String?) {
+    self.id = id?.isEmpty == true ? nil : id
+  }
+
+  /// By bytes, as the cache does: Swift's `==` of strings also unites composed and decomposed characters.
+  static func == (a: RequestUser, b: RequestUser) -> Bool {
+    switch (a.id, b.id) {
+    case (nil, nil): true
+    case (let a?, let b?): a.utf8.elementsEqual(b.utf8)
+    default: false
+    }
+  }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(id.map { Array($0.utf8) })
+  }
+}
+
+/// App Check tokens as the transport asks for them: requests go without one that cannot be fetched or sent.
 struct AppCheckSource: CredentialsProvider {
   private let tokens: TokenSource
 
   init(_ appCheck: FirestoreAppCheck) {
-    tokens = TokenSource(name: "App Check token", fetch: appCheck.provider)
+    tokens = TokenSource(name: "App Check token") { forcingRefresh in
+      TokenSource.Fetched(token: try await appCheck.provider(forcingRefresh).map { AccessToken($0) })
+    }
   }
 
   func token() async throws -> AccessToken? {
     do {
-      return try await tokens.token()
-    } catch let error as StatusError {
-      HearthLog.warning("Asking without App Check: \(error.message)")
+      guard let token = try await tokens.token(), !token.value.isEmpty else { return nil }
+      guard let fault = token.headerFault else { return token }
+      HearthLog.warning("Asking without App Check: The App Check token \(fault).")
+      return nil
+    } catch {
+      // A provider may throw that, too, while nobody cancelled the request.
+      if Task.isCancelled { throw error }
+      HearthLog.warning("Asking without App Check: \((error as? StatusError)?.message ?? "\(error)")")
       return nil
     }
   }
 
-  func invalidate() { tokens.invalidate() }
+  func invalidate(_ token: AccessToken?) { tokens.invalidate(token) }
 }

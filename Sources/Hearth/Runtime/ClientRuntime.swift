@@ -14,6 +14,8 @@ struct ClientConfiguration: Sendable {
   }
 
   var databaseID: DatabaseID
+  /// What the header `x-firebase-gmpid` says; nil for none.
+  var googleAppID: String?
   var endpoint: Endpoint
   var cache: Cache
   var callbackQueue: DispatchQueue

@@ -74,6 +74,7 @@ final class RunningClient {
     case .bundleEnded(let id, let error):
       run(.bundleEnded(id, error))
     case .stream(let event):
+      if case .changeUser(let userID) = event { streams.user = RequestUser(userID) }
       run(event)
     case .besideEnded(let id, let result):
       besideQueries.ended(id)

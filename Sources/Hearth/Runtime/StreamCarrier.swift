@@ -9,6 +9,8 @@ internal import HearthTransport
 struct StreamCarrier {
   private let configuration: ClientConfiguration
   private let post: @Sendable (ClientLoop.Message) -> Void
+  /// For whom streams are opened and calls are made.
+  var user: RequestUser
   /// Made at the first stream, so that a client without network needs no transport.
   private var transport: FirestoreTransport?
   private var watch: (id: StreamID, handle: StreamHandle<WatchRequest>)?
@@ -17,15 +19,19 @@ struct StreamCarrier {
   init(_ configuration: ClientConfiguration, post: @escaping @Sendable (ClientLoop.Message) -> Void) {
     self.configuration = configuration
     self.post = post
+    user = RequestUser(configuration.credentials.initialUserID)
   }
 
   mutating func openWatch(_ id: StreamID) {
     do throws(StatusError) {
-      let handle = try readyTransport().openWatchStream { [post] event in
-        switch event {
-        case .opened: post(.stream(.watchStreamOpened(id)))
-        case .message(let response): post(.stream(.watchStreamMessage(id, response)))
-        case .closed(let error): post(.stream(.watchStreamClosed(id, error)))
+      let transport = try readyTransport()
+      let handle = RequestUser.$current.withValue(user) { [post] in
+        transport.openWatchStream { event in
+          switch event {
+          case .opened: post(.stream(.watchStreamOpened(id)))
+          case .message(let response): post(.stream(.watchStreamMessage(id, response)))
+          case .closed(let error): post(.stream(.watchStreamClosed(id, error)))
+          }
         }
       }
       watch = (id, handle)
@@ -36,11 +42,14 @@ struct StreamCarrier {
 
   mutating func openWrite(_ id: StreamID) {
     do throws(StatusError) {
-      let handle = try readyTransport().openWriteStream { [post] event in
-        switch event {
-        case .opened: post(.stream(.writeStreamOpened(id)))
-        case .message(let response): post(.stream(.writeStreamMessage(id, response)))
-        case .closed(let error): post(.stream(.writeStreamClosed(id, error)))
+      let transport = try readyTransport()
+      let handle = RequestUser.$current.withValue(user) { [post] in
+        transport.openWriteStream { event in
+          switch event {
+          case .opened: post(.stream(.writeStreamOpened(id)))
+          case .message(let response): post(.stream(.writeStreamMessage(id, response)))
+          case .closed(let error): post(.stream(.writeStreamClosed(id, error)))
+          }
         }
       }
       write = (id, handle)
@@ -73,7 +82,9 @@ struct StreamCarrier {
   mutating func call(_ call: BackendCall) {
     do throws(StatusError) {
       let transport = try readyTransport()
-      Task { await call.run(transport) }
+      RequestUser.$current.withValue(user) {
+        _ = Task { await call.run(transport) }
+      }
     } catch {
       call.fail(.firestore(error))
     }
@@ -102,6 +113,7 @@ struct StreamCarrier {
       var wanted = TransportConfiguration(
         host: configuration.endpoint.host, port: configuration.endpoint.port, usesTLS: configuration.endpoint.usesTLS,
         databaseID: configuration.databaseID, credentials: configuration.credentials.access, logger: HearthLog.logger)
+      wanted.googleAppID = configuration.googleAppID
       wanted.appCheck = configuration.credentials.appCheck
       wanted.trustedCertificateFiles = configuration.trustedCertificateFiles
       let transport = try FirestoreTransport(wanted)

@@ -102,7 +102,7 @@ extension SyncEngine {
     offlineCauses.insert(.credentialChange)
     closeStreams()
     if usedNetwork { setOnlineState(.unknown) }
-    if user != localStore.user {
+    if !localStore.isUser(user) {
       let change = try localStore.changeUser(user)
       cancelPendingWriteWaits()
       refreshViews(change.affectedDocuments)

@@ -3,9 +3,9 @@ package protocol CredentialsProvider: Sendable {
   /// The token to send, or `nil` to ask as nobody.
   func token() async throws -> AccessToken?
 
-  /// The backend refused the token: the next one must be fetched anew. It takes effect at once, so that a stream which is
-  /// opened right afterwards does not get the refused one again.
-  func invalidate()
+  /// The backend refused `token`, or a request without one: the next token must be fetched anew, unless another one was fetched
+  /// since. It takes effect at once, so that a stream which is opened right afterwards does not get the refused one again.
+  func invalidate(_ token: AccessToken?)
 }
 
 /// A bearer token. Its text never shows it, so that it cannot end up in a log.
@@ -28,12 +28,12 @@ package struct AccessToken: Sendable, Hashable, CustomStringConvertible, CustomD
 package struct NoCredentials: CredentialsProvider {
   package init() {}
   package func token() async -> AccessToken? { nil }
-  package func invalidate() {}
+  package func invalidate(_ token: AccessToken?) {}
 }
 
 /// Asks as the owner of the data, to whom rules do not apply. Emulators and local servers accept it.
 package struct OwnerCredentials: CredentialsProvider {
   package init() {}
   package func token() async -> AccessToken? { AccessToken("owner") }
-  package func invalidate() {}
+  package func invalidate(_ token: AccessToken?) {}
 }

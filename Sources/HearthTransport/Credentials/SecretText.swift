@@ -1,26 +1,35 @@
 /// Takes secrets out of texts that people will read: backends and token providers may repeat a token in their messages.
 package enum SecretText {
   /// What stands in the place of a secret.
-  static let replacement = "(hidden)"
+  static let replacement = Array("(hidden)".utf8)
 
-  /// `text` without any of `secrets`, and without anything that has the form of a JSON Web Token.
+  /// Parts of tokens that are shorter than this many bytes are words rather than secrets.
+  private static let shortestPart = 12
+
+  /// `text` without any of `secrets`, their beginnings and their parts between dots, and without anything that has the form of a JSON Web Token, of
+  /// one of Google's access or refresh tokens, or of a private key in PEM form.
   package static func hidden(in text: String, secrets: [String] = []) -> String {
-    var bytes = Array(text.utf8)
+    // By form first: what two tokens have in common must not be all that is taken out of one of them.
+    let bytes = replacingTokens(in: replacingPrivateKeys(in: Array(text.utf8)))
     // Shorter ones, such as "owner", are words rather than secrets, and would make messages unreadable.
-    for secret in secrets where secret.utf8.count >= 8 {
-      bytes = replacing(Array(secret.utf8), in: bytes)
-    }
-    return String(decoding: replacingWebTokens(in: bytes), as: UTF8.self)
+    let known = secrets.map { Array($0.utf8) }.filter { $0.count >= 8 }
+    let parts = known.flatMap { $0.split(separator: UInt8(ascii: ".")) }.filter { $0.count >= shortestPart }.map(
+      Array.init)
+    return String(decoding: replacing(known + parts, in: bytes), as: UTF8.self)
   }
 
-  private static func replacing(_ secret: [UInt8], in bytes: [UInt8]) -> [UInt8] {
-    guard bytes.count >= secret.count else { return bytes }
+  /// Replaces secrets, and what begins like one: messages may cut long texts off.
+  private static func replacing(_ secrets: [[UInt8]], in bytes: [UInt8]) -> [UInt8] {
+    let beginnings = secrets.map { $0.prefix(shortestPart) }
     var result: [UInt8] = []
     var position = 0
     while position < bytes.count {
-      if bytes[position] == secret[0], bytes[position...].starts(with: secret) {
-        result += replacement.utf8
-        position += secret.count
+      let rest = bytes[position...]
+      let longest = zip(secrets, beginnings).lazy.filter { rest.starts(with: $0.1) }
+        .map { zip(rest, $0.0).prefix { $0 == $1 }.count }.max()
+      if let longest {
+        result += replacement
+        position += longest
       } else {
         result.append(bytes[position])
         position += 1
@@ -29,32 +38,81 @@ package enum SecretText {
     return result
   }
 
-  /// A JSON Web Token begins with the base64url form of `{"` and has two more parts after dots (RFC 7519).
-  private static func replacingWebTokens(in bytes: [UInt8]) -> [UInt8] {
-    let start = Array("eyJ".utf8)
+  // MARK: - Tokens by their form
+
+  /// How tokens begin: a JSON Web Token with the base64url form of `{"` (RFC 7519), Google's access and refresh tokens with
+  /// prefixes of their own.
+  private static let tokenStarts = ["eyJ", "ya29.", "1//0"].map { Array($0.utf8) }
+  /// Fewer bytes than these are no token.
+  private static let shortestToken = 16
+
+  private static func replacingTokens(in bytes: [UInt8]) -> [UInt8] {
     var result: [UInt8] = []
     var position = 0
+    var previous: UInt8?
     while position < bytes.count {
-      let run = bytes[position...].prefix { isTokenByte($0) || $0 == UInt8(ascii: ".") }
-      if run.isEmpty {
-        result.append(bytes[position])
-        position += 1
-        continue
+      let rest = bytes[position...]
+      if !(previous.map(isWordByte) ?? false), let start = tokenStarts.first(where: { rest.starts(with: $0) }) {
+        let end = rest.dropFirst(start.count).firstIndex { !isTokenByte($0) } ?? bytes.endIndex
+        if end - position >= shortestToken {
+          result += replacement
+          previous = nil
+          position = end
+          continue
+        }
       }
-      let isToken = run.starts(with: start) && run.filter { $0 == UInt8(ascii: ".") }.count >= 2
-      result += isToken ? Array(replacement.utf8) : Array(run)
-      position = run.endIndex
+      previous = bytes[position]
+      result.append(bytes[position])
+      position += 1
     }
     return result
   }
 
-  private static func isTokenByte(_ byte: UInt8) -> Bool {
+  private static func isWordByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "="):
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
       true
     default:
       false
+    }
+  }
+
+  private static func isTokenByte(_ byte: UInt8) -> Bool {
+    isWordByte(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "=")
+      || byte == UInt8(ascii: ".")
+  }
+
+  // MARK: - Private keys
+
+  /// Replaces PEM blocks (RFC 7468) whose label ends in `PRIVATE KEY`, up to their end or that of the text.
+  private static func replacingPrivateKeys(in bytes: [UInt8]) -> [UInt8] {
+    let (begin, label, end) = (Array("-----BEGIN ".utf8), Array("PRIVATE KEY-----".utf8), Array("-----END ".utf8))
+    var result: [UInt8] = []
+    var rest = bytes[...]
+    while let start = rest.firstOffset(of: begin) {
+      let title = rest[(start + begin.count)...].prefix(64)
+      guard let labelStart = title.firstOffset(of: label) else {
+        result += rest[..<(start + begin.count)]
+        rest = rest[(start + begin.count)...]
+        continue
+      }
+      result += rest[..<start] + replacement
+      rest = rest[(labelStart + label.count)...]
+      guard let last = rest.firstOffset(of: end) else { return result }
+      rest = rest[(last + end.count)...]
+      rest = rest[(rest.firstOffset(of: label).map { $0 + label.count } ?? rest.endIndex)...]
+    }
+    return result + rest
+  }
+}
+
+extension ArraySlice<UInt8> {
+  /// The index at which `pattern`, which is not empty, first begins.
+  fileprivate func firstOffset(of pattern: [UInt8]) -> Int? {
+    guard count >= pattern.count else { return nil }
+    return (startIndex...(endIndex - pattern.count)).first {
+      self[$0] == pattern[0] && self[$0...].starts(with: pattern)
     }
   }
 }

@@ -7,7 +7,7 @@ internal import Synchronization
 ///
 /// Google's APIs take a JSON Web Token (RS256) that the account signed for the API's own address in the place of an access
 /// token (Google identity documentation, "Self-signed JWTs"). One is kept until five minutes before its end.
-package final class ServiceAccountTokens: Sendable {
+package final class ServiceAccountTokens: Sendable, CustomReflectable {
   /// Whom the tokens are for: Firestore and nobody else.
   static let audience = "https://firestore.googleapis.com/"
   /// The longest that Google accepts.
@@ -42,7 +42,8 @@ package final class ServiceAccountTokens: Sendable {
       iss: account.email, sub: account.email, aud: Self.audience, iat: seconds, exp: seconds + Self.lifetimeSeconds)
     do {
       var header = JWTHeader()
-      header.kid = account.keyID
+      // Not even nil may be assigned without one: the header would then say "kid": null.
+      if let keyID = account.keyID { header.kid = keyID }
       let keys = JWTKeyCollection()
       await keys.add(rsa: account.key, digestAlgorithm: .sha256)
       let token = try await keys.sign(claims, header: header)
@@ -52,6 +53,9 @@ package final class ServiceAccountTokens: Sendable {
       throw StatusError(code: .internal, message: "The key of service account \(account.email) cannot sign a token.")
     }
   }
+
+  /// Shows whose tokens they are, and none of them.
+  package var customMirror: Mirror { Mirror(self, children: ["account": account.email]) }
 
   /// A clock that was set back makes a token one of the future, which backends refuse.
   private func isUsable(_ signed: Signed, at seconds: Int) -> Bool {

@@ -161,7 +161,7 @@ struct DifferenceProof {
       ("HearthTests/CredentialsTests", "a request that was prepared for one user is not made as another")),
     DifferenceProof(
       "A token never comes",
-      ("HearthTests/CredentialsTests", "a provider that never answers counts as failed in the end")),
+      ("HearthTests/TokenSourceTests", "a provider that never answers counts as failed in the end")),
     DifferenceProof(
       "Which certificates are trusted",
       ("HearthTests/SecureBackendTests", "a server whose authority is trusted is read and written"),

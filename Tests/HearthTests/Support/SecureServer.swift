@@ -14,6 +14,8 @@ final class SecureServer: Sendable {
     case server
     /// By the same authority, for another host.
     case stranger
+    /// For localhost, by another authority, valid in 2020 only.
+    case expired
   }
 
   typealias Check = @Sendable (_ method: String, _ authorization: String?, _ appCheck: String?) async throws -> Void
@@ -52,6 +54,7 @@ final class SecureServer: Sendable {
       switch certificate {
       case .server: (TestAuthority.server, TestAuthority.serverKey)
       case .stranger: (TestAuthority.stranger, TestAuthority.strangerKey)
+      case .expired: (TestAuthority.expired, TestAuthority.expiredKey)
       }
     let backend = try EmbeddedBackend(location: .memory, clock: .system, logger: logger)
     let transport = HTTP2ServerTransport.Posix(

@@ -1,4 +1,4 @@
-/// Certificates and keys made for the tests, valid from 2020 to 2120. They protect nothing.
+/// Certificates and keys made for the tests, valid from 2020 to 2120 where nothing else is said. They protect nothing.
 ///
 /// They are committed rather than made by each run, so that the tests need no program and no further library.
 package enum TestAuthority {
@@ -77,6 +77,45 @@ package enum TestAuthority {
     MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgBm5gpz7SjM3/6y4b
     GgZp8aGy+rncrobrYP62XxaMgaKhRANCAAQh5ggxAFEMtfxeH2LYSF6xuliiN/BZ
     7rln/fnI/F83xbDLP8cA7gfwOba9NrNvHuTREWMQwL2FalvT5xpLpzhZ
+    -----END PRIVATE KEY-----
+    """
+
+  /// Another authority, which vouches for ``expired``.
+  package static let pastRoot = """
+    -----BEGIN CERTIFICATE-----
+    MIIBfzCCASSgAwIBAgICEAAwCgYIKoZIzj0EAwIwJTEjMCEGA1UEAwwaSGVhcnRo
+    IHRlc3QgYXV0aG9yaXR5IHBhc3QwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEw
+    MDAwMDBaMCUxIzAhBgNVBAMMGkhlYXJ0aCB0ZXN0IGF1dGhvcml0eSBwYXN0MFkw
+    EwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAELHpcSkNmKNCDxFXpfvb8r/gNtMwsNZ8F
+    +TddvE4mmyQ+9KyqslFCZA5Cf+KCe5DK/Bjq2ficWRsGbUoAC04HPKNCMEAwDwYD
+    VR0TAQH/BAUwAwEB/zAOBgNVHQ8BAf8EBAMCAgQwHQYDVR0OBBYEFN1PsQJZUQT9
+    tIJ4YeP0CRPknM0QMAoGCCqGSM49BAMCA0kAMEYCIQCC/ACjqU2s/woe4Cd/ajpn
+    n/PHUJfG140Qu8qnVOQ+LQIhAORdTQUVNyV6d4Rxk0d+f6Ut+KSBy5hiXKi6FERA
+    Key0
+    -----END CERTIFICATE-----
+    """
+
+  /// For localhost and 127.0.0.1, by ``pastRoot``, valid in January 2020 only.
+  package static let expired = """
+    -----BEGIN CERTIFICATE-----
+    MIIBhzCCAS2gAwIBAgICEAEwCgYIKoZIzj0EAwIwJTEjMCEGA1UEAwwaSGVhcnRo
+    IHRlc3QgYXV0aG9yaXR5IHBhc3QwHhcNMjAwMTAxMDAwMDAwWhcNMjAwMjAxMDAw
+    MDAwWjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjOPQMB
+    BwNCAATIx4tLK4/Dr1ToBqNuykafVZFQ/MzWU2oeRnaEF2jnU7U+63+0q9OuBzO/
+    EbfKTinz2OwxrvvRg69k4GXl8iqvo14wXDAaBgNVHREEEzARgglsb2NhbGhvc3SH
+    BH8AAAEwHQYDVR0OBBYEFEmZ5Txl3iJDCBLNGXDlsSDwVYZ0MB8GA1UdIwQYMBaA
+    FN1PsQJZUQT9tIJ4YeP0CRPknM0QMAoGCCqGSM49BAMCA0gAMEUCIQCeiv0/xoZ5
+    6ltKsYPC6OsMRGcH/I36CEsMEmf6sPyrtAIgXV6tEqRIn/75ym8mp8JRcS01fS8R
+    Mo7SqWkTPjFeBQs=
+    -----END CERTIFICATE-----
+    """
+
+  /// The key of ``expired``.
+  package static let expiredKey = """
+    -----BEGIN PRIVATE KEY-----
+    MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQguC2qrYl+iAE0RsuH
+    efW2Vc1J4MIKJicYCLBGXM00CKKhRANCAATIx4tLK4/Dr1ToBqNuykafVZFQ/MzW
+    U2oeRnaEF2jnU7U+63+0q9OuBzO/EbfKTinz2OwxrvvRg69k4GXl8iqv
     -----END PRIVATE KEY-----
     """
 }
