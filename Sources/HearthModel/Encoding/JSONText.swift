@@ -38,19 +38,27 @@ package struct JSONTextReader {
   }
 
   private let bytes: ArraySlice<UInt8>
+  private let maximumValueCount: Int
   private var position: Int
+  private var valueCount = 0
 
   /// Reads a text that holds one value and nothing else.
-  package static func read(_ bytes: ArraySlice<UInt8>) throws(Failure) -> JSONText {
-    var reader = JSONTextReader(bytes)
+  ///
+  /// - Parameter maximumValueCount: How many values there may be, those within others included. A value takes about 50 bytes of
+  ///   memory, though two may do in the text.
+  package static func read(
+    _ bytes: ArraySlice<UInt8>, maximumValueCount: Int = .max
+  ) throws(Failure) -> JSONText {
+    var reader = JSONTextReader(bytes, maximumValueCount)
     let value = try reader.value(depth: 0)
     reader.skipWhitespace()
     guard reader.position == bytes.endIndex else { throw reader.failure("there is more after the value") }
     return value
   }
 
-  private init(_ bytes: ArraySlice<UInt8>) {
+  private init(_ bytes: ArraySlice<UInt8>, _ maximumValueCount: Int) {
     self.bytes = bytes
+    self.maximumValueCount = maximumValueCount
     position = bytes.startIndex
   }
 
@@ -80,6 +88,8 @@ package struct JSONTextReader {
     guard depth < Self.maximumDepth else {
       throw failure("values are nested more than \(Self.maximumDepth) levels deep")
     }
+    valueCount += 1
+    guard valueCount <= maximumValueCount else { throw failure("there are more than \(maximumValueCount) values") }
     skipWhitespace()
     switch next {
     case UInt8(ascii: "{"): return try object(depth: depth)

@@ -3,15 +3,17 @@ internal import HearthModel
 /// Reads one element of a bundle.
 struct BundleElementDecoder {
   private let translator: WireTranslator
+  private let maximumValueCount: Int
 
-  init(databaseID: DatabaseID) {
+  init(databaseID: DatabaseID, maximumValueCount: Int) {
     translator = WireTranslator(database: databaseID)
+    self.maximumValueCount = maximumValueCount
   }
 
   func decode(_ bytes: ArraySlice<UInt8>) throws(ProtoJSONError) -> BundleElement {
     let json: JSONText
     do {
-      json = try JSONTextReader.read(bytes)
+      json = try JSONTextReader.read(bytes, maximumValueCount: maximumValueCount)
     } catch {
       throw ProtoJSONError(path: "", message: "it is not JSON: \(error.message) at byte \(error.offset)")
     }

@@ -8,6 +8,12 @@ package struct BundleReader {
   /// More than the largest document of any edition takes in JSON.
   package static let maximumElementSize = 128 << 20
 
+  /// Twice what a document of 1 MiB can hold, whose smallest values take a byte each and are two values of JSON.
+  ///
+  /// An element of that many values was measured to take 0.5 GB while it is read; one of the maximum size, were they not counted,
+  /// 8 GB.
+  package static let maximumValueCount = 1 << 22
+
   /// An element, and what it takes in the bundle, its length included.
   package struct Sized {
     package var element: BundleElement
@@ -28,8 +34,9 @@ package struct BundleReader {
   private var elementCount = 0
   private var offset = 0
 
-  package init(databaseID: DatabaseID) {
-    decoder = BundleElementDecoder(databaseID: databaseID)
+  /// - Parameter maximumValueCount: How many values of JSON an element may have.
+  package init(databaseID: DatabaseID, maximumValueCount: Int = Self.maximumValueCount) {
+    decoder = BundleElementDecoder(databaseID: databaseID, maximumValueCount: maximumValueCount)
   }
 
   package mutating func append(_ bytes: some Sequence<UInt8>) {

@@ -172,6 +172,22 @@ struct BundleReaderTests {
     #expect(throws: BundleError.self) { try elements(sized(#"{"document":"# + maps).utf8) }
   }
 
+  @Test("more values than an element may have are an error as soon as they are counted")
+  func countedValues() throws {
+    func read(_ values: String) throws -> BundleElement? {
+      var reader = BundleReader(databaseID: DatabaseID(projectID: "p"), maximumValueCount: 10)
+      reader.append(sized(#"{"a":[\#(values)],"namedQuery":null}"#).utf8)
+      return try reader.next()?.element
+    }
+    // The object, the array and null are three.
+    let many = #expect(throws: BundleError.self) { try read("0,1,2,{},[],5,6,7,8,9,") }
+    #expect(
+      many?.description.hasSuffix("it is not JSON: there are more than 10 values at byte 24") == true,
+      "\(many?.description ?? "")")
+    let few = #expect(throws: BundleError.self) { try read("0,1,2,{},[],5,6") }
+    #expect(few?.description.contains("none of metadata") == true)
+  }
+
   @Test("a long name above many values takes no more than its length")
   func longName() throws {
     // Together 200 GB, were the name kept beside each of the values.
