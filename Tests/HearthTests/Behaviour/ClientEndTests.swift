@@ -212,11 +212,11 @@ struct ClientEndTests {
   @Test("databases of one app, and apps of one project, keep to themselves")
   func separation() async throws {
     let folder = try TemporaryFolder()
-    let names = ["x-\(folder.url.lastPathComponent)", "x-\(folder.url.lastPathComponent)|y"]
+    let names = ["x-\(folder.url.lastPathComponent)", "x-\(folder.url.lastPathComponent)y"]
     for name in names { FirebaseApp.configure(name: name, options: FirebaseOptions(projectID: "demo-hearth")) }
     var clients: [Firestore] = []
     // The second and the fourth would be one if names were put together carelessly.
-    for (app, database) in [(0, "(default)"), (0, "y|z"), (1, "(default)"), (1, "z"), (0, "z")] {
+    for (app, database) in [(0, "(default)"), (0, "yz"), (1, "(default)"), (1, "z"), (0, "z")] {
       let app = try #require(FirebaseApp.app(name: names[app]))
       let db = Firestore.firestore(app: app, database: database)
       #expect(Firestore.firestore(app: app, database: database) === db)
