@@ -111,6 +111,10 @@ struct DifferenceProof {
     DifferenceProof(
       "``FirestoreSettings/host`` with a scheme, a path or an impossible port",
       ("HearthTests/SettingsTests", "combinations without meaning are refused with the way out")),
+    DifferenceProof(
+      "A project or database id that nothing can have, such as one with a slash",
+      ("HearthTests/ConfigurationTests", "ids that no project and no database can have are reported by every operation")
+    ),
     DifferenceProof("`useEmulator(withHost:port:)`", ("HearthTests/SettingsTests", "an emulator switches TLS off")),
     DifferenceProof(
       "`FIRESTORE_EMULATOR_HOST` in the environment",
