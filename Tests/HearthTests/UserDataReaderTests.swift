@@ -36,6 +36,7 @@ struct UserDataReaderTests {
       (NSNumber(value: 1), .integer(1)), (NSNumber(value: 0), .integer(0)), (NSNumber(value: true), .boolean(true)),
       (NSNumber(value: false), .boolean(false)), (NSNumber(value: 1.0), .double(1)),
       (NSNumber(value: Float(0.25)), .double(0.25)), (NSNumber(value: Int8(1)), .integer(1)),
+      (NSNumber(value: Int8(100)), .integer(100)), (NSNumber(value: Int8.min), .integer(-128)),
       (NSNumber(value: UInt64(9)), .integer(9)), (NSNumber(value: Int64.min), .integer(.min)),
       ("text", .string("text")), (NSString("text"), .string("text")), ("xtext".dropFirst(), .string("text")),
       ("", .string("")), (Data(), .bytes([])), (Data([1, 255]), .bytes([1, 255])),

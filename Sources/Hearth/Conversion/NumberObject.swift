@@ -45,13 +45,17 @@ enum NumberObject {
 }
 
 extension NSNumber {
-  /// Whether the object was made from a Boolean. Apple's Foundation has one object each for true and false; elsewhere only
-  /// Booleans report the C type `char` (an `Int8` reports `int`).
+  /// Whether the object was made from a Boolean. Both Foundations have one object each for true and false, of a class of their own;
+  /// the C type alone does not tell, because most objects made from an `Int8` report `char` as well.
   var isBoolean: Bool {
     #if canImport(Darwin)
       return CFGetTypeID(self) == CFBooleanGetTypeID()
     #else
-      return objCType[0] == 0x63  // "c"
+      return ObjectIdentifier(type(of: self)) == NSNumber.classOfBooleans && objCType[0] == 0x63  // "c"
     #endif
   }
+
+  #if !canImport(Darwin)
+    private static let classOfBooleans = ObjectIdentifier(type(of: NSNumber(value: true)))
+  #endif
 }
