@@ -16,16 +16,19 @@ public struct Benchmark: Sendable {
     public var timesFloor: Double?
     /// Time that passes as a multiple of the floor's.
     public var wallTimesFloor: Double?
+    /// How many times as fast as the floor, in time that passes: for work in several threads, whose floor is one thread.
+    public var gain: Double?
     public var peakMemoryBytes: Int?
     public var diskBytes: Int?
 
     public init(
-      processorTime: Double? = nil, timesFloor: Double? = nil, wallTimesFloor: Double? = nil,
+      processorTime: Double? = nil, timesFloor: Double? = nil, wallTimesFloor: Double? = nil, gain: Double? = nil,
       peakMemoryBytes: Int? = nil, diskBytes: Int? = nil
     ) {
       self.processorTime = processorTime
       self.timesFloor = timesFloor
       self.wallTimesFloor = wallTimesFloor
+      self.gain = gain
       self.peakMemoryBytes = peakMemoryBytes
       self.diskBytes = diskBytes
     }
@@ -119,6 +122,7 @@ public struct Measurement: Codable, Sendable {
     if let limit = goal.processorTime, !(processorTime <= limit) { return false }
     if let limit = goal.timesFloor, let timesFloor, timesFloor > limit { return false }
     if let limit = goal.wallTimesFloor, let wallTimesFloor, wallTimesFloor > limit { return false }
+    if let least = goal.gain, let wallTimesFloor, !(1 / wallTimesFloor >= least) { return false }
     if let limit = goal.peakMemoryBytes, let peakMemoryBytes, peakMemoryBytes > limit { return false }
     if let limit = goal.diskBytes, let diskBytes, diskBytes > limit { return false }
     return true

@@ -38,6 +38,7 @@ enum Table {
     if let limit = goal.wallTimesFloor {
       parts.append(String(format: "wall %.1f x floor's (\(limit))", m.wallTimesFloor ?? .nan))
     }
+    if let least = goal.gain { parts.append(String(format: "gain %.2f (\(least))", 1 / (m.wallTimesFloor ?? .nan))) }
     if let limit = goal.peakMemoryBytes { parts.append(bytes(limit)) }
     if let limit = goal.diskBytes { parts.append(bytes(limit)) }
     return (isMet ? "met: " : "MISSED: ") + parts.joined(separator: ", ")

@@ -1,16 +1,23 @@
 /// A type that can be made from a document's reference, for properties with ``DocumentID``.
 public protocol DocumentIDWrappable {
   /// Makes a value for the document that is decoded.
+  ///
+  /// - Parameter documentReference: The reference of the whole document, also for a property of a struct inside it.
+  /// - Throws: Whatever makes decoding the document fail; it arrives unchanged.
   static func wrap(_ documentReference: DocumentReference) throws -> Self
 }
 
 extension String: DocumentIDWrappable {
   /// The document's id, the last segment of its path.
+  ///
+  /// - Parameter documentReference: The document's reference.
   public static func wrap(_ documentReference: DocumentReference) throws -> String { documentReference.documentID }
 }
 
 extension DocumentReference: DocumentIDWrappable {
   /// The reference itself.
+  ///
+  /// - Parameter documentReference: The document's reference.
   public static func wrap(_ documentReference: DocumentReference) throws -> DocumentReference {
     documentReference
   }
@@ -39,8 +46,10 @@ public struct DocumentID<Value: DocumentIDWrappable & Codable>: StructureCodingU
   /// The id or reference; nil in a value that was not decoded from a document.
   public var wrappedValue: Value?
 
-  /// Makes the property with a value. One that is not nil is probably a misunderstanding, because it is not written, so a warning
-  /// is logged. Setting the property later, for example to show a value that was never stored, is not logged.
+  /// Makes the property with a value.
+  ///
+  /// - Parameter wrappedValue: Usually nil. Anything else is probably a misunderstanding, because it is not written, so a warning is
+  ///   logged. Setting the property later, for example to show a value that was never stored, is not logged.
   public init(wrappedValue: Value?) {
     if let wrappedValue {
       HearthLog.warning(
@@ -60,8 +69,16 @@ public struct DocumentID<Value: DocumentIDWrappable & Codable>: StructureCodingU
 
 extension DocumentID: Codable {
   /// Takes the value from the reference of the document that is decoded.
+  ///
+  /// - Parameter decoder: One of ``Firestore/Decoder``.
+  /// - Throws: ``FirestoreDecodingError/decodingIsNotSupported(_:)`` where there is no reference; what
+  ///   ``DocumentIDWrappable/wrap(_:)`` throws.
   public init(from decoder: any Decoder) throws {
-    guard let reference = decoder.userInfo[.documentReference] as? DocumentReference else {
+    // The dictionary is for decoders that pass on what they find in ours.
+    let reference =
+      (decoder as? StoredDecoder)?.context.documentReference
+      ?? decoder.userInfo[.documentReference] as? DocumentReference
+    guard let reference else {
       throw FirestoreDecodingError.decodingIsNotSupported(
         """
         DocumentID values can only be decoded with Firestore.Decoder, and with the document's reference: use \
@@ -71,7 +88,10 @@ extension DocumentID: Codable {
     self.init(decoded: try Value.wrap(reference))
   }
 
-  /// Throws, because ``Firestore/Encoder`` never calls it and other encoders have no use for it.
+  /// Throws ``FirestoreEncodingError/encodingIsNotSupported(_:)``: ``Firestore/Encoder`` calls this only for what is no property, such
+  /// as an element of an array, and other encoders have no use for it.
+  ///
+  /// - Parameter encoder: Any encoder.
   public func encode(to encoder: any Encoder) throws {
     throw FirestoreEncodingError.encodingIsNotSupported(
       "DocumentID values can only be encoded with Firestore.Encoder, as properties, where they are left out.")

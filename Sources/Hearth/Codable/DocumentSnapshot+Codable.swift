@@ -18,15 +18,17 @@ extension DocumentSnapshot {
   ///   - type: What to decode. For a document that does not exist an optional type gives nil.
   ///   - serverTimestampBehavior: What server timestamps are decoded from that the backend has not set yet.
   ///   - decoder: Strategies and `userInfo`.
+  /// - Returns: The value.
   /// - Throws: `DecodingError` with the coding path and a text that names the document, the field, the expected and the found type;
-  ///   `DecodingError.valueNotFound` for a document that does not exist; what types throw themselves.
+  ///   `DecodingError.valueNotFound` for a document that does not exist; what types throw themselves, unchanged but for the document's
+  ///   name in the text of a `DecodingError`.
   public func data<T: Decodable>(
     as type: T.Type, with serverTimestampBehavior: ServerTimestampBehavior = .none,
     decoder: Firestore.Decoder = .init()
   ) throws -> T {
     try DecodingContext.decode(
       type, from: document?.fields,
-      origin: DecodingOrigin(firestore: firestore, key: key, serverTimestampBehavior: serverTimestampBehavior),
+      origin: DecodingOrigin(document: .snapshot(self), serverTimestampBehavior: serverTimestampBehavior),
       options: decoder.options)
   }
 }

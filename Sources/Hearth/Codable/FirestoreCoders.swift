@@ -34,6 +34,9 @@ extension Firestore {
 
     /// Encodes a value that becomes a dictionary.
     ///
+    /// - Parameter value: A struct, class, dictionary or enum with payloads; its properties may be anything that encodes.
+    /// - Returns: What `setData` takes: `NSNumber`, `String`, `NSNull`, `Data`, Firestore's own types, and arrays and dictionaries of
+    ///   these. It compares to other dictionaries as an `NSDictionary`.
     /// - Throws: `EncodingError.invalidValue` for a value that becomes anything else, or that cannot be encoded; what types
     ///   throw themselves. Whether Firestore can store the result (names of fields, arrays in arrays) is checked only when it
     ///   is written.
@@ -75,8 +78,9 @@ extension Firestore {
     /// Decodes a value without a document's reference, so that the type cannot have a ``DocumentID``.
     ///
     /// - Parameters:
-    ///   - t: The type to decode.
-    ///   - data: A dictionary, or `NSNull` for a document that does not exist.
+    ///   - t: What to decode.
+    ///   - data: A dictionary, or `NSNull` for a document that does not exist, which an optional type decodes as nil.
+    /// - Returns: The value.
     /// - Throws: `DecodingError` with the coding path, the expected and the found type; what types throw themselves.
     public func decode<T: Decodable>(_ t: T.Type, from data: Any) throws -> T {
       try decode(t, from: data, in: nil)
@@ -85,14 +89,13 @@ extension Firestore {
     /// Decodes a value.
     ///
     /// - Parameters:
-    ///   - t: The type to decode.
+    ///   - t: What to decode.
     ///   - data: A dictionary, or `NSNull` for a document that does not exist, which an optional type decodes as nil.
-    ///   - reference: The document's reference, for properties with ``DocumentID``.
+    ///   - reference: The document's reference, for properties with ``DocumentID`` and the texts of errors. It is not kept.
+    /// - Returns: The value.
     /// - Throws: `DecodingError` with the coding path, the expected and the found type; what types throw themselves.
     public func decode<T: Decodable>(_ t: T.Type, from data: Any, in reference: DocumentReference?) throws -> T {
-      let origin = reference.map {
-        DecodingOrigin(firestore: $0.firestore, key: $0.key, serverTimestampBehavior: .none)
-      }
+      let origin = reference.map { DecodingOrigin(document: .reference($0)) }
       return try DecodingContext(options, origin: origin).decodeRoot(t, from: .object(data))
     }
 

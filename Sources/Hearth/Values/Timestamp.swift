@@ -39,9 +39,7 @@ public final class Timestamp: NSObject, NSCopying, Sendable {
   }
 
   /// The same point in time as a `Date`, which is a binary fraction: in this century it holds microseconds, but not nanoseconds.
-  public func dateValue() -> Date {
-    Date(timeIntervalSince1970: Double(seconds) + Double(nanoseconds) / 1e9)
-  }
+  public func dateValue() -> Date { model.date }
 
   /// Which of the two comes first.
   public func compare(_ other: Timestamp) -> ComparisonResult {
@@ -96,6 +94,9 @@ extension HearthModel.Timestamp {
     let nanoseconds = min(max((interval - whole) * 1e9, 0), 999_999_999)
     self.init(seconds: Int64(whole), nanoseconds: Int32(nanoseconds))
   }
+
+  /// The same point in time as a binary fraction, which may not hold every nanosecond.
+  var date: Date { Date(timeIntervalSince1970: Double(seconds) + Double(nanoseconds) / 1e9) }
 
   /// The current time, truncated to the microseconds that Firestore stores.
   static func now() -> HearthModel.Timestamp {

@@ -95,7 +95,7 @@ package struct WireReader {
 
   /// What has not been read yet as text, which must be UTF-8.
   package func remainingString(_ field: StaticString) throws(WireFormatError) -> String {
-    guard let string = String(validating: remainingBytes, as: UTF8.self) else {
+    guard let string = String(wellFormedUTF8: remainingBytes) else {
       throw error("the text is not valid UTF-8", field, at: position)
     }
     return string

@@ -30,10 +30,10 @@ extension DecodingContext {
     case .boolean(let boolean): return .boolean(boolean)
     case .integer(let integer): return .integer(integer)
     case .double(let double): return .double(double)
-    case .timestamp(let timestamp): return .timestamp(Timestamp(timestamp.truncatedToMicroseconds()))
+    case .timestamp(let timestamp): return .timestamp(timestamp.truncatedToMicroseconds())
     case .string(let contents): return .string(try contents.remainingString("Value.string_value"))
     case .bytes(let bytes): return .bytes(Data(bytes))
-    case .geoPoint(let point): return .geoPoint(GeoPoint(point))
+    case .geoPoint(let point): return .geoPoint(point)
     case .array(let message): return .array(.encoded(try EncodedValue.elements(ofArray: message)))
     case .map(let message): return .map(.encoded(try EncodedMapIndex(mapIn: message)))
     case .reference:
@@ -45,7 +45,7 @@ extension DecodingContext {
     case .pendingServerTimestamp(let localWriteTime, let previousValue):
       switch origin?.serverTimestampBehavior ?? .none {
       case .none: return .null
-      case .estimate: return .timestamp(Timestamp(localWriteTime))
+      case .estimate: return .timestamp(localWriteTime)
       case .previous: return try previousContent(previousValue)
       }
     }
@@ -65,8 +65,8 @@ extension DecodingContext {
   private func content(of object: Any) -> StoredContent {
     switch object {
     case is NSNull: return .null
-    case let timestamp as Timestamp: return .timestamp(timestamp)
-    case let point as GeoPoint: return .geoPoint(point)
+    case let timestamp as Timestamp: return .timestamp(timestamp.model)
+    case let point as GeoPoint: return .geoPoint(point.model)
     case let vector as VectorValue: return .vector(vector)
     case let reference as DocumentReference: return .reference(reference)
     default: break

@@ -13,12 +13,39 @@ struct DecodingOptions {
 }
 
 /// The document that is decoded.
+///
+/// Keeps what belongs to the document, and not the Firestore object: that is the same for all threads, which would wait for each
+/// other while they count their references to it.
 struct DecodingOrigin {
-  var firestore: Firestore
-  var key: DocumentKey
-  var serverTimestampBehavior: ServerTimestampBehavior
+  enum Document {
+    case snapshot(DocumentSnapshot)
+    /// Given beside a dictionary.
+    case reference(DocumentReference)
+  }
 
-  var writer: UserDataWriter { UserDataWriter(firestore: firestore, behavior: serverTimestampBehavior) }
+  let document: Document
+  var serverTimestampBehavior = ServerTimestampBehavior.none
+
+  var key: DocumentKey {
+    switch document {
+    case .snapshot(let snapshot): snapshot.key
+    case .reference(let reference): reference.key
+    }
+  }
+
+  var reference: DocumentReference {
+    switch document {
+    case .snapshot(let snapshot): snapshot.reference
+    case .reference(let reference): reference
+    }
+  }
+
+  var writer: UserDataWriter {
+    switch document {
+    case .snapshot(let snapshot): UserDataWriter(firestore: snapshot.firestore, behavior: serverTimestampBehavior)
+    case .reference(let reference): UserDataWriter(firestore: reference.firestore, behavior: serverTimestampBehavior)
+    }
+  }
 }
 
 /// One run of a decoder. Every run has its own, so that runs on several threads do not meet.
@@ -29,14 +56,19 @@ final class DecodingContext {
   /// The memory that encoded values are read from.
   private let bytes: PinnedBytes?
   let hasDefaultKeys: Bool
+  /// Whether Firestore's own types are handed through, and no others.
+  let handsOverOwnTypes: Bool
   /// What a container found damaged and could not throw.
   private var damage: (any Error)?
+  /// The reference of the document, for ``DocumentID``; nil where there is none.
+  private(set) lazy var documentReference = origin?.reference
 
   init(_ options: DecodingOptions, origin: DecodingOrigin? = nil) {
     self.options = options
     self.origin = origin
     bytes = nil
     hasDefaultKeys = options.key.isDefault
+    handsOverOwnTypes = options.passthrough == nil
   }
 
   private init(_ options: DecodingOptions, origin: DecodingOrigin, bytes: PinnedBytes) {
@@ -44,7 +76,11 @@ final class DecodingContext {
     self.origin = origin
     self.bytes = bytes
     hasDefaultKeys = options.key.isDefault
+    handsOverOwnTypes = options.passthrough == nil
   }
+
+  /// Whether nothing but the types decides how values are decoded.
+  var isPlain: Bool { hasDefaultKeys && handsOverOwnTypes }
 
   /// Decodes a document from its stored encoding; nil stands for a document that does not exist.
   static func decode<T: Decodable>(
@@ -64,9 +100,13 @@ final class DecodingContext {
       throw DecodingError.valueNotFound(
         type, DecodingError.Context(codingPath: [], debugDescription: "Expected \(type) value, but \(found)."))
     }
-    let decoded = try withExtendedLifetime(self) { try root.decode(type) }
-    if let damage { throw damage }
-    return decoded
+    do {
+      let decoded = try withExtendedLifetime(self) { try root.decode(type) }
+      if let damage { throw damage }
+      return decoded
+    } catch let error as DecodingError {
+      throw origin.map { error.naming($0.key) } ?? error
+    }
   }
 
   /// Makes the run fail when it ends; the first report counts.
@@ -76,10 +116,31 @@ final class DecodingContext {
 
   var userInfo: [CodingUserInfoKey: Any] {
     var userInfo = options.userInfo
-    if let origin {
-      userInfo[.documentReference] = DocumentReference(firestore: origin.firestore, key: origin.key)
-    }
+    if let documentReference { userInfo[.documentReference] = documentReference }
     return userInfo
+  }
+}
+
+extension DecodingError {
+  /// The same error with the document in its text, which the standard library's own types know nothing of: enums whose raw value
+  /// is unknown, for example.
+  fileprivate func naming(_ document: DocumentKey) -> DecodingError {
+    func named(_ context: Context) -> Context {
+      guard !context.debugDescription.contains("document \(document.canonicalString)") else { return context }
+      let text =
+        context.debugDescription.hasSuffix(".") ? context.debugDescription.dropLast() : context.debugDescription[...]
+      return Context(
+        codingPath: context.codingPath,
+        debugDescription: "\(text)\(CodingPathText.place(context.codingPath, document: document)).",
+        underlyingError: context.underlyingError)
+    }
+    switch self {
+    case .typeMismatch(let type, let context): return .typeMismatch(type, named(context))
+    case .valueNotFound(let type, let context): return .valueNotFound(type, named(context))
+    case .keyNotFound(let key, let context): return .keyNotFound(key, named(context))
+    case .dataCorrupted(let context): return .dataCorrupted(named(context))
+    @unknown default: return self
+    }
   }
 }
 

@@ -1,15 +1,14 @@
 internal import HearthModel
 
 /// Reads the entries of a map by key.
-struct KeyedStoredContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+struct KeyedStoredContainer<Key: CodingKey>: StoredContainer {
   let decoder: StoredDecoder
-  let map: StoredMap
 
   var codingPath: [any CodingKey] { decoder.codingPath }
 
   var allKeys: [Key] {
     do {
-      return try decoder.reportingDamage(nil, map.keys).compactMap { Key(stringValue: $0) }
+      return try decoder.keys().compactMap { Key(stringValue: $0) }
     } catch {
       // There is no way to throw here, so the whole run fails when it ends.
       decoder.context.report(error)
@@ -17,10 +16,10 @@ struct KeyedStoredContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
   }
 
-  func contains(_ key: Key) -> Bool { map.value(forKey: key.stringValue) != nil }
+  func contains(_ key: Key) -> Bool { decoder.value(forKey: key.stringValue) != nil }
 
   private func value(_ key: Key) throws -> StoredValue {
-    guard let value = map.value(forKey: key.stringValue) else { throw keyNotFound(key) }
+    guard let value = decoder.value(forKey: key.stringValue) else { throw keyNotFound(key) }
     return value
   }
 
@@ -30,7 +29,7 @@ struct KeyedStoredContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   /// The value of a key, unless it is missing or null.
   private func present(_ key: Key) -> StoredValue? {
-    guard let value = map.value(forKey: key.stringValue), !decoder.isNull(value) else { return nil }
+    guard let value = decoder.value(forKey: key.stringValue), !decoder.isNull(value) else { return nil }
     return value
   }
 
@@ -53,7 +52,7 @@ struct KeyedStoredContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try decoder.integer(value(key), .key(key)) }
 
   func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-    guard let value = map.value(forKey: key.stringValue) else {
+    guard let value = decoder.value(forKey: key.stringValue) else {
       guard type is any FilledFromReference.Type else { throw keyNotFound(key) }
       return try T(from: decoder.child(.null, .key(key)))
     }
@@ -125,6 +124,6 @@ struct KeyedStoredContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func superDecoder(forKey key: Key) throws -> any Decoder { try superDecoder(key) }
 
   private func superDecoder(_ key: some CodingKey) throws -> any Decoder {
-    try decoder.child(map.value(forKey: key.stringValue) ?? .null, .key(key))
+    try decoder.child(decoder.value(forKey: key.stringValue) ?? .null, .key(key))
   }
 }

@@ -80,15 +80,40 @@ extension StoredDecoder {
     _ type: T.Type, from value: StoredValue, _ step: @autoclosure () -> CodingStep?,
     _ decoder: () throws -> StoredDecoder
   ) throws -> T {
-    if type == String.self { return try same(string(value, step()), type) }
-    if type == Int.self { return try same(integer(value, step()) as Int, type) }
-    if type == Double.self { return try same(floatingPoint(value, step()) as Double, type) }
-    if type == Bool.self { return try same(boolean(value, step()), type) }
-    if type == Date.self { return try same(date(value, step(), decoder), type) }
-    if type == Data.self { return try same(data(value, step(), decoder), type) }
-    if type == URL.self { return try same(url(value, step()), type) }
-    if type == Decimal.self { return try same(decimal(value, step()), type) }
-    if let object = try passthrough(type, value, step()) { return object }
+    if type == String.self { return same(try string(value, step()), type) }
+    if type == Int.self { return same(try integer(value, step()) as Int, type) }
+    if type == Double.self { return same(try floatingPoint(value, step()) as Double, type) }
+    if type == Bool.self { return same(try boolean(value, step()), type) }
+    if type == Date.self { return same(try date(value, step(), decoder), type) }
+    if type == Data.self { return same(try data(value, step(), decoder), type) }
+    if type == URL.self { return same(try url(value, step()), type) }
+    if type == Decimal.self { return same(try decimal(value, step()), type) }
+    if type == [String].self { return same(try decoder().array { try $0.string($1, .index($2)) }, type) }
+    if type == [Int].self { return same(try decoder().array { try $0.integer($1, .index($2)) as Int }, type) }
+    if type == [Double].self {
+      return same(try decoder().array { try $0.floatingPoint($1, .index($2)) as Double }, type)
+    }
+    if context.handsOverOwnTypes,
+      type == Timestamp.self || type == GeoPoint.self || type == DocumentReference.self || type == VectorValue.self,
+      let object = try content(of: value, step()).object(as: type)
+    {
+      return same(object, type)
+    }
+    if !context.isPlain { return try decodeSpecially(type, from: value, decoder) }
+    return try T(from: decoder())
+  }
+
+  /// As above, for decoders that hand other types through or change keys. A function of its own, because with it in the other one
+  /// the runtime would look for the type `Optional<T>` there for each value, in a table that all threads share.
+  @inline(never)
+  private func decodeSpecially<T: Decodable>(
+    _ type: T.Type, from value: StoredValue, _ decoder: () throws -> StoredDecoder
+  ) throws -> T {
+    if let resolver = context.options.passthrough, case .object(let object) = value, Swift.type(of: object) == type,
+      let known = object as? T, resolver.isPassthroughType(known)
+    {
+      return known
+    }
     if !context.hasDefaultKeys, let dictionary = type as? any StringKeyedDictionary.Type,
       let decoded = try dictionary.decode(with: decoder()) as? T
     {
@@ -97,26 +122,23 @@ extension StoredDecoder {
     return try T(from: decoder())
   }
 
-  /// The value as the type that it is known to have.
-  private func same<Known, T>(_ value: Known, _ type: T.Type) throws -> T {
-    guard let same = value as? T else { throw corrupted("a value of type \(Known.self) is no \(type)", nil) }
-    return same
+  /// The value as the type that the caller has found to be its own: `T` is `Known`, or the class of the object `Known`.
+  ///
+  /// A cast would look both types up in tables of the runtime that all threads share.
+  @inline(__always)
+  private func same<Known, T>(_ value: Known, _ type: T.Type) -> T {
+    assert(value is T)
+    return unsafeBitCast(value, to: type)
   }
 
-  /// A value that is handed through, if it is of exactly the type that is asked for.
-  private func passthrough<T>(_ type: T.Type, _ value: StoredValue, _ step: @autoclosure () -> CodingStep?) throws -> T?
-  {
-    if let resolver = context.options.passthrough {
-      guard case .object(let object) = value, let known = object as? T, resolver.isPassthroughType(known),
-        Swift.type(of: object) == type
-      else { return nil }
-      return known
-    }
-    guard type is AnyClass else { return nil }
-    guard
-      type == Timestamp.self || type == GeoPoint.self || type == DocumentReference.self || type == VectorValue.self
-    else { return nil }
-    return try content(of: value, step()).passthroughObject as? T
+  /// The elements of an array of a basic type, as `Array` would decode them out of an unkeyed container.
+  @inline(__always)
+  private func array<Element>(_ element: (StoredDecoder, StoredValue, Int) throws -> Element) throws -> [Element] {
+    let stored = try elements(for: (any UnkeyedDecodingContainer).self)
+    var result: [Element] = []
+    result.reserveCapacity(stored.count)
+    for index in 0..<stored.count { result.append(try element(self, stored[index], index)) }
+    return result
   }
 
   private func date(
@@ -126,7 +148,7 @@ extension StoredDecoder {
     case .timestamp:
       let content = try content(of: value, step())
       guard case .timestamp(let timestamp) = content else { throw mismatch(Date.self, content, step()) }
-      return timestamp.dateValue()
+      return timestamp.date
     case .deferredToDate: return try Date(from: decoder())
     case .secondsSince1970: return Date(timeIntervalSince1970: try floatingPoint(value, step()))
     case .millisecondsSince1970: return Date(timeIntervalSince1970: try floatingPoint(value, step()) / 1000)
@@ -180,8 +202,10 @@ extension StoredDecoder {
     case .integer(let integer): return Decimal(integer)
     case .largeInteger(let integer):
       if let decimal = Decimal(string: "\(integer)") { return decimal }
-    case .double(let double) where double.isFinite: return Decimal(double)
-    case .double(let double): throw corrupted("the number \(double) is no Decimal", step())
+    case .double(let double):
+      let decimal = double.isFinite ? Decimal(double) : .nan
+      guard !decimal.isNaN else { throw corrupted("the number \(double) is no Decimal", step()) }
+      return decimal
     default: break
     }
     throw mismatch(Decimal.self, content, step())

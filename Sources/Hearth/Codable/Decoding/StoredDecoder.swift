@@ -8,6 +8,8 @@ final class StoredDecoder: Decoder {
   private let parent: StoredDecoder?
   private let step: CodingStep?
   private let depth: Int
+  /// What keyed containers read; found when the first one is asked for.
+  private var map: StoredMap?
 
   /// The decoder of a whole value.
   init(context: DecodingContext, value: StoredValue) {
@@ -47,9 +49,15 @@ final class StoredDecoder: Decoder {
   var userInfo: [CodingUserInfoKey: Any] { context.userInfo }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-    KeyedDecodingContainer(
-      KeyedStoredContainer<Key>(decoder: self, map: try map(for: KeyedDecodingContainer<Key>.self)))
+    if map == nil { map = try namedMap(for: KeyedDecodingContainer<Key>.self) }
+    return ContainerTypes.container(ContainerTypes.type(for: Key.self), of: self)
   }
+
+  /// The value of a key of the map that keyed containers read.
+  func value(forKey key: String) -> StoredValue? { map?.value(forKey: key) }
+
+  /// All keys of the map that keyed containers read.
+  func keys() throws -> [String] { try reportingDamage(nil) { () throws(WireFormatError) in try map?.keys() ?? [] } }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
     UnkeyedStoredContainer(decoder: self, elements: try elements(for: (any UnkeyedDecodingContainer).self))
@@ -58,26 +66,26 @@ final class StoredDecoder: Decoder {
   func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
   /// The entries of the map that this decoder stands on, under the keys that the strategy gives.
-  private func map(for type: Any.Type) throws -> StoredMap {
-    let map = try storedMap(for: type)
+  private func namedMap(for type: @autoclosure () -> Any.Type) throws -> StoredMap {
+    let map = try storedMap(for: type())
     if context.hasDefaultKeys { return map }
     return try reportingDamage(nil) { () throws(WireFormatError) in try map.renamed(name(_:)) }
   }
 
   /// The entries of the map that this decoder stands on, under their stored names.
-  func storedMap(for type: Any.Type) throws -> StoredMap {
+  func storedMap(for type: @autoclosure () -> Any.Type) throws -> StoredMap {
     switch try content(of: value, nil) {
     case .map(let map): return map
     case .null:
       throw DecodingError.valueNotFound(
-        type, errorContext("Cannot get keyed decoding container -- found null value instead", nil))
+        type(), errorContext("Cannot get keyed decoding container -- found null value instead", nil))
     case let other:
       throw DecodingError.typeMismatch(
         [String: Any].self, errorContext("Expected to decode a map but found \(other.kindDescription) instead", nil))
     }
   }
 
-  private func elements(for type: Any.Type) throws -> StoredElements {
+  func elements(for type: Any.Type) throws -> StoredElements {
     switch try content(of: value, nil) {
     case .array(let elements): return elements
     case .null:

@@ -20,10 +20,10 @@ enum StoredContent {
   case largeInteger(any BinaryInteger)
   case double(Double)
   case string(String)
-  case timestamp(Timestamp)
+  case timestamp(HearthModel.Timestamp)
   case bytes(Data)
   case reference(DocumentReference)
-  case geoPoint(GeoPoint)
+  case geoPoint(HearthModel.GeoPoint)
   case vector(VectorValue)
   case array(StoredElements)
   case map(StoredMap)
@@ -49,13 +49,13 @@ enum StoredContent {
     }
   }
 
-  /// The value as an object, if it is one of the types that are handed through.
-  var passthroughObject: AnyObject? {
+  /// The value as an object of this type, if it is one and the type is handed through.
+  func object(as type: Any.Type) -> AnyObject? {
     switch self {
-    case .timestamp(let timestamp): timestamp
-    case .reference(let reference): reference
-    case .geoPoint(let point): point
-    case .vector(let vector): vector
+    case .timestamp(let timestamp) where type == Timestamp.self: Timestamp(timestamp)
+    case .reference(let reference) where type == DocumentReference.self: reference
+    case .geoPoint(let point) where type == GeoPoint.self: GeoPoint(point)
+    case .vector(let vector) where type == VectorValue.self: vector
     default: nil
     }
   }
