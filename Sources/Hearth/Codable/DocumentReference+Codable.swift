@@ -7,7 +7,7 @@ extension DocumentReference {
   /// - Parameters:
   ///   - type: What to decode. For a document that does not exist an optional type gives nil.
   ///   - serverTimestampBehavior: What server timestamps are decoded from that the backend has not set yet.
-  ///   - decoder: Strategies and `userInfo`.
+  ///   - decoder: Strategies and `userInfo`. Not to be changed until the completion is called.
   ///   - source: Where the document is read.
   ///   - completion: Called once on the settings' queue with the value or the error of reading or decoding.
   public func getDocument<T: Decodable>(
@@ -27,7 +27,20 @@ extension DocumentReference {
     }
   }
 
-  /// Reads the document once and decodes it, as the form with a completion does.
+  /// Reads the document once and decodes it. See ``getDocument(source:)`` and ``DocumentSnapshot/data(as:with:decoder:)``.
+  ///
+  /// ```swift
+  /// let city = try await db.document("cities/SF").getDocument(as: City.self)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - type: What to decode. For a document that does not exist an optional type gives nil.
+  ///   - serverTimestampBehavior: What server timestamps are decoded from that the backend has not set yet.
+  ///   - decoder: Strategies and `userInfo`.
+  ///   - source: Where the document is read.
+  /// - Returns: The value.
+  /// - Throws: The error of reading (`NSError` of ``FirestoreErrorDomain``, `unavailable` for an unknown document while offline), or
+  ///   that of decoding (`DecodingError`, and what types throw themselves).
   nonisolated(nonsending) public func getDocument<T: Decodable>(
     as type: T.Type, with serverTimestampBehavior: ServerTimestampBehavior = .none,
     decoder: Firestore.Decoder = .init(), source: FirestoreSource = .default
@@ -43,8 +56,8 @@ extension DocumentReference {
   /// - Parameters:
   ///   - value: What encodes to a map.
   ///   - encoder: Strategies and `userInfo`.
-  ///   - completion: As in ``setData(_:completion:)``.
-  /// - Throws: Only errors of encoding, before anything is written.
+  ///   - completion: As in ``setData(_:completion:)``: called once the backend has answered, and not while offline.
+  /// - Throws: Only errors of encoding (`EncodingError.invalidValue`, and what types throw themselves), before anything is written.
   public func setData<T: Encodable>(
     from value: T, encoder: Firestore.Encoder = Firestore.Encoder(), completion: (((any Error)?) -> Void)? = nil
   ) throws {
@@ -52,7 +65,14 @@ extension DocumentReference {
   }
 
   /// Encodes a value and writes the leaf fields that it has, as ``setData(_:merge:completion:)`` does: properties that are nil are
-  /// left as they are in the document. For the parameters and errors see ``setData(from:encoder:completion:)``.
+  /// left as they are in the document.
+  ///
+  /// - Parameters:
+  ///   - value: What encodes to a map.
+  ///   - merge: Whether other fields stay; without, this is ``setData(from:encoder:completion:)``.
+  ///   - encoder: Strategies and `userInfo`.
+  ///   - completion: As in ``setData(from:encoder:completion:)``.
+  /// - Throws: As ``setData(from:encoder:completion:)``.
   public func setData<T: Encodable>(
     from value: T, merge: Bool, encoder: Firestore.Encoder = Firestore.Encoder(),
     completion: (((any Error)?) -> Void)? = nil
@@ -61,8 +81,14 @@ extension DocumentReference {
   }
 
   /// Encodes a value and writes the named fields only, as ``setData(_:mergeFields:completion:)`` does. A named field that the value
-  /// leaves out, such as a property that is nil, is a programming error; ``ExplicitNull`` makes it null. For the parameters and
-  /// errors see ``setData(from:encoder:completion:)``.
+  /// leaves out, such as a property that is nil, is a programming error; ``ExplicitNull`` makes it null.
+  ///
+  /// - Parameters:
+  ///   - value: What encodes to a map.
+  ///   - mergeFields: `String`s, split at dots, or ``FieldPath``s: names of fields, after the encoder's strategy.
+  ///   - encoder: Strategies and `userInfo`.
+  ///   - completion: As in ``setData(from:encoder:completion:)``.
+  /// - Throws: As ``setData(from:encoder:completion:)``.
   public func setData<T: Encodable>(
     from value: T, mergeFields: [Any], encoder: Firestore.Encoder = Firestore.Encoder(),
     completion: (((any Error)?) -> Void)? = nil
@@ -74,6 +100,12 @@ extension DocumentReference {
   ///
   /// A name of its own, because an asynchronous `setData(from:)` would take the place of the one that does not wait in programs
   /// written for the official SDK.
+  ///
+  /// - Parameters:
+  ///   - value: What encodes to a map.
+  ///   - encoder: Strategies and `userInfo`.
+  /// - Throws: The error of encoding, before anything is written; the backend's refusal (`NSError` of ``FirestoreErrorDomain``);
+  ///   `CancellationError` when the task is cancelled, after which the write stays in the queue.
   nonisolated(nonsending) public func setDataAndWait<T: Encodable>(
     from value: T, encoder: Firestore.Encoder = Firestore.Encoder()
   ) async throws {
@@ -81,6 +113,12 @@ extension DocumentReference {
   }
 
   /// As ``setData(from:merge:encoder:completion:)``, waiting for the backend, while offline as long as it takes.
+  ///
+  /// - Parameters:
+  ///   - value: What encodes to a map.
+  ///   - merge: Whether other fields stay.
+  ///   - encoder: Strategies and `userInfo`.
+  /// - Throws: As ``setDataAndWait(from:encoder:)``.
   nonisolated(nonsending) public func setDataAndWait<T: Encodable>(
     from value: T, merge: Bool, encoder: Firestore.Encoder = Firestore.Encoder()
   ) async throws {
@@ -88,6 +126,12 @@ extension DocumentReference {
   }
 
   /// As ``setData(from:mergeFields:encoder:completion:)``, waiting for the backend, while offline as long as it takes.
+  ///
+  /// - Parameters:
+  ///   - value: What encodes to a map.
+  ///   - mergeFields: `String`s, split at dots, or ``FieldPath``s: names of fields, after the encoder's strategy.
+  ///   - encoder: Strategies and `userInfo`.
+  /// - Throws: As ``setDataAndWait(from:encoder:)``.
   nonisolated(nonsending) public func setDataAndWait<T: Encodable>(
     from value: T, mergeFields: [Any], encoder: Firestore.Encoder = Firestore.Encoder()
   ) async throws {
@@ -99,10 +143,14 @@ extension CollectionReference {
   /// Encodes a value and adds it as a document with a new id.
   ///
   /// In asynchronous code too this call does not wait for the backend and is made without `await`;
-  /// ``addDocumentAndWait(from:encoder:)`` waits. For the parameters and errors see
-  /// ``DocumentReference/setData(from:encoder:completion:)``.
+  /// ``addDocumentAndWait(from:encoder:)`` waits.
   ///
+  /// - Parameters:
+  ///   - value: What encodes to a map.
+  ///   - encoder: Strategies and `userInfo`.
+  ///   - completion: As in ``DocumentReference/setData(from:encoder:completion:)``.
   /// - Returns: The new document's reference, at once.
+  /// - Throws: As ``DocumentReference/setData(from:encoder:completion:)``.
   @discardableResult
   public func addDocument<T: Encodable>(
     from value: T, encoder: Firestore.Encoder = Firestore.Encoder(), completion: (((any Error)?) -> Void)? = nil
@@ -111,6 +159,12 @@ extension CollectionReference {
   }
 
   /// As ``addDocument(from:encoder:completion:)``, waiting for the backend, while offline as long as it takes.
+  ///
+  /// - Parameters:
+  ///   - value: What encodes to a map.
+  ///   - encoder: Strategies and `userInfo`.
+  /// - Returns: The new document's reference, once the backend has the document.
+  /// - Throws: As ``DocumentReference/setDataAndWait(from:encoder:)``.
   @discardableResult
   nonisolated(nonsending) public func addDocumentAndWait<T: Encodable>(
     from value: T, encoder: Firestore.Encoder = Firestore.Encoder()

@@ -14,7 +14,9 @@ public struct ExplicitNull<Value> {
   /// The value, or nil for null.
   public var wrappedValue: Value?
 
-  /// Makes the property with a value, or with nil for null.
+  /// Makes the property.
+  ///
+  /// - Parameter wrappedValue: The value, or nil for null.
   public init(wrappedValue: Value?) {
     self.wrappedValue = wrappedValue
   }
@@ -22,6 +24,9 @@ public struct ExplicitNull<Value> {
 
 extension ExplicitNull: Encodable where Value: Encodable {
   /// Encodes the value, or null.
+  ///
+  /// - Parameter encoder: Any encoder.
+  /// - Throws: What encoding the value throws.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     if let wrappedValue {
@@ -34,6 +39,9 @@ extension ExplicitNull: Encodable where Value: Encodable {
 
 extension ExplicitNull: Decodable where Value: Decodable {
   /// Decodes the value, and null as nil.
+  ///
+  /// - Parameter decoder: Any decoder.
+  /// - Throws: What decoding the value throws.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     wrappedValue = container.decodeNil() ? nil : try container.decode(Value.self)

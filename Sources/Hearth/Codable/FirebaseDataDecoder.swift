@@ -17,7 +17,7 @@ open class FirebaseDataDecoder {
     case secondsSince1970
     /// A number of milliseconds.
     case millisecondsSince1970
-    /// A text like `2024-02-29T12:00:00Z`.
+    /// A text like `2024-02-29T12:00:00Z`, without parts of a second.
     case iso8601
     /// A text that the formatter reads.
     case formatted(DateFormatter)
@@ -73,6 +73,10 @@ open class FirebaseDataDecoder {
 
   /// Decodes a value.
   ///
+  /// - Parameters:
+  ///   - t: What to decode.
+  ///   - structure: What ``FirebaseDataEncoder/encode(_:)`` gives; `NSNull` is nil for an optional type.
+  /// - Returns: The value.
   /// - Throws: `DecodingError` with the coding path, and what types throw themselves.
   open func decode<T: Decodable>(_ t: T.Type, from structure: Any) throws -> T {
     let options = DecodingOptions(

@@ -14,11 +14,11 @@ open class FirebaseDataEncoder {
     case timestamp
     /// As `Date` encodes itself: seconds since 2001.
     case deferredToDate
-    /// As a number of seconds.
+    /// As a number of seconds. For a date that is no finite number as for NaN and the infinities.
     case secondsSince1970
-    /// As a number of milliseconds.
+    /// As a number of milliseconds. For a date that is no finite number as for NaN and the infinities.
     case millisecondsSince1970
-    /// As a text like `2024-02-29T12:00:00Z`.
+    /// As a text like `2024-02-29T12:00:00Z`, without parts of a second.
     case iso8601
     /// As a text that the formatter makes.
     case formatted(DateFormatter)
@@ -74,6 +74,8 @@ open class FirebaseDataEncoder {
 
   /// Encodes a value.
   ///
+  /// - Parameter value: Any value, also one that becomes a single object.
+  /// - Returns: The object.
   /// - Throws: `EncodingError.invalidValue` for what cannot be encoded, and what types throw themselves.
   open func encode<T: Encodable>(_ value: T) throws -> Any {
     try EncodingContext(

@@ -4,24 +4,39 @@ internal import HearthModel
 /// A type that stands for a point in time, for properties with ``ServerTimestamp``.
 public protocol ServerTimestampWrappable {
   /// Makes a value from a stored time.
+  ///
+  /// - Parameter timestamp: The time, which has microseconds; an estimate where one was asked for.
+  /// - Throws: Whatever makes decoding the document fail; it arrives unchanged.
   static func wrap(_ timestamp: Timestamp) throws -> Self
   /// The time to store.
+  ///
+  /// - Parameter value: The value of the property.
+  /// - Throws: Whatever makes encoding the document fail; it arrives unchanged.
   static func unwrap(_ value: Self) throws -> Timestamp
 }
 
 extension Date: ServerTimestampWrappable {
   /// The timestamp as a date, which may not hold every nanosecond.
+  ///
+  /// - Parameter timestamp: The stored time.
   public static func wrap(_ timestamp: Timestamp) throws -> Date { timestamp.dateValue() }
 
-  /// The date truncated to nanoseconds. Throws `EncodingError.invalidValue` outside of the years 1 to 9999.
+  /// The date truncated to nanoseconds.
+  ///
+  /// - Parameter value: A date of the years 1 to 9999.
+  /// - Throws: `EncodingError.invalidValue` for any other.
   public static func unwrap(_ value: Date) throws -> Timestamp { try Timestamp(encoding: value, at: []) }
 }
 
 extension Timestamp: ServerTimestampWrappable {
   /// The timestamp itself.
+  ///
+  /// - Parameter timestamp: The stored time.
   public static func wrap(_ timestamp: Timestamp) throws -> Timestamp { timestamp }
 
   /// The timestamp itself.
+  ///
+  /// - Parameter value: The time to store.
   public static func unwrap(_ value: Timestamp) throws -> Timestamp { value }
 }
 
@@ -42,12 +57,17 @@ public struct ServerTimestamp<Value: ServerTimestampWrappable & Codable>: Codabl
   /// The time; nil asks the backend for its own.
   public var wrappedValue: Value?
 
-  /// Makes the property with a value, or with nil for the time of the write.
+  /// Makes the property.
+  ///
+  /// - Parameter wrappedValue: The time, or nil for that of the write.
   public init(wrappedValue: Value?) {
     self.wrappedValue = wrappedValue
   }
 
   /// Decodes null as nil and a timestamp by ``ServerTimestampWrappable/wrap(_:)``.
+  ///
+  /// - Parameter decoder: ``Firestore/Decoder``'s, or another one whose data have the form of a ``Timestamp`` there.
+  /// - Throws: `DecodingError` for anything else, and what `wrap` throws.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     if container.decodeNil() {
@@ -59,12 +79,29 @@ public struct ServerTimestamp<Value: ServerTimestampWrappable & Codable>: Codabl
 
   /// Encodes nil as ``FieldValue/serverTimestamp()``, which only ``Firestore/Encoder`` can, and a value by
   /// ``ServerTimestampWrappable/unwrap(_:)``.
+  ///
+  /// - Parameter encoder: ``Firestore/Encoder``'s, or any other for a value that is not nil.
+  /// - Throws: ``FirestoreEncodingError/encodingIsNotSupported(_:)`` for nil with another encoder, and what `unwrap` throws.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     if let wrappedValue {
-      try container.encode(Value.unwrap(wrappedValue))
+      try container.encode(timestamp(of: wrappedValue, at: container.codingPath))
     } else {
       try container.encode(FieldValue.serverTimestamp())
+    }
+  }
+}
+
+extension ServerTimestamp {
+  /// What ``ServerTimestampWrappable/unwrap(_:)`` gives, which does not know where its value stands.
+  private func timestamp(of value: Value, at path: [any CodingKey]) throws -> Timestamp {
+    do {
+      return try Value.unwrap(value)
+    } catch EncodingError.invalidValue(let invalid, let context) where context.codingPath.isEmpty {
+      throw EncodingError.invalidValue(
+        invalid,
+        EncodingError.Context(
+          codingPath: path, debugDescription: context.debugDescription, underlyingError: context.underlyingError))
     }
   }
 }

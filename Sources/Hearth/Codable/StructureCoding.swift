@@ -2,6 +2,8 @@
 /// ``FirebaseDataEncoder`` and ``FirebaseDataDecoder``.
 public protocol StructureCodingPassthroughTypeResolver {
   /// Whether a value stays as it is.
+  ///
+  /// - Parameter t: A value that is encoded, or an object that is decoded.
   static func isPassthroughType<T>(_ t: T) -> Bool
 }
 

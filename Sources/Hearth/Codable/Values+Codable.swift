@@ -5,7 +5,10 @@ extension Timestamp: Codable {
     case nanoseconds
   }
 
-  /// Throws `DecodingError.dataCorrupted` for numbers that are no timestamp.
+  /// Decodes the form that other encoders make.
+  ///
+  /// - Parameter decoder: Any decoder.
+  /// - Throws: `DecodingError`; for numbers that are no timestamp `dataCorrupted`.
   public convenience init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     let seconds = try container.decode(Int64.self, forKey: .seconds)
@@ -17,6 +20,9 @@ extension Timestamp: Codable {
   }
 
   /// Encodes the two numbers.
+  ///
+  /// - Parameter encoder: Any encoder; ``Firestore/Encoder`` keeps the object itself instead of calling this.
+  /// - Throws: What the encoder throws.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(seconds, forKey: .seconds)
@@ -31,7 +37,10 @@ extension GeoPoint: Codable {
     case longitude
   }
 
-  /// Throws `DecodingError.dataCorrupted` for numbers that are no position on Earth.
+  /// Decodes the form that other encoders make.
+  ///
+  /// - Parameter decoder: Any decoder.
+  /// - Throws: `DecodingError`; for numbers that are no position on Earth `dataCorrupted`.
   public convenience init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     let latitude = try container.decode(Double.self, forKey: .latitude)
@@ -44,6 +53,9 @@ extension GeoPoint: Codable {
   }
 
   /// Encodes the two numbers.
+  ///
+  /// - Parameter encoder: Any encoder; ``Firestore/Encoder`` keeps the object itself instead of calling this.
+  /// - Throws: What the encoder throws.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(latitude, forKey: .latitude)
@@ -58,12 +70,18 @@ extension VectorValue: Codable {
   }
 
   /// Decodes the elements.
+  ///
+  /// - Parameter decoder: Any decoder.
+  /// - Throws: `DecodingError`.
   public convenience init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     self.init(try container.decode([Double].self, forKey: .array))
   }
 
   /// Encodes the elements.
+  ///
+  /// - Parameter encoder: Any encoder; ``Firestore/Encoder`` keeps the object itself instead of calling this.
+  /// - Throws: What the encoder throws.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(array, forKey: .array)
@@ -73,16 +91,30 @@ extension VectorValue: Codable {
 /// Only with ``Firestore/Encoder`` and ``Firestore/Decoder``, which keep references as they are: others have no database that
 /// the reference could belong to.
 extension DocumentReference: Codable {
-  /// Throws ``FirestoreDecodingError/decodingIsNotSupported(_:)``.
+  /// Throws ``FirestoreDecodingError/decodingIsNotSupported(_:)``, with ``Firestore/Decoder`` too, which only comes here for a
+  /// field that holds something else than a reference; for null `DecodingError.valueNotFound`.
+  ///
+  /// - Parameter decoder: Any decoder.
   public convenience init(from decoder: any Decoder) throws {
+    guard let decoder = decoder as? StoredDecoder else {
+      throw FirestoreDecodingError.decodingIsNotSupported(
+        """
+        DocumentReference values can only be decoded with Firestore.Decoder\
+        \(CodingPathText.place(decoder.codingPath, document: nil)).
+        """)
+    }
+    let content = try decoder.content(of: decoder.value, nil)
+    if case .null = content { throw decoder.mismatch(DocumentReference.self, content, nil) }
     throw FirestoreDecodingError.decodingIsNotSupported(
       """
-      DocumentReference values can only be decoded with Firestore.Decoder, from a document reference\
-      \(CodingPathText.place(decoder.codingPath, document: nil)).
+      DocumentReference values can only be decoded from a document reference, but found \(content.kindDescription) instead\
+      \(CodingPathText.place(decoder.codingPath, document: decoder.context.origin?.key)).
       """)
   }
 
-  /// Throws ``FirestoreEncodingError/encodingIsNotSupported(_:)``.
+  /// Throws ``FirestoreEncodingError/encodingIsNotSupported(_:)``; ``Firestore/Encoder`` keeps the object instead of calling this.
+  ///
+  /// - Parameter encoder: Any encoder.
   public func encode(to encoder: any Encoder) throws {
     throw FirestoreEncodingError.encodingIsNotSupported(
       """
@@ -94,7 +126,9 @@ extension DocumentReference: Codable {
 
 /// Only with ``Firestore/Encoder``, which keeps field values as they are.
 extension FieldValue: Encodable {
-  /// Throws ``FirestoreEncodingError/encodingIsNotSupported(_:)``.
+  /// Throws ``FirestoreEncodingError/encodingIsNotSupported(_:)``; ``Firestore/Encoder`` keeps the object instead of calling this.
+  ///
+  /// - Parameter encoder: Any encoder.
   public func encode(to encoder: any Encoder) throws {
     throw FirestoreEncodingError.encodingIsNotSupported(
       "FieldValue values can only be encoded with Firestore.Encoder\(CodingPathText.place(encoder.codingPath, document: nil))."

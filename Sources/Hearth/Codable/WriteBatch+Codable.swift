@@ -1,6 +1,11 @@
 extension WriteBatch {
   /// Encodes a value and adds a write as ``setData(_:forDocument:)`` does.
   ///
+  /// - Parameters:
+  ///   - value: What encodes to a map.
+  ///   - doc: The document that is replaced or created.
+  ///   - encoder: Strategies and `userInfo`.
+  /// - Returns: The batch itself, for the next write.
   /// - Throws: Only errors of encoding; the batch is then as it was before.
   @discardableResult
   public func setData<T: Encodable>(
@@ -9,8 +14,16 @@ extension WriteBatch {
     setData(try encoder.encode(value), forDocument: doc)
   }
 
-  /// Encodes a value and adds a write as ``setData(_:forDocument:merge:)`` does. For errors see
-  /// ``setData(from:forDocument:encoder:)``.
+  /// Encodes a value and adds a write as ``setData(_:forDocument:merge:)`` does: properties that
+  /// are nil are left as they are in the document.
+  ///
+  /// - Parameters:
+  ///   - value: What encodes to a map.
+  ///   - doc: The document that is changed or created.
+  ///   - merge: Whether other fields stay.
+  ///   - encoder: Strategies and `userInfo`.
+  /// - Returns: The batch itself, for the next write.
+  /// - Throws: As ``setData(from:forDocument:encoder:)``.
   @discardableResult
   public func setData<T: Encodable>(
     from value: T, forDocument doc: DocumentReference, merge: Bool, encoder: Firestore.Encoder = Firestore.Encoder()
@@ -18,8 +31,16 @@ extension WriteBatch {
     setData(try encoder.encode(value), forDocument: doc, merge: merge)
   }
 
-  /// Encodes a value and adds a write as ``setData(_:forDocument:mergeFields:)`` does. For errors see
-  /// ``setData(from:forDocument:encoder:)``.
+  /// Encodes a value and adds a write as ``setData(_:forDocument:mergeFields:)`` does. A named field
+  /// that the value leaves out is a programming error.
+  ///
+  /// - Parameters:
+  ///   - value: What encodes to a map.
+  ///   - doc: The document that is changed or created.
+  ///   - mergeFields: `String`s, split at dots, or ``FieldPath``s: names of fields, after the encoder's strategy.
+  ///   - encoder: Strategies and `userInfo`.
+  /// - Returns: The batch itself, for the next write.
+  /// - Throws: As ``setData(from:forDocument:encoder:)``.
   @discardableResult
   public func setData<T: Encodable>(
     from value: T, forDocument doc: DocumentReference, mergeFields: [Any],
@@ -32,6 +53,11 @@ extension WriteBatch {
 extension Transaction {
   /// Encodes a value and adds a write as ``setData(_:forDocument:)`` does.
   ///
+  /// - Parameters:
+  ///   - value: What encodes to a map.
+  ///   - doc: The document that is replaced or created.
+  ///   - encoder: Strategies and `userInfo`.
+  /// - Returns: The transaction itself, for the next write.
   /// - Throws: Only errors of encoding; the transaction is then as it was before.
   @discardableResult
   public func setData<T: Encodable>(
@@ -40,8 +66,16 @@ extension Transaction {
     setData(try encoder.encode(value), forDocument: doc)
   }
 
-  /// Encodes a value and adds a write as ``setData(_:forDocument:merge:)`` does. For errors see
-  /// ``setData(from:forDocument:encoder:)``.
+  /// Encodes a value and adds a write as ``setData(_:forDocument:merge:)`` does: properties that
+  /// are nil are left as they are in the document.
+  ///
+  /// - Parameters:
+  ///   - value: What encodes to a map.
+  ///   - doc: The document that is changed or created.
+  ///   - merge: Whether other fields stay.
+  ///   - encoder: Strategies and `userInfo`.
+  /// - Returns: The transaction itself, for the next write.
+  /// - Throws: As ``setData(from:forDocument:encoder:)``.
   @discardableResult
   public func setData<T: Encodable>(
     from value: T, forDocument doc: DocumentReference, merge: Bool, encoder: Firestore.Encoder = Firestore.Encoder()
@@ -49,8 +83,16 @@ extension Transaction {
     setData(try encoder.encode(value), forDocument: doc, merge: merge)
   }
 
-  /// Encodes a value and adds a write as ``setData(_:forDocument:mergeFields:)`` does. For errors see
-  /// ``setData(from:forDocument:encoder:)``.
+  /// Encodes a value and adds a write as ``setData(_:forDocument:mergeFields:)`` does. A named field
+  /// that the value leaves out is a programming error.
+  ///
+  /// - Parameters:
+  ///   - value: What encodes to a map.
+  ///   - doc: The document that is changed or created.
+  ///   - mergeFields: `String`s, split at dots, or ``FieldPath``s: names of fields, after the encoder's strategy.
+  ///   - encoder: Strategies and `userInfo`.
+  /// - Returns: The transaction itself, for the next write.
+  /// - Throws: As ``setData(from:forDocument:encoder:)``.
   @discardableResult
   public func setData<T: Encodable>(
     from value: T, forDocument doc: DocumentReference, mergeFields: [Any],

@@ -43,7 +43,7 @@ final class EncodingContext {
   /// Encodes a value in the place of the one that an encoder was asked for.
   func encode<T: Encodable>(_ value: T, inPlaceOf encoder: ObjectEncoder) throws {
     let inner = ObjectEncoder(context: self, parent: encoder, step: nil, node: encoder.node)
-    if case .object(let object) = try encode(value, into: inner, isRoot: false) { encoder.node.set(object) }
+    if case .object(let object) = try encode(value, into: inner, isRoot: false) { encoder.set(object) }
   }
 
   /// The first misuse is reported when the run ends.
@@ -86,20 +86,35 @@ final class EncodingContext {
 
   private func encode(_ date: Date, into encoder: ObjectEncoder) throws {
     switch options.date {
-    case .timestamp: encoder.node.set(try Timestamp(encoding: date, at: encoder.codingPath))
+    case .timestamp: encoder.set(try Timestamp(encoding: date, at: encoder.codingPath))
     case .deferredToDate: try date.encode(to: encoder)
-    case .secondsSince1970: encoder.node.set(NSNumber(value: date.timeIntervalSince1970))
-    case .millisecondsSince1970: encoder.node.set(NSNumber(value: date.timeIntervalSince1970 * 1000))
-    case .iso8601: encoder.node.set(ISO8601DateFormatter().string(from: date))
-    case .formatted(let formatter): encoder.node.set(formatter.string(from: date))
+    case .secondsSince1970: try encoder.encode(date.timeIntervalSince1970)
+    case .millisecondsSince1970: try encoder.encode(date.timeIntervalSince1970 * 1000)
+    case .iso8601: encoder.set(ISO8601DateFormatter().string(from: try formattable(date, encoder)))
+    case .formatted(let formatter): encoder.set(formatter.string(from: try formattable(date, encoder)))
     case .custom(let encode): try encode(date, encoder)
     }
   }
 
+  /// The date, if formatters have a text for it: they stop the process for one that is no finite number.
+  private func formattable(_ date: Date, _ encoder: ObjectEncoder) throws -> Date {
+    guard date.timeIntervalSince1970.isFinite else {
+      throw EncodingError.invalidValue(
+        date.timeIntervalSince1970,
+        EncodingError.Context(
+          codingPath: encoder.codingPath,
+          debugDescription: """
+            A date that is \(date.timeIntervalSince1970) s after 1970 has no text\
+            \(CodingPathText.place(encoder.codingPath, document: nil)).
+            """))
+    }
+    return date
+  }
+
   private func encode(_ data: Data, into encoder: ObjectEncoder) throws {
     switch options.data {
-    case .blob: encoder.node.set(data)
-    case .base64: encoder.node.set(data.base64EncodedString())
+    case .blob: encoder.set(data)
+    case .base64: encoder.set(data.base64EncodedString())
     case .deferredToData: try data.encode(to: encoder)
     case .custom(let encode): try encode(data, encoder)
     }
@@ -108,7 +123,7 @@ final class EncodingContext {
   private func encode(_ fields: [String: any Encodable], into encoder: ObjectEncoder) throws {
     let node = encoder.node
     node.become(.map)
-    for (name, value) in fields {
+    for (name, value) in fields where !(value is any StructureCodingUncodedUnkeyed) {
       node.set(try encode(value, below: encoder, .key(StoredKey(name))), for: name)
     }
   }
@@ -118,12 +133,13 @@ final class EncodingContext {
   {
     if value.isFinite { return NSNumber(value: Double(value)) }
     guard case .convertToString(let positiveInfinity, let negativeInfinity, let nan) = options.float else {
+      let path = path()
       throw EncodingError.invalidValue(
         value,
         EncodingError.Context(
-          codingPath: path(),
+          codingPath: path,
           debugDescription: """
-            Unable to encode \(F.self) \(value) directly. Use \
+            Unable to encode \(F.self) \(value) directly\(CodingPathText.place(path, document: nil)). Use \
             NonConformingFloatEncodingStrategy.convertToString to specify how the value should be encoded.
             """))
     }
@@ -180,9 +196,14 @@ final class EncodingNode {
     return self.kind == kind || self.kind == .empty
   }
 
-  func set(_ object: Any) {
-    kind = .value
+  /// Makes the node a value.
+  ///
+  /// - Returns: Whether nothing was lost.
+  @discardableResult
+  func set(_ object: Any) -> Bool {
+    defer { kind = .value }
     value = object
+    return kind == .empty
   }
 
   func set(_ object: EncodedObject, for name: String) {

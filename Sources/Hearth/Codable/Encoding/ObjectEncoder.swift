@@ -45,33 +45,45 @@ final class ObjectEncoder: Encoder {
     ObjectEncoder(context: context, parent: self, step: step, node: node)
   }
 
+  /// Encodes a single value.
+  func set(_ object: Any) {
+    if !node.set(object) { reportMisuse() }
+  }
+
   private func become(_ kind: EncodingNode.Kind) {
-    guard !node.become(kind) else { return }
+    if !node.become(kind) { reportMisuse() }
+  }
+
+  /// The protocols have no room for an error there, so the run fails when it ends.
+  private func reportMisuse() {
     context.report(
       .invalidValue(
-        node,
+        node.object ?? NSNull(),
         EncodingError.Context(
           codingPath: codingPath,
-          debugDescription: "A type asked its encoder for containers of different kinds, or for one after a value.")))
+          debugDescription: """
+            A type asked its encoder for containers of different kinds, or encoded more than one single value\
+            \(CodingPathText.place(codingPath, document: nil)).
+            """)))
   }
 }
 
 extension ObjectEncoder: SingleValueEncodingContainer {
-  func encodeNil() { node.set(NSNull()) }
-  func encode(_ value: Bool) { node.set(NSNumber(value: value)) }
-  func encode(_ value: String) { node.set(value) }
-  func encode(_ value: Double) throws { node.set(try context.number(value, at: codingPath)) }
-  func encode(_ value: Float) throws { node.set(try context.number(value, at: codingPath)) }
-  func encode(_ value: Int) { node.set(NSNumber(value: value)) }
-  func encode(_ value: Int8) { node.set(NSNumber(value: value)) }
-  func encode(_ value: Int16) { node.set(NSNumber(value: value)) }
-  func encode(_ value: Int32) { node.set(NSNumber(value: value)) }
-  func encode(_ value: Int64) { node.set(NSNumber(value: value)) }
-  func encode(_ value: UInt) { node.set(NSNumber(value: value)) }
-  func encode(_ value: UInt8) { node.set(NSNumber(value: value)) }
-  func encode(_ value: UInt16) { node.set(NSNumber(value: value)) }
-  func encode(_ value: UInt32) { node.set(NSNumber(value: value)) }
-  func encode(_ value: UInt64) { node.set(NSNumber(value: value)) }
+  func encodeNil() { set(NSNull()) }
+  func encode(_ value: Bool) { set(NSNumber(value: value)) }
+  func encode(_ value: String) { set(value) }
+  func encode(_ value: Double) throws { set(try context.number(value, at: codingPath)) }
+  func encode(_ value: Float) throws { set(try context.number(value, at: codingPath)) }
+  func encode(_ value: Int) { set(NSNumber(value: value)) }
+  func encode(_ value: Int8) { set(NSNumber(value: value)) }
+  func encode(_ value: Int16) { set(NSNumber(value: value)) }
+  func encode(_ value: Int32) { set(NSNumber(value: value)) }
+  func encode(_ value: Int64) { set(NSNumber(value: value)) }
+  func encode(_ value: UInt) { set(NSNumber(value: value)) }
+  func encode(_ value: UInt8) { set(NSNumber(value: value)) }
+  func encode(_ value: UInt16) { set(NSNumber(value: value)) }
+  func encode(_ value: UInt32) { set(NSNumber(value: value)) }
+  func encode(_ value: UInt64) { set(NSNumber(value: value)) }
 
   func encode<T: Encodable>(_ value: T) throws {
     try context.encode(value, inPlaceOf: self)
