@@ -288,6 +288,18 @@ struct DifferenceProof {
     DifferenceProof(
       "JSON with a timestamp or a position out of range",
       ("HearthTests/Codable/PropertyWrapperTests", "values out of range are errors of the data")),
+    DifferenceProof(
+      "A date that is no finite number is encoded with a numeric or a text strategy",
+      (
+        "HearthTests/Codable/CodingErrorTests",
+        "a date without a text is an error with its place, for every strategy"
+      )),
+    DifferenceProof(
+      "A property of type `DocumentReference` finds null",
+      (
+        "HearthTests/Codable/CodingErrorTests",
+        "a reference that is stored as something else is told apart from other decoders' lack of references"
+      )),
   ]
 
   private static let indexes = [
