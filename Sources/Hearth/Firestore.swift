@@ -54,6 +54,8 @@ public final class Firestore: NSObject, Sendable {
   }
 
   private static let instances = Mutex<[Key: Firestore]>([:])
+  /// Those that are terminated and not closed yet.
+  private static let closing = Mutex<[ObjectIdentifier: Firestore]>([:])
 
   /// The app that the database belongs to.
   public let app: FirebaseApp
@@ -349,7 +351,11 @@ public final class Firestore: NSObject, Sendable {
         state.phase = .terminated(runtime)
         // Posted before anybody can see that this client is terminated, so that a successor opens the cache after this
         // client has closed it.
-        runtime.stop(completion)
+        Firestore.closing.withLock { $0[ObjectIdentifier(self)] = self }
+        runtime.stop { [self] in
+          _ = Firestore.closing.withLock { $0.removeValue(forKey: ObjectIdentifier(self)) }
+          completion()
+        }
         return true
       }
     }
@@ -362,7 +368,8 @@ public final class Firestore: NSObject, Sendable {
 
   static func terminateAll(of app: FirebaseApp, then completion: @escaping @Sendable () -> Void) {
     let group = DispatchGroup()
-    for instance in instances.withLock({ $0.values.filter { $0.app === app } }) {
+    let open = instances.withLock { $0.values.filter { $0.app === app } }
+    for instance in open + closing.withLock({ $0.values.filter { $0.app === app } }) {
       group.enter()
       instance.terminate { group.leave() }
     }

@@ -50,6 +50,17 @@ struct ClientEndTests {
         #expect(openFiles(in: folder.url) == [])
       }
     }
+
+    @Test("no file of the cache is open when the app is reported as deleted, though its client was ending already")
+    func filesOfDeletedApp() async throws {
+      let folder = try TemporaryFolder()
+      let test = try TestFirestore(cache: PersistentCacheSettings(directory: folder.url))
+      try await test.firestore.disableNetwork()
+      for number in 0..<500 { test.firestore.document("a/\(number)").setData(["n": number], completion: nil) }
+      test.firestore.terminate(completion: nil)
+      #expect(await test.app.delete())
+      #expect(openFiles(in: folder.url) == [])
+    }
   #endif
 
   @Test("the client and everything its callbacks captured are released")
