@@ -16,7 +16,8 @@ public let FirestoreErrorDomain = "FIRFirestoreErrorDomain"
 ///
 /// ```swift
 /// do {
-///   let snapshot = try await reference.getDocument()
+///   let snapshot = try await city.getDocument()
+///   print(snapshot.exists)
 /// } catch FirestoreErrorCode.unavailable {
 ///   // offline, and the document is not in the cache
 /// } catch {

@@ -32,7 +32,7 @@ extension Firestore {
     loadBundle(bundleStream, completion: nil)
   }
 
-  /// As ``loadBundle(_:completion:)-(Data,_)``, from a stream, which is opened, read on a background queue and closed.
+  /// As ``loadBundle(_:completion:)-(Data,_)``, from a stream, which is opened, read on a background thread and closed.
   @discardableResult
   public func loadBundle(
     _ bundleStream: InputStream, completion: ((LoadBundleTaskProgress?, (any Error)?) -> Void)? = nil

@@ -7,7 +7,7 @@ extension Firestore {
   /// Declares the indexes of the cache, in the JSON that the Firebase CLI exports (`firebase firestore:indexes`).
   ///
   /// ```swift
-  /// db.setIndexConfiguration(
+  /// try await db.setIndexConfiguration(
   ///   """
   ///   {"indexes": [{"collectionGroup": "cities", "fields": [
   ///     {"fieldPath": "state", "order": "ASCENDING"}, {"fieldPath": "population", "order": "DESCENDING"}]}]}

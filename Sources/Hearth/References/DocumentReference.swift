@@ -120,7 +120,7 @@ extension DocumentReference {
   /// Changes fields of a document that exists.
   ///
   /// ```swift
-  /// city.updateData(["mayor.name": "London Breed", "visits": FieldValue.increment(Int64(1))])
+  /// try await city.updateData(["mayor.name": "London Breed", "visits": FieldValue.increment(Int64(1))])
   /// ```
   ///
   /// - Parameters:

@@ -21,7 +21,9 @@ extension Firestore {
   ///     errorPointer?.pointee = error as NSError
   ///     return nil
   ///   }
-  /// } completion: { result, error in … }
+  /// } completion: { result, error in
+  ///   print(result ?? error ?? "nothing")
+  /// }
   /// ```
   ///
   /// Nothing is locked: if a document that was read changes before the commit, the block is run again, after a pause that grows from

@@ -7,8 +7,8 @@ internal import HearthModel
 /// characters, and for the document's id:
 ///
 /// ```swift
-/// query.whereField(FieldPath(["address", "zip.code"]), isEqualTo: "94103")
-/// query.whereField(FieldPath.documentID(), in: ["SF", "LA"])
+/// let inTown = query.whereField(FieldPath(["address", "zip.code"]), isEqualTo: "94103")
+/// let two = query.whereField(FieldPath.documentID(), in: ["SF", "LA"])
 /// ```
 public final class FieldPath: NSObject, NSCopying, Sendable {
   let model: HearthModel.FieldPath
