@@ -94,10 +94,10 @@ public final class Firestore: NSObject, Sendable {
     }
   }
 
-  static func defaultApp() throws(ProgrammingError) -> FirebaseApp {
-    guard let app = FirebaseApp.app() else {
+  static func defaultApp(_ app: FirebaseApp? = FirebaseApp.app()) throws(ProgrammingError) -> FirebaseApp {
+    guard let app else {
       throw ProgrammingError(
-        "Failed to get FirebaseApp instance. Please call FirebaseApp.configure() before using Firestore.")
+        "Failed to get FirebaseApp instance. Please call FirebaseApp.configure() before using Firestore")
     }
     return app
   }

@@ -65,6 +65,52 @@ struct SettingsTests {
     #expect(firestore.settings.host == "127.0.0.1:1")
   }
 
+  @Test("every call that needs the client fixes the settings, and no other call does")
+  func firstUse() async throws {
+    let uses: [(String, (Firestore) -> Void)] = [
+      ("collection", { _ = $0.collection("a") }), ("document", { _ = $0.document("a/b") }),
+      ("collectionGroup", { _ = $0.collectionGroup("a") }), ("batch", { _ = $0.batch() }),
+      ("runTransaction", { $0.runTransaction({ _, _ in nil }, completion: { _, _ in }) }),
+      ("enableNetwork", { $0.enableNetwork() }), ("disableNetwork", { $0.disableNetwork() }),
+      ("waitForPendingWrites", { $0.waitForPendingWrites { _ in } }),
+      ("addSnapshotsInSyncListener", { $0.addSnapshotsInSyncListener {} }),
+      ("persistentCacheIndexManager", { _ = $0.persistentCacheIndexManager }),
+      ("setIndexConfiguration", { $0.setIndexConfiguration("{}") }), ("loadBundle", { $0.loadBundle(Data()) }),
+      ("getQuery", { $0.getQuery(named: "q") { _ in } }), ("terminate", { $0.terminate() }),
+    ]
+    for (name, use) in uses {
+      let firestore = try TestFirestore().firestore
+      use(firestore)
+      let changed = firestore.settings
+      changed.host = "127.0.0.1:2"
+      #expect(throws: ProgrammingError.self, "\(name)") { try firestore.set(changed.values()) }
+      #expect(throws: Never.self, "\(name)") { try firestore.set(firestore.settings.values()) }
+      try await firestore.terminate()
+    }
+    let firestore = try TestFirestore().firestore
+    _ = Firestore.firestore(app: firestore.app)
+    _ = firestore.app
+    firestore.settings = firestore.settings
+    firestore.useEmulator(withHost: "localhost", port: 8080)
+    try await firestore.clearPersistence()
+    #expect(!firestore.isRunning)
+    let changed = firestore.settings
+    changed.host = "127.0.0.1:3"
+    firestore.settings = changed
+    #expect(firestore.settings.host == "127.0.0.1:3")
+  }
+
+  @Test("a Firestore object without a configured app is explained")
+  func unconfigured() throws {
+    #expect(
+      message { () throws(ProgrammingError) in _ = try Firestore.defaultApp(nil) }
+        == "Failed to get FirebaseApp instance. Please call FirebaseApp.configure() before using Firestore")
+    let app = try fresh().app
+    #expect(
+      message { () throws(ProgrammingError) in _ = try Firestore.instance(app: app, database: "", environment: [:]) }
+        == "Database identifier may not be empty. Use \"(default)\" for the default database.")
+  }
+
   @Test("an emulator switches TLS off", arguments: [("localhost", "localhost:8080"), ("::1", "[::1]:8080")])
   func emulator(host: String, expected: String) throws {
     let firestore = try fresh()

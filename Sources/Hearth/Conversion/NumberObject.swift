@@ -23,6 +23,8 @@ enum NumberObject {
     case let integer as any BinaryInteger:
       if let exact = Int64(exactly: integer) { self = .integer(exact) } else { self = .largeInteger(integer) }
     case let double as any BinaryFloatingPoint: self = .double(Double(double))
+    // An `NSDecimalNumber` to Foundation, and so a double to the official SDK.
+    case let decimal as Decimal: self = .double(NSDecimalNumber(decimal: decimal).doubleValue)
     default: return nil
     }
   }

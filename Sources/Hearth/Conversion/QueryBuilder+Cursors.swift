@@ -32,16 +32,14 @@ extension QueryBuilder {
         '\(id)' contains a slash.
         """)
     }
-    do {
-      return .reference(
-        ReferenceValue(database: databaseID, key: try DocumentKey(query.path.appending(try PathParser.path(id)))))
-    } catch {
-      throw ProgrammingError(
-        """
-        Invalid query. When querying a collection group and ordering by document ID, you must pass a value that results \
-        in a valid document path, but '\(id)' does not (\(error)).
-        """)
+    let path = query.path.appending(try PathParser.path(id))
+    let key = try key(path) {
+      """
+      Invalid query. When querying a collection group and ordering by document ID, you must pass a value that results in \
+      a valid document path, but '\(path.canonicalString)' is not because it contains an odd number of segments.
+      """
     }
+    return .reference(ReferenceValue(database: databaseID, key: key))
   }
 
   /// A cursor at a document: exact, because it has the values of all orders including the implicit ones and the id.

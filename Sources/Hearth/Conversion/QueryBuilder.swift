@@ -41,7 +41,7 @@ enum QueryBuilder {
   /// Checks that are due when a query is run.
   static func validateForRunning(_ query: HearthModel.Query) throws(ProgrammingError) {
     guard query.limitType == .first || query.limit == nil || !query.explicitOrders.isEmpty else {
-      throw ProgrammingError("limit(toLast:) queries require specifying at least one order(by:) clause.")
+      throw ProgrammingError("limit(toLast:) queries require specifying at least one OrderBy() clause.")
     }
   }
 
@@ -104,7 +104,7 @@ enum QueryBuilder {
 
   private static func cannotUse(_ op: FieldFilter.Operator) -> ProgrammingError {
     ProgrammingError(
-      "Invalid query. You can't perform '\(op.userName)' queries on document ID since document IDs are not arrays.")
+      "Invalid query. You can't perform \(op.userName) queries on document ID since document IDs are not arrays.")
   }
 
   /// An operand for the document id: an id, a path or a reference.
@@ -141,12 +141,28 @@ enum QueryBuilder {
       throw ProgrammingError(
         """
         Invalid query. When querying by document ID you must provide a valid string or DocumentReference, but it was of \
-        another type.
+        type: \(typeName(of: value))
         """)
     }
   }
 
-  private static func key(_ path: ResourcePath, orElse message: () -> String) throws(ProgrammingError) -> DocumentKey {
+  private static func typeName(of value: Value) -> String {
+    switch value {
+    case .null: "NSNull"
+    case .boolean: "Bool"
+    case .integer: "Int64"
+    case .double: "Double"
+    case .timestamp, .pendingServerTimestamp: "Timestamp"
+    case .string: "String"
+    case .bytes: "Data"
+    case .reference: "DocumentReference"
+    case .geoPoint: "GeoPoint"
+    case .array: "Array"
+    case .map: value.vectorElements == nil ? "Dictionary" : "VectorValue"
+    }
+  }
+
+  static func key(_ path: ResourcePath, orElse message: () -> String) throws(ProgrammingError) -> DocumentKey {
     do {
       return try DocumentKey(path)
     } catch {

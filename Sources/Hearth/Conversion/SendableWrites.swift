@@ -1,17 +1,56 @@
 internal import Foundation
 internal import HearthModel
 
-/// The limit of what can be sent at all.
+/// The limits of what can be sent at all.
 ///
 /// The backend decides how large a document may be, and refuses larger ones. A batch larger than a message of the protocol never
 /// reaches it: the attempt fails as if a quota were used up and would be repeated for ever, with all later writes behind it. So
-/// such a batch is refused before it enters the queue.
+/// such a batch is refused before it enters the queue, and so is one whose values are nested deeper than messages are read.
 enum SendableWrites {
   /// Messages may have 17 MiB; the rest is for what surrounds the writes in the message.
   static let maximumBytes = 17 * 1024 * 1024 - 64 * 1024
 
-  /// The error for a batch that is too large, nil for one that can be sent.
+  /// The error for a batch that is too large or nested too deep, nil for one that can be sent.
   static func refusal(of mutations: [Mutation], databaseID: DatabaseID) -> NSError? {
+    if let mutation = mutations.first(where: isNestedTooDeep) {
+      return .firestore(
+        .invalidArgument,
+        """
+        Data nested deeper than \(UserDataReader.maximumDepth) levels of maps and arrays cannot be sent. They are in the \
+        write to \(mutation.key.canonicalString). Nothing was changed.
+        """)
+    }
+    return sizeRefusal(of: mutations, databaseID: databaseID)
+  }
+
+  private static func isNestedTooDeep(_ mutation: Mutation) -> Bool {
+    let levels = UserDataReader.maximumDepth
+    switch mutation.operation {
+    case .set(let fields):
+      if isNested(fields, deeperThan: levels) { return true }
+    case .patch(let fields, let mask):
+      if isNested(fields, deeperThan: levels) || mask.paths.contains(where: { $0.segments.count > levels }) {
+        return true
+      }
+    case .delete, .verify:
+      break
+    }
+    return mutation.transforms.contains { transform in
+      let below = levels - transform.path.segments.count
+      switch transform.operation {
+      case .serverTimestamp, .increment, .minimum, .maximum: return below < 0
+      case .arrayUnion(let elements), .arrayRemove(let elements):
+        return below < 0 || isNested(EncodedFields(["": .array(elements)]), deeperThan: below + 1)
+      }
+    }
+  }
+
+  /// Bytes that cannot be read, which this process has never made, are left to who reads them.
+  private static func isNested(_ fields: EncodedFields, deeperThan levels: Int) -> Bool {
+    (try? fields.isNested(deeperThan: levels)) ?? false
+  }
+
+  private static func sizeRefusal(of mutations: [Mutation], databaseID: DatabaseID) -> NSError? {
     let prefix = databaseID.documentsName.utf8.count
     var total = 0
     var largest: (key: DocumentKey, bytes: Int)?

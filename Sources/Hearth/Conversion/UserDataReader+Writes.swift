@@ -61,7 +61,7 @@ extension UserDataReader {
       }
       for name in path.segments where name.hasPrefix("__") && name.hasSuffix("__") {
         throw ProgrammingError(
-          "Invalid data. Document fields cannot begin and end with \"__\" (found in field \(path.canonicalString)).")
+          "Invalid data. Document fields cannot begin and end with \"__\" (found in field \(path.canonicalString))")
       }
       entries.append((path, value))
     }

@@ -7,6 +7,9 @@ internal import HearthModel
 /// names are reserved. Everything that breaks a rule is thrown as a ``ProgrammingError`` that names the field.
 struct UserDataReader {
   /// Nesting that the wire format's readers accept; the backend's own limit is 20.
+  ///
+  /// Data may come from anywhere, so what is written with more levels is no misuse: it is read down to one level more, which
+  /// is enough for ``SendableWrites`` to refuse the write.
   static let maximumDepth = 90
 
   enum Source {
@@ -42,9 +45,11 @@ struct UserDataReader {
       next.depth += 1
       next.isInArray = false
       guard !name.isEmpty else {
-        throw ProgrammingError("Invalid data. Document fields must not be empty\(description).")
+        let place = path.map { $0.appending(name).canonicalString } ?? (isRoot ? "``" : nil)
+        throw ProgrammingError(
+          "Invalid data. Document fields must not be empty" + (place.map { " (found in field \($0))" } ?? ""))
       }
-      // Below an array and in operands there is no path to extend, but the rules for names still hold.
+      // Below an array there is no path to extend, but the rules for names still hold.
       if let path {
         next.path = path.appending(name)
       } else if isRoot {
@@ -62,12 +67,12 @@ struct UserDataReader {
       return next
     }
 
-    private var isRoot: Bool { depth == 0 && source.isWrite }
+    private var isRoot: Bool { depth == 0 && !isInArray }
 
     private func validate(_ name: String, at position: Position) throws(ProgrammingError) {
       guard !(source.isWrite && name.hasPrefix("__") && name.hasSuffix("__")) else {
         throw ProgrammingError(
-          "Invalid data. Document fields cannot begin and end with \"__\"\(position.description).")
+          "Invalid data. Document fields cannot begin and end with \"__\"\(position.description)")
       }
     }
   }
@@ -106,27 +111,24 @@ struct UserDataReader {
   /// A value where a marker is not legal.
   private mutating func parseValue(_ value: Any, _ position: Position) throws(ProgrammingError) -> Value {
     guard let result = try parse(value, position) else {
-      throw ProgrammingError("FieldValue can only be used with updateData() and setData()\(position.description).")
+      throw ProgrammingError("FieldValue can only be used with updateData() and setData()\(position.description)")
     }
     return result
   }
 
   /// The value, or nil when it was a marker (which is then in `transforms` or `mask`) or a map made by its transforms alone.
   mutating func parse(_ input: Any, _ position: Position) throws(ProgrammingError) -> Value? {
-    guard position.depth <= Self.maximumDepth else {
-      throw ProgrammingError(
-        "Data nested deeper than \(Self.maximumDepth) levels of maps and arrays cannot be stored.")
-    }
     let unwrapped = UserDataReader.unwrap(input)
+    if let marker = unwrapped as? FieldValue {
+      try parse(marker, position)
+      return nil
+    }
+    guard position.depth <= Self.maximumDepth else { return try cutOff(position) }
     if let value = unwrapped, let map = UserDataReader.dictionary(value) {
       let transformsBefore = transforms.count
       let fields = try parseMap(map, position)
       // A transform makes the maps that it stands in, so no empty one is sent for it (Google's conformance tests).
       return fields.isEmpty && transforms.count > transformsBefore ? nil : .map(fields)
-    }
-    if let marker = unwrapped as? FieldValue {
-      try parse(marker, position)
-      return nil
     }
     if let path = position.path { mask.insert(path) }
     guard let value = unwrapped else { return .null }
@@ -137,6 +139,16 @@ struct UserDataReader {
       return .array(try parseArray(array, position))
     }
     return try parseScalar(value, position)
+  }
+
+  /// Stands for what is nested too deep.
+  private mutating func cutOff(_ position: Position) throws(ProgrammingError) -> Value {
+    guard position.source.isWrite || position.source == .arrayElement else {
+      throw ProgrammingError(
+        "Invalid query. Values nested deeper than \(Self.maximumDepth) levels of maps and arrays cannot be compared.")
+    }
+    if let path = position.path { mask.insert(path) }
+    return .null
   }
 
   mutating func parseMap(_ map: [String: Any], _ position: Position) throws(ProgrammingError) -> MapValue {
@@ -166,12 +178,11 @@ struct UserDataReader {
 
   private mutating func parse(_ marker: FieldValue, _ position: Position) throws(ProgrammingError) {
     guard position.source.isWrite else {
-      let place = position.source == .arrayElement ? "inside arrayUnion() and arrayRemove()" : "in queries"
       throw ProgrammingError(
-        "\(marker.methodName) can only be used with updateData() and setData(), not \(place)\(position.description).")
+        "\(marker.methodName) can only be used with updateData() and setData()\(position.description)")
     }
     guard let path = position.path else {
-      throw ProgrammingError("\(marker.methodName) is not currently supported inside arrays.")
+      throw ProgrammingError("\(marker.methodName) is not currently supported inside arrays")
     }
     switch marker.kind {
     case .transform(let operation):
@@ -183,11 +194,10 @@ struct UserDataReader {
         mask.insert(path)
       case .update:
         throw ProgrammingError(
-          "FieldValue.delete() can only appear at the top level of your update data\(position.description).")
+          "FieldValue.delete() can only appear at the top level of your update data\(position.description)")
       default:
         throw ProgrammingError(
-          "FieldValue.delete() can only be used with updateData() and setData() with merge: true\(position.description)."
-        )
+          "FieldValue.delete() can only be used with updateData() and setData() with merge:true\(position.description)")
       }
     }
   }
@@ -237,7 +247,7 @@ struct UserDataReader {
     guard let databaseID, reference.database != databaseID else { return }
     throw ProgrammingError(
       "Document Reference is for database \(reference.database.projectID)/\(reference.database.database) "
-        + "but should be for database \(databaseID.projectID)/\(databaseID.database)\(position.description).")
+        + "but should be for database \(databaseID.projectID)/\(databaseID.database)\(position.description)")
   }
 
   /// Operands that were read without knowing the database.
@@ -266,8 +276,11 @@ struct UserDataReader {
 
   // MARK: - Shapes
 
-  /// What an optional holds, at any depth of optionals; nil for none, which stands for null as on Apple platforms.
+  /// What an optional or an `AnyHashable` holds, at any depth of them; nil for none, which stands for null as on Apple
+  /// platforms.
   static func unwrap(_ value: Any) -> Any? {
+    // Everything that is hashable casts to it, so the cast cannot tell. Left inside, the number 1 would cast to true.
+    if type(of: value) == AnyHashable.self, let hashable = value as? AnyHashable { return unwrap(hashable.base) }
     guard let optional = value as? any AnyOptional else { return value }
     return optional.anyValue.flatMap(unwrap)
   }

@@ -17,6 +17,14 @@ public final class Filter: NSObject, Sendable {
   indirect enum Condition: Sendable {
     case field(HearthModel.FieldPath, FieldFilter.Operator, Value)
     case composite(CompositeFilter.Operator, [Condition])
+
+    /// Whether it is a composite of nothing, or of such.
+    var isEmpty: Bool {
+      switch self {
+      case .field: false
+      case .composite(_, let conditions): conditions.allSatisfy(\.isEmpty)
+      }
+    }
   }
 
   let condition: Condition

@@ -8,7 +8,8 @@ extension Query {
   /// cities.whereFilter(.orFilter([.whereField("capital", isEqualTo: true), .whereField("state", isEqualTo: "CA")]))
   /// ```
   public func whereFilter(_ filter: Filter) -> Query {
-    built { () throws(ProgrammingError) in
+    guard !filter.condition.isEmpty else { return self }
+    return built { () throws(ProgrammingError) in
       try QueryBuilder.filter(model, filter.condition, databaseID: firestore.databaseID)
     }
   }

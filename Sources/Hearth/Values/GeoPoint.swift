@@ -28,17 +28,18 @@ public final class GeoPoint: NSObject, NSCopying, Sendable {
     longitude = model.longitude
   }
 
-  /// Two positions are equal when both numbers are.
+  /// Two positions are equal when both numbers are; 0.0 and -0.0 differ (official SDK behaviour).
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? GeoPoint else { return false }
-    return latitude == other.latitude && longitude == other.longitude
+    return latitude.normalizedBits == other.latitude.normalizedBits
+      && longitude.normalizedBits == other.longitude.normalizedBits
   }
 
   /// A hash of both numbers.
   public override var hash: Int {
     var hasher = Hasher()
-    hasher.combine(latitude)
-    hasher.combine(longitude)
+    hasher.combine(latitude.normalizedBits)
+    hasher.combine(longitude.normalizedBits)
     return hasher.finalize()
   }
 
@@ -53,7 +54,7 @@ public final class GeoPoint: NSObject, NSCopying, Sendable {
   static func validate(_ value: Double, name: String, limit: Double) throws(ProgrammingError) {
     guard (-limit...limit).contains(value) else {
       throw ProgrammingError(
-        "GeoPoint requires a \(name) value in the range of [-\(Int(limit)), \(Int(limit))], but was \(value).")
+        "GeoPoint requires a \(name) value in the range of [-\(Int(limit)), \(Int(limit))], but was \(value)")
     }
   }
 }

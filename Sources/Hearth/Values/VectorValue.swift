@@ -1,4 +1,5 @@
 public import Foundation
+internal import HearthModel
 
 /// A vector of numbers, as nearest-neighbour search uses it. Its elements are always stored as doubles.
 public final class VectorValue: NSObject, NSCopying, Sendable {
@@ -11,14 +12,18 @@ public final class VectorValue: NSObject, NSCopying, Sendable {
     self.array = array
   }
 
-  /// Two vectors are equal when they have the same elements in the same order.
+  /// Two vectors are equal when they have the same elements in the same order; 0.0 and -0.0 differ (official SDK behaviour).
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? VectorValue else { return false }
-    return array == other.array
+    return array.elementsEqual(other.array) { $0.normalizedBits == $1.normalizedBits }
   }
 
   /// A hash of the elements.
-  public override var hash: Int { array.hashValue }
+  public override var hash: Int {
+    var hasher = Hasher()
+    for element in array { hasher.combine(element.normalizedBits) }
+    return hasher.finalize()
+  }
 
   /// The receiver itself, which never changes.
   public func copy(with zone: NSZone? = nil) -> Any { self }

@@ -29,6 +29,13 @@ package struct EncodedFields: Sendable {
 
   package var isEmpty: Bool { bytes.isEmpty }
 
+  /// Whether a value stands below more than so many levels of maps and arrays, of which the fields themselves are the first.
+  package func isNested(deeperThan levels: Int) throws(WireFormatError) -> Bool {
+    try bytes.withReader { reader throws(WireFormatError) in
+      try EncodedValue.isNested(EncodedEntries(reader, field: ValueField.documentFields), deeperThan: levels)
+    }
+  }
+
   /// Builds all fields. Linear in the number of bytes where the fields are in order.
   package func decoded() throws(WireFormatError) -> MapValue {
     try bytes.withReader { reader throws(WireFormatError) in

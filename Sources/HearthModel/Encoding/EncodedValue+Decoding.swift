@@ -86,6 +86,33 @@ extension EncodedValue {
     }
   }
 
+  /// Whether a value stands below more than so many further levels, of which the entries are one.
+  static func isNested(_ entries: EncodedEntries, deeperThan levels: Int) throws(WireFormatError) -> Bool {
+    var isDeeper = false
+    try entries.forEach { entry throws(WireFormatError) in
+      guard !isDeeper else { return }
+      isDeeper = levels < 1 ? true : try EncodedValue(entry.value).isNested(deeperThan: levels - 1)
+    }
+    return isDeeper
+  }
+
+  /// Whether a value in this one stands below more than so many levels, of which this one is the first.
+  private func isNested(deeperThan levels: Int) throws(WireFormatError) -> Bool {
+    switch payload {
+    case .null, .boolean, .integer, .double, .timestamp, .pendingServerTimestamp, .string, .bytes, .reference,
+      .geoPoint:
+      return false
+    case .array(let message):
+      var elements = EncodedElements(message)
+      while let element = try elements.next() {
+        guard levels > 0, try !element.isNested(deeperThan: levels - 1) else { return true }
+      }
+      return false
+    case .vector(let message, _), .map(let message):
+      return try Self.isNested(EncodedEntries(message, field: ValueField.mapEntries), deeperThan: levels)
+    }
+  }
+
   private static func requireUTF8(_ contents: WireReader, _ field: StaticString) throws(WireFormatError) {
     if !isValidUTF8(contents.remainingBytes) { throw contents.error("the text is not valid UTF-8", field) }
   }

@@ -60,5 +60,5 @@ extension Value: Hashable {
 
 extension Double {
   /// The bits of the number, the same for every NaN.
-  var normalizedBits: UInt64 { isNaN ? Double.nan.bitPattern : bitPattern }
+  package var normalizedBits: UInt64 { isNaN ? Double.nan.bitPattern : bitPattern }
 }

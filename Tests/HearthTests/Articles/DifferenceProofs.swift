@@ -199,7 +199,7 @@ struct DifferenceProof {
       "Maps and arrays nested deeper than 90 levels (the backend's limit is 20)",
       (
         "HearthTests/UserDataReaderTests",
-        "what is written at the greatest legal depth can be read back, one level more is refused"
+        "what is written at the greatest legal depth can be read back, one level more is an error of the write"
       )),
     DifferenceProof(
       "Array transforms compare 1 and 1.0 in the cache",
