@@ -10,9 +10,9 @@ internal import HearthStore
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let FirestoreErrorDomain = "FIRFirestoreErrorDomain"
 
-/// The codes of ``FirestoreErrorDomain``.
+/// An error of ``FirestoreErrorDomain`` with its code.
 ///
-/// Errors arrive as `NSError`s of that domain, so both of these work:
+/// Errors arrive as `NSError`s of that domain on every platform and can be taken as this type, too, so all of these work:
 ///
 /// ```swift
 /// do {
@@ -20,11 +20,13 @@ public let FirestoreErrorDomain = "FIRFirestoreErrorDomain"
 ///   print(snapshot.exists)
 /// } catch FirestoreErrorCode.unavailable {
 ///   // offline, and the document is not in the cache
+/// } catch let error as FirestoreErrorCode where error.code == .permissionDenied {
+///   print(error.localizedDescription)
 /// } catch {
 ///   print((error as NSError).code == FirestoreErrorCode.notFound.rawValue)
 /// }
 /// ```
-public struct FirestoreErrorCode: Error, CustomNSError, Sendable {
+public struct FirestoreErrorCode: Error, CustomNSError, Hashable, Sendable {
   /// What went wrong, with the numbers of the official SDK (which are those of gRPC).
   public enum Code: Int, Sendable, Hashable {
     /// No error. The official name is in capitals; ``ok`` is the same value.
@@ -73,22 +75,45 @@ public struct FirestoreErrorCode: Error, CustomNSError, Sendable {
     }
   }
 
-  /// What went wrong.
-  public let code: Code
-  private let userInfo: UncheckedSendableBox<[String: Any]>
+  /// The error in the form in which it crosses the API, under the name that error types have on Apple platforms.
+  public let _nsError: NSError
+
+  /// Takes an error of ``FirestoreErrorDomain``; one of another domain is a programming error. Without knowing the domain,
+  /// `error as? FirestoreErrorCode` is the way.
+  public init(_nsError error: NSError) {
+    requireValid { () throws(ProgrammingError) in try FirestoreErrorCode.validate(domain: error.domain) }
+    _nsError = error
+  }
 
   /// Makes an error with a code and, if wanted, entries for `NSError.userInfo`.
   public init(_ code: Code, userInfo: [String: Any] = [:]) {
-    self.code = code
-    self.userInfo = UncheckedSendableBox(userInfo)
+    _nsError = NSError(domain: FirestoreErrorDomain, code: code.rawValue, userInfo: userInfo)
   }
 
+  /// What went wrong: ``Code/unknown`` for a number that is none of ``Code``.
+  public var code: Code { Code(rawValue: _nsError.code) ?? .unknown }
   /// ``FirestoreErrorDomain``.
   public static var errorDomain: String { FirestoreErrorDomain }
-  /// The number of ``code``.
-  public var errorCode: Int { code.rawValue }
-  /// The entries that were given at initialisation.
-  public var errorUserInfo: [String: Any] { userInfo.value }
+  /// The error's number, that of ``code``.
+  public var errorCode: Int { _nsError.code }
+  /// What the error says beside its code, such as the message under `NSLocalizedDescriptionKey`.
+  public var errorUserInfo: [String: Any] { _nsError.userInfo }
+  /// The same as ``errorUserInfo``.
+  public var userInfo: [String: Any] { _nsError.userInfo }
+  /// The message.
+  public var localizedDescription: String { _nsError.localizedDescription }
+
+  /// Two errors are equal when the `NSError`s are.
+  public static func == (a: FirestoreErrorCode, b: FirestoreErrorCode) -> Bool { a._nsError.isEqual(b._nsError) }
+
+  /// Hashes the number. (To ask an `NSError` for its hash stops the process where Foundation is not Apple's.)
+  public func hash(into hasher: inout Hasher) { hasher.combine(errorCode) }
+
+  static func validate(domain: String) throws(ProgrammingError) {
+    guard domain == FirestoreErrorDomain else {
+      throw ProgrammingError("FirestoreErrorCode stands for errors of \(FirestoreErrorDomain), not of \(domain).")
+    }
+  }
 
   /// No error.
   // swift-format-ignore: AlwaysUseLowerCamelCase
@@ -129,11 +154,52 @@ public struct FirestoreErrorCode: Error, CustomNSError, Sendable {
   public static var unauthenticated: Code { .unauthenticated }
 }
 
+// With these, `error as? FirestoreErrorCode` and `catch let error as FirestoreErrorCode` find the `NSError`s of the domain, as
+// they do with the error types that the compiler imports on Apple platforms.
+#if canImport(ObjectiveC)
+  extension FirestoreErrorCode: _ObjectiveCBridgeableError {
+    /// nil for an error of another domain.
+    public init?(_bridgedNSError error: NSError) {
+      guard error.domain == FirestoreErrorDomain else { return nil }
+      _nsError = error
+    }
+  }
+#else
+  extension FirestoreErrorCode: _ObjectiveCBridgeable {
+    /// The error as an `NSError`.
+    public func _bridgeToObjectiveC() -> NSError { _nsError }
+
+    /// Takes an error of the domain; one of another domain is a programming error.
+    public static func _forceBridgeFromObjectiveC(_ source: NSError, result: inout FirestoreErrorCode?) {
+      result = FirestoreErrorCode(_nsError: source)
+    }
+
+    /// Takes an error of the domain and says whether it is one.
+    public static func _conditionallyBridgeFromObjectiveC(
+      _ source: NSError, result: inout FirestoreErrorCode?
+    ) -> Bool {
+      guard source.domain == FirestoreErrorDomain else { return false }
+      result = FirestoreErrorCode(_nsError: source)
+      return true
+    }
+
+    /// Takes an error of the domain; one of another domain is a programming error, and nothing is ``Code/unknown``.
+    public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> FirestoreErrorCode {
+      source.map(FirestoreErrorCode.init(_nsError:)) ?? FirestoreErrorCode(.unknown)
+    }
+  }
+#endif
+
 extension NSError {
   /// The error as it crosses the public API: a real `NSError` of the official domain, so that `catch let error as NSError`
   /// matches on every platform.
-  static func firestore(_ code: FirestoreErrorCode.Code, _ message: String, underlying: (any Error)? = nil) -> NSError {
+  ///
+  /// - Parameter reason: What the official message leaves out, such as the document's path.
+  static func firestore(
+    _ code: FirestoreErrorCode.Code, _ message: String, reason: String? = nil, underlying: (any Error)? = nil
+  ) -> NSError {
     var userInfo: [String: Any] = [NSLocalizedDescriptionKey: message]
+    if let reason { userInfo[NSLocalizedFailureReasonErrorKey] = reason }
     if let underlying { userInfo[NSUnderlyingErrorKey] = underlying as NSError }
     return NSError(domain: FirestoreErrorDomain, code: code.rawValue, userInfo: userInfo)
   }

@@ -50,10 +50,9 @@ struct ErrorTableTests {
     },
     Row(
       name: "uncached document", code: .unavailable,
-      message: "Failed to get document because the client is offline. (a/b)"
+      message: "Failed to get document because the client is offline."
     ) { try await $0.document("a/b").getDocument() },
-    Row(name: "uncached document from the cache", code: .unavailable, message: "Failed to get document a/b from cache.")
-    {
+    Row(name: "uncached document from the cache", code: .unavailable, message: "Failed to get document from cache.") {
       try await $0.document("a/b").getDocument(source: .cache)
     },
     Row(name: "document from the server", code: .unavailable, message: "offline") {

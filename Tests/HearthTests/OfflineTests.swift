@@ -39,7 +39,8 @@ struct OfflineTests {
       let error = await thrown { try await db.document("cities/SF").getDocument(source: source) }
       #expect(error?.domain == FirestoreErrorDomain)
       #expect(error?.code == FirestoreErrorCode.unavailable.rawValue)
-      #expect(error?.localizedDescription.contains("cities/SF") == true)
+      #expect(error?.localizedDescription.hasPrefix("Failed to get document ") == true)
+      #expect(error?.localizedFailureReason?.contains("cities/SF") == true)
     }
     for source in [FirestoreSource.default, .cache] {
       let result = try await db.collection("cities").getDocuments(source: source)

@@ -144,9 +144,9 @@ extension DocumentReference {
         .firestore(
           .unavailable,
           """
-          Failed to get document \(path) from cache. (However, this document may exist on the server. Run again without \
-          setting source to FirestoreSource.cache to attempt to retrieve the document from the server.)
-          """))
+          Failed to get document from cache. (However, this document may exist on the server. Run again without setting \
+          source to FirestoreSource.cache to attempt to retrieve the document from the server.)
+          """, reason: "Nothing is known of document \(path) in the cache."))
     }
     return .success(
       DocumentSnapshot(
@@ -157,16 +157,19 @@ extension DocumentReference {
   private func online(_ snapshot: DocumentSnapshot, _ source: FirestoreSource) -> Result<DocumentSnapshot, NSError> {
     guard snapshot.metadata.isFromCache else { return .success(snapshot) }
     guard snapshot.exists else {
-      return .failure(.firestore(.unavailable, "Failed to get document because the client is offline. (\(path))"))
+      return .failure(
+        .firestore(
+          .unavailable, "Failed to get document because the client is offline.",
+          reason: "Document \(path) is not in the cache."))
     }
     guard source != .server else {
       return .failure(
         .firestore(
           .unavailable,
           """
-          Failed to get document \(path) from server. (However, this document does exist in the local cache. Run again \
-          without setting source to FirestoreSource.server to retrieve the cached document.)
-          """))
+          Failed to get document from server. (However, this document does exist in the local cache. Run again without \
+          setting source to FirestoreSource.server to retrieve the cached document.)
+          """, reason: "Document \(path) is only known from the cache."))
     }
     return .success(snapshot)
   }

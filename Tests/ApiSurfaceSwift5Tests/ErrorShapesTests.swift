@@ -1,0 +1,1 @@
+../ApiSurfaceTests/ErrorShapesTests.swift
