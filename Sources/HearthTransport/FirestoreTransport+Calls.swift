@@ -92,10 +92,14 @@ extension FirestoreTransport {
         return values
       }
     }
-    for aggregation in aggregations where values[aggregation.alias] == nil {
-      throw StatusError(
-        code: .internal,
-        message: "\(configuration.endpoint) did not answer for aggregation \"\(aggregation.alias)\".")
+    for aggregation in aggregations {
+      let value = values[aggregation.alias]
+      guard let value, aggregation.canResult(in: value) else {
+        let answer = value == nil ? "did not answer" : "answered with a value of another kind"
+        throw StatusError(
+          code: .internal,
+          message: "\(configuration.endpoint) \(answer) for aggregation \"\(aggregation.alias)\".")
+      }
     }
     return values
   }

@@ -41,6 +41,19 @@ package struct Aggregation: Hashable, Sendable {
     return result
   }
 
+  /// Whether a value of this kind can be the result. What comes from a backend is checked here, because the count of a result
+  /// is read without another look.
+  package func canResult(in value: Value) -> Bool {
+    switch (operation, value) {
+    case (.count, .integer), (.sum, .integer), (.sum, .double), (.sum, .null), (.average, .integer),
+      (.average, .double),
+      (.average, .null):
+      true
+    default:
+      false
+    }
+  }
+
   /// The field that is added up.
   var path: FieldPath? {
     switch operation {
