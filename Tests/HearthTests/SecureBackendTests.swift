@@ -165,6 +165,7 @@ struct SecureBackendTests {
   @Test("a token that the server calls expired is replaced, and no text ever shows one")
   func expired() async throws {
     CapturedLog.begin()
+    await LogLevel.shared.take()
     Firestore.enableLogging(true)
     let check = try await TokenCheck()
     let clock = HandClock()
@@ -199,6 +200,7 @@ struct SecureBackendTests {
     }
     #expect(CapturedLog.contains("has expired"))
     Firestore.enableLogging(false)
+    await LogLevel.shared.giveBack()
   }
 
   @Test("streams that are refused with one token cause one refresh, and open again with the new token")

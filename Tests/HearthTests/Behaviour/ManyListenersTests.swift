@@ -123,11 +123,13 @@ struct ManyListenersTests {
   }
 
   @Test("the level of the log can be changed at any time, also for who has the logger already")
-  func logging() {
+  func logging() async {
     let logger = HearthLog.logger
+    await LogLevel.shared.take()
     Firestore.enableLogging(true)
     #expect(logger.logLevel == .debug)
     Firestore.enableLogging(false)
     #expect(logger.logLevel == .notice)
+    await LogLevel.shared.giveBack()
   }
 }
