@@ -1,0 +1,1 @@
+../../ApiSurfaceTests/Samples/CallShapes.swift
