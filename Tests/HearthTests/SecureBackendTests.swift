@@ -300,6 +300,42 @@ struct SecureBackendTests {
     #expect(seen.withLock { $0 } == ["Bearer token-of-bob"])
   }
 
+  @Test("what one user has read is not committed by another: the transaction begins anew")
+  func userChangesDuringTransaction() async throws {
+    let seen = Mutex<[String]>([])
+    let check: SecureServer.Check = { method, authorization, _ in
+      guard ["BatchGetDocuments", "Commit"].contains(method) else { return }
+      seen.withLock { $0.append("\(method) \(authorization ?? "-")") }
+    }
+    try await SecureServer.run(check: check) { server in
+      let present = Mutex("alice")
+      let credentials = IDTokenCredentials(userID: "alice") { _ in
+        let user = present.withLock { $0 }
+        return IDToken("token-of-\(user)", userID: user)
+      }
+      let firestore = try client(server) { $0.credentials = credentials }
+      let note = firestore.document("notes/a")
+      _ = try await firestore.runTransaction { transaction, error in
+        do {
+          _ = try transaction.getDocument(note)
+        } catch let failure as NSError {
+          error?.pointee = failure
+          return nil
+        }
+        present.withLock { $0 = "bob" }
+        if credentials.userID != "bob" { credentials.setUser("bob") }
+        transaction.setData(["by": "whoever reads"], forDocument: note)
+        return nil
+      }
+      try await firestore.terminate()
+    }
+    #expect(
+      seen.withLock { $0 } == [
+        "BatchGetDocuments Bearer token-of-alice", "BatchGetDocuments Bearer token-of-bob",
+        "Commit Bearer token-of-bob",
+      ])
+  }
+
   @Test("two user ids that differ in their bytes only are two users")
   func equivalentIDs() async throws {
     let seen = Mutex<[String]>([])

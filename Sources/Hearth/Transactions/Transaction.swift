@@ -22,6 +22,8 @@ public final class Transaction: NSObject {
 
   private let firestore: Firestore
   private let state = Mutex(State())
+  /// Whose transaction it is, once a request has been made.
+  let user = TransactionUser()
 
   init(firestore: Firestore) {
     self.firestore = firestore
@@ -51,8 +53,9 @@ public final class Transaction: NSObject {
   private func fetch(_ key: DocumentKey) throws -> Document {
     let answer = Mutex<Result<[Document], NSError>?>(nil)
     let arrived = DispatchSemaphore(value: 0)
-    try runningClient().callBackend { transport throws(StatusError) in
-      try await transport.batchGetDocuments([key])
+    try runningClient().callBackend { [user] transport throws(StatusError) in
+      try user.hold()
+      return try await transport.batchGetDocuments([key])
     } _: { result in
       answer.withLock { $0 = result }
       arrived.signal()
@@ -132,6 +135,23 @@ public final class Transaction: NSObject {
       state.hasEnded = true
       return try state.record.commit()
     }
+  }
+}
+
+/// For whom a transaction's requests are made: what one user has read must not be committed by another.
+final class TransactionUser: Sendable {
+  private let first = Mutex<RequestUser?>(nil)
+
+  /// Called where a request is made, which is for a certain user.
+  ///
+  /// - Throws: `aborted` when the first request was another user's; the next attempt is the new user's.
+  func hold() throws(StatusError) {
+    guard let present = RequestUser.current else { return }
+    let owner = first.withLock { first in
+      if first == nil { first = present }
+      return first
+    }
+    guard owner == present else { throw StatusError(code: .aborted, message: RequestUser.changed) }
   }
 }
 

@@ -61,16 +61,17 @@ final class TransactionRunner: Sendable {
     switch (outcome.value, commit) {
     case (.error(let error), _): failed(error)
     case (.value, .failure(let refusal)): failed(.firestore(refusal))
-    case (.value(let value), .success(let mutations)): send(mutations, value)
+    case (.value(let value), .success(let mutations)): send(mutations, value, for: transaction.user)
     }
   }
 
-  private func send(_ mutations: [Mutation], _ value: Any?) {
+  private func send(_ mutations: [Mutation], _ value: Any?, for user: TransactionUser) {
     guard !mutations.isEmpty else { return succeeded(value) }
     if let refusal = SendableWrites.refusal(of: mutations, databaseID: firestore.databaseID) { return failed(refusal) }
     let result = UncheckedSendableBox(value)
     do throws(ProgrammingError) {
       try firestore.startedRuntime().callBackend { transport throws(StatusError) in
+        try user.hold()
         _ = try await transport.commit(mutations)
       } _: { answer in
         switch answer {
