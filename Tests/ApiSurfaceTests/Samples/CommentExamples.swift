@@ -15,6 +15,13 @@ enum CommentExamples {
     print(snapshot.count, snapshot.get(.sum("population")))
   }
 
+  static func firebaseApp() {
+    FirebaseApp.configure(options: FirebaseOptions(projectID: "my-project"))
+    FirebaseApp.configure(name: "archive", options: FirebaseOptions(projectID: "my-archive"))
+    let archive = FirebaseApp.app(name: "archive").map { Firestore.firestore(app: $0) }
+    _ = archive
+  }
+
   static func firebaseOptions() {
     FirebaseApp.configure(options: FirebaseOptions(projectID: "my-project"))
   }
@@ -25,6 +32,14 @@ enum CommentExamples {
       var name: String
     }
     let city = try snapshot.data(as: City.self)  // city.id is snapshot.documentID
+    _ = city
+  }
+
+  static func documentReferenceCodable(db: Firestore) async throws {
+    struct City: Decodable {
+      var name: String
+    }
+    let city = try await db.document("cities/SF").getDocument(as: City.self)
     _ = city
   }
 
@@ -108,6 +123,8 @@ enum CommentExamples {
       print(snapshot.exists)
     } catch FirestoreErrorCode.unavailable {
       // offline, and the document is not in the cache
+    } catch let error as FirestoreErrorCode where error.code == .permissionDenied {
+      print(error.localizedDescription)
     } catch {
       print((error as NSError).code == FirestoreErrorCode.notFound.rawValue)
     }
