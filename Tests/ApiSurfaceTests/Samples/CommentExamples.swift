@@ -26,6 +26,21 @@ enum CommentExamples {
     FirebaseApp.configure(options: FirebaseOptions(projectID: "my-project"))
   }
 
+  static func firebaseApps() -> Firestore? {
+    FirebaseApp.configure(options: FirebaseOptions(projectID: "my-project"))
+    FirebaseApp.configure(name: "archive", options: FirebaseOptions(projectID: "my-archive"))
+    let archive = FirebaseApp.app(name: "archive").map { Firestore.firestore(app: $0) }
+    return archive
+  }
+
+  static func decodedDocument(db: Firestore) async throws -> String {
+    struct City: Decodable {
+      var name: String
+    }
+    let city = try await db.document("cities/SF").getDocument(as: City.self)
+    return city.name
+  }
+
   static func documentID(snapshot: DocumentSnapshot) throws {
     struct City: Codable {
       @DocumentID var id: String?
