@@ -42,7 +42,7 @@ private func webToken(_ user: String) throws -> String {
     .replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
 }
 
-@Suite("Secrets stay secret", .timeLimit(.minutes(2)))
+@Suite("Secrets stay secret", .withLogging, .timeLimit(.minutes(2)))
 struct SecretLeakTests {
   private let folder: TemporaryFolder
   private let texts = Texts()
@@ -51,7 +51,6 @@ struct SecretLeakTests {
     folder = try TemporaryFolder()
     try TestAuthority.root.write(to: folder.url.appendingPathComponent("root.pem"), atomically: true, encoding: .utf8)
     CapturedLog.begin()
-    Firestore.enableLogging(true)
   }
 
   /// What may occur nowhere: the secret, and each of its parts and beginnings that tells something.

@@ -162,11 +162,9 @@ struct SecureBackendTests {
     }
   }
 
-  @Test("a token that the server calls expired is replaced, and no text ever shows one")
+  @Test("a token that the server calls expired is replaced, and no text ever shows one", .withLogging)
   func expired() async throws {
     CapturedLog.begin()
-    await LogLevel.shared.take()
-    Firestore.enableLogging(true)
     let check = try await TokenCheck()
     let clock = HandClock()
     try await SecureServer.run(check: { _, authorization, _ in try await check.check(authorization) }) { server in
@@ -199,8 +197,6 @@ struct SecureBackendTests {
       try await firestore.terminate()
     }
     #expect(CapturedLog.contains("has expired"))
-    Firestore.enableLogging(false)
-    await LogLevel.shared.giveBack()
   }
 
   @Test("streams that are refused with one token cause one refresh, and open again with the new token")

@@ -120,30 +120,6 @@ enum CapturedLog {
   }
 }
 
-/// The level of the log is one for the whole process, so the tests that set it take turns.
-actor LogLevel {
-  static let shared = LogLevel()
-
-  private var isTaken = false
-  private var waiting: [CheckedContinuation<Void, Never>] = []
-
-  func take() async {
-    guard isTaken else {
-      isTaken = true
-      return
-    }
-    await withCheckedContinuation { waiting.append($0) }
-  }
-
-  func giveBack() {
-    guard !waiting.isEmpty else {
-      isTaken = false
-      return
-    }
-    waiting.removeFirst().resume()
-  }
-}
-
 /// A clock that stands still until a test moves it.
 final class HandClock: Sendable {
   private let date = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
