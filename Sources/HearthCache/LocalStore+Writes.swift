@@ -175,10 +175,11 @@ extension LocalStore {
     }
   }
 
-  package func highestUnacknowledgedBatchID() throws -> BatchID? {
+  /// The last batch of the current user's outbox, among those up to `limit`; nil if there is none.
+  package func highestUnacknowledgedBatchID(notAfter limit: BatchID = .max) throws -> BatchID? {
     try read("Get highest unacknowledged batch id") {
       guard let user = try userRow() else { return nil }
-      return try queue.highestBatchID(user: user)
+      return try queue.highestBatchID(user: user, notAfter: limit)
     }
   }
 

@@ -127,9 +127,10 @@ struct MutationQueue {
     return batches
   }
 
-  func highestBatchID(user: UserRow) throws -> BatchID? {
+  func highestBatchID(user: UserRow, notAfter limit: BatchID = .max) throws -> BatchID? {
     try database.firstRow(
-      "SELECT batch_id FROM cache_mutation_batches WHERE user_id = ? ORDER BY batch_id DESC LIMIT 1", .integer(user)
+      "SELECT batch_id FROM cache_mutation_batches WHERE user_id = ? AND batch_id <= ? ORDER BY batch_id DESC LIMIT 1",
+      .integer(user), .integer(limit)
     ) { try $0.int64(at: 0) }
   }
 

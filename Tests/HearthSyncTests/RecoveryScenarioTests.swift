@@ -185,6 +185,24 @@ struct RecoveryScenarioTests {
     #expect(client.engine.outstandingWriteCount == 0)
   }
 
+  @Test("nobody waits for a pending write that was set aside", arguments: [1, 2])
+  func waitsForUnreadableBatch(writes: Int) throws {
+    let client = try TestClient(durable: true)
+    client.post(.disableNetwork(nil))
+    for _ in 0..<writes { client.write(.set(key("rooms/a"), [:])) }
+    let wait = "request \(client.request { .waitForPendingWrites($0) }.rawValue): OK"
+    try client.execute("UPDATE cache_mutation_batches SET batch = X'0A' WHERE batch_id = \(writes)")
+    _ = client.takeTold()
+    client.post(.enableNetwork(nil))
+    // The first of two is still on its way.
+    #expect(client.takeTold().contains(wait) == (writes == 1))
+    if writes == 2 {
+      client.write(.set(key("rooms/b"), [:]))
+      try client.commit(at: 10)
+      #expect(client.takeTold().contains(wait))
+    }
+  }
+
   @Test("a user whose queue holds a write that cannot be read can still be left and come back to")
   func unreadableBatchOfUser() throws {
     let client = try TestClient(durable: true)

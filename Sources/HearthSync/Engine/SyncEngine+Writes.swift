@@ -155,6 +155,22 @@ extension SyncEngine {
       }
     }
     refreshViews(changes)
+    try lowerPendingWriteWaits()
+  }
+
+  /// Lets nobody wait for batches that left the queue without an answer.
+  private func lowerPendingWriteWaits() throws {
+    var waits: [(highestBatchID: BatchID, request: RequestID)] = []
+    var ended: [RequestID] = []
+    for wait in pendingWriteWaits {
+      if let highest = try localStore.highestUnacknowledgedBatchID(notAfter: wait.highestBatchID) {
+        waits.append((highest, wait.request))
+      } else {
+        ended.append(wait.request)
+      }
+    }
+    pendingWriteWaits = waits
+    for request in ended { perform(.completeRequest(request, nil)) }
   }
 
   /// Tells everybody who waited for the batch. Runs before the listeners hear of its outcome.
