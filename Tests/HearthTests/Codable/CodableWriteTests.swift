@@ -45,6 +45,23 @@ struct CodableWriteTests {
     #expect(try await reference.getDocument().data()?["mayor"] is NSNull)
   }
 
+  private enum Order: Codable, Equatable {
+    case draft
+    case sent(carrier: String)
+  }
+
+  @Test("merging an enum's case leaves the one before beside it, mergeFields replaces it")
+  func mergingEnum() async throws {
+    let db = try await TestFirestore.offline()
+    let reference = db.document("orders/1")
+    try reference.setData(from: ["order": Order.draft])
+    try reference.setData(from: ["order": Order.sent(carrier: "post")], merge: true)
+    #expect((try await reference.getDocument()["order"] as? [String: Any])?.keys.sorted() == ["draft", "sent"])
+    await #expect(throws: DecodingError.self) { _ = try await reference.getDocument(as: [String: Order].self) }
+    try reference.setData(from: ["order": Order.sent(carrier: "post")], mergeFields: ["order"])
+    #expect(try await reference.getDocument(as: [String: Order].self) == ["order": .sent(carrier: "post")])
+  }
+
   @Test("merging keeps what nil leaves out, and mergeFields takes the named fields only")
   func merging() async throws {
     let db = try await TestFirestore.offline()
