@@ -47,7 +47,9 @@ enum ContainerTypes {
       let entry = entries + slot
       // Another type has the slot: this one is looked up each time.
       guard entry.pointee.key == id else { return KeyedStoredContainer<Key>.self }
-      // The same type, whose keys are `Key` because they have its identity. (`as` passes the existential, not what is in it.)
+      // The same type, whose keys are `Key` because they have its identity. (`as` passes the existential, not what is in it.) Both
+      // sides are a pointer to the type and one to its conformance to `StoredContainer`; `<Key>` narrows what the compiler lets in
+      // and adds nothing to store.
       return unsafeBitCast(
         entry.pointee.type as any StoredContainer.Type, to: (any StoredContainer<Key>.Type).self)
     }
