@@ -11,6 +11,10 @@ let protobuf = Target.Dependency.product(name: "SwiftProtobuf", package: "swift-
 let grpcCore = Target.Dependency.product(name: "GRPCCore", package: "grpc-swift-2")
 let grpcProtobuf = Target.Dependency.product(name: "GRPCProtobuf", package: "grpc-swift-protobuf")
 let grpcTransport = Target.Dependency.product(name: "GRPCNIOTransportHTTP2", package: "grpc-swift-nio-transport")
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
+let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
@@ -32,6 +36,8 @@ let package = Package(
     .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
     .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
     .package(url: "https://github.com/grpc/grpc-swift-protobuf", from: "2.4.1"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"5.0.0"),
     .package(url: "https://github.com/vapor/jwt-kit", exact: "5.7.1"),
@@ -65,7 +71,8 @@ let package = Package(
     .target(
       name: "HearthServer",
       dependencies: [
-        "HearthStore", "HearthWire", "HearthModel", protobuf, grpcCore, grpcProtobuf, grpcTransport, logging, lifecycle,
+        "HearthStore", "HearthWire", "HearthModel", protobuf, grpcCore, grpcProtobuf, grpcTransport, nioCore, nioPosix,
+        nioHTTP2, logging, lifecycle,
       ], swiftSettings: settings),
     .executableTarget(
       name: "HearthCommand",
@@ -107,8 +114,8 @@ let package = Package(
     .testTarget(
       name: "HearthServerTests",
       dependencies: [
-        "HearthServer", "HearthWire", "HearthStore", "HearthModel", protobuf, grpcCore, grpcProtobuf, grpcTransport,
-        logging,
+        "HearthServer", "HearthWire", "HearthStore", "HearthModel", "TestSupport", protobuf, grpcCore, grpcProtobuf,
+        grpcTransport, nioCore, nioPosix, nioHPACK, logging,
       ], swiftSettings: settings),
     .testTarget(
       name: "HearthTests",
@@ -131,7 +138,9 @@ let package = Package(
         "Hearth", "HearthServer", "HearthCommand", "HearthTransport", "HearthCache", "HearthStore", "HearthWire",
         "HearthModel", "TestSupport", "CrashWriter", "NotesExample", grpcCore, grpcProtobuf, grpcTransport, logging,
       ],
-      resources: [.copy("Resources/python_client.py")],
+      resources: [
+        .copy("Resources/python_client.py"), .copy("Resources/go_load.go"), .copy("Resources/js_calls.mjs"),
+      ],
       swiftSettings: settings),
   ]
 )

@@ -11,8 +11,11 @@ struct ServeCommand: AsyncParsableCommand {
     commandName: "serve",
     abstract: "Serve Firestore databases over gRPC.",
     discussion: """
-      Any project and database id is accepted; a database comes into being on its first use. Point clients at the \
-      server with FIRESTORE_EMULATOR_HOST=HOST:PORT.
+      Any project and database id is accepted; a database comes into being with its first write. Point clients at \
+      the server with FIRESTORE_EMULATOR_HOST=HOST:PORT.
+
+      The server cannot tell callers apart yet: whoever reaches its address may read, write and delete everything. So \
+      it listens on addresses of other machines only with --open-to-everyone.
       """)
 
   @Option(help: "The IP address to listen on.")
@@ -20,6 +23,9 @@ struct ServeCommand: AsyncParsableCommand {
 
   @Option(help: "The port to listen on; 0 lets the system choose.")
   var port = 8080
+
+  @Flag(help: "Listen on an address that other machines reach: everybody may then read, write and delete everything.")
+  var openToEveryone = false
 
   @Option(help: "The folder that holds the databases; it is created when it is missing.")
   var data: String?
@@ -50,7 +56,8 @@ struct ServeCommand: AsyncParsableCommand {
     let storage: StorageLocation = data.map { .folder($0) } ?? .memory
     let server: EmbeddedServer
     do {
-      server = try await EmbeddedServer.start(host: host, port: port, storage: storage, logger: logger)
+      server = try await EmbeddedServer.start(
+        host: host, port: port, openToEveryone: openToEveryone, storage: storage, logger: logger)
     } catch {
       FileHandle.standardError.write(Data("hearth serve: \(error)\n".utf8))
       throw ExitCode.failure

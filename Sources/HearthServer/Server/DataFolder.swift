@@ -13,6 +13,9 @@ internal import Synchronization
 
 /// The folder that holds one SQLite file for each database. It is locked for one server at a time; the lock goes with
 /// the process, however it ends.
+///
+/// Only the user whom the server runs as can read what is in it: a folder that is new, empty or the server's from earlier
+/// gets the permissions 0700, and all files have 0600.
 final class DataFolder: Sendable {
   let path: String
   private let lockDescriptor: Mutex<Int32?>
@@ -24,14 +27,15 @@ final class DataFolder: Sendable {
   init(path: String) throws(ServerError) {
     self.path = path
     do {
-      try DatabaseFolder.create(path)
+      try DatabaseFolder.create(path, permissions: Self.folderPermissions)
+      Self.closeToOthers(folder: path)
     } catch {
       throw ServerError(
         .dataFolder,
         "Data folder \"\(path)\" cannot be created: \(error.message). Choose another one with --data.")
     }
-    let lockPath = path + "/hearth.lock"
-    let descriptor = open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+    let lockPath = "\(path)/\(Self.lockName)"
+    let descriptor = open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC, Self.filePermissions)
     guard descriptor >= 0 else {
       throw ServerError(
         .dataFolder,
@@ -45,6 +49,21 @@ final class DataFolder: Sendable {
         "Data folder \"\(path)\" is in use by another hearth server: stop it or choose another folder with --data.")
     }
     lockDescriptor = Mutex(descriptor)
+    _ = fchmod(descriptor, Self.filePermissions)
+  }
+
+  private static let folderPermissions = 0o700
+  private static let filePermissions: mode_t = 0o600
+  private static let lockName = "hearth.lock"
+
+  /// Takes the permissions of others away from a folder of ours that holds nothing else. A folder with other content, or
+  /// of another owner, may be meant for others; there the permissions of our files have to do.
+  private static func closeToOthers(folder: String) {
+    let content = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    guard content.isEmpty || content.contains(lockName) else { return }
+    var status = stat()
+    guard stat(folder, &status) == 0, status.st_uid == geteuid(), status.st_mode & S_ISVTX == 0 else { return }
+    _ = chmod(folder, mode_t(folderPermissions))
   }
 
   deinit { unlock() }
@@ -65,6 +84,42 @@ final class DataFolder: Sendable {
       Darwin.close(descriptor)
     #endif
   }
+
+  /// The file of a database that exists, closed to others; nil when there is none.
+  ///
+  /// - Throws: as ``file(for:)``.
+  func existingFile(for id: DatabaseID) throws(StatusError) -> String? {
+    let file = try file(for: id)
+    guard FileManager.default.fileExists(atPath: file) else { return nil }
+    for suffix in Self.fileSuffixes { _ = chmod(file + suffix, Self.filePermissions) }
+    return file
+  }
+
+  /// Creates an empty file for a database, which is a new database to SQLite. What SQLite puts beside it has the same
+  /// permissions.
+  ///
+  /// - Throws: as ``file(for:)``; RESOURCE_EXHAUSTED, UNAVAILABLE or INTERNAL when it cannot be created.
+  func createFile(for id: DatabaseID) throws(StatusError) -> String {
+    let file = try file(for: id)
+    let descriptor = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, Self.filePermissions)
+    guard descriptor >= 0 else {
+      let isFull = errno == ENOSPC || errno == EDQUOT
+      throw StatusError(
+        code: isFull ? .resourceExhausted : .unavailable,
+        message: "the file of \(id.resourceName) cannot be created: \(String(cString: strerror(errno)))")
+    }
+    _ = Self.close(descriptor)
+    return file
+  }
+
+  /// Removes a file that ``createFile(for:)`` has made.
+  func removeFile(for id: DatabaseID) {
+    guard let file = try? file(for: id) else { return }
+    for suffix in Self.fileSuffixes { unlink(file + suffix) }
+  }
+
+  /// The database and what SQLite puts beside it.
+  private static let fileSuffixes = ["", "-wal", "-shm"]
 
   /// The path of a database's file.
   ///

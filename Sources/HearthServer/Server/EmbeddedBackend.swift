@@ -5,13 +5,24 @@ internal import HearthWire
 package import Logging
 internal import Synchronization
 
-/// All databases of a server. Any project and database id is accepted; a database comes into being on its first use.
+/// All databases of a server. Any project and database id is accepted; a database comes into being with its first commit.
+///
+/// A database without any commit is *blank*: it lives in memory, and is forgotten when nobody uses it and others are asked
+/// for. So a mistyped project id leaves nothing behind.
 package final class EmbeddedBackend: Sendable {
   package let shutdownSignal = ShutdownSignal()
 
   private struct State {
     var databases: [DatabaseID: HostedDatabase] = [:]
+    /// Those in use and the latest ones.
+    var blanks: [DatabaseID: WeakDatabase] = [:]
+    /// Oldest first: kept because a client may come back, with a transaction that it has begun.
+    var latestBlanks: [HostedDatabase] = []
     var isClosed = false
+  }
+
+  private struct WeakDatabase {
+    weak let database: HostedDatabase?
   }
 
   private let location: StorageLocation
@@ -22,6 +33,8 @@ package final class EmbeddedBackend: Sendable {
 
   /// So many databases can be open at a time.
   private static let maximumDatabases = 1000
+  /// A blank database takes about 200 KB.
+  private static let keptBlanks = 64
 
   /// - Throws: `ServerError` when the folder cannot be created, written or locked.
   package init(location: StorageLocation, clock: ServerClock, logger: Logger) throws(ServerError) {
@@ -34,25 +47,28 @@ package final class EmbeddedBackend: Sendable {
     }
   }
 
-  /// The database of this name, opened or created if need be.
+  /// The database of this name: open, opened, or blank.
   ///
   /// - Throws: `StatusError`: INVALID_ARGUMENT for a name that cannot be a file's, or the storage's trouble.
   package func database(_ id: DatabaseID) throws(StatusError) -> HostedDatabase {
     let result = state.withLock { state -> Result<HostedDatabase, StatusError> in
-      if let known = state.databases[id] { return .success(known) }
+      if let known = state.databases[id] ?? state.blanks[id]?.database { return .success(known) }
       guard !state.isClosed else {
         return .failure(StatusError(code: .unavailable, message: "the server is shutting down"))
       }
-      guard state.databases.count < Self.maximumDatabases else {
-        return .failure(
-          StatusError(
-            code: .resourceExhausted,
-            message: "\(Self.maximumDatabases) databases are open, the most that one server serves"))
-      }
       do throws(StatusError) {
-        let opened = try open(id)
-        state.databases[id] = opened
-        return .success(opened)
+        if let file = try folder?.existingFile(for: id) {
+          try requireRoom(in: state)
+          let opened = try open(id, at: .file(path: file))
+          state.databases[id] = opened
+          return .success(opened)
+        }
+        let blank = try open(id, at: .memory, home: home(for: id))
+        state.blanks = state.blanks.filter { $0.value.database != nil }
+        state.blanks[id] = WeakDatabase(database: blank)
+        state.latestBlanks.append(blank)
+        if state.latestBlanks.count > Self.keptBlanks { state.latestBlanks.removeFirst() }
+        return .success(blank)
       } catch {
         return .failure(error)
       }
@@ -60,36 +76,63 @@ package final class EmbeddedBackend: Sendable {
     return try result.get()
   }
 
-  private func open(_ id: DatabaseID) throws(StatusError) -> HostedDatabase {
-    let place: Database.Location
-    switch folder {
-    case nil: place = .memory
-    case let folder?: place = .file(path: try folder.file(for: id))
+  private func requireRoom(in state: State) throws(StatusError) {
+    guard state.databases.count < Self.maximumDatabases else {
+      throw StatusError(
+        code: .resourceExhausted,
+        message: "\(Self.maximumDatabases) databases are open, the most that one server serves")
     }
+  }
+
+  private func open(
+    _ id: DatabaseID, at place: Database.Location, home: StorageHome? = nil
+  ) throws(StatusError) -> HostedDatabase {
     do {
-      let storage = try EmbeddedStorage(location: place, databaseID: id, clock: clock, logger: logger)
-      logger.debug("database opened", metadata: ["database": "\(id)"])
+      let storage = try EmbeddedStorage(location: place, home: home, databaseID: id, clock: clock, logger: logger)
+      if home == nil { logger.debug("database opened", metadata: ["database": .escaped(id)]) }
       return HostedDatabase(id: id, storage: storage, clock: clock)
     } catch {
-      logger.error("database cannot be opened", metadata: ["database": "\(id)", "error": "\(error)"])
+      logger.error("database cannot be opened", metadata: ["database": .escaped(id), "error": .escaped("\(error)")])
       throw StatusError(storage: error)
     }
+  }
+
+  private func home(for id: DatabaseID) -> StorageHome {
+    StorageHome(
+      create: { [weak self] in
+        guard let self else { throw StatusError(code: .unavailable, message: "the server is shutting down") }
+        try state.withLock { state throws(StatusError) in try requireRoom(in: state) }
+        guard let folder else { return .memory }
+        return .file(path: try folder.createFile(for: id))
+      },
+      discard: { [folder] in folder?.removeFile(for: id) },
+      settled: { [weak self] in self?.settle(id) })
+  }
+
+  /// A blank database has had its first commit.
+  private func settle(_ id: DatabaseID) {
+    state.withLock { state in
+      guard let database = state.blanks.removeValue(forKey: id)?.database else { return }
+      state.databases[id] = database
+      state.latestBlanks.removeAll { $0 === database }
+    }
+    logger.debug("database created", metadata: ["database": .escaped(id)])
   }
 
   /// Closes all databases; later calls get UNAVAILABLE.
   package func close() async {
     let databases = state.withLock { state in
       state.isClosed = true
-      defer { state.databases = [:] }
-      return state.databases
+      defer { (state.databases, state.blanks, state.latestBlanks) = ([:], [:], []) }
+      return Array(state.databases.values) + state.blanks.values.compactMap(\.database)
     }
-    for database in databases.values { await database.storage.close() }
+    for database in databases { await database.storage.close() }
     folder?.unlock()
   }
 }
 
 /// One database with all that serves it.
-package struct HostedDatabase: Sendable {
+package final class HostedDatabase: Sendable {
   package let id: DatabaseID
   package let storage: any ServerStorage
   package let transactions: TransactionRegistry

@@ -18,7 +18,7 @@ package final class EmbeddedServer: Sendable {
   package let port: Int
 
   private let backend: EmbeddedBackend
-  private let transportServer: GRPCServer<HTTP2ServerTransport.Posix>
+  private let transportServer: GRPCServer<HTTP2ServerTransport.Custom<GuardedListener>>
   private let serving: Task<Void, any Error>
   private let logger: Logger
   /// Triggered at the end of ``shutdown()``.
@@ -31,8 +31,9 @@ package final class EmbeddedServer: Sendable {
   private static let maximumRequestBytes = 17 * 1024 * 1024
 
   private init(
-    host: String, port: Int, backend: EmbeddedBackend, transportServer: GRPCServer<HTTP2ServerTransport.Posix>,
-    serving: Task<Void, any Error>, logger: Logger
+    host: String, port: Int, backend: EmbeddedBackend,
+    transportServer: GRPCServer<HTTP2ServerTransport.Custom<GuardedListener>>, serving: Task<Void, any Error>,
+    logger: Logger
   ) {
     self.host = host
     self.port = port
@@ -49,53 +50,59 @@ package final class EmbeddedServer: Sendable {
   ///   - port: 0...65535; 0 lets the system choose, see ``port``.
   ///   - storage: where the databases are kept.
   ///   - clock: commit times come from here.
+  ///   - openToEveryone: serve on an address that other machines reach. Everybody who does may then read and write.
   ///   - tokenRefreshInterval: how often an idle listen stream gets a fresh resume token, if the database has moved on.
-  /// - Throws: `ServerError` when the folder cannot be used or the address cannot be bound.
+  ///   - connectionLimits: what one connection may ask for.
+  /// - Throws: `ServerError` when the folder cannot be used, when the address cannot be bound, or when it is not a loopback
+  ///   address and `openToEveryone` is false.
   package static func start(
-    host: String = "127.0.0.1", port: Int = 0, storage: StorageLocation, clock: ServerClock = .system,
-    tokenRefreshInterval: Duration = .seconds(30), logger: Logger
+    host: String = "127.0.0.1", port: Int = 0, openToEveryone: Bool = false, storage: StorageLocation,
+    clock: ServerClock = .system, tokenRefreshInterval: Duration = .seconds(30),
+    connectionLimits: ConnectionLimits = ConnectionLimits(), logger: Logger
   ) async throws -> EmbeddedServer {
     guard (0...65535).contains(port) else {
       throw ServerError(.address, "Port \(port) does not exist: choose one between 0 and 65535.")
     }
-    let backend = try EmbeddedBackend(location: storage, clock: clock, logger: logger)
     let numericHost = host == "localhost" ? "127.0.0.1" : host
-    let transport = HTTP2ServerTransport.Posix(
-      address: numericHost.contains(":")
-        ? .ipv6(host: numericHost, port: port) : .ipv4(host: numericHost, port: port),
-      transportSecurity: .plaintext,
-      config: .defaults { config in
-        config.rpc.maxRequestPayloadSize = maximumRequestBytes
-        config.connection.flushCoalescing = nil
-        config.connection.keepalive.clientBehavior = .init(
-          minPingIntervalWithoutCalls: .seconds(5), allowWithoutCalls: true)
-        config.http2.targetWindowSize = 256 * 1024
-      })
+    guard let reach = AddressReach(numericHost: numericHost) else {
+      throw ServerError(
+        .address, "Cannot listen on \(host): the host must be localhost or an IP address of this machine.")
+    }
+    if reach == .otherMachines {
+      guard openToEveryone else {
+        throw ServerError(
+          .address,
+          "\(host) can be reached from other machines, and this server cannot tell callers apart yet: everybody who "
+            + "reaches it may read, write and delete everything. Use a loopback address such as 127.0.0.1, or say "
+            + "--open-to-everyone if that is what you want.")
+      }
+      logger.warning(
+        "open to everyone: whoever reaches this address may read, write and delete everything",
+        metadata: ["host": "\(host)"])
+    }
+    let backend = try EmbeddedBackend(location: storage, clock: clock, logger: logger)
+    let transport = GuardedListener(host: numericHost, port: port, limits: connectionLimits, logger: logger)
+      .makeTransport(maximumRequestBytes: maximumRequestBytes)
     let service = FirestoreService(backend: backend, logger: logger, tokenRefreshInterval: tokenRefreshInterval)
     let server = GRPCServer(transport: transport, services: [service], interceptors: [AuthorizationInterceptor()])
     let serving = Task { try await server.serve() }
-    do {
-      let address = try await transport.listeningAddress
-      guard let boundPort = address.ipv4?.port ?? address.ipv6?.port else {
-        throw ServerError(.transport, "The server has no port on \(host).")
-      }
-      logger.info("listening", metadata: ["host": "\(host)", "port": "\(boundPort)"])
-      return EmbeddedServer(
-        host: host, port: boundPort, backend: backend, transportServer: server, serving: serving, logger: logger)
-    } catch {
+    let address = await transport.listeningAddress
+    guard let boundPort = address?.ipv4?.port ?? address?.ipv6?.port else {
       server.beginGracefulShutdown()
       await backend.close()
-      throw await startFailure(of: serving, host: host, port: port, otherwise: error)
+      throw await startFailure(of: serving, host: host, port: port)
     }
+    logger.info("listening", metadata: ["host": "\(host)", "port": "\(boundPort)"])
+    return EmbeddedServer(
+      host: host, port: boundPort, backend: backend, transportServer: server, serving: serving, logger: logger)
   }
 
   /// The reason the transport gave for not listening, in words for the person who chose the address.
   private static func startFailure(
-    of serving: Task<Void, any Error>, host: String, port: Int, otherwise: any Error
+    of serving: Task<Void, any Error>, host: String, port: Int
   ) async -> ServerError {
-    var reason = otherwise
-    do { try await serving.value } catch { reason = (error as? RuntimeError)?.cause ?? error }
-    let text = String(describing: reason)
+    var text = "the transport has no address"
+    do { try await serving.value } catch { text = String(describing: (error as? RuntimeError)?.cause ?? error) }
     if text.contains("Address already in use") {
       return ServerError(
         .address, "Port \(port) on \(host) is already in use: stop the program that uses it or choose another port.")

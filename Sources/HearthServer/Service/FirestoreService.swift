@@ -45,7 +45,8 @@ struct FirestoreService: Google_Firestore_V1_Firestore.ServiceProtocol {
     logger.log(
       level: level, "call failed",
       metadata: [
-        "method": "\(context.descriptor.method)", "code": "\(rpcError.code)", "message": "\(rpcError.message)",
+        "method": .escaped(context.descriptor.method), "code": "\(rpcError.code)",
+        "message": .escaped(rpcError.message),
       ])
     return rpcError
   }

@@ -16,11 +16,10 @@ package actor EmbeddedStorage: ServerStorage {
   private let databaseID: DatabaseID
   private let clock: ServerClock
   private let logger: Logger
-  private let database: Database
-  private let store: DocumentStore
-  private let queries: QueryExecutor
-  private let log: ChangeLog
-  private let responses: BatchResponses
+  private let retention: ChangeLog.Retention
+  private var tables: Tables
+  /// Where a database without any commit goes with its first one; nil when it is there.
+  private var home: StorageHome?
 
   /// The newest commit, or the creation of the database. Never goes back, also not over restarts.
   private var lastVersion: SnapshotVersion
@@ -32,6 +31,30 @@ package actor EmbeddedStorage: ServerStorage {
     var continuation: CheckedContinuation<Result<CommitOutcome, StatusError>, Never>
   }
 
+  /// What belongs to one connection.
+  private struct Tables {
+    let database: Database
+    let store: DocumentStore
+    let queries: QueryExecutor
+    let log: ChangeLog
+    let responses: BatchResponses
+
+    init(_ database: Database, databaseID: DatabaseID, retention: ChangeLog.Retention, logStart: SnapshotVersion) throws
+    {
+      self.database = database
+      store = try DocumentStore(database: database)
+      queries = QueryExecutor(documents: store)
+      log = try ChangeLog(database: database, retention: retention, start: logStart)
+      responses = BatchResponses(database: database, databaseID: databaseID)
+    }
+  }
+
+  private var database: Database { tables.database }
+  private var store: DocumentStore { tables.store }
+  private var queries: QueryExecutor { tables.queries }
+  private var log: ChangeLog { tables.log }
+  private var responses: BatchResponses { tables.responses }
+
   /// How many requests share one transaction at most.
   private static let commitsPerGroup = 64
 
@@ -39,13 +62,17 @@ package actor EmbeddedStorage: ServerStorage {
 
   /// Opens or creates the database.
   ///
+  /// - Parameter home: Set for a database that does not exist. It is then kept in `location`, which is in memory, until
+  ///   something is committed: reads leave nothing behind.
   /// - Throws: `StoreError`, for example for a file that is not a database, or one that a newer release wrote.
   package init(
-    location: Database.Location, databaseID: DatabaseID, clock: ServerClock, logger: Logger
+    location: Database.Location, home: StorageHome? = nil, databaseID: DatabaseID, clock: ServerClock, logger: Logger
   ) throws {
-    let database = try Database(location, options: Database.Options(synchronous: .full))
-    try self.init(database: database, databaseID: databaseID, clock: clock, logger: logger)
+    let database = try Database(location, options: Self.options)
+    try self.init(database: database, home: home, databaseID: databaseID, clock: clock, logger: logger)
   }
+
+  private static let options = Database.Options(synchronous: .full)
 
   /// Takes over an open database.
   ///
@@ -53,21 +80,18 @@ package actor EmbeddedStorage: ServerStorage {
   ///   - feedCapacity: how many commits the feed remembers.
   ///   - retention: how much of the past the change log keeps.
   init(
-    database: sending Database, databaseID: DatabaseID, clock: ServerClock, logger: Logger, feedCapacity: Int = 4096,
-    retention: ChangeLog.Retention = ChangeLog.Retention()
+    database: sending Database, home: StorageHome? = nil, databaseID: DatabaseID, clock: ServerClock, logger: Logger,
+    feedCapacity: Int = 4096, retention: ChangeLog.Retention = ChangeLog.Retention()
   ) throws {
-    let store = try DocumentStore(database: database)
     try ServerSchema.schema.migrate(database)
     let state = try ServerState.load(from: database, now: clock.now())
     self.executor = DatabaseExecutor(label: "hearth.storage.\(databaseID)")
     self.databaseID = databaseID
     self.clock = clock
     self.logger = logger
-    self.database = database
-    self.store = store
-    self.queries = QueryExecutor(documents: store)
-    self.log = try ChangeLog(database: database, retention: retention, start: state.logStart)
-    self.responses = BatchResponses(database: database, databaseID: databaseID)
+    self.retention = retention
+    self.home = home
+    self.tables = try Tables(database, databaseID: databaseID, retention: retention, logStart: state.logStart)
     self.lastVersion = state.lastVersion
     self.incarnation = state.incarnation
     self.feed = ChangeFeed(version: state.lastVersion, maximumCommits: feedCapacity)
@@ -100,7 +124,7 @@ package actor EmbeddedStorage: ServerStorage {
 
   private func status(of error: any Error) -> StatusError {
     if let status = error as? StatusError { return status }
-    logger.error("storage failed", metadata: ["database": "\(databaseID)", "error": "\(error)"])
+    logger.error("storage failed", metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
     return StatusError(storage: error)
   }
 }
@@ -129,6 +153,7 @@ extension EmbeddedStorage {
     var outcomes: [Result<CommitOutcome, StatusError>] = []
     var changes: [CommittedChange] = []
     do {
+      if group.contains(where: { !$0.request.mutations.isEmpty }) { try moveHome() }
       try database.transaction("commit") {
         for waitingCommit in group {
           do {
@@ -155,12 +180,35 @@ extension EmbeddedStorage {
     for (waitingCommit, outcome) in zip(group, outcomes) { waitingCommit.continuation.resume(returning: outcome) }
   }
 
+  /// Gives a database that nothing was committed to its place on disk. There is nothing in it but its identity.
+  private func moveHome() throws {
+    guard let home else { return }
+    let location = try home.create()
+    do {
+      if location != .memory {
+        let database = try Database(location, options: Self.options)
+        try ServerSchema.schema.migrate(database)
+        let state = ServerState(incarnation: incarnation, lastVersion: lastVersion, logStart: log.start)
+        try state.adopt(in: database)
+        let moved = try Tables(database, databaseID: databaseID, retention: retention, logStart: state.logStart)
+        tables.database.close()
+        tables = moved
+      }
+    } catch {
+      home.discard()
+      throw error
+    }
+    self.home = nil
+    home.settled()
+  }
+
   /// The log counts what it holds; after a rollback it has to count again.
   private func reloadLog() {
     do {
       try log.reload(start: ServerState.load(from: database, now: clock.now()).logStart)
     } catch {
-      logger.error("change log cannot be read", metadata: ["database": "\(databaseID)", "error": "\(error)"])
+      logger.error(
+        "change log cannot be read", metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
     }
   }
 

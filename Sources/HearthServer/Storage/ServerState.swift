@@ -19,17 +19,25 @@ struct ServerState {
           logStart: SnapshotVersion(microseconds: try select.int64(at: 2)))
       }
       let incarnation = (0..<8).map { _ in UInt8.random(in: .min ... .max) }
-      let version = max(now.microseconds, 1)
-      let insert = try database.prepare(
-        "INSERT INTO server_state (id, incarnation, last_version, log_start) VALUES (1, ?, ?, ?)")
-      try insert.bind(1, incarnation)
-      try insert.bind(2, version)
-      try insert.bind(3, version)
-      try insert.run()
-      return ServerState(
-        incarnation: incarnation, lastVersion: SnapshotVersion(microseconds: version),
-        logStart: SnapshotVersion(microseconds: version))
+      let version = SnapshotVersion(microseconds: max(now.microseconds, 1))
+      let state = ServerState(incarnation: incarnation, lastVersion: version, logStart: version)
+      try state.insert(into: database)
+      return state
     }
+  }
+
+  /// Makes a new database the continuation of another one, of which nothing else is to be kept.
+  func adopt(in database: Database) throws {
+    try database.transaction("adopt server state") { try insert(into: database) }
+  }
+
+  private func insert(into database: Database) throws {
+    let insert = try database.prepare(
+      "INSERT INTO server_state (id, incarnation, last_version, log_start) VALUES (1, ?, ?, ?)")
+    try insert.bind(1, incarnation)
+    try insert.bind(2, lastVersion.microseconds)
+    try insert.bind(3, logStart.microseconds)
+    try insert.run()
   }
 
   static func save(lastVersion: SnapshotVersion, logStart: SnapshotVersion, in database: Database) throws {

@@ -1,4 +1,5 @@
 package import HearthModel
+package import HearthStore
 
 /// Everything the server needs from the place where one database's documents are kept.
 ///
@@ -55,6 +56,25 @@ package protocol ServerStorage: Sendable {
 
   /// Finishes what is under way and releases the database. Later calls throw UNAVAILABLE.
   func close() async
+}
+
+/// The place that a database without any commit gets with its first one.
+package struct StorageHome: Sendable {
+  /// Makes room for the database. `.memory` says that it stays where it is.
+  package var create: @Sendable () throws -> Database.Location
+  /// Undoes ``create`` when the database could not be moved there.
+  package var discard: @Sendable () -> Void
+  /// The database has moved.
+  package var settled: @Sendable () -> Void
+
+  package init(
+    create: @escaping @Sendable () throws -> Database.Location, discard: @escaping @Sendable () -> Void,
+    settled: @escaping @Sendable () -> Void
+  ) {
+    self.create = create
+    self.discard = discard
+    self.settled = settled
+  }
 }
 
 /// One request's writes and the conditions under which they apply.

@@ -1,0 +1,82 @@
+internal import NIOCore
+
+/// Tells honest use of a connection from a flood, by what its frames ask for and what they bring.
+///
+/// One method for each event; those that can exceed a limit return the reason as ``Excess``.
+struct ConnectionBudget {
+  /// The limit that was exceeded; the text goes to the peer with GOAWAY.
+  enum Excess: String {
+    /// The text that gRPC gives to this (gRFC A8); Go clients then ping less often.
+    case pings = "too_many_pings"
+    case unsentPingAnswers = "ping_answers_not_read"
+    case resets = "too_many_resets"
+    case emptyFrames = "too_many_empty_frames"
+  }
+
+  private let limits: ConnectionLimits
+  private var busyPings: TokenBucket
+  private var idlePings: TokenBucket
+  private var resets: TokenBucket
+  private var emptyFrames: TokenBucket
+  /// Pings that frames of calls have paid for.
+  private var paidPings = 0
+  private var unsentPingAnswers = 0
+  private var openStreams = 0
+  private var lastCallEnded: NIODeadline?
+
+  init(limits: ConnectionLimits, now: NIODeadline) {
+    self.limits = limits
+    busyPings = TokenBucket(limits.busyPings, now: now)
+    idlePings = TokenBucket(limits.idlePings, now: now)
+    resets = TokenBucket(limits.resets, now: now)
+    emptyFrames = TokenBucket(limits.emptyFrames, now: now)
+  }
+
+  /// HEADERS or DATA with content went in either direction.
+  mutating func callFramePassed() {
+    paidPings = min(paidPings + 1, limits.busyPings.burst)
+  }
+
+  mutating func streamOpened() {
+    openStreams += 1
+    emptyFrames.giveBack()
+  }
+
+  /// - Parameter wasReset: the client ended it before the server did.
+  mutating func streamEnded(wasReset: Bool, at now: NIODeadline) {
+    openStreams -= 1
+    lastCallEnded = now
+    if !wasReset { resets.giveBack() }
+  }
+
+  /// The client reset a stream, open or over, or opened one more than it may.
+  mutating func streamReset(at now: NIODeadline) -> Excess? {
+    resets.take(at: now) ? nil : .resets
+  }
+
+  mutating func emptyFrame(at now: NIODeadline) -> Excess? {
+    emptyFrames.take(at: now) ? nil : .emptyFrames
+  }
+
+  /// - Parameter canSend: false while the peer does not take what is sent to it.
+  mutating func ping(at now: NIODeadline, canSend: Bool) -> Excess? {
+    if canSend {
+      unsentPingAnswers = 0
+    } else {
+      unsentPingAnswers += 1
+      if unsentPingAnswers > limits.unsentPingAnswers { return .unsentPingAnswers }
+    }
+    if paidPings > 0 {
+      paidPings -= 1
+      return nil
+    }
+    let isAllowed = hasCalls(at: now) ? busyPings.take(at: now) : idlePings.take(at: now)
+    return isAllowed ? nil : .pings
+  }
+
+  private func hasCalls(at now: NIODeadline) -> Bool {
+    if openStreams > 0 { return true }
+    guard let lastCallEnded else { return false }
+    return now - lastCallEnded < TimeAmount(limits.activityMemory)
+  }
+}

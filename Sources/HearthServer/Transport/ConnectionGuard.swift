@@ -1,0 +1,295 @@
+internal import Logging
+internal import NIOCore
+internal import NIOHTTP2
+
+/// Stands between the socket and the HTTP/2 codec of one connection, and does what the codec below gRPC cannot be told
+/// to do (docs/decisions/0010-connection-guard.md).
+///
+/// - The codec's settings count from the first moment, not from when the client has acknowledged them.
+/// - Pings are answered here, and counted against a budget that calls pay into.
+/// - A stream that the client resets is closed from our side: the codec never sees the reset, which it would count.
+/// - Streams above the announced limit are refused one by one. The codec's own limit would end the connection.
+/// - DATA for streams that are over is dropped and its window given back. The codec would end the connection.
+/// - A peer that is silent is asked for a sign of life, and the connection closed when none comes.
+final class ConnectionGuard: ChannelDuplexHandler {
+  typealias InboundIn = ByteBuffer
+  typealias InboundOut = ByteBuffer
+  typealias OutboundIn = IOData
+  typealias OutboundOut = IOData
+
+  private enum Stream {
+    case open(any Channel)
+    /// The client reset it; it goes as soon as its channel is closed.
+    case reset
+    /// It was one too many; it goes with its RST_STREAM.
+    case refused
+  }
+
+  private let limits: ConnectionLimits
+  private let logger: Logger
+  private var budget: ConnectionBudget
+  private var inbound = InboundFrames()
+  private var outbound: OutboundFrames
+  private var streams: [UInt32: Stream] = [:]
+  /// Streams that are not refused.
+  private var openStreamCount = 0
+
+  private var context: ChannelHandlerContext?
+  /// GOAWAY was sent: what still comes is not looked at.
+  private var isEnded = false
+  private var isReading = false
+  /// What the bytes that are being passed on have exceeded. The connection is ended after them: a codec that is opening a
+  /// stream does not expect it.
+  private var excessOfPassed: ConnectionBudget.Excess?
+  private var needsFlush = false
+
+  private var lastRead = NIODeadline.now()
+  private var keepAlive: Scheduled<Void>?
+  private let keepAliveData = UInt64.random(in: .min ... .max)
+
+  /// How long a peer that is thrown out has to read why.
+  private static let farewell = TimeAmount.seconds(1)
+
+  init(limits: ConnectionLimits, logger: Logger) {
+    self.limits = limits
+    self.logger = logger
+    budget = ConnectionBudget(limits: limits, now: .now())
+    outbound = OutboundFrames(maximumConcurrentStreams: limits.maximumConcurrentStreams)
+  }
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    self.context = context
+    if context.channel.isActive { scheduleKeepAlive(context) }
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    keepAlive?.cancel()
+    self.context = nil
+  }
+
+  func channelActive(context: ChannelHandlerContext) {
+    scheduleKeepAlive(context)
+    context.fireChannelActive()
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    keepAlive?.cancel()
+    context.fireChannelInactive()
+  }
+}
+
+// MARK: - From the client
+
+extension ConnectionGuard {
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard !isEnded else { return }
+    lastRead = .now()
+    inbound.append(unwrapInboundIn(data))
+    // The codec may ask for more while it handles what it was given; that is then taken up by the loop below.
+    guard !isReading else { return }
+    isReading = true
+    defer { isReading = false }
+    // After a close, which what was passed on may have caused, the codec must not be made to open streams: they would end
+    // before gRPC's transport knows them, at which a debug build of it stops the process.
+    while !isEnded, context.channel.isActive, let event = inbound.next(isOpen: { isOpen($0) }) {
+      if let excess = handle(event, context) { end(context, for: excess) }
+    }
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    context.fireChannelReadComplete()
+    // The codec's flush has most often taken our frames along by now.
+    if needsFlush {
+      needsFlush = false
+      context.flush()
+    }
+  }
+
+  private func isOpen(_ streamID: UInt32) -> Bool {
+    if case .open = streams[streamID] { true } else { false }
+  }
+
+  private func handle(
+    _ event: InboundFrames.Event, _ context: ChannelHandlerContext
+  ) -> ConnectionBudget.Excess? {
+    switch event {
+    case .pass(let bytes, let callFrames):
+      for _ in 0..<callFrames { budget.callFramePassed() }
+      context.fireChannelRead(wrapInboundOut(bytes))
+      return excessOfPassed
+    case .settingsPassed:
+      acknowledgeSettings(context)
+      return nil
+    case .ping(let data):
+      // Answers are sent with what else is to be sent after a read, unless they become too many to wait.
+      if !context.channel.isWritable { context.flush() }
+      if let excess = budget.ping(at: .now(), canSend: context.channel.isWritable) { return excess }
+      send(.ping, isAcknowledgement: true, payload: data, context)
+      return nil
+    case .pingAnswer(let data):
+      if data != keepAliveData { return passPingAnswer(data, context) }
+      return nil
+    case .reset(let streamID):
+      return reset(streamID)
+    case .emptyFrame:
+      return budget.emptyFrame(at: .now())
+    case .strayData(let count):
+      if count > 0 { send(.windowUpdate, payload: UInt32(clamping: count), context) }
+      return budget.emptyFrame(at: .now())
+    }
+  }
+
+  /// Until its settings are acknowledged, the codec takes more than 100 streams for an error of the connection, though a
+  /// client that has not seen the settings may open any number (RFC 9113, section 5.1.2). So it gets an acknowledgement at
+  /// once; that of the client is kept back.
+  private func acknowledgeSettings(_ context: ChannelHandlerContext) {
+    var frame = ByteBuffer()
+    FrameHeader(.settings, length: 0, isAcknowledgement: true).write(to: &frame)
+    context.fireChannelRead(wrapInboundOut(frame))
+  }
+
+  /// gRPC's handler pings before it shuts a connection down, and waits for the answer. The codec counts answers, 200 in
+  /// 30 s, which limits those that nobody asked for.
+  private func passPingAnswer(_ data: UInt64, _ context: ChannelHandlerContext) -> ConnectionBudget.Excess? {
+    var frame = ByteBuffer()
+    FrameHeader(.ping, length: MemoryLayout<UInt64>.size, isAcknowledgement: true).write(to: &frame)
+    frame.writeInteger(data)
+    context.fireChannelRead(wrapInboundOut(frame))
+    return nil
+  }
+
+  private func reset(_ streamID: UInt32) -> ConnectionBudget.Excess? {
+    let excess = budget.streamReset(at: .now())
+    if case .open(let channel) = streams[streamID] {
+      streams[streamID] = .reset
+      channel.close(promise: nil)
+    }
+    return excess
+  }
+}
+
+// MARK: - Streams
+
+extension ConnectionGuard {
+  /// Takes note of a stream that the codec is opening.
+  ///
+  /// - Returns: Completes when gRPC may have the stream. One too many is closed by then, so that nothing of it is
+  ///   carried out, which REFUSED_STREAM promises.
+  func streamOpened(_ channel: any Channel, streamID: UInt32) -> EventLoopFuture<Void> {
+    guard openStreamCount < limits.maximumConcurrentStreams else {
+      streams[streamID] = .refused
+      excessOfPassed = excessOfPassed ?? budget.streamReset(at: .now())
+      // The codec has to finish opening it before it can be closed.
+      return channel.eventLoop.submit { channel.close(promise: nil) }
+    }
+    streams[streamID] = .open(channel)
+    openStreamCount += 1
+    budget.streamOpened()
+    channel.closeFuture.assumeIsolated().whenComplete { _ in self.streamClosed(streamID) }
+    return channel.eventLoop.makeSucceededVoidFuture()
+  }
+
+  private func streamClosed(_ streamID: UInt32) {
+    var wasReset = false
+    if case .reset = streams.removeValue(forKey: streamID) { wasReset = true }
+    openStreamCount -= 1
+    budget.streamEnded(wasReset: wasReset, at: .now())
+  }
+}
+
+// MARK: - To the client
+
+extension ConnectionGuard {
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    guard case .byteBuffer(var bytes) = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
+    let callFrames = outbound.process(&bytes) { streamID in
+      switch streams[streamID] {
+      case .refused:
+        streams[streamID] = nil
+        return .sendAs(code: ErrorCode.refusedStream)
+      case .reset: return .drop
+      case .open, nil: return .send
+      }
+    }
+    for _ in 0..<callFrames { budget.callFramePassed() }
+    context.write(wrapOutboundOut(.byteBuffer(bytes)), promise: promise)
+  }
+
+  private func send(
+    _ kind: FrameHeader.Kind, isAcknowledgement: Bool = false, payload: some FixedWidthInteger,
+    _ context: ChannelHandlerContext
+  ) {
+    let length = payload.bitWidth / UInt8.bitWidth
+    var frame = context.channel.allocator.buffer(capacity: FrameHeader.byteCount + length)
+    FrameHeader(kind, length: length, isAcknowledgement: isAcknowledgement).write(to: &frame)
+    frame.writeInteger(payload)
+    context.write(wrapOutboundOut(.byteBuffer(frame)), promise: nil)
+    needsFlush = true
+  }
+
+  /// Ends the connection with GOAWAY and closes it when that is sent.
+  private func end(_ context: ChannelHandlerContext, for excess: ConnectionBudget.Excess) {
+    guard !isEnded else { return }
+    isEnded = true
+    keepAlive?.cancel()
+    logger.notice(
+      "connection ended: it asked for more than one may",
+      metadata: ["peer": "\(context.remoteAddress?.description ?? "unknown")", "reason": "\(excess.rawValue)"])
+    let text = ByteBuffer(string: excess.rawValue)
+    let length = 2 * MemoryLayout<UInt32>.size + text.readableBytes
+    var frame = context.channel.allocator.buffer(capacity: FrameHeader.byteCount + length)
+    FrameHeader(.goAway, length: length).write(to: &frame)
+    frame.writeInteger(inbound.lastStreamID)
+    frame.writeInteger(ErrorCode.enhanceYourCalm)
+    frame.writeImmutableBuffer(text)
+    let sent = context.eventLoop.makePromise(of: Void.self)
+    context.writeAndFlush(wrapOutboundOut(.byteBuffer(frame)), promise: sent)
+    let channel = context.channel
+    let timer = context.eventLoop.scheduleTask(in: Self.farewell) { channel.close(promise: nil) }
+    sent.futureResult.whenComplete { _ in
+      timer.cancel()
+      channel.close(promise: nil)
+    }
+  }
+}
+
+// MARK: - Keep-alive
+
+extension ConnectionGuard {
+  private func scheduleKeepAlive(_ context: ChannelHandlerContext) {
+    guard keepAlive == nil else { return }
+    scheduleCheck(at: lastRead + TimeAmount(limits.keepAliveTime), context)
+  }
+
+  /// One timer for each connection, which is not touched by reads: when it fires, it looks at the time of the last.
+  private func scheduleCheck(at deadline: NIODeadline, _ context: ChannelHandlerContext) {
+    keepAlive = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { self.checkForSilence() }
+  }
+
+  private func checkForSilence() {
+    guard let context, !isEnded else { return }
+    let due = lastRead + TimeAmount(limits.keepAliveTime)
+    guard due <= .now() else { return scheduleCheck(at: due, context) }
+    send(.ping, payload: keepAliveData, context)
+    needsFlush = false
+    context.flush()
+    let asked = NIODeadline.now()
+    keepAlive = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limits.keepAliveTimeout)) {
+      // On a loop that was busy, the answer may have come and not have been read yet.
+      self.keepAlive = context.eventLoop.assumeIsolated().scheduleTask(in: Self.loopPatience) {
+        self.checkForAnswer(to: asked)
+      }
+    }
+  }
+
+  private func checkForAnswer(to asked: NIODeadline) {
+    guard let context, !isEnded else { return }
+    if lastRead >= asked { return scheduleCheck(at: lastRead + TimeAmount(limits.keepAliveTime), context) }
+    logger.info(
+      "connection closed: the peer is silent",
+      metadata: ["peer": "\(context.remoteAddress?.description ?? "unknown")"])
+    context.close(promise: nil)
+  }
+
+  private static let loopPatience = TimeAmount.seconds(1)
+}

@@ -1,0 +1,61 @@
+internal import GRPCNIOTransportHTTP2
+internal import Logging
+internal import NIOCore
+internal import NIOHTTP2
+internal import NIOPosix
+
+/// Listens on a TCP port for gRPC's transport and puts a ``ConnectionGuard`` in front of each connection's codec.
+struct GuardedListener: HTTP2ServerTransport.ListenerFactory {
+  let eventLoopGroup: any EventLoopGroup = .singletonMultiThreadedEventLoopGroup
+  /// A numeric address.
+  let host: String
+  let port: Int
+  let limits: ConnectionLimits
+  let logger: Logger
+
+  /// The transport to be used with this listener.
+  func makeTransport(maximumRequestBytes: Int) -> HTTP2ServerTransport.Custom<GuardedListener> {
+    var config = HTTP2ServerTransport.Custom<GuardedListener>.Config.defaults
+    config.rpc.maxRequestPayloadSize = maximumRequestBytes
+    config.connection.flushCoalescing = nil
+    config.http2.targetWindowSize = 256 * 1024
+    // The guard announces and enforces the real limit; exceeding the codec's would end the connection.
+    config.http2.maxConcurrentStreams = Int(Int32.max)
+    config.channelDebuggingCallbacks.onAcceptHTTP2Stream = Self.announceStream
+    return HTTP2ServerTransport.Custom(listenerFactory: self, config: config)
+  }
+
+  func makeListeningChannel(
+    listenerConfigurator: HTTP2ServerTransport.ListenerConfigurator,
+    connectionConfigurator: HTTP2ServerTransport.ConnectionConfigurator
+  ) async throws -> NIOAsyncChannel<HTTP2ServerTransport.ConnectionConfigurator.ConnectionChannel, Never> {
+    try await ServerBootstrap(group: eventLoopGroup)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .serverChannelOption(.backlog, value: Self.backlog)
+      .serverChannelInitializer { listenerConfigurator.configure(channel: $0) }
+      .bind(host: host, port: port) { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(ConnectionGuard(limits: limits, logger: logger))
+        }.flatMap {
+          connectionConfigurator.configure(channel: channel, tls: .none)
+        }
+      }
+  }
+
+  /// Connections that the system may hold until they are accepted: all clients come back at once after a restart.
+  private static let backlog: Int32 = 1024
+
+  /// Tells the connection's guard about a stream. Called on the connection's event loop while the codec opens it.
+  @Sendable
+  private static func announceStream(_ stream: any Channel) -> EventLoopFuture<Void> {
+    do {
+      guard let connection = stream.parent,
+        let streamID = try stream.syncOptions?.getOption(HTTP2StreamChannelOptions.streamID)
+      else { return stream.eventLoop.makeSucceededVoidFuture() }
+      return try connection.pipeline.syncOperations.handler(type: ConnectionGuard.self)
+        .streamOpened(stream, streamID: UInt32(Int32(streamID)))
+    } catch {
+      return stream.eventLoop.makeFailedFuture(error)
+    }
+  }
+}

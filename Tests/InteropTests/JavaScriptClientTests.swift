@@ -1,0 +1,45 @@
+import Foundation
+import HearthServer
+import Logging
+import Testing
+
+/// Google's own JavaScript SDK, where this machine has it.
+private enum JavaScriptSDK {
+  /// The folder below which Node finds the packages: the one of HEARTH_JS_SDK, by default `.build/js-sdk` of this package.
+  static let folder: URL = {
+    if let path = ProcessInfo.processInfo.environment["HEARTH_JS_SDK"] { return URL(fileURLWithPath: path) }
+    return URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appendingPathComponent(".build/js-sdk")
+  }()
+
+  static var isInstalled: Bool {
+    let package = folder.appendingPathComponent("node_modules/firebase/package.json")
+    return Programs.find("node") != nil && FileManager.default.fileExists(atPath: package.path)
+  }
+}
+
+extension ClientLoad {
+  /// Google's JavaScript SDK against our server. In Node it uses gRPC, and resets the stream of every call that has ended.
+  @Suite(
+    "Google's JavaScript SDK against hearth serve",
+    .enabled(
+      if: JavaScriptSDK.isInstalled,
+      "Node, or the firebase package in HEARTH_JS_SDK or .build/js-sdk, is not installed (npm install firebase)"))
+  struct JavaScriptClientTests {
+    @Test("2,000 calls succeed while a listener hears of another client's changes within a second")
+    func listenerSurvivesCalls() async throws {
+      let script = try #require(Bundle.module.url(forResource: "js_calls", withExtension: "mjs"))
+      let node = try #require(Programs.find("node"))
+      let server = try await EmbeddedServer.start(
+        host: "127.0.0.1", port: 0, storage: .memory, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      let environment = [
+        "FIRESTORE_EMULATOR_HOST": "127.0.0.1:\(server.port)", "GOOGLE_CLOUD_PROJECT": "javascript-client",
+      ]
+      let output = try await Programs.runInBackground(
+        node, [script.path, JavaScriptSDK.folder.path], environment: environment)
+      #expect(output.status == 0, "\(output.text)")
+      #expect(output.text.contains("js calls: calls=2000 errors=0 changes=10 "), "\(output.text)")
+      await server.shutdown()
+    }
+  }
+}
