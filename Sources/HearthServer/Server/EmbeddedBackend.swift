@@ -33,7 +33,7 @@ package final class EmbeddedBackend: Sendable {
 
   /// So many databases can be open at a time.
   private static let maximumDatabases = 1000
-  /// A blank database takes about 200 KB.
+  /// A blank database takes about 320 KB.
   private static let keptBlanks = 64
 
   /// - Throws: `ServerError` when the folder cannot be created, written or locked.

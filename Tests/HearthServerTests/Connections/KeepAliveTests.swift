@@ -19,7 +19,7 @@ struct KeepAliveTests {
       try await RawHTTP2Client.withConnection(to: fixture.server, answersPings: false) { client in
         try await client.send([Frame.headers(1, method: "Listen")])
         try await client.wait(for: "the end") { $0.isClosed }
-        #expect(client.received.pings.count == 1)
+        #expect(!client.received.pings.isEmpty)
         #expect(client.received.goAway == nil)
       }
     }

@@ -99,7 +99,7 @@ func (owner) GetRequestMetadata(context.Context, ...string) (map[string]string, 
 
 func (owner) RequireTransportSecurity() bool { return false }
 
-func newClient(ctx context.Context, w *watcher) (*firestore.Client, error) {
+func newClient(ctx context.Context, w *watcher, pings bool) (*firestore.Client, error) {
 	address := os.Getenv("FIRESTORE_EMULATOR_HOST")
 	if address == "" {
 		return nil, fmt.Errorf("FIRESTORE_EMULATOR_HOST is not set")
@@ -112,9 +112,14 @@ func newClient(ctx context.Context, w *watcher) (*firestore.Client, error) {
 	if err := os.Unsetenv("FIRESTORE_EMULATOR_HOST"); err != nil {
 		return nil, err
 	}
-	connection, err := grpc.Dial(
-		address, grpc.WithInsecure(), grpc.WithPerRPCCredentials(owner{}), grpc.WithStatsHandler(w),
-		grpc.WithContextDialer(w.dial))
+	options := []grpc.DialOption{
+		grpc.WithInsecure(), grpc.WithPerRPCCredentials(owner{}), grpc.WithStatsHandler(w), grpc.WithContextDialer(w.dial),
+	}
+	if !pings {
+		// Windows of a fixed size make the client stop measuring the bandwidth, which it does with pings.
+		options = append(options, grpc.WithInitialWindowSize(1<<20), grpc.WithInitialConnWindowSize(1<<20))
+	}
+	connection, err := grpc.Dial(address, options...)
 	if err != nil {
 		return nil, err
 	}
@@ -412,6 +417,7 @@ func main() {
 	goroutines := flag.Int("goroutines", 64, "how many goroutines make calls at the same time")
 	seconds := flag.Float64("seconds", 20, "how long they make calls")
 	mode := flag.String("mode", "mixed", "get, set, or mixed (4 gets for each set)")
+	pings := flag.Bool("pings", true, "ping beside calls, as the client does unless told otherwise")
 	flag.Parse()
 	if *mode != "get" && *mode != "set" && *mode != "mixed" || *goroutines < 1 || *seconds <= 0 || flag.NArg() != 0 {
 		flag.Usage()
@@ -421,7 +427,7 @@ func main() {
 	// Cancelled by hand: a deadline in the context would make the client send one with every call.
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &watcher{}
-	client, err := newClient(ctx, w)
+	client, err := newClient(ctx, w, *pings)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "go load:", err)
 		os.Exit(2)
