@@ -71,8 +71,8 @@ let package = Package(
     .target(
       name: "HearthServer",
       dependencies: [
-        "HearthStore", "HearthWire", "HearthModel", protobuf, grpcCore, grpcProtobuf, grpcTransport, nioCore, nioPosix,
-        nioHTTP2, logging, lifecycle,
+        "HearthStore", "HearthWire", "HearthModel", crypto, protobuf, grpcCore, grpcProtobuf, grpcTransport, nioCore,
+        nioPosix, nioHTTP2, logging, lifecycle,
       ], swiftSettings: settings),
     .executableTarget(
       name: "HearthCommand",
@@ -135,8 +135,9 @@ let package = Package(
     .testTarget(
       name: "InteropTests",
       dependencies: [
-        "Hearth", "HearthServer", "HearthCommand", "HearthTransport", "HearthCache", "HearthStore", "HearthWire",
-        "HearthModel", "TestSupport", "CrashWriter", "NotesExample", grpcCore, grpcProtobuf, grpcTransport, logging,
+        "Hearth", "HearthServer", "HearthCommand", "HearthTransport", "HearthSync", "HearthCache", "HearthStore",
+        "HearthWire", "HearthModel", "TestSupport", "CrashWriter", "NotesExample", grpcCore, grpcProtobuf,
+        grpcTransport, logging,
       ],
       resources: [
         .copy("Resources/python_client.py"), .copy("Resources/go_load.go"), .copy("Resources/js_calls.mjs"),

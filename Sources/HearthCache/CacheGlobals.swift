@@ -74,7 +74,7 @@ struct CacheGlobals {
     }
   }
 
-  /// Takes over the name and the batch counter of a cache whose outbox was saved, so that a batch keeps its identity.
+  /// Takes over the name and the batch counter of a cache whose outbox was saved.
   func restore(cacheID: String, highestBatchID: BatchID) throws {
     try database.update(
       "UPDATE cache_globals SET cache_id = ?, highest_batch_id = ?", .text(cacheID), .integer(highestBatchID))

@@ -6,40 +6,43 @@ extension LocalStore {
   package struct LocalWrite: Sendable {
     package var mutations: [Mutation]
     package var localWriteTime: Timestamp
+    /// Newly drawn for this write; nil if it is to be sent without a label.
+    package var identity: BatchIdentity?
 
-    package init(mutations: [Mutation], localWriteTime: Timestamp) {
+    package init(mutations: [Mutation], localWriteTime: Timestamp, identity: BatchIdentity? = nil) {
       self.mutations = mutations
       self.localWriteTime = localWriteTime
+      self.identity = identity
     }
   }
 
   // MARK: - Writing
 
   /// Queues a write and returns its batch id and the documents it changes, as the local view now has them.
-  package func write(_ mutations: [Mutation], localWriteTime: Timestamp) throws
+  package func write(_ mutations: [Mutation], localWriteTime: Timestamp, identity: BatchIdentity? = nil) throws
     -> (batchID: BatchID, changes: DocumentMap)
   {
     try transaction("Locally write mutations", synchronous: .full) {
-      try enqueue(mutations, localWriteTime: localWriteTime)
+      try enqueue(LocalWrite(mutations: mutations, localWriteTime: localWriteTime, identity: identity))
     }
   }
 
   /// Queues several writes in one commit, in order: all of them or none.
   package func write(many writes: [LocalWrite]) throws -> [(batchID: BatchID, changes: DocumentMap)] {
     try transaction("Locally write mutations", synchronous: .full) {
-      try writes.map { try enqueue($0.mutations, localWriteTime: $0.localWriteTime) }
+      try writes.map { try enqueue($0) }
     }
   }
 
-  private func enqueue(_ mutations: [Mutation], localWriteTime: Timestamp) throws
-    -> (batchID: BatchID, changes: DocumentMap)
-  {
+  private func enqueue(_ write: LocalWrite) throws -> (batchID: BatchID, changes: DocumentMap) {
+    let mutations = write.mutations
     guard !mutations.isEmpty else { throw CacheError.emptyBatch }
     let user = try userRowForWriting()
     let remote = try localDocuments.remoteDocuments(for: Set(mutations.map(\.key)))
     let view = try remote.mapValues { try localDocuments.overlaid($0, user: user) }
     let batch = try queue.append(
-      mutations, baseMutations: baseMutations(of: mutations, in: view), localWriteTime: localWriteTime, user: user)
+      mutations, baseMutations: baseMutations(of: mutations, in: view), localWriteTime: write.localWriteTime,
+      identity: write.identity, user: user)
     if !isEager {
       for key in batch.keys.sorted() { try uses.markUseByBatch(of: key, sequenceNumber: sequenceNumber()) }
     }

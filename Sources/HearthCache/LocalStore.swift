@@ -13,7 +13,7 @@ package import HearthStore
 /// A `LocalStore` is confined to its owner's loop. Apart from the user and what open listeners need (`State`) it keeps
 /// nothing in memory: the database is the truth.
 package final class LocalStore {
-  /// The name that this cache was given when it was made. With a batch id it names a write for ever.
+  /// The name that this cache was given when it was made. A copy of the cache has the same.
   package let cacheID: String
   /// The backend's database that this is a cache of.
   package let databaseID: DatabaseID

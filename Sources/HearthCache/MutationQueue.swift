@@ -58,11 +58,12 @@ struct MutationQueue {
 
   /// Appends a batch under the next batch id.
   func append(
-    _ mutations: [Mutation], baseMutations: [Mutation], localWriteTime: Timestamp, user: UserRow
+    _ mutations: [Mutation], baseMutations: [Mutation], localWriteTime: Timestamp, identity: BatchIdentity?,
+    user: UserRow
   ) throws -> MutationBatch {
     let batch = MutationBatch(
-      batchID: try globals.takeBatchID(), localWriteTime: localWriteTime, baseMutations: baseMutations,
-      mutations: mutations)
+      batchID: try globals.takeBatchID(), identity: identity, localWriteTime: localWriteTime,
+      baseMutations: baseMutations, mutations: mutations)
     try insert(batch, user: user)
     return batch
   }

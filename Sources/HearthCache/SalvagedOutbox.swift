@@ -14,7 +14,8 @@ struct SalvagedOutbox {
   private(set) var unreadableBatchCount = 0
   /// False when the reading broke off somewhere.
   private(set) var isComplete = true
-  /// Empty when it could not be read. Then the new cache gets another name, and batch ids may start over under it.
+  /// Empty when it could not be read. Then the new cache gets another name, and batch ids may start over: the backend
+  /// knows each batch by its own identity, which is saved with it.
   private(set) var cacheID = ""
   private(set) var highestBatchID: BatchID = 0
   private var userKeys: [Int64: String] = [:]

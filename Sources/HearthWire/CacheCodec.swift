@@ -15,11 +15,13 @@ package enum CacheCodec {
     static let localWriteTime = 2
     static let baseMutation = 3
     static let mutation = 4
+    static let identity = 5
   }
 
   package static func encode(batch: MutationBatch, database: DatabaseID) -> [UInt8] {
     var writer = WireWriter()
     writer.writeVarint(batch.batchID, field: BatchField.batchID)
+    if let identity = batch.identity { writer.writeBytes(identity.bytes, field: BatchField.identity) }
     writer.writeTimestamp(batch.localWriteTime, field: BatchField.localWriteTime)
     for mutation in batch.baseMutations {
       writer.writeMessage(field: BatchField.baseMutation) { write(mutation, database: database, to: &$0) }
@@ -42,6 +44,12 @@ package enum CacheCodec {
           case BatchField.batchID:
             try reader.require(.varint, tag, "batch_id")
             batch.batchID = BatchID(bitPattern: try reader.readVarint("batch_id"))
+          case BatchField.identity:
+            try reader.require(.lengthDelimited, tag, "identity")
+            guard let identity = BatchIdentity(bytes: try reader.readBytes("identity")) else {
+              throw reader.error("an identity has \(BatchIdentity.byteCount) bytes", "identity")
+            }
+            batch.identity = identity
           case BatchField.localWriteTime:
             try reader.require(.lengthDelimited, tag, "local_write_time")
             batch.localWriteTime = try WireReader.timestamp(

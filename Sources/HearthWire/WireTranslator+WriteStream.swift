@@ -8,9 +8,13 @@ internal import SwiftProtobuf
 #endif
 
 extension WireTranslator {
-  /// The label by which a backend recognises a batch that it has already applied, when the answer was lost
-  /// and the client sends the batch again. Backends that do not know it ignore it.
-  private static let batchLabelName = "hearth-batch"
+  /// The key of the label by which a backend recognises a batch that it has already applied, when the answer was lost
+  /// and the client sends the batch again.
+  package static let batchLabelName = "hearth-batch"
+
+  /// The stream id in the handshake's answer of a backend that knows this label. The official SDKs do not look at it,
+  /// and no stream can be resumed by it.
+  package static let batchLabelAnnouncement = "hearth-batch-labels-1"
 
   /// The message for one request on the Write stream. Only the handshake names the database.
   package func encode(_ request: WriteRequest) -> Google_Firestore_V1_WriteRequest {
@@ -68,6 +72,7 @@ extension WireTranslator {
   package func encode(_ response: WriteResponse) -> Google_Firestore_V1_WriteResponse {
     var message = Google_Firestore_V1_WriteResponse()
     message.streamToken = Data(response.streamToken)
+    if response.knowsBatchLabels { message.streamID = Self.batchLabelAnnouncement }
     message.writeResults = response.results.map { encode($0) }
     if response.commitVersion != .none {
       message.commitTime = encode(response.commitVersion)
@@ -82,7 +87,8 @@ extension WireTranslator {
         message.hasCommitTime ? try decodeVersion(message.commitTime, at: "commit_time") : .none
       return WriteResponse(
         streamToken: [UInt8](message.streamToken), commitVersion: commitVersion,
-        results: try decode(message.writeResults, commitVersion: commitVersion, at: "write_results"))
+        results: try decode(message.writeResults, commitVersion: commitVersion, at: "write_results"),
+        knowsBatchLabels: message.streamID == Self.batchLabelAnnouncement)
     }
   }
 }

@@ -76,10 +76,23 @@ struct WriteStreamTests {
     }
   }
 
+  private func label(_ number: UInt64) -> String {
+    BatchLabel(cacheID: "cache", identity: BatchIdentity(high: 0, low: number)).text
+  }
+
+  @Test("the answer to the handshake announces that labels are known")
+  func announcement() async throws {
+    try await ServerFixture.withServer { fixture in
+      let responses: [Response] = try await fixture.converse(Method.Write.descriptor, [handshake])
+      #expect(responses.map(\.streamID) == ["hearth-batch-labels-1"])
+      #expect(try ServerFixture.translator.decode(responses[0]).knowsBatchLabels)
+    }
+  }
+
   @Test("a labelled batch is applied once: a repetition on another stream, also after a restart, gets the first answer")
   func labels() async throws {
     try await withTemporaryFolder { folder in
-      let requests = [handshake, batch([increment("a/n"), .delete(key("a/x"))], label: "cache/7")]
+      let requests = [handshake, batch([increment("a/n"), .delete(key("a/x"))], label: label(7))]
       let first = try await ServerFixture.withServer(storage: .folder(folder)) { fixture in
         let first: [Response] = try await fixture.converse(Method.Write.descriptor, requests)
         let repeated: [Response] = try await fixture.converse(Method.Write.descriptor, requests)
@@ -92,7 +105,8 @@ struct WriteStreamTests {
         #expect(again[1] == first)
         #expect(try await fixture.get("a/n").fields["n"]?.integerValue == 1)
         let other = [
-          handshake, batch([increment("a/n")], label: "cache/8"), batch([increment("a/n")], label: "other/7"),
+          handshake, batch([increment("a/n")], label: label(8)),
+          batch([increment("a/n"), .delete(key("a/y"))], label: label(7)),
         ]
         _ = try await fixture.converse(Method.Write.descriptor, other) as [Response]
         #expect(try await fixture.get("a/n").fields["n"]?.integerValue == 3)
@@ -102,7 +116,7 @@ struct WriteStreamTests {
 
   @Test(
     "a label that is none is refused and nothing applied",
-    arguments: ["", "cache", "/1", "cache/x", "cache/-1", "a/b/1"])
+    arguments: ["", "cache/7", "af63dc4c8601ec8c", "AF63DC4C8601EC8C-00000000000000ab0000000000000001"])
   func brokenLabels(label: String) async throws {
     try await ServerFixture.withServer { fixture in
       let failed = await failure {

@@ -73,7 +73,7 @@ struct RecoveryScenarioTests {
         [1001, 1002].map {
           SyncWrite(
             id: WriteID(rawValue: $0), mutations: [.delete(key("rooms/a"))],
-            localWriteTime: Timestamp(seconds: 1, nanoseconds: 0))
+            localWriteTime: Timestamp(seconds: 1, nanoseconds: 0), identity: nil)
         }))
     #expect(client.takeTold() == ["write 1001: UNAVAILABLE", "write 1002: UNAVAILABLE"])
   }

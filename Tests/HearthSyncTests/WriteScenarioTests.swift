@@ -76,10 +76,26 @@ struct WriteScenarioTests {
     #expect(client.engine.outstandingWriteCount == 10)
     #expect(client.sentBatches == (1...10).map { [set("rooms/\($0)", Int64($0))] })
     #expect(Set(client.sentLabels).count == 10)
-    #expect(client.sentLabels.allSatisfy { $0.hasPrefix("cache/") })
+    #expect(client.sentLabels.allSatisfy { BatchLabel(parsing: $0) != nil })
     for time in 1...12 { try client.commit(at: Int64(time)) }
     #expect(client.takeTold() == writes.map { "write \($0): OK" })
     #expect(client.engine.outstandingWriteCount == 0)
+  }
+
+  @Test("a backend that has not announced that it knows labels gets to see none, the one after it does")
+  func unknownLabels() throws {
+    let client = try TestClient()
+    client.knowsBatchLabels = false
+    client.write(set("rooms/a", 1))
+    #expect(client.sentBatches.count == 1 && client.sentLabels == [])
+    try client.refuseWrite(.unavailable)
+    client.knowsBatchLabels = true
+    try client.fire(.writeStreamConnectionBackoff)
+    #expect(client.sentBatches.count == 1 && client.sentLabels.count == 1)
+    try client.refuseWrite(.unavailable)
+    client.knowsBatchLabels = false
+    try client.fire(.writeStreamConnectionBackoff)
+    #expect(client.sentBatches.count == 1 && client.sentLabels.count == 1)
   }
 
   @Test("a rejected write is rolled back, and later ones still go out")
@@ -181,7 +197,8 @@ struct WriteScenarioTests {
     _ = client.takeTold()
     let writes = [(71, set("rooms/a", 1)), (72, set("rooms/a", 2)), (73, set("rooms/b", 3))].map {
       SyncWrite(
-        id: WriteID(rawValue: $0.0), mutations: [$0.1], localWriteTime: Timestamp(seconds: 1, nanoseconds: 0))
+        id: WriteID(rawValue: $0.0), mutations: [$0.1], localWriteTime: Timestamp(seconds: 1, nanoseconds: 0),
+        identity: nil)
     }
     client.post(.writes(writes))
     #expect(

@@ -16,7 +16,7 @@ struct WriteStreamTests {
     var stream = stream()
     _ = stream.start(now: .zero, jitter: { 0 }, nextID: ids.next)
     _ = stream.opened(1, now: .zero)
-    _ = stream.received(WriteResponse(streamToken: [7]), on: 1)
+    _ = stream.received(WriteResponse(streamToken: [7], knowsBatchLabels: true), on: 1)
     return stream
   }
 
@@ -27,7 +27,7 @@ struct WriteStreamTests {
     #expect(stream.opened(1, now: .zero) == [.sendWrite(1, .handshake)])
     #expect(!stream.isReady)
     #expect(stream.send([mutation], batchLabel: "c/1") == [])
-    #expect(stream.received(WriteResponse(streamToken: [7]), on: 1) == .handshakeComplete)
+    #expect(stream.received(WriteResponse(streamToken: [7], knowsBatchLabels: true), on: 1) == .handshakeComplete)
     #expect(stream.isReady)
     #expect(
       stream.send([mutation], batchLabel: "c/1")
@@ -36,6 +36,16 @@ struct WriteStreamTests {
     #expect(
       stream.send([mutation], batchLabel: "c/2")
         == [.sendWrite(1, .writes([mutation], streamToken: [8], batchLabel: "c/2"))])
+  }
+
+  @Test("without an announcement batches go out without their labels")
+  func unannounced() {
+    var stream = stream()
+    _ = stream.start(now: .zero, jitter: { 0 }, nextID: ids.next)
+    _ = stream.opened(1, now: .zero)
+    _ = stream.received(WriteResponse(streamToken: [7]), on: 1)
+    let unlabelled = [SyncAction.sendWrite(1, .writes([mutation], streamToken: [7], batchLabel: nil))]
+    #expect(stream.send([mutation], batchLabel: "c/1") == unlabelled)
   }
 
   @Test("an orderly end says goodbye with an empty request, if the handshake was complete")

@@ -6,7 +6,9 @@ import Testing
 struct CacheCodecTests {
   private func batch(_ generator: inout Generator) -> MutationBatch {
     MutationBatch(
-      batchID: generator.pick([unknownBatchID, 0, 1, .max]), localWriteTime: generator.timestamp(),
+      batchID: generator.pick([unknownBatchID, 0, 1, .max]),
+      identity: generator.pick([nil, BatchIdentity(high: .max, low: 0), .random(using: &generator)]),
+      localWriteTime: generator.timestamp(),
       baseMutations: generator.list(upTo: 2) { $0.mutation() },
       mutations: generator.list(upTo: 4) { $0.mutation() })
   }
@@ -19,6 +21,20 @@ struct CacheCodecTests {
       let decoded = try CacheCodec.decodeBatch(CacheCodec.encode(batch: batch, database: database), database: database)
       #expect(decoded == batch, "seed \(Generator.seed)")
     }
+  }
+
+  @Test("an identity of another length is refused")
+  func identityOfAnotherLength() throws {
+    let batch = MutationBatch(
+      batchID: 1, identity: BatchIdentity(high: 1, low: 2), localWriteTime: Timestamp(seconds: 0, nanoseconds: 0),
+      mutations: [])
+    var bytes = CacheCodec.encode(batch: batch, database: database)
+    // Two bytes of the batch id, then the field's tag and length.
+    #expect(bytes[3] == 16)
+    bytes[3] = 15
+    bytes.remove(at: 4)
+    let error = try wireError { _ = try CacheCodec.decodeBatch(bytes, database: database) }
+    #expect(error.message.contains("16 bytes"), "\(error)")
   }
 
   @Test("every mutation and every target comes back as it was")

@@ -201,6 +201,18 @@ struct WriteStreamTranslationTests {
 
     let handshake = WriteResponse(streamToken: [1])
     #expect(try translator.decode(translator.encode(handshake)) == handshake)
+    #expect(translator.encode(handshake).streamID.isEmpty)
+  }
+
+  @Test("only its own text in the handshake's answer announces that a backend knows labels")
+  func announcement() throws {
+    let announcing = WriteResponse(streamToken: [1], knowsBatchLabels: true)
+    #expect(translator.encode(announcing).streamID == "hearth-batch-labels-1")
+    #expect(try translator.decode(translator.encode(announcing)) == announcing)
+    for streamID in ["", "1", "hearth-batch-labels", "hearth-batch-labels-2", "cpcb:0"] {
+      let message = Google_Firestore_V1_WriteResponse.with { $0.streamID = streamID }
+      #expect(try !translator.decode(message).knowsBatchLabels)
+    }
   }
 
   @Test("answers with times out of range or values without a kind are refused")

@@ -7,7 +7,7 @@ struct SimulatedBackend {
   private(set) var now: Int64 = 1000
   private var history: [DocumentKey: [Document]] = [:]
   private var targets: [TargetID: WatchedTarget] = [:]
-  private var answers: [String: Result<Commit, StatusError>] = [:]
+  private var answers: [String: [(mutations: [Mutation], answer: Result<Commit, StatusError>)]] = [:]
   /// How often each batch was committed; more than once is what must never happen.
   private(set) var commitsPerBatch: [String: Int] = [:]
 
@@ -38,12 +38,13 @@ struct SimulatedBackend {
     return query.isLimitToLast ? Array(matching.suffix(limit)) : Array(matching.prefix(limit))
   }
 
-  /// Commits a batch, once: a batch that was answered before gets the answer of that time.
+  /// Commits a batch, once: a batch that was answered before gets the answer of that time. A known label with other
+  /// mutations is a batch of its own, and counts as a second commit of the label.
   mutating func commit(_ mutations: [Mutation], label: String?) -> Result<Commit, StatusError> {
-    if let label, let answer = answers[label] { return answer }
+    if let label, let known = answers[label]?.first(where: { $0.mutations == mutations }) { return known.answer }
     let answer = commitNew(mutations)
     if let label {
-      answers[label] = answer
+      answers[label, default: []].append((mutations, answer))
       if case .success = answer { commitsPerBatch[label, default: 0] += 1 }
     }
     return answer

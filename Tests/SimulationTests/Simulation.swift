@@ -82,7 +82,7 @@ final class Simulation {
 
   /// Every user's queue as it was after the step before, and the answers that the backend has given to its batches.
   private var queues: [String?: [MutationBatch]] = [:]
-  private var commits: [BatchID: Result<SimulatedBackend.Commit, StatusError>] = [:]
+  private var commits: [String: Result<SimulatedBackend.Commit, StatusError>] = [:]
 
   /// - Parameter keepsTrace: descriptions of all events and actions are kept, which takes longer than all the rest.
   /// - Parameter mode: nil for the one that belongs to the seed.
@@ -203,7 +203,8 @@ final class Simulation {
     case .sendWatch(_, let request):
       reference.sent(request)
       backend.receive(request, &generator)
-    case .sendWrite(let id, .handshake): inbox.append(.writeStreamMessage(id, WriteResponse(streamToken: [0])))
+    case .sendWrite(let id, .handshake):
+      inbox.append(.writeStreamMessage(id, WriteResponse(streamToken: [0], knowsBatchLabels: true)))
     case .sendWrite(_, .writes(let mutations, _, let label)):
       if !mutations.isEmpty { writeRequests.append((mutations, label)) }
     case .startTimer(let kind, let delay):
@@ -282,7 +283,10 @@ final class Simulation {
     let id = WriteID(rawValue: nextNumber)
     nextNumber += 1
     openWrites.append(id)
-    post(.write(id, mutations, localWriteTime: Timestamp(seconds: 1, nanoseconds: 0)))
+    post(
+      .write(
+        id, mutations, localWriteTime: Timestamp(seconds: 1, nanoseconds: 0),
+        identity: BatchIdentity(high: seed, low: UInt64(id.rawValue))))
   }
 
   func waitForPendingWrites() {
@@ -369,9 +373,8 @@ final class Simulation {
     guard let id = writeStream, !writeRequests.isEmpty else { return }
     let request = writeRequests.removeFirst()
     let answer = backend.commit(request.mutations, label: request.label)
-    if let batchID = request.label.flatMap({ $0.split(separator: "/").last }).flatMap({ BatchID($0) }) {
-      commits[batchID] = answer
-    }
+    guard let label = request.label else { return fail("a batch was sent without a label") }
+    commits[label] = answer
     if answerIsLost { return breakWriteStream(StatusError(code: .unavailable, message: "lost")) }
     switch answer {
     case .success(let commit):
@@ -421,7 +424,8 @@ final class Simulation {
     let before = queues[owner] ?? []
     let left = before.prefix { batch in !pending.contains { $0.batchID == batch.batchID } }
     for batch in left {
-      guard let answer = commits[batch.batchID] else {
+      let label = batch.identity.map { BatchLabel(cacheID: store.cacheID, identity: $0).text }
+      guard let answer = label.flatMap({ commits[$0] }) else {
         throw Failure(description: "batch \(batch.batchID) left the queue without an answer")
       }
       if case .success(let commit) = answer { reference.acknowledged(batch, commit) }

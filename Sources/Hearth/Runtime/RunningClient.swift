@@ -47,7 +47,14 @@ final class RunningClient {
     for batch in batches {
       if let completion = batch.completion { writes[batch.id] = completion }
     }
-    run(.writes(batches.map { SyncWrite(id: $0.id, mutations: $0.mutations, localWriteTime: $0.localWriteTime) }))
+    var random = SystemRandomNumberGenerator()
+    run(
+      .writes(
+        batches.map {
+          SyncWrite(
+            id: $0.id, mutations: $0.mutations, localWriteTime: $0.localWriteTime,
+            identity: .random(using: &random))
+        }))
   }
 
   func handle(_ message: ClientLoop.Message) {

@@ -20,6 +20,8 @@ package struct MutationResult: Equatable, Sendable {
 /// The mutations of one write call: stored, sent, acknowledged and rejected together.
 package struct MutationBatch: Equatable, Sendable {
   package var batchID: BatchID
+  /// Nil in rows of releases that drew none: such a batch is sent without a label.
+  package var identity: BatchIdentity?
   /// When the user wrote; all server timestamps of the batch show this time until the backend answers.
   package var localWriteTime: Timestamp
   /// Applied to the local view in front of ``mutations`` and never sent: they pin the values that increments start
@@ -28,9 +30,11 @@ package struct MutationBatch: Equatable, Sendable {
   package var mutations: [Mutation]
 
   package init(
-    batchID: BatchID, localWriteTime: Timestamp, baseMutations: [Mutation] = [], mutations: [Mutation]
+    batchID: BatchID, identity: BatchIdentity? = nil, localWriteTime: Timestamp, baseMutations: [Mutation] = [],
+    mutations: [Mutation]
   ) {
     self.batchID = batchID
+    self.identity = identity
     self.localWriteTime = localWriteTime
     self.baseMutations = baseMutations
     self.mutations = mutations

@@ -4,9 +4,9 @@ package enum WriteRequest: Equatable, Sendable {
   case handshake
   /// One batch, to be committed as a whole. An empty one closes the conversation in good order.
   ///
-  /// The label names the batch for good, over connections and restarts: a backend that knows labels answers a batch
-  /// that it has committed before with the answer of that time instead of committing it again. Cloud Firestore ignores
-  /// it. Nil for a request without writes.
+  /// The label (the text of a ``BatchLabel``) names the batch for good, over connections and restarts: a backend that
+  /// knows labels answers a batch that it has committed before with the answer of that time instead of committing it
+  /// again. Nil for a request without writes, and for a backend that has not announced that it knows labels.
   case writes([Mutation], streamToken: [UInt8], batchLabel: String?)
 }
 
@@ -16,9 +16,15 @@ package struct WriteResponse: Equatable, Sendable {
   /// ``SnapshotVersion/none`` in the answer to the handshake.
   package var commitVersion: SnapshotVersion
   package var results: [MutationResult]
+  /// Whether the backend announces, in the answer to the handshake, that it knows the labels of batches.
+  package var knowsBatchLabels: Bool
 
-  package init(streamToken: [UInt8], commitVersion: SnapshotVersion = .none, results: [MutationResult] = []) {
+  package init(
+    streamToken: [UInt8], commitVersion: SnapshotVersion = .none, results: [MutationResult] = [],
+    knowsBatchLabels: Bool = false
+  ) {
     self.streamToken = streamToken
+    self.knowsBatchLabels = knowsBatchLabels
     self.commitVersion = commitVersion
     self.results = results
   }

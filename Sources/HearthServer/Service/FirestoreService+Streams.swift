@@ -76,7 +76,7 @@ private struct WriteConversation {
       throw StatusError.invalid("Resuming streams is not supported, do not set stream ID.")
     }
     var response = Google_Firestore_V1_WriteResponse()
-    response.streamID = "1"
+    response.streamID = WireTranslator.batchLabelAnnouncement
     response.streamToken = token(0)
     return response
   }
@@ -93,8 +93,8 @@ private struct WriteConversation {
     let mutations = try message.writes.map {
       try WriteLimits.checked(database.translator.decode(write: $0), database: database.id)
     }
-    let label = try message.labels[BatchLabel.requestLabel].map { text throws(StatusError) in
-      try BatchLabel(parsing: text)
+    let label = try message.labels[WireTranslator.batchLabelName].map { text throws(StatusError) in
+      try RequestLabel(parsing: text, mutations: mutations, database: database.id)
     }
     let outcome = try await database.storage.commit(CommitRequest(mutations: mutations, label: label))
     response.writeResults = outcome.results.map { database.translator.encode($0) }

@@ -4,27 +4,41 @@ internal import HearthStore
 internal import HearthWire
 internal import SwiftProtobuf
 
-/// The answers to the latest labelled batches of each client cache.
+/// The answers to the latest labelled requests.
 ///
 /// An answer is stored in the transaction of its commit. So a client whose connection broke before it got the answer can
 /// send the batch again, also after a restart of either side, and it is applied once.
 struct BatchResponses {
-  /// Clients have at most 10 batches on their way; this leaves room for more.
-  static let keptPerCache: Int64 = 256
+  /// How much is kept. The oldest answers go when any of the limits is exceeded, a few with each commit that adds one.
+  struct Retention: Sendable {
+    /// By the times of the commits, which never go back.
+    var microseconds: Int64 = 30 * 24 * 3_600_000_000
+    /// A cache has at most 10 batches on their way. The rest is for copies of it, which count as the same client.
+    var countPerClient: Int64 = 1_024
+    var count: Int64 = 1_000_000
+    /// Of the answers themselves, all clients together.
+    var bytes: Int64 = 256 * 1024 * 1024
+  }
+
+  /// A commit that adds one answer removes at most so many of its client's, and as many of the oldest of all. That is more
+  /// than it adds, so the table always comes back to its limits, and no commit pays for many others.
+  static let removedPerCommit: Int64 = 8
 
   let database: Database
+  let retention: Retention
   let translator: WireTranslator
 
-  init(database: Database, databaseID: DatabaseID) {
+  init(database: Database, databaseID: DatabaseID, retention: Retention) {
     self.database = database
+    self.retention = retention
     self.translator = WireTranslator(database: databaseID)
   }
 
-  func response(for label: BatchLabel) throws -> CommitOutcome? {
+  func response(for request: RequestLabel) throws -> CommitOutcome? {
     let select = try database.prepare(
-      "SELECT response FROM server_batch_responses WHERE cache_id = ? AND batch_id = ?")
-    try select.bind(1, label.cacheID)
-    try select.bind(2, label.batchID)
+      "SELECT response FROM server_batch_responses WHERE identity = ? AND digest = ?")
+    try select.bind(1, request.label.identity.bytes)
+    try select.bind(2, request.digest)
     guard try select.step() else { return nil }
     let message = try Google_Firestore_V1_CommitResponse(serializedBytes: try select.bytes(at: 0))
     let version = SnapshotVersion(try translator.decode(message.commitTime, at: "commit_time"))
@@ -37,19 +51,99 @@ struct BatchResponses {
     return CommitOutcome(version: version, results: results)
   }
 
-  func save(_ outcome: CommitOutcome, for label: BatchLabel) throws {
+  func save(_ outcome: CommitOutcome, for request: RequestLabel) throws {
     var message = Google_Firestore_V1_CommitResponse()
     message.commitTime = translator.encode(outcome.version)
     message.writeResults = outcome.results.map { translator.encode($0) }
+    let response = [UInt8](try message.serializedData())
+
+    let client = Int64(bitPattern: request.label.client)
+    let number = try highestNumber(of: client) + 1
     let insert = try database.prepare(
-      "INSERT INTO server_batch_responses (cache_id, batch_id, response) VALUES (?, ?, ?)")
-    try insert.bind(1, label.cacheID)
-    try insert.bind(2, label.batchID)
-    try insert.bind(3, [UInt8](try message.serializedData()))
+      """
+      INSERT INTO server_batch_responses (client, number, identity, digest, version, response)
+      VALUES (?, ?, ?, ?, ?, ?)
+      """)
+    try insert.bind(1, client)
+    try insert.bind(2, number)
+    try insert.bind(3, request.label.identity.bytes)
+    try insert.bind(4, request.digest)
+    try insert.bind(5, outcome.version.microseconds)
+    try insert.bind(6, response)
     try insert.run()
-    let forget = try database.prepare("DELETE FROM server_batch_responses WHERE cache_id = ? AND batch_id <= ?")
-    try forget.bind(1, label.cacheID)
-    try forget.bind(2, label.batchID - Self.keptPerCache)
-    try forget.run()
+
+    var totals = try totals()
+    totals.count += 1
+    totals.bytes += Int64(response.count)
+    try removeOldest(of: client, upTo: number - retention.countPerClient, &totals)
+    try removeOldest(before: outcome.version.microseconds - retention.microseconds, &totals)
+    try store(totals)
+  }
+
+  // MARK: - Removal
+
+  /// What the table holds. Counted as rows come and go, so that no commit has to count them.
+  private struct Totals {
+    var count: Int64
+    var bytes: Int64
+  }
+
+  private func totals() throws -> Totals {
+    let select = try database.prepare("SELECT count, bytes FROM server_batch_response_totals WHERE id = 1")
+    guard try select.step() else {
+      throw StoreError(kind: .corrupt, message: "server_batch_response_totals has no row")
+    }
+    return Totals(count: try select.int64(at: 0), bytes: try select.int64(at: 1))
+  }
+
+  private func store(_ totals: Totals) throws {
+    let update = try database.prepare("UPDATE server_batch_response_totals SET count = ?, bytes = ? WHERE id = 1")
+    try update.bind(1, totals.count)
+    try update.bind(2, totals.bytes)
+    try update.run()
+  }
+
+  /// A client's answers are numbered without gaps but at the beginning.
+  private func highestNumber(of client: Int64) throws -> Int64 {
+    let select = try database.prepare(
+      "SELECT number FROM server_batch_responses WHERE client = ? ORDER BY number DESC LIMIT 1")
+    try select.bind(1, client)
+    return try select.step() ? try select.int64(at: 0) : 0
+  }
+
+  private func removeOldest(of client: Int64, upTo number: Int64, _ totals: inout Totals) throws {
+    let select = try database.prepare(
+      """
+      SELECT sequence, length(response) FROM server_batch_responses
+      WHERE client = ? AND number <= ? ORDER BY number LIMIT ?
+      """)
+    try select.bind(1, client)
+    try select.bind(2, number)
+    try select.bind(3, Self.removedPerCommit)
+    var rows: [(sequence: Int64, bytes: Int64)] = []
+    while try select.step() { rows.append((try select.int64(at: 0), try select.int64(at: 1))) }
+    for row in rows { try remove(row, &totals) }
+  }
+
+  private func removeOldest(before time: Int64, _ totals: inout Totals) throws {
+    let select = try database.prepare(
+      "SELECT sequence, length(response), version FROM server_batch_responses ORDER BY sequence LIMIT ?")
+    try select.bind(1, Self.removedPerCommit)
+    var rows: [(sequence: Int64, bytes: Int64, version: Int64)] = []
+    while try select.step() {
+      rows.append((try select.int64(at: 0), try select.int64(at: 1), try select.int64(at: 2)))
+    }
+    for row in rows {
+      guard row.version < time || totals.count > retention.count || totals.bytes > retention.bytes else { return }
+      try remove((row.sequence, row.bytes), &totals)
+    }
+  }
+
+  private func remove(_ row: (sequence: Int64, bytes: Int64), _ totals: inout Totals) throws {
+    let delete = try database.prepare("DELETE FROM server_batch_responses WHERE sequence = ?")
+    try delete.bind(1, row.sequence)
+    try delete.run()
+    totals.count -= 1
+    totals.bytes -= row.bytes
   }
 }

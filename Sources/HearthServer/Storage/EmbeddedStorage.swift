@@ -17,6 +17,7 @@ package actor EmbeddedStorage: ServerStorage {
   private let clock: ServerClock
   private let logger: Logger
   private let retention: ChangeLog.Retention
+  private let responseRetention: BatchResponses.Retention
   private var tables: Tables
   /// Where a database without any commit goes with its first one; nil when it is there.
   private var home: StorageHome?
@@ -39,13 +40,15 @@ package actor EmbeddedStorage: ServerStorage {
     let log: ChangeLog
     let responses: BatchResponses
 
-    init(_ database: Database, databaseID: DatabaseID, retention: ChangeLog.Retention, logStart: SnapshotVersion) throws
-    {
+    init(
+      _ database: Database, databaseID: DatabaseID, retention: ChangeLog.Retention,
+      responseRetention: BatchResponses.Retention, logStart: SnapshotVersion
+    ) throws {
       self.database = database
       store = try DocumentStore(database: database)
       queries = QueryExecutor(documents: store)
       log = try ChangeLog(database: database, retention: retention, start: logStart)
-      responses = BatchResponses(database: database, databaseID: databaseID)
+      responses = BatchResponses(database: database, databaseID: databaseID, retention: responseRetention)
     }
   }
 
@@ -79,9 +82,11 @@ package actor EmbeddedStorage: ServerStorage {
   /// - Parameters:
   ///   - feedCapacity: how many commits the feed remembers.
   ///   - retention: how much of the past the change log keeps.
+  ///   - responseRetention: how many answers to labelled requests are kept.
   init(
     database: sending Database, home: StorageHome? = nil, databaseID: DatabaseID, clock: ServerClock, logger: Logger,
-    feedCapacity: Int = 4096, retention: ChangeLog.Retention = ChangeLog.Retention()
+    feedCapacity: Int = 4096, retention: ChangeLog.Retention = ChangeLog.Retention(),
+    responseRetention: BatchResponses.Retention = BatchResponses.Retention()
   ) throws {
     try ServerSchema.schema.migrate(database)
     let state = try ServerState.load(from: database, now: clock.now())
@@ -90,8 +95,11 @@ package actor EmbeddedStorage: ServerStorage {
     self.clock = clock
     self.logger = logger
     self.retention = retention
+    self.responseRetention = responseRetention
     self.home = home
-    self.tables = try Tables(database, databaseID: databaseID, retention: retention, logStart: state.logStart)
+    self.tables = try Tables(
+      database, databaseID: databaseID, retention: retention, responseRetention: responseRetention,
+      logStart: state.logStart)
     self.lastVersion = state.lastVersion
     self.incarnation = state.incarnation
     self.feed = ChangeFeed(version: state.lastVersion, maximumCommits: feedCapacity)
@@ -190,7 +198,9 @@ extension EmbeddedStorage {
         try ServerSchema.schema.migrate(database)
         let state = ServerState(incarnation: incarnation, lastVersion: lastVersion, logStart: log.start)
         try state.adopt(in: database)
-        let moved = try Tables(database, databaseID: databaseID, retention: retention, logStart: state.logStart)
+        let moved = try Tables(
+          database, databaseID: databaseID, retention: retention, responseRetention: responseRetention,
+          logStart: state.logStart)
         tables.database.close()
         tables = moved
       }

@@ -43,7 +43,7 @@ enum ServerSchema {
             bytes INTEGER NOT NULL
           )
           """)
-        // The answers to labelled batches; see BatchLabel.
+        // The answers to labelled batches; see version 2.
         try database.execute(
           """
           CREATE TABLE server_batch_responses (
@@ -53,6 +53,37 @@ enum ServerSchema {
             PRIMARY KEY (cache_id, batch_id)
           ) WITHOUT ROWID
           """)
-      }
+      },
+      Migration(
+        version: 2, name: "batch responses by identity and digest",
+        statements: [
+          // The answers of version 1 were known by a batch number, which a copied cache gives again for other writes. No
+          // client asks for them any more.
+          "DROP TABLE server_batch_responses",
+          // The answers to labelled requests; see RequestLabel. `sequence` rises with the commits, and with it `version`,
+          // their time; `number` rises by one with each answer to the client.
+          """
+          CREATE TABLE server_batch_responses (
+            sequence INTEGER PRIMARY KEY,
+            client INTEGER NOT NULL,
+            number INTEGER NOT NULL,
+            identity BLOB NOT NULL,
+            digest BLOB NOT NULL,
+            version INTEGER NOT NULL,
+            response BLOB NOT NULL
+          )
+          """,
+          "CREATE UNIQUE INDEX server_batch_responses_by_request ON server_batch_responses (identity, digest)",
+          "CREATE UNIQUE INDEX server_batch_responses_by_client ON server_batch_responses (client, number)",
+          // One row: how many answers there are, and the bytes of them.
+          """
+          CREATE TABLE server_batch_response_totals (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            count INTEGER NOT NULL,
+            bytes INTEGER NOT NULL
+          )
+          """,
+          "INSERT INTO server_batch_response_totals VALUES (1, 0, 0)",
+        ]),
     ])
 }

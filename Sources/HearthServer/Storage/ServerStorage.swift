@@ -84,9 +84,9 @@ package struct CommitRequest: Sendable {
   /// What the transaction has read, if the commit ends one.
   package var reads: TransactionReads?
   /// A commit with the same label is applied only once: a repetition gets the answer of the first.
-  package var label: BatchLabel?
+  package var label: RequestLabel?
 
-  package init(mutations: [Mutation], reads: TransactionReads? = nil, label: BatchLabel? = nil) {
+  package init(mutations: [Mutation], reads: TransactionReads? = nil, label: RequestLabel? = nil) {
     self.mutations = mutations
     self.reads = reads
     self.label = label
@@ -114,35 +114,6 @@ package struct TransactionReads: Sendable, Equatable {
 
   package init(version: SnapshotVersion) {
     self.version = version
-  }
-}
-
-/// Names a batch of writes of one client cache. Clients that send it can repeat a batch whose answer was lost without
-/// having it applied twice.
-package struct BatchLabel: Hashable, Sendable {
-  package var cacheID: String
-  package var batchID: Int64
-
-  /// The key of the label in the requests of a write stream.
-  package static let requestLabel = "hearth-batch"
-
-  package init(cacheID: String, batchID: Int64) {
-    self.cacheID = cacheID
-    self.batchID = batchID
-  }
-
-  /// Parses `<cacheID>/<batchID>`.
-  ///
-  /// - Throws: INVALID_ARGUMENT that names the rule.
-  package init(parsing text: String) throws(StatusError) {
-    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-    guard parts.count == 2, (1...128).contains(parts[0].utf8.count), let batchID = Int64(parts[1]), batchID >= 0 else {
-      throw StatusError(
-        code: .invalidArgument,
-        message: "WriteRequest.labels[\"\(Self.requestLabel)\"] is \"\(text.prefix(200))\", but must be "
-          + "\"<cache id of 1 to 128 bytes>/<batch number>\".")
-    }
-    self.init(cacheID: String(parts[0]), batchID: batchID)
   }
 }
 

@@ -15,13 +15,18 @@ extension SyncEngine {
     }
     if queue.count > 1,
       let stored = try? localStore.write(
-        many: queue.map { LocalStore.LocalWrite(mutations: $0.mutations, localWriteTime: $0.localWriteTime) })
+        many: queue.map {
+          LocalStore.LocalWrite(mutations: $0.mutations, localWriteTime: $0.localWriteTime, identity: $0.identity)
+        })
     {
       for (write, result) in zip(queue, stored) { show(write, result) }
     } else {
       for write in queue {
         do {
-          show(write, try localStore.write(write.mutations, localWriteTime: write.localWriteTime))
+          show(
+            write,
+            try localStore.write(
+              write.mutations, localWriteTime: write.localWriteTime, identity: write.identity))
         } catch {
           perform(.completeWrite(write.id, .storage("Failed to persist write", error)))
         }
@@ -79,7 +84,8 @@ extension SyncEngine {
   }
 
   private func send(_ batch: MutationBatch) {
-    perform(writeStream.send(batch.mutations, batchLabel: "\(localStore.cacheID)/\(batch.batchID)"))
+    let label = batch.identity.map { BatchLabel(cacheID: localStore.cacheID, identity: $0).text }
+    perform(writeStream.send(batch.mutations, batchLabel: label))
   }
 
   // MARK: - The stream

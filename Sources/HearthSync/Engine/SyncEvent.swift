@@ -6,11 +6,14 @@ package struct SyncWrite: Equatable, Sendable {
   package var mutations: [Mutation]
   /// The time that local estimates of server timestamps show.
   package var localWriteTime: Timestamp
+  /// Newly drawn for this write, so that a backend that knows labels commits it once; nil if it is to have no label.
+  package var identity: BatchIdentity?
 
-  package init(id: WriteID, mutations: [Mutation], localWriteTime: Timestamp) {
+  package init(id: WriteID, mutations: [Mutation], localWriteTime: Timestamp, identity: BatchIdentity?) {
     self.id = id
     self.mutations = mutations
     self.localWriteTime = localWriteTime
+    self.identity = identity
   }
 }
 
@@ -43,7 +46,7 @@ package enum SyncEvent: Sendable {
 
   case listen(ListenerID, Query, ListenOptions)
   case unlisten(ListenerID)
-  case write(WriteID, [Mutation], localWriteTime: Timestamp)
+  case write(WriteID, [Mutation], localWriteTime: Timestamp, identity: BatchIdentity? = nil)
   /// Several waiting writes, each a batch of its own, made durable together.
   case writes([SyncWrite])
   case waitForPendingWrites(RequestID)

@@ -10,13 +10,15 @@ internal import HearthModel
 /// | awaiting the handshake's answer | - | ready | - | closed |
 /// | ready | - | the answer to a batch | sent | an empty request, then closed |
 ///
+/// Batches have labels only on a stream whose handshake was answered with the announcement that the backend knows them.
+///
 /// The stream token of each answer goes into the next request. A stream is never resumed by a token of another one, so
 /// none is kept beyond the stream. Only the answer to a batch proves that the backend works; the one to the handshake
 /// does not shorten the next pause.
 struct WriteStream {
   private enum Session {
     case awaitingHandshake
-    case ready(streamToken: [UInt8])
+    case ready(streamToken: [UInt8], knowsBatchLabels: Bool)
   }
 
   /// What a message of the backend means.
@@ -79,11 +81,13 @@ struct WriteStream {
 
   mutating func received(_ response: WriteResponse, on id: StreamID) -> Message {
     guard connection.openStreamID == id, let session = connection.session else { return .stale }
-    connection.session = .ready(streamToken: response.streamToken)
     switch session {
     case .awaitingHandshake:
+      connection.session = .ready(
+        streamToken: response.streamToken, knowsBatchLabels: response.knowsBatchLabels)
       return .handshakeComplete
-    case .ready:
+    case .ready(_, let knowsBatchLabels):
+      connection.session = .ready(streamToken: response.streamToken, knowsBatchLabels: knowsBatchLabels)
       connection.resetBackoff()
       return .batchAnswered
     }
@@ -102,15 +106,19 @@ struct WriteStream {
 
   /// Sends a batch, if the handshake is complete.
   ///
-  /// - Parameter batchLabel: Names the batch for good, so that a backend that knows labels never commits it twice.
-  mutating func send(_ mutations: [Mutation], batchLabel: String) -> [SyncAction] {
+  /// - Parameter batchLabel: Names the batch for good, so that a backend that knows labels never commits it twice. Others
+  ///   do not get to see it.
+  mutating func send(_ mutations: [Mutation], batchLabel: String?) -> [SyncAction] {
     guard isReady else { return [] }
     return connection.markUsed().map(Self.action) + request(mutations, batchLabel: batchLabel)
   }
 
   private func request(_ mutations: [Mutation], batchLabel: String?) -> [SyncAction] {
-    guard let id = connection.openStreamID, case .ready(let streamToken) = connection.session else { return [] }
-    return [.sendWrite(id, .writes(mutations, streamToken: streamToken, batchLabel: batchLabel))]
+    guard let id = connection.openStreamID,
+      case .ready(let streamToken, let knowsBatchLabels) = connection.session
+    else { return [] }
+    let label = knowsBatchLabels ? batchLabel : nil
+    return [.sendWrite(id, .writes(mutations, streamToken: streamToken, batchLabel: label))]
   }
 
   private static func action(_ action: StreamConnection<Session>.Action) -> SyncAction {

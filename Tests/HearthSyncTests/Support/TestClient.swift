@@ -25,6 +25,8 @@ final class TestClient {
   var failureKind: StoreError.Kind = .unavailable
   /// Whether an attempt to open a stream succeeds at once.
   var isReachable = true
+  /// Whether the backend announces that it knows the labels of batches.
+  var knowsBatchLabels = true
 
   private(set) var watchStream: StreamID?
   private(set) var writeStream: StreamID?
@@ -144,7 +146,7 @@ final class TestClient {
       writeStream = nil
       sentBatches = []
     case .sendWrite(let id, .handshake):
-      inbox.append(.writeStreamMessage(id, WriteResponse(streamToken: [0])))
+      inbox.append(.writeStreamMessage(id, WriteResponse(streamToken: [0], knowsBatchLabels: knowsBatchLabels)))
     case .sendWrite(_, .writes(let mutations, _, let label)):
       if !mutations.isEmpty { sentBatches.append(mutations) }
       if let label { sentLabels.append(label) }
@@ -205,7 +207,10 @@ final class TestClient {
   func write(_ mutations: Mutation...) -> WriteID {
     let id = WriteID(rawValue: nextNumber)
     nextNumber += 1
-    post(.write(id, mutations, localWriteTime: Timestamp(seconds: 1, nanoseconds: 0)))
+    post(
+      .write(
+        id, mutations, localWriteTime: Timestamp(seconds: 1, nanoseconds: 0),
+        identity: BatchIdentity(high: 0, low: UInt64(id.rawValue))))
     return id
   }
 

@@ -1,0 +1,82 @@
+/// What tells one batch of writes from all others, of this cache and of every other: 128 random bits, drawn when the
+/// user writes.
+///
+/// A batch number tells batches apart in one file only. A folder that was put back to an older state, or copied, gives
+/// the same numbers again; it never draws the same identity again.
+package struct BatchIdentity: Hashable, Sendable {
+  package var high: UInt64
+  package var low: UInt64
+
+  package static let byteCount = 16
+
+  package init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  package static func random(using generator: inout some RandomNumberGenerator) -> BatchIdentity {
+    BatchIdentity(high: generator.next(), low: generator.next())
+  }
+
+  /// Big-endian.
+  package var bytes: [UInt8] {
+    [high, low].flatMap { half in stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: half >> $0) } }
+  }
+
+  /// Nil unless there are sixteen of them.
+  package init?(bytes: some Collection<UInt8>) {
+    guard bytes.count == Self.byteCount else { return nil }
+    self.init(high: Self.number(bytes.prefix(8)), low: Self.number(bytes.dropFirst(8)))
+  }
+
+  private static func number(_ bytes: some Sequence<UInt8>) -> UInt64 {
+    bytes.reduce(0) { $0 << 8 | UInt64($1) }
+  }
+}
+
+/// The name under which a batch goes to a backend that has announced that it knows labels: sixteen hexadecimal digits
+/// for the client, "-", and thirty-two for the batch's ``BatchIdentity``, all in lower case.
+///
+/// The identity alone names the batch. The client's part is a hash of its cache's name, by which a backend can bound
+/// what it keeps for one client; that two clients may have the same one does no harm.
+package struct BatchLabel: Hashable, Sendable {
+  package var client: UInt64
+  package var identity: BatchIdentity
+
+  package init(cacheID: String, identity: BatchIdentity) {
+    // FNV-1a: short, and the same in every release.
+    client = cacheID.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
+    self.identity = identity
+  }
+
+  package var text: String {
+    "\(Self.digits(client))-\(Self.digits(identity.high))\(Self.digits(identity.low))"
+  }
+
+  /// Nil for every text but the one that ``text`` gives.
+  package init?(parsing text: String) {
+    let bytes = Array(text.utf8)
+    guard bytes.count == 49, bytes[16] == UInt8(ascii: "-"), let client = Self.number(bytes[..<16]),
+      let high = Self.number(bytes[17..<33]), let low = Self.number(bytes[33...])
+    else { return nil }
+    self.client = client
+    identity = BatchIdentity(high: high, low: low)
+  }
+
+  private static func digits(_ number: UInt64) -> String {
+    let digits = String(number, radix: 16)
+    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+  }
+
+  private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
+    var number: UInt64 = 0
+    for digit in digits {
+      switch digit {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): number = number << 4 | UInt64(digit - UInt8(ascii: "0"))
+      case UInt8(ascii: "a")...UInt8(ascii: "f"): number = number << 4 | UInt64(digit - UInt8(ascii: "a") + 10)
+      default: return nil
+      }
+    }
+    return number
+  }
+}

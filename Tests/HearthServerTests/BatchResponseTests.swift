@@ -1,0 +1,137 @@
+import Foundation
+import HearthModel
+import HearthStore
+import Testing
+
+@testable import HearthServer
+
+/// How long the storage remembers labelled requests, and what it takes for the same one.
+@Suite("Answers to labelled requests")
+struct BatchResponseTests {
+  private func increment(_ path: String) -> Mutation {
+    Mutation(
+      key: key(path), operation: .patch(.empty, mask: .empty),
+      transforms: [FieldTransform(path: field("n"), operation: .increment(1.value))])
+  }
+
+  private func label(_ number: UInt64, client: String = "client", _ mutations: [Mutation]) -> RequestLabel {
+    RequestLabel(
+      BatchLabel(cacheID: client, identity: BatchIdentity(high: 0, low: number)), mutations: mutations,
+      database: ServerFixture.database)
+  }
+
+  @discardableResult
+  private func commit(
+    _ fixture: StorageFixture, _ number: UInt64, client: String = "client", _ mutations: [Mutation]
+  ) async throws -> CommitOutcome {
+    try await fixture.storage.commit(
+      CommitRequest(mutations: mutations, label: label(number, client: client, mutations)))
+  }
+
+  private func count(_ fixture: StorageFixture, _ path: String) async throws -> Int64? {
+    let document = try await fixture.storage.documents(for: [key(path)], at: nil).documents[0]
+    guard case .integer(let n)? = try document.fields.decoded()["n"] else { return nil }
+    return n
+  }
+
+  @Test("a known label with other writes is committed, and each of the two requests gets its own answer again")
+  func reusedLabel() async throws {
+    let fixture = try StorageFixture()
+    let first = try await commit(fixture, 1, [increment("c/a")])
+    let second = try await commit(fixture, 1, [increment("c/b")])
+    let longer = try await commit(fixture, 1, [increment("c/a"), increment("c/a")])
+    #expect(Set([first, second, longer].map(\.version)).count == 3)
+    for _ in 1...2 {
+      #expect(try await commit(fixture, 1, [increment("c/a")]) == first)
+      #expect(try await commit(fixture, 1, [increment("c/b")]) == second)
+      #expect(try await commit(fixture, 1, [increment("c/a"), increment("c/a")]) == longer)
+    }
+    #expect(try await count(fixture, "c/a") == 3)
+    #expect(try await count(fixture, "c/b") == 1)
+  }
+
+  @Test("the digest is the same for the same writes only")
+  func digests() {
+    let one = label(1, [increment("c/a"), .delete(key("c/b"))])
+    #expect(one == label(1, [increment("c/a"), .delete(key("c/b"))]))
+    for other in [
+      [increment("c/a")], [.delete(key("c/b")), increment("c/a")],
+      [increment("c/a"), Mutation(key: key("c/b"), operation: .verify)],
+      [increment("c/a"), .delete(key("c/b"), precondition: .exists(true))],
+    ] {
+      #expect(one.digest != label(1, other).digest)
+    }
+  }
+
+  @Test("an answer is kept for its time, by the server's clock, and not much longer")
+  func time() async throws {
+    let fixture = try StorageFixture(responseRetention: .init(microseconds: 60_000_000))
+    let first = try await commit(fixture, 1, [increment("c/a")])
+    fixture.clock.advance(seconds: 59)
+    try await commit(fixture, 2, [increment("c/b")])
+    #expect(try await commit(fixture, 1, [increment("c/a")]) == first)
+    fixture.clock.advance(seconds: 2)
+    try await commit(fixture, 3, [increment("c/b")])
+    #expect(try await commit(fixture, 1, [increment("c/a")]) != first)
+    #expect(try await count(fixture, "c/a") == 2)
+  }
+
+  @Test("each client has room for so many answers; another client's go on being known")
+  func perClient() async throws {
+    let fixture = try StorageFixture(responseRetention: .init(countPerClient: 10))
+    let other = try await commit(fixture, 1_000, client: "other", [increment("c/other")])
+    for number in 1...30 as ClosedRange<UInt64> { try await commit(fixture, number, [increment("c/a")]) }
+    // From the newest to the oldest: a request that is forgotten pushes out another one.
+    for number in (1...30 as ClosedRange<UInt64>).reversed() {
+      let before = try await count(fixture, "c/a")
+      try await commit(fixture, number, [increment("c/a")])
+      #expect(try await count(fixture, "c/a") == (number > 20 ? before : before.map { $0 + 1 }), "batch \(number)")
+    }
+    #expect(try await commit(fixture, 1_000, client: "other", [increment("c/other")]) == other)
+  }
+
+  @Test(
+    "all clients together have room for so many answers, and for so many bytes of them; what is held is counted right",
+    arguments: [BatchResponses.Retention(count: 20), BatchResponses.Retention(bytes: 1_000)])
+  func inAll(retention: BatchResponses.Retention) async throws {
+    try await withTemporaryFolder { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let location = Database.Location.file(path: folder + "/database.sqlite")
+      let fixture = try StorageFixture(location: location, responseRetention: retention)
+      for number in 1...100 as ClosedRange<UInt64> {
+        try await commit(fixture, number, client: "client \(number)", [increment("c/a")])
+      }
+      // The newest is known, the oldest is not.
+      try await commit(fixture, 100, client: "client 100", [increment("c/a")])
+      #expect(try await count(fixture, "c/a") == 100)
+      try await commit(fixture, 1, client: "client 1", [increment("c/a")])
+      #expect(try await count(fixture, "c/a") == 101)
+      await fixture.storage.close()
+
+      let database = try Database(location)
+      let held = try numbers("SELECT count(*), sum(length(response)) FROM server_batch_responses", database)
+      #expect(try numbers("SELECT count, bytes FROM server_batch_response_totals", database) == held)
+      #expect(held[0] > 5 && held[0] <= retention.count && held[1] <= retention.bytes)
+      database.close()
+    }
+  }
+
+  private func numbers(_ sql: String, _ database: Database) throws -> [Int64] {
+    let select = try database.prepare(sql)
+    #expect(try select.step())
+    return [try select.int64(at: 0), try select.int64(at: 1)]
+  }
+
+  @Test("one commit removes a few old answers only, however many are too old")
+  func boundedWork() async throws {
+    let fixture = try StorageFixture(responseRetention: .init(microseconds: 60_000_000))
+    var first: [CommitOutcome] = []
+    for number in 1...20 as ClosedRange<UInt64> { first.append(try await commit(fixture, number, [increment("c/a")])) }
+    fixture.clock.advance(seconds: 61)
+    try await commit(fixture, 21, [increment("c/b")])
+    // Eight are gone; the others are known until a later commit removes them.
+    #expect(try await commit(fixture, 9, [increment("c/a")]) == first[8])
+    #expect(try await commit(fixture, 8, [increment("c/a")]) != first[7])
+    #expect(try await count(fixture, "c/a") == 21)
+  }
+}
