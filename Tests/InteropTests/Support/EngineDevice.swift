@@ -1,0 +1,153 @@
+import Foundation
+import HearthCache
+import HearthModel
+import HearthSync
+import HearthTransport
+import TestSupport
+
+/// A device whose every step the test decides: the sync engine on a cache folder, and a connection to a server over a real
+/// socket. Answers of the server are taken from the stream one by one, and can be lost after they were given.
+///
+/// Times do not pass: a pause before the next attempt is over when the device connects.
+final class EngineDevice {
+  let folder: URL
+  private let transport: FirestoreTransport
+  private let databaseID: DatabaseID
+  private let cache: OpenedCache
+  let store: LocalStore
+  private let engine: SyncEngine
+
+  private var inbox: [SyncEvent] = []
+  private var stream: Stream?
+  private var isPaused = false
+  private var lastWrite = 0
+  private var identities: [WriteID: BatchIdentity] = [:]
+  /// The writes that were reported as committed.
+  private(set) var acknowledged: Set<BatchIdentity> = []
+  /// The labels of all requests, in order.
+  private(set) var sentLabels: [String?] = []
+  private(set) var problems: [String] = []
+
+  private struct Stream {
+    var id: StreamID
+    var handle: StreamHandle<WriteRequest>
+    var events: AsyncStream<StreamEvent<WriteResponse>>.Iterator
+    var isReady = false
+  }
+
+  /// What became of the file when it was opened.
+  var recovery: CacheRecovery? { cache.recovery }
+
+  init(folder: URL, transport: FirestoreTransport, databaseID: DatabaseID) throws {
+    self.folder = folder
+    self.transport = transport
+    self.databaseID = databaseID
+    cache = try CacheFile.open(folder: folder.path, databaseID: databaseID)
+    store = try LocalStore(
+      database: cache.database, databaseID: databaseID, garbageCollection: .leastRecentlyUsed(thresholdBytes: -1),
+      user: nil, newCacheID: UUID().uuidString)
+    try store.start()
+    engine = SyncEngine(localStore: store, configuration: SyncConfiguration(jitter: { 0 }))
+    post(.start)
+  }
+
+  /// The process ends without a word.
+  func kill() {
+    stream?.handle.close()
+    stream = nil
+    cache.close()
+  }
+
+  func write(_ mutations: [Mutation], identity: BatchIdentity) {
+    lastWrite += 1
+    let id = WriteID(rawValue: lastWrite)
+    identities[id] = identity
+    post(.write(id, mutations, localWriteTime: Timestamp(seconds: 1, nanoseconds: 0), identity: identity))
+  }
+
+  func pending() throws -> [MutationBatch] { try store.pendingBatches() }
+
+  /// Waits until the server has committed the oldest batch that is on its way, and takes its answer, if there is one.
+  func takeAnswer() async throws {
+    guard let (id, response) = try await nextAnswer() else { return }
+    post(.writeStreamMessage(id, response))
+  }
+
+  /// Waits until the server has committed the oldest batch that is on its way; then the connection breaks.
+  func loseAnswer() async throws {
+    guard let (id, _) = try await nextAnswer() else { return }
+    stream?.handle.close()
+    stream = nil
+    post(.writeStreamClosed(id, StatusError(code: .unavailable, message: "cut")))
+  }
+
+  /// Sends everything and takes all answers.
+  func drain() async throws {
+    while try !pending().isEmpty, problems.isEmpty { try await takeAnswer() }
+  }
+
+  // MARK: -
+
+  private func nextAnswer() async throws -> (StreamID, WriteResponse)? {
+    while try !pending().isEmpty {
+      if isPaused {
+        isPaused = false
+        post(.timerFired(.writeStreamConnectionBackoff))
+      }
+      guard var open = stream else { return note("a batch waits, and no stream is open") }
+      let event = await open.events.next()
+      stream?.events = open.events
+      switch event {
+      case .opened:
+        post(.writeStreamOpened(open.id))
+      case .message(let response) where !open.isReady:
+        stream?.isReady = true
+        post(.writeStreamMessage(open.id, response))
+      case .message(let response):
+        return (open.id, response)
+      case .closed(let error):
+        stream = nil
+        if let error, error.code != .unavailable { return note("the stream ended: \(error)") }
+        post(.writeStreamClosed(open.id, error))
+      case nil:
+        return note("the stream ended without a word")
+      }
+    }
+    return nil
+  }
+
+  private func note(_ problem: String) -> (StreamID, WriteResponse)? {
+    problems.append(problem)
+    return nil
+  }
+
+  private func post(_ event: SyncEvent) {
+    inbox.append(event)
+    while !inbox.isEmpty {
+      for action in engine.handle(inbox.removeFirst(), now: .zero) { carryOut(action) }
+    }
+  }
+
+  private func carryOut(_ action: SyncAction) {
+    switch action {
+    case .openWriteStream(let id):
+      let (events, continuation) = AsyncStream.makeStream(of: StreamEvent<WriteResponse>.self)
+      let handle = transport.openWriteStream { continuation.yield($0) }
+      stream = Stream(id: id, handle: handle, events: events.makeAsyncIterator())
+    case .sendWrite(let id, let request):
+      guard stream?.id == id else { return }
+      if case .writes(let mutations, _, let label) = request, !mutations.isEmpty { sentLabels.append(label) }
+      stream?.handle.send(request)
+    case .closeWriteStream(let id):
+      guard stream?.id == id else { return }
+      stream?.handle.close()
+      stream = nil
+    case .startTimer(.writeStreamConnectionBackoff, _): isPaused = true
+    case .cancelTimer(.writeStreamConnectionBackoff): isPaused = false
+    case .completeWrite(let id, let error):
+      if let error { problems.append("write \(id.rawValue) failed: \(error)") }
+      if let identity = identities.removeValue(forKey: id), error == nil { acknowledged.insert(identity) }
+    default: break
+    }
+  }
+}
