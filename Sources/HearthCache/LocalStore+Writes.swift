@@ -16,28 +16,42 @@ extension LocalStore {
     }
   }
 
+  /// Whose outbox an operation is about.
+  package enum Owner: Sendable {
+    /// The user whose outbox the local view shows.
+    case activeUser
+    /// This user, active or not; nil for nobody signed in.
+    case user(String?)
+  }
+
   // MARK: - Writing
 
-  /// Queues a write and returns its batch id and the documents it changes, as the local view now has them.
-  package func write(_ mutations: [Mutation], localWriteTime: Timestamp, identity: BatchIdentity? = nil) throws
-    -> (batchID: BatchID, changes: DocumentMap)
-  {
+  /// Queues a write and returns its batch id and the documents it changes, as its owner's local view now has them.
+  package func write(
+    _ mutations: [Mutation], localWriteTime: Timestamp, identity: BatchIdentity? = nil, of owner: Owner = .activeUser
+  ) throws -> (batchID: BatchID, changes: DocumentMap) {
     try transaction("Locally write mutations", synchronous: .full) {
-      try enqueue(LocalWrite(mutations: mutations, localWriteTime: localWriteTime, identity: identity))
+      try enqueue(
+        LocalWrite(mutations: mutations, localWriteTime: localWriteTime, identity: identity),
+        user: rowForWriting(of: owner))
     }
   }
 
   /// Queues several writes in one commit, in order: all of them or none.
-  package func write(many writes: [LocalWrite]) throws -> [(batchID: BatchID, changes: DocumentMap)] {
+  package func write(many writes: [LocalWrite], of owner: Owner = .activeUser) throws
+    -> [(batchID: BatchID, changes: DocumentMap)]
+  {
     try transaction("Locally write mutations", synchronous: .full) {
-      try writes.map { try enqueue($0) }
+      let user = try rowForWriting(of: owner)
+      return try writes.map { try enqueue($0, user: user) }
     }
   }
 
-  private func enqueue(_ write: LocalWrite) throws -> (batchID: BatchID, changes: DocumentMap) {
+  private func enqueue(_ write: LocalWrite, user: MutationQueue.UserRow) throws
+    -> (batchID: BatchID, changes: DocumentMap)
+  {
     let mutations = write.mutations
     guard !mutations.isEmpty else { throw CacheError.emptyBatch }
-    let user = try userRowForWriting()
     let remote = try localDocuments.remoteDocuments(for: Set(mutations.map(\.key)))
     let view = try remote.mapValues { try localDocuments.overlaid($0, user: user) }
     let batch = try queue.append(
@@ -74,12 +88,12 @@ extension LocalStore {
   /// keep showing the written data (`hasCommittedMutations`) until the watch stream delivers that version. The cost
   /// grows with the batch and with the pending batches of the same documents, not with the queue.
   ///
-  /// - Returns: the batch's documents, as the local view now has them.
-  /// - Throws: `CacheError.unknownBatch` when the current user's queue does not hold the batch.
-  package func acknowledge(_ result: MutationBatchResult) throws -> DocumentMap {
+  /// - Returns: the batch's documents, as the active user's local view now has them.
+  /// - Throws: `CacheError.unknownBatch` when the owner's queue does not hold the batch.
+  package func acknowledge(_ result: MutationBatchResult, of owner: Owner = .activeUser) throws -> DocumentMap {
     try transaction("Acknowledge batch", synchronous: .full) {
       let batch = result.batch
-      let user = try userHolding(batch.batchID)
+      let user = try userHolding(batch.batchID, owner)
       var remote = try localDocuments.remoteDocuments(for: batch.keys)
       let versions = result.documentVersions
       var outcome = RemovedBatch(batch: batch, user: user)
@@ -101,11 +115,11 @@ extension LocalStore {
 
   /// Takes a batch that the backend has refused for good out of the queue.
   ///
-  /// - Returns: its documents, as the local view has them without it.
-  /// - Throws: `CacheError.unknownBatch` when the current user's queue does not hold the batch.
-  package func reject(_ batch: MutationBatch) throws -> DocumentMap {
+  /// - Returns: its documents, as the active user's local view has them without it.
+  /// - Throws: `CacheError.unknownBatch` when the owner's queue does not hold the batch.
+  package func reject(_ batch: MutationBatch, of owner: Owner = .activeUser) throws -> DocumentMap {
     try transaction("Reject batch", synchronous: .full) {
-      let user = try userHolding(batch.batchID)
+      let user = try userHolding(batch.batchID, owner)
       let remote = try localDocuments.remoteDocuments(for: batch.keys)
       try queue.remove(batch, user: user)
       try touchLeftByBatch(batch.keys.sorted())
@@ -113,9 +127,9 @@ extension LocalStore {
     }
   }
 
-  private func userHolding(_ batchID: BatchID) throws -> MutationQueue.UserRow {
-    guard let user = try userRow(), try queue.holds(batchID, user: user) else {
-      throw CacheError.unknownBatch(batchID, user: state.user)
+  private func userHolding(_ batchID: BatchID, _ owner: Owner) throws -> MutationQueue.UserRow {
+    guard let user = try row(of: owner), try queue.holds(batchID, user: user) else {
+      throw CacheError.unknownBatch(batchID, user: name(of: owner))
     }
     return user
   }
@@ -165,6 +179,8 @@ extension LocalStore {
     }
     let recalculated = try localDocuments.recalculate(remote.filter { view[$0.key] == nil }, user: removed.user)
     try localDocuments.remoteDocumentsChanged(removed.changes.mapValues(\.after), exceptFor: removed.user)
+    let active = try userRow()
+    if active != removed.user { return try localDocuments.localView(of: removed.batch.keys, user: active) }
     return view.merging(recalculated) { _, new in new }
   }
 
@@ -178,18 +194,22 @@ extension LocalStore {
     }
   }
 
-  /// The last batch of the current user's outbox, among those up to `limit`; nil if there is none.
-  package func highestUnacknowledgedBatchID(notAfter limit: BatchID = .max) throws -> BatchID? {
+  /// The last batch of the owner's outbox, among those up to `limit`; nil if there is none.
+  package func highestUnacknowledgedBatchID(
+    notAfter limit: BatchID = .max, of owner: Owner = .activeUser
+  ) throws -> BatchID? {
     try read("Get highest unacknowledged batch id") {
-      guard let user = try userRow() else { return nil }
+      guard let user = try row(of: owner) else { return nil }
       return try queue.highestBatchID(user: user, notAfter: limit)
     }
   }
 
-  /// The current user's outbox in order: at most `limit` batches behind `batchID`.
-  package func pendingBatches(after batchID: BatchID = -1, limit: Int = .max) throws -> [MutationBatch] {
+  /// The owner's outbox in order: at most `limit` batches behind `batchID`.
+  package func pendingBatches(
+    after batchID: BatchID = -1, limit: Int = .max, of owner: Owner = .activeUser
+  ) throws -> [MutationBatch] {
     try read("List pending batches") {
-      guard let user = try userRow() else { return [] }
+      guard let user = try row(of: owner) else { return [] }
       return try queue.batches(after: batchID, limit: Int64(limit), user: user)
     }
   }
@@ -224,8 +244,29 @@ extension LocalStore {
 
   package var user: String? { state.user }
 
+  private func name(of owner: Owner) -> String? {
+    switch owner {
+    case .activeUser: state.user
+    case .user(let user): user
+    }
+  }
+
+  private func row(of owner: Owner) throws -> MutationQueue.UserRow? {
+    let user = name(of: owner)
+    return try isUser(user) ? userRow() : queue.row(of: user)
+  }
+
+  private func rowForWriting(of owner: Owner) throws -> MutationQueue.UserRow {
+    let user = name(of: owner)
+    return try isUser(user) ? userRowForWriting() : queue.makeRow(userKey: MutationQueue.userKey(user))
+  }
+
   /// Whether the active queue is that of `user`. By bytes: Swift's `==` also unites composed and decomposed characters.
   package func isUser(_ user: String?) -> Bool {
-    MutationQueue.userKey(user).utf8.elementsEqual(MutationQueue.userKey(state.user).utf8)
+    Self.isSameUser(user, state.user)
+  }
+
+  package static func isSameUser(_ a: String?, _ b: String?) -> Bool {
+    MutationQueue.userKey(a).utf8.elementsEqual(MutationQueue.userKey(b).utf8)
   }
 }

@@ -48,6 +48,23 @@ struct RetryQueueTests {
     #expect(attempt(&queue, succeeds: true) == [.cancelTimer(.asyncQueueRetry)])
   }
 
+  @Test("a change of the user comes before all else, and one that fails does not keep the rest waiting")
+  func lanes() {
+    var queue = queue()
+    _ = append(.refreshViews, to: &queue)
+    _ = append(.start, to: &queue)
+    _ = append(.changeUser("a"), to: &queue)
+    _ = append(.changeUser("b"), to: &queue)
+    #expect(user(queue.first) == "a" && queue.latestUser == "b")
+    _ = attempt(&queue, succeeds: false)
+    #expect(queue.refreshesViews && user(queue.first) == nil)
+    _ = attempt(&queue, succeeds: false)
+    _ = attempt(&queue, succeeds: true)
+    #expect(user(queue.first) == "a")
+    _ = attempt(&queue, succeeds: true)
+    #expect(user(queue.first) == "b" && queue.latestUser == "b")
+  }
+
   @Test("a probe that proved useless is followed by a pause, until something has been stored")
   func probes() {
     var queue = queue()

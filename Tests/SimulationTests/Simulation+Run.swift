@@ -31,9 +31,10 @@ extension Simulation {
   ///
   /// - Returns: how many statements and commits there were.
   @discardableResult
-  static func run(seed: UInt64, steps: Int, disturbance: Disturbance?) throws -> Int {
+  static func run(seed: UInt64, steps: Int, disturbance: Disturbance?, userChangeChance: Int = 0) throws -> Int {
     let simulation = try Simulation(seed: seed, mode: .disturbed, keepsTrace: false)
     simulation.disturbance = disturbance
+    simulation.userChangeChance = userChangeChance
     do {
       try simulation.run(steps)
     } catch {
@@ -45,6 +46,7 @@ extension Simulation {
   private func run(_ steps: Int) throws {
     defer { close() }
     for _ in 0..<steps {
+      if userChangeChance > 0, generator.chance(userChangeChance) { changeUser() }
       try step()
       try check()
     }

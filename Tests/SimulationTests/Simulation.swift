@@ -62,7 +62,12 @@ final class Simulation {
   /// Statements and commits so far.
   private(set) var statementCount = 0
   private var isLooking = false
+  /// Who is signed in, and so whose token the backend sees.
   var user: String?
+  /// For whom the engine opens streams.
+  private(set) var streamUser: String?
+  /// How likely the user changes before a step, in percent, beside the changes that are steps themselves.
+  var userChangeChance = 0
   var isNetworkEnabled = true
 
   private(set) var watchStream: StreamID?
@@ -171,6 +176,7 @@ final class Simulation {
       // The cache cannot be opened. The application tries again.
       (store, engine) = try looking { try Self.open(database, mode, user: user) }
     }
+    streamUser = user
     post(.start)
   }
 
@@ -192,6 +198,9 @@ final class Simulation {
   private func carryOut(_ action: SyncAction) {
     if case .log = action {} else { note("  < \(action.brief)") }
     switch action {
+    case .switchUser(let user):
+      if watchStream != nil || writeStream != nil || !opening.isEmpty { fail("the user changes under a stream") }
+      streamUser = user
     case .openWatchStream(let id): opening.append(.watchStreamOpened(id))
     case .openWriteStream(let id): opening.append(.writeStreamOpened(id))
     case .closeWatchStream(let id):
@@ -206,7 +215,10 @@ final class Simulation {
     case .sendWrite(let id, .handshake):
       inbox.append(.writeStreamMessage(id, WriteResponse(streamToken: [0], knowsBatchLabels: true)))
     case .sendWrite(_, .writes(let mutations, _, let label)):
-      if !mutations.isEmpty { writeRequests.append((mutations, label)) }
+      if !mutations.isEmpty {
+        checkOwner(mutations)
+        writeRequests.append((mutations, label))
+      }
     case .startTimer(let kind, let delay):
       timers.removeAll { $0.kind == kind }
       timers.append((kind, now + delay))
@@ -285,8 +297,24 @@ final class Simulation {
     openWrites.append(id)
     post(
       .write(
-        id, mutations, localWriteTime: Timestamp(seconds: 1, nanoseconds: 0),
+        id, mutations, localWriteTime: Self.mark(of: user),
         identity: BatchIdentity(high: seed, low: UInt64(id.rawValue))))
+  }
+
+  /// The local write time that tells whose write a batch is.
+  private static func mark(of user: String?) -> Timestamp {
+    Timestamp(seconds: Int64(user?.utf8.first ?? 1), nanoseconds: 0)
+  }
+
+  /// A batch goes out on a stream of the user who wrote it, and nobody else is signed in.
+  private func checkOwner(_ mutations: [Mutation]) {
+    let name = streamUser ?? "nobody"
+    if streamUser != user { fail("a stream of \(name) is used while \(user ?? "nobody") is signed in") }
+    let mark = Self.mark(of: streamUser)
+    let owned = looking { (try? store.pendingBatches(of: .user(streamUser))) ?? [] }
+    if !owned.contains(where: { $0.mutations == mutations && $0.localWriteTime == mark }) {
+      fail("\(mutations) went out for \(name), who did not write it")
+    }
   }
 
   func waitForPendingWrites() {
@@ -331,7 +359,9 @@ final class Simulation {
   func answerOpening(succeeds: Bool) {
     guard !opening.isEmpty else { return }
     let event = opening.removeFirst()
-    let error = StatusError(code: .unavailable, message: "refused")
+    // There is no token of another user than the one who is signed in.
+    let succeeds = succeeds && streamUser == user
+    let error = StatusError(code: streamUser == user ? .unavailable : .aborted, message: "refused")
     switch event {
     case .watchStreamOpened(let id):
       if succeeds { watchStream = id }
@@ -403,11 +433,17 @@ final class Simulation {
     if let problem { throw problem }
     guard engine.outstandingWriteCount <= 10 else { throw Failure(description: "more than ten batches are under way") }
     guard engine.activeLimboDocuments.count <= 2 else { throw Failure(description: "more than two lookups are active") }
-    let pending = try looking { try store.pendingBatches() }
-    let owner = store.user
-    try checkQueue(pending, of: owner)
-    queues[owner] = pending
+    if watchStream != nil || writeStream != nil, streamUser != user || store.user != user {
+      let users = [streamUser, store.user, user].map { $0 ?? "nobody" }
+      throw Failure(description: "users of the open stream, of the cache and of the token: \(users)")
+    }
+    for owner in [nil, "anna", "otto"] as [String?] {
+      let pending = try looking { try store.pendingBatches(of: .user(owner)) }
+      try checkQueue(pending, of: owner)
+      queues[owner] = pending
+    }
     guard isExact else { return }
+    let pending = queues[store.user] ?? []
     for (id, listener) in listeners where !engine.isPreparing(id) && !reference.isCatchingUp(listener.query, pending) {
       let expected = reference.run(listener.query, pending)
       guard let snapshot = listener.snapshot else {
@@ -421,6 +457,9 @@ final class Simulation {
   }
 
   private func checkQueue(_ pending: [MutationBatch], of owner: String?) throws {
+    guard pending.allSatisfy({ $0.localWriteTime == Self.mark(of: owner) }) else {
+      throw Failure(description: "the queue of \(owner ?? "nobody") holds another's writes: \(pending)")
+    }
     let before = queues[owner] ?? []
     let left = before.prefix { batch in !pending.contains { $0.batchID == batch.batchID } }
     for batch in left {

@@ -81,7 +81,6 @@ final class RunningClient {
     case .bundleEnded(let id, let error):
       run(.bundleEnded(id, error))
     case .stream(let event):
-      if case .changeUser(let userID) = event { streams.user = RequestUser(userID) }
       run(event)
     case .besideEnded(let id, let result):
       besideQueries.ended(id)
@@ -97,7 +96,8 @@ final class RunningClient {
   private func start(_ request: ClientLoop.Request, _ id: RequestID) {
     switch request {
     case .pendingWrites(let completion):
-      completion(Result { try cache.localStore.pendingBatches() }.mapError { NSError.firestore($0) })
+      let user = engine.signedInUser
+      completion(Result { try cache.localStore.pendingBatches(of: .user(user)) }.mapError { NSError.firestore($0) })
     case .listIndexes(let completion):
       completion(Result { try cache.localStore.indexListings() }.mapError { NSError.firestore($0) })
     case .explain(let query, let completion):
@@ -165,6 +165,7 @@ final class RunningClient {
     case .openWriteStream(let id): streams.openWrite(id)
     case .sendWrite(let id, let request): streams.send(request, on: id)
     case .closeWriteStream(let id): streams.closeWrite(id)
+    case .switchUser(let userID): streams.user = RequestUser(userID)
     case .startTimer(let kind, let duration): timers.start(kind, after: duration)
     case .cancelTimer(let kind): timers.cancel(kind)
     case .invalidateCredentials: streams.invalidateCredentials()

@@ -17,6 +17,9 @@ package enum SyncAction: Equatable, Sendable {
   case openWriteStream(StreamID)
   case sendWrite(StreamID, WriteRequest)
   case closeWriteStream(StreamID)
+  /// Streams and calls that are opened from here on are this user's, whose outbox the cache now shows. Comes while no
+  /// stream is open.
+  case switchUser(String?)
 
   /// Starts a timer; one of the same kind that still runs is replaced.
   case startTimer(TimerKind, after: Duration)

@@ -49,9 +49,7 @@ extension SyncEngine {
   /// Replaces the connections: the old ones may be dead without knowing it.
   func connectivityChanged() {
     guard isNetworkUsable else { return }
-    offlineCauses.insert(.connectivityChange)
-    closeStreams()
-    setOnlineState(.unknown)
+    closeStreams(for: .connectivityChange)
     offlineCauses.remove(.connectivityChange)
     openStreams()
   }
@@ -72,6 +70,14 @@ extension SyncEngine {
   private func closeStreams() {
     stopWatchStream()
     stopWriteStream()
+  }
+
+  /// Closes the streams, which are to be opened again soon, for other credentials or on another connection.
+  private func closeStreams(for cause: OfflineCause) {
+    let usedNetwork = isNetworkUsable
+    offlineCauses.insert(cause)
+    closeStreams()
+    if usedNetwork { setOnlineState(.unknown) }
   }
 
   // MARK: - Online state
@@ -95,17 +101,29 @@ extension SyncEngine {
 
   // MARK: - Users
 
-  /// Makes the streams anew with the new credentials and, if it is another user, that user's writes visible instead of
-  /// the former one's.
+  /// Closes the streams and, once the cache shows the user's outbox, makes them anew with the new credentials.
+  ///
+  /// The streams close at once, whatever else waits or fails: nothing of the former user's may be sent with the
+  /// credentials of this one, nor the other way round.
+  func userChanged(to user: String?) {
+    if !LocalStore.isSameUser(user, signedInUser) { cancelPendingWriteWaits() }
+    closeStreams(for: .credentialChange)
+    retry(.changeUser(user))
+  }
+
+  /// Makes the writes of the user visible instead of the former one's, if it is another, and opens the streams.
   private func changeUser(_ user: String?) throws {
-    let usedNetwork = isNetworkUsable
-    offlineCauses.insert(.credentialChange)
-    closeStreams()
-    if usedNetwork { setOnlineState(.unknown) }
+    closeStreams(for: .credentialChange)
     if !localStore.isUser(user) {
-      let change = try localStore.changeUser(user)
-      cancelPendingWriteWaits()
-      refreshViews(change.affectedDocuments)
+      do {
+        let change = try localStore.changeUser(user)
+        perform(.switchUser(user))
+        refreshViews(change.affectedDocuments)
+      } catch {
+        log(.error, "The change of the user cannot be carried out; the client is offline until it can: \(error)")
+        setOnlineState(.offline)
+        throw error
+      }
     }
     offlineCauses.remove(.credentialChange)
     openStreams()
@@ -179,8 +197,8 @@ extension SyncEngine {
       switch operation {
       case .start: try localStore.start()
       case .probe: _ = try localStore.lastRemoteSnapshotVersion()
-      case .acknowledge(let result): try acknowledge(result)
-      case .reject(let batch, let error): try reject(batch, error)
+      case .acknowledge(let result, let owner): try acknowledge(result, of: owner)
+      case .reject(let batch, let error, let owner): try reject(batch, error, of: owner)
       case .setAsideUnreadableBatches: try setAsideUnreadableBatches()
       case .changeUser(let user): try changeUser(user)
       case .refreshViews: if let failure = refreshViews([:]) { throw failure }
@@ -188,7 +206,7 @@ extension SyncEngine {
     } catch CacheError.unknownBatch(let batchID, _) {
       // Somebody else has dealt with the batch; there is nothing left to do for it.
       log(.warning, "Batch \(batchID) was answered but is no longer in the queue.")
-      complete(batchID, nil)
+      complete(batchID, of: operation.owner ?? signedInUser, nil)
     }
   }
 }

@@ -13,11 +13,12 @@ extension SyncEngine {
       // Nothing to store, nothing to send.
       if write.mutations.isEmpty { perform(.completeWrite(write.id, nil)) } else { queue.append(write) }
     }
+    let owner = LocalStore.Owner.user(signedInUser)
     if queue.count > 1,
       let stored = try? localStore.write(
         many: queue.map {
           LocalStore.LocalWrite(mutations: $0.mutations, localWriteTime: $0.localWriteTime, identity: $0.identity)
-        })
+        }, of: owner)
     {
       for (write, result) in zip(queue, stored) { show(write, result) }
     } else {
@@ -26,7 +27,7 @@ extension SyncEngine {
           show(
             write,
             try localStore.write(
-              write.mutations, localWriteTime: write.localWriteTime, identity: write.identity))
+              write.mutations, localWriteTime: write.localWriteTime, identity: write.identity, of: owner))
         } catch {
           perform(.completeWrite(write.id, .storage("Failed to persist write", error)))
         }
@@ -37,12 +38,13 @@ extension SyncEngine {
 
   private func show(_ write: SyncWrite, _ result: (batchID: BatchID, changes: DocumentMap)) {
     waitingWrites[result.batchID] = write.id
-    refreshViews(result.changes)
+    // The write of a user whose change is not carried out yet is shown with that change.
+    if localStore.isUser(signedInUser) { refreshViews(result.changes) }
   }
 
   func waitForPendingWrites(_ id: RequestID) {
     do {
-      if let highest = try localStore.highestUnacknowledgedBatchID() {
+      if let highest = try localStore.highestUnacknowledgedBatchID(of: .user(signedInUser)) {
         if !isNetworkUsable {
           log(.debug, "The network is disabled: waiting for pending writes lasts until it is enabled again.")
         }
@@ -111,7 +113,8 @@ extension SyncEngine {
       let batch = writePipeline.removeFirst()
       attempt(
         .acknowledge(
-          MutationBatchResult(batch: batch, commitVersion: response.commitVersion, results: response.results)))
+          MutationBatchResult(batch: batch, commitVersion: response.commitVersion, results: response.results),
+          owner: localStore.user))
       fillWritePipeline()
     }
   }
@@ -126,7 +129,7 @@ extension SyncEngine {
       let batch = writePipeline.removeFirst()
       // The backend works; it is this batch that it does not want.
       writeStream.inhibitBackoff()
-      attempt(.reject(batch, error))
+      attempt(.reject(batch, error, owner: localStore.user))
       fillWritePipeline()
     }
     startWriteStreamIfNeeded()
@@ -134,19 +137,19 @@ extension SyncEngine {
 
   // MARK: - Outcomes
 
-  func acknowledge(_ result: MutationBatchResult) throws {
-    let changes = try localStore.acknowledge(result)
-    complete(result.batch.batchID, nil)
+  func acknowledge(_ result: MutationBatchResult, of owner: String?) throws {
+    let changes = try localStore.acknowledge(result, of: .user(owner))
+    complete(result.batch.batchID, of: owner, nil)
     refreshViews(changes)
   }
 
-  func reject(_ batch: MutationBatch, _ error: StatusError) throws {
-    let changes = try localStore.reject(batch)
+  func reject(_ batch: MutationBatch, _ error: StatusError, of owner: String?) throws {
+    let changes = try localStore.reject(batch, of: .user(owner))
     if error.deservesWarning {
       let keys = batch.keys.sorted().map(\.canonicalString).joined(separator: ", ")
       log(.warning, "Write at \(keys) failed: \(error.message)")
     }
-    complete(batch.batchID, error)
+    complete(batch.batchID, of: owner, error)
     refreshViews(changes)
   }
 
@@ -169,7 +172,9 @@ extension SyncEngine {
     var waits: [(highestBatchID: BatchID, request: RequestID)] = []
     var ended: [RequestID] = []
     for wait in pendingWriteWaits {
-      if let highest = try localStore.highestUnacknowledgedBatchID(notAfter: wait.highestBatchID) {
+      if let highest = try localStore.highestUnacknowledgedBatchID(
+        notAfter: wait.highestBatchID, of: .user(signedInUser))
+      {
         waits.append((highest, wait.request))
       } else {
         ended.append(wait.request)
@@ -180,8 +185,10 @@ extension SyncEngine {
   }
 
   /// Tells everybody who waited for the batch. Runs before the listeners hear of its outcome.
-  func complete(_ batchID: BatchID, _ error: StatusError?) {
+  func complete(_ batchID: BatchID, of owner: String?, _ error: StatusError?) {
     if let write = waitingWrites.removeValue(forKey: batchID) { perform(.completeWrite(write, error)) }
+    // An answer to a former user's batch says nothing of this user's.
+    guard LocalStore.isSameUser(owner, signedInUser) else { return }
     // Batches are answered in order, so all earlier ones are answered too.
     for wait in pendingWriteWaits where wait.highestBatchID <= batchID { perform(.completeRequest(wait.request, nil)) }
     pendingWriteWaits.removeAll { $0.highestBatchID <= batchID }

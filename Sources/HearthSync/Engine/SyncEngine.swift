@@ -118,7 +118,7 @@ package final class SyncEngine {
     case .readNamedQuery(let id, let name): readNamedQuery(id, name)
     case .enableNetwork(let id): enableNetwork(id)
     case .disableNetwork(let id): disableNetwork(id)
-    case .changeUser(let user): retry(.changeUser(user))
+    case .changeUser(let user): userChanged(to: user)
     case .connectivityChanged: connectivityChanged()
     case .watchStreamOpened(let id): watchStreamOpened(id)
     case .watchStreamMessage(let id, let message): watchStreamReceived(message, on: id)
@@ -197,6 +197,9 @@ package final class SyncEngine {
 
   /// Whether the listener's query is running beside the engine, so that it has heard nothing yet.
   package func isPreparing(_ listener: ListenerID) -> Bool { beside.isPreparing(listener) }
+
+  /// Whose outbox takes what is written now. Until a change of the user is stored, the cache still shows the former one's.
+  package var signedInUser: String? { retries.latestUser ?? localStore.user }
 
   /// The target of a query that somebody listens to.
   package func targetID(of query: Query) -> TargetID? {

@@ -6,8 +6,9 @@ enum RetryableOperation {
   case start
   /// Reads something small, to learn whether the storage works again.
   case probe
-  case acknowledge(MutationBatchResult)
-  case reject(MutationBatch, StatusError)
+  /// The owner's batch was committed; the user may have changed since.
+  case acknowledge(MutationBatchResult, owner: String?)
+  case reject(MutationBatch, StatusError, owner: String?)
   /// Takes the batches that cannot be read out of the queues.
   case setAsideUnreadableBatches
   case changeUser(String?)
@@ -22,16 +23,39 @@ enum RetryableOperation {
     case .changeUser, .refreshViews: false
     }
   }
+
+  /// Whose batch was answered; nil for other operations.
+  var owner: String?? {
+    switch self {
+    case .acknowledge(_, let owner), .reject(_, _, let owner): .some(owner)
+    case .start, .probe, .setAsideUnreadableBatches, .changeUser, .refreshViews: nil
+    }
+  }
+
+  /// Operations of one lane keep their order; a lane does not wait for another whose operation goes on failing.
+  fileprivate var lane: Lane {
+    switch self {
+    case .changeUser: .users
+    case .setAsideUnreadableBatches, .acknowledge, .reject: .outcomes
+    case .start, .probe: .storage
+    case .refreshViews: .views
+    }
+  }
+
+  fileprivate enum Lane {
+    case users, outcomes, storage, views
+  }
 }
 
-/// The storage operations that have to be repeated, first in, first out.
+/// The storage operations that have to be repeated, first in, first out, except that changes of the user come first.
 ///
 /// | event | list empty | list not empty |
 /// |---|---|---|
 /// | append | attempt due | attempt due (of the first) |
+/// | append a change of the user | attempt due | in front of all but earlier changes; attempt due (of the first) |
 /// | append a probe that the last one proved useless | timer | timer |
 /// | attempt succeeded | - | first removed; timer if others remain |
-/// | attempt failed | - | timer |
+/// | attempt failed | - | its kind goes behind the others; timer |
 /// | timer | - | attempt due |
 ///
 /// Attempts that are due are made at the end of the event that caused them. A probe only reads, so its success proves
@@ -63,8 +87,19 @@ struct RetryQueue {
     }
   }
 
+  /// The user whom the last change in the list leads to; nil if no change waits.
+  var latestUser: String?? {
+    for case .changeUser(let user) in operations.reversed() { return .some(user) }
+    return nil
+  }
+
   mutating func append(_ operation: RetryableOperation, now: Duration, jitter: () -> Double) -> [SyncAction] {
-    operations.append(operation)
+    if operation.lane == .users {
+      // Behind the other changes, before all else.
+      operations = operations.filter { $0.lane == .users } + [operation] + operations.filter { $0.lane != .users }
+    } else {
+      operations.append(operation)
+    }
     if case .probe = operation, isProbeInDoubt { return startTimer(now: now, jitter: jitter) }
     attemptsDue += 1
     return []
@@ -92,6 +127,8 @@ struct RetryQueue {
   mutating func attemptEnded(succeeded: Bool, now: Duration, jitter: () -> Double) -> [SyncAction] {
     if succeeded, !operations.isEmpty {
       if case .probe = operations.removeFirst() { isProbeInDoubt = true } else { storageProven() }
+    } else if let failing = operations.first?.lane {
+      operations = operations.filter { $0.lane != failing } + operations.filter { $0.lane == failing }
     }
     return operations.isEmpty ? stopTimer() : startTimer(now: now, jitter: jitter)
   }

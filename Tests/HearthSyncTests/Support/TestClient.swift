@@ -47,6 +47,8 @@ final class TestClient {
   /// The queries that run beside the engine, in the order in which it asked for them.
   private(set) var besideQueries: [BesideQuery] = []
   var user: String?
+  /// For whom streams are opened.
+  private(set) var streamUser: String?
 
   static let database = DatabaseID(projectID: "test-project")
   private static let durableCollection = GarbageCollection.leastRecentlyUsed(thresholdBytes: 100 << 20)
@@ -96,6 +98,7 @@ final class TestClient {
     failing = []
     snapshots = [:]
     told = []
+    streamUser = user
     (database, engine) = try Self.open(
       .file(path: folder + "/cache"), Self.durableCollection, limit: 100, user: user)
     injectFailures()
@@ -126,6 +129,7 @@ final class TestClient {
 
   private func carryOut(_ action: SyncAction) {
     switch action {
+    case .switchUser(let user): streamUser = user
     case .openWatchStream(let id):
       openedStreams += 1
       watchStream = id
