@@ -68,20 +68,20 @@ struct RetryQueueTests {
   @Test("a probe that proved useless is followed by a pause, until something has been stored")
   func probes() {
     var queue = queue()
-    #expect(append(.probe, to: &queue) == [])
+    #expect(append(.probe(.snapshotFailure), to: &queue) == [])
     #expect(queue.takeDueAttempts() == 1)
     _ = attempt(&queue, succeeds: true)
-    #expect(append(.probe, to: &queue) == [.startTimer(.asyncQueueRetry, after: .zero)])
+    #expect(append(.probe(.snapshotFailure), to: &queue) == [.startTimer(.asyncQueueRetry, after: .zero)])
     #expect(queue.takeDueAttempts() == 0)
     queue.timerFired(now: .zero)
     #expect(queue.takeDueAttempts() == 1)
     _ = attempt(&queue, succeeds: true)
-    #expect(append(.probe, to: &queue) == [.startTimer(.asyncQueueRetry, after: .seconds(1))])
+    #expect(append(.probe(.snapshotFailure), to: &queue) == [.startTimer(.asyncQueueRetry, after: .seconds(1))])
     queue.timerFired(now: .zero)
     #expect(queue.takeDueAttempts() == 1)
     _ = attempt(&queue, succeeds: true)
     queue.storageProven()
-    #expect(append(.probe, to: &queue) == [])
+    #expect(append(.probe(.snapshotFailure), to: &queue) == [])
     #expect(queue.takeDueAttempts() == 1)
   }
 
@@ -100,18 +100,19 @@ struct RetryQueueTests {
     queue.timerFired(now: .zero)
     #expect(queue.takeDueAttempts() == 0)
     #expect(queue.stop() == [])
-    _ = append(.probe, to: &queue)
+    _ = append(.probe(.snapshotFailure), to: &queue)
     _ = attempt(&queue, succeeds: false)
     #expect(queue.stop() == [.cancelTimer(.asyncQueueRetry)])
     #expect(queue.first == nil)
   }
 
-  @Test("what keeps the network off is known while it is in the list")
+  @Test("the causes for which streams rest are known while they are in the list")
   func network() {
     var queue = queue()
     _ = append(.changeUser(nil), to: &queue)
-    #expect(!queue.keepsNetworkOff)
+    _ = append(.probe(.outboxFailure), to: &queue)
+    #expect(!queue.holds(.storageFailure) && queue.holds(.outboxFailure))
     _ = append(.start, to: &queue)
-    #expect(queue.keepsNetworkOff)
+    #expect(queue.holds(.storageFailure))
   }
 }

@@ -48,7 +48,7 @@ extension SyncEngine {
 
   /// Replaces the connections: the old ones may be dead without knowing it.
   func connectivityChanged() {
-    guard isNetworkUsable else { return }
+    guard canWatch || canWrite else { return }
     closeStreams(for: .connectivityChange)
     offlineCauses.remove(.connectivityChange)
     openStreams()
@@ -56,13 +56,22 @@ extension SyncEngine {
 
   /// Opens what is needed, if nothing forbids it, and without a pause.
   func openStreams() {
-    guard isNetworkUsable else { return }
+    resumeWatching()
+    resumeWriting()
+  }
+
+  private func resumeWatching() {
+    guard canWatch else { return }
     watchStream.inhibitBackoff()
     if shouldStartWatchStream {
       startWatchStream()
     } else if !watchStream.isStarted {
       setOnlineState(.unknown)
     }
+  }
+
+  private func resumeWriting() {
+    guard canWrite else { return }
     writeStream.inhibitBackoff()
     fillWritePipeline()
   }
@@ -74,7 +83,7 @@ extension SyncEngine {
 
   /// Closes the streams, which are to be opened again soon, for other credentials or on another connection.
   private func closeStreams(for cause: OfflineCause) {
-    let usedNetwork = isNetworkUsable
+    let usedNetwork = canWatch
     offlineCauses.insert(cause)
     closeStreams()
     if usedNetwork { setOnlineState(.unknown) }
@@ -131,8 +140,9 @@ extension SyncEngine {
 
   // MARK: - Storage failures
 
-  /// Tries a storage operation whose failure takes the client offline until it succeeds.
+  /// Stores the answer to a write; a failure takes the client offline until it is stored. Answers keep their order.
   func attempt(_ operation: RetryableOperation) {
+    guard !retries.holdsAnswers else { return retry(operation) }
     do {
       try carryOut(operation)
     } catch {
@@ -140,12 +150,17 @@ extension SyncEngine {
     }
   }
 
-  /// Closes the streams, so that nothing arrives that could not be stored, until the operation has succeeded.
+  /// Lets that side of the client rest that cannot be stored, until the operation has succeeded.
+  ///
+  /// The write stream stays open with the batches that were sent: without it their answers would be lost, and a backend
+  /// that does not recognise batches would commit them again (with a full disk: at every attempt).
   func goOffline(after error: any Error, retrying operation: RetryableOperation) {
     log(.error, "The cache failed; the client is offline until it works again: \(error)")
-    offlineCauses.insert(.storageFailure)
-    closeStreams()
-    setOnlineState(.offline)
+    if let cause = operation.offlineCause { offlineCauses.insert(cause) }
+    if !canWatch {
+      stopWatchStream()
+      setOnlineState(.offline)
+    }
     if case CacheError.unreadableBatch = error { retry(.setAsideUnreadableBatches) }
     retry(operation)
   }
@@ -174,12 +189,13 @@ extension SyncEngine {
       log(.debug, "Operation failed with retryable error: \(error)")
     }
     perform(retries.attemptEnded(succeeded: succeeded, now: now, jitter: configuration.jitter))
-    if succeeded, operation.keepsNetworkOff { storageWorks() }
+    if succeeded, let cause = operation.offlineCause { storageWorks(cause) }
   }
 
-  private func storageWorks() {
-    guard !retries.keepsNetworkOff, offlineCauses.remove(.storageFailure) != nil else { return }
-    openStreams()
+  private func storageWorks(_ cause: OfflineCause) {
+    guard !retries.holds(cause), offlineCauses.remove(cause) != nil else { return }
+    if cause != .outboxFailure { resumeWatching() }
+    if cause != .snapshotFailure { resumeWriting() }
   }
 
   /// Carries an operation out, without the batches that cannot be read if it comes across one.

@@ -20,7 +20,7 @@ extension SyncEngine {
     if watchStream.isOpen {
       sendRemove(target)
       if watchTargets.isEmpty { perform(watchStream.markIdle()) }
-    } else if watchTargets.isEmpty, isNetworkUsable {
+    } else if watchTargets.isEmpty, canWatch {
       // Nobody waits for the attempt that is under way.
       setOnlineState(.unknown)
     }
@@ -47,7 +47,7 @@ extension SyncEngine {
 
   // MARK: - The stream
 
-  var shouldStartWatchStream: Bool { isNetworkUsable && !watchStream.isStarted && !watchTargets.isEmpty }
+  var shouldStartWatchStream: Bool { canWatch && !watchStream.isStarted && !watchTargets.isEmpty }
 
   func startWatchStream() {
     aggregator = WatchChangeAggregator()
@@ -116,7 +116,7 @@ extension SyncEngine {
       guard version >= (try localStore.lastRemoteSnapshotVersion()) else { return }
       try apply(aggregator.makeRemoteEvent(at: version, source: self))
     } catch {
-      goOffline(after: error, retrying: .probe)
+      goOffline(after: error, retrying: .probe(.snapshotFailure))
     }
   }
 
@@ -160,7 +160,7 @@ extension SyncEngine {
           try limboRejected(id, key)
         } catch {
           // The target stays registered. It is sent, and refused, again.
-          goOffline(after: error, retrying: .probe)
+          goOffline(after: error, retrying: .probe(.snapshotFailure))
           return
         }
       } else {

@@ -45,7 +45,7 @@ extension SyncEngine {
   func waitForPendingWrites(_ id: RequestID) {
     do {
       if let highest = try localStore.highestUnacknowledgedBatchID(of: .user(signedInUser)) {
-        if !isNetworkUsable {
+        if !canWrite {
           log(.debug, "The network is disabled: waiting for pending writes lasts until it is enabled again.")
         }
         pendingWriteWaits.append((highest, id))
@@ -66,7 +66,7 @@ extension SyncEngine {
 
   /// Moves queued batches into the pipeline as far as there is room, and sends them if the stream is ready.
   func fillWritePipeline() {
-    guard isNetworkUsable else { return }
+    guard canWrite else { return }
     do {
       while writePipeline.count < configuration.maxPendingWriteBatches {
         let last = writePipeline.last?.batchID ?? unknownBatchID
@@ -75,7 +75,7 @@ extension SyncEngine {
         send(batch)
       }
     } catch {
-      goOffline(after: error, retrying: .probe)
+      goOffline(after: error, retrying: .probe(.outboxFailure))
       return
     }
     if writePipeline.isEmpty {
@@ -93,7 +93,7 @@ extension SyncEngine {
   // MARK: - The stream
 
   private func startWriteStreamIfNeeded() {
-    guard isNetworkUsable, !writeStream.isStarted, !writePipeline.isEmpty else { return }
+    guard canWrite, !writeStream.isStarted, !writePipeline.isEmpty else { return }
     perform(writeStream.start(now: now, jitter: configuration.jitter, nextID: nextStreamID))
   }
 

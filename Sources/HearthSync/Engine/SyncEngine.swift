@@ -15,7 +15,8 @@ package import HearthModel
 /// * ``RetryQueue`` repeats what the storage refused.
 ///
 /// Storage failures do not end anything: a refused listen or local write is reported to its caller; for all else the
-/// client goes offline, so that nothing from the backend is lost, and comes back when the storage works.
+/// stream whose messages cannot be stored rests, so that nothing from the backend is lost, and comes back when the storage
+/// works. A batch that was sent keeps its stream: its answer is kept until it can be stored, and it is not sent twice.
 package final class SyncEngine {
   /// Why the streams must not be open.
   enum OfflineCause: Hashable {
@@ -23,7 +24,12 @@ package final class SyncEngine {
     case disabledByUser
     case credentialChange
     case connectivityChange
+    /// The cache does not start, or does not take an answer to a write. Listeners must not see what comes after it.
     case storageFailure
+    /// The cache does not take snapshots. Writes and their answers go on.
+    case snapshotFailure
+    /// The next batch cannot be read. Listeners go on, and so do the answers to what was sent.
+    case outboxFailure
     case shutdown
   }
 
@@ -194,6 +200,10 @@ package final class SyncEngine {
   /// The batches that are sent, or about to be, and not answered.
   package var outstandingWriteCount: Int { writePipeline.count }
   package var isNetworkUsable: Bool { offlineCauses.isEmpty }
+  /// Whether the watch stream may be open.
+  var canWatch: Bool { offlineCauses.isSubset(of: [.outboxFailure]) }
+  /// Whether batches may be sent that were not sent before.
+  var canWrite: Bool { offlineCauses.isSubset(of: [.snapshotFailure]) }
 
   /// Whether the listener's query is running beside the engine, so that it has heard nothing yet.
   package func isPreparing(_ listener: ListenerID) -> Bool { beside.isPreparing(listener) }

@@ -4,8 +4,8 @@ internal import HearthModel
 /// A storage operation that is repeated until it succeeds.
 enum RetryableOperation {
   case start
-  /// Reads something small, to learn whether the storage works again.
-  case probe
+  /// Reads something small, to learn whether the storage works again and what was stopped for this cause can go on.
+  case probe(SyncEngine.OfflineCause)
   /// The owner's batch was committed; the user may have changed since.
   case acknowledge(MutationBatchResult, owner: String?)
   case reject(MutationBatch, StatusError, owner: String?)
@@ -15,12 +15,14 @@ enum RetryableOperation {
   /// Computes the views anew that could not read the cache when they needed it.
   case refreshViews
 
-  /// Whether the streams stay closed until the operation has succeeded.
-  var keepsNetworkOff: Bool {
+  /// What rests until the operation has succeeded.
+  var offlineCause: SyncEngine.OfflineCause? {
     switch self {
-    case .start, .probe, .acknowledge, .reject, .setAsideUnreadableBatches: true
+    case .start, .acknowledge, .reject: .storageFailure
+    case .setAsideUnreadableBatches: .outboxFailure
+    case .probe(let cause): cause
     // A change of the user closes and opens the streams itself.
-    case .changeUser, .refreshViews: false
+    case .changeUser, .refreshViews: nil
     }
   }
 
@@ -76,8 +78,11 @@ struct RetryQueue {
   /// The operation to be tried next.
   var first: RetryableOperation? { operations.first }
 
-  /// Whether some operation in the list needs the streams closed.
-  var keepsNetworkOff: Bool { operations.contains(where: \.keepsNetworkOff) }
+  /// Whether some operation in the list has this cause.
+  func holds(_ cause: SyncEngine.OfflineCause) -> Bool { operations.contains { $0.offlineCause == cause } }
+
+  /// Whether answers of the backend wait to be stored.
+  var holdsAnswers: Bool { operations.contains { $0.owner != nil } }
 
   /// Whether views are to be computed anew already.
   var refreshesViews: Bool {

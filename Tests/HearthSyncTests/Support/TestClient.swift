@@ -37,6 +37,8 @@ final class TestClient {
   /// The batches sent on the open write stream that have no answer.
   private(set) var sentBatches: [[Mutation]] = []
   private(set) var sentLabels: [String] = []
+  /// How many batches were sent on all write streams.
+  private(set) var sentBatchCount = 0
   private(set) var openedStreams = 0
 
   private(set) var told: [String] = []
@@ -152,7 +154,10 @@ final class TestClient {
     case .sendWrite(let id, .handshake):
       inbox.append(.writeStreamMessage(id, WriteResponse(streamToken: [0], knowsBatchLabels: knowsBatchLabels)))
     case .sendWrite(_, .writes(let mutations, _, let label)):
-      if !mutations.isEmpty { sentBatches.append(mutations) }
+      if !mutations.isEmpty {
+        sentBatches.append(mutations)
+        sentBatchCount += 1
+      }
       if let label { sentLabels.append(label) }
     case .startTimer(let kind, let delay): timers[kind] = now + delay
     case .cancelTimer(let kind): timers[kind] = nil
