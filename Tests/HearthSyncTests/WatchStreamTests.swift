@@ -51,7 +51,13 @@ struct WatchStreamTests {
     _ = stream.opened(3, now: .seconds(1))
     #expect(stream.messageReceived(3) == true)
     _ = stream.closed(3, error: nil, now: .seconds(1))
-    #expect(start(&stream, at: .seconds(1)) == [.startTimer(.listenStreamConnectionBackoff, after: .zero)])
+    // A message alone proves little.
+    #expect(start(&stream, at: .seconds(1)) == [.startTimer(.listenStreamConnectionBackoff, after: .seconds(1.5))])
+    _ = stream.backoffTimerFired(now: .seconds(3), nextID: ids.next)
+    _ = stream.opened(4, now: .seconds(3))
+    stream.snapshotReceived()
+    _ = stream.closed(4, error: nil, now: .seconds(3))
+    #expect(start(&stream, at: .seconds(3)) == [.startTimer(.listenStreamConnectionBackoff, after: .zero)])
   }
 
   @Test("an overloaded backend gets the longest pause")

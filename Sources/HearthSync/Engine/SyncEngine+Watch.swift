@@ -99,6 +99,7 @@ extension SyncEngine {
       aggregator.handle(change, source: self)
       // Only a message for no target in particular speaks for all of them.
       if change.state == .noChange, change.targetIDs.isEmpty, change.readTime > .none {
+        watchStream.snapshotReceived()
         snapshotReached(change.readTime)
       }
     case .documentChange(let change):

@@ -2,8 +2,8 @@ internal import HearthModel
 
 /// The watch stream: requests about targets go out, changes come in.
 ///
-/// The table of ``StreamConnection`` is its table. The backend proves with any message that it works, so each one
-/// shortens the next pause.
+/// The table of ``StreamConnection`` is its table. Only a snapshot of all targets shortens the next pause: a backend whose
+/// answers break off the stream each time, because one of them cannot be read, would be asked without any pause otherwise.
 struct WatchStream {
   /// The watch protocol keeps nothing beside the stream itself.
   private struct Session {}
@@ -44,10 +44,13 @@ struct WatchStream {
   }
 
   /// Returns whether the message is from the current stream and counts.
-  mutating func messageReceived(_ id: StreamID) -> Bool {
-    guard connection.openStreamID == id else { return false }
+  func messageReceived(_ id: StreamID) -> Bool {
+    connection.openStreamID == id
+  }
+
+  /// A snapshot of all targets was complete.
+  mutating func snapshotReceived() {
     connection.resetBackoff()
-    return true
   }
 
   /// Returns `nil` if it was not the current stream that ended.
