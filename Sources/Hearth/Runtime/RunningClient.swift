@@ -166,6 +166,7 @@ final class RunningClient {
     case .sendWrite(let id, let request): streams.send(request, on: id)
     case .closeWriteStream(let id): streams.closeWrite(id)
     case .switchUser(let userID): streams.user = RequestUser(userID)
+    case .dropConnection: streams.dropConnection()
     case .startTimer(let kind, let duration): timers.start(kind, after: duration)
     case .cancelTimer(let kind): timers.cancel(kind)
     case .invalidateCredentials: streams.invalidateCredentials()

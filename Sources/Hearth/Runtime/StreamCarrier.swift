@@ -90,6 +90,11 @@ struct StreamCarrier {
     }
   }
 
+  /// Gives up the present connection, which may be dead without a sign.
+  func dropConnection() {
+    transport?.reconnect()
+  }
+
   func invalidateCredentials() {
     transport?.invalidateCredentials()
   }

@@ -21,6 +21,9 @@ package enum SyncAction: Equatable, Sendable {
   /// stream is open.
   case switchUser(String?)
 
+  /// The network may have changed: the next stream or call makes a connection of its own.
+  case dropConnection
+
   /// Starts a timer; one of the same kind that still runs is replaced.
   case startTimer(TimerKind, after: Duration)
   case cancelTimer(TimerKind)

@@ -42,6 +42,7 @@ extension SyncEngine {
   func disableNetwork(_ request: RequestID?) {
     offlineCauses.insert(.disabledByUser)
     closeStreams()
+    perform(.dropConnection)
     setOnlineState(.offline)
     if let request { perform(.completeRequest(request, nil)) }
   }
@@ -50,6 +51,7 @@ extension SyncEngine {
   func connectivityChanged() {
     guard canWatch || canWrite else { return }
     closeStreams(for: .connectivityChange)
+    perform(.dropConnection)
     offlineCauses.remove(.connectivityChange)
     openStreams()
   }

@@ -27,6 +27,7 @@ final class TestClient {
   var isReachable = true
   /// Whether the backend announces that it knows the labels of batches.
   var knowsBatchLabels = true
+  private(set) var droppedConnections = 0
 
   private(set) var watchStream: StreamID?
   private(set) var writeStream: StreamID?
@@ -159,6 +160,7 @@ final class TestClient {
         sentBatchCount += 1
       }
       if let label { sentLabels.append(label) }
+    case .dropConnection: droppedConnections += 1
     case .startTimer(let kind, let delay): timers[kind] = now + delay
     case .cancelTimer(let kind): timers[kind] = nil
     case .raiseSnapshot(let id, let snapshot):
