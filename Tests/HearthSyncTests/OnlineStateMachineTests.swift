@@ -13,9 +13,9 @@ struct OnlineStateMachineTests {
   func answer() {
     var machine = machine()
     #expect(machine.streamStarted() == [.startTimer])
-    #expect(machine.set(.online) == [.cancelTimer, .changed(.online)])
-    #expect(machine.set(.online) == [])
-    #expect(machine.timerFired() == [])
+    #expect(machine.messageReceived() == [.cancelTimer, .changed(.online)])
+    #expect(machine.messageReceived() == [])
+    #expect(machine.timerFired(isWaiting: false) == [])
   }
 
   @Test("the first failure means offline, with one warning until the backend is reached")
@@ -35,14 +35,14 @@ struct OnlineStateMachineTests {
     // Further attempts change nothing and start no timer.
     #expect(machine.streamStarted() == [])
     #expect(machine.streamFailed(error(.unavailable)) == [])
-    #expect(machine.set(.online) == [.changed(.online)])
+    #expect(machine.messageReceived() == [.changed(.online)])
   }
 
   @Test("ten seconds without an answer mean offline")
   func timeout() {
     var machine = machine()
     _ = machine.streamStarted()
-    let actions = machine.timerFired()
+    let actions = machine.timerFired(isWaiting: false)
     #expect(machine.state == .offline)
     #expect(actions.contains(.changed(.offline)))
     guard case .warn(let message)? = actions.first(where: { if case .warn = $0 { true } else { false } }) else {
@@ -55,11 +55,46 @@ struct OnlineStateMachineTests {
   @Test("a failure while online is a new attempt first: unknown, then offline if that fails as well")
   func failureWhileOnline() {
     var machine = machine()
-    _ = machine.set(.online)
+    _ = machine.messageReceived()
     #expect(machine.streamFailed(error(.unavailable)) == [.changed(.unknown)])
     #expect(machine.streamStarted() == [.startTimer])
     // The backend had been reached, so there is nothing to warn of.
     #expect(machine.streamFailed(error(.unavailable)) == [.cancelTimer, .changed(.offline)])
+  }
+
+  @Test("a request on a stream that works must be answered in time too")
+  func requestWhileOnline() {
+    var machine = machine()
+    _ = machine.messageReceived()
+    #expect(machine.requestSent() == [.startTimer])
+    #expect(machine.state == .online)
+    #expect(machine.timerFired(isWaiting: true) == [.changed(.offline)])
+    #expect(machine.messageReceived() == [.changed(.online)])
+  }
+
+  @Test("as long as messages come and a target waits the timer starts anew; without such a target it ends")
+  func slowAnswers() {
+    var machine = machine()
+    _ = machine.messageReceived()
+    _ = machine.requestSent()
+    #expect(machine.messageReceived() == [])
+    #expect(machine.timerFired(isWaiting: true) == [.startTimer])
+    // Another request has ten seconds of its own.
+    #expect(machine.requestSent() == [.cancelTimer, .startTimer])
+    #expect(machine.messageReceived() == [])
+    #expect(machine.timerFired(isWaiting: false) == [])
+    #expect(machine.timerFired(isWaiting: true) == [] && machine.state == .online)
+  }
+
+  @Test("an attempt for which nobody waits is not timed; a failure before it stays known")
+  func nobodyWaits() {
+    var machine = machine()
+    _ = machine.streamStarted()
+    #expect(machine.lastTargetRemoved() == [.cancelTimer])
+    #expect(machine.requestSent() == [.startTimer])
+    _ = machine.streamFailed(nil)
+    #expect(machine.lastTargetRemoved() == [] && machine.requestSent() == [])
+    #expect(machine.state == .offline)
   }
 
   @Test("a state set from outside forgets failures")

@@ -10,9 +10,11 @@ extension SyncEngine {
     watchTargets[target.targetID] = target
     if shouldStartWatchStream {
       startWatchStream()
-    } else if watchStream.isOpen {
-      sendAdd(target)
+      return
     }
+    if watchStream.isOpen { sendAdd(target) }
+    // A read on a stream that was started before has a right to an answer in time as well.
+    if watchStream.isStarted { perform(online.requestSent()) }
   }
 
   func unwatch(_ target: TargetID) {
@@ -21,9 +23,14 @@ extension SyncEngine {
       sendRemove(target)
       if watchTargets.isEmpty { perform(watchStream.markIdle()) }
     } else if watchTargets.isEmpty, canWatch {
-      // Nobody waits for the attempt that is under way.
-      setOnlineState(.unknown)
+      // An attempt that failed before stays known until the next one is over, so that the next read need not wait for it.
+      perform(online.lastTargetRemoved())
     }
+  }
+
+  /// Whether the backend still owes a target that it was asked for on the open stream.
+  var awaitsResults: Bool {
+    watchStream.isOpen && watchTargets.keys.contains { !aggregator.isInSync($0) }
   }
 
   private func sendAdd(_ target: TargetData) {
@@ -63,7 +70,11 @@ extension SyncEngine {
   func watchStreamOpened(_ id: StreamID) {
     guard watchStream.opened(id, now: now) else { return }
     for (_, target) in watchTargets.sorted(by: { $0.key < $1.key }) { sendAdd(target) }
-    if watchTargets.isEmpty { perform(watchStream.markIdle()) }
+    if watchTargets.isEmpty {
+      perform(watchStream.markIdle())
+      // The backend was reached while nobody listened: the next read may wait for its answer.
+      if online.state == .offline { setOnlineState(.unknown) }
+    }
   }
 
   func watchStreamClosed(_ id: StreamID, _ error: StatusError?) {
@@ -89,7 +100,7 @@ extension SyncEngine {
 
   func watchStreamReceived(_ message: WatchResponse, on id: StreamID) {
     guard watchStream.messageReceived(id) else { return }
-    setOnlineState(.online)
+    perform(online.messageReceived())
     switch message {
     case .targetChange(let change):
       if change.state == .removed, let cause = change.cause {

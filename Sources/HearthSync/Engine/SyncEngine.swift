@@ -145,7 +145,7 @@ package final class SyncEngine {
     case .writeStreamIdle: perform(writeStream.idleTimerFired())
     case .writeStreamConnectionBackoff:
       perform(writeStream.backoffTimerFired(now: now, nextID: nextStreamID))
-    case .onlineStateTimeout: perform(online.timerFired())
+    case .onlineStateTimeout: perform(online.timerFired(isWaiting: awaitsResults))
     case .asyncQueueRetry: retries.timerFired(now: now)
     case .lruGarbageCollection: collectionTimerFired()
     case .indexBackfill: indexFillTimerFired()

@@ -12,15 +12,19 @@ package enum OnlineState: Hashable, Sendable {
 
 /// Decides whether the client is online from what happens to the watch stream.
 ///
-/// | state | stream starts | answer arrives | stream fails | 10 s pass | set |
-/// |---|---|---|---|---|---|
-/// | undecided, timer off | timer on | online | offline | - | as told |
-/// | undecided, timer on | - | online | offline | offline | as told |
-/// | online | timer on, unknown | - | undecided | - | as told |
-/// | offline after a failure | - | online | - | - | as told |
+/// | state | stream starts | request | answer arrives | stream fails | 10 s pass | nobody listens | set |
+/// |---|---|---|---|---|---|---|---|
+/// | undecided, timer off | timer on | timer on | online | offline | - | - | as told |
+/// | undecided, timer on | - | - | online | offline | offline | timer off | as told |
+/// | online, timer off | timer on, unknown | timer on | - | undecided | - | - | as told |
+/// | online, timer on | timer on, unknown | timer anew | heard | undecided | see below | - | as told |
+/// | offline after a failure | - | - | online | - | - | - | as told |
 ///
 /// One failure is enough for offline. After it no further timer is started until an answer arrives or the state is set
 /// from outside (official SDK behaviour).
+///
+/// A connection may be dead without a sign. So a request on an open stream starts the timer as well: 10 s without any
+/// message mean offline; otherwise the timer starts anew as long as some target waits for its result.
 struct OnlineStateMachine {
   enum Action: Equatable {
     case startTimer
@@ -33,8 +37,10 @@ struct OnlineStateMachine {
   private enum State {
     /// `state` was reached without a failed attempt since the last answer.
     case settled(OnlineState)
-    /// A stream is being opened and the timer runs.
+    /// A stream is being opened, or has said nothing yet, and the timer runs.
     case awaitingAnswer
+    /// Online; a request is out, and the timer runs. `heard`: a message has come since it was started.
+    case listening(heard: Bool)
     /// An attempt failed or took too long.
     case failed
   }
@@ -51,6 +57,7 @@ struct OnlineStateMachine {
     switch machine {
     case .settled(let state): state
     case .awaitingAnswer: .unknown
+    case .listening: .online
     case .failed: .offline
     }
   }
@@ -59,7 +66,36 @@ struct OnlineStateMachine {
   mutating func streamStarted() -> [Action] {
     switch machine {
     case .failed, .awaitingAnswer: return []
-    case .settled: return transition(to: .awaitingAnswer)
+    case .settled, .listening: return transition(to: .awaitingAnswer)
+    }
+  }
+
+  /// A target is asked for on a stream that was started before.
+  mutating func requestSent() -> [Action] {
+    switch machine {
+    case .settled(.unknown): return transition(to: .awaitingAnswer)
+    case .settled(.online), .listening: return transition(to: .listening(heard: false))
+    case .settled(.offline), .awaitingAnswer, .failed: return []
+    }
+  }
+
+  /// Nobody waits for the attempt that is under way. What an attempt that failed has shown stays known.
+  mutating func lastTargetRemoved() -> [Action] {
+    guard case .awaitingAnswer = machine else { return [] }
+    return transition(to: .settled(.unknown))
+  }
+
+  /// The backend sent a message.
+  mutating func messageReceived() -> [Action] {
+    shouldWarn = false
+    switch machine {
+    case .settled(.online):
+      return []
+    case .listening:
+      machine = .listening(heard: true)
+      return []
+    case .settled, .awaitingAnswer, .failed:
+      return transition(to: .settled(.online))
     }
   }
 
@@ -68,7 +104,7 @@ struct OnlineStateMachine {
     switch machine {
     case .failed:
       return []
-    case .settled(.online):
+    case .settled(.online), .listening:
       return transition(to: .settled(.unknown))
     case .settled, .awaitingAnswer:
       let reason = error.map { "\($0.message) (code \($0.code.rawValue))" } ?? "the stream ended"
@@ -77,23 +113,41 @@ struct OnlineStateMachine {
   }
 
   /// The timer started by ``Action/startTimer`` fired; ignored when it does not run.
-  mutating func timerFired() -> [Action] {
-    guard case .awaitingAnswer = machine else { return [] }
-    return transition(to: .failed, warning: "Backend didn't respond within \(timeout.components.seconds) seconds.")
+  ///
+  /// - Parameter isWaiting: Whether some target still waits for its result.
+  mutating func timerFired(isWaiting: Bool) -> [Action] {
+    let warning = "Backend didn't respond within \(timeout.components.seconds) seconds."
+    switch machine {
+    case .settled, .failed:
+      return []
+    case .awaitingAnswer:
+      machine = .settled(.unknown)
+      return transition(to: .failed, warning: warning)
+    case .listening(let heard):
+      machine = .settled(.online)
+      if !heard { return transition(to: .failed, warning: warning) }
+      return isWaiting ? transition(to: .listening(heard: false)) : []
+    }
   }
 
-  /// The state is known otherwise: the backend answered, the network was switched, nobody listens any more.
+  /// The state is known otherwise: the network was switched, or no attempt is under way.
   mutating func set(_ state: OnlineState) -> [Action] {
-    if state == .online { shouldWarn = false }
-    return transition(to: .settled(state))
+    transition(to: .settled(state))
+  }
+
+  private var timerRuns: Bool {
+    switch machine {
+    case .awaitingAnswer, .listening: true
+    case .settled, .failed: false
+    }
   }
 
   private mutating func transition(to next: State, warning: String? = nil) -> [Action] {
     var actions: [Action] = []
     let oldState = state
-    if case .awaitingAnswer = machine { actions.append(.cancelTimer) }
+    if timerRuns { actions.append(.cancelTimer) }
     machine = next
-    if case .awaitingAnswer = machine { actions.append(.startTimer) }
+    if timerRuns { actions.append(.startTimer) }
     if let warning, shouldWarn {
       shouldWarn = false
       actions.append(

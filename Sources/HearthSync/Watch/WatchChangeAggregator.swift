@@ -195,6 +195,12 @@ struct WatchChangeAggregator {
     return event
   }
 
+  /// Whether the target's result was complete in the last snapshot, and nothing has come for it since.
+  func isInSync(_ id: TargetID) -> Bool {
+    guard let target = targets[id] else { return false }
+    return target.outstandingAnswers == 0 && target.isCurrent && !target.hasChanges
+  }
+
   // MARK: - Parts
 
   private func isActive(_ id: TargetID, _ source: some WatchTargetSource) -> Bool {

@@ -27,6 +27,8 @@ final class TestClient {
   var isReachable = true
   /// Whether the backend announces that it knows the labels of batches.
   var knowsBatchLabels = true
+  /// Whether attempts to open a stream come to no end at all.
+  var isBlackHole = false
   private(set) var droppedConnections = 0
 
   private(set) var watchStream: StreamID?
@@ -136,6 +138,7 @@ final class TestClient {
     case .openWatchStream(let id):
       openedStreams += 1
       watchStream = id
+      if isBlackHole { return }
       inbox.append(isReachable ? .watchStreamOpened(id) : .watchStreamClosed(id, error(.unavailable)))
     case .closeWatchStream:
       watchStream = nil
@@ -148,6 +151,7 @@ final class TestClient {
     case .openWriteStream(let id):
       openedStreams += 1
       writeStream = id
+      if isBlackHole { return }
       inbox.append(isReachable ? .writeStreamOpened(id) : .writeStreamClosed(id, error(.unavailable)))
     case .closeWriteStream:
       writeStream = nil

@@ -1,0 +1,48 @@
+import Foundation
+import Testing
+
+@testable import Hearth
+
+/// The network goes away without a word: connections stay open and carry nothing. The limits are those of the article "Working
+/// offline".
+@Suite("Connections that are lost without a sign", .timeLimit(.minutes(1)))
+struct ConnectionLossTests {
+  private func online(_ body: (Firestore, StallingProxy) async throws -> Void) async throws {
+    try await TestBackend.run { host in
+      let proxy = try StallingProxy(to: host)
+      defer { proxy.close() }
+      let cache = MemoryCacheSettings(garbageCollectorSettings: MemoryLRUGCSettings())
+      let db = try TestFirestore(cache: cache, host: proxy.host).firestore
+      try await db.document("cities/SF").setData(["name": "San Francisco"])
+      #expect(try await db.document("cities/SF").getDocument().metadata.isFromCache == false)
+      try await body(db, proxy)
+      try await db.terminate()
+    }
+  }
+
+  @Test("a read is answered from the cache after ten seconds, the next ones at once")
+  func reads() async throws {
+    try await online { db, proxy in
+      proxy.stall()
+      let clock = ContinuousClock()
+      let first = clock.now
+      let snapshot = try await db.document("cities/SF").getDocument()
+      #expect(snapshot.metadata.isFromCache && snapshot["name"] as? String == "San Francisco")
+      #expect(clock.now - first < .seconds(13))
+      let second = clock.now
+      for _ in 2...12 { #expect(try await db.document("cities/SF").getDocument().metadata.isFromCache) }
+      #expect(clock.now - second < .seconds(5))
+    }
+  }
+
+  @Test("switching the network off and on makes a new connection")
+  func switching() async throws {
+    try await online { db, proxy in
+      proxy.stall()
+      try await db.disableNetwork()
+      try await db.enableNetwork()
+      #expect(try await db.document("cities/SF").getDocument().metadata.isFromCache == false)
+      try await db.document("cities/SF").updateData(["visits": 1])
+    }
+  }
+}

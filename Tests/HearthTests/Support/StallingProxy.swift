@@ -1,0 +1,123 @@
+import Foundation
+import Synchronization
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A port that forwards to another, and can stop to do so without closing anything, like a network that went away.
+final class StallingProxy: Sendable {
+  private struct State {
+    /// Connections in both directions; an end is one socket.
+    var ends: [Int32] = []
+    var stalled: Set<Int32> = []
+    var isClosed = false
+  }
+
+  let host: String
+  private let listener: Int32
+  private let target: UInt16
+  private let state = Mutex(State())
+
+  /// - Parameter backend: "127.0.0.1:PORT".
+  init(to backend: String) throws {
+    target = try #require(backend.split(separator: ":").last.flatMap { UInt16($0) })
+    listener = socket(AF_INET, Self.stream, 0)
+    var address = Self.address(port: 0)
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let descriptor = listener
+    let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        bind(descriptor, address, size) == 0 && listen(descriptor, 64) == 0
+          && getsockname(descriptor, address, &size) == 0
+      }
+    }
+    host = "127.0.0.1:\(UInt16(bigEndian: address.sin_port))"
+    try #require(descriptor >= 0 && isBound)
+    Thread.detachNewThread { [self] in acceptConnections() }
+  }
+
+  /// The connections that exist now carry nothing any more. Later ones work.
+  func stall() {
+    state.withLock { $0.stalled.formUnion($0.ends) }
+  }
+
+  /// Ends everything.
+  func close() {
+    state.withLock { state in
+      state.isClosed = true
+      for end in [listener] + state.ends { _ = shutdown(end, Int32(SHUT_RDWR)) }
+    }
+  }
+
+  private func acceptConnections() {
+    while true {
+      let client = accept(listener, nil, nil)
+      guard client >= 0 else { break }
+      let backend = socket(AF_INET, Self.stream, 0)
+      var address = Self.address(port: target)
+      let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let isConnected = withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(backend, $0, size) == 0 }
+      }
+      let isWanted = state.withLock { state in
+        guard isConnected, !state.isClosed else { return false }
+        state.ends += [client, backend]
+        return true
+      }
+      guard isWanted else {
+        _ = shutdown(client, Int32(SHUT_RDWR))
+        continue
+      }
+      Thread.detachNewThread { [self] in forward(from: client, to: backend) }
+      Thread.detachNewThread { [self] in forward(from: backend, to: client) }
+    }
+  }
+
+  private func forward(from source: Int32, to sink: Int32) {
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = recv(source, &buffer, buffer.count, 0)
+      guard count > 0 else { break }
+      // What arrives on a connection that is cut off is lost, and so is its end.
+      if state.withLock({ $0.stalled.contains(source) }) { continue }
+      var sent = 0
+      while sent < count {
+        let step = buffer.withUnsafeBytes { send(sink, $0.baseAddress! + sent, count - sent, Self.sendFlags) }
+        guard step > 0 else { return }
+        sent += step
+      }
+    }
+    if !state.withLock({ $0.stalled.contains(source) }) { _ = shutdown(sink, Int32(SHUT_WR)) }
+  }
+
+  private static var stream: Int32 {
+    #if canImport(Darwin)
+      SOCK_STREAM
+    #else
+      Int32(SOCK_STREAM.rawValue)
+    #endif
+  }
+
+  /// A peer that is gone is an error of `send`, not a signal.
+  private static var sendFlags: Int32 {
+    #if canImport(Darwin)
+      0
+    #else
+      Int32(MSG_NOSIGNAL)
+    #endif
+  }
+
+  private static func address(port: UInt16) -> sockaddr_in {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+    return address
+  }
+}
