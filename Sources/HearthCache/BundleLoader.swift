@@ -11,6 +11,8 @@ package struct BundleLoader {
   private var metadata: BundleMetadata?
   private var queries: [NamedQuery] = []
   private var documents: [BundledDocument] = []
+  /// The last progress that was reported.
+  private var reported: BundleProgress?
   /// Of a document whose contents have not come yet.
   private var openMetadata: BundledDocumentMetadata?
   private var progress = BundleProgress(
@@ -23,27 +25,36 @@ package struct BundleLoader {
 
   /// Takes the next bytes.
   ///
-  /// - Returns: the progress after each document, and once at the beginning. One with state `success` says that the bundle has
-  ///   been loaded before: no more is needed.
+  /// - Parameter report: Called with the progress after each document, and once at the beginning; also before an error is thrown.
+  /// - Returns: whether more is needed; false says that the bundle has been loaded before.
   /// - Throws: `StatusError` `invalidArgument` for what is not a bundle of this database, naming element and byte; `StoreError` and
   ///   `CacheError`.
-  package mutating func append(_ bytes: some Sequence<UInt8>) throws -> [BundleProgress] {
+  package mutating func append(
+    _ bytes: some Sequence<UInt8>, report: (BundleProgress) -> Void
+  ) throws -> Bool {
     reader.append(bytes)
     do {
-      return try takeElements()
+      return try takeElements(report)
     } catch let error as BundleError {
       throw StatusError(code: .invalidArgument, message: error.description)
     }
   }
 
-  private mutating func takeElements() throws -> [BundleProgress] {
-    var steps: [BundleProgress] = []
+  private mutating func takeElements(_ report: (BundleProgress) -> Void) throws -> Bool {
     while let sized = try reader.next() {
       guard let step = try take(sized) else { continue }
-      steps.append(step)
-      if step.state == .success { break }
+      report(step)
+      reported = step
+      if step.state == .success { return false }
     }
-    return steps
+    return true
+  }
+
+  /// The progress of a loading that has failed: as far as it had been reported (firebase-ios-sdk load_bundle_task.cc, SetError).
+  package var failure: BundleProgress {
+    var failure = reported ?? .failed
+    failure.state = .failed
+    return failure
   }
 
   /// Puts the complete bundle into the cache.

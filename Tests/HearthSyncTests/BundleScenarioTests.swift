@@ -172,7 +172,7 @@ struct BundleScenarioTests {
     for (bytes, code, reason) in cases {
       let client = try TestClient()
       let steps = load(bytes, into: client, piece: 31)
-      #expect(steps.last == .failed)
+      #expect(steps.last?.state == .failed)
       #expect(client.takeTold().last?.hasSuffix("\(code)") == true)
       #expect(client.logs.last?.1.contains(reason) == true, "\(client.logs.last?.1 ?? "")")
       client.request { .readDocument($0, key("rooms/a")) }
@@ -185,10 +185,24 @@ struct BundleScenarioTests {
   func storageFailure() throws {
     let client = try TestClient()
     client.failing = ["Apply bundle documents"]
-    #expect(load(bundle(at: 5, ("a", 1, 1)), into: client).last == .failed)
+    let steps = load(bundle(at: 5, ("a", 1, 1)), into: client)
+    #expect(steps.map(\.state) == [.inProgress, .inProgress, .failed])
+    #expect(steps.map(\.documentsLoaded) == [0, 1, 1])
     #expect(client.takeTold() == ["request 1: UNAVAILABLE"])
     client.failing = []
     #expect(load(bundle(at: 5, ("a", 1, 1)), into: client).last?.state == .success)
+  }
+
+  @Test("the progress that came before an error is told, however the bytes came", arguments: [1, 50, .max])
+  func progressBeforeError(_ piece: Int) throws {
+    let client = try TestClient()
+    let steps = load(bundle(at: 5, ("a", 1, 1), ("b", 2, nil), total: 3), into: client, piece: piece)
+    #expect(steps.map(\.documentsLoaded) == [0, 1, 2, 2])
+    #expect(steps.map(\.state) == [.inProgress, .inProgress, .inProgress, .failed])
+    let second = load(bundle(at: 6, ("a", 1, 1), ("b", 2, 2)) + Array("x".utf8), into: client, piece: piece)
+    #expect(second.map(\.documentsLoaded) == [0, 1, 2, 2])
+    #expect(second.last?.state == .failed)
+    #expect(load(Array("2{}".utf8), into: client, piece: piece) == [.failed])
   }
 
   @Test("a source that fails ends the loading with its error")

@@ -14,13 +14,13 @@ public enum LoadBundleTaskState: Int, Sendable {
 
 /// How far a bundle is loaded.
 public final class LoadBundleTaskProgress: NSObject, Sendable {
-  /// Documents read so far; 0 after an error.
+  /// Documents read so far, also after an error.
   public let documentsLoaded: Int
-  /// Documents of the bundle, by its own account; 0 after an error.
+  /// Documents of the bundle, by its own account; 0 after an error in its metadata.
   public let totalDocuments: Int
-  /// Bytes read so far, without the bundle's metadata; 0 after an error.
+  /// Bytes read so far, without the bundle's metadata; after an error those up to the last document before it.
   public let bytesLoaded: Int
-  /// Bytes of the bundle without its metadata, by its own account; 0 after an error.
+  /// Bytes of the bundle without its metadata, by its own account; 0 after an error in its metadata.
   public let totalBytes: Int
   /// Whether the loading goes on, and how it ended.
   public let state: LoadBundleTaskState

@@ -87,7 +87,7 @@ package struct BundleProgress: Equatable, Sendable {
     self.state = state
   }
 
-  /// What is told of a bundle that cannot be loaded.
+  /// What is told of a bundle that fails before any progress.
   package static let failed = BundleProgress(
     documentsLoaded: 0, totalDocuments: 0, bytesLoaded: 0, totalBytes: 0, state: .failed)
 }

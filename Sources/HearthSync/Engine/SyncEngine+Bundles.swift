@@ -9,21 +9,17 @@ extension SyncEngine {
     let known = bundles.updateValue(nil, forKey: id)
     guard var loader = known ?? BundleLoader(localStore: localStore) else { return }
     do {
-      for step in try loader.append(bytes) {
-        perform(.bundleProgress(id, step))
-        if step.state == .success {
-          return perform(.completeRequest(id, nil))
-        }
-      }
+      let isIncomplete = try loader.append(bytes) { perform(.bundleProgress(id, $0)) }
+      guard isIncomplete else { return perform(.completeRequest(id, nil)) }
       bundles[id] = loader
     } catch {
-      failBundle(id, .storage("The bundle could not be stored", error))
+      failBundle(id, loader.failure, .storage("The bundle could not be stored", error))
     }
   }
 
   func bundleEnded(_ id: RequestID, _ error: StatusError?) {
     guard var loader = bundles.removeValue(forKey: id) ?? BundleLoader(localStore: localStore) else { return }
-    if let error { return failBundle(id, error) }
+    if let error { return failBundle(id, loader.failure, error) }
     do {
       let (changes, progress) = try loader.finish()
       beside.noteTargets { _ in true }
@@ -31,13 +27,13 @@ extension SyncEngine {
       perform(.bundleProgress(id, progress))
       perform(.completeRequest(id, nil))
     } catch {
-      failBundle(id, .storage("The bundle could not be stored", error))
+      failBundle(id, loader.failure, .storage("The bundle could not be stored", error))
     }
   }
 
-  func failBundle(_ id: RequestID, _ error: StatusError) {
+  func failBundle(_ id: RequestID, _ progress: BundleProgress, _ error: StatusError) {
     log(.warning, "A bundle was not loaded: \(error.message)")
-    perform(.bundleProgress(id, .failed))
+    perform(.bundleProgress(id, progress))
     perform(.completeRequest(id, error))
   }
 
