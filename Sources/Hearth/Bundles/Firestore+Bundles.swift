@@ -6,7 +6,8 @@ extension Firestore {
   /// Puts the documents and named queries of a bundle into the cache, as if they had been read from the backend.
   ///
   /// A bundle is made by a server SDK. Documents are taken over where they are newer than the cached ones; local writes stay on
-  /// top. A bundle that was loaded before, or an older one of the same id, changes nothing and is a success. Works offline.
+  /// top. A bundle that was loaded before, or an older one of the same id, changes nothing and is a success. Several bundles are
+  /// loaded one after the other, in the order of the calls. Works offline.
   ///
   /// - Parameters:
   ///   - bundleData: The bundle's bytes.

@@ -4,6 +4,8 @@ internal import HearthSync
 
 /// Reads a bundle from a stream, which may let it wait, and gives the client one piece after the other: the next one is read when
 /// the client has taken the last, and only if the loading has not ended with it. A stream may have no end.
+///
+/// Nothing is read before the client's earlier bundles have come to their end (see ``BundleTurns``).
 final class BundleSource: Sendable {
   static let pieceSize = 1 << 16
 
@@ -20,9 +22,11 @@ final class BundleSource: Sendable {
     progress: @escaping @Sendable (BundleProgress) -> Void, completion: @escaping @Sendable (NSError?) -> Void
   ) {
     let id = runtime.beginBundle(BundleObserver(progress: progress, completion: completion))
-    Self.threads.run { [self] in
-      stream.value.open()
-      readPiece(id)
+    runtime.bundleTurns.wait { [self] in
+      Self.threads.run { [self] in
+        stream.value.open()
+        readPiece(id)
+      }
     }
   }
 
@@ -41,6 +45,8 @@ final class BundleSource: Sendable {
   private func end(_ id: RequestID, _ error: StatusError?) {
     stream.value.close()
     runtime.endBundle(id, error)
+    // The next bundle's first piece comes behind this one's end.
+    runtime.bundleTurns.end()
   }
 
   private var readError: StatusError {

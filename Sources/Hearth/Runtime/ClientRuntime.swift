@@ -42,6 +42,7 @@ final class ClientRuntime: Sendable {
 
   /// All completions and listeners of the application run here, one after the other.
   let callbackQueue: DispatchQueue
+  let bundleTurns = BundleTurns()
   private let loopQueue: DispatchQueue
   private let mailbox = Mutex(Mailbox())
   /// Locked only while a drain runs, so there is never contention.

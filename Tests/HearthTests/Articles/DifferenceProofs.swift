@@ -269,10 +269,10 @@ struct DifferenceProof {
       )),
     DifferenceProof(
       "A bundle is malformed",
-      ("HearthTests/BundleTests", "a bundle that is none gives an error with zeros, and leaves the cache as it was")),
+      ("HearthTests/BundleTests", "a bundle that is none gives an error, and leaves the cache as it was")),
     DifferenceProof(
       "The code of a bundle's error",
-      ("HearthTests/BundleTests", "a bundle that is none gives an error with zeros, and leaves the cache as it was")),
+      ("HearthTests/BundleTests", "a bundle that is none gives an error, and leaves the cache as it was")),
     DifferenceProof(
       "An observer is added to a `LoadBundleTask` that has ended",
       ("HearthTests/BundleTests", "loading it again is a success at once; an observer that comes late is told the end")),
