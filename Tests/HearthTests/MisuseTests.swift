@@ -178,9 +178,20 @@ struct MisuseTests {
       ),
       Rule(
         "FieldValue.serverTimestamp() can only be used with updateData() and setData()",
-        { _ in _ = FieldValue.arrayUnion([FieldValue.serverTimestamp()]) }
+        { $0.document("a/b").updateData(["a": FieldValue.arrayUnion([FieldValue.serverTimestamp()])]) }
       ),
-      Rule("Nested arrays are not supported", { _ in _ = FieldValue.arrayRemove([[1]]) }),
+      Rule("Nested arrays are not supported", { $0.document("a/b").updateData(["a": FieldValue.arrayRemove([[1]])]) }),
+      Rule(
+        "FieldValue.arrayRemove() is not currently supported inside arrays",
+        { $0.document("a/b").setData(["a": [FieldValue.arrayRemove([[1]])]]) }
+      ),
+      Rule(
+        "Unsupported type: ObjectIdentifier",
+        {
+          _ = $0.collection("a").whereFilter(
+            .andFilter([.whereField("b", isEqualTo: ObjectIdentifier(Firestore.self)), .whereField("c", isEqualTo: 1)]))
+        }
+      ),
       Rule(
         "FieldValue.delete() can only be used with updateData() and setData()",
         { _ = $0.collection("a").whereField("b", isEqualTo: FieldValue.delete()) }
@@ -400,6 +411,28 @@ struct MisuseTests {
     try await db.terminate()
     try await db.clearPersistence()
     #expect(db.settings.host == "127.0.0.1:1")
+  }
+
+  @Test("what breaks a rule only when it is used can be made")
+  func unused() async throws {
+    let db = try await TestFirestore.offline()
+    let calls: [@Sendable () -> Void] = [
+      { _ = FieldValue.arrayUnion([[1]]) }, { _ = FieldValue.arrayRemove([FieldValue.delete()]) },
+      { _ = FieldValue.arrayUnion([ObjectIdentifier(Firestore.self)]) },
+      { _ = Hearth.Filter.whereField("a", isEqualTo: ObjectIdentifier(Firestore.self)) },
+      { _ = Hearth.Filter.orFilter([.whereField("a", in: [FieldValue.delete()])]) },
+      { db.document("a/b").updateData(["__a__": FieldValue.delete()]) },
+    ]
+    for (index, call) in calls.enumerated() { #expect(await Misuse.message(call) == nil, "call \(index)") }
+    try await db.terminate()
+  }
+
+  @Test("an array transform that no write can have is equal to itself alone, and says what it is")
+  func invalidTransforms() {
+    let invalid = FieldValue.arrayUnion([[1]])
+    #expect(invalid == invalid && invalid.hash == invalid.hash)
+    #expect(invalid != FieldValue.arrayUnion([[2]]))
+    #expect(invalid.description == "FieldValue.arrayUnion()")
   }
 
   @Test("calls that are right return")

@@ -74,7 +74,7 @@ enum QueryBuilder {
       guard filters.count > 1 else { return filters.first }
       return .composite(CompositeFilter(op: op, filters: filters))
     case .field(let path, let op, let value):
-      let resolved = try operand(value, path, op, query, databaseID)
+      let resolved = try operand(value.get(), path, op, query, databaseID)
       return .field(FieldFilter(path: path, op: op, value: resolved))
     }
   }

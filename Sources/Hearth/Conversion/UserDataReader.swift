@@ -188,6 +188,8 @@ struct UserDataReader {
     case .transform(let operation):
       try checkDatabase(of: operation, position)
       transforms.append(FieldTransform(path: path, operation: operation))
+    case .invalid(let elements):
+      throw elements.error
     case .delete:
       switch position.source {
       case .mergeSet:

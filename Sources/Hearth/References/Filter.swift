@@ -11,11 +11,12 @@ internal import HearthModel
 /// ```
 ///
 /// Each factory exists for a field path as `String`, split at dots, and as ``FieldPath``. The values are those of
-/// `setData(_:)` without field values; unsupported ones are a programming error. The other rules are those of ``Query``'s
-/// conditions, and are checked by ``Query/whereFilter(_:)``.
+/// `setData(_:)` without field values; unsupported ones are a programming error of ``Query/whereFilter(_:)``,
+/// which also checks the rules of ``Query``'s conditions.
 public final class Filter: NSObject, Sendable {
   indirect enum Condition: Sendable {
-    case field(HearthModel.FieldPath, FieldFilter.Operator, Value)
+    /// The operand, or why it cannot be one: that is the error of the query that gets the filter.
+    case field(HearthModel.FieldPath, FieldFilter.Operator, Result<Value, ProgrammingError>)
     case composite(CompositeFilter.Operator, [Condition])
 
     /// Whether it is a composite of nothing, or of such.
@@ -33,14 +34,15 @@ public final class Filter: NSObject, Sendable {
     self.condition = condition
   }
 
-  /// A condition on one field; everything that does not depend on the query is checked here.
+  /// A condition on one field. Only its path is checked here: the official SDK, too, looks at the operand when a query gets the
+  /// filter (firebase-ios-sdk FIRQuery.mm, parseFilter).
   private static func make(
     _ path: () throws(ProgrammingError) -> HearthModel.FieldPath, _ op: FieldFilter.Operator, _ value: Any
   ) -> Filter {
-    requireValid { () throws(ProgrammingError) in
-      Filter(
-        .field(try path(), op, try UserDataReader.parseArgument(value, allowsList: op == .in || op == .notIn)))
+    let operand = Result { () throws(ProgrammingError) in
+      try UserDataReader.parseArgument(value, allowsList: op == .in || op == .notIn)
     }
+    return requireValid { () throws(ProgrammingError) in Filter(.field(try path(), op, operand)) }
   }
 
   private static func make(_ path: String, _ op: FieldFilter.Operator, _ value: Any) -> Filter {

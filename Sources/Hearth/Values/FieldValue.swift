@@ -18,6 +18,25 @@ public final class FieldValue: NSObject, Sendable {
   enum Kind: Hashable, Sendable {
     case delete
     case transform(TransformOperation)
+    /// An array transform with elements that no write can have.
+    case invalid(InvalidElements)
+  }
+
+  /// What the first write with this value will say. The official SDK, too, looks at the elements when they are written
+  /// (firebase-ios-sdk FSTUserDataReader.mm, parseArrayTransformElements): a value that is never written breaks no rule.
+  final class InvalidElements: Hashable, Sendable {
+    let methodName: String
+    let error: ProgrammingError
+
+    init(methodName: String, error: ProgrammingError) {
+      self.methodName = methodName
+      self.error = error
+    }
+
+    /// The elements themselves are not kept, so only the same call's result is known to be equal.
+    static func == (a: InvalidElements, b: InvalidElements) -> Bool { a === b }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
   }
 
   let kind: Kind
@@ -36,22 +55,28 @@ public final class FieldValue: NSObject, Sendable {
 
   /// Appends those elements that the array does not have yet. A field that is no array becomes one of just the elements.
   ///
-  /// - Parameter elements: Values of any supported type except arrays and field values.
+  /// - Parameter elements: Values of any supported type except arrays and field values. Others are a programming error of the
+  ///   call that writes this value.
   public class func arrayUnion(_ elements: [Any]) -> FieldValue {
-    let elements = requireValid { () throws(ProgrammingError) in
-      try UserDataReader.parseElements(elements)
-    }
-    return FieldValue(.transform(.arrayUnion(elements)))
+    arrayTransform("FieldValue.arrayUnion()", elements) { .arrayUnion($0) }
   }
 
   /// Removes all occurrences of the elements from the array. A field that is no array becomes an empty one.
   ///
-  /// - Parameter elements: Values of any supported type except arrays and field values.
+  /// - Parameter elements: Values of any supported type except arrays and field values. Others are a programming error of the
+  ///   call that writes this value.
   public class func arrayRemove(_ elements: [Any]) -> FieldValue {
-    let elements = requireValid { () throws(ProgrammingError) in
-      try UserDataReader.parseElements(elements)
+    arrayTransform("FieldValue.arrayRemove()", elements) { .arrayRemove($0) }
+  }
+
+  private static func arrayTransform(
+    _ methodName: String, _ elements: [Any], _ operation: ([Value]) -> TransformOperation
+  ) -> FieldValue {
+    do {
+      return FieldValue(.transform(operation(try UserDataReader.parseElements(elements))))
+    } catch {
+      return FieldValue(.invalid(InvalidElements(methodName: methodName, error: error)))
     }
-    return FieldValue(.transform(.arrayRemove(elements)))
   }
 
   /// Adds a number in double precision, so that the sum is a double. A field that is missing or no number becomes the operand.
@@ -102,6 +127,7 @@ public final class FieldValue: NSObject, Sendable {
   var methodName: String {
     switch kind {
     case .delete: "FieldValue.delete()"
+    case .invalid(let elements): elements.methodName
     case .transform(.serverTimestamp): "FieldValue.serverTimestamp()"
     case .transform(.increment): "FieldValue.increment()"
     case .transform(.arrayUnion): "FieldValue.arrayUnion()"
