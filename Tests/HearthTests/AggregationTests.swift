@@ -74,7 +74,7 @@ struct AggregationTests {
   func notRequested() async throws {
     let db = try await TestFirestore.offline()
     let result = try await db.collection("cities").count.getAggregation(source: .cache)
-    #expect(throws: ProgrammingError("'avg(bar)' was not requested in the aggregation query")) {
+    #expect(throws: ProgrammingError("'avg(bar)' was not requested in the aggregation query.")) {
       try result.value(of: .average("bar"))
     }
   }

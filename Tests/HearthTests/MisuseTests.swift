@@ -245,7 +245,7 @@ struct MisuseTests {
     let foreign = other.document("a/b")
     let database =
       "Document Reference is for database other-project/(default) but should be for database demo-hearth/(default)"
-    let object = "Provided document reference is from a different Firestore instance."
+    let object = "Provided document reference is from a different Cloud Firestore instance."
     try await expect([
       Rule(database + " (found in field r)", { $0.document("a/b").setData(["r": foreign]) }),
       Rule(database + " (found in field m.r)", { $0.document("a/b").setData(["m": ["r": foreign]], merge: true) }),
@@ -299,11 +299,11 @@ struct MisuseTests {
         addSnapshotListener(includeMetadataChanges: true).
         """)
     let sums = try await db.collection("a").aggregate([.sum("n")]).getAggregation(source: .cache)
-    #expect(await Misuse.message { _ = sums.count } == "'count()' was not requested in the aggregation query")
+    #expect(await Misuse.message { _ = sums.count } == "'count()' was not requested in the aggregation query.")
     #expect(
-      await Misuse.message { _ = sums.get(.average("n")) } == "'avg(n)' was not requested in the aggregation query")
+      await Misuse.message { _ = sums.get(.average("n")) } == "'avg(n)' was not requested in the aggregation query.")
     #expect(
-      await Misuse.message { _ = sums.get(.sum("m")) } == "'sum(m)' was not requested in the aggregation query")
+      await Misuse.message { _ = sums.get(.sum("m")) } == "'sum(m)' was not requested in the aggregation query.")
     try await db.terminate()
   }
 

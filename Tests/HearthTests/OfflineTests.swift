@@ -134,7 +134,7 @@ struct OfflineTests {
       try batch.validateIsOpen()
     }
     let foreign = try TestFirestore().firestore
-    #expect(throws: ProgrammingError("Provided document reference is from a different Firestore instance.")) {
+    #expect(throws: ProgrammingError("Provided document reference is from a different Cloud Firestore instance.")) {
       try db.batch().validate(foreign.document("a/b"))
     }
   }

@@ -57,7 +57,7 @@ struct TransactionTests {
     let db = try await TestFirestore.offline()
     let other = try await TestFirestore.offline()
     let transaction = Transaction(firestore: db)
-    #expect(throws: ProgrammingError("Provided document reference is from a different Firestore instance.")) {
+    #expect(throws: ProgrammingError("Provided document reference is from a different Cloud Firestore instance.")) {
       try transaction.validate(other.document("rooms/a"))
     }
     _ = try transaction.finish()

@@ -142,7 +142,7 @@ public final class AggregateQuerySnapshot: NSObject, Sendable {
     guard let alias = query.aggregations.first(where: { $0.operation == field.operation })?.alias,
       let value = values[alias]
     else {
-      throw ProgrammingError("'\(field.description)' was not requested in the aggregation query")
+      throw ProgrammingError("'\(field.description)' was not requested in the aggregation query.")
     }
     return UserDataWriter(firestore: query.query.firestore, behavior: .none).any(value)
   }

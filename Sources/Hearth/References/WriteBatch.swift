@@ -83,7 +83,7 @@ public final class WriteBatch: NSObject {
   func validate(_ document: DocumentReference) throws(ProgrammingError) {
     try validateIsOpen()
     guard document.firestore === firestore else {
-      throw ProgrammingError("Provided document reference is from a different Firestore instance.")
+      throw ProgrammingError("Provided document reference is from a different Cloud Firestore instance.")
     }
   }
 

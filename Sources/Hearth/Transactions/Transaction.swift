@@ -123,7 +123,7 @@ public final class Transaction: NSObject {
       throw ProgrammingError("A transaction object cannot be used after its update block has been invoked.")
     }
     guard document.firestore === firestore else {
-      throw ProgrammingError("Provided document reference is from a different Firestore instance.")
+      throw ProgrammingError("Provided document reference is from a different Cloud Firestore instance.")
     }
   }
 
