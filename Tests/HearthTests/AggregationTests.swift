@@ -92,3 +92,6 @@ struct AggregationTests {
     #expect(first == second && first.hash == second.hash)
   }
 }
+    query.document("x").setData(["a": 1], completion: nil)
+    let other = try await query.aggregate([.count(), .sum("a")]).getAggregation(source: .cache)
+    #expect(other != first && other.hash != first.hash)

@@ -156,6 +156,13 @@ public final class AggregateQuerySnapshot: NSObject, Sendable {
     }
   }
 
-  /// A hash of the query.
-  public override var hash: Int { query.hash }
+  /// A hash of the query and the values.
+  public override var hash: Int {
+    var hasher = Hasher()
+    hasher.combine(query)
+    // Equal results may have their values under other aliases.
+    hasher.combine(
+      Dictionary(query.aggregations.map { ($0.operation, values[$0.alias]) }, uniquingKeysWith: { first, _ in first }))
+    return hasher.finalize()
+  }
 }
