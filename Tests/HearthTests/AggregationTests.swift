@@ -49,6 +49,23 @@ struct AggregationTests {
     #expect(try await total()?.doubleValue.isNaN == true)
   }
 
+  @Test("the last documents of a query without an order can be counted, as of one with an order")
+  func lastWithoutOrder() async throws {
+    let db = try await TestFirestore.offline()
+    let rows = db.collection("rows")
+    for (id, n) in [("a", 1), ("b", 2), ("c", 4)] { rows.document(id).setData(["n": n], completion: nil) }
+    let last = rows.limit(toLast: 2).aggregate([.count(), .sum("n")])
+    let message = await Misuse.message { last.getAggregation(source: .cache) { _, _ in } }
+    #expect(message == nil)
+    try #require(message == nil)
+    let result = try await last.getAggregation(source: .cache)
+    #expect(result.count == 2)
+    #expect(result.get(.sum("n")) as? Int == 6)
+    #expect(try await rows.limit(toLast: 9).count.getAggregation(source: .cache).count == 3)
+    let error = await thrown { try await last.getAggregation(source: .server) }
+    #expect(error?.code == FirestoreErrorCode.unavailable.rawValue)
+  }
+
   @Test("the backend's answer is not to be had while the network is disabled")
   func serverOffline() async throws {
     let db = try await TestFirestore.offline()
@@ -90,8 +107,8 @@ struct AggregationTests {
     let first = try await query.aggregate([.count(), .sum("a")]).getAggregation(source: .cache)
     let second = try await query.aggregate([.sum("a"), .count()]).getAggregation(source: .cache)
     #expect(first == second && first.hash == second.hash)
-  }
-}
     query.document("x").setData(["a": 1], completion: nil)
     let other = try await query.aggregate([.count(), .sum("a")]).getAggregation(source: .cache)
     #expect(other != first && other.hash != first.hash)
+  }
+}

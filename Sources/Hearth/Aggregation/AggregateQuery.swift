@@ -9,7 +9,7 @@ extension Query {
 
   /// A query that aggregates this query's result.
   ///
-  /// The limit and the cursors apply. Documents without one of the fields that are summed or averaged take no part, not even in
+  /// The limit and the cursors apply; ``Query/limit(toLast:)`` needs no order here. Documents without one of the fields that are summed or averaged take no part, not even in
   /// a count of the same request (Firestore documentation of aggregation queries).
   ///
   /// - Parameter aggregateFields: One to five; the backend refuses more. A field that occurs twice counts once.
@@ -73,7 +73,6 @@ public final class AggregateQuery: NSObject, Sendable {
   private func get(
     _ source: AggregateSource, _ completion: @escaping @Sendable (Result<AggregateQuerySnapshot, NSError>) -> Void
   ) {
-    requireValid { () throws(ProgrammingError) in try QueryBuilder.validateForRunning(query.model) }
     let runtime = query.firestore.runtime()
     let snapshot: @Sendable ([String: Value]) -> AggregateQuerySnapshot = { [self] in
       AggregateQuerySnapshot(query: self, values: $0)
