@@ -72,7 +72,7 @@ let package = Package(
       name: "HearthServer",
       dependencies: [
         "HearthStore", "HearthWire", "HearthModel", crypto, protobuf, grpcCore, grpcProtobuf, grpcTransport, nioCore,
-        nioPosix, nioHTTP2, logging, lifecycle,
+        nioPosix, nioHTTP2, nioHPACK, logging, lifecycle,
       ], swiftSettings: settings),
     .executableTarget(
       name: "HearthCommand",

@@ -16,6 +16,7 @@ let grpcTransport = Target.Dependency.product(name: "GRPCNIOTransportHTTP2", pac
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
+let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
@@ -45,7 +46,8 @@ let package = Package(
     .target(name: "HearthWire", dependencies: ["HearthModel", protobuf], swiftSettings: settings),
     .target(name: "HearthStore", dependencies: ["HearthModel", sqlite], swiftSettings: settings),
     .target(name: "HearthCache", dependencies: ["HearthStore", "HearthWire", "HearthModel"], swiftSettings: settings),
-    .target(name: "HearthSync", dependencies: ["HearthCache", "HearthStore", "HearthModel", crypto], swiftSettings: settings),
+    .target(
+      name: "HearthSync", dependencies: ["HearthCache", "HearthStore", "HearthModel", crypto], swiftSettings: settings),
 
     .target(name: "CMeasure"),
     .target(name: "BenchmarkKit", dependencies: ["CMeasure"], swiftSettings: settings),
@@ -67,8 +69,8 @@ let package = Package(
     .target(
       name: "HearthServer",
       dependencies: [
-        "HearthStore", "HearthWire", "HearthModel", protobuf, grpcCore, grpcProtobuf, grpcTransport, nioCore, nioPosix,
-        nioHTTP2, logging, lifecycle,
+        "HearthStore", "HearthWire", "HearthModel", crypto, protobuf, grpcCore, grpcProtobuf, grpcTransport, nioCore,
+        nioPosix, nioHTTP2, nioHPACK, logging, lifecycle,
       ], swiftSettings: settings),
     .executableTarget(
       name: "ClientBenchmarks", dependencies: ["BenchmarkKit", "Hearth", "HearthServer", logging],

@@ -157,6 +157,12 @@ struct ClosedByDefaultTests {
         try await fixture.commit([], transaction: transaction.transaction)
         let files = try FileManager.default.contentsOfDirectory(atPath: folder)
         #expect(files == ["hearth.lock"])
+        #expect(
+          await failure {
+            try await fixture.commit([.patch(key("rooms/eros"), ["n": 1.value], mask: FieldMask([field("n")]))])
+          }?.code == .notFound)
+        let filesAfterFailure = try FileManager.default.contentsOfDirectory(atPath: folder)
+        #expect(filesAfterFailure == ["hearth.lock"], "a write that fails creates nothing either")
 
         try await fixture.set("rooms/eros", ["n": 1.value])
         #expect(try await fixture.get("rooms/eros").fields["n"]?.integerValue == 1)

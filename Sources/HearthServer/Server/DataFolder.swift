@@ -35,7 +35,7 @@ final class DataFolder: Sendable {
         "Data folder \"\(path)\" cannot be created: \(error.message). Choose another one with --data.")
     }
     let lockPath = "\(path)/\(Self.lockName)"
-    let descriptor = open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC, Self.filePermissions)
+    let descriptor = open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, Self.filePermissions)
     guard descriptor >= 0 else {
       throw ServerError(
         .dataFolder,

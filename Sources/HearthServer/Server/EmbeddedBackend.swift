@@ -101,18 +101,25 @@ package final class EmbeddedBackend: Sendable {
     StorageHome(
       create: { [weak self] in
         guard let self else { throw StatusError(code: .unavailable, message: "the server is shutting down") }
-        try state.withLock { state throws(StatusError) in try requireRoom(in: state) }
+        try state.withLock { state throws(StatusError) in
+          // The same name was asked for again after its blank had been forgotten, and the other one came first.
+          if state.databases[id] != nil {
+            throw StatusError(code: .unavailable, message: "the database has just been created")
+          }
+          try requireRoom(in: state)
+        }
         guard let folder else { return .memory }
         return .file(path: try folder.createFile(for: id))
       },
       discard: { [folder] in folder?.removeFile(for: id) },
-      settled: { [weak self] in self?.settle(id) })
+      settled: { [weak self] in self?.settle(id, $0) })
   }
 
   /// A blank database has had its first commit.
-  private func settle(_ id: DatabaseID) {
+  private func settle(_ id: DatabaseID, _ storage: any ServerStorage) {
     state.withLock { state in
-      guard let database = state.blanks.removeValue(forKey: id)?.database else { return }
+      let known = state.blanks.removeValue(forKey: id)?.database
+      let database = known ?? HostedDatabase(id: id, storage: storage, clock: clock)
       state.databases[id] = database
       state.latestBlanks.removeAll { $0 === database }
     }

@@ -81,8 +81,9 @@ package final class EmbeddedServer: Sendable {
         metadata: ["host": "\(host)"])
     }
     let backend = try EmbeddedBackend(location: storage, clock: clock, logger: logger)
-    let transport = GuardedListener(host: numericHost, port: port, limits: connectionLimits, logger: logger)
-      .makeTransport(maximumRequestBytes: maximumRequestBytes)
+    let listener = GuardedListener(
+      host: numericHost, port: port, limits: connectionLimits, shutdownGrace: shutdownGrace, logger: logger)
+    let transport = listener.makeTransport(maximumRequestBytes: maximumRequestBytes)
     let service = FirestoreService(backend: backend, logger: logger, tokenRefreshInterval: tokenRefreshInterval)
     let server = GRPCServer(transport: transport, services: [service], interceptors: [AuthorizationInterceptor()])
     let serving = Task { try await server.serve() }

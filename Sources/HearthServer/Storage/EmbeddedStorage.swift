@@ -161,7 +161,7 @@ extension EmbeddedStorage {
     var outcomes: [Result<CommitOutcome, StatusError>] = []
     var changes: [CommittedChange] = []
     do {
-      if group.contains(where: { !$0.request.mutations.isEmpty }) { try moveHome() }
+      if home != nil, group.contains(where: { wouldCommit($0.request) }) { try moveHome() }
       try database.transaction("commit") {
         for waitingCommit in group {
           do {
@@ -188,6 +188,17 @@ extension EmbeddedStorage {
     for (waitingCommit, outcome) in zip(group, outcomes) { waitingCommit.continuation.resume(returning: outcome) }
   }
 
+  /// Whether a request would be the first commit of a database that holds nothing.
+  private func wouldCommit(_ request: CommitRequest) -> Bool {
+    var evaluation = CommitEvaluation(database: databaseID, version: lastVersion, requestTime: lastVersion.timestamp)
+    do {
+      for mutation in request.mutations { try evaluation.apply(mutation) { .missing($0, version: lastVersion) } }
+      return !request.mutations.isEmpty
+    } catch {
+      return false
+    }
+  }
+
   /// Gives a database that nothing was committed to its place on disk. There is nothing in it but its identity.
   private func moveHome() throws {
     guard let home else { return }
@@ -209,7 +220,7 @@ extension EmbeddedStorage {
       throw error
     }
     self.home = nil
-    home.settled()
+    home.settled(self)
   }
 
   /// The log counts what it holds; after a rollback it has to count again.

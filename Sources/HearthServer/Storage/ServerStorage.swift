@@ -65,11 +65,11 @@ package struct StorageHome: Sendable {
   /// Undoes ``create`` when the database could not be moved there.
   package var discard: @Sendable () -> Void
   /// The database has moved.
-  package var settled: @Sendable () -> Void
+  package var settled: @Sendable (any ServerStorage) -> Void
 
   package init(
     create: @escaping @Sendable () throws -> Database.Location, discard: @escaping @Sendable () -> Void,
-    settled: @escaping @Sendable () -> Void
+    settled: @escaping @Sendable (any ServerStorage) -> Void
   ) {
     self.create = create
     self.discard = discard

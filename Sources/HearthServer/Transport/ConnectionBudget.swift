@@ -11,6 +11,7 @@ struct ConnectionBudget {
     case unsentPingAnswers = "ping_answers_not_read"
     case resets = "too_many_resets"
     case emptyFrames = "too_many_empty_frames"
+    case strayFrames = "too_much_data_for_closed_streams"
   }
 
   private let limits: ConnectionLimits
@@ -18,6 +19,7 @@ struct ConnectionBudget {
   private var idlePings: TokenBucket
   private var resets: TokenBucket
   private var emptyFrames: TokenBucket
+  private var strayFrames: TokenBucket
   /// Pings that frames of calls have paid for.
   private var paidPings = 0
   private var unsentPingAnswers = 0
@@ -30,6 +32,7 @@ struct ConnectionBudget {
     idlePings = TokenBucket(limits.idlePings, now: now)
     resets = TokenBucket(limits.resets, now: now)
     emptyFrames = TokenBucket(limits.emptyFrames, now: now)
+    strayFrames = TokenBucket(limits.strayFrames, now: now)
   }
 
   /// HEADERS or DATA with content went in either direction.
@@ -56,6 +59,10 @@ struct ConnectionBudget {
 
   mutating func emptyFrame(at now: NIODeadline) -> Excess? {
     emptyFrames.take(at: now) ? nil : .emptyFrames
+  }
+
+  mutating func strayFrame(at now: NIODeadline) -> Excess? {
+    strayFrames.take(at: now) ? nil : .strayFrames
   }
 
   /// - Parameter canSend: false while the peer does not take what is sent to it.

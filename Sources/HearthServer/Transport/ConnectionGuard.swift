@@ -26,13 +26,17 @@ final class ConnectionGuard: ChannelDuplexHandler {
   }
 
   private let limits: ConnectionLimits
+  private let shutdownGrace: TimeAmount
   private let logger: Logger
   private var budget: ConnectionBudget
   private var inbound = InboundFrames()
   private var outbound: OutboundFrames
   private var streams: [UInt32: Stream] = [:]
-  /// Streams that are not refused.
+  /// Streams that are neither refused nor reset.
   private var openStreamCount = 0
+  /// Streams that were reset while the client took nothing. Closing them makes the codec write, and it ends a connection
+  /// that holds 10,000 unsent control frames. ``ConnectionLimits/resets`` bounds them.
+  private var waitingToClose: [any Channel] = []
 
   private var context: ChannelHandlerContext?
   /// GOAWAY was sent: what still comes is not looked at.
@@ -44,14 +48,16 @@ final class ConnectionGuard: ChannelDuplexHandler {
   private var needsFlush = false
 
   private var lastRead = NIODeadline.now()
+  private var writtenBytes = 0
   private var keepAlive: Scheduled<Void>?
   private let keepAliveData = UInt64.random(in: .min ... .max)
 
   /// How long a peer that is thrown out has to read why.
   private static let farewell = TimeAmount.seconds(1)
 
-  init(limits: ConnectionLimits, logger: Logger) {
+  init(limits: ConnectionLimits, shutdownGrace: Duration, logger: Logger) {
     self.limits = limits
+    self.shutdownGrace = TimeAmount(shutdownGrace)
     self.logger = logger
     budget = ConnectionBudget(limits: limits, now: .now())
     outbound = OutboundFrames(maximumConcurrentStreams: limits.maximumConcurrentStreams)
@@ -74,7 +80,18 @@ final class ConnectionGuard: ChannelDuplexHandler {
 
   func channelInactive(context: ChannelHandlerContext) {
     keepAlive?.cancel()
+    waitingToClose = []
     context.fireChannelInactive()
+  }
+
+  /// When the server shuts down, gRPC's transport waits for each stream to be closed by both sides, however long the
+  /// client takes.
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if event is ChannelShouldQuiesceEvent {
+      let channel = context.channel
+      context.eventLoop.scheduleTask(in: shutdownGrace) { channel.close(promise: nil) }
+    }
+    context.fireUserInboundEventTriggered(event)
   }
 }
 
@@ -135,7 +152,7 @@ extension ConnectionGuard {
       return budget.emptyFrame(at: .now())
     case .strayData(let count):
       if count > 0 { send(.windowUpdate, payload: UInt32(clamping: count), context) }
-      return budget.emptyFrame(at: .now())
+      return budget.strayFrame(at: .now())
     }
   }
 
@@ -162,9 +179,20 @@ extension ConnectionGuard {
     let excess = budget.streamReset(at: .now())
     if case .open(let channel) = streams[streamID] {
       streams[streamID] = .reset
-      channel.close(promise: nil)
+      openStreamCount -= 1
+      budget.streamEnded(wasReset: true, at: .now())
+      if context?.channel.isWritable == true { channel.close(promise: nil) } else { waitingToClose.append(channel) }
     }
     return excess
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    if context.channel.isWritable {
+      let channels = waitingToClose
+      waitingToClose = []
+      for channel in channels { channel.close(promise: nil) }
+    }
+    context.fireChannelWritabilityChanged()
   }
 }
 
@@ -190,10 +218,9 @@ extension ConnectionGuard {
   }
 
   private func streamClosed(_ streamID: UInt32) {
-    var wasReset = false
-    if case .reset = streams.removeValue(forKey: streamID) { wasReset = true }
+    guard case .open = streams.removeValue(forKey: streamID) else { return }
     openStreamCount -= 1
-    budget.streamEnded(wasReset: wasReset, at: .now())
+    budget.streamEnded(wasReset: false, at: .now())
   }
 }
 
@@ -212,7 +239,14 @@ extension ConnectionGuard {
       }
     }
     for _ in 0..<callFrames { budget.callFramePassed() }
+    writtenBytes += bytes.readableBytes
     context.write(wrapOutboundOut(.byteBuffer(bytes)), promise: promise)
+  }
+
+  /// What the system has taken of that for the client.
+  private func sentBytes(_ context: ChannelHandlerContext) -> Int {
+    let buffered = try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)
+    return writtenBytes - (buffered ?? 0)
   }
 
   private func send(
@@ -223,6 +257,7 @@ extension ConnectionGuard {
     var frame = context.channel.allocator.buffer(capacity: FrameHeader.byteCount + length)
     FrameHeader(kind, length: length, isAcknowledgement: isAcknowledgement).write(to: &frame)
     frame.writeInteger(payload)
+    writtenBytes += frame.readableBytes
     context.write(wrapOutboundOut(.byteBuffer(frame)), promise: nil)
     needsFlush = true
   }
@@ -273,18 +308,29 @@ extension ConnectionGuard {
     send(.ping, payload: keepAliveData, context)
     needsFlush = false
     context.flush()
-    let asked = NIODeadline.now()
+    awaitAnswer(since: .now(), sentBytes: sentBytes(context), pingEnd: writtenBytes, context)
+  }
+
+  private func awaitAnswer(since asked: NIODeadline, sentBytes: Int, pingEnd: Int, _ context: ChannelHandlerContext) {
     keepAlive = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limits.keepAliveTimeout)) {
       // On a loop that was busy, the answer may have come and not have been read yet.
       self.keepAlive = context.eventLoop.assumeIsolated().scheduleTask(in: Self.loopPatience) {
-        self.checkForAnswer(to: asked)
+        self.checkForAnswer(since: asked, sentBytes: sentBytes, pingEnd: pingEnd)
       }
     }
   }
 
-  private func checkForAnswer(to asked: NIODeadline) {
+  /// - Parameters:
+  ///   - sentBytes: What the system had taken when the wait began.
+  ///   - pingEnd: How many bytes it has taken when it has taken the ping.
+  private func checkForAnswer(since asked: NIODeadline, sentBytes sentBefore: Int, pingEnd: Int) {
     guard let context, !isEnded else { return }
     if lastRead >= asked { return scheduleCheck(at: lastRead + TimeAmount(limits.keepAliveTime), context) }
+    let sent = sentBytes(context)
+    if sentBefore < pingEnd, sent > sentBefore {
+      // The ping waits behind an answer that the peer takes slowly, and has not been asked for longer than this.
+      return awaitAnswer(since: asked, sentBytes: sent, pingEnd: pingEnd, context)
+    }
     logger.info(
       "connection closed: the peer is silent",
       metadata: ["peer": "\(context.remoteAddress?.description ?? "unknown")"])

@@ -37,9 +37,13 @@ package struct ConnectionLimits: Sendable, Hashable {
   /// over. A cancelled call costs the server about 0.3 ms of processor time; 500 a second are a sixth of a core.
   package var resets = RateLimit(burst: 20_000, perSecond: 500)
 
-  /// Frames that bring nothing: DATA without content, PRIORITY, unknown types, DATA for streams that are over. Each
-  /// stream that is opened gives one back.
+  /// Frames that bring nothing: DATA without content, PRIORITY, unknown types. Each stream that is opened gives one back.
   package var emptyFrames = RateLimit(burst: 1_000, perSecond: 100)
+
+  /// DATA with content for streams that are over: what a client had sent when it learned that they were refused or ended.
+  ///
+  /// At most a stream's window of 256 KiB each, 16 frames of usual size.
+  package var strayFrames = RateLimit(burst: 50_000, perSecond: 5_000)
 
   /// A connection from which nothing came for this long is asked for a sign of life with a PING.
   package var keepAliveTime = Duration.seconds(20)

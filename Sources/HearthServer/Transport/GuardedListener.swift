@@ -11,6 +11,8 @@ struct GuardedListener: HTTP2ServerTransport.ListenerFactory {
   let host: String
   let port: Int
   let limits: ConnectionLimits
+  /// How long a connection may go on after the server has begun to shut down.
+  let shutdownGrace: Duration
   let logger: Logger
 
   /// The transport to be used with this listener.
@@ -32,10 +34,12 @@ struct GuardedListener: HTTP2ServerTransport.ListenerFactory {
     try await ServerBootstrap(group: eventLoopGroup)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .serverChannelOption(.backlog, value: Self.backlog)
+      .childChannelOption(.writeBufferWaterMark, value: Self.unsentBytes)
       .serverChannelInitializer { listenerConfigurator.configure(channel: $0) }
       .bind(host: host, port: port) { channel in
         channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(ConnectionGuard(limits: limits, logger: logger))
+          try channel.pipeline.syncOperations.addHandler(
+            ConnectionGuard(limits: limits, shutdownGrace: shutdownGrace, logger: logger))
         }.flatMap {
           connectionConfigurator.configure(channel: channel, tls: .none)
         }
@@ -45,10 +49,15 @@ struct GuardedListener: HTTP2ServerTransport.ListenerFactory {
   /// Connections that the system may hold until they are accepted: all clients come back at once after a restart.
   private static let backlog: Int32 = 1024
 
+  /// Each time that a connection's unsent bytes cross these marks, the codec visits all of its streams; with NIO's own
+  /// marks of 32 and 64 KiB, a large answer beside thousands of listeners did nothing else.
+  private static let unsentBytes = ChannelOptions.Types.WriteBufferWaterMark(low: 256 * 1024, high: 1024 * 1024)
+
   /// Tells the connection's guard about a stream. Called on the connection's event loop while the codec opens it.
   @Sendable
   private static func announceStream(_ stream: any Channel) -> EventLoopFuture<Void> {
     do {
+      try stream.pipeline.syncOperations.addHandler(RequestHeadersGuard(), position: .first)
       guard let connection = stream.parent,
         let streamID = try stream.syncOptions?.getOption(HTTP2StreamChannelOptions.streamID)
       else { return stream.eventLoop.makeSucceededVoidFuture() }

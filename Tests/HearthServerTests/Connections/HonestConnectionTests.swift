@@ -90,12 +90,12 @@ struct HonestConnectionTests {
     limits.maximumConcurrentStreams = 100
     try await withClient(limits: limits) { client in
       let streams = (0..<100).map { UInt32(2 * $0 + 1) }
-      let tooMany = (100..<400).map { UInt32(2 * $0 + 1) }
+      let tooMany = (100..<2100).map { UInt32(2 * $0 + 1) }
       try await client.send(streams.map { Frame.headers($0) })
       // Their messages come when they are refused already.
       try await client.send(tooMany.map { Frame.headers($0) })
       try await client.send(try tooMany.map { try Frame.getMessage($0) })
-      try await client.wait(for: "300 refusals") { $0.resets.count == 300 }
+      try await client.wait(for: "2,000 refusals") { $0.resets.count == 2000 || $0.isClosed }
       #expect(Set(client.received.resets.keys) == Set(tooMany))
       #expect(client.received.resets.values.allSatisfy { $0 == 7 })
       #expect(client.received.settings[3] == 100)
@@ -105,7 +105,34 @@ struct HonestConnectionTests {
       try await client.send(try streams.map { try Frame.getMessage($0) })
       try await client.wait(for: "the answers to the others") { $0.statuses.count == 100 }
       #expect(client.received.statuses.values.allSatisfy { $0 == "0" })
-      try await expectAlive(client, stream: 801)
+      try await expectAlive(client, stream: 4201)
+    }
+  }
+
+  @Test("a stream that the client resets makes room for another at once")
+  func resetMakesRoom() async throws {
+    var limits = ConnectionLimits()
+    limits.maximumConcurrentStreams = 100
+    try await withClient(limits: limits) { client in
+      try await client.send((0..<100).map { Frame.headers(UInt32(2 * $0 + 1)) })
+      try await client.send(
+        (0..<50).map { Frame.reset(UInt32(2 * $0 + 1), code: 8) }
+          + (try (100..<150).flatMap { try Frame.getCall(UInt32(2 * $0 + 1)) }))
+      try await client.wait(for: "the answers to the new calls") { $0.statuses.count == 50 || !$0.resets.isEmpty }
+      #expect(client.received.resets.isEmpty)
+    }
+  }
+
+  @Test(
+    "timeouts that are none, or that gRPC cannot read, end nothing",
+    arguments: ["-1n", "-9999999S", "1", "x", "99999999n"])
+  func timeouts(value: String) async throws {
+    try await withClient { client in
+      try await client.send([Frame.headers(1, timeout: value), try Frame.getMessage(1)])
+      try await client.wait(for: "the answer") { $0.statuses[1] != nil || $0.isClosed }
+      // 99,999,999 ns are a tenth of a second; the others are no limit.
+      #expect(client.received.statuses[1] == "0" || value == "99999999n")
+      try await expectAlive(client, stream: 3)
     }
   }
 
@@ -170,6 +197,18 @@ struct HonestConnectionTests {
       }
       await stopped
       #expect(client.received.isClosed)
+    }
+  }
+
+  @Test("a server that shuts down does not wait for clients that leave their streams half open")
+  func shutdownWithHalfOpenStreams() async throws {
+    let server = try await EmbeddedServer.start(storage: .memory, logger: ServerFixture.quietLogger)
+    try await RawHTTP2Client.withConnection(to: server) { client in
+      try await client.send([Frame.headers(1, method: "Listen"), try listenRequest(on: 1)])
+      try await client.send([Frame.ping])
+      try await client.wait(for: "an answer") { $0.pingAnswers == 1 }
+      await server.shutdown()
+      try await client.wait(for: "the end") { $0.isClosed }
     }
   }
 

@@ -267,13 +267,14 @@ private final class FrameReader: ChannelInboundHandler {
 extension RawHTTP2Client.Frame {
   /// The headers of a call, as literals that leave no trace in the compression state.
   static func headers(
-    _ streamID: UInt32, method: String = "GetDocument", endsStream: Bool = false
+    _ streamID: UInt32, method: String = "GetDocument", timeout: String? = nil, endsStream: Bool = false
   ) -> RawHTTP2Client.Frame {
     var payload = ByteBuffer()
-    for (name, value) in [
+    let fields = [
       (":method", "POST"), (":scheme", "http"), (":path", "/google.firestore.v1.Firestore/\(method)"),
       (":authority", "localhost"), ("content-type", "application/grpc"), ("te", "trailers"),
-    ] {
+    ]
+    for (name, value) in fields + (timeout.map { [("grpc-timeout", $0)] } ?? []) {
       payload.writeInteger(UInt8(0))
       for text in [name, value] {
         payload.writeInteger(UInt8(text.utf8.count))
