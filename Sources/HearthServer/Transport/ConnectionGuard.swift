@@ -50,6 +50,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
   private var lastRead = NIODeadline.now()
   private var writtenBytes = 0
   private var keepAlive: Scheduled<Void>?
+  private var isAwaitingAnswer = false
   private let keepAliveData = UInt64.random(in: .min ... .max)
 
   /// How long a peer that is thrown out has to read why.
@@ -101,6 +102,7 @@ extension ConnectionGuard {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     guard !isEnded else { return }
     lastRead = .now()
+    if isAwaitingAnswer { takeSignOfLife(context) }
     inbound.append(unwrapInboundIn(data))
     // The codec may ask for more while it handles what it was given; that is then taken up by the loop below.
     guard !isReading else { return }
@@ -262,7 +264,7 @@ extension ConnectionGuard {
     needsFlush = true
   }
 
-  /// Ends the connection with GOAWAY and closes it when that is sent.
+  /// Ends the connection with GOAWAY, and closes it a moment later.
   private func end(_ context: ChannelHandlerContext, for excess: ConnectionBudget.Excess) {
     guard !isEnded else { return }
     isEnded = true
@@ -277,14 +279,10 @@ extension ConnectionGuard {
     frame.writeInteger(inbound.lastStreamID)
     frame.writeInteger(ErrorCode.enhanceYourCalm)
     frame.writeImmutableBuffer(text)
-    let sent = context.eventLoop.makePromise(of: Void.self)
-    context.writeAndFlush(wrapOutboundOut(.byteBuffer(frame)), promise: sent)
+    context.writeAndFlush(wrapOutboundOut(.byteBuffer(frame)), promise: nil)
+    // What still comes is read and dropped meanwhile: a socket that is closed with bytes unread takes the reason back.
     let channel = context.channel
-    let timer = context.eventLoop.scheduleTask(in: Self.farewell) { channel.close(promise: nil) }
-    sent.futureResult.whenComplete { _ in
-      timer.cancel()
-      channel.close(promise: nil)
-    }
+    context.eventLoop.scheduleTask(in: Self.farewell) { channel.close(promise: nil) }
   }
 }
 
@@ -308,14 +306,21 @@ extension ConnectionGuard {
     send(.ping, payload: keepAliveData, context)
     needsFlush = false
     context.flush()
-    awaitAnswer(since: .now(), sentBytes: sentBytes(context), pingEnd: writtenBytes, context)
+    awaitAnswer(sentBytes: sentBytes(context), pingEnd: writtenBytes, context)
   }
 
-  private func awaitAnswer(since asked: NIODeadline, sentBytes: Int, pingEnd: Int, _ context: ChannelHandlerContext) {
+  private func takeSignOfLife(_ context: ChannelHandlerContext) {
+    isAwaitingAnswer = false
+    keepAlive?.cancel()
+    scheduleCheck(at: lastRead + TimeAmount(limits.keepAliveTime), context)
+  }
+
+  private func awaitAnswer(sentBytes: Int, pingEnd: Int, _ context: ChannelHandlerContext) {
+    isAwaitingAnswer = true
     keepAlive = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limits.keepAliveTimeout)) {
       // On a loop that was busy, the answer may have come and not have been read yet.
       self.keepAlive = context.eventLoop.assumeIsolated().scheduleTask(in: Self.loopPatience) {
-        self.checkForAnswer(since: asked, sentBytes: sentBytes, pingEnd: pingEnd)
+        self.answerIsMissing(sentBytes: sentBytes, pingEnd: pingEnd)
       }
     }
   }
@@ -323,13 +328,12 @@ extension ConnectionGuard {
   /// - Parameters:
   ///   - sentBytes: What the system had taken when the wait began.
   ///   - pingEnd: How many bytes it has taken when it has taken the ping.
-  private func checkForAnswer(since asked: NIODeadline, sentBytes sentBefore: Int, pingEnd: Int) {
-    guard let context, !isEnded else { return }
-    if lastRead >= asked { return scheduleCheck(at: lastRead + TimeAmount(limits.keepAliveTime), context) }
+  private func answerIsMissing(sentBytes sentBefore: Int, pingEnd: Int) {
+    guard let context, !isEnded, isAwaitingAnswer else { return }
     let sent = sentBytes(context)
     if sentBefore < pingEnd, sent > sentBefore {
       // The ping waits behind an answer that the peer takes slowly, and has not been asked for longer than this.
-      return awaitAnswer(since: asked, sentBytes: sent, pingEnd: pingEnd, context)
+      return awaitAnswer(sentBytes: sent, pingEnd: pingEnd, context)
     }
     logger.info(
       "connection closed: the peer is silent",
