@@ -11,7 +11,7 @@ struct ServeCommand: AsyncParsableCommand {
     commandName: "serve",
     abstract: "Serve Firestore databases over gRPC.",
     discussion: """
-      Any project and database id is accepted; a database comes into being with its first write. Point clients at \
+      Any project and database id is accepted; a database is created by its first write. Point clients at \
       the server with FIRESTORE_EMULATOR_HOST=HOST:PORT.
 
       The server cannot tell callers apart yet: whoever reaches its address may read, write and delete everything. So \

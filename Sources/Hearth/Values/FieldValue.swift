@@ -22,7 +22,7 @@ public final class FieldValue: NSObject, Sendable {
     case invalid(InvalidElements)
   }
 
-  /// What the first write with this value will say. The official SDK, too, looks at the elements when they are written
+  /// The error that the first write with this value reports. The official SDK, too, checks the elements when they are written
   /// (firebase-ios-sdk FSTUserDataReader.mm, parseArrayTransformElements): a value that is never written breaks no rule.
   final class InvalidElements: Hashable, Sendable {
     let methodName: String

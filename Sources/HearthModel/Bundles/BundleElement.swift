@@ -87,7 +87,7 @@ package struct BundleProgress: Equatable, Sendable {
     self.state = state
   }
 
-  /// What is told of a bundle that fails before any progress.
+  /// The progress reported for a bundle that fails before its first element is loaded.
   package static let failed = BundleProgress(
     documentsLoaded: 0, totalDocuments: 0, bytesLoaded: 0, totalBytes: 0, state: .failed)
 }

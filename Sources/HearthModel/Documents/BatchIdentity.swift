@@ -1,5 +1,4 @@
-/// What tells one batch of writes from all others, of this cache and of every other: 128 random bits, drawn when the
-/// user writes.
+/// Identifies one batch of writes among those of all caches: 128 random bits, drawn when the user writes.
 ///
 /// A batch number tells batches apart in one file only. A folder that was put back to an older state, or copied, gives
 /// the same numbers again; it never draws the same identity again.

@@ -16,7 +16,7 @@ package struct WriteResponse: Equatable, Sendable {
   /// ``SnapshotVersion/none`` in the answer to the handshake.
   package var commitVersion: SnapshotVersion
   package var results: [MutationResult]
-  /// Whether the backend announces, in the answer to the handshake, that it knows the labels of batches.
+  /// True if the answer to the handshake announces that the backend knows the labels of batches.
   package var knowsBatchLabels: Bool
 
   package init(

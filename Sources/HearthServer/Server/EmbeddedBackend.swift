@@ -5,7 +5,7 @@ internal import HearthWire
 package import Logging
 internal import Synchronization
 
-/// All databases of a server. Any project and database id is accepted; a database comes into being with its first commit.
+/// All databases of a server. Any project and database id is accepted; a database is created by its first commit.
 ///
 /// A database without any commit is *blank*: it lives in memory, and is forgotten when nobody uses it and others are asked
 /// for. So a mistyped project id leaves nothing behind.

@@ -25,7 +25,7 @@ final class TestClient {
   var failureKind: StoreError.Kind = .unavailable
   /// Whether an attempt to open a stream succeeds at once.
   var isReachable = true
-  /// Whether the backend announces that it knows the labels of batches.
+  /// True if the backend announces that it knows the labels of batches.
   var knowsBatchLabels = true
   /// Whether attempts to open a stream come to no end at all.
   var isBlackHole = false
