@@ -27,7 +27,8 @@ package enum CacheError: Error, Equatable, CustomStringConvertible {
   package var description: String {
     switch self {
     case .corruptRecord(let table, let row, let reason):
-      "Cache table \"\(table)\", row \(row): \(reason). The file is damaged; reopening it sets it aside."
+      "Cache table \"\(table)\", row \(row): \(reason). The file is damaged; what can be repaired is repaired, "
+        + "otherwise the cache is opened anew and the file set aside."
     case .unreadableBatch(let batchID, let reason):
       "Batch \(batchID) of the write queue cannot be read: \(reason)"
     case .unknownBatch(let batchID, let user):

@@ -9,11 +9,18 @@ package final class OpenedCache {
   /// What had to be done to open the folder; nil when the file was in order or new.
   package let recovery: CacheRecovery?
   private let lock: FolderLock
+  private let files: CacheFiles
 
-  init(database: Database, recovery: CacheRecovery?, lock: FolderLock) {
+  init(database: Database, recovery: CacheRecovery?, lock: FolderLock, files: CacheFiles) {
     self.database = database
     self.recovery = recovery
     self.lock = lock
+    self.files = files
+  }
+
+  /// Leaves a mark beside the file, so that the next opening sets the file aside and saves the outbox from it.
+  package func markDamaged(_ reason: String) throws {
+    try files.mark(reason)
   }
 
   /// Closes the database, then gives the folder back.
@@ -65,9 +72,10 @@ package enum CacheFile {
 
   /// Opens the cache in a folder, which is made with its parents if it does not exist, for this opener alone.
   ///
-  /// A file that is damaged or not a database is renamed to "cache.sqlite.corrupt-1" (or the next free number), the
-  /// pending writes that can be read in it go into a new file, and the result says so. An interruption at any moment
-  /// of that loses nothing: the new file takes the place of the old one only when it is complete.
+  /// A file that is damaged or not a database, or that was marked as damaged when it was last open, is renamed to
+  /// "cache.sqlite.corrupt" (in place of an earlier one), the pending writes that can be read in it go into a new file, and
+  /// the result says so. An interruption at any moment of that loses nothing: the new file takes the place of the old one only
+  /// when it is complete.
   ///
   /// - Throws: `StoreError`: `unavailable` while another opener has the folder, `cannotOpen` when the folder cannot be
   ///   made or written or the file belongs to another program, `newerSchema` when a newer release wrote the file. None
@@ -79,16 +87,49 @@ package enum CacheFile {
     do {
       try files.finishInterruptedRecovery()
       do {
-        return OpenedCache(database: try openChecked(files.main, options), recovery: nil, lock: lock)
+        if let reason = files.markedDamage { throw StoreError(kind: .corrupt, message: reason) }
+        return OpenedCache(database: try openChecked(files.main, options), recovery: nil, lock: lock, files: files)
       } catch {
-        guard let reason = damage(error) else { throw error }
-        let recovery = try recover(files, reason: reason, databaseID: databaseID, options: options)
-        return OpenedCache(database: try openChecked(files.main, options), recovery: recovery, lock: lock)
+        guard let damage = CacheDamage(error) else { throw error }
+        let recovery = try recover(files, reason: damage.reason, databaseID: databaseID, options: options)
+        return OpenedCache(
+          database: try openChecked(files.main, options), recovery: recovery, lock: lock, files: files)
       }
     } catch {
       lock.release()
       throw error
     }
+  }
+
+  /// As ``open(folder:databaseID:options:)``, with a local store that has been started. Damage that only the store comes across
+  /// is dealt with like damage that opening the file finds.
+  package static func openStore(
+    folder: String, databaseID: DatabaseID, options: Options = Options(), makeStore: (Database) throws -> LocalStore
+  ) throws -> (cache: OpenedCache, store: LocalStore) {
+    let first = try open(folder: folder, databaseID: databaseID, options: options)
+    do {
+      return (first, try start(first, makeStore))
+    } catch {
+      guard let damage = CacheDamage(error) else {
+        first.close()
+        throw error
+      }
+      defer { first.close() }
+      try first.markDamaged(damage.reason)
+    }
+    let second = try open(folder: folder, databaseID: databaseID, options: options)
+    do {
+      return (second, try start(second, makeStore))
+    } catch {
+      second.close()
+      throw error
+    }
+  }
+
+  private static func start(_ cache: OpenedCache, _ makeStore: (Database) throws -> LocalStore) throws -> LocalStore {
+    let store = try makeStore(cache.database)
+    try store.start()
+    return store
   }
 
   /// Deletes everything that the cache has stored in a folder, files that were set aside included.
@@ -117,12 +158,7 @@ package enum CacheFile {
   private static func openChecked(_ path: String, _ options: Options) throws -> Database {
     let database = try Database(.file(path: path), options: options.database)
     do {
-      try CacheSchema.schema.migrate(database)
-      try BundleTable.schema.migrate(database)
-      _ = try DocumentStore(database: database)
-      try CollectionSchema.schema.migrate(database)
-      try OverlaySchema.schema.migrate(database)
-      try UnreadableBatches.schema.migrate(database)
+      _ = try CacheTables.migrate(database)
       try CacheGlobals(database: database).check()
       if options.checksWholeFile, let problem = try database.integrityProblems().first {
         throw StoreError(kind: .corrupt, message: problem)
@@ -134,19 +170,28 @@ package enum CacheFile {
     }
   }
 
-  /// What is wrong with the file, nil when the error says nothing of that kind.
-  private static func damage(_ error: any Error) -> String? {
-    switch error {
-    case let error as StoreError where error.kind == .corrupt || error.kind == .notADatabase: error.message
-    case let error as CacheError: error.description
-    default: nil
+  /// The outbox in a damaged file, also in one whose list of tables is lost.
+  private static func readOutbox(_ files: CacheFiles, databaseID: DatabaseID) throws -> SalvagedOutbox {
+    let outbox = SalvagedOutbox(reading: files.main, databaseID: databaseID)
+    guard !outbox.hasTables else { return outbox }
+    try files.removeScratch()
+    defer { try? files.removeScratch() }
+    let template = try Database(.file(path: files.template))
+    do { _ = try CacheTables.migrate(template) } catch {
+      template.close()
+      throw error
     }
+    template.close()
+    try SchemaGraft.copy(files.main, to: files.graft, schemaOf: files.template)
+    var grafted = SalvagedOutbox(reading: files.graft, databaseID: databaseID)
+    grafted.isComplete = false
+    return grafted
   }
 
   private static func recover(
     _ files: CacheFiles, reason: String, databaseID: DatabaseID, options: Options
   ) throws -> CacheRecovery {
-    let outbox = SalvagedOutbox(reading: files.main, databaseID: databaseID)
+    let outbox = try readOutbox(files, databaseID: databaseID)
     let replacement = try Database(.file(path: files.replacement), options: options.database)
     do {
       try outbox.save(to: replacement, databaseID: databaseID)

@@ -8,9 +8,31 @@ struct CacheFiles {
   var main: String { folder + "/" + CacheFile.fileName }
   /// The new database while it is being made. It becomes `main` only when it is complete.
   var replacement: String { main + ".new" }
+  /// Where the latest damaged database is kept, for whoever can make something of it.
+  var aside: String { main + ".corrupt" }
+  /// A new database, and a copy of the damaged one with the list of tables of that: there while an outbox is saved.
+  var template: String { main + ".template" }
+  var graft: String { main + ".graft" }
+  /// There as long as a recovery is due, because damage was found while the database was in use.
+  var marker: String { main + ".damaged" }
 
   /// What SQLite keeps beside a database.
   private static let companions = ["-wal", "-shm", "-journal"]
+
+  /// Why the database was found damaged when it was last open; nil if it was not.
+  var markedDamage: String? {
+    guard exists(marker), exists(main) else { return nil }
+    let text = (try? String(contentsOfFile: marker, encoding: .utf8)) ?? ""
+    return text.isEmpty ? "it was found damaged while it was in use" : text
+  }
+
+  func mark(_ reason: String) throws {
+    do {
+      try Data(reason.utf8).write(to: URL(fileURLWithPath: marker))
+    } catch {
+      throw StoreError(kind: .io, message: "Cannot write \"\(marker)\" (\(error.localizedDescription)).")
+    }
+  }
 
   /// Goes on where a recovery was cut off.
   ///
@@ -25,18 +47,27 @@ struct CacheFiles {
     }
   }
 
-  /// Sets the damaged database aside and puts the replacement in its place.
+  /// Sets the damaged database aside and puts the replacement in its place. One that was set aside earlier is deleted.
   /// - Returns: where the damaged one is now.
   func replaceMain() throws -> String {
-    var number = 1
-    while exists("\(main).corrupt-\(number)") { number += 1 }
-    let aside = "\(main).corrupt-\(number)"
+    for name in try names() where name.hasPrefix(CacheFile.fileName + ".corrupt") {
+      try removeFile(folder + "/" + name)
+    }
     try move(main, to: aside)
     for companion in Self.companions where exists(main + companion) {
       try move(main + companion, to: aside + companion)
     }
     try installReplacement()
     return aside
+  }
+
+  private func names() throws -> [String] {
+    do {
+      return try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+    } catch {
+      throw StoreError(
+        kind: .io, message: "Cannot list the cache folder \"\(folder)\" (\(error.localizedDescription)).")
+    }
   }
 
   func deleteAll() throws {
@@ -52,6 +83,8 @@ struct CacheFiles {
   }
 
   private func installReplacement() throws {
+    // What was said of the damaged database must not be taken for the new one's either.
+    if exists(marker) { try removeFile(marker) }
     // A log that belongs to the damaged database must not be taken for the new one's.
     for companion in Self.companions where exists(main + companion) { try removeFile(main + companion) }
     for companion in Self.companions where exists(replacement + companion) {
@@ -60,9 +93,12 @@ struct CacheFiles {
     try move(replacement, to: main)
   }
 
+  func removeScratch() throws {
+    for database in [template, graft] { try remove(database) }
+  }
+
   private func remove(_ database: String) throws {
-    for companion in Self.companions where exists(database + companion) { try removeFile(database + companion) }
-    try removeFile(database)
+    for path in Self.companions.map({ database + $0 }) + [database] where exists(path) { try removeFile(path) }
   }
 
   private func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }

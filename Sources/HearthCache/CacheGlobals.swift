@@ -74,6 +74,38 @@ struct CacheGlobals {
     }
   }
 
+  /// A counter or a sequence number that no use of a cache can have reached.
+  static let implausibleNumber: Int64 = 1 << 62
+
+  /// Raises counters that are behind the rows they count, and brings back those that no use can have raised so far.
+  func repair() throws {
+    let batches = """
+      max(coalesce((SELECT max(batch_id) FROM cache_mutation_batches), 0),
+        coalesce((SELECT max(batch_id) FROM cache_unreadable_batches), 0))
+      """
+    let targets = """
+      max(coalesce((SELECT max(target_id) FROM cache_targets WHERE target_id <= 2147483645), 0),
+        coalesce((SELECT max(target_id) FROM cache_removed_targets WHERE target_id <= 2147483645), 0))
+      """
+    let uses = """
+      max(coalesce((SELECT max(sequence_number) FROM cache_targets), 0),
+        coalesce((SELECT max(sequence_number) FROM cache_document_uses), 0))
+      """
+    // Ids of targets are even: odd ones are those of limbo resolutions.
+    try database.update(
+      """
+      UPDATE cache_globals SET
+        highest_batch_id = CASE WHEN highest_batch_id < \(batches) OR highest_batch_id >= 1 << 62
+          THEN \(batches) ELSE highest_batch_id END,
+        highest_target_id = CASE WHEN highest_target_id < \(targets) OR highest_target_id > 2147483645
+            OR highest_target_id & 1
+          THEN (\(targets) + 1) / 2 * 2 ELSE highest_target_id END,
+        highest_sequence_number = CASE WHEN highest_sequence_number < \(uses) OR highest_sequence_number >= 1 << 62
+          THEN \(uses) ELSE highest_sequence_number END,
+        target_count = (SELECT count(*) FROM cache_targets)
+      """)
+  }
+
   /// Takes over the name and the batch counter of a cache whose outbox was saved.
   func restore(cacheID: String, highestBatchID: BatchID) throws {
     try database.update(

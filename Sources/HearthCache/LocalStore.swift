@@ -58,6 +58,11 @@ package final class LocalStore {
   /// What the running transaction has used and touched; empty between transactions.
   var step = Step()
 
+  /// Why the cache must be opened anew; nil while this one can be used.
+  package internal(set) var reopening: Reopening?
+  /// Told about each repair, in words for a log.
+  package var repaired: ((String) -> Void)?
+
   struct Step {
     var sequenceNumber: Int64?
     /// Documents that may have lost their last reference. Kept for eager collection only.
@@ -73,15 +78,11 @@ package final class LocalStore {
   package init(
     database: Database, databaseID: DatabaseID, garbageCollection: GarbageCollection, user: String?, newCacheID: String
   ) throws {
-    try CacheSchema.schema.migrate(database)
-    try BundleTable.schema.migrate(database)
+    let documents = try CacheTables.migrate(database)
     let globals = CacheGlobals(database: database)
     self.databaseID = databaseID
     self.database = database
-    self.documents = try DocumentStore(database: database)
-    try CollectionSchema.schema.migrate(database)
-    try OverlaySchema.schema.migrate(database)
-    try UnreadableBatches.schema.migrate(database)
+    self.documents = documents
     self.globals = globals
     self.queue = MutationQueue(database: database, databaseID: databaseID, globals: globals)
     self.overlays = OverlayTable(database: database, databaseID: databaseID)
@@ -103,8 +104,10 @@ package final class LocalStore {
   package func start() throws {
     try read("Start local store") {
       try globals.check()
+      try queue.checkOwners()
       if let user = try userRow() { _ = try queue.highestBatchID(user: user) }
     }
+    try retryUnreadableBatches()
   }
 
   /// Whether the collector must leave a target alone.
@@ -123,6 +126,12 @@ package final class LocalStore {
   func transaction<T>(
     _ name: String, synchronous: Database.Synchronous = .normal, _ body: () throws -> T
   ) throws -> T {
+    try repairing { try runTransaction(name, synchronous: synchronous, body) }
+  }
+
+  func runTransaction<T>(
+    _ name: String, synchronous: Database.Synchronous, _ body: () throws -> T
+  ) throws -> T {
     let before = state
     step = Step()
     defer { step = Step() }
@@ -139,6 +148,10 @@ package final class LocalStore {
   }
 
   func read<T>(_ name: String, _ body: () throws -> T) throws -> T {
+    try repairing { try runRead(name, body) }
+  }
+
+  private func runRead<T>(_ name: String, _ body: () throws -> T) throws -> T {
     let before = state
     do {
       return try database.readTransaction(name, body)

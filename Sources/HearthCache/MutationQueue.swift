@@ -166,11 +166,7 @@ struct MutationQueue {
     try database.forEachRow(
       "SELECT path FROM cache_batch_documents WHERE user_id = ? AND batch_id = ?", .integer(user), .integer(batchID)
     ) {
-      do {
-        keys.append(try $0.documentKey(at: 0, table: "cache_batch_documents"))
-      } catch CacheError.corruptRecord {
-        return true
-      }
+      if let key = try? $0.documentKey(at: 0, table: "cache_batch_documents") { keys.append(key) }
       return true
     }
     return keys
@@ -223,7 +219,7 @@ struct MutationQueue {
     ) { _ in true } ?? false
   }
 
-  private func decode(_ statement: Statement) throws -> MutationBatch {
+  func decode(_ statement: Statement) throws -> MutationBatch {
     let batchID = try statement.int64(at: 0)
     let batch: MutationBatch
     do {

@@ -124,11 +124,17 @@ struct OverlayTable {
 
   private func decode(_ statement: Statement) throws -> Mutation {
     let path = try statement.string(at: 0)
+    let overlay: Mutation
     do {
-      return try CacheCodec.decodeMutation(try statement.bytes(at: 1), database: databaseID)
+      overlay = try CacheCodec.decodeMutation(try statement.bytes(at: 1), database: databaseID)
     } catch {
       throw CacheError.corruptRecord(table: "cache_overlays", row: path, reason: "\(error)")
     }
+    guard overlay.key.canonicalString.utf8.elementsEqual(path.utf8) else {
+      throw CacheError.corruptRecord(
+        table: "cache_overlays", row: path, reason: "the mutation inside is one of \(overlay.key.canonicalString)")
+    }
+    return overlay
   }
 }
 

@@ -208,6 +208,21 @@ struct TargetTable {
 
   // MARK: Rows
 
+  /// Calls `body` with the numbers of the rows that do not hold what the schema says.
+  func forEachDamaged(_ body: (Int64) -> Void) throws {
+    try database.forEachRow("SELECT \(Self.columns) FROM cache_targets") { row in
+      let number = try row.int64(at: 0)
+      do {
+        let data = try decode(row)
+        if data.sequenceNumber < 0 || data.sequenceNumber >= CacheGlobals.implausibleNumber { body(number) }
+      } catch {
+        guard case .rows? = CacheDamage(error) else { throw error }
+        body(number)
+      }
+      return true
+    }
+  }
+
   private static let columns = """
     target_id, target, sequence_number, snapshot_seconds, snapshot_nanos, limbo_free_seconds, limbo_free_nanos, \
     resume_token

@@ -29,6 +29,9 @@ package final class Database {
   package struct Options: Hashable, Sendable {
     package var synchronous: Synchronous
     package var isReadOnly: Bool
+    /// Reads what can be read of a file that SQLite would refuse as a whole: one that is shorter than its header says, or
+    /// whose schema has entries that make no sense. For reading only.
+    package var toleratesDamage = false
     /// How long a statement waits for another connection's lock before it fails with ``StoreError/Kind/unavailable``.
     package var busyTimeout: Duration
     /// Memory for pages of the file.
@@ -165,6 +168,8 @@ package final class Database {
   }
 
   private func configure() throws(StoreError) {
+    // The switch that makes SQLite skip these two checks (https://www.sqlite.org/pragma.html#pragma_writable_schema).
+    if options.toleratesDamage { try execute("PRAGMA writable_schema = ON") }
     try execute("PRAGMA temp_store = MEMORY")
     // Overwriting deleted content with zeros is on by default in some builds and costs a write for each page given up.
     try execute("PRAGMA secure_delete = OFF")

@@ -244,6 +244,9 @@ package final class DocumentStore {
     latest = database.isInTransaction ? (database.transactionNumber, path, number, nil) : nil
   }
 
+  /// Collections were changed without asking this store.
+  func forgetLatestCollection() { latest = nil }
+
   static func checked(_ number: Int64, path: String) throws(StoreError) -> Int64 {
     guard Place.isCollection(number) else {
       throw .corrupt("table collections, \"\(path)\": \(number) is no number of a collection")

@@ -54,6 +54,11 @@ package struct Schema: Sendable {
         for migration in migrations where migration.version > found {
           do {
             try migration.apply(database)
+          } catch let error as StoreError where error.kind == .misuse || error.kind == .constraint {
+            // The steps are right where the tables are what the version says.
+            throw StoreError.corrupt(
+              "Migration \(migration.version) (\(migration.name)) of \"\(component)\" does not fit the tables: "
+                + error.message)
           } catch let error as StoreError {
             throw error.at("Migration \(migration.version) (\(migration.name)) of \"\(component)\"")
           }

@@ -82,12 +82,12 @@ struct CacheFileTests {
   func notADatabase() throws {
     try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
     let text = Data(String(repeating: "This is a letter to my aunt. ", count: 400).utf8)
-    for number in 1...2 {
+    for _ in 1...2 {
       try? FileManager.default.removeItem(atPath: folder.file(CacheFile.fileName))
       try text.write(to: URL(fileURLWithPath: folder.file(CacheFile.fileName)))
       let cache = try open()
       let recovery = try #require(cache.recovery)
-      let aside = folder.file("cache.sqlite.corrupt-\(number)")
+      let aside = folder.file("cache.sqlite.corrupt")
       #expect(recovery.setAsidePath == aside && recovery.savedBatchCount == 0 && !recovery.isOutboxComplete)
       #expect(try Data(contentsOf: URL(fileURLWithPath: aside)) == text)
       try makeStore(cache).write(.set(key("rooms/a"), [:]))
@@ -122,7 +122,7 @@ struct CacheFileTests {
     #expect(try store.changeUser("alice").addedBatchIDs == [2, 4])
     #expect(try store.found(collection("rooms")) == ["rooms/b", "rooms/gone"])
     #expect(try store.write(.set(key("rooms/new"), [:])).batchID == 5)
-    #expect(try folder.names().contains("cache.sqlite.corrupt-1"))
+    #expect(try folder.names().contains("cache.sqlite.corrupt"))
   }
 
   @Test("with overwritten pages opens without a crash, and keeps what can be read of the outbox")
@@ -181,7 +181,7 @@ struct CacheFileTests {
     }
     // Cut off after the old one was set aside: the new one takes its place, and the old one's log does not.
     try FileManager.default.copyItem(atPath: files.main, toPath: files.replacement)
-    try FileManager.default.moveItem(atPath: files.main, toPath: files.main + ".corrupt-1")
+    try FileManager.default.moveItem(atPath: files.main, toPath: files.main + ".corrupt")
     try Data("old log".utf8).write(to: URL(fileURLWithPath: files.main + "-wal"))
     let cache = try open()
     #expect(cache.recovery == nil)
@@ -196,7 +196,7 @@ struct CacheFileTests {
     let cache = try open()
     try makeStore(cache).write(.set(key("rooms/a"), [:]))
     cache.close()
-    try Data().write(to: URL(fileURLWithPath: folder.file("cache.sqlite.corrupt-1")))
+    try Data().write(to: URL(fileURLWithPath: folder.file("cache.sqlite.corrupt")))
     try Data().write(to: URL(fileURLWithPath: folder.file("mine.txt")))
     try CacheFile.delete(folder: folder.path)
     #expect(try folder.names() == ["cache.lock", "mine.txt"])

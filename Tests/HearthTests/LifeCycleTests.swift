@@ -144,7 +144,7 @@ struct LifeCycleTests {
     let configuration = ClientConfiguration(
       databaseID: first.databaseID, endpoint: try Endpoint(host: "127.0.0.1:1", usesTLS: false),
       cache: .file(folder: cachePath.path, sizeBytes: -1), callbackQueue: .global())
-    let error = #expect(throws: (any Error).self) { try OpenCache(configuration) }
+    let error = #expect(throws: (any Error).self) { try OpenCache(configuration, userID: nil) }
     let shown = NSError.firestore(opening: try #require(error))
     #expect(shown.code == FirestoreErrorCode.failedPrecondition.rawValue)
     #expect(shown.localizedDescription.contains(cachePath.path))

@@ -89,7 +89,8 @@ struct PersistenceSwitchTests {
     let other = try OpenCache(
       ClientConfiguration(
         databaseID: db.databaseID, endpoint: try Endpoint(host: "127.0.0.1:1", usesTLS: false),
-        cache: .file(folder: path, sizeBytes: -1), callbackQueue: .global()))
+        cache: .file(folder: path, sizeBytes: -1), callbackQueue: .global()),
+      userID: nil)
     #expect(await code { try await db.enablePersistence(directory: folder.url) } == .failedPrecondition)
     try await expectMemoryClient(db)
     other.close()

@@ -27,6 +27,9 @@ final class ClientLoop {
     case stream(SyncEvent)
     case besideEnded(BesideID, Result<BesideResult, any Error>)
     case timerFired(TimerKind, generation: Int)
+    /// From the streams, timers and queries of a running client. They end with it, and what they still say is of no use to the
+    /// one that takes its place.
+    indirect case fromClient(number: Int, Message)
     case stop(@Sendable () -> Void)
   }
 
@@ -76,6 +79,10 @@ final class ClientLoop {
   }
 
   private var state: State
+  /// How many clients have been started, each with a cache opened anew.
+  private var clientCount = 0
+  /// A disk on which the cache is damaged again and again cannot be used.
+  private static let clientLimit = 20
 
   init(_ configuration: ClientConfiguration) {
     state = .idle(configuration)
@@ -99,9 +106,12 @@ final class ClientLoop {
         let others = remaining.prefix { if case .write = $0 { true } else { false } }
         remaining.removeFirst(others.count)
         handleWrites([message] + others)
+      case .fromClient(let number, let message):
+        if number == clientCount { handle(message) }
       default:
         handle(message)
       }
+      reopenIfNeeded(post: post)
     }
   }
 
@@ -120,10 +130,30 @@ final class ClientLoop {
     }
   }
 
-  private func run(_ configuration: ClientConfiguration, post: @escaping @Sendable (Message) -> Void) throws {
-    let client = try RunningClient(configuration, post: post)
+  private func run(
+    _ configuration: ClientConfiguration, continuing former: RunningClient.Remainder? = nil,
+    post: @escaping @Sendable (Message) -> Void
+  ) throws {
+    clientCount += 1
+    let number = clientCount
+    let client = try RunningClient(configuration, continuing: former) { post(.fromClient(number: number, $0)) }
     state = .running(client)
     client.start()
+  }
+
+  /// Replaces a client whose cache was found damaged beyond repair by one with a cache that is in order.
+  private func reopenIfNeeded(post: @escaping @Sendable (Message) -> Void) {
+    while case .running(let client) = state, let cause = client.reopening {
+      HearthLog.error("The cache is damaged and is opened anew: \(cause.reason)")
+      let remainder = client.endForReopening(cause)
+      do {
+        guard clientCount < Self.clientLimit else { throw StoreError(kind: .corrupt, message: cause.reason) }
+        try run(client.configuration, continuing: remainder, post: post)
+      } catch {
+        remainder.abandon()
+        fail(error)
+      }
+    }
   }
 
   private func fail(_ error: any Error) {

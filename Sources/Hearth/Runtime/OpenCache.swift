@@ -13,21 +13,37 @@ struct OpenCache {
   ///
   /// A damaged file is set aside and what could be saved is logged; a folder that cannot be used, one that another process uses
   /// and a file of a newer release are errors, and nothing on disk changes.
-  init(_ configuration: ClientConfiguration) throws {
+  init(_ configuration: ClientConfiguration, userID: String?) throws {
+    let makeStore = { (database: Database) in
+      let store = try LocalStore(
+        database: database, databaseID: configuration.databaseID, garbageCollection: configuration.cache.collection,
+        user: userID, newCacheID: UUID().uuidString)
+      store.repaired = { HearthLog.error($0) }
+      return store
+    }
     switch configuration.cache {
     case .memory:
       folder = nil
       database = try Database(.memory)
+      localStore = try makeStore(database)
+      try localStore.start()
     case .file(let path, _):
-      let opened = try CacheFile.open(folder: path, databaseID: configuration.databaseID)
-      if let recovery = opened.recovery { HearthLog.error("\(recovery)") }
-      folder = opened
-      database = opened.database
+      let opened = try CacheFile.openStore(folder: path, databaseID: configuration.databaseID, makeStore: makeStore)
+      if let recovery = opened.cache.recovery { HearthLog.error("\(recovery)") }
+      folder = opened.cache
+      database = opened.cache.database
+      localStore = opened.store
     }
-    localStore = try LocalStore(
-      database: database, databaseID: configuration.databaseID, garbageCollection: configuration.cache.collection,
-      user: configuration.credentials.initialUserID, newCacheID: UUID().uuidString)
-    try localStore.start()
+  }
+
+  /// Lets the next opening set the file aside, if it is so damaged that nothing else helps.
+  func markDamage() {
+    guard case .fileIsDamaged(let reason)? = localStore.reopening else { return }
+    do {
+      try folder?.markDamaged(reason)
+    } catch {
+      HearthLog.error("The damaged cache could not be marked: \(error)")
+    }
   }
 
   /// Whether the cache outlives the program.

@@ -24,19 +24,27 @@ final class RunningClient {
   /// Events that follow from the actions being carried out, such as the end of a one-time read.
   private var followUps: [SyncEvent] = []
 
+  let configuration: ClientConfiguration
+
+  /// - Parameter former: the client in whose place this one goes on with a cache that was opened anew.
   init(
-    _ configuration: ClientConfiguration, post: @escaping @Sendable (ClientLoop.Message) -> Void
+    _ configuration: ClientConfiguration, continuing former: Remainder? = nil,
+    post: @escaping @Sendable (ClientLoop.Message) -> Void
   ) throws {
+    self.configuration = configuration
     self.post = post
-    cache = try OpenCache(configuration)
+    let user = former.map { RequestUser($0.handover.user) } ?? RequestUser(configuration.credentials.initialUserID)
+    cache = try OpenCache(configuration, userID: user.id)
     engine = SyncEngine(
       localStore: cache.localStore,
       configuration: SyncConfiguration(
         detachment: configuration.detachment, jitter: { Double.random(in: -0.5...0.5) }))
     startInstant = clock.now
     streams = StreamCarrier(configuration, post: post)
+    streams.user = user
     timers = TimerSet(post: post)
     besideQueries = BesideQueries(queue: configuration.besideQueue, post: post)
+    if let former { takeOver(former) }
   }
 
   func start() {
@@ -84,11 +92,12 @@ final class RunningClient {
       run(event)
     case .besideEnded(let id, let result):
       besideQueries.ended(id)
+      if case .failure(let error) = result { cache.localStore.noteDamage(error) }
       run(.besideEnded(id, result))
     case .timerFired(let kind, let generation):
       guard timers.takeFired(kind, generation: generation) else { return }
       run(.timerFired(kind))
-    case .start, .stop, .write:
+    case .start, .stop, .write, .fromClient:
       break
     }
   }
@@ -144,6 +153,51 @@ final class RunningClient {
     besideQueries.closeAll()
     cache.close()
     streams.shutdown(completion)
+  }
+
+  // MARK: - Opening the cache anew
+
+  /// What goes on in another client when the cache must be opened anew.
+  struct Remainder {
+    var reason: String
+    fileprivate var handover: SyncHandover
+    fileprivate var writes: [WriteID: WriteCompletion]
+    fileprivate var syncListeners: [ListenerID: Listener<Void>]
+
+    /// No client goes on.
+    func abandon() {
+      for (_, listener) in syncListeners { listener.silence() }
+      for (_, write) in writes { write.abandon() }
+    }
+  }
+
+  /// Why the cache must be opened anew; nil while all is well.
+  var reopening: Reopening? { cache.localStore.reopening }
+
+  /// Closes the cache so that it can be opened anew. Listeners and requests end with `dataLoss`; writes keep waiting for their
+  /// answers.
+  func endForReopening(_ cause: Reopening) -> Remainder {
+    let remainder = Remainder(
+      reason: cause.reason, handover: engine.handOver(), writes: writes,
+      syncListeners: syncListeners)
+    cache.markDamage()
+    let error = NSError.firestore(
+      .dataLoss, "The cache was damaged and has been opened anew. Listen or read again. (\(cause.reason))")
+    timers.cancelAll()
+    for (_, entry) in listeners { entry.listener.deliver(.failure(error)) }
+    for (_, request) in requests { request.fail(error) }
+    (listeners, syncListeners, writes, requests) = ([:], [:], [:], [:])
+    besideQueries.closeAll()
+    cache.close()
+    streams.shutdown {}
+    return remainder
+  }
+
+  private func takeOver(_ former: Remainder) {
+    writes = former.writes
+    syncListeners = former.syncListeners
+    engine.takeOver(former.handover, reason: former.reason)
+    for id in syncListeners.keys.sorted(by: { $0.rawValue < $1.rawValue }) { run(.addSnapshotsInSyncListener(id)) }
   }
 
   // MARK: - Events and actions

@@ -44,7 +44,8 @@ struct DemoCommand: AsyncParsableCommand {
       narrator.say("hearth serve listens on \(address), its data in a temporary folder")
     }
     let story = DemoStory(
-      narrator: narrator, backend: address, folder: folder, project: "demo-\(UUID().uuidString.prefix(8).lowercased())")
+      narrator: narrator, backend: address, folder: folder, project: "demo-\(UUID().uuidString.prefix(8).lowercased())",
+      isOwnServer: server != nil)
     do {
       try await story.tell()
     } catch {

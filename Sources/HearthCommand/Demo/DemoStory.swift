@@ -7,6 +7,8 @@ struct DemoStory {
   let backend: BackendAddress
   let folder: URL
   let project: String
+  /// Whether the backend is the one that the demo has started, which recognises a write that it gets once more.
+  let isOwnServer: Bool
 
   private var queuedWriteCount: Int { DemoDeviceCommand.queuedWriteCount }
 
@@ -28,6 +30,8 @@ struct DemoStory {
 
     listener.stop()
     try await device.firestore.terminate()
+    try await diskIsDamaged(witness: witness)
+    try await folderIsRestored(witness: witness)
     try await witness.firestore.terminate()
   }
 

@@ -32,9 +32,11 @@ struct Device {
   ///   - backend: the server that the device is in step with.
   ///   - cache: the folder of the durable cache, or nil for a cache in memory.
   init(name: String, project: String, backend: BackendAddress, cache: URL?) throws {
-    let options = FirebaseOptions(googleAppID: "1:1:swift:demo", gcmSenderID: "1")
-    options.projectID = project
-    FirebaseApp.configure(name: name, options: options)
+    if FirebaseApp.app(name: name) == nil {
+      let options = FirebaseOptions(googleAppID: "1:1:swift:demo", gcmSenderID: "1")
+      options.projectID = project
+      FirebaseApp.configure(name: name, options: options)
+    }
     guard let app = FirebaseApp.app(name: name) else {
       throw DemoError(description: "the app \(name) could not be configured")
     }

@@ -231,7 +231,7 @@ package final class IndexTable {
   }
 
   /// Definitions or marks have changed.
-  private func forget() {
+  func forget() {
     known = nil
   }
 

@@ -84,6 +84,11 @@ struct RetryQueue {
   /// Whether answers of the backend wait to be stored.
   var holdsAnswers: Bool { operations.contains { $0.owner != nil } }
 
+  /// The answers of the backend that are not stored yet, in order.
+  var answers: [RetryableOperation] {
+    operations.filter { $0.owner != nil }
+  }
+
   /// Whether views are to be computed anew already.
   var refreshesViews: Bool {
     operations.contains { operation in

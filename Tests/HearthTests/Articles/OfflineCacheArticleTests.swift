@@ -211,7 +211,8 @@ struct OfflineCacheArticleTests {
       try OpenCache(
         ClientConfiguration(
           databaseID: db.databaseID, endpoint: try Endpoint(host: "127.0.0.1:1", usesTLS: false),
-          cache: .file(folder: cacheFolder(db, in: folder), sizeBytes: sizeBytes), callbackQueue: .global()))
+          cache: .file(folder: cacheFolder(db, in: folder), sizeBytes: sizeBytes), callbackQueue: .global()),
+        userID: nil)
     }
     let unlimited = try opened(FirestoreCacheSizeUnlimited)
     #expect(unlimited.localStore.collectionParameters == nil)

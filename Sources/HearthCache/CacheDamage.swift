@@ -1,0 +1,109 @@
+internal import HearthModel
+internal import HearthStore
+
+/// What an error says about the health of a cache's file; errors that say nothing about it make none.
+enum CacheDamage {
+  /// Pages of the file are not what SQLite wrote. Only another file helps.
+  case pages(String)
+  /// Rows do not hold what this library wrote. Most of them can be repaired by themselves.
+  case rows(String)
+
+  init?(_ error: any Error) {
+    switch error {
+    case let error as StoreError: self.init(error)
+    case let error as CacheError: self.init(error)
+    case let error as WireFormatError: self = .rows("stored values are malformed: \(error)")
+    default: return nil
+    }
+  }
+
+  private init?(_ error: StoreError) {
+    switch error.kind {
+    case .corrupt where error.sqliteCode == 0: self = .rows(error.message)
+    case .corrupt, .notADatabase: self = .pages(error.message)
+    // No transaction of this library breaks a rule of the tables as long as the rows agree with each other.
+    case .constraint: self = .rows(error.message)
+    case .unavailable, .full, .io, .newerSchema, .cannotOpen, .readOnly, .misuse: return nil
+    }
+  }
+
+  private init?(_ error: CacheError) {
+    switch error {
+    // A counter at its end is one that was not counted up to there.
+    case .corruptRecord, .exhausted: self = .rows(error.description)
+    // Set aside by themselves, so that the rest of the queue goes on.
+    case .unreadableBatch: return nil
+    case .unknownBatch, .unknownTarget, .emptyBatch: return nil
+    }
+  }
+
+  var reason: String {
+    switch self {
+    case .pages(let reason), .rows(let reason): reason
+    }
+  }
+}
+
+/// Why a cache must be closed and opened anew.
+package enum Reopening: Equatable, Sendable {
+  /// Its file cannot be used any more: opening it again sets it aside and saves the outbox.
+  case fileIsDamaged(String)
+  /// Its rows were repaired, but targets that are listened to have lost documents or tokens: what is in memory no longer agrees
+  /// with the file.
+  case targetsWereRepaired(String)
+
+  package var reason: String {
+    switch self {
+    case .fileIsDamaged(let reason), .targetsWereRepaired(let reason): reason
+    }
+  }
+}
+
+extension LocalStore {
+  /// Executes something that is a transaction or a few of them; when it comes across damaged rows, repairs the cache and tries
+  /// it once more.
+  func repairing<T>(_ body: () throws -> T) throws -> T {
+    do {
+      return try body()
+    } catch {
+      guard !database.isInTransaction, try repairs(after: error) else { throw error }
+    }
+    do {
+      return try body()
+    } catch {
+      // The repair did not help, so nothing less than another file does.
+      if let damage = CacheDamage(error) { fileIsDamaged(damage.reason) }
+      throw error
+    }
+  }
+
+  /// Takes note of an error that a reader beside this store came across.
+  package func noteDamage(_ error: any Error) {
+    _ = try? repairs(after: error)
+  }
+
+  /// - Returns: whether the cache was repaired and can be used as before.
+  private func repairs(after error: any Error) throws -> Bool {
+    guard case .file = database.location, reopening == nil, let damage = CacheDamage(error) else { return false }
+    guard case .rows(let reason) = damage else {
+      fileIsDamaged(damage.reason)
+      return false
+    }
+    let report: CacheRepair.Report
+    do {
+      report = try runTransaction("Repair cache", synchronous: .full) { try CacheRepair.run(on: self) }
+    } catch let failure {
+      // A full disk does not make the file a damaged one: the next use tries again.
+      if let damage = CacheDamage(failure) { fileIsDamaged(damage.reason) }
+      return false
+    }
+    repaired?("The cache was repaired: \(report). It had been found damaged: \(reason)")
+    guard report.concernsTargets, !state.targets.isEmpty else { return true }
+    reopening = .targetsWereRepaired(reason)
+    return false
+  }
+
+  private func fileIsDamaged(_ reason: String) {
+    if reopening == nil { reopening = .fileIsDamaged(reason) }
+  }
+}

@@ -1,0 +1,116 @@
+internal import HearthModel
+internal import HearthStore
+
+extension MutationQueue {
+  /// Looks for batches of users that do not exist, which would never be sent. Its cost grows with the number of users.
+  func checkOwners() throws {
+    let lost = try database.firstRow(
+      """
+      WITH RECURSIVE owners (user) AS (
+        SELECT min(user_id) FROM cache_mutation_batches
+        UNION ALL
+        SELECT (SELECT min(user_id) FROM cache_mutation_batches WHERE user_id > user) FROM owners
+        WHERE user IS NOT NULL)
+      SELECT 1 FROM owners WHERE user IS NOT NULL AND user NOT IN (SELECT user_id FROM cache_users) LIMIT 1
+      """
+    ) { _ in true }
+    guard lost == nil else {
+      throw CacheError.corruptRecord(
+        table: "cache_mutation_batches", row: "user_id", reason: "a batch belongs to a user that does not exist")
+    }
+  }
+
+  /// Gives batches of users that do not exist back to those that `cache_batch_documents` names. A batch whose user cannot be
+  /// found is set aside: it must not be sent as anybody else.
+  func repairOwners() throws {
+    var lost: [BatchID] = []
+    try database.forEachRow(
+      "SELECT batch_id FROM cache_mutation_batches WHERE user_id NOT IN (SELECT user_id FROM cache_users)"
+    ) {
+      lost.append(try $0.int64(at: 0))
+      return true
+    }
+    for batchID in lost {
+      let id = Parameter.integer(batchID)
+      var owners: [UserRow] = []
+      try database.forEachRow(
+        """
+        SELECT DISTINCT user_id FROM cache_batch_documents
+        WHERE batch_id = ? AND user_id IN (SELECT user_id FROM cache_users)
+        """, id
+      ) {
+        owners.append(try $0.int64(at: 0))
+        return true
+      }
+      if owners.count == 1 {
+        try database.update(
+          "UPDATE cache_mutation_batches SET user_id = ? WHERE batch_id = ?", .integer(owners[0]), id)
+      } else {
+        try database.update(
+          """
+          INSERT OR REPLACE INTO cache_unreadable_batches (batch_id, user_id, batch, reason)
+          SELECT batch_id, -1, batch, 'its user is not known' FROM cache_mutation_batches WHERE batch_id = ?
+          """, id)
+        try database.update("DELETE FROM cache_mutation_batches WHERE batch_id = ?", id)
+      }
+    }
+  }
+
+  /// Enters the documents of all batches anew. A batch that cannot be read keeps the entries that can be.
+  ///
+  /// - Returns: the documents with pending batches, without those of batches that cannot be read.
+  func rebuildDocuments() throws -> [UserRow: Set<DocumentKey>] {
+    let unreadable = try unreadableBatches()
+    try database.update("DELETE FROM cache_batch_documents")
+    var keysByUser: [UserRow: Set<DocumentKey>] = [:]
+    let unreadableIDs = Set(unreadable.map(\.batchID))
+    try database.forEachRow("SELECT batch_id, batch, user_id FROM cache_mutation_batches ORDER BY batch_id") {
+      let (batchID, user) = (try $0.int64(at: 0), try $0.int64(at: 2))
+      guard !unreadableIDs.contains(batchID) else { return true }
+      let keys = try decode($0).keys
+      try enter(keys, of: batchID, user: user)
+      keysByUser[user, default: []].formUnion(keys)
+      return true
+    }
+    for batch in unreadable {
+      try enter(Set(batch.keys), of: batch.batchID, user: batch.user)
+      keysByUser[batch.user]?.subtract(batch.keys)
+    }
+    return keysByUser
+  }
+
+  private func enter(_ keys: Set<DocumentKey>, of batchID: BatchID, user: UserRow) throws {
+    for key in keys.sorted() {
+      try database.update(
+        "INSERT OR IGNORE INTO cache_batch_documents (user_id, path, batch_id) VALUES (?, ?, ?)",
+        .integer(user), .text(key.canonicalString), .integer(batchID))
+    }
+  }
+
+  /// Whether any user's queue holds the batch.
+  func holds(_ batchID: BatchID) throws -> Bool {
+    try database.firstRow("SELECT 1 FROM cache_mutation_batches WHERE batch_id = ?", .integer(batchID)) { _ in true }
+      ?? false
+  }
+
+  /// The batches that were set aside and can be read by now, with their users.
+  func readableAgain() throws -> [(batch: MutationBatch, user: UserRow)] {
+    var batches: [(MutationBatch, UserRow)] = []
+    try database.forEachRow(
+      """
+      SELECT batch_id, batch, user_id FROM cache_unreadable_batches
+      WHERE user_id IN (SELECT user_id FROM cache_users)
+        AND batch_id NOT IN (SELECT batch_id FROM cache_mutation_batches)
+      ORDER BY batch_id
+      """
+    ) { row in
+      do {
+        batches.append((try decode(row), try row.int64(at: 2)))
+      } catch CacheError.unreadableBatch {
+        return true
+      }
+      return true
+    }
+    return batches
+  }
+}

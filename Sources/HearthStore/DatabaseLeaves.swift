@@ -1,0 +1,153 @@
+internal import Foundation
+
+/// Reads rows of tables directly from the pages of a file that SQLite cannot get to any more, because a page that leads to
+/// them is damaged (https://www.sqlite.org/fileformat.html#b_tree_pages).
+///
+/// A page may be one that is no longer used, so a row found here may be an old one: whoever uses it must know from elsewhere
+/// that it exists. The write-ahead log is not looked at.
+package enum DatabaseLeaves {
+  package enum Column: Equatable, Sendable {
+    case null
+    case integer(Int64)
+    case blob([UInt8])
+    case text([UInt8])
+    case real
+  }
+
+  package struct Row: Sendable {
+    package var number: Int64
+    package var columns: [Column]
+  }
+
+  /// The rows with one of these numbers, of any table, in the order of their pages.
+  package static func rows(in path: String, numbers: Set<Int64>) -> [Row] {
+    guard let file = try? Data(contentsOf: URL(fileURLWithPath: path), options: .mappedIfSafe) else { return [] }
+    let pages = Pages(file: file)
+    return (2...max(2, pages.count)).flatMap { page in
+      pages.cells(of: page).compactMap { pages.row(in: page, at: $0, numbers: numbers) }
+    }
+  }
+
+  private struct Pages {
+    /// The page size of every file that this library makes.
+    static let pageBytes = 8192
+    static let tableLeaf: UInt8 = 0x0D
+
+    let file: Data
+    var count: Int { file.count / Self.pageBytes }
+
+    /// A byte of a page, counted from 1; nil behind its end.
+    private func byte(_ page: Int, _ offset: Int) -> UInt8? {
+      guard page >= 1, page <= count, offset >= 0, offset < Self.pageBytes else { return nil }
+      return file[file.startIndex + (page - 1) * Self.pageBytes + offset]
+    }
+
+    private func integer(_ page: Int, _ offset: Int, bytes: Int) -> Int? {
+      var value = 0
+      for index in 0..<bytes {
+        guard let byte = byte(page, offset + index) else { return nil }
+        value = value << 8 | Int(byte)
+      }
+      return value
+    }
+
+    /// Where the cells of a leaf of a table begin; none for another page.
+    func cells(of page: Int) -> [Int] {
+      guard byte(page, 0) == Self.tableLeaf, let cellCount = integer(page, 3, bytes: 2) else { return [] }
+      return (0..<cellCount).compactMap { integer(page, 8 + 2 * $0, bytes: 2) }
+    }
+
+    func row(in page: Int, at start: Int, numbers: Set<Int64>) -> Row? {
+      var offset = start
+      let next = { () -> UInt8? in
+        defer { offset += 1 }
+        return byte(page, offset)
+      }
+      guard let length = Self.varint(next), let number = Self.varint(next), numbers.contains(number),
+        length > 0, length <= file.count, let payload = payload(page, offset, Int(length))
+      else { return nil }
+      return Self.columns(of: payload).map { Row(number: number, columns: $0) }
+    }
+
+    /// The bytes of a row, with those on overflow pages.
+    private func payload(_ page: Int, _ offset: Int, _ length: Int) -> [UInt8]? {
+      let largestLocal = Self.pageBytes - 35
+      let smallestLocal = (Self.pageBytes - 12) * 32 / 255 - 23
+      let rest = smallestLocal + (length - smallestLocal) % (Self.pageBytes - 4)
+      let local = length <= largestLocal ? length : rest <= largestLocal ? rest : smallestLocal
+      var payload: [UInt8] = []
+      payload.reserveCapacity(length)
+      for index in 0..<local {
+        guard let byte = byte(page, offset + index) else { return nil }
+        payload.append(byte)
+      }
+      guard local < length else { return payload }
+      var overflow = integer(page, offset + local, bytes: 4) ?? 0
+      // Every page adds something, so a circle ends as well.
+      while payload.count < length {
+        guard overflow >= 2, overflow <= count, let following = integer(overflow, 0, bytes: 4) else { return nil }
+        for index in 0..<min(Self.pageBytes - 4, length - payload.count) {
+          guard let byte = byte(overflow, 4 + index) else { return nil }
+          payload.append(byte)
+        }
+        overflow = following
+      }
+      return payload
+    }
+
+    /// The values of a record (https://www.sqlite.org/fileformat.html#record_format).
+    private static func columns(of payload: [UInt8]) -> [Column]? {
+      var position = 0
+      let next = { () -> UInt8? in
+        defer { position += 1 }
+        return position < payload.count ? payload[position] : nil
+      }
+      guard let headerBytes = varint(next), headerBytes <= payload.count else { return nil }
+      var types: [Int64] = []
+      while position < headerBytes {
+        guard let type = varint(next), type >= 0 else { return nil }
+        types.append(type)
+      }
+      var columns: [Column] = []
+      for type in types {
+        let bytes = size(of: type)
+        guard bytes <= payload.count - position else { return nil }
+        let content = payload[position..<position + bytes]
+        position += bytes
+        switch type {
+        case 0: columns.append(.null)
+        case 1...6:
+          let negative = content.first.map { $0 & 0x80 != 0 } ?? false
+          columns.append(.integer(content.reduce(negative ? -1 : 0) { $0 << 8 | Int64($1) }))
+        case 8: columns.append(.integer(0))
+        case 9: columns.append(.integer(1))
+        case 12...: columns.append(type.isMultiple(of: 2) ? .blob(Array(content)) : .text(Array(content)))
+        // A real number has eight bytes; 10 and 11 are never in a file.
+        default: columns.append(.real)
+        }
+      }
+      return columns
+    }
+
+    private static func size(of type: Int64) -> Int {
+      switch type {
+      case 1...4: Int(type)
+      case 5: 6
+      case 6, 7: 8
+      case 12...: Int(clamping: (type - 12) / 2)
+      default: 0
+      }
+    }
+
+    private static func varint(_ next: () -> UInt8?) -> Int64? {
+      var value: UInt64 = 0
+      for index in 0..<9 {
+        guard let byte = next() else { return nil }
+        if index == 8 { return Int64(bitPattern: value << 8 | UInt64(byte)) }
+        value = value << 7 | UInt64(byte & 0x7F)
+        if byte & 0x80 == 0 { break }
+      }
+      return Int64(bitPattern: value)
+    }
+  }
+}

@@ -1,0 +1,51 @@
+internal import HearthCache
+internal import HearthModel
+
+/// What goes on when the cache of a running client is opened anew, and another engine takes the place of the one so far.
+package struct SyncHandover {
+  /// Whose outbox the new cache is to show: also when the change to this user could not be carried out in the old one.
+  package let user: String?
+  /// The callers who wait for the answer to a batch.
+  var waitingWrites: [BatchID: WriteID]
+  /// Answers of the backend that could not be stored.
+  var answers: [RetryableOperation]
+  var isNetworkDisabled: Bool
+  var createsIndexes: Bool
+}
+
+extension SyncEngine {
+  /// Ends this engine in favour of another one. Listeners and requests are not handed over: what they rely on is gone.
+  package func handOver() -> SyncHandover {
+    SyncHandover(
+      user: signedInUser, waitingWrites: waitingWrites, answers: retries.answers,
+      isNetworkDisabled: offlineCauses.contains(.disabledByUser), createsIndexes: localStore.createsIndexes)
+  }
+
+  /// Goes on for another engine, before the start.
+  ///
+  /// - Parameter reason: what those are told whose batch could not be saved.
+  package func takeOver(_ handover: SyncHandover, reason: String) {
+    waitingWrites = handover.waitingWrites
+    localStore.createsIndexes = handover.createsIndexes
+    if handover.isNetworkDisabled { offlineCauses.insert(.disabledByUser) }
+    for answer in handover.answers {
+      do {
+        switch answer {
+        case .acknowledge(let result, let owner): try acknowledge(result, of: owner)
+        case .reject(let batch, let error, let owner): try reject(batch, error, of: owner)
+        case .start, .probe, .setAsideUnreadableBatches, .changeUser, .refreshViews: break
+        }
+      } catch {
+        // The batch is still queued or lost: it is sent again, or reported below.
+        log(.warning, "An answer could not be stored in the cache that was opened anew: \(error)")
+      }
+    }
+    for (batchID, write) in waitingWrites.sorted(by: { $0.key < $1.key }) {
+      guard let isPending = try? localStore.isPending(batchID), !isPending else { continue }
+      waitingWrites[batchID] = nil
+      perform(
+        .completeWrite(
+          write, StatusError(code: .dataLoss, message: "Pending write \(batchID) could not be saved: \(reason)")))
+    }
+  }
+}
