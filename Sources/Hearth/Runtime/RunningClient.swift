@@ -88,7 +88,7 @@ final class RunningClient {
     case .timerFired(let kind, let generation):
       guard timers.takeFired(kind, generation: generation) else { return }
       run(.timerFired(kind))
-    case .start, .stop, .write:
+    case .start, .openAgain, .stop, .write:
       break
     }
   }
