@@ -8,13 +8,17 @@ internal import HearthSync
 ///
 /// | state | start | operations | stop |
 /// |---|---|---|---|
-/// | idle | opens the cache (or, where asked for, one in memory in its place): running, or failed | cannot come before start | stopped |
+/// | idle | opens the cache (or, where asked for, one in memory in its place): running, waiting or failed | cannot come before start | stopped |
+/// | waiting | - | wait in order while another process or client has the folder (`FolderWait`): running, or locked | stopped |
 /// | running | - | go to the sync engine | closes everything: stopped |
+/// | locked | - | try to open the folder once: running, or report the error | stopped |
 /// | failed | - | report the error; nothing on disk changes | stopped |
 /// | stopped | - | tasks get `cancelled`, callbacks are silent | completes when everything is closed |
 final class ClientLoop {
   enum Message: Sendable {
     case start
+    /// The pause before another attempt to open a folder that was in use is over.
+    case openAgain
     case write(WriteID, [Mutation], localWriteTime: HearthModel.Timestamp, WriteCompletion?)
     case listen(Listener<SnapshotEvent>, HearthModel.Query, ListenOptions, isOneShot: Bool)
     case unlisten(ListenerID)
@@ -73,12 +77,15 @@ final class ClientLoop {
   private enum State {
     case idle(ClientConfiguration)
     case running(RunningClient)
+    case waiting(FolderWait)
+    case locked(FolderWait, NSError)
     case failed(NSError)
     /// The group is empty when everything is closed.
     case stopped(DispatchGroup)
   }
 
   private var state: State
+  private var pause: Duration?
   /// How many clients have been started, each with a cache opened anew.
   private var clientCount = 0
   /// A disk on which the cache is damaged again and again cannot be used.
@@ -96,9 +103,12 @@ final class ClientLoop {
   func handle(_ messages: [Message], post: @escaping @Sendable (Message) -> Void) {
     var remaining = messages[...]
     while let message = remaining.popFirst() {
+      if isHeld(message, post: post) { continue }
       switch message {
       case .start:
         start(post: post)
+      case .openAgain:
+        if case .waiting(let wait) = state { open(wait, post: post) }
       case .stop(let completion):
         stop(completion)
       case .write:
@@ -117,17 +127,68 @@ final class ClientLoop {
 
   private func start(post: @escaping @Sendable (Message) -> Void) {
     guard case .idle(let configuration) = state else { return }
+    open(FolderWait(configuration), post: post)
+  }
+
+  private func open(_ wait: FolderWait, post: @escaping @Sendable (Message) -> Void) {
+    let configuration = wait.configuration
     do {
       try run(configuration, post: post)
       configuration.cacheOpened?(nil)
+      handle(wait.takeHeld(), post: post)
     } catch {
-      fail(error)
-      guard let cacheOpened = configuration.cacheOpened else { return }
-      var inMemory = configuration
-      inMemory.cache = .memory(.leastRecentlyUsed(sizeBytes: CacheSize.defaultBytes))
-      do { try run(inMemory, post: post) } catch { fail(error) }
-      cacheOpened(error)
+      let isInUse = FolderWait.isWorthwhile(after: error)
+      if isInUse, let pause = wait.nextPause() {
+        state = .waiting(wait)
+        self.pause = pause
+        return
+      }
+      let error = isInUse ? FolderWait.givenUp(error) : error
+      let reported = fail(error)
+      if let cacheOpened = configuration.cacheOpened {
+        var inMemory = configuration
+        inMemory.cache = .memory(.leastRecentlyUsed(sizeBytes: CacheSize.defaultBytes))
+        do { try run(inMemory, post: post) } catch { fail(error) }
+        cacheOpened(error)
+      }
+      handle(wait.takeHeld(), post: post)
+      if isInUse, case .failed = state { state = .locked(wait, reported) }
     }
+  }
+
+  /// Keeps what must wait for a folder in use, and opens one that has become free meanwhile.
+  private func isHeld(_ message: Message, post: @escaping @Sendable (Message) -> Void) -> Bool {
+    switch (state, message) {
+    case (.waiting, .start), (.waiting, .openAgain), (.waiting, .stop):
+      return false
+    case (.waiting(let wait), _):
+      wait.hold(message)
+      return true
+    case (.locked(let wait, _), _) where message.needsCache:
+      openNow(wait, post: post)
+      return false
+    case (.locked(let wait, _), _):
+      wait.note(message)
+      return false
+    default:
+      return false
+    }
+  }
+
+  private func openNow(_ wait: FolderWait, post: @escaping @Sendable (Message) -> Void) {
+    do {
+      try run(wait.configuration, post: post)
+      handle(wait.choices, post: post)
+    } catch {
+      // While the folder is in use, everything stays as it is: the operation reports the error that is known.
+      if !FolderWait.isWorthwhile(after: error) { fail(error) }
+    }
+  }
+
+  /// How long to wait before ``Message/openAgain`` is to come; nil if nothing waits for it. Asked after each round.
+  func takePause() -> Duration? {
+    defer { pause = nil }
+    return pause
   }
 
   private func run(
@@ -156,10 +217,12 @@ final class ClientLoop {
     }
   }
 
-  private func fail(_ error: any Error) {
+  @discardableResult
+  private func fail(_ error: any Error) -> NSError {
     let error = NSError.firestore(opening: error)
     HearthLog.error("The cache cannot be used: \(error.localizedDescription)")
     state = .failed(error)
+    return error
   }
 
   private func stop(_ completion: @escaping @Sendable () -> Void) {
@@ -172,7 +235,13 @@ final class ClientLoop {
       closing.enter()
       closing.notify(queue: .global(), execute: completion)
       client.stop { closing.leave() }
-    case .idle, .failed:
+    case .waiting(let wait):
+      state = .stopped(DispatchGroup())
+      for message in wait.takeHeld() {
+        if case .write(_, _, _, let write) = message { write?.abandon() } else { handle(message) }
+      }
+      completion()
+    case .idle, .locked, .failed:
       state = .stopped(DispatchGroup())
       completion()
     }
@@ -187,12 +256,12 @@ final class ClientLoop {
     switch state {
     case .running(let client):
       client.write(writes)
-    case .failed(let error):
+    case .failed(let error), .locked(_, let error):
       for write in writes {
         HearthLog.error("A write was not saved: \(error.localizedDescription)")
         write.completion?.finish(error)
       }
-    case .idle, .stopped:
+    case .idle, .waiting, .stopped:
       for write in writes { write.completion?.abandon() }
     }
   }
@@ -200,15 +269,18 @@ final class ClientLoop {
   private func handle(_ message: Message) {
     switch state {
     case .running(let client): client.handle(message)
-    case .failed(let error): refuse(message, error)
-    case .idle, .stopped: refuse(message, .terminated)
+    case .failed(let error), .locked(_, let error): refuse(message, error)
+    case .idle, .waiting, .stopped: refuse(message, .terminated)
     }
   }
 
   private func refuse(_ message: Message, _ error: NSError) {
     switch message {
     case .listen(let listener, _, _, _):
-      if case .failed = state { listener.deliver(.failure(error)) } else { listener.endSilently() }
+      switch state {
+      case .failed, .locked: listener.deliver(.failure(error))
+      case .idle, .waiting, .running, .stopped: listener.endSilently()
+      }
     case .request(_, let request):
       request.fail(error)
     case .bundleBytes(_, _, let taken):

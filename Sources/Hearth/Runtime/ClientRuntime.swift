@@ -221,9 +221,12 @@ final class ClientRuntime: Sendable {
 
   private func drain() {
     while let messages = takeMessages() {
-      loop.withLock { loop in
+      let pause = loop.withLock { loop in
         loop.handle(messages) { [weak self] in self?.post($0) }
+        return loop.takePause()
       }
+      // Holds the runtime: those whose calls wait for the folder are answered even if the client is let go.
+      if let pause { loopQueue.asyncAfter(deadline: .now() + pause.dispatchInterval) { self.post(.openAgain) } }
     }
   }
 

@@ -97,7 +97,7 @@ final class RunningClient {
     case .timerFired(let kind, let generation):
       guard timers.takeFired(kind, generation: generation) else { return }
       run(.timerFired(kind))
-    case .start, .stop, .write, .fromClient:
+    case .start, .openAgain, .stop, .write, .fromClient:
       break
     }
   }

@@ -43,7 +43,7 @@ struct TimerSet {
 
 extension Duration {
   /// Rounded to nanoseconds; from zero to about 292 years.
-  fileprivate var dispatchInterval: DispatchTimeInterval {
+  var dispatchInterval: DispatchTimeInterval {
     let (seconds, attoseconds) = components
     guard seconds >= 0, attoseconds >= 0 else { return .nanoseconds(0) }
     let (product, overflow) = Int(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)

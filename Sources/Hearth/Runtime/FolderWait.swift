@@ -1,0 +1,86 @@
+internal import Foundation
+internal import HearthStore
+internal import HearthSync
+
+/// A client without its cache, because another process or another client of this one has the folder.
+///
+/// | phase | operations | ends |
+/// |---|---|---|
+/// | waiting, at most ``limit`` | wait in order, and then take effect as if the folder had been free | the folder is free, or the time is over |
+/// | given up | each one first tries to open the folder, once and without waiting, and else gets the error | the folder is free |
+///
+/// Nothing here blocks: the folder is tried on the loop, which is free in the pauses. Confined to the loop.
+final class FolderWait {
+  let configuration: ClientConfiguration
+  private let deadline: ContinuousClock.Instant
+  private var pause = FolderWait.firstPause
+  private var held: [ClientLoop.Message] = []
+  private var lastUserChange: ClientLoop.Message?
+  private var lastIndexChoice: ClientLoop.Message?
+
+  /// How long a client waits for its folder: longer than another process needs to close it, and shorter than people wait.
+  static let limit: Duration = .seconds(5)
+  private static let firstPause: Duration = .milliseconds(10)
+  private static let longestPause: Duration = .milliseconds(250)
+
+  init(_ configuration: ClientConfiguration) {
+    self.configuration = configuration
+    deadline = .now + Self.limit
+  }
+
+  /// The pause before the next attempt, each longer than the one before; nil when the time is over.
+  func nextPause() -> Duration? {
+    guard ContinuousClock.now < deadline else { return nil }
+    defer { pause = min(pause * 2, Self.longestPause) }
+    return pause
+  }
+
+  /// Keeps an operation until it is known whether the cache opens.
+  func hold(_ message: ClientLoop.Message) {
+    held.append(message)
+  }
+
+  /// What was held, in order. Choices among it that must outlive a failure are kept.
+  func takeHeld() -> [ClientLoop.Message] {
+    for message in held { note(message) }
+    defer { held = [] }
+    return held
+  }
+
+  /// Keeps a choice that no caller makes again, above all for whom the client works now.
+  func note(_ message: ClientLoop.Message) {
+    switch message {
+    case .stream(.changeUser): lastUserChange = message
+    case .setIndexAutoCreation: lastIndexChoice = message
+    default: break
+    }
+  }
+
+  /// What a client must hear first that starts after the wait was given up.
+  var choices: [ClientLoop.Message] { [lastUserChange, lastIndexChoice].compactMap { $0 } }
+
+  /// Whether a failed opening may succeed without anybody's doing.
+  static func isWorthwhile(after error: any Error) -> Bool {
+    (error as? StoreError)?.kind == .unavailable
+  }
+
+  /// What callers are told when the time is over.
+  static func givenUp(_ error: any Error) -> any Error {
+    guard let error = error as? StoreError else { return error }
+    return StoreError(
+      kind: error.kind,
+      message: error.message
+        + " It was not free within \(limit.components.seconds) seconds; every later call tries again.",
+      sqliteCode: error.sqliteCode)
+  }
+}
+
+extension ClientLoop.Message {
+  /// Whether the message asks for something that needs the cache, and reports a failure to somebody.
+  var needsCache: Bool {
+    switch self {
+    case .write, .listen, .request: true
+    default: false
+    }
+  }
+}
