@@ -22,23 +22,13 @@ struct StorageFailureTests {
     for failure in failures { Issue.record("\(failure)") }
   }
 
-  @Test("failures may last", arguments: kinds)
-  func lastingFailures(_ kind: StoreError.Kind) async {
-    let failures = await HeavyWork.run {
-      (1...60 as ClosedRange<UInt64>).compactMap { seed in
-        var generator = SeededGenerator(seed: seed)
-        let position = Int.random(in: 0..<800, using: &generator)
-        let length = Int.random(in: 2...150, using: &generator)
-        return Self.failure(seed: seed, steps: 50, .init(position: position, length: length, kind: kind))
-      }
-    }
-    for failure in failures { Issue.record("\(failure)") }
-  }
+  @Test("failures may last", arguments: Seeds.groups(.failing))
+  func lastingFailures(_ group: Seeds.Group) async { await group.run() }
 
-  private static func failure(seed: UInt64, steps: Int, _ disturbance: Simulation.Disturbance) -> (any Error)? {
+  private static func failure(seed: UInt64, steps: Int, _ disturbance: History.Disturbance) -> (any Error)? {
     do {
       let reached = try Simulation.run(seed: seed, steps: steps, disturbance: disturbance)
-      guard disturbance.length > 1 || reached > disturbance.position else {
+      guard reached > disturbance.position else {
         return Simulation.Failure(description: "statement \(disturbance.position) was not reached")
       }
       return nil

@@ -1,0 +1,87 @@
+import HearthStore
+
+/// What a history has in it beside what every history has: which follows from its seed alone.
+struct History {
+  /// How the cache is kept, and which faults there are.
+  enum Kind: String, CaseIterable {
+    /// Nothing is collected, so that every view can be foretold exactly.
+    case exact
+    /// As `exact`, in a file.
+    case file
+    /// As `file`, and every query runs beside the engine, for some steps.
+    case beside
+    /// Documents that nobody needs go at once.
+    case eager
+    /// Old documents are collected now and then.
+    case collected
+    /// Statements and commits fail.
+    case failing
+    /// As `failing`, and users change all the time.
+    case users
+    /// Copies of the cache's folder are put back, and run as devices of their own.
+    case copies
+    /// The backend says things that cannot be understood.
+    case poison
+
+    init(seed: UInt64) {
+      self =
+        switch seed % 20 {
+        case 0..<5: .exact
+        case 5: seed / 20 % 2 == 0 ? .file : .beside
+        case 6: .eager
+        case 7: .collected
+        case 8: .failing
+        case 9, 10: .users
+        case 11..<15: .copies
+        default: .poison
+        }
+    }
+  }
+
+  /// SQLite refuses statements and commits, from one of them on.
+  struct Disturbance {
+    /// How many statements and commits are carried out before.
+    var position: Int
+    /// How many fail then.
+    var length: Int
+    var kind: StoreError.Kind
+  }
+
+  var kind: Kind
+  var disturbance: Disturbance?
+  /// How likely the user changes before a step, in percent, beside the changes that are steps themselves.
+  var userChangeChance = 0
+  /// A backend that knows no labels commits a batch again whose answer was lost.
+  var backendKnowsLabels = true
+
+  init(seed: UInt64) {
+    self.init(seed: seed, kind: Kind(seed: seed))
+  }
+
+  init(seed: UInt64, kind: Kind) {
+    self.kind = kind
+    // Not the generator of the steps: a kind that is asked for by name has the same steps as the seed's own.
+    var generator = SeededGenerator(seed: ~seed)
+    let failures: [StoreError.Kind] = [.full, .io, .readOnly, .unavailable, .corrupt]
+    let disturbance = Disturbance(
+      position: Int.random(in: 0..<800, using: &generator), length: Int.random(in: 1...150, using: &generator),
+      kind: generator.pick(failures))
+    switch kind {
+    case .exact, .file, .beside, .eager, .collected: break
+    case .failing: self.disturbance = disturbance
+    case .users:
+      self.disturbance = disturbance
+      userChangeChance = 15
+    case .copies, .poison:
+      if generator.chance(30) { self.disturbance = disturbance }
+      if generator.chance(30) { userChangeChance = 15 }
+    }
+    if kind != .copies { backendKnowsLabels = generator.chance(80) }
+  }
+
+  /// Whether the cache is a file.
+  var isInFile: Bool { [.file, .beside, .copies].contains(kind) }
+
+  /// Whether the reference foretells every view and answer: nothing fails that it knows nothing of.
+  var isExact: Bool { [.exact, .file, .beside, .copies, .poison].contains(kind) && disturbance == nil }
+}

@@ -1,0 +1,147 @@
+import HearthCache
+import HearthModel
+import HearthSync
+
+extension SimulatedDevice {
+  typealias Failure = Simulation.Failure
+
+  /// Compares the queue with what it was and what was answered, and the views with the reference.
+  func check() throws {
+    try world.check()
+    guard engine.outstandingWriteCount <= 10 else { throw Failure(description: "more than ten batches are under way") }
+    guard engine.activeLimboDocuments.count <= 2 else { throw Failure(description: "more than two lookups are active") }
+    if watchStream != nil || writeStream != nil, streamUser != user || store.user != user {
+      let users = [streamUser, store.user, user].map { $0 ?? "nobody" }
+      throw Failure(description: "users of the open stream, of the cache and of the token: \(users)")
+    }
+    try readQueues()
+    guard world.history.isExact else { return }
+    let pending = queues[store.user] ?? []
+    for (id, listener) in listeners where !engine.isPreparing(id) && !reference.isCatchingUp(listener.query, pending) {
+      let expected = reference.run(listener.query, pending)
+      guard let snapshot = listener.snapshot else {
+        if !expected.isEmpty, !listener.options.waitForSyncWhenOnline {
+          throw Failure(description: "listener \(id.rawValue) was not told of \(expected.map(\.key))")
+        }
+        continue
+      }
+      try compare(
+        Array(snapshot.documents), expected, "\(name), listener \(id.rawValue) \(listener.query.canonicalID)")
+    }
+  }
+
+  /// Brings `queues` up to date.
+  func readQueues() throws {
+    guard hasCommitted else { return }
+    hasCommitted = false
+    for owner in Self.users {
+      let pending = try looking { try store.pendingBatches(of: .user(owner)) }
+      try checkQueue(pending, of: owner)
+      queues[owner] = pending
+    }
+  }
+
+  private func checkQueue(_ pending: [MutationBatch], of owner: String?) throws {
+    guard pending.allSatisfy({ $0.localWriteTime.seconds == Self.seconds(of: owner) }) else {
+      throw Failure(description: "the queue of \(owner ?? "nobody") holds another's writes: \(pending)")
+    }
+    let before = queues[owner] ?? []
+    let left = before.prefix { batch in !pending.contains { $0.batchID == batch.batchID } }
+    for batch in left {
+      guard let answer = heard[batch.number] else {
+        throw Failure(description: "\(name): batch \(batch.batchID) left the queue without an answer")
+      }
+      if case .success(let commit) = answer { reference.acknowledged(batch, commit) }
+    }
+    guard Array(before.dropFirst(left.count)) == Array(pending.prefix(before.count - left.count)) else {
+      throw Failure(description: "the queue changed other than at its ends: \(before) became \(pending)")
+    }
+  }
+
+  func compare(_ actual: [Document], _ expected: [Document], _ what: String) throws {
+    guard actual.count == expected.count, zip(actual, expected).allSatisfy({ $0.hasSameData(as: $1) }) else {
+      throw Failure(
+        description: "\(what) shows \(actual.map(\.brief)), but must show \(expected.map(\.brief))")
+    }
+  }
+
+  // MARK: - The end
+
+  /// Nothing fails any more: then every user's queue becomes empty.
+  func settle() throws {
+    failingTransactions = []
+    disturbance = nil
+    // Nothing but what has to happen: the client comes back by itself.
+    if !isNetworkEnabled { switchNetwork(on: true) }
+    for owner in [user] + Self.users.filter({ $0 != user }) {
+      if owner != user { changeUser(to: owner) }
+      try drain()
+      guard try store.pendingBatches().isEmpty else {
+        throw Failure(description: "the queue of \(owner ?? "nobody") is not empty: \(try store.pendingBatches())")
+      }
+    }
+  }
+
+  /// Nobody waits, and the views are what the backend has.
+  func checkEnd() throws {
+    guard openWrites.isEmpty, openWaits.isEmpty else {
+      throw Failure(description: "callers still wait: \(openWrites) \(openWaits)")
+    }
+    guard engine.activeLimboDocuments.isEmpty, engine.enqueuedLimboDocuments.isEmpty else {
+      throw Failure(description: "still in limbo: \(engine.activeLimboDocuments) \(engine.enqueuedLimboDocuments)")
+    }
+    for (id, listener) in listeners where listener.options.source == .default {
+      let what = "at the end \(name), listener \(id.rawValue) \(listener.query.canonicalID)"
+      guard let snapshot = listener.snapshot else { throw Failure(description: "\(what) was never told anything") }
+      try compare(Array(snapshot.documents), world.backend.run(listener.query), what)
+      if listener.options.includeQueryMetadataChanges, snapshot.isFromCache || snapshot.hasPendingWrites {
+        throw Failure(description: "\(what) is not in step: \(snapshot.isFromCache) \(snapshot.hasPendingWrites)")
+      }
+    }
+  }
+
+  /// Delivers until nothing happens any more.
+  func drain() throws {
+    for _ in 0..<400 {
+      while !besideQueries.isEmpty {
+        endBeside()
+        try check()
+      }
+      while !opening.isEmpty { answerOpening(succeeds: true) }
+      while !writeRequests.isEmpty, writeStream != nil {
+        answerWrite(answerIsLost: false)
+        try check()
+      }
+      sendSnapshot()
+      while watchStream != nil, !watch.messages.isEmpty {
+        deliverWatchMessage()
+        try check()
+      }
+      try check()
+      let busy = timers.filter {
+        [.asyncQueueRetry, .listenStreamConnectionBackoff, .writeStreamConnectionBackoff].contains($0.kind)
+      }
+      if busy.isEmpty, besideQueries.isEmpty, opening.isEmpty, writeRequests.isEmpty,
+        try store.pendingBatches().isEmpty,
+        engine.activeLimboDocuments.isEmpty, engine.enqueuedLimboDocuments.isEmpty
+      {
+        return
+      }
+      if !busy.isEmpty { fireNextTimer() }
+    }
+    let limbo = "\(engine.activeLimboDocuments) \(engine.enqueuedLimboDocuments)"
+    throw Failure(
+      description:
+        "\(name) does not come to rest: in limbo \(limbo), queued \(try store.pendingBatches()), timers \(timers)")
+  }
+}
+
+extension Document {
+  func hasSameData(as other: Document) -> Bool {
+    key == other.key && (try? fields.decoded()) == (try? other.fields.decoded())
+  }
+
+  var brief: String {
+    "\(key)@\(version.microseconds) \((try? fields.decoded()).map { "\($0.entries.map { "\($0.key)=\($0.value)" })" } ?? "?")"
+  }
+}

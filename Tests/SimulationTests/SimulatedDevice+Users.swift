@@ -1,0 +1,129 @@
+import HearthCache
+import HearthModel
+import HearthSync
+
+extension SimulatedDevice {
+  // MARK: - Listeners
+
+  func listen(to query: Query, _ options: ListenOptions) {
+    let id = ListenerID(rawValue: world.nextNumber())
+    listeners[id] = ListenerState(query: query, options: options)
+    post(.listen(id, query, options))
+  }
+
+  func unlisten() {
+    let ids = listeners.keys.sorted { $0.rawValue < $1.rawValue }
+    guard let id = ids.randomElement(using: &world.generator) else { return }
+    listeners[id] = nil
+    post(.unlisten(id))
+  }
+
+  /// The changes lead from the last snapshot to this one, and there is a reason to raise it.
+  func raised(_ id: ListenerID, _ snapshot: ViewSnapshot) {
+    guard let listener = listeners[id] else { return fail("listener \(id) was not added or has ended") }
+    let before = listener.snapshot
+    var keys = before?.documents.map(\.key) ?? []
+    for change in snapshot.changes {
+      if let old = change.oldIndex {
+        guard keys.indices.contains(old), keys[old] == change.document.key else {
+          return fail("\(change.document.key) did not stand at \(old)")
+        }
+        keys.remove(at: old)
+      }
+      if let new = change.newIndex {
+        guard new >= 0, new <= keys.count else { return fail("there is no place \(new)") }
+        keys.insert(change.document.key, at: new)
+      }
+    }
+    if keys != snapshot.documents.map(\.key) {
+      fail("the changes of listener \(id) lead to \(keys), not to \(snapshot.documents.map(\.key))")
+    }
+    if let before, snapshot.changes.isEmpty, before.isFromCache == snapshot.isFromCache,
+      before.hasPendingWrites == snapshot.hasPendingWrites
+    {
+      fail("listener \(id) was told nothing new")
+    }
+    listeners[id]?.snapshot = snapshot
+  }
+
+  // MARK: - Writes
+
+  func write(_ mutations: [Mutation]) {
+    let number = world.nextNumber()
+    let identity = identities.next()
+    openWrites.append(WriteID(rawValue: number))
+    world.ledger.wrote(number, mutations, identity)
+    post(
+      .write(
+        WriteID(rawValue: number), mutations, localWriteTime: Self.mark(of: user, number), identity: identity))
+  }
+
+  /// The local write time that tells whose write a batch is, and which.
+  private static func mark(of user: String?, _ number: Int) -> Timestamp {
+    Timestamp(seconds: seconds(of: user), nanoseconds: Int32(number))
+  }
+
+  static func seconds(of user: String?) -> Int64 { Int64(user?.utf8.first ?? 1) }
+
+  func completed(_ id: WriteID, _ error: StatusError?) {
+    guard let index = openWrites.firstIndex(of: id) else { return fail("write \(id) was completed twice") }
+    openWrites.remove(at: index)
+    world.ledger.completed(id.rawValue, error)
+  }
+
+  func waitForPendingWrites() {
+    let id = RequestID(rawValue: world.nextNumber())
+    openWaits.insert(id)
+    post(.waitForPendingWrites(id))
+  }
+
+  func changeUser(to user: String?) {
+    self.user = user
+    watchAttempts.mayBeginAtOnce()
+    post(.changeUser(user))
+  }
+
+  // MARK: - Reading the cache
+
+  func checkCacheRead(_ query: Query) throws {
+    guard world.history.isExact else { return }
+    readCache(query, expecting: reference.run(query, try store.pendingBatches()))
+  }
+
+  /// Runs a query on the cache, whose answer must hold these documents whenever it comes.
+  private func readCache(_ query: Query, expecting documents: [Document]) {
+    let id = RequestID(rawValue: world.nextNumber())
+    expectedAnswers[id] = (query, documents)
+    post(.readQuery(id, query))
+    if world.history.kind != .beside, expectedAnswers[id] != nil { fail("the cache did not answer \(query)") }
+  }
+
+  func answered(_ id: RequestID, _ snapshot: ViewSnapshot) {
+    guard let expected = expectedAnswers.removeValue(forKey: id) else {
+      return fail("request \(id.rawValue) was not made or has been answered")
+    }
+    do {
+      try compare(
+        Array(snapshot.documents), expected.documents, "the cache's answer to \(expected.query.canonicalID)")
+    } catch {
+      fail("\(error)")
+    }
+  }
+
+  /// Runs one of the queries beside the engine to its end, which the engine hears of.
+  func endBeside() {
+    guard let index = besideQueries.indices.randomElement(using: &world.generator) else { return }
+    let query = besideQueries.remove(at: index)
+    // The last part first: the order must not matter.
+    post(.besideEnded(query.id, query.run { count, body in (0..<count).reversed().forEach { body($0) } }))
+  }
+
+  func collectGarbage() {
+    _ = try? engine.collectGarbage(CollectionParameters(thresholdBytes: 0, percentile: 100))
+  }
+}
+
+extension MutationBatch {
+  /// Which write of the simulation it is.
+  var number: Int { Int(localWriteTime.nanoseconds) }
+}

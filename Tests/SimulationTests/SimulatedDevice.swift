@@ -1,0 +1,225 @@
+import Foundation
+import HearthCache
+import HearthModel
+import HearthStore
+import HearthSync
+
+/// One engine on a real cache, and the people and the network around it.
+final class SimulatedDevice {
+  struct ListenerState {
+    var query: Query
+    var options: ListenOptions
+    var snapshot: ViewSnapshot?
+  }
+
+  /// A batch on its way to the backend.
+  struct Request {
+    /// Which write it is.
+    var number: Int
+    var mutations: [Mutation]
+    var label: String?
+  }
+
+  /// The names that writes get come from a generator, whose state a copy of a running machine has as well.
+  struct IdentitySource {
+    var stream: UInt64
+    var last: UInt64 = 0
+
+    mutating func next() -> BatchIdentity {
+      last += 1
+      return BatchIdentity(high: stream, low: last)
+    }
+  }
+
+  static let users: [String?] = [nil, "anna", "otto"]
+
+  unowned let world: Simulation
+  let name: String
+  /// Nil for a cache in memory.
+  let folder: URL?
+  var identities: IdentitySource
+
+  var database: Database
+  /// Keeps the folder; nil for a cache in memory.
+  var openedCache: OpenedCache?
+  var store: LocalStore
+  var engine: SyncEngine
+  var reference = SimulationReference()
+
+  private var inbox: [SyncEvent] = []
+  private var event: SyncEvent?
+  var now = Duration.zero
+  var timers: [(kind: TimerKind, due: Duration)] = []
+  var failingTransactions: Set<String> = []
+  var disturbance: History.Disturbance?
+  /// Statements and commits so far.
+  var statementCount = 0
+  private var isLooking = false
+
+  /// The signed-in user, whose token the backend sees.
+  var user: String?
+  /// The user for whom the engine opens streams.
+  var streamUser: String?
+  var isNetworkEnabled = true
+
+  var watch = SimulatedWatch()
+  var watchStream: StreamID?
+  var writeStream: StreamID?
+  /// Streams that were asked for and are neither open nor refused.
+  var opening: [SyncEvent] = []
+  var writeRequests: [Request] = []
+  /// The answers that this run of the client has heard.
+  var heard: [Int: WriteLedger.Answer] = [:]
+  var watchAttempts = WatchAttempts()
+
+  var listeners: [ListenerID: ListenerState] = [:]
+  /// The writes of this run of the client whose callers wait.
+  var openWrites: [WriteID] = []
+  var openWaits: Set<RequestID> = []
+  /// The answers that readers of the cache wait for.
+  var expectedAnswers: [RequestID: (query: Query, documents: [Document])] = [:]
+  /// The queries beside the engine that have not ended.
+  var besideQueries: [BesideQuery] = []
+
+  /// Every user's queue as it was after the step before.
+  var queues: [String?: [MutationBatch]] = [:]
+  /// Whether something was committed since.
+  var hasCommitted = true
+
+  /// - Parameter copy: the folder that the device begins with; nil for an empty one.
+  init(in world: Simulation, copy: Copy?) throws {
+    self.world = world
+    let number = world.nextNumber()
+    name = "device \(number)"
+    identities = IdentitySource(stream: UInt64(number))
+    folder = world.history.isInFile ? world.folder.appendingPathComponent("\(number)") : nil
+    disturbance = world.history.disturbance
+    if let copy, let folder { try FileManager.default.copyItem(at: copy.folder, to: folder) }
+    (database, openedCache) = try Self.openDatabase(folder)
+    (store, engine) = try Self.open(database, world.history, user: nil)
+    if let copy { remember(copy) }
+    world.note("\(name) begins")
+    injectFailures()
+    post(.start)
+  }
+
+  /// Ends the process.
+  func close() {
+    for query in besideQueries { query.close() }
+    besideQueries = []
+    database.injectFailure = nil
+    database.close()
+    openedCache?.close()
+  }
+
+  // MARK: - Failures
+
+  func injectFailures() {
+    database.injectFailure = { [unowned self] point in
+      if isLooking { return nil }
+      if point == .commit { hasCommitted = true }
+      let failure = failure(at: point)
+      // What was to be opened or closed for it begins without a pause.
+      if failure != nil { watchAttempts.mayBeginAtOnce() }
+      return failure
+    }
+  }
+
+  private func failure(at point: Database.FailurePoint) -> StoreError? {
+    guard case .transaction(let name) = point else { return disturb() }
+    guard failingTransactions.contains(name) else { return nil }
+    return StoreError(kind: .unavailable, message: "made to fail: \(name)")
+  }
+
+  private func disturb() -> StoreError? {
+    defer { statementCount += 1 }
+    guard let disturbance,
+      (disturbance.position..<disturbance.position + disturbance.length).contains(statementCount)
+    else {
+      return nil
+    }
+    return StoreError(kind: disturbance.kind, message: "statement \(statementCount) was made to fail")
+  }
+
+  /// Looks at the cache without a failure.
+  func looking<Result>(_ body: () throws -> Result) rethrows -> Result {
+    isLooking = true
+    defer { isLooking = false }
+    return try body()
+  }
+
+  func fail(_ text: String) { world.fail("\(name): \(text)") }
+
+  // MARK: - The loop
+
+  func post(_ event: SyncEvent) {
+    inbox.append(event)
+    while !inbox.isEmpty {
+      let event = inbox.removeFirst()
+      world.note("> \(name) \(event.brief)")
+      self.event = event
+      for action in engine.handle(event, now: now) { carryOut(action) }
+    }
+  }
+
+  /// What was not handled yet goes with the process.
+  func clearInbox() { inbox = [] }
+
+  private func carryOut(_ action: SyncAction) {
+    if case .log = action {} else { world.note("  < \(action.brief)") }
+    switch action {
+    case .switchUser(let user):
+      if watchStream != nil || writeStream != nil || !opening.isEmpty { fail("the user changes under a stream") }
+      streamUser = user
+    case .openWatchStream(let id):
+      if let problem = watchAttempts.begins(at: now) { fail(problem) }
+      opening.append(.watchStreamOpened(id))
+    case .openWriteStream(let id): opening.append(.writeStreamOpened(id))
+    case .closeWatchStream(let id):
+      opening.removeAll { if case .watchStreamOpened(id) = $0 { true } else { false } }
+      if watchStream == id { breakWatchStream(nil) }
+      watchAttempts.mayBeginAtOnce()
+    case .closeWriteStream(let id):
+      if case .watchStreamMessage = event { fail("a message on the watch stream ended the write stream") }
+      opening.removeAll { if case .writeStreamOpened(id) = $0 { true } else { false } }
+      if writeStream == id { breakWriteStream(nil) }
+    case .sendWatch(_, let request):
+      reference.sent(request)
+      watch.receive(request, world.backend, &world.generator)
+    case .sendWrite(let id, .handshake):
+      let knowsLabels = world.history.backendKnowsLabels
+      inbox.append(.writeStreamMessage(id, WriteResponse(streamToken: [0], knowsBatchLabels: knowsLabels)))
+    case .sendWrite(_, .writes(let mutations, _, let label)):
+      if !mutations.isEmpty { sent(mutations, label) }
+    case .startTimer(let kind, let delay):
+      timers.removeAll { $0.kind == kind }
+      timers.append((kind, now + delay))
+    case .cancelTimer(let kind):
+      timers.removeAll { $0.kind == kind }
+      if kind == .listenStreamConnectionBackoff { watchAttempts.mayBeginAtOnce() }
+    case .raiseSnapshot(let id, let snapshot): raised(id, snapshot)
+    case .raiseError(let id, _): listeners[id] = nil
+    case .completeWrite(let id, let error): completed(id, error)
+    case .completeRequest(let id, _): openWaits.remove(id)
+    case .queryRead(let id, let snapshot): answered(id, snapshot)
+    case .readFailed(let id, let error): fail("request \(id.rawValue) was refused: \(error)")
+    case .runBeside(let query): besideQueries.append(query)
+    case .cancelBeside(let id): besideQueries.first { $0.id == id }?.cancel()
+    default: break
+    }
+  }
+}
+
+extension SyncEvent {
+  var brief: String { "\(self)".replacing(/Hearth(Model|Sync|Cache)\./, with: "") }
+}
+
+extension SyncAction {
+  var brief: String {
+    switch self {
+    case .raiseSnapshot(let id, let snapshot):
+      "snapshot \(id.rawValue) \(snapshot.isFromCache ? "cache" : "server") \(snapshot.documents.map(\.brief))"
+    default: "\(self)".replacing(/Hearth(Model|Sync|Cache)\./, with: "")
+    }
+  }
+}
