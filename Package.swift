@@ -120,8 +120,8 @@ let package = Package(
     .testTarget(
       name: "HearthTests",
       dependencies: [
-        "Hearth", "HearthServer", "HearthTransport", "HearthStore", "HearthModel", "TestSupport", grpcCore,
-        grpcTransport, jwt, logging,
+        "Hearth", "HearthServer", "HearthTransport", "HearthSync", "HearthCache", "HearthStore", "HearthWire",
+        "HearthModel", "TestSupport", grpcCore, grpcTransport, jwt, logging,
       ],
       swiftSettings: settings),
     .testTarget(

@@ -36,7 +36,9 @@ extension FirestoreTransport {
       StreamKind(
         method: Google_Firestore_V1_Firestore.Method.Listen.descriptor, ending: .cancel,
         encode: { (request: WatchRequest) -> Google_Firestore_V1_ListenRequest in translator.encode(request) },
-        decode: { (message: Google_Firestore_V1_ListenResponse) in try translator.decode(message) }),
+        decode: { (message: Google_Firestore_V1_ListenResponse) in
+          try translator.decodeNamingTargets(message)
+        }),
       onEvent: onEvent)
   }
 

@@ -128,6 +128,10 @@ extension WireTranslator {
       message.responseType = encode(change)
     case .existenceFilter(let filter):
       message.filter = encode(filter)
+    case .unreadable(let unreadable):
+      // What was unreadable here cannot be passed on; the targets end with its error.
+      message.targetChange = encode(
+        WatchTargetChange(state: .removed, targetIDs: unreadable.targetIDs, cause: unreadable.error))
     }
     return message
   }

@@ -82,6 +82,8 @@ final class ListeningClient {
     case .existenceFilter(var filter):
       filter.targetID = chosen(filter.targetID == 0 ? 1 : filter.targetID)
       return .existenceFilter(filter)
+    case .unreadable(let message):
+      throw MalformedCase(message.error.message)
     }
   }
 

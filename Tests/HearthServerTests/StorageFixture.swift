@@ -152,6 +152,8 @@ private final class ReceivedMessages: Sendable {
       return "\(change.key)" + (updated.isEmpty ? "" : " in\(updated)") + (removed.isEmpty ? "" : " out\(removed)")
     case .existenceFilter(let filter):
       return "filter \(filter.targetID): \(filter.count)"
+    case .unreadable(let message):
+      return "unreadable: \(message.error.message)"
     }
   }
 }

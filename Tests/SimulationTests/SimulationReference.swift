@@ -53,7 +53,7 @@ struct SimulationReference {
     case .targetChange(let change): received(change, canStore: canStore)
     case .documentChange(let change): received(change)
     // The simulated backend counts only results of collections; what follows from a wrong count is an ordinary request.
-    case .existenceFilter: break
+    case .existenceFilter, .unreadable: break
     }
   }
 

@@ -3,6 +3,23 @@ package enum WatchResponse: Equatable, Sendable {
   case targetChange(WatchTargetChange)
   case documentChange(WatchDocumentChange)
   case existenceFilter(WatchExistenceFilter)
+  /// A message that cannot be understood. The rest of the stream can.
+  case unreadable(UnreadableWatchMessage)
+}
+
+/// A message of the watch stream that names its targets and says something about them that cannot be understood.
+package struct UnreadableWatchMessage: Equatable, Sendable {
+  /// The targets that it is about; never empty.
+  package var targetIDs: [TargetID]
+  /// True for a change in the state of the targets, which may have been the answer to a request.
+  package var isTargetChange: Bool
+  package var error: StatusError
+
+  package init(targetIDs: [TargetID], isTargetChange: Bool, error: StatusError) {
+    self.targetIDs = targetIDs
+    self.isTargetChange = isTargetChange
+    self.error = error
+  }
 }
 
 /// A change in the state of targets.

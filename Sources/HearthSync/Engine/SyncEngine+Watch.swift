@@ -117,6 +117,8 @@ extension SyncEngine {
       aggregator.handle(change, source: self)
     case .existenceFilter(let filter):
       aggregator.handle(filter, source: self)
+    case .unreadable(let message):
+      setAside(message, on: id)
     }
   }
 
@@ -165,8 +167,26 @@ extension SyncEngine {
 
   // MARK: - Rejected targets
 
-  private func targetsRejected(_ ids: [TargetID], _ error: StatusError) {
+  /// Gives up the targets that a message is about which cannot be understood, and leaves the others on the stream.
+  ///
+  /// Without it the stream would have to be opened again, would bring the same message again, and no target would ever get
+  /// beyond it.
+  private func setAside(_ message: UnreadableWatchMessage, on id: StreamID) {
+    guard message.isTargetChange else {
+      let targets = message.targetIDs.filter { !aggregator.awaitsAnswer($0) }
+      return targetsRejected(targets, message.error, isWatchedByBackend: true)
+    }
+    targetsRejected(message.targetIDs, message.error)
+    // It may have answered a request, so the number of outstanding answers is not known any more. A new stream begins with none.
+    guard watchStream.isOpen else { return }
+    perform(.closeWatchStream(id))
+    watchStreamClosed(id, message.error)
+  }
+
+  /// - Parameter isWatchedByBackend: The backend goes on with the targets unless it is told.
+  private func targetsRejected(_ ids: [TargetID], _ error: StatusError, isWatchedByBackend: Bool = false) {
     for id in ids where watchTargets[id] != nil {
+      if isWatchedByBackend { sendRemove(id) }
       if let key = limbo.resolution(of: id)?.key {
         do {
           try limboRejected(id, key)
@@ -176,7 +196,7 @@ extension SyncEngine {
           return
         }
       } else {
-        forgetTarget(id)
+        forgetTarget(id, awaitingRemoval: isWatchedByBackend)
         rejectQueries(of: id, error)
       }
     }
@@ -193,10 +213,10 @@ extension SyncEngine {
     resolveLimbo(freed)
   }
 
-  /// The backend knows nothing of the target any more.
-  private func forgetTarget(_ id: TargetID) {
+  /// The backend knows nothing of the target any more, or will say so.
+  private func forgetTarget(_ id: TargetID, awaitingRemoval: Bool = false) {
     watchTargets[id] = nil
-    aggregator.remove(id)
+    if !awaitingRemoval { aggregator.remove(id) }
     if watchTargets.isEmpty { perform(watchStream.markIdle()) }
   }
 }

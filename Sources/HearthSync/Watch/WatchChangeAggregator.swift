@@ -195,6 +195,11 @@ struct WatchChangeAggregator {
     return event
   }
 
+  /// Whether what comes for the target belongs to an earlier listen, because answers to requests are outstanding.
+  func awaitsAnswer(_ id: TargetID) -> Bool {
+    (targets[id]?.outstandingAnswers ?? 0) > 0
+  }
+
   /// Whether the target's result was complete in the last snapshot, and nothing has come for it since.
   func isInSync(_ id: TargetID) -> Bool {
     guard let target = targets[id] else { return false }

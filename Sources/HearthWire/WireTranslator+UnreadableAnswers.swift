@@ -1,0 +1,36 @@
+package import HearthModel
+
+extension WireTranslator {
+  /// The answer in `message`, also when it cannot be understood but names the targets that it is about: they can be given
+  /// up, and the others of the stream go on.
+  ///
+  /// - Throws: a ``WireError`` when the message cannot be understood and names no target, so that nobody knows what is
+  ///   missing without it.
+  package func decodeNamingTargets(_ message: Google_Firestore_V1_ListenResponse) throws(WireError) -> WatchResponse {
+    do throws(WireError) {
+      return try decode(message)
+    } catch {
+      guard let (targetIDs, isTargetChange) = message.concernedTargets, !targetIDs.isEmpty else { throw error }
+      return .unreadable(
+        UnreadableWatchMessage(
+          targetIDs: targetIDs, isTargetChange: isTargetChange,
+          error: StatusError(
+            code: .internal, message: "The backend's answer for this listener cannot be understood: \(error)")))
+    }
+  }
+}
+
+extension Google_Firestore_V1_ListenResponse {
+  /// The targets that the message names, each once, and whether it is about their state; nil if it holds nothing known.
+  fileprivate var concernedTargets: (ids: [TargetID], isTargetChange: Bool)? {
+    switch responseType {
+    case .targetChange(let change): (change.targetIds, true)
+    case .documentChange(let change):
+      (change.targetIds + change.removedTargetIds.filter { !change.targetIds.contains($0) }, false)
+    case .documentDelete(let change): (change.removedTargetIds, false)
+    case .documentRemove(let change): (change.removedTargetIds, false)
+    case .filter(let filter): (filter.targetID == 0 ? [] : [filter.targetID], false)
+    case nil: nil
+    }
+  }
+}
