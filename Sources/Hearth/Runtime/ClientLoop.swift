@@ -30,6 +30,10 @@ final class ClientLoop {
     case bundleEnded(RequestID, StatusError?)
     case stream(SyncEvent)
     case besideEnded(BesideID, Result<BesideResult, any Error>)
+    /// What was read beside the loop for a request, which takes it if it still waits.
+    case readBeside(RequestID, answer: @Sendable (Request) -> Void)
+    /// The next page of a list of pending writes is to be read.
+    case continueListing(RequestID)
     case timerFired(TimerKind, generation: Int)
     case stop(@Sendable () -> Void)
   }

@@ -21,6 +21,9 @@ final class RunningClient {
   private var syncListeners: [ListenerID: Listener<Void>] = [:]
   private var writes: [WriteID: WriteCompletion] = [:]
   private var requests: [RequestID: ClientLoop.Request] = [:]
+  private var listings: [RequestID: OutboxListing] = [:]
+  /// Explanations of queries that touch more documents run beside the loop.
+  private let documentsOnLoop: Int
   /// Events that follow from the actions being carried out, such as the end of a one-time read.
   private var followUps: [SyncEvent] = []
 
@@ -28,6 +31,7 @@ final class RunningClient {
     _ configuration: ClientConfiguration, post: @escaping @Sendable (ClientLoop.Message) -> Void
   ) throws {
     self.post = post
+    documentsOnLoop = configuration.detachment.documentsOnLoop
     cache = try OpenCache(configuration)
     engine = SyncEngine(
       localStore: cache.localStore,
@@ -85,6 +89,11 @@ final class RunningClient {
     case .besideEnded(let id, let result):
       besideQueries.ended(id)
       run(.besideEnded(id, result))
+    case .readBeside(let id, let answer):
+      besideQueries.ended(id)
+      if let request = requests.removeValue(forKey: id) { answer(request) }
+    case .continueListing(let id):
+      continueListing(id)
     case .timerFired(let kind, let generation):
       guard timers.takeFired(kind, generation: generation) else { return }
       run(.timerFired(kind))
@@ -96,15 +105,15 @@ final class RunningClient {
   private func start(_ request: ClientLoop.Request, _ id: RequestID) {
     switch request {
     case .pendingWrites(let completion):
-      let user = engine.signedInUser
-      completion(Result { try cache.localStore.pendingBatches(of: .user(user)) }.mapError { NSError.firestore($0) })
-    case .listIndexes(let completion):
-      completion(Result { try cache.localStore.indexListings() }.mapError { NSError.firestore($0) })
-    case .explain(let query, let completion):
-      let startInstant = clock.now
-      completion(
-        Result { try cache.localStore.explain(query, clock: { clock.now - startInstant }) }
-          .mapError { NSError.firestore($0) })
+      do {
+        listings[id] = try OutboxListing(of: engine.signedInUser, in: cache.localStore)
+        requests[id] = request
+        continueListing(id)
+      } catch {
+        completion(.failure(.firestore(error)))
+      }
+    case .listIndexes, .explain:
+      read(request, id)
     case .setIndexes(_, let completion) where !cache.isPersistent:
       completion(nil)
     case .callBackend(let call):
@@ -129,6 +138,53 @@ final class RunningClient {
     }
   }
 
+  /// Reads the next page of a list of pending writes. The others follow when the loop has done what waits.
+  private func continueListing(_ id: RequestID) {
+    guard case .pendingWrites(let completion)? = requests[id], listings[id] != nil else {
+      listings[id] = nil
+      return
+    }
+    let result = Result { try listings[id]?.advance(cache.localStore) }.mapError { NSError.firestore($0) }
+    if case .success(nil) = result { return post(.continueListing(id)) }
+    requests[id] = nil
+    listings[id] = nil
+    completion(result.map { $0 ?? [] })
+  }
+
+  /// Reads beside the loop what may take long, where that is possible.
+  private func read(_ request: ClientLoop.Request, _ id: RequestID) {
+    let (clock, startInstant) = (clock, clock.now)
+    let elapsed = { @Sendable in clock.now - startInstant }
+    do {
+      switch request {
+      case .listIndexes(let completion):
+        if besideQueries.takesReadings, let reading = try cache.localStore.detachIndexListings() {
+          requests[id] = request
+          besideQueries.start(reading, for: id) { request, result in
+            if case .listIndexes(let completion) = request { completion(result.mapError { NSError.firestore($0) }) }
+          }
+        } else {
+          completion(.success(try cache.localStore.indexListings()))
+        }
+      case .explain(let query, let completion):
+        if besideQueries.takesReadings,
+          let reading = try cache.localStore.detachExplanation(
+            of: query, documentsOnLoop: documentsOnLoop, clock: elapsed)
+        {
+          requests[id] = request
+          besideQueries.start(reading, for: id) { request, result in
+            if case .explain(_, let completion) = request { completion(result.mapError { NSError.firestore($0) }) }
+          }
+        } else {
+          completion(.success(try cache.localStore.explain(query, clock: elapsed)))
+        }
+      default: break
+      }
+    } catch {
+      request.fail(.firestore(error))
+    }
+  }
+
   /// Ends everything; tasks that still wait go on with an error, completions of writes are never called.
   func stop(_ completion: @escaping @Sendable () -> Void) {
     run(.shutdown)
@@ -141,6 +197,7 @@ final class RunningClient {
     syncListeners = [:]
     writes = [:]
     requests = [:]
+    listings = [:]
     besideQueries.closeAll()
     cache.close()
     streams.shutdown(completion)
