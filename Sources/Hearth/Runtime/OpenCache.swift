@@ -28,6 +28,7 @@ struct OpenCache {
       database: database, databaseID: configuration.databaseID, garbageCollection: configuration.cache.collection,
       user: configuration.credentials.initialUserID, newCacheID: UUID().uuidString)
     try localStore.start()
+    if case .file(let path, _) = configuration.cache { BackupExclusion.exclude(path) }
   }
 
   /// Whether the cache outlives the program.
