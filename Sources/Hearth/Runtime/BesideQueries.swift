@@ -53,6 +53,12 @@ struct BesideQueries {
     running[id] = nil
   }
 
+  /// Makes all of them fail, which the loop then hears.
+  func cancelAll() {
+    for query in running.values { query.close() }
+    for close in readings.values { close() }
+  }
+
   /// Gives all up. No connection to the cache's file is open when this returns; it waits for a few rows at most.
   mutating func closeAll() {
     for query in running.values { query.cancel() }

@@ -34,6 +34,11 @@ struct OpenCache {
   /// Whether the cache outlives the program.
   var isPersistent: Bool { folder != nil }
 
+  /// Gives the folder back until ``resume()`` has returned true; nothing may be done with the cache meanwhile.
+  func suspend() { folder?.suspend() }
+
+  func resume() throws -> Bool { try folder?.resume() ?? true }
+
   /// Closes the file and gives the folder back.
   func close() {
     if let folder { folder.close() } else { database.close() }

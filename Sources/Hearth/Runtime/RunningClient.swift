@@ -1,6 +1,7 @@
 internal import Foundation
 internal import HearthCache
 internal import HearthModel
+internal import HearthStore
 internal import HearthSync
 internal import HearthTransport
 
@@ -97,7 +98,7 @@ final class RunningClient {
     case .timerFired(let kind, let generation):
       guard timers.takeFired(kind, generation: generation) else { return }
       run(.timerFired(kind))
-    case .start, .openAgain, .stop, .write:
+    case .start, .openAgain, .suspend, .resume, .stop, .write:
       break
     }
   }
@@ -201,6 +202,37 @@ final class RunningClient {
     besideQueries.closeAll()
     cache.close()
     streams.shutdown(completion)
+  }
+
+  // MARK: - A suspended process
+
+  /// Gives the cache's folder back. Nothing may be asked of the client until ``resume()`` has returned.
+  ///
+  /// Queries beside the loop end with an error, as they hold locks on the file of their own.
+  func suspend() {
+    besideQueries.cancelAll()
+    cache.suspend()
+  }
+
+  /// - Throws: When another process has, or had, the folder. The client must then be ended.
+  func resume() throws {
+    guard try !cache.resume() else { return }
+    throw StoreError(
+      kind: .unavailable,
+      message: "Another process used the cache folder while this one was suspended. Listen and read again.")
+  }
+
+  /// Ends everything with an error, and leaves the cache as it is. Writes stay in the outbox.
+  func end(_ error: NSError) {
+    timers.cancelAll()
+    for (_, entry) in listeners { entry.listener.deliver(.failure(error)) }
+    for (_, listener) in syncListeners { listener.silence() }
+    for (_, write) in writes { write.abandon() }
+    for (_, request) in requests { request.fail(error) }
+    (listeners, syncListeners, writes, requests, listings) = ([:], [:], [:], [:], [:])
+    besideQueries.closeAll()
+    cache.close()
+    streams.shutdown {}
   }
 
   // MARK: - Events and actions
