@@ -53,6 +53,9 @@ extension Firestore {
   /// Everything that was written before the call is durable when it returns (with a cache on disk), so it also tells that writes
   /// are saved, without waiting for the backend. Addition to the official API.
   ///
+  /// A long list is read in parts, so that it keeps no other operation waiting: a write that is made before the call returns is not in
+  /// it, and one that the backend answers meanwhile may be missing.
+  ///
   /// - Throws: Errors of the cache's file.
   public func pendingWrites() async throws -> [PendingWrite] {
     let outcome = Outcome<[MutationBatch]>()

@@ -23,6 +23,15 @@ package final class OpenedCache {
     try files.mark(reason)
   }
 
+  /// Gives the folder back for a while. Until ``resume()`` has returned true, nothing may be read or written.
+  package func suspend() { lock.release() }
+
+  /// Takes the folder again.
+  ///
+  /// - Returns: false when another opener had it meanwhile, so that what is remembered of the cache may be wrong.
+  /// - Throws: `StoreError`: `unavailable` while another opener has it.
+  package func resume() throws -> Bool { try lock.acquireUnchanged() }
+
   /// Closes the database, then gives the folder back.
   package func close() {
     database.close()

@@ -39,7 +39,7 @@ extension LocalStore {
     if query.collectionGroup == nil, (try? DocumentKey(query.path)) != nil { return nil }
     return try read("Detach query") {
       let scope = CollectionScope(of: query)
-      if let count = try documents.estimatedDocumentCount(in: scope), count <= limits.documentsOnLoop { return nil }
+      if try isSmall(scope, limit: limits.documentsOnLoop) { return nil }
       let data = try knownTarget(query.target)
       let steps: [DetachedQuery.Step]
       let effort = try QueryExecutor(documents: documents).indexEffort(of: query, atMost: limits.documentsOnLoop)

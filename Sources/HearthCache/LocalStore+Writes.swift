@@ -226,19 +226,26 @@ extension LocalStore {
 
   /// Makes another user's queue the active one.
   ///
-  /// - Returns: the batches of both queues, and every document that either touches, as the new user sees it.
-  package func changeUser(_ user: String?) throws -> UserChange {
+  /// - Parameter queries: those whose results are shown, so that what nobody looks at costs nothing, however long the queues
+  ///   are; nil for all documents.
+  /// - Returns: the documents with pending writes of either user, as the new one sees them.
+  package func changeUser(_ user: String?, showing queries: [Query]? = nil) throws -> DocumentMap {
     try transaction("Handle user change") {
-      guard !isUser(user) else { return UserChange() }
-      let former = try userRow().map { try queue.batches(after: -1, limit: .max, user: $0) } ?? []
+      guard !isUser(user) else { return [:] }
+      let former = try userRow()
       state.user = user
       state.userRow = nil
       let row = try userRow()
-      let current = try row.map { try queue.batches(after: -1, limit: .max, user: $0) } ?? []
-      let keys = (former + current).reduce(into: Set<DocumentKey>()) { $0.formUnion($1.keys) }
-      return UserChange(
-        affectedDocuments: try localDocuments.localView(of: keys, user: row),
-        removedBatchIDs: former.map(\.batchID), addedBatchIDs: current.map(\.batchID))
+      var keys: Set<DocumentKey> = []
+      for user in [former, row] {
+        guard let user else { continue }
+        guard let queries else {
+          keys.formUnion(try queue.pendingKeys(shownBy: nil, user: user))
+          continue
+        }
+        for query in queries { keys.formUnion(try queue.pendingKeys(shownBy: query, user: user)) }
+      }
+      return try localDocuments.localView(of: keys, user: row)
     }
   }
 

@@ -69,22 +69,6 @@ package struct LocalViewChanges: Equatable, Sendable {
   }
 }
 
-/// What switching the user changed.
-package struct UserChange: Equatable, Sendable {
-  /// The local view, as the new user sees it, of every document that either user has pending writes for.
-  package var affectedDocuments: DocumentMap
-  /// The batches of the former user's queue, in order.
-  package var removedBatchIDs: [BatchID]
-  /// The batches of the new user's queue, in order.
-  package var addedBatchIDs: [BatchID]
-
-  package init(affectedDocuments: DocumentMap = [:], removedBatchIDs: [BatchID] = [], addedBatchIDs: [BatchID] = []) {
-    self.affectedDocuments = affectedDocuments
-    self.removedBatchIDs = removedBatchIDs
-    self.addedBatchIDs = addedBatchIDs
-  }
-}
-
 /// Which documents and targets the cache gives up, and when.
 package enum GarbageCollection: Equatable, Sendable {
   /// At the end of each operation: the documents it touched that no target, no view and no pending write needs.

@@ -59,7 +59,7 @@ private enum Step: String, CaseIterable, CustomStringConvertible {
       return ""
     case .changeUser:
       let change = try store.changeUser("alice")
-      return "\(change.removedBatchIDs) \(change.addedBatchIDs) \(describe(change.affectedDocuments))"
+      return describe(change)
     }
   }
 

@@ -196,10 +196,8 @@ private struct Simulation {
     guard user != naive.user else { return }
     naive.user = user
     let change = try cache.store.changeUser(user)
-    #expect(change.removedBatchIDs == former.map(\.batchID))
-    #expect(change.addedBatchIDs == naive.queue.map(\.batchID))
-    #expect(Set(change.affectedDocuments.keys) == Set((former + naive.queue).flatMap(\.keys)))
-    try expectView(change.affectedDocuments)
+    #expect(Set(change.keys) == Set((former + naive.queue).flatMap(\.keys)))
+    try expectView(change)
   }
 
   mutating func listen() throws {

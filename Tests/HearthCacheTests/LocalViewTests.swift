@@ -185,6 +185,6 @@ struct LocalViewTests {
     try store.write(.patch(key("rooms/a"), ["m": .integer(7)], mask: mask("m")))
     try store.acknowledgeNext(at: 6)
     let change = try store.changeUser(nil)
-    #expect(change.affectedDocuments[key("rooms/a")]?.values == ["n": .integer(2), "m": .integer(7)])
+    #expect(change[key("rooms/a")]?.values == ["n": .integer(2), "m": .integer(7)])
   }
 }

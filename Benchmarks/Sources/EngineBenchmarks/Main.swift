@@ -6,7 +6,8 @@ enum Main {
   static func main() {
     let groups: [[Benchmark]] = [
       ApplyBenchmarks.all, QueryBenchmarks.all, WriteBenchmarks.all, ReadBenchmarks.all, SyncBenchmarks.all,
-      CollectionBenchmarks.all, BesideBenchmarks.all, IndexBenchmarks.all, ComplaintBenchmarks.all,
+      OutboxBenchmarks.all, CollectionBenchmarks.all, BesideBenchmarks.all, IndexBenchmarks.all,
+      ComplaintBenchmarks.all,
     ]
     Suite(groups.flatMap(\.self), makeFixtures: Fixtures.make).main()
   }

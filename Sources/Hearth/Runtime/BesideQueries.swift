@@ -8,6 +8,10 @@ struct BesideQueries {
   private let post: @Sendable (ClientLoop.Message) -> Void
   /// Until the loop has heard of their end, also those that were cancelled.
   private var running: [BesideID: BesideQuery] = [:]
+  /// What closes the other readings, until the loop has heard of their end.
+  private var readings: [RequestID: @Sendable () -> Void] = [:]
+  /// Further readings have to run on the loop. Each one keeps a connection.
+  private static let readingLimit = 4
 
   /// - Parameter queue: Runs the queries; a concurrent one.
   init(queue: DispatchQueue, post: @escaping @Sendable (ClientLoop.Message) -> Void) {
@@ -23,6 +27,24 @@ struct BesideQueries {
     }
   }
 
+  var takesReadings: Bool { readings.count < Self.readingLimit }
+
+  /// Reads something else of the cache for a request.
+  mutating func start<Answer>(
+    _ reading: DetachedReading<Answer>, for id: RequestID,
+    answer: @escaping @Sendable (ClientLoop.Request, Result<Answer, any Error>) -> Void
+  ) {
+    readings[id] = { reading.close() }
+    queue.async { [post] in
+      let result = Result { try reading.run() }
+      post(.readBeside(id) { answer($0, result) })
+    }
+  }
+
+  mutating func ended(_ id: RequestID) {
+    readings[id] = nil
+  }
+
   func cancel(_ id: BesideID) {
     running[id]?.cancel()
   }
@@ -31,11 +53,19 @@ struct BesideQueries {
     running[id] = nil
   }
 
+  /// Makes all of them fail, which the loop then hears.
+  func cancelAll() {
+    for query in running.values { query.close() }
+    for close in readings.values { close() }
+  }
+
   /// Gives all up. No connection to the cache's file is open when this returns; it waits for a few rows at most.
   mutating func closeAll() {
     for query in running.values { query.cancel() }
     for query in running.values { query.close() }
+    for close in readings.values { close() }
     running = [:]
+    readings = [:]
   }
 }
 

@@ -11,6 +11,7 @@ internal import HearthSync
 /// | idle | opens the cache (or, where asked for, one in memory in its place): running, waiting or failed | cannot come before start | stopped |
 /// | waiting | - | wait in order while another process or client has the folder (`FolderWait`): running, or locked | stopped |
 /// | running | - | go to the sync engine | closes everything: stopped |
+/// | suspended | - | wait in order, like what streams and timers say: running, or locked if another process took the folder | stopped |
 /// | locked | - | try to open the folder once: running, or report the error | stopped |
 /// | failed | - | report the error; nothing on disk changes | stopped |
 /// | stopped | - | tasks get `cancelled`, callbacks are silent | completes when everything is closed |
@@ -19,6 +20,10 @@ final class ClientLoop {
     case start
     /// The pause before another attempt to open a folder that was in use is over.
     case openAgain
+    /// The process is about to be suspended, and must hold no lock then.
+    case suspend(done: @Sendable () -> Void)
+    /// The process runs on.
+    case resume
     case write(WriteID, [Mutation], localWriteTime: HearthModel.Timestamp, WriteCompletion?)
     case listen(Listener<SnapshotEvent>, HearthModel.Query, ListenOptions, isOneShot: Bool)
     case unlisten(ListenerID)
@@ -30,6 +35,10 @@ final class ClientLoop {
     case bundleEnded(RequestID, StatusError?)
     case stream(SyncEvent)
     case besideEnded(BesideID, Result<BesideResult, any Error>)
+    /// What was read beside the loop for a request, which takes it if it still waits.
+    case readBeside(RequestID, answer: @Sendable (Request) -> Void)
+    /// The next page of a list of pending writes is to be read.
+    case continueListing(RequestID)
     case timerFired(TimerKind, generation: Int)
     /// From the streams, timers and queries of a running client. They end with it, and what they still say is of no use to the
     /// one that takes its place.
@@ -78,6 +87,7 @@ final class ClientLoop {
     case idle(ClientConfiguration)
     case running(RunningClient)
     case waiting(FolderWait)
+    case suspended(RunningClient, FolderWait)
     case locked(FolderWait, NSError)
     case failed(NSError)
     /// The group is empty when everything is closed.
@@ -85,17 +95,23 @@ final class ClientLoop {
   }
 
   private var state: State
+  private let configuration: ClientConfiguration?
+  private var choices = ClientChoices()
   private var pause: Duration?
   /// How many clients have been started, each with a cache opened anew.
   private var clientCount = 0
   /// A disk on which the cache is damaged again and again cannot be used.
   private static let clientLimit = 20
+  /// Ends with the client that it is for.
+  private var suspensionWatch: AnyObject?
 
   init(_ configuration: ClientConfiguration) {
+    self.configuration = configuration
     state = .idle(configuration)
   }
 
   init(failing error: NSError) {
+    configuration = nil
     state = .failed(error)
   }
 
@@ -103,12 +119,19 @@ final class ClientLoop {
   func handle(_ messages: [Message], post: @escaping @Sendable (Message) -> Void) {
     var remaining = messages[...]
     while let message = remaining.popFirst() {
+      // Noted behind the switch: what comes before a message must not contain it.
+      defer { choices.note(message) }
       if isHeld(message, post: post) { continue }
       switch message {
       case .start:
         start(post: post)
       case .openAgain:
         if case .waiting(let wait) = state { open(wait, post: post) }
+      case .suspend(let done):
+        suspend()
+        done()
+      case .resume:
+        resume(post: post)
       case .stop(let completion):
         stop(completion)
       case .write:
@@ -159,26 +182,53 @@ final class ClientLoop {
   /// Keeps what must wait for a folder in use, and opens one that has become free meanwhile.
   private func isHeld(_ message: Message, post: @escaping @Sendable (Message) -> Void) -> Bool {
     switch (state, message) {
-    case (.waiting, .start), (.waiting, .openAgain), (.waiting, .stop):
+    case (.waiting, .start), (.waiting, .openAgain), (.waiting, .stop), (.waiting, .suspend), (.waiting, .resume),
+      (.suspended, .suspend), (.suspended, .resume), (.suspended, .stop):
       return false
-    case (.waiting(let wait), _):
+    case (.waiting(let wait), _), (.suspended(_, let wait), _):
       wait.hold(message)
       return true
     case (.locked(let wait, _), _) where message.needsCache:
       openNow(wait, post: post)
-      return false
-    case (.locked(let wait, _), _):
-      wait.note(message)
       return false
     default:
       return false
     }
   }
 
+  private func suspend() {
+    guard case .running(let client) = state, let configuration, case .file = configuration.cache else { return }
+    client.suspend()
+    state = .suspended(client, FolderWait(configuration))
+  }
+
+  /// Goes on where the process was suspended, unless another one had the folder meanwhile: then as after a wait that was given up.
+  private func resume(post: @escaping @Sendable (Message) -> Void) {
+    guard case .suspended(let client, let wait) = state else { return }
+    do {
+      try client.resume()
+      state = .running(client)
+      watchForSuspension(post: post)
+    } catch {
+      let error = NSError.firestore(opening: error)
+      HearthLog.error("The cache cannot be used any more: \(error.localizedDescription)")
+      client.end(error)
+      state = .locked(wait, error)
+    }
+    handle(wait.takeHeld(), post: post)
+  }
+
+  private func watchForSuspension(post: @escaping @Sendable (Message) -> Void) {
+    #if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)
+      guard let configuration, case .file = configuration.cache else { return }
+      suspensionWatch = SuspensionWatch(suspend: { post(.suspend(done: $0)) }, resume: { post(.resume) })
+    #endif
+  }
+
   private func openNow(_ wait: FolderWait, post: @escaping @Sendable (Message) -> Void) {
     do {
       try run(wait.configuration, post: post)
-      handle(wait.choices, post: post)
+      handle(choices.messages, post: post)
     } catch {
       // While the folder is in use, everything stays as it is: the operation reports the error that is known.
       if !FolderWait.isWorthwhile(after: error) { fail(error) }
@@ -200,6 +250,7 @@ final class ClientLoop {
     let client = try RunningClient(configuration, continuing: former) { post(.fromClient(number: number, $0)) }
     state = .running(client)
     client.start()
+    watchForSuspension(post: post)
   }
 
   /// Replaces a client whose cache was found damaged beyond repair by one with a cache that is in order.
@@ -226,6 +277,7 @@ final class ClientLoop {
   }
 
   private func stop(_ completion: @escaping @Sendable () -> Void) {
+    suspensionWatch = nil
     switch state {
     case .stopped(let closing):
       closing.notify(queue: .global(), execute: completion)
@@ -235,6 +287,11 @@ final class ClientLoop {
       closing.enter()
       closing.notify(queue: .global(), execute: completion)
       client.stop { closing.leave() }
+    case .suspended(let client, let wait):
+      // Without the folder nothing may be stored any more.
+      client.end(.terminated)
+      state = .waiting(wait)
+      stop(completion)
     case .waiting(let wait):
       state = .stopped(DispatchGroup())
       for message in wait.takeHeld() {
@@ -261,7 +318,7 @@ final class ClientLoop {
         HearthLog.error("A write was not saved: \(error.localizedDescription)")
         write.completion?.finish(error)
       }
-    case .idle, .waiting, .stopped:
+    case .idle, .waiting, .suspended, .stopped:
       for write in writes { write.completion?.abandon() }
     }
   }
@@ -270,7 +327,7 @@ final class ClientLoop {
     switch state {
     case .running(let client): client.handle(message)
     case .failed(let error), .locked(_, let error): refuse(message, error)
-    case .idle, .waiting, .stopped: refuse(message, .terminated)
+    case .idle, .waiting, .suspended, .stopped: refuse(message, .terminated)
     }
   }
 
@@ -279,7 +336,7 @@ final class ClientLoop {
     case .listen(let listener, _, _, _):
       switch state {
       case .failed, .locked: listener.deliver(.failure(error))
-      case .idle, .waiting, .running, .stopped: listener.endSilently()
+      case .idle, .waiting, .running, .suspended, .stopped: listener.endSilently()
       }
     case .request(_, let request):
       request.fail(error)

@@ -210,7 +210,7 @@ final class ClientRuntime: Sendable {
     lastID.add(1, ordering: .relaxed).newValue
   }
 
-  private func post(_ message: ClientLoop.Message) {
+  func post(_ message: ClientLoop.Message) {
     let mustSchedule = mailbox.withLock { mailbox in
       mailbox.messages.append(message)
       defer { mailbox.isDrainScheduled = true }

@@ -15,8 +15,6 @@ final class FolderWait {
   private let deadline: ContinuousClock.Instant
   private var pause = FolderWait.firstPause
   private var held: [ClientLoop.Message] = []
-  private var lastUserChange: ClientLoop.Message?
-  private var lastIndexChoice: ClientLoop.Message?
 
   /// How long a client waits for its folder: longer than another process needs to close it, and shorter than people wait.
   static let limit: Duration = .seconds(5)
@@ -40,24 +38,11 @@ final class FolderWait {
     held.append(message)
   }
 
-  /// What was held, in order. Choices among it that must outlive a failure are kept.
+  /// What was held, in order.
   func takeHeld() -> [ClientLoop.Message] {
-    for message in held { note(message) }
     defer { held = [] }
     return held
   }
-
-  /// Keeps a choice that no caller makes again, above all for whom the client works now.
-  func note(_ message: ClientLoop.Message) {
-    switch message {
-    case .stream(.changeUser): lastUserChange = message
-    case .setIndexAutoCreation: lastIndexChoice = message
-    default: break
-    }
-  }
-
-  /// What a client must hear first that starts after the wait was given up.
-  var choices: [ClientLoop.Message] { [lastUserChange, lastIndexChoice].compactMap { $0 } }
 
   /// Whether a failed opening may succeed without anybody's doing.
   static func isWorthwhile(after error: any Error) -> Bool {
@@ -72,6 +57,28 @@ final class FolderWait {
       message: error.message
         + " It was not free within \(limit.components.seconds) seconds; every later call tries again.",
       sqliteCode: error.sqliteCode)
+  }
+}
+
+/// What a client that starts later than it was asked to must hear first: choices that no caller makes again, above all for whom it
+/// works now.
+struct ClientChoices {
+  private var userChange: ClientLoop.Message?
+  private var indexes: ClientLoop.Message?
+  private var network: (id: RequestID, isEnabled: Bool)?
+
+  mutating func note(_ message: ClientLoop.Message) {
+    switch message {
+    case .stream(.changeUser): userChange = message
+    case .setIndexAutoCreation: indexes = message
+    case .request(let id, .setNetwork(let isEnabled, _)): network = (id, isEnabled)
+    default: break
+    }
+  }
+
+  var messages: [ClientLoop.Message] {
+    let network = network.map { ClientLoop.Message.request($0.id, .setNetwork(isEnabled: $0.isEnabled) { _ in }) }
+    return [userChange, indexes, network].compactMap { $0 }
   }
 }
 

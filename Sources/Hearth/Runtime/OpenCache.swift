@@ -33,6 +33,7 @@ struct OpenCache {
       folder = opened.cache
       database = opened.cache.database
       localStore = opened.store
+      BackupExclusion.exclude(path)
     }
   }
 
@@ -48,6 +49,11 @@ struct OpenCache {
 
   /// Whether the cache outlives the program.
   var isPersistent: Bool { folder != nil }
+
+  /// Gives the folder back until ``resume()`` has returned true; nothing may be done with the cache meanwhile.
+  func suspend() { folder?.suspend() }
+
+  func resume() throws -> Bool { try folder?.resume() ?? true }
 
   /// Closes the file and gives the folder back.
   func close() {

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import HearthCache
 internal import HearthModel
+internal import HearthStore
 internal import HearthSync
 internal import HearthTransport
 
@@ -21,6 +22,9 @@ final class RunningClient {
   private var syncListeners: [ListenerID: Listener<Void>] = [:]
   private var writes: [WriteID: WriteCompletion] = [:]
   private var requests: [RequestID: ClientLoop.Request] = [:]
+  private var listings: [RequestID: OutboxListing] = [:]
+  /// Explanations of queries that touch more documents run beside the loop.
+  private let documentsOnLoop: Int
   /// Events that follow from the actions being carried out, such as the end of a one-time read.
   private var followUps: [SyncEvent] = []
 
@@ -33,6 +37,7 @@ final class RunningClient {
   ) throws {
     self.configuration = configuration
     self.post = post
+    documentsOnLoop = configuration.detachment.documentsOnLoop
     let user = former.map { RequestUser($0.handover.user) } ?? RequestUser(configuration.credentials.initialUserID)
     cache = try OpenCache(configuration, userID: user.id)
     engine = SyncEngine(
@@ -94,10 +99,15 @@ final class RunningClient {
       besideQueries.ended(id)
       if case .failure(let error) = result { cache.localStore.noteDamage(error) }
       run(.besideEnded(id, result))
+    case .readBeside(let id, let answer):
+      besideQueries.ended(id)
+      if let request = requests.removeValue(forKey: id) { answer(request) }
+    case .continueListing(let id):
+      continueListing(id)
     case .timerFired(let kind, let generation):
       guard timers.takeFired(kind, generation: generation) else { return }
       run(.timerFired(kind))
-    case .start, .openAgain, .stop, .write, .fromClient:
+    case .start, .openAgain, .suspend, .resume, .stop, .write, .fromClient:
       break
     }
   }
@@ -105,15 +115,15 @@ final class RunningClient {
   private func start(_ request: ClientLoop.Request, _ id: RequestID) {
     switch request {
     case .pendingWrites(let completion):
-      let user = engine.signedInUser
-      completion(Result { try cache.localStore.pendingBatches(of: .user(user)) }.mapError { NSError.firestore($0) })
-    case .listIndexes(let completion):
-      completion(Result { try cache.localStore.indexListings() }.mapError { NSError.firestore($0) })
-    case .explain(let query, let completion):
-      let startInstant = clock.now
-      completion(
-        Result { try cache.localStore.explain(query, clock: { clock.now - startInstant }) }
-          .mapError { NSError.firestore($0) })
+      do {
+        listings[id] = try OutboxListing(of: engine.signedInUser, in: cache.localStore)
+        requests[id] = request
+        continueListing(id)
+      } catch {
+        completion(.failure(.firestore(error)))
+      }
+    case .listIndexes, .explain:
+      read(request, id)
     case .setIndexes(_, let completion) where !cache.isPersistent:
       completion(nil)
     case .callBackend(let call):
@@ -138,6 +148,53 @@ final class RunningClient {
     }
   }
 
+  /// Reads the next page of a list of pending writes. The others follow when the loop has done what waits.
+  private func continueListing(_ id: RequestID) {
+    guard case .pendingWrites(let completion)? = requests[id], listings[id] != nil else {
+      listings[id] = nil
+      return
+    }
+    let result = Result { try listings[id]?.advance(cache.localStore) }.mapError { NSError.firestore($0) }
+    if case .success(nil) = result { return post(.continueListing(id)) }
+    requests[id] = nil
+    listings[id] = nil
+    completion(result.map { $0 ?? [] })
+  }
+
+  /// Reads beside the loop what may take long, where that is possible.
+  private func read(_ request: ClientLoop.Request, _ id: RequestID) {
+    let (clock, startInstant) = (clock, clock.now)
+    let elapsed = { @Sendable in clock.now - startInstant }
+    do {
+      switch request {
+      case .listIndexes(let completion):
+        if besideQueries.takesReadings, let reading = try cache.localStore.detachIndexListings() {
+          requests[id] = request
+          besideQueries.start(reading, for: id) { request, result in
+            if case .listIndexes(let completion) = request { completion(result.mapError { NSError.firestore($0) }) }
+          }
+        } else {
+          completion(.success(try cache.localStore.indexListings()))
+        }
+      case .explain(let query, let completion):
+        if besideQueries.takesReadings,
+          let reading = try cache.localStore.detachExplanation(
+            of: query, documentsOnLoop: documentsOnLoop, clock: elapsed)
+        {
+          requests[id] = request
+          besideQueries.start(reading, for: id) { request, result in
+            if case .explain(_, let completion) = request { completion(result.mapError { NSError.firestore($0) }) }
+          }
+        } else {
+          completion(.success(try cache.localStore.explain(query, clock: elapsed)))
+        }
+      default: break
+      }
+    } catch {
+      request.fail(.firestore(error))
+    }
+  }
+
   /// Ends everything; tasks that still wait go on with an error, completions of writes are never called.
   func stop(_ completion: @escaping @Sendable () -> Void) {
     run(.shutdown)
@@ -150,6 +207,7 @@ final class RunningClient {
     syncListeners = [:]
     writes = [:]
     requests = [:]
+    listings = [:]
     besideQueries.closeAll()
     cache.close()
     streams.shutdown(completion)
@@ -186,7 +244,7 @@ final class RunningClient {
     timers.cancelAll()
     for (_, entry) in listeners { entry.listener.deliver(.failure(error)) }
     for (_, request) in requests { request.fail(error) }
-    (listeners, syncListeners, writes, requests) = ([:], [:], [:], [:])
+    (listeners, syncListeners, writes, requests, listings) = ([:], [:], [:], [:], [:])
     besideQueries.closeAll()
     cache.close()
     streams.shutdown {}
@@ -198,6 +256,37 @@ final class RunningClient {
     syncListeners = former.syncListeners
     engine.takeOver(former.handover, reason: former.reason)
     for id in syncListeners.keys.sorted(by: { $0.rawValue < $1.rawValue }) { run(.addSnapshotsInSyncListener(id)) }
+  }
+
+  // MARK: - A suspended process
+
+  /// Gives the cache's folder back. Nothing may be asked of the client until ``resume()`` has returned.
+  ///
+  /// Queries beside the loop end with an error, as they hold locks on the file of their own.
+  func suspend() {
+    besideQueries.cancelAll()
+    cache.suspend()
+  }
+
+  /// - Throws: When another process has, or had, the folder. The client must then be ended.
+  func resume() throws {
+    guard try !cache.resume() else { return }
+    throw StoreError(
+      kind: .unavailable,
+      message: "Another process used the cache folder while this one was suspended. Listen and read again.")
+  }
+
+  /// Ends everything with an error, and leaves the cache as it is. Writes stay in the outbox.
+  func end(_ error: NSError) {
+    timers.cancelAll()
+    for (_, entry) in listeners { entry.listener.deliver(.failure(error)) }
+    for (_, listener) in syncListeners { listener.silence() }
+    for (_, write) in writes { write.abandon() }
+    for (_, request) in requests { request.fail(error) }
+    (listeners, syncListeners, writes, requests, listings) = ([:], [:], [:], [:], [:])
+    besideQueries.closeAll()
+    cache.close()
+    streams.shutdown {}
   }
 
   // MARK: - Events and actions

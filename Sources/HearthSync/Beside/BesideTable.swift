@@ -54,6 +54,9 @@ struct BesideTable {
     preparations.removeValue(forKey: id)
   }
 
+  /// What the listeners wait for that are being prepared.
+  var preparedQueries: [Query] { preparations.values.map(\.detached.query) }
+
   func isPreparing(_ listener: ListenerID) -> Bool {
     preparations.values.contains { $0.listeners.contains { $0.id == listener } }
   }

@@ -127,9 +127,10 @@ extension SyncEngine {
     closeStreams(for: .credentialChange)
     if !localStore.isUser(user) {
       do {
-        let change = try localStore.changeUser(user)
+        let shown = queries.ids.compactMap { queries[$0]?.query } + beside.preparedQueries
+        let changes = try localStore.changeUser(user, showing: shown)
         perform(.switchUser(user))
-        refreshViews(change.affectedDocuments)
+        refreshViews(changes)
       } catch {
         log(.error, "The change of the user cannot be carried out; the client is offline until it can: \(error)")
         setOnlineState(.offline)

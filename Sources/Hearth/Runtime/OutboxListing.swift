@@ -1,0 +1,24 @@
+internal import HearthCache
+internal import HearthModel
+
+/// A list of pending writes on its way: read in pages, between which the loop does what else is waiting.
+struct OutboxListing {
+  private let user: String?
+  /// Later ones were written after the list was asked for.
+  private let last: BatchID
+  private var batches: [MutationBatch] = []
+
+  init(of user: String?, in localStore: LocalStore) throws {
+    self.user = user
+    last = try localStore.highestUnacknowledgedBatchID(of: .user(user)) ?? -1
+  }
+
+  /// Reads the next page.
+  ///
+  /// - Returns: the whole list, or nil if there is more to read.
+  mutating func advance(_ localStore: LocalStore) throws -> [MutationBatch]? {
+    let page = try localStore.outboxPage(after: batches.last?.batchID ?? -1, through: last, of: user)
+    batches += page.batches
+    return page.isLast ? batches : nil
+  }
+}

@@ -1,0 +1,91 @@
+package import HearthModel
+package import HearthStore
+
+/// One look at the cache, beside the loop of a client, on the state that it had when the reading was detached from its
+/// ``LocalStore``.
+///
+/// Made on the loop, used from any thread, once.
+package final class DetachedReading<Answer: Sendable>: Sendable {
+  private let snapshot: PinnedSnapshot
+  private let body: @Sendable (Database) throws -> Answer
+
+  fileprivate init(on snapshot: PinnedSnapshot, _ body: @escaping @Sendable (Database) throws -> Answer) {
+    self.snapshot = snapshot
+    self.body = body
+  }
+
+  /// Reads, then closes the connection, also when that fails.
+  ///
+  /// - Throws: `StoreError`: `unavailable` after ``close()``; `CacheError`.
+  package func run() throws -> Answer { try snapshot.read(body) }
+
+  /// Makes a reading fail that is under way or still to come, and returns when its connection is closed.
+  package func close() {
+    snapshot.interrupt()
+    snapshot.close()
+  }
+}
+
+extension LocalStore {
+  /// Takes ``indexListings()`` away from the loop.
+  ///
+  /// - Returns: nil when it has to run on the loop, because the cache is in memory.
+  package func detachIndexListings() throws -> DetachedReading<[IndexListing]>? {
+    guard case .file = database.location else { return nil }
+    return DetachedReading(on: try PinnedSnapshot(of: database)) { database in
+      try DocumentStore(reading: database).indexes.listings()
+    }
+  }
+
+  /// Takes ``explain(_:clock:)`` away from the loop.
+  ///
+  /// - Parameter documentsOnLoop: a query that touches no more documents than this runs on the loop.
+  /// - Returns: nil when it should run on the loop: it is quick, or the cache is in memory.
+  package func detachExplanation(
+    of query: Query, documentsOnLoop: Int, clock: @escaping @Sendable () -> Duration
+  ) throws -> DetachedReading<QueryExecution>? {
+    guard case .file = database.location else { return nil }
+    if query.collectionGroup == nil, (try? DocumentKey(query.path)) != nil { return nil }
+    return try read("Detach explanation") {
+      guard try !isSmall(CollectionScope(of: query), limit: documentsOnLoop) else { return nil }
+      // The keys of a query for all documents are all there are, and the planner does not ask for them.
+      let target = query.matchesAllDocuments ? nil : try knownTarget(query.target)
+      let (user, databaseID) = (try userRow(), databaseID)
+      return DetachedReading(on: try PinnedSnapshot(of: database)) { database in
+        let overlays = OverlayTable(database: database, databaseID: databaseID)
+        let targets = TargetTable(
+          database: database, databaseID: databaseID, globals: CacheGlobals(database: database))
+        let executor = QueryExecutor(
+          documents: DocumentStore(reading: database), localMutations: UserOverlays(table: overlays, user: user))
+        let previous = try target.flatMap {
+          LocalStore.previousResult(of: $0, keys: try targets.keys(of: $0.targetID))
+        }
+        var execution = try executor.run(query, previous: previous, clock: clock).execution
+        execution.missingIndexes = try executor.missingIndexes(for: query)
+        return execution
+      }
+    }
+  }
+
+  /// Whether the collections hold no more documents than the limit, stored ones and those with pending writes together.
+  func isSmall(_ scope: CollectionScope, limit: Int) throws -> Bool {
+    guard let count = try documents.estimatedDocumentCount(in: scope), count <= limit else { return false }
+    guard let user = try userRow() else { return true }
+    return try overlays.hasNoMore(than: limit - count, in: scope, user: user)
+  }
+}
+
+extension OverlayTable {
+  /// Counts at most one overlay more than the limit. For a collection group all of the user's count.
+  fileprivate func hasNoMore(than limit: Int, in scope: CollectionScope, user: UserRow) throws -> Bool {
+    let path = if case .collection(let path) = scope { path.canonicalString } else { "" }
+    let range = path.isEmpty ? "path >= ?2" : "path >= ?2 || '/' AND path < ?2 || '0'"
+    let count = try database.firstRow(
+      """
+      SELECT count(*) FROM (
+        SELECT 1 FROM cache_overlays INDEXED BY cache_overlays_by_path WHERE user_id = ?1 AND \(range) LIMIT ?3)
+      """, .integer(user), .text(path), .integer(Int64(limit) + 1)
+    ) { try $0.int64(at: 0) }
+    return count.map { $0 <= Int64(limit) } ?? true
+  }
+}

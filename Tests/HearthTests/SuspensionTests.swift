@@ -1,0 +1,128 @@
+import Foundation
+import HearthModel
+import HearthSync
+import Synchronization
+import Testing
+
+@testable import Hearth
+
+/// What a suspended process may not do is hold the lock of its cache folder; what it must notice is that another one had it.
+@Suite("A suspended process", .timeLimit(.minutes(1)))
+struct SuspensionTests {
+  let folder: TemporaryFolder
+  let runtime: ClientRuntime
+
+  init() throws {
+    folder = try TemporaryFolder()
+    runtime = ClientRuntime(try Self.configuration(folder.url))
+    runtime.setNetworkEnabled(false) { _ in }
+  }
+
+  static func configuration(_ folder: URL) throws -> ClientConfiguration {
+    ClientConfiguration(
+      databaseID: DatabaseID(projectID: "demo"), endpoint: try Endpoint(host: "127.0.0.1:1", usesTLS: false),
+      cache: .file(folder: folder.path, sizeBytes: -1), callbackQueue: .global())
+  }
+
+  /// A client of the same folder, by another path to it.
+  func otherProcess() throws -> ClientRuntime {
+    ClientRuntime(try Self.configuration(folder.url.appendingPathComponent("../\(folder.url.lastPathComponent)")))
+  }
+
+  func suspend() async {
+    await withCheckedContinuation { continuation in runtime.post(.suspend { continuation.resume() }) }
+  }
+
+  func write(_ path: String) throws {
+    runtime.write([.set(try DocumentKey(parsing: path), ["n": .integer(1)])], nil)
+  }
+
+  func pendingCount() async throws -> Int {
+    let outcome = Outcome<[MutationBatch]>()
+    runtime.pendingWrites { outcome.resolve($0.mapError { $0 }) }
+    return try await outcome.value().count
+  }
+
+  func stop() async {
+    await withCheckedContinuation { continuation in runtime.stop { continuation.resume() } }
+  }
+
+  @Test("gives the folder back, and goes on with what was asked meanwhile when nobody else had it")
+  func goesOn() async throws {
+    try write("a/before")
+    let snapshots = Recorder<Int?>()
+    let query = HearthModel.Query(path: try ResourcePath(parsing: "a"))
+    let handle = runtime.listen(query, options: ListenOptions(), on: nil) { event in
+      snapshots.record((try? event.get())?.documents.count)
+    }
+    #expect(try await snapshots.next() == 1)
+    await suspend()
+    // Only another process could see a difference: the descriptor is closed, and the number in the file is still this client's.
+    let lockFile = folder.url.appendingPathComponent("cache.lock")
+    let descriptor = open(lockFile.path, O_RDWR)
+    #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+    close(descriptor)
+    try write("a/meanwhile")
+    #expect(snapshots.events.count == 1)
+    runtime.post(.resume)
+    #expect(try await snapshots.next() == 2)
+    #expect(try await pendingCount() == 2)
+    handle.remove()
+    await stop()
+  }
+
+  @Test("ends its listeners when another process had the folder, and starts anew at the next call")
+  func takenMeanwhile() async throws {
+    try write("a/before")
+    let snapshots = Recorder<Result<Int, NSError>>()
+    let query = HearthModel.Query(path: try ResourcePath(parsing: "a"))
+    let handle = runtime.listen(query, options: ListenOptions(), on: nil) { event in
+      snapshots.record(event.map { $0.documents.count })
+    }
+    _ = try await snapshots.next()
+    await suspend()
+    let other = try otherProcess()
+    other.setNetworkEnabled(false) { _ in }
+    let outcome = Outcome<[MutationBatch]>()
+    other.pendingWrites { outcome.resolve($0.mapError { $0 }) }
+    #expect(try await outcome.value().count == 1)
+    runtime.post(.resume)
+    guard case .failure(let error) = try await snapshots.next() else {
+      Issue.record("the listener was not ended")
+      return
+    }
+    #expect(error.code == FirestoreErrorCode.failedPrecondition.rawValue)
+    let refused = await thrown { _ = try await pendingCount() }
+    #expect(refused?.code == FirestoreErrorCode.failedPrecondition.rawValue)
+    await withCheckedContinuation { continuation in other.stop { continuation.resume() } }
+    #expect(try await pendingCount() == 1)
+    handle.remove()
+    await stop()
+  }
+
+  @Test("does not use the folder that another process had and left either, until it is opened anew")
+  func takenAndLeft() async throws {
+    try write("a/before")
+    #expect(try await pendingCount() == 1)
+    await suspend()
+    let other = try otherProcess()
+    other.write([.set(try DocumentKey(parsing: "a/other"), [:])], nil)
+    await withCheckedContinuation { continuation in other.stop { continuation.resume() } }
+    let held = Outcome<Document>()
+    runtime.readDocument(try DocumentKey(parsing: "a/other")) { held.resolve($0.mapError { $0 }) }
+    runtime.post(.resume)
+    #expect(try await held.value().isFound)
+    #expect(try await pendingCount() == 2)
+    await stop()
+  }
+
+  @Test("can be terminated, and tasks that wait end")
+  func terminated() async throws {
+    #expect(try await pendingCount() == 0)
+    await suspend()
+    let held = Outcome<[MutationBatch]>()
+    runtime.pendingWrites { held.resolve($0.mapError { $0 }) }
+    await stop()
+    #expect(await thrown { _ = try await held.value() }?.code == FirestoreErrorCode.cancelled.rawValue)
+  }
+}
