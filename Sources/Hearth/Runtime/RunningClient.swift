@@ -32,7 +32,8 @@ final class RunningClient {
     engine = SyncEngine(
       localStore: cache.localStore,
       configuration: SyncConfiguration(
-        detachment: configuration.detachment, jitter: { Double.random(in: -0.5...0.5) }))
+        detachment: configuration.detachment, backoff: configuration.backoff,
+        jitter: { Double.random(in: -0.5...0.5) }))
     startInstant = clock.now
     streams = StreamCarrier(configuration, post: post)
     timers = TimerSet(post: post)

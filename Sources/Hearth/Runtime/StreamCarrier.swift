@@ -13,6 +13,8 @@ struct StreamCarrier {
   var user: RequestUser
   /// Made at the first stream, so that a client without network needs no transport.
   private var transport: FirestoreTransport?
+  /// Runs as long as the transport.
+  private var connectivity: ConnectivityWatch?
   private var watch: (id: StreamID, handle: StreamHandle<WatchRequest>)?
   private var write: (id: StreamID, handle: StreamHandle<WriteRequest>)?
 
@@ -105,6 +107,8 @@ struct StreamCarrier {
     write?.handle.close()
     watch = nil
     write = nil
+    connectivity?.end()
+    connectivity = nil
     guard let transport else { return completion() }
     Task {
       await transport.shutdown()
@@ -123,11 +127,27 @@ struct StreamCarrier {
       wanted.trustedCertificateFiles = configuration.trustedCertificateFiles
       let transport = try FirestoreTransport(wanted)
       self.transport = transport
+      connectivity = watchConnectivity()
       return transport
     } catch {
       throw StatusError(
         code: .unavailable,
         message: "No connection can be made to \(configuration.endpoint.host):\(configuration.endpoint.port): \(error)")
+    }
+  }
+
+  /// Where the network cannot be watched, attempts to reach the backend are repeated with pauses, and nothing else changes.
+  private func watchConnectivity() -> ConnectivityWatch? {
+    let system = SystemConnectivity.monitor(forBackendAt: configuration.endpoint.host)
+    guard let monitor = configuration.connectivity ?? system else { return nil }
+    do throws(ConnectivityError) {
+      return try monitor.watch { [post] change in
+        HearthLog.debug("The network has changed\(change.hasPath ? "" : "; no way out is left")")
+        post(.stream(.connectivityChanged))
+      }
+    } catch {
+      HearthLog.log(.notice, "The system's network is not watched: \(error)")
+      return nil
     }
   }
 }
