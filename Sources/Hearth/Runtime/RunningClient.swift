@@ -83,6 +83,7 @@ final class RunningClient {
       run(.bundleEnded(id, error))
     case .stream(let event):
       run(event)
+      if case .watchStreamMessage(let id, _) = event { streams.watchMessageHandled(on: id) }
     case .besideEnded(let id, let result):
       besideQueries.ended(id)
       run(.besideEnded(id, result))

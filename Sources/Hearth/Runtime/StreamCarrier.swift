@@ -15,7 +15,7 @@ struct StreamCarrier {
   private var transport: FirestoreTransport?
   /// Runs as long as the transport.
   private var connectivity: ConnectivityWatch?
-  private var watch: (id: StreamID, handle: StreamHandle<WatchRequest>)?
+  private var watch: (id: StreamID, handle: StreamHandle<WatchRequest>, credit: DeliveryCredit)?
   private var write: (id: StreamID, handle: StreamHandle<WriteRequest>)?
 
   init(_ configuration: ClientConfiguration, post: @escaping @Sendable (ClientLoop.Message) -> Void) {
@@ -27,8 +27,9 @@ struct StreamCarrier {
   mutating func openWatch(_ id: StreamID) {
     do throws(StatusError) {
       let transport = try readyTransport()
+      let credit = DeliveryCredit(limitBytes: configuration.unhandledWatchBytes)
       let handle = RequestUser.$current.withValue(user) { [post] in
-        transport.openWatchStream { event in
+        transport.openWatchStream(within: credit) { event in
           switch event {
           case .opened: post(.stream(.watchStreamOpened(id)))
           case .message(let response): post(.stream(.watchStreamMessage(id, response)))
@@ -36,7 +37,7 @@ struct StreamCarrier {
           }
         }
       }
-      watch = (id, handle)
+      watch = (id, handle, credit)
     } catch {
       post(.stream(.watchStreamClosed(id, error)))
     }
@@ -58,6 +59,11 @@ struct StreamCarrier {
     } catch {
       post(.stream(.writeStreamClosed(id, error)))
     }
+  }
+
+  /// The engine has handled a message of this stream, so that the stream may deliver another one.
+  func watchMessageHandled(on id: StreamID) {
+    if let watch, watch.id == id { watch.credit.messageHandled() }
   }
 
   func send(_ request: WatchRequest, on id: StreamID) {
