@@ -28,8 +28,10 @@ extension FirestoreTransport {
   /// `onEvent` is called in order, on threads of the transport, and must not block. A backend that cannot be
   /// reached is reported as `closed` with `unavailable`: at once when it refuses, else after the configured
   /// time to open.
+  ///
+  /// - Parameter credit: Bounds the messages that were delivered and not handled; made for this stream alone. Nil for no bound.
   package func openWatchStream(
-    onEvent: @escaping @Sendable (StreamEvent<WatchResponse>) -> Void
+    within credit: DeliveryCredit? = nil, onEvent: @escaping @Sendable (StreamEvent<WatchResponse>) -> Void
   ) -> StreamHandle<WatchRequest> {
     let translator = translator
     return open(
@@ -39,7 +41,7 @@ extension FirestoreTransport {
         decode: { (message: Google_Firestore_V1_ListenResponse) in
           try translator.decodeNamingTargets(message)
         }),
-      onEvent: onEvent)
+      credit: credit, onEvent: onEvent)
   }
 
   /// Opens the stream that writes. The first request must be the handshake. Events are those of
@@ -57,10 +59,10 @@ extension FirestoreTransport {
   }
 
   private func open<Request, Response, Outgoing, Incoming>(
-    _ kind: StreamKind<Request, Response, Outgoing, Incoming>,
+    _ kind: StreamKind<Request, Response, Outgoing, Incoming>, credit: DeliveryCredit? = nil,
     onEvent: @escaping @Sendable (StreamEvent<Response>) -> Void
   ) -> StreamHandle<Request> {
-    let delivery = StreamDelivery(onEvent: onEvent)
+    let delivery = StreamDelivery(credit: credit, onEvent: onEvent)
     let (requests, outbox) = AsyncStream.makeStream(of: Request.self, bufferingPolicy: .unbounded)
     // The lock is held until the stream is registered, so that one that fails at once cannot be missed at its end.
     let close = state.withLock { state in
@@ -144,10 +146,12 @@ extension FirestoreTransport {
     }
     try await connection.client.bidirectionalStreaming(
       request: request, descriptor: kind.method, serializer: ProtobufSerializer<Outgoing>(),
-      deserializer: IncomingMessageDeserializer<Incoming>(), options: callOptions(timeout: nil)
+      deserializer: SizedMessageDeserializer<Incoming>(), options: callOptions(timeout: nil)
     ) { response in
-      for try await message in response.messages {
-        delivery.message(try kind.decode(message))
+      for try await sized in response.messages {
+        delivery.message(try kind.decode(sized.message), byteCount: sized.byteCount)
+        // Not reading is what makes the backend wait. The sending side, other streams and the end of this one go on.
+        await delivery.credit?.waitForRoom()
       }
     }
   }

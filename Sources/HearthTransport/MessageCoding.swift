@@ -18,6 +18,21 @@ struct IncomingMessageDeserializer<Message: SwiftProtobuf.Message>: MessageDeser
   }
 }
 
+/// A message with its size on the wire.
+struct SizedMessage<Message: Sendable>: Sendable {
+  var message: Message
+  var byteCount: Int
+}
+
+/// Reads messages as ``IncomingMessageDeserializer`` does, and keeps their sizes.
+struct SizedMessageDeserializer<Message: SwiftProtobuf.Message>: MessageDeserializer {
+  private let base = IncomingMessageDeserializer<Message>()
+
+  func deserialize<Bytes: GRPCContiguousBytes>(_ bytes: Bytes) throws -> SizedMessage<Message> {
+    SizedMessage(message: try base.deserialize(bytes), byteCount: bytes.count)
+  }
+}
+
 extension GRPCContiguousBytes {
   fileprivate var count: Int { withUnsafeBytes { $0.count } }
 }

@@ -21,8 +21,11 @@ final class StreamDelivery<Message: Sendable>: Sendable {
   /// Only read and written while `lock` is held.
   private nonisolated(unsafe) var state = State.opening
   private let onEvent: @Sendable (StreamEvent<Message>) -> Void
+  /// How far the owner may lag behind.
+  let credit: DeliveryCredit?
 
-  init(onEvent: @escaping @Sendable (StreamEvent<Message>) -> Void) {
+  init(credit: DeliveryCredit? = nil, onEvent: @escaping @Sendable (StreamEvent<Message>) -> Void) {
+    self.credit = credit
     self.onEvent = onEvent
   }
 
@@ -39,10 +42,11 @@ final class StreamDelivery<Message: Sendable>: Sendable {
     }
   }
 
-  func message(_ message: Message) {
+  func message(_ message: Message, byteCount: Int) {
     lock.withLock {
       opened()
       guard state == .open else { return }
+      credit?.take(byteCount)
       onEvent(.message(message))
     }
   }

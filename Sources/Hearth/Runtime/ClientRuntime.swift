@@ -28,6 +28,13 @@ struct ClientConfiguration: Sendable {
   /// Which queries run beside the loop, and where.
   var detachment = DetachmentLimits.standard
   var besideQueue = DispatchQueue.besideQueries
+  /// What tells of changes of the network; nil for the system's own monitor.
+  var connectivity: (any ConnectivityMonitor)?
+  /// The bytes of watch messages that may wait for the loop; the stream is not read any further beyond. A loop that takes them all
+  /// at once holds as many again until it has handled them.
+  var unhandledWatchBytes = 4 << 20
+  /// The pauses between attempts to reach the backend.
+  var backoff = ExponentialBackoff.Parameters()
 }
 
 /// A running client: one mailbox, and one loop on a serial queue that takes what is waiting, handles it and carries out the

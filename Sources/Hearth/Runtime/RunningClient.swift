@@ -43,7 +43,8 @@ final class RunningClient {
     engine = SyncEngine(
       localStore: cache.localStore,
       configuration: SyncConfiguration(
-        detachment: configuration.detachment, jitter: { Double.random(in: -0.5...0.5) }))
+        detachment: configuration.detachment, backoff: configuration.backoff,
+        jitter: { Double.random(in: -0.5...0.5) }))
     startInstant = clock.now
     streams = StreamCarrier(configuration, post: post)
     streams.user = user
@@ -95,6 +96,7 @@ final class RunningClient {
       run(.bundleEnded(id, error))
     case .stream(let event):
       run(event)
+      if case .watchStreamMessage(let id, _) = event { streams.watchMessageHandled(on: id) }
     case .besideEnded(let id, let result):
       besideQueries.ended(id)
       if case .failure(let error) = result { cache.localStore.noteDamage(error) }

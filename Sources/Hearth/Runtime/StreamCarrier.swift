@@ -13,7 +13,9 @@ struct StreamCarrier {
   var user: RequestUser
   /// Made at the first stream, so that a client without network needs no transport.
   private var transport: FirestoreTransport?
-  private var watch: (id: StreamID, handle: StreamHandle<WatchRequest>)?
+  /// Runs as long as the transport.
+  private var connectivity: ConnectivityWatch?
+  private var watch: (id: StreamID, handle: StreamHandle<WatchRequest>, credit: DeliveryCredit)?
   private var write: (id: StreamID, handle: StreamHandle<WriteRequest>)?
 
   init(_ configuration: ClientConfiguration, post: @escaping @Sendable (ClientLoop.Message) -> Void) {
@@ -25,8 +27,9 @@ struct StreamCarrier {
   mutating func openWatch(_ id: StreamID) {
     do throws(StatusError) {
       let transport = try readyTransport()
+      let credit = DeliveryCredit(limitBytes: configuration.unhandledWatchBytes)
       let handle = RequestUser.$current.withValue(user) { [post] in
-        transport.openWatchStream { event in
+        transport.openWatchStream(within: credit) { event in
           switch event {
           case .opened: post(.stream(.watchStreamOpened(id)))
           case .message(let response): post(.stream(.watchStreamMessage(id, response)))
@@ -34,7 +37,7 @@ struct StreamCarrier {
           }
         }
       }
-      watch = (id, handle)
+      watch = (id, handle, credit)
     } catch {
       post(.stream(.watchStreamClosed(id, error)))
     }
@@ -56,6 +59,11 @@ struct StreamCarrier {
     } catch {
       post(.stream(.writeStreamClosed(id, error)))
     }
+  }
+
+  /// The engine has handled a message of this stream, so that the stream may deliver another one.
+  func watchMessageHandled(on id: StreamID) {
+    if let watch, watch.id == id { watch.credit.messageHandled() }
   }
 
   func send(_ request: WatchRequest, on id: StreamID) {
@@ -105,6 +113,8 @@ struct StreamCarrier {
     write?.handle.close()
     watch = nil
     write = nil
+    connectivity?.end()
+    connectivity = nil
     guard let transport else { return completion() }
     Task {
       await transport.shutdown()
@@ -123,11 +133,27 @@ struct StreamCarrier {
       wanted.trustedCertificateFiles = configuration.trustedCertificateFiles
       let transport = try FirestoreTransport(wanted)
       self.transport = transport
+      connectivity = watchConnectivity()
       return transport
     } catch {
       throw StatusError(
         code: .unavailable,
         message: "No connection can be made to \(configuration.endpoint.host):\(configuration.endpoint.port): \(error)")
+    }
+  }
+
+  /// Where the network cannot be watched, attempts to reach the backend are repeated with pauses, and nothing else changes.
+  private func watchConnectivity() -> ConnectivityWatch? {
+    let system = SystemConnectivity.monitor(forBackendAt: configuration.endpoint.host)
+    guard let monitor = configuration.connectivity ?? system else { return nil }
+    do throws(ConnectivityError) {
+      return try monitor.watch { [post] change in
+        HearthLog.debug("The network has changed\(change.hasPath ? "" : "; no way out is left")")
+        post(.stream(.connectivityChanged))
+      }
+    } catch {
+      HearthLog.log(.notice, "The system's network is not watched: \(error)")
+      return nil
     }
   }
 }

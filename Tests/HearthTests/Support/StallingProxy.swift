@@ -10,12 +10,15 @@ import Testing
   import Darwin
 #endif
 
-/// A port that forwards to another, and can stop to do so without closing anything, like a network that went away.
+/// A port that forwards to another, and can stop to do so without closing anything, like a network that went away, or close
+/// every connection at once, like a machine without the backend.
 final class StallingProxy: Sendable {
   private struct State {
     /// Connections in both directions; an end is one socket.
     var ends: [Int32] = []
     var stalled: Set<Int32> = []
+    var isRefusing = false
+    var refusedCount = 0
     var isClosed = false
   }
 
@@ -47,6 +50,14 @@ final class StallingProxy: Sendable {
     state.withLock { $0.stalled.formUnion($0.ends) }
   }
 
+  /// Decides what becomes of later connections.
+  func refuse(_ isRefusing: Bool) {
+    state.withLock { $0.isRefusing = isRefusing }
+  }
+
+  /// How many connections were refused.
+  var refusedCount: Int { state.withLock { $0.refusedCount } }
+
   /// Ends everything.
   func close() {
     state.withLock { state in
@@ -59,6 +70,14 @@ final class StallingProxy: Sendable {
     while true {
       let client = accept(listener, nil, nil)
       guard client >= 0 else { break }
+      let isRefused = state.withLock { state in
+        if state.isRefusing { state.refusedCount += 1 }
+        return state.isRefusing
+      }
+      if isRefused {
+        closeDescriptor(client)
+        continue
+      }
       let backend = socket(AF_INET, Self.stream, 0)
       var address = Self.address(port: target)
       let size = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -120,4 +139,8 @@ final class StallingProxy: Sendable {
     address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
     return address
   }
+}
+
+private func closeDescriptor(_ descriptor: Int32) {
+  _ = close(descriptor)
 }

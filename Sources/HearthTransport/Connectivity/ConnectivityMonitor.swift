@@ -1,0 +1,69 @@
+/// A change of the machine's network after which connections that stood before may be dead.
+package struct ConnectivityChange: Sendable, Equatable {
+  /// Whether a way out of the machine is left.
+  package var hasPath: Bool
+
+  package init(hasPath: Bool) {
+    self.hasPath = hasPath
+  }
+}
+
+/// Watches the machine's network. Tests put a monitor of their own in the system's place.
+package protocol ConnectivityMonitor: Sendable {
+  /// Calls `onChange`, on a thread of the monitor, after each change, until the watch is ended. A burst of notices of the
+  /// system counts once, and notices that change nothing do not count.
+  ///
+  /// - Throws: The reason why the system cannot be watched. Nothing is left behind then.
+  func watch(
+    _ onChange: @escaping @Sendable (ConnectivityChange) -> Void
+  ) throws(ConnectivityError) -> ConnectivityWatch
+}
+
+/// A watch that is under way. It ends with its last reference at the latest.
+package final class ConnectivityWatch: Sendable {
+  private let stop: @Sendable () -> Void
+
+  /// - Parameter stop: Gives back what the watch holds. Calling it repeatedly must be harmless.
+  package init(stop: @escaping @Sendable () -> Void) {
+    self.stop = stop
+  }
+
+  /// Ends the watch. A change that is being reported may still arrive.
+  package func end() { stop() }
+
+  deinit { stop() }
+}
+
+/// The reason why the system's network cannot be watched.
+package struct ConnectivityError: Error, CustomStringConvertible {
+  package var description: String
+
+  package init(_ description: String) {
+    self.description = description
+  }
+}
+
+/// The monitors that the platforms have.
+package enum SystemConnectivity {
+  /// Returns the monitor for clients of the backend at `host`.
+  ///
+  /// A backend on this machine (an emulator, a local `hearth serve`) is reached whatever the network does, so there is no
+  /// monitor for it, and none on platforms that say nothing about their network.
+  package static func monitor(forBackendAt host: String) -> (any ConnectivityMonitor)? {
+    guard !isLoopback(host) else { return nil }
+    #if canImport(Network)
+      return PathConnectivity()
+    #elseif os(Linux) || os(Android)
+      return RouteConnectivity()
+    #else
+      return nil
+    #endif
+  }
+
+  private static func isLoopback(_ host: String) -> Bool {
+    let host = host.lowercased()
+    if host == "localhost" || host.hasSuffix(".localhost") || host == "::1" { return true }
+    let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+    return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+  }
+}
