@@ -37,7 +37,8 @@ struct BesideQueries {
     readings[id] = { reading.close() }
     queue.async { [post] in
       let result = Result { try reading.run() }
-      post(.readBeside(id) { answer($0, result) })
+      let failure: (any Error)? = if case .failure(let error) = result { error } else { nil }
+      post(.readBeside(id, failure: failure) { answer($0, result) })
     }
   }
 

@@ -36,7 +36,7 @@ final class ClientLoop {
     case stream(SyncEvent)
     case besideEnded(BesideID, Result<BesideResult, any Error>)
     /// What was read beside the loop for a request, which takes it if it still waits.
-    case readBeside(RequestID, answer: @Sendable (Request) -> Void)
+    case readBeside(RequestID, failure: (any Error)?, answer: @Sendable (Request) -> Void)
     /// The next page of a list of pending writes is to be read.
     case continueListing(RequestID)
     case timerFired(TimerKind, generation: Int)
@@ -98,12 +98,13 @@ final class ClientLoop {
   private let configuration: ClientConfiguration?
   private var choices = ClientChoices()
   private var pause: Duration?
-  /// How many clients have been started, each with a cache opened anew.
-  private var clientCount = 0
-  /// A disk on which the cache is damaged again and again cannot be used.
-  private static let clientLimit = 20
   /// Ends with the client that it is for.
   private var suspensionWatch: AnyObject?
+  /// How many clients have been started, each with a cache opened anew.
+  private var clientCount = 0
+  private var repairCount = 0
+  /// A disk on which the cache is damaged again and again cannot be used.
+  private static let repairLimit = 20
 
   init(_ configuration: ClientConfiguration) {
     self.configuration = configuration
@@ -245,9 +246,9 @@ final class ClientLoop {
     _ configuration: ClientConfiguration, continuing former: RunningClient.Remainder? = nil,
     post: @escaping @Sendable (Message) -> Void
   ) throws {
-    clientCount += 1
-    let number = clientCount
+    let number = clientCount + 1
     let client = try RunningClient(configuration, continuing: former) { post(.fromClient(number: number, $0)) }
+    clientCount = number
     state = .running(client)
     client.start()
     watchForSuspension(post: post)
@@ -259,11 +260,14 @@ final class ClientLoop {
       HearthLog.error("The cache is damaged and is opened anew: \(cause.reason)")
       let remainder = client.endForReopening(cause)
       do {
-        guard clientCount < Self.clientLimit else { throw StoreError(kind: .corrupt, message: cause.reason) }
+        repairCount += 1
+        guard repairCount < Self.repairLimit else { throw StoreError(kind: .corrupt, message: cause.reason) }
         try run(client.configuration, continuing: remainder, post: post)
       } catch {
         remainder.abandon()
-        fail(error)
+        let reported = fail(error)
+        // Another process may have taken the folder between the closing and the opening.
+        if FolderWait.isWorthwhile(after: error) { state = .locked(FolderWait(client.configuration), reported) }
       }
     }
   }

@@ -101,8 +101,9 @@ final class RunningClient {
       besideQueries.ended(id)
       if case .failure(let error) = result { cache.localStore.noteDamage(error) }
       run(.besideEnded(id, result))
-    case .readBeside(let id, let answer):
+    case .readBeside(let id, let failure, let answer):
       besideQueries.ended(id)
+      if let failure { cache.localStore.noteDamage(failure) }
       if let request = requests.removeValue(forKey: id) { answer(request) }
     case .continueListing(let id):
       continueListing(id)

@@ -25,6 +25,8 @@ struct DemoCommand: AsyncParsableCommand {
 
   func run() async throws {
     let narrator = Narrator(json: json)
+    // The story itself tells what the log would say.
+    LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("hearth-demo-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
