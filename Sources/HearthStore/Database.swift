@@ -170,6 +170,8 @@ package final class Database {
   private func configure() throws(StoreError) {
     // The switch that makes SQLite skip these two checks (https://www.sqlite.org/pragma.html#pragma_writable_schema).
     if options.toleratesDamage { try execute("PRAGMA writable_schema = ON") }
+    // A damaged page whose header happens to make sense would be taken for one with other rows, or with none.
+    try execute("PRAGMA cell_size_check = ON")
     try execute("PRAGMA temp_store = MEMORY")
     // Overwriting deleted content with zeros is on by default in some builds and costs a write for each page given up.
     try execute("PRAGMA secure_delete = OFF")
