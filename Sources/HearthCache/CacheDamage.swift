@@ -48,8 +48,8 @@ enum CacheDamage {
 package enum Reopening: Equatable, Sendable {
   /// Its file cannot be used any more: opening it again sets it aside and saves the outbox.
   case fileIsDamaged(String)
-  /// Its rows were repaired, but targets that are listened to have lost documents or tokens: what is in memory no longer agrees
-  /// with the file.
+  /// Its rows were repaired, but targets that are listened to have lost documents or tokens, or batches their user: what is in
+  /// memory no longer agrees with the file.
   case targetsWereRepaired(String)
 
   package var reason: String {
@@ -98,7 +98,8 @@ extension LocalStore {
       return false
     }
     repaired?("The cache was repaired: \(report). It had been found damaged: \(reason)")
-    guard report.concernsTargets, !state.targets.isEmpty else { return true }
+    // Callers wait for the answers to batches, and views show them.
+    guard report.concernsTargets && !state.targets.isEmpty || report.setAsideBatchCount > 0 else { return true }
     reopening = .targetsWereRepaired(reason)
     return false
   }

@@ -23,6 +23,7 @@ struct CacheRepair {
     var removedTargetCount = 0
     var removedKeyCount = 0
     var droppedTokenCount = 0
+    var setAsideBatchCount = 0
 
     /// Whether a target has lost something that those who listen to it rely on.
     var concernsTargets: Bool {
@@ -31,7 +32,8 @@ struct CacheRepair {
 
     var description: String {
       "\(removedDocumentCount) documents, \(removedTargetCount) targets and \(removedKeyCount) entries of targets "
-        + "removed, \(droppedTokenCount) resume tokens dropped, overlays and indexes made anew"
+        + "removed, \(droppedTokenCount) resume tokens dropped, \(setAsideBatchCount) batches set aside whose user is not "
+        + "known, overlays and indexes made anew"
     }
   }
 
@@ -157,8 +159,8 @@ struct CacheRepair {
 
   // MARK: The queue and what is derived from it
 
-  private func repairQueue() throws {
-    try store.queue.repairOwners()
+  private mutating func repairQueue() throws {
+    report.setAsideBatchCount = try store.queue.repairOwners()
     let overlaid = try store.queue.rebuildDocuments()
     try database.update("DELETE FROM cache_overlays")
     for (user, keys) in overlaid.sorted(by: { $0.key < $1.key }) {

@@ -108,6 +108,8 @@ package final class LocalStore {
       if let user = try userRow() { _ = try queue.highestBatchID(user: user) }
     }
     try retryUnreadableBatches()
+    // Nothing is in memory yet that a repair could disagree with.
+    if case .targetsWereRepaired = reopening, state.targets.isEmpty { reopening = nil }
   }
 
   /// Whether the collector must leave a target alone.

@@ -4,6 +4,8 @@ internal import HearthStore
 extension MutationQueue {
   /// Looks for batches of users that do not exist, which would never be sent. Its cost grows with the number of users.
   func checkOwners() throws {
+    try checkIndexes()
+    try checkKeys()
     let lost = try database.firstRow(
       """
       WITH RECURSIVE owners (user) AS (
@@ -20,9 +22,55 @@ extension MutationQueue {
     }
   }
 
+  /// Compares the tables with their indexes where that costs little: at all users, at the first and the last batch.
+  ///
+  /// Two pages of indexes that have changed places are in order for SQLite as long as nobody compares them with their tables;
+  /// the outbox looks empty through them.
+  private func checkIndexes() throws {
+    let problem = try database.firstRow(
+      """
+      SELECT 'cache_users' FROM cache_users AS u NOT INDEXED
+      WHERE NOT EXISTS (SELECT 1 FROM cache_users AS i INDEXED BY sqlite_autoindex_cache_users_1
+        WHERE i.user_key = u.user_key AND i.user_id = u.user_id)
+      UNION ALL
+      SELECT 'cache_mutation_batches' FROM cache_mutation_batches AS b NOT INDEXED
+      WHERE batch_id IN (SELECT min(batch_id) FROM cache_mutation_batches NOT INDEXED
+          UNION ALL SELECT max(batch_id) FROM cache_mutation_batches NOT INDEXED)
+        AND NOT EXISTS (SELECT 1 FROM cache_mutation_batches AS i INDEXED BY cache_mutation_batches_by_user
+          WHERE i.user_id = b.user_id AND i.batch_id = b.batch_id)
+      LIMIT 1
+      """
+    ) { try $0.string(at: 0) }
+    guard let problem else { return }
+    // As SQLite says it (SQLITE_CORRUPT): only another file helps.
+    throw StoreError(kind: .corrupt, message: "An index of \(problem) does not fit the table.", sqliteCode: 11)
+  }
+
+  /// What no user is called. Bytes behind the "=" that are no text are a name that nobody can sign in with.
+  private static let isNoKey = "typeof(user_key) <> 'text' OR (user_key <> '' AND substr(user_key, 1, 1) <> '=')"
+
+  /// Looks for users whose key is damaged, whose batches would never be sent.
+  func checkKeys() throws {
+    let damaged = try database.firstRow("SELECT user_id FROM cache_users WHERE \(Self.isNoKey) LIMIT 1") {
+      try $0.int64(at: 0)
+    }
+    guard let damaged else { return }
+    throw CacheError.corruptRecord(table: "cache_users", row: "\(damaged)", reason: "the key names no user")
+  }
+
   /// Gives batches of users that do not exist back to those that `cache_batch_documents` names. A batch whose user cannot be
   /// found is set aside: it must not be sent as anybody else.
-  func repairOwners() throws {
+  ///
+  /// - Returns: how many were set aside.
+  func repairOwners() throws -> Int {
+    // The number of a row that goes may be given to another user.
+    try database.update(
+      """
+      UPDATE cache_unreadable_batches SET user_id = -1
+      WHERE user_id IN (SELECT user_id FROM cache_users WHERE \(Self.isNoKey))
+      """)
+    try database.update("DELETE FROM cache_users WHERE \(Self.isNoKey)")
+    var setAsideCount = 0
     var lost: [BatchID] = []
     try database.forEachRow(
       "SELECT batch_id FROM cache_mutation_batches WHERE user_id NOT IN (SELECT user_id FROM cache_users)"
@@ -52,8 +100,10 @@ extension MutationQueue {
           SELECT batch_id, -1, batch, 'its user is not known' FROM cache_mutation_batches WHERE batch_id = ?
           """, id)
         try database.update("DELETE FROM cache_mutation_batches WHERE batch_id = ?", id)
+        setAsideCount += 1
       }
     }
+    return setAsideCount
   }
 
   /// Enters the documents of all batches anew. A batch that cannot be read keeps the entries that can be.

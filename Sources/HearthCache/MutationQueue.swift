@@ -31,9 +31,12 @@ struct MutationQueue {
   }
 
   private func row(userKey: String) throws -> UserRow? {
-    try database.firstRow("SELECT user_id FROM cache_users WHERE user_key = ?", .text(userKey)) {
+    let row = try database.firstRow("SELECT user_id FROM cache_users WHERE user_key = ?", .text(userKey)) {
       try $0.int64(at: 0)
     }
+    // A user whose key is damaged is not one who has never written.
+    if row == nil { try checkKeys() }
+    return row
   }
 
   /// The users that have pending batches. Its cost grows with the number of users, not with their queues.

@@ -85,7 +85,10 @@ struct SalvagedOutbox {
   private mutating func readUsers(_ database: Database, _ path: String) {
     for source in ["NOT INDEXED", "INDEXED BY sqlite_autoindex_cache_users_1"] {
       scan(database, "SELECT user_id, user_key FROM cache_users \(source)") { outbox, row in
-        guard let number = try? row.int64(at: 0), let key = try? row.string(at: 1) else { return }
+        // The page may be that of another table or index.
+        guard let number = try? row.int64(at: 0), let key = try? row.string(at: 1), key.isEmpty || key.hasPrefix("="),
+          outbox.userKeys[number] == nil
+        else { return }
         outbox.userKeys[number] = key
       }
     }

@@ -225,7 +225,7 @@ extension SyncEngine {
     } catch CacheError.unknownBatch(let batchID, _) {
       // Somebody else has dealt with the batch; there is nothing left to do for it.
       log(.warning, "Batch \(batchID) was answered but is no longer in the queue.")
-      complete(batchID, of: operation.owner ?? signedInUser, nil)
+      complete(batchID, of: operation.owner ?? signedInUser, operation.rejection)
     }
   }
 }

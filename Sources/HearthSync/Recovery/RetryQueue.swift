@@ -34,6 +34,11 @@ enum RetryableOperation {
     }
   }
 
+  /// Why the backend refused the batch; nil for a batch that it took, and for other operations.
+  var rejection: StatusError? {
+    if case .reject(_, let error, _) = self { error } else { nil }
+  }
+
   /// Operations of one lane keep their order; a lane does not wait for another whose operation goes on failing.
   fileprivate var lane: Lane {
     switch self {

@@ -1,0 +1,97 @@
+import Foundation
+import HearthModel
+import HearthStore
+import Testing
+
+@testable import HearthCache
+
+/// Rows of users whose key is damaged: nobody's writes are taken for those of another.
+@Suite("Damaged users")
+struct DamagedUserTests {
+  private func damage(_ cache: TestCache, _ value: String, of user: String) throws {
+    try cache.database.execute("UPDATE cache_users SET user_key = \(value) WHERE user_key = '=\(user)'")
+  }
+
+  private static let garbage = ["x'FF00'", "CAST(x'FF' AS TEXT)", "'alice'"]
+
+  @Test("the writes of a user whose key is damaged are set aside, and the client is opened anew", arguments: garbage)
+  func running(value: String) throws {
+    let cache = try TestCache(.file)
+    defer { cache.close() }
+    try cache.store.write(.set(key("rooms/n"), [:]))
+    _ = try cache.store.changeUser("alice")
+    try cache.store.write(.set(key("rooms/a"), [:]))
+    _ = try cache.store.changeUser(nil)
+    try damage(cache, value, of: "alice")
+    #expect(throws: CacheError.self) { try cache.store.changeUser("alice") }
+    guard case .targetsWereRepaired? = cache.store.reopening else {
+      Issue.record("\(String(describing: cache.store.reopening))")
+      return
+    }
+    try cache.restart()
+    #expect(cache.store.reopening == nil)
+    #expect(try cache.store.pendingBatches().map(\.batchID) == [1])
+    for user in ["alice", "bob"] {
+      _ = try cache.store.changeUser(user)
+      #expect(try cache.store.pendingBatches().isEmpty)
+      #expect(try cache.store.isPending(2) == false)
+    }
+    #expect(try cache.store.write(.set(key("rooms/b"), [:])).batchID == 3)
+  }
+
+  @Test("what was set aside before stays aside when another user gets the number of the row", arguments: garbage)
+  func setAsideBefore(value: String) throws {
+    let cache = try TestCache(.file)
+    defer { cache.close() }
+    _ = try cache.store.changeUser("alice")
+    try cache.store.write(.set(key("rooms/a"), [:]))
+    try cache.database.execute(
+      """
+      INSERT INTO cache_unreadable_batches (batch_id, user_id, batch, reason)
+      SELECT batch_id, user_id, batch, 'of a newer release' FROM cache_mutation_batches
+      """)
+    try cache.database.execute("DELETE FROM cache_mutation_batches")
+    try damage(cache, value, of: "alice")
+    try cache.restart()
+    _ = try cache.store.changeUser("bob")
+    try cache.store.write(.set(key("rooms/b"), [:]))
+    try cache.restart()
+    _ = try cache.store.changeUser("bob")
+    #expect(try cache.store.pendingBatches().map(\.keys) == [[key("rooms/b")]])
+  }
+
+  @Test(
+    "an outbox whose index has changed places with another one is saved",
+    arguments: ["sqlite_autoindex_cache_users_1", "cache_mutation_batches_by_user"])
+  func swappedIndexes(name: String) throws {
+    let cache = try TestCache(.file)
+    _ = try cache.store.changeUser("alice")
+    try cache.store.write(.set(key("rooms/a"), [:]))
+    _ = try cache.store.allocateTarget(collection("rooms").target)
+    let pages = try [name, "cache_targets_by_canonical_id"].map { name in
+      try cache.database.firstRow("SELECT rootpage FROM sqlite_master WHERE name = ?", .text(name)) {
+        try $0.int64(at: 0)
+      }
+    }
+    cache.close()
+    try swap(try #require(pages[0]), try #require(pages[1]), in: cache.folder.file(CacheFile.fileName))
+    let opened = try CacheFile.openStore(folder: cache.folder.path, databaseID: TestCache.databaseID) {
+      try LocalStore(
+        database: $0, databaseID: TestCache.databaseID, garbageCollection: TestCache.lru, user: "alice",
+        newCacheID: "new")
+    }
+    defer { opened.cache.close() }
+    #expect(opened.cache.recovery?.savedBatchCount == 1)
+    #expect(try opened.store.pendingBatches().map(\.batchID) == [1])
+  }
+
+  private func swap(_ first: Int64, _ second: Int64, in path: String) throws {
+    let url = URL(fileURLWithPath: path)
+    var bytes = try Data(contentsOf: url)
+    let ranges = [first, second].map { Int($0 - 1) * 8192..<Int($0) * 8192 }
+    let contents = ranges.map { Data(bytes[$0]) }
+    bytes.replaceSubrange(ranges[0], with: contents[1])
+    bytes.replaceSubrange(ranges[1], with: contents[0])
+    try bytes.write(to: url)
+  }
+}
