@@ -7,7 +7,7 @@ import Testing
 @Suite("A client whose cache file is damaged at any page", .timeLimit(.minutes(5)))
 struct DamagedPagesTests {
   enum Damage: String, CaseIterable {
-    case overwritten, zeroed, truncated, swapped
+    case overwritten, zeroed, truncated
 
     func apply(to bytes: inout Data, page: Int) {
       let pageRange = { (page: Int) in page * pageBytes..<(page + 1) * pageBytes }
@@ -17,11 +17,6 @@ struct DamagedPagesTests {
           pageRange(page), with: Data((0..<pageBytes).map { UInt8(truncatingIfNeeded: $0 * 167 + 13) }))
       case .zeroed: bytes.replaceSubrange(pageRange(page), with: Data(count: pageBytes))
       case .truncated: bytes = bytes.prefix(page * pageBytes)
-      case .swapped:
-        let other = (page + 1) % (bytes.count / pageBytes)
-        let (first, second) = (Data(bytes[pageRange(page)]), Data(bytes[pageRange(other)]))
-        bytes.replaceSubrange(pageRange(page), with: second)
-        bytes.replaceSubrange(pageRange(other), with: first)
       }
     }
   }
