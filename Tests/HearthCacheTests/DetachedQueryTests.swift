@@ -96,8 +96,9 @@ struct DetachedQueryTests {
     #expect(try connections(rooms, Self.always) == 3)
     #expect(try connections(rooms, Self.always, connections: 2) == 2)
     #expect(try connections(rooms, Self.always, connections: 0) == nil)
-    #expect(try connections(rooms, DetachmentLimits(documentsOnLoop: 19, partsPerScan: 1)) == 1)
-    #expect(try connections(rooms, DetachmentLimits(documentsOnLoop: 20, partsPerScan: 1)) == nil)
+    // 20 documents and 2 local writes.
+    #expect(try connections(rooms, DetachmentLimits(documentsOnLoop: 21, partsPerScan: 1)) == 1)
+    #expect(try connections(rooms, DetachmentLimits(documentsOnLoop: 22, partsPerScan: 1)) == nil)
     #expect(try connections(Query(path: try key(1).path), Self.always) == nil)
     let memory = try makeCache(.memory)
     #expect(try memory.store.detach(rooms, wantsRemoteKeys: false, limits: Self.always, connections: 10) == nil)

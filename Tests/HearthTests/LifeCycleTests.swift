@@ -157,11 +157,14 @@ struct LifeCycleTests {
     first.document("a/b").setData(["n": 1], completion: nil)
     try await first.terminate()
     try NewerFile.mark(cachePath.appendingPathComponent("cache.sqlite").path)
-    let before = folder.contents()
+    // The lock file counts who had the folder.
+    let contents = { [folder] in folder.contents().filter { !$0.key.hasSuffix("cache.lock") } }
+    let before = contents()
+    #expect(!before.isEmpty)
     let second = try TestFirestore(name: name, cache: cache).firestore
     try await expectFailure(second, .failedPrecondition, mentions: "Use the release that wrote it")
     try await second.terminate()
-    #expect(folder.contents() == before)
+    #expect(contents() == before)
   }
 
   @Test("a file that is no database is set aside, and the client works")
