@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import HearthStore
 
-/// What an error says about the health of a cache's file; errors that say nothing about it make none.
+/// Damage of a cache's file, as an error reports it. Errors that are not about damage make none.
 enum CacheDamage {
   /// Pages of the file are not what SQLite wrote. Only another file helps.
   case pages(String)
@@ -44,7 +44,7 @@ enum CacheDamage {
   }
 }
 
-/// Why a cache must be closed and opened anew.
+/// The reason to close a cache and open it anew.
 package enum Reopening: Equatable, Sendable {
   /// Its file cannot be used any more: opening it again sets it aside and saves the outbox.
   case fileIsDamaged(String)

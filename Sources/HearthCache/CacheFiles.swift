@@ -8,7 +8,7 @@ struct CacheFiles {
   var main: String { folder + "/" + CacheFile.fileName }
   /// The new database while it is being made. It becomes `main` only when it is complete.
   var replacement: String { main + ".new" }
-  /// Where the latest damaged database is kept, for whoever can make something of it.
+  /// The latest damaged database, kept for an analysis.
   var aside: String { main + ".corrupt" }
   /// A new database, and a copy of the damaged one with the list of tables of that: there while an outbox is saved.
   var template: String { main + ".template" }
@@ -19,7 +19,7 @@ struct CacheFiles {
   /// What SQLite keeps beside a database.
   private static let companions = ["-wal", "-shm", "-journal"]
 
-  /// Why the database was found damaged when it was last open; nil if it was not.
+  /// The damage that was found when the database was last open; nil if there was none.
   var markedDamage: String? {
     guard exists(marker), exists(main) else { return nil }
     let text = (try? String(contentsOfFile: marker, encoding: .utf8)) ?? ""

@@ -20,7 +20,7 @@ package import HearthStore
 package final class FolderLock {
   private let folder: String
   private var descriptor: Int32 = -1
-  /// What this holder has written into the file; nil if it could not.
+  /// The number that this holder has written into the file; nil if writing failed.
   private var number: Int?
 
   /// - Throws: `StoreError`: `unavailable` while somebody else has the folder, `cannotOpen` when the lock file cannot be

@@ -14,7 +14,7 @@ extension LocalStore {
     }
   }
 
-  /// How much one step reads of an outbox. A batch of usual size takes about 20 microseconds of processor time.
+  /// The size of the part of an outbox that one step reads.
   package struct OutboxPageLimits: Sendable {
     package var batchCount: Int
     /// Reached by the batch that exceeds it, so that a page is never empty before the end.
@@ -46,7 +46,7 @@ extension LocalStore {
 }
 
 extension MutationQueue {
-  /// How many batches go into one page. Looks at the sizes of the batches only.
+  /// The number of batches of one page. Reads the sizes of the batches only.
   fileprivate func batchCount(
     after batchID: BatchID, through last: BatchID, within limits: LocalStore.OutboxPageLimits, user: UserRow
   ) throws -> Int {

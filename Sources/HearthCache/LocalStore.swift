@@ -58,7 +58,7 @@ package final class LocalStore {
   /// What the running transaction has used and touched; empty between transactions.
   var step = Step()
 
-  /// Why the cache must be opened anew; nil while this one can be used.
+  /// The reason to open the cache anew; nil while this one can be used.
   package internal(set) var reopening: Reopening?
   /// Told about each repair, in words for a log.
   package var repaired: ((String) -> Void)?

@@ -46,7 +46,7 @@ extension MutationQueue {
     throw StoreError(kind: .corrupt, message: "An index of \(problem) does not fit the table.", sqliteCode: 11)
   }
 
-  /// What no user is called. Bytes behind the "=" that are no text are a name that nobody can sign in with.
+  /// The condition for keys that name no user. Bytes behind "=" that are no UTF-8 count as a name.
   private static let isNoKey = "typeof(user_key) <> 'text' OR (user_key <> '' AND substr(user_key, 1, 1) <> '=')"
 
   /// Looks for users whose key is damaged, whose batches would never be sent.

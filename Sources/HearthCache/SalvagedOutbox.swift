@@ -26,7 +26,7 @@ struct SalvagedOutbox {
   private(set) var batches: [Entry] = []
   /// Kept for a release that can read them.
   private(set) var unreadable: [UnreadableEntry] = []
-  /// How many batches were seen of which nothing is left that could be kept.
+  /// The number of batches that were seen and of which nothing could be kept.
   private(set) var lostBatchCount = 0
   /// False when the reading broke off somewhere.
   var isComplete = true

@@ -21,73 +21,51 @@ package enum DatabaseLeaves {
 
   /// The rows with one of these numbers, of any table, in the order of their pages.
   package static func rows(in path: String, numbers: Set<Int64>) -> [Row] {
-    guard let file = try? Data(contentsOf: URL(fileURLWithPath: path), options: .mappedIfSafe) else { return [] }
-    let pages = Pages(file: file)
+    // Not mapped: a disk error in a mapped file is a signal, not an error.
+    guard let file = try? Data(contentsOf: URL(fileURLWithPath: path)) else { return [] }
+    let pages = DatabasePages(file: file)
+    let rows = Rows(pages: pages)
     return (2...max(2, pages.count)).flatMap { page in
-      pages.cells(of: page).compactMap { pages.row(in: page, at: $0, numbers: numbers) }
+      pages.cells(of: page, .tableLeaf).compactMap { rows.row(in: page, at: $0, numbers: numbers) }
     }
   }
 
-  private struct Pages {
-    /// The page size of every file that this library makes.
-    static let pageBytes = 8192
-    static let tableLeaf: UInt8 = 0x0D
-
-    let file: Data
-    var count: Int { file.count / Self.pageBytes }
-
-    /// A byte of a page, counted from 1; nil behind its end.
-    private func byte(_ page: Int, _ offset: Int) -> UInt8? {
-      guard page >= 1, page <= count, offset >= 0, offset < Self.pageBytes else { return nil }
-      return file[file.startIndex + (page - 1) * Self.pageBytes + offset]
-    }
-
-    private func integer(_ page: Int, _ offset: Int, bytes: Int) -> Int? {
-      var value = 0
-      for index in 0..<bytes {
-        guard let byte = byte(page, offset + index) else { return nil }
-        value = value << 8 | Int(byte)
-      }
-      return value
-    }
-
-    /// Where the cells of a leaf of a table begin; none for another page.
-    func cells(of page: Int) -> [Int] {
-      guard byte(page, 0) == Self.tableLeaf, let cellCount = integer(page, 3, bytes: 2) else { return [] }
-      return (0..<cellCount).compactMap { integer(page, 8 + 2 * $0, bytes: 2) }
-    }
+  private struct Rows {
+    let pages: DatabasePages
 
     func row(in page: Int, at start: Int, numbers: Set<Int64>) -> Row? {
       var offset = start
       let next = { () -> UInt8? in
         defer { offset += 1 }
-        return byte(page, offset)
+        return pages.byte(page, offset)
       }
       guard let length = Self.varint(next), let number = Self.varint(next), numbers.contains(number),
-        length > 0, length <= file.count, let payload = payload(page, offset, Int(length))
+        length > 0, length <= pages.file.count, let payload = payload(page, offset, Int(length))
       else { return nil }
       return Self.columns(of: payload).map { Row(number: number, columns: $0) }
     }
 
     /// The bytes of a row, with those on overflow pages.
     private func payload(_ page: Int, _ offset: Int, _ length: Int) -> [UInt8]? {
-      let largestLocal = Self.pageBytes - 35
-      let smallestLocal = (Self.pageBytes - 12) * 32 / 255 - 23
-      let rest = smallestLocal + (length - smallestLocal) % (Self.pageBytes - 4)
+      let largestLocal = DatabasePages.pageBytes - 35
+      let smallestLocal = (DatabasePages.pageBytes - 12) * 32 / 255 - 23
+      let rest = smallestLocal + (length - smallestLocal) % (DatabasePages.pageBytes - 4)
       let local = length <= largestLocal ? length : rest <= largestLocal ? rest : smallestLocal
       var payload: [UInt8] = []
       payload.reserveCapacity(length)
       for index in 0..<local {
-        guard let byte = byte(page, offset + index) else { return nil }
+        guard let byte = pages.byte(page, offset + index) else { return nil }
         payload.append(byte)
       }
       guard local < length else { return payload }
-      var overflow = integer(page, offset + local, bytes: 4) ?? 0
+      var overflow = pages.integer(page, offset + local, bytes: 4) ?? 0
       // Every page adds something, so a circle ends as well.
       while payload.count < length {
-        guard overflow >= 2, overflow <= count, let following = integer(overflow, 0, bytes: 4) else { return nil }
-        for index in 0..<min(Self.pageBytes - 4, length - payload.count) {
-          guard let byte = byte(overflow, 4 + index) else { return nil }
+        guard overflow >= 2, overflow <= pages.count, let following = pages.integer(overflow, 0, bytes: 4) else {
+          return nil
+        }
+        for index in 0..<min(DatabasePages.pageBytes - 4, length - payload.count) {
+          guard let byte = pages.byte(overflow, 4 + index) else { return nil }
           payload.append(byte)
         }
         overflow = following

@@ -35,7 +35,7 @@ extension DocumentStore {
         let delete = try database.prepare("DELETE FROM documents WHERE place = ?")
         try delete.bind(1, place)
         try delete.run()
-        // What a scan comes across and a search does not find lies on a page that has got to the wrong place.
+        // A row that a scan finds and a search does not find lies on a page in the wrong place.
         guard database.changedRowCount == 1 else {
           throw StoreError.corrupt("table documents: the row at place \(place) is out of order")
         }

@@ -10,8 +10,12 @@ package enum SchemaGraft {
   package static func copy(_ source: String, to target: String, schemaOf template: String) throws(StoreError) {
     var file = try read(source)
     let other = try read(template)
-    for page in schemaPages(of: other) {
-      let range = (page - 1) * pageBytes..<page * pageBytes
+    // A full disk may have kept the template's pages in its log.
+    guard other.count >= DatabasePages.pageBytes else {
+      throw StoreError(kind: .io, message: "\"\(template)\" has only \(other.count) bytes, not the list of tables.")
+    }
+    for page in schemaPages(of: DatabasePages(file: other)) {
+      let range = DatabasePages.range(of: page)
       if file.count < range.upperBound { file.append(Data(count: range.upperBound - file.count)) }
       file.replaceSubrange(range, with: other[range])
     }
@@ -28,9 +32,6 @@ package enum SchemaGraft {
     }
   }
 
-  /// The page size of every file that this library makes.
-  private static let pageBytes = 8192
-
   private static func read(_ path: String) throws(StoreError) -> Data {
     do {
       return try Data(contentsOf: URL(fileURLWithPath: path))
@@ -39,23 +40,14 @@ package enum SchemaGraft {
     }
   }
 
-  /// The pages of the tree that begins with the first page (https://www.sqlite.org/fileformat.html#b_tree_pages).
-  private static func schemaPages(of file: Data) -> [Int] {
-    func integer(_ page: Int, _ offset: Int, bytes: Int) -> Int {
-      let start = (page - 1) * pageBytes + offset
-      guard offset + bytes <= pageBytes, start + bytes <= file.count else { return 0 }
-      return file[start..<start + bytes].reduce(0) { $0 << 8 | Int($1) }
-    }
+  /// The pages of the tree that begins with the first page.
+  private static func schemaPages(of database: DatabasePages) -> [Int] {
     var pages = [1]
     var next = 0
     while next < pages.count {
-      let page = pages[next]
-      let header = page == 1 ? 100 : 0
+      let children = database.children(of: pages[next])
+      pages += children.filter { $0 > 1 && $0 <= database.count && !pages.contains($0) }
       next += 1
-      guard integer(page, header, bytes: 1) == 5 else { continue }
-      let cells = (0..<integer(page, header + 3, bytes: 2)).map { integer(page, header + 12 + 2 * $0, bytes: 2) }
-      let children = cells.map { integer(page, $0, bytes: 4) } + [integer(page, header + 8, bytes: 4)]
-      pages += children.filter { $0 > 1 && $0 * pageBytes <= file.count && !pages.contains($0) }
     }
     return pages
   }

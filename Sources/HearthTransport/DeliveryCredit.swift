@@ -25,7 +25,7 @@ package final class DeliveryCredit: Sendable {
     self.limitBytes = limitBytes
   }
 
-  /// What is delivered and not handled now, counted as the limit is.
+  /// The size of the messages that are delivered and not handled, counted as the limit is.
   package var unhandledBytes: Int { state.withLock { $0.unhandledBytes } }
 
   /// The owner has handled the oldest message.

@@ -21,7 +21,7 @@ final class StreamDelivery<Message: Sendable>: Sendable {
   /// Only read and written while `lock` is held.
   private nonisolated(unsafe) var state = State.opening
   private let onEvent: @Sendable (StreamEvent<Message>) -> Void
-  /// How far the owner may lag behind.
+  /// Bounds the messages that the owner has not handled; nil for no bound.
   let credit: DeliveryCredit?
 
   init(credit: DeliveryCredit? = nil, onEvent: @escaping @Sendable (StreamEvent<Message>) -> Void) {

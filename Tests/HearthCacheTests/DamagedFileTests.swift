@@ -1,6 +1,7 @@
 import Foundation
 import HearthModel
 import HearthStore
+import TestSupport
 import Testing
 
 @testable import HearthCache
@@ -8,7 +9,6 @@ import Testing
 /// A cache with something in every table, and what a client does with it after its file was damaged.
 private final class DamagedCache {
   static let users: [String?] = [nil, "alice"]
-  static let pageBytes = 8192
 
   let folder = TemporaryFolder()
   /// The batches that must be somewhere, with a text that only the batch and what is derived from it contain.
@@ -27,7 +27,7 @@ private final class DamagedCache {
     return (try Data(contentsOf: URL(fileURLWithPath: cache.file)), cache.written)
   }
 
-  static func pageCount() throws -> Int { try template.get().bytes.count / pageBytes }
+  static func pageCount() throws -> Int { try template.get().bytes.count / PageDamage.pageBytes }
 
   init(empty: Void) throws {
     (cache, store) = try Self.open(folder)
@@ -184,30 +184,8 @@ extension Query {
 
 @Suite("A damaged cache file")
 struct DamagedFileTests {
-  enum Damage: String, CaseIterable, CustomStringConvertible {
-    case overwritten, zeroed, truncated, swapped
-    var description: String { rawValue }
-
-    func apply(to bytes: inout Data, page: Int) {
-      let size = DamagedCache.pageBytes
-      let range = page * size..<(page + 1) * size
-      switch self {
-      case .overwritten:
-        bytes.replaceSubrange(range, with: Data((0..<size).map { UInt8(truncatingIfNeeded: $0 * 167 + 13) }))
-      case .zeroed: bytes.replaceSubrange(range, with: Data(count: size))
-      case .truncated: bytes = bytes.prefix(page * size)
-      case .swapped:
-        let other = (page + 1) % (bytes.count / size)
-        let otherRange = other * size..<(other + 1) * size
-        let (first, second) = (Data(bytes[range]), Data(bytes[otherRange]))
-        bytes.replaceSubrange(range, with: second)
-        bytes.replaceSubrange(otherRange, with: first)
-      }
-    }
-  }
-
-  @Test("works after at most one reopening, without any batch but those on the page", arguments: Damage.allCases)
-  func pages(damage: Damage) throws {
+  @Test("works after at most one reopening, without any batch but those on the page", arguments: PageDamage.allCases)
+  func pages(damage: PageDamage) throws {
     let pageCount = try DamagedCache.pageCount()
     #expect(pageCount > 20)
     // A file that is cut to nothing is that of a cache that was never used.
@@ -217,10 +195,7 @@ struct DamagedFileTests {
       try cache.damage { bytes in
         let before = bytes
         damage.apply(to: &bytes, page: page)
-        for number in 0..<pageCount {
-          let range = number * DamagedCache.pageBytes..<(number + 1) * DamagedCache.pageBytes
-          if bytes.count < range.upperBound || bytes[range] != before[range] { hit.append(before[range]) }
-        }
+        hit = PageDamage.replacedBytes(of: before, in: bytes)
       }
       try cache.exercise("\(damage) page \(page + 1)")
       for (batchID, marker) in try cache.lostBatches() {

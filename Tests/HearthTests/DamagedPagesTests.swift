@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Hearth
@@ -6,22 +7,6 @@ import Testing
 /// A client with a backend, whose cache file is damaged while it is down.
 @Suite("A client whose cache file is damaged at any page", .timeLimit(.minutes(5)))
 struct DamagedPagesTests {
-  enum Damage: String, CaseIterable {
-    case overwritten, zeroed, truncated
-
-    func apply(to bytes: inout Data, page: Int) {
-      let pageRange = { (page: Int) in page * pageBytes..<(page + 1) * pageBytes }
-      switch self {
-      case .overwritten:
-        bytes.replaceSubrange(
-          pageRange(page), with: Data((0..<pageBytes).map { UInt8(truncatingIfNeeded: $0 * 167 + 13) }))
-      case .zeroed: bytes.replaceSubrange(pageRange(page), with: Data(count: pageBytes))
-      case .truncated: bytes = bytes.prefix(page * pageBytes)
-      }
-    }
-  }
-
-  private static let pageBytes = 8192
   private static let documentCount = 15
   private static let filler = String(repeating: "x", count: 600)
 
@@ -109,8 +94,9 @@ struct DamagedPagesTests {
   }
 
   @Test(
-    "goes on: queries answer, new writes and all pending ones but those on the page arrive", arguments: Damage.allCases)
-  func everyPage(damage: Damage) async throws {
+    "goes on: queries answer, new writes and all pending ones but those on the page arrive",
+    arguments: [PageDamage.overwritten, .zeroed, .truncated])
+  func everyPage(damage: PageDamage) async throws {
     let folder = try TemporaryFolder()
     try await TestBackend.run { host in
       let witness = try TestFirestore(host: host).firestore
@@ -123,7 +109,7 @@ struct DamagedPagesTests {
         let round = Round(name: "\(damage)-\(page + 1)", folder: folder.url, host: host)
         try await round.fill()
         let before = try Data(contentsOf: URL(fileURLWithPath: round.file))
-        pageCount = before.count / Self.pageBytes
+        pageCount = before.count / PageDamage.pageBytes
         var after = before
         damage.apply(to: &after, page: page)
         try after.write(to: URL(fileURLWithPath: round.file))
@@ -131,7 +117,7 @@ struct DamagedPagesTests {
         let arrived = Set(try await witness.collection("outbox").getDocuments(source: .server).ids)
         #expect(arrived.contains("\(round.name)-new"))
         for (id, marker) in round.pending where !arrived.contains(id) {
-          let hit = Self.replacedBytes(of: before, in: after)
+          let hit = PageDamage.replacedBytes(of: before, in: after)
           #expect(hit.range(of: Data(marker.utf8)) != nil, "\(round.name): \(id) was readable and is lost")
         }
         page += 1
@@ -139,15 +125,5 @@ struct DamagedPagesTests {
       #expect(pageCount > 30)
       try await witness.terminate()
     }
-  }
-
-  /// What of the file is no longer where it was.
-  private static func replacedBytes(of before: Data, in after: Data) -> Data {
-    var replaced = Data()
-    for start in stride(from: 0, to: before.count, by: pageBytes) {
-      let range = start..<start + pageBytes
-      if after.count < range.upperBound || after[range] != before[range] { replaced.append(before[range]) }
-    }
-    return replaced
   }
 }

@@ -8,7 +8,7 @@ struct BesideQueries {
   private let post: @Sendable (ClientLoop.Message) -> Void
   /// Until the loop has heard of their end, also those that were cancelled.
   private var running: [BesideID: BesideQuery] = [:]
-  /// What closes the other readings, until the loop has heard of their end.
+  /// Closes the readings that are no queries. An entry stays until the loop has handled the end of its reading.
   private var readings: [RequestID: @Sendable () -> Void] = [:]
   /// Further readings have to run on the loop. Each one keeps a connection.
   private static let readingLimit = 4
@@ -32,13 +32,13 @@ struct BesideQueries {
   /// Reads something else of the cache for a request.
   mutating func start<Answer>(
     _ reading: DetachedReading<Answer>, for id: RequestID,
-    answer: @escaping @Sendable (ClientLoop.Request, Result<Answer, any Error>) -> Void
+    answer: @escaping @Sendable (Result<Answer, any Error>) -> Void
   ) {
     readings[id] = { reading.close() }
     queue.async { [post] in
       let result = Result { try reading.run() }
       let failure: (any Error)? = if case .failure(let error) = result { error } else { nil }
-      post(.readBeside(id, failure: failure) { answer($0, result) })
+      post(.readBeside(id, failure: failure) { answer(result) })
     }
   }
 

@@ -35,8 +35,8 @@ final class ClientLoop {
     case bundleEnded(RequestID, StatusError?)
     case stream(SyncEvent)
     case besideEnded(BesideID, Result<BesideResult, any Error>)
-    /// What was read beside the loop for a request, which takes it if it still waits.
-    case readBeside(RequestID, failure: (any Error)?, answer: @Sendable (Request) -> Void)
+    /// A reading beside the loop has ended. `answer` completes its request, if that still waits.
+    case readBeside(RequestID, failure: (any Error)?, answer: @Sendable () -> Void)
     /// The next page of a list of pending writes is to be read.
     case continueListing(RequestID)
     case timerFired(TimerKind, generation: Int)
@@ -95,24 +95,21 @@ final class ClientLoop {
   }
 
   private var state: State
-  private let configuration: ClientConfiguration?
   private var choices = ClientChoices()
   private var pause: Duration?
   /// Ends with the client that it is for.
   private var suspensionWatch: AnyObject?
-  /// How many clients have been started, each with a cache opened anew.
+  /// The number of the present client: one for each opening of the cache that succeeded.
   private var clientCount = 0
   private var repairCount = 0
   /// A disk on which the cache is damaged again and again cannot be used.
   private static let repairLimit = 20
 
   init(_ configuration: ClientConfiguration) {
-    self.configuration = configuration
     state = .idle(configuration)
   }
 
   init(failing error: NSError) {
-    configuration = nil
     state = .failed(error)
   }
 
@@ -198,9 +195,9 @@ final class ClientLoop {
   }
 
   private func suspend() {
-    guard case .running(let client) = state, let configuration, case .file = configuration.cache else { return }
+    guard case .running(let client) = state, case .file = client.configuration.cache else { return }
     client.suspend()
-    state = .suspended(client, FolderWait(configuration))
+    state = .suspended(client, FolderWait(client.configuration))
   }
 
   /// Goes on where the process was suspended, unless another one had the folder meanwhile: then as after a wait that was given up.
@@ -221,7 +218,7 @@ final class ClientLoop {
 
   private func watchForSuspension(post: @escaping @Sendable (Message) -> Void) {
     #if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)
-      guard let configuration, case .file = configuration.cache else { return }
+      guard case .running(let client) = state, case .file = client.configuration.cache else { return }
       suspensionWatch = SuspensionWatch(suspend: { post(.suspend(done: $0)) }, resume: { post(.resume) })
     #endif
   }
@@ -236,7 +233,7 @@ final class ClientLoop {
     }
   }
 
-  /// How long to wait before ``Message/openAgain`` is to come; nil if nothing waits for it. Asked after each round.
+  /// Returns the pause before ``Message/openAgain`` must be posted, once; nil if no attempt is planned. Called after each round.
   func takePause() -> Duration? {
     defer { pause = nil }
     return pause

@@ -28,7 +28,7 @@ struct ClientConfiguration: Sendable {
   /// Which queries run beside the loop, and where.
   var detachment = DetachmentLimits.standard
   var besideQueue = DispatchQueue.besideQueries
-  /// What tells of changes of the network; nil for the system's own monitor.
+  /// Reports changes of the network; nil for the monitor of the system.
   var connectivity: (any ConnectivityMonitor)?
   /// The bytes of watch messages that may wait for the loop; the stream is not read any further beyond. A loop that takes them all
   /// at once holds as many again until it has handled them.

@@ -16,7 +16,7 @@ final class FolderWait {
   private var pause = FolderWait.firstPause
   private var held: [ClientLoop.Message] = []
 
-  /// How long a client waits for its folder: longer than another process needs to close it, and shorter than people wait.
+  /// The longest wait: more than another process needs to close the folder, less than a person would wait.
   static let limit: Duration = .seconds(5)
   private static let firstPause: Duration = .milliseconds(10)
   private static let longestPause: Duration = .milliseconds(250)
@@ -38,7 +38,7 @@ final class FolderWait {
     held.append(message)
   }
 
-  /// What was held, in order.
+  /// Returns the operations that were held, in order, and forgets them.
   func takeHeld() -> [ClientLoop.Message] {
     defer { held = [] }
     return held
@@ -49,7 +49,7 @@ final class FolderWait {
     (error as? StoreError)?.kind == .unavailable
   }
 
-  /// What callers are told when the time is over.
+  /// The error for callers when the time is over.
   static func givenUp(_ error: any Error) -> any Error {
     guard let error = error as? StoreError else { return error }
     return StoreError(
@@ -60,8 +60,8 @@ final class FolderWait {
   }
 }
 
-/// What a client that starts later than it was asked to must hear first: choices that no caller makes again, above all for whom it
-/// works now.
+/// Choices that callers made before the client could start and do not repeat, above all the present user. They are the first
+/// messages of a client that starts late.
 struct ClientChoices {
   private var userChange: ClientLoop.Message?
   private var indexes: ClientLoop.Message?

@@ -23,8 +23,6 @@ final class RunningClient {
   private var writes: [WriteID: WriteCompletion] = [:]
   private var requests: [RequestID: ClientLoop.Request] = [:]
   private var listings: [RequestID: OutboxListing] = [:]
-  /// Explanations of queries that touch more documents run beside the loop.
-  private let documentsOnLoop: Int
   /// Events that follow from the actions being carried out, such as the end of a one-time read.
   private var followUps: [SyncEvent] = []
 
@@ -37,7 +35,6 @@ final class RunningClient {
   ) throws {
     self.configuration = configuration
     self.post = post
-    documentsOnLoop = configuration.detachment.documentsOnLoop
     let user = former.map { RequestUser($0.handover.user) } ?? RequestUser(configuration.credentials.initialUserID)
     cache = try OpenCache(configuration, userID: user.id)
     engine = SyncEngine(
@@ -104,7 +101,7 @@ final class RunningClient {
     case .readBeside(let id, let failure, let answer):
       besideQueries.ended(id)
       if let failure { cache.localStore.noteDamage(failure) }
-      if let request = requests.removeValue(forKey: id) { answer(request) }
+      if requests.removeValue(forKey: id) != nil { answer() }
     case .continueListing(let id):
       continueListing(id)
     case .timerFired(let kind, let generation):
@@ -166,35 +163,36 @@ final class RunningClient {
 
   /// Reads beside the loop what may take long, where that is possible.
   private func read(_ request: ClientLoop.Request, _ id: RequestID) {
-    let (clock, startInstant) = (clock, clock.now)
-    let elapsed = { @Sendable in clock.now - startInstant }
+    let store = cache.localStore
+    switch request {
+    case .listIndexes(let completion):
+      read(
+        request, id, completion, beside: { try store.detachIndexListings() }, onLoop: { try store.indexListings() })
+    case .explain(let query, let completion):
+      let (clock, startInstant) = (clock, clock.now)
+      let elapsed = { @Sendable in clock.now - startInstant }
+      let documentsOnLoop = configuration.detachment.documentsOnLoop
+      read(
+        request, id, completion,
+        beside: { try store.detachExplanation(of: query, documentsOnLoop: documentsOnLoop, clock: elapsed) },
+        onLoop: { try store.explain(query, clock: elapsed) })
+    default: break
+    }
+  }
+
+  private func read<Answer: Sendable>(
+    _ request: ClientLoop.Request, _ id: RequestID, _ completion: @escaping @Sendable (Result<Answer, NSError>) -> Void,
+    beside: () throws -> DetachedReading<Answer>?, onLoop: () throws -> Answer
+  ) {
+    let finish = { @Sendable (result: Result<Answer, any Error>) in
+      completion(result.mapError { NSError.firestore($0) })
+    }
     do {
-      switch request {
-      case .listIndexes(let completion):
-        if besideQueries.takesReadings, let reading = try cache.localStore.detachIndexListings() {
-          requests[id] = request
-          besideQueries.start(reading, for: id) { request, result in
-            if case .listIndexes(let completion) = request { completion(result.mapError { NSError.firestore($0) }) }
-          }
-        } else {
-          completion(.success(try cache.localStore.indexListings()))
-        }
-      case .explain(let query, let completion):
-        if besideQueries.takesReadings,
-          let reading = try cache.localStore.detachExplanation(
-            of: query, documentsOnLoop: documentsOnLoop, clock: elapsed)
-        {
-          requests[id] = request
-          besideQueries.start(reading, for: id) { request, result in
-            if case .explain(_, let completion) = request { completion(result.mapError { NSError.firestore($0) }) }
-          }
-        } else {
-          completion(.success(try cache.localStore.explain(query, clock: elapsed)))
-        }
-      default: break
-      }
+      guard besideQueries.takesReadings, let reading = try beside() else { return finish(Result { try onLoop() }) }
+      requests[id] = request
+      besideQueries.start(reading, for: id, answer: finish)
     } catch {
-      request.fail(.firestore(error))
+      finish(.failure(error))
     }
   }
 
@@ -218,7 +216,7 @@ final class RunningClient {
 
   // MARK: - Opening the cache anew
 
-  /// What goes on in another client when the cache must be opened anew.
+  /// The parts of a client that its successor takes over when the cache is opened anew.
   struct Remainder {
     var reason: String
     fileprivate var handover: SyncHandover
@@ -232,7 +230,7 @@ final class RunningClient {
     }
   }
 
-  /// Why the cache must be opened anew; nil while all is well.
+  /// The reason to open the cache anew; nil while it can be used.
   var reopening: Reopening? { cache.localStore.reopening }
 
   /// Closes the cache so that it can be opened anew. Listeners and requests end with `dataLoss`; writes keep waiting for their
@@ -244,13 +242,7 @@ final class RunningClient {
     cache.markDamage()
     let error = NSError.firestore(
       .dataLoss, "The cache was damaged and has been opened anew. Listen or read again. (\(cause.reason))")
-    timers.cancelAll()
-    for (_, entry) in listeners { entry.listener.deliver(.failure(error)) }
-    for (_, request) in requests { request.fail(error) }
-    (listeners, syncListeners, writes, requests, listings) = ([:], [:], [:], [:], [:])
-    besideQueries.closeAll()
-    cache.close()
-    streams.shutdown {}
+    close(failing: error)
     return remainder
   }
 
@@ -281,10 +273,15 @@ final class RunningClient {
 
   /// Ends everything with an error, and leaves the cache as it is. Writes stay in the outbox.
   func end(_ error: NSError) {
-    timers.cancelAll()
-    for (_, entry) in listeners { entry.listener.deliver(.failure(error)) }
     for (_, listener) in syncListeners { listener.silence() }
     for (_, write) in writes { write.abandon() }
+    close(failing: error)
+  }
+
+  /// Ends listeners and requests with the error, and closes everything. Writes and listeners for sync are the caller's affair.
+  private func close(failing error: NSError) {
+    timers.cancelAll()
+    for (_, entry) in listeners { entry.listener.deliver(.failure(error)) }
     for (_, request) in requests { request.fail(error) }
     (listeners, syncListeners, writes, requests, listings) = ([:], [:], [:], [:], [:])
     besideQueries.closeAll()

@@ -142,7 +142,7 @@ struct StreamCarrier {
     }
   }
 
-  /// Where the network cannot be watched, attempts to reach the backend are repeated with pauses, and nothing else changes.
+  /// Starts the watch. Without one, attempts to reach the backend are still repeated with pauses.
   private func watchConnectivity() -> ConnectivityWatch? {
     let system = SystemConnectivity.monitor(forBackendAt: configuration.endpoint.host)
     guard let monitor = configuration.connectivity ?? system else { return nil }

@@ -54,7 +54,7 @@ struct BesideTable {
     preparations.removeValue(forKey: id)
   }
 
-  /// What the listeners wait for that are being prepared.
+  /// The queries of listeners that are being prepared.
   var preparedQueries: [Query] { preparations.values.map(\.detached.query) }
 
   func isPreparing(_ listener: ListenerID) -> Bool {

@@ -1,7 +1,7 @@
 internal import HearthCache
 internal import HearthModel
 
-/// What goes on when the cache of a running client is opened anew, and another engine takes the place of the one so far.
+/// The state that an engine leaves to its successor when the cache of a running client is opened anew.
 package struct SyncHandover {
   /// Whose outbox the new cache is to show: also when the change to this user could not be carried out in the old one.
   package let user: String?

@@ -34,7 +34,7 @@ enum RetryableOperation {
     }
   }
 
-  /// Why the backend refused the batch; nil for a batch that it took, and for other operations.
+  /// The error with which the backend refused the batch; nil for a batch that it took, and for other operations.
   var rejection: StatusError? {
     if case .reject(_, let error, _) = self { error } else { nil }
   }
@@ -87,12 +87,10 @@ struct RetryQueue {
   func holds(_ cause: SyncEngine.OfflineCause) -> Bool { operations.contains { $0.offlineCause == cause } }
 
   /// Whether answers of the backend wait to be stored.
-  var holdsAnswers: Bool { operations.contains { $0.owner != nil } }
+  var holdsAnswers: Bool { !answers.isEmpty }
 
   /// The answers of the backend that are not stored yet, in order.
-  var answers: [RetryableOperation] {
-    operations.filter { $0.owner != nil }
-  }
+  var answers: [RetryableOperation] { operations.filter { $0.owner != nil } }
 
   /// Whether views are to be computed anew already.
   var refreshesViews: Bool {

@@ -1,4 +1,4 @@
-/// What the Linux kernel says about links, addresses and routes (rtnetlink(7)), as far as ``NetworkPaths`` wants to know it.
+/// A message of the Linux kernel about links, addresses and routes (rtnetlink(7)), as far as ``NetworkPaths`` needs it.
 ///
 /// The decoder is built everywhere, so that its tests run everywhere.
 enum RouteMessage: Equatable, Sendable {
@@ -41,7 +41,7 @@ enum RouteMessage: Equatable, Sendable {
   /// The answer to a question is complete.
   case done
   case failed(code: Int32)
-  /// What is none of the above.
+  /// Any other message.
   case unknown
 }
 
