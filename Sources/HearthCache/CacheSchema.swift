@@ -6,7 +6,13 @@ internal import HearthStore
 /// seconds and nanoseconds, so that it comes back exactly as the backend sent it.
 enum CacheSchema {
   static let schema = Schema(
-    component: "cache", migrations: [Migration(version: 1, name: "first tables", statements: firstTables)],
+    component: "cache",
+    migrations: [
+      Migration(version: 1, name: "first tables", statements: firstTables),
+      Migration(
+        version: 2, name: "what overlays say of the documents beneath",
+        statements: ["ALTER TABLE cache_overlays ADD COLUMN state INTEGER NOT NULL DEFAULT 0"]),
+    ],
     probes: [
       """
       SELECT cache_id, highest_batch_id, highest_target_id, highest_sequence_number, target_count,
@@ -16,7 +22,8 @@ enum CacheSchema {
       "SELECT batch_id, user_id, batch FROM cache_mutation_batches",
       "SELECT user_id, path, batch_id FROM cache_batch_documents",
       """
-      SELECT overlay_id, user_id, path, collection_path, collection_group, largest_batch_id, mutation
+      SELECT overlay_id, user_id, path, collection_path, collection_group, largest_batch_id, mutation,
+        state
       FROM cache_overlays
       """,
       """
@@ -70,7 +77,7 @@ enum CacheSchema {
     ) WITHOUT ROWID
     """,
 
-    // What all pending batches of one user together do to one document.
+    // What all pending batches of one user together do to one document. Version 2 adds `state` (`OverlayTable.State`).
     """
     CREATE TABLE cache_overlays (
       overlay_id INTEGER PRIMARY KEY,

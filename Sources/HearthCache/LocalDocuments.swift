@@ -5,7 +5,8 @@ internal import HearthStore
 ///
 /// The overlay table holds that sum in a form that is cheap to read. It is brought up to date in the transaction that
 /// changes one of the terms: a batch appended, acknowledged or rejected, a remote document changed (for every user
-/// with pending batches for it, signed in or not). So an overlay is never stale, for nobody.
+/// with pending batches for it, signed in or not). A changed remote document leaves most overlays as they are; see
+/// `LocalDocuments+RemoteChanges.swift`.
 struct LocalDocuments {
   typealias UserRow = MutationQueue.UserRow
 
@@ -14,13 +15,15 @@ struct LocalDocuments {
   let overlays: OverlayTable
 
   /// Overlays carry pending server timestamps as values; no transform is left that would need a time.
-  private static let noWriteTime = Timestamp(seconds: 0, nanoseconds: 0)
+  static let noWriteTime = Timestamp(seconds: 0, nanoseconds: 0)
 
   /// A document of the local view, and which of its fields differ from the remote document by pending writes
   /// (`mask` nil: the whole document).
   struct Overlaid {
     var document: Document
     var mask: FieldMask?
+    /// That of the overlay, `exact` without one.
+    var state = OverlayTable.State.exact
   }
 
   // MARK: Reading
@@ -34,12 +37,12 @@ struct LocalDocuments {
   }
 
   func overlaid(_ remote: Document, user: UserRow?) throws -> Overlaid {
-    guard let user, let overlay = try overlays.overlay(for: remote.key, user: user) else {
+    guard let user, let overlay = try overlays.entry(for: remote.key, user: user) else {
       return Overlaid(document: remote, mask: .empty)
     }
     var document = remote
-    _ = try overlay.applyToLocalView(&document, previousMask: nil, localWriteTime: Self.noWriteTime)
-    return Overlaid(document: document, mask: overlay.changedFields)
+    _ = try overlay.mutation.applyToLocalView(&document, previousMask: nil, localWriteTime: Self.noWriteTime)
+    return Overlaid(document: document, mask: overlay.mutation.changedFields, state: overlay.state)
   }
 
   func document(for key: DocumentKey, user: UserRow?) throws -> Document {
@@ -70,10 +73,12 @@ struct LocalDocuments {
   /// Computes the view of `remote` from the pending batches of the user and saves the overlays.
   ///
   /// Reads only the batches that touch one of these documents. A document without any loses its overlay.
-  func recalculate(_ remote: DocumentMap, user: UserRow) throws -> DocumentMap {
+  ///
+  /// - Parameter isKept: the overlays are to stay over what the backend is about to make of the documents.
+  func recalculate(_ remote: DocumentMap, isKept: Bool = false, user: UserRow) throws -> DocumentMap {
     let keys = remote.keys.sorted()
     let pending = try queue.pendingBatchIDs(for: keys, user: user)
-    var view = remote.mapValues { Overlaid(document: $0, mask: .empty) }
+    var view = remote.mapValues { Overlaid(document: $0, mask: .empty, state: isKept ? .kept : .exact) }
     for batchID in Set(pending.values.joined()).sorted() {
       guard let batch = try queue.batch(batchID, user: user) else {
         throw CacheError.corruptRecord(
@@ -98,52 +103,38 @@ struct LocalDocuments {
     return view.mapValues(\.document)
   }
 
-  /// Brings the overlays of all users up to date after remote documents have changed, and returns the view of `user`.
-  func remoteDocumentsChanged(_ remote: DocumentMap, user: UserRow?) throws -> DocumentMap {
-    try remoteDocumentsChanged(remote, exceptFor: user)
-    guard let user else { return remote }
-    return try remote.merging(recalculatePending(remote, user: user)) { _, new in new }
-  }
-
-  /// Brings the overlays of all users but one up to date after remote documents have changed.
-  func remoteDocumentsChanged(_ remote: DocumentMap, exceptFor user: UserRow?) throws {
-    guard !remote.isEmpty else { return }
-    for other in try queue.usersWithPendingBatches() where other != user {
-      _ = try recalculatePending(remote, user: other)
-    }
-  }
-
-  /// Recalculates those documents that the user has pending batches for. The others have no overlay.
-  private func recalculatePending(_ remote: DocumentMap, user: UserRow) throws -> DocumentMap {
-    guard try queue.highestBatchID(user: user) != nil else { return [:] }
-    let pending = try queue.pendingBatchIDs(for: remote.keys.sorted(), user: user)
-    return try recalculate(remote.filter { pending[$0.key] != nil }, user: user)
-  }
-
-  /// Whether an overlay that was right on top of `before` is still right after the oldest batch in it was acknowledged
-  /// and has made `after` of the remote document.
+  /// What an overlay that was `exact` on top of `before` is after the oldest batch in it was acknowledged and has made
+  /// `after` of the remote document: `exact`, `wide`, or nil if it no longer shows what the other batches do.
   ///
-  /// It is if the next batch has an effect both ways and leaves the same contents. Whatever follows starts from there.
-  /// The overlay covers every field that the next batch changes, so the fields that it takes from the remote document
-  /// are the same in `before`, in those contents and in `after`. Of both batches only the part of this document is needed.
-  func isUnaffected(
+  /// It shows that if the next batch has an effect both ways and leaves the same contents. Whatever follows starts from
+  /// there. The overlay covers every field that the next batch changes, so the fields that it takes from the remote
+  /// document are the same in `before`, in those contents and in `after`. It is wide if only the acknowledged batch is
+  /// known to change one of its fields. Of both batches only the part of this document is needed.
+  func stateOfUnaffected(
     from before: Document, to after: Document, by acknowledged: MutationBatch, then next: MutationBatch
-  ) throws -> Bool {
+  ) throws -> OverlayTable.State? {
     var expected = before
-    _ = try acknowledged.applyToLocalView(&expected, mutatedFields: .empty)
+    let former = try acknowledged.applyToLocalView(&expected, mutatedFields: .empty)
     expected.mutationState = .synced
-    _ = try next.applyToLocalView(&expected, mutatedFields: .empty)
+    let covered = try next.applyToLocalView(&expected, mutatedFields: former)
     var actual = after
-    _ = try next.applyToLocalView(&actual, mutatedFields: .empty)
-    return expected.hasLocalMutations && actual.hasLocalMutations && expected.kind == actual.kind
-      && expected.hasSameContents(as: actual)
+    let changed = try next.applyToLocalView(&actual, mutatedFields: .empty)
+    guard expected.hasLocalMutations, actual.hasLocalMutations, expected.kind == actual.kind,
+      expected.hasSameContents(as: actual)
+    else {
+      return nil
+    }
+    return covered == changed ? .exact : .wide
   }
 
-  /// Without a remote document beneath, the overlay holds the whole document: a patch would have nothing to patch.
+  /// Without a remote document beneath, the overlay holds the whole document: a patch would have nothing to patch. Then,
+  /// and when it takes in the parent of a deleted field, an exact overlay becomes a wide one.
   private func saveOverlay(of entry: Overlaid, isRemoteKnown: Bool, largestBatchID: BatchID, user: UserRow) throws {
     let mask = isRemoteKnown ? entry.mask : nil
     if let overlay = try Mutation.overlay(for: entry.document, changedFields: mask) {
-      try overlays.save(overlay, largestBatchID: largestBatchID, user: user)
+      let isWider = entry.state == .exact && overlay.changedFields != entry.mask
+      try overlays.save(
+        overlay, state: isWider ? .wide : entry.state, largestBatchID: largestBatchID, user: user)
       try documents.indexes.setLocal(entry.document, owner: user)
     } else {
       try removeOverlay(of: entry.document.key, user: user)

@@ -32,10 +32,11 @@ extension LocalStore {
       guard try !isLoaded(metadata) else { return [:] }
       let umbrella = try storedTarget(Self.umbrellaTarget(ofBundle: metadata.id))
       try setKeys(bundled.filter(\.metadata.exists).map(\.document.key), of: umbrella.targetID)
+      let owned = try localDocuments.owned(among: bundled.map(\.document.key).sorted())
       let changed = try apply(bundled)
       for query in queries { try apply(query, of: bundled) }
       try bundles.save(metadata)
-      return try localDocuments.remoteDocumentsChanged(changed, user: userRow())
+      return try localDocuments.remoteDocumentsChanged(changed, from: owned, user: userRow())
     }
   }
 

@@ -177,6 +177,7 @@ extension LocalStore {
         let added = Self.sorted(change.added, among: updatedKeys)
         try apply(change, added: added, of: event, to: targetID)
       }
+      let owned = try localDocuments.owned(among: updatedKeys)
       let changed = try applyNewer(event.documentUpdates, keys: updatedKeys) { document in
         document.readTime = event.snapshotVersion > .none ? event.snapshotVersion : document.version
       }
@@ -188,7 +189,7 @@ extension LocalStore {
       if try event.snapshotVersion > globals.lastRemoteSnapshotVersion() {
         try globals.setLastRemoteSnapshotVersion(event.snapshotVersion)
       }
-      return try localDocuments.remoteDocumentsChanged(changed, user: userRow())
+      return try localDocuments.remoteDocumentsChanged(changed, from: owned, user: userRow())
     }
   }
 

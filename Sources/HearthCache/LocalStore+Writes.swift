@@ -173,12 +173,20 @@ extension LocalStore {
       else { continue }
       successors[next] = parts
       guard let part = acknowledged[key], let successor = parts[key],
-        try localDocuments.isUnaffected(from: change.before, to: change.after, by: part, then: successor)
+        let state = try localDocuments.stateOfUnaffected(
+          from: change.before, to: change.after, by: part, then: successor)
       else { continue }
-      view[key] = try localDocuments.overlaid(change.after, user: removed.user).document
+      let entry = try localDocuments.overlaid(change.after, user: removed.user)
+      // The first answer ends what was kept: a transform that the backend has carried out must not stay in it.
+      guard entry.state != .kept else { continue }
+      if entry.state == .exact, state == .wide { try overlays.setState(.wide, of: key, user: removed.user) }
+      view[key] = entry.document
     }
     let recalculated = try localDocuments.recalculate(remote.filter { view[$0.key] == nil }, user: removed.user)
-    try localDocuments.remoteDocumentsChanged(removed.changes.mapValues(\.after), exceptFor: removed.user)
+    let others = LocalDocuments.Owned(
+      keys: try localDocuments.owners(of: removed.changes.keys.sorted(), exceptFor: removed.user),
+      before: removed.changes.mapValues(\.before))
+    _ = try localDocuments.remoteDocumentsChanged(removed.changes.mapValues(\.after), from: others, user: nil)
     let active = try userRow()
     if active != removed.user { return try localDocuments.localView(of: removed.batch.keys, user: active) }
     return view.merging(recalculated) { _, new in new }

@@ -205,6 +205,27 @@ struct MutationQueue {
     return pending
   }
 
+  /// Those of some documents that the user has pending batches for.
+  ///
+  /// Reads at most one row and does at most one look-up per key. With fewer pending batches than keys, it reads their rows
+  /// and looks up what is among them.
+  func keysWithPendingBatches(among keys: [DocumentKey], user: UserRow) throws -> Set<DocumentKey> {
+    var paths: Set<String> = []
+    var rows = 0
+    try database.forEachRow(
+      "SELECT path FROM cache_batch_documents WHERE user_id = ? LIMIT ?",
+      .integer(user), .integer(Int64(keys.count))
+    ) {
+      rows += 1
+      // A damaged row names none of the documents.
+      if let path = try? $0.string(at: 0) { paths.insert(path) }
+      return true
+    }
+    // All rows are read when there were fewer than asked for. Equal strings may still differ in their bytes.
+    let candidates = rows < keys.count ? keys.filter { paths.contains($0.canonicalString) } : keys
+    return try Set(candidates.filter { try firstPendingBatchID(for: $0, user: user) != nil })
+  }
+
   func firstPendingBatchID(for key: DocumentKey, user: UserRow) throws -> BatchID? {
     try database.firstRow(
       "SELECT batch_id FROM cache_batch_documents WHERE user_id = ? AND path = ? ORDER BY batch_id LIMIT 1",

@@ -4,23 +4,43 @@ internal import HearthWire
 
 /// For each document with pending writes of a user: the one mutation that does the same as all of them.
 ///
-/// Kept in step with the queue and with the documents beneath in every transaction, so that reading the local view
-/// costs one lookup however long the queue is. An overlay exists only while a batch for its document is pending.
+/// Kept in step with the queue in every transaction, so that reading the local view costs one lookup however long the
+/// queue is. An overlay exists only while a batch for its document is pending.
 struct OverlayTable {
   typealias UserRow = MutationQueue.UserRow
+
+  /// How an overlay relates to what the pending batches do to the remote document as it is now. All show the same but
+  /// `kept`.
+  enum State: Int64 {
+    /// It is what they do.
+    case exact = 0
+    /// It is what they did to an earlier state of the document, or a calculation from there.
+    case kept = 1
+    /// It sets more fields than they do, to the values that these fields have.
+    case wide = 2
+  }
+
+  struct Entry {
+    var mutation: Mutation
+    var state: State
+  }
 
   let database: Database
   let databaseID: DatabaseID
 
-  func overlay(for key: DocumentKey, user: UserRow) throws -> Mutation? {
+  func entry(for key: DocumentKey, user: UserRow) throws -> Entry? {
     try database.firstRow(
-      "SELECT path, mutation FROM cache_overlays WHERE user_id = ? AND path = ?",
-      .integer(user), .text(key.canonicalString), body: decode)
+      "SELECT path, mutation, state FROM cache_overlays WHERE user_id = ? AND path = ?",
+      .integer(user), .text(key.canonicalString)
+    ) {
+      // A state that no release knows says nothing, as `kept` does: the next answer ends it.
+      Entry(mutation: try decode($0), state: (try? $0.int64(at: 2)).flatMap(State.init) ?? .kept)
+    }
   }
 
   func overlays(for keys: some Sequence<DocumentKey>, user: UserRow) throws -> [DocumentKey: Mutation] {
     var overlays: [DocumentKey: Mutation] = [:]
-    for key in keys { overlays[key] = try overlay(for: key, user: user) }
+    for key in keys { overlays[key] = try entry(for: key, user: user)?.mutation }
     return overlays
   }
 
@@ -104,17 +124,23 @@ struct OverlayTable {
     return rows
   }
 
-  func save(_ overlay: Mutation, largestBatchID: BatchID, user: UserRow) throws {
+  func save(_ overlay: Mutation, state: State, largestBatchID: BatchID, user: UserRow) throws {
     try database.update(
       """
-      INSERT INTO cache_overlays (user_id, path, collection_path, collection_group, largest_batch_id, mutation)
-      VALUES (?, ?, ?, ?, ?, ?)
+      INSERT INTO cache_overlays (user_id, path, collection_path, collection_group, largest_batch_id, mutation, state)
+      VALUES (?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (user_id, path) DO UPDATE
-      SET largest_batch_id = excluded.largest_batch_id, mutation = excluded.mutation
+      SET largest_batch_id = excluded.largest_batch_id, mutation = excluded.mutation, state = excluded.state
       """,
       .integer(user), .text(overlay.key.canonicalString), .text(overlay.key.collectionPath.canonicalString),
       .text(overlay.key.collectionGroup), .integer(largestBatchID),
-      .blob(CacheCodec.encode(mutation: overlay, database: databaseID)))
+      .blob(CacheCodec.encode(mutation: overlay, database: databaseID)), .integer(state.rawValue))
+  }
+
+  func setState(_ state: State, of key: DocumentKey, user: UserRow) throws {
+    try database.update(
+      "UPDATE cache_overlays SET state = ? WHERE user_id = ? AND path = ?",
+      .integer(state.rawValue), .integer(user), .text(key.canonicalString))
   }
 
   func remove(_ key: DocumentKey, user: UserRow) throws {

@@ -159,6 +159,7 @@ private struct Simulation {
     guard !naive.queue.isEmpty else { return }
     let index = Int.random(in: naive.queue.indices, using: &random)
     let batch = naive.queue.remove(at: index)
+    naive.forgetKept(batch)
     let changes = try cache.store.reject(batch)
     #expect(Set(changes.keys) == batch.keys)
     try expectView(changes)
@@ -183,7 +184,7 @@ private struct Simulation {
     for query in Self.queries.prefix(targets.count) { _ = try cache.store.allocateTarget(query.target) }
     let before = naive
     let changes = try cache.store.apply(event)
-    naive.apply(event)
+    try naive.apply(event)
     for key in Self.keys where try naive.localView(of: key) != before.localView(of: key) {
       #expect(changes[key] != nil, "\(key.canonicalString) changed and was not reported")
     }

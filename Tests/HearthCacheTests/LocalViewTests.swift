@@ -82,20 +82,6 @@ struct LocalViewTests {
     #expect(try store.read("rooms/a").values == ["n": .integer(120)])
   }
 
-  @Test("array transforms follow the document beneath", arguments: Backing.allCases)
-  func arrayUnionOnChangedDocument(_ backing: Backing) throws {
-    let cache = try TestCache(backing)
-    defer { cache.close() }
-    let store = cache.store
-    try store.receive(found("rooms/a", 5, ["tags": .array([.string("x")])]), at: 5)
-    try store.write(
-      .patch(
-        key("rooms/a"), [:], mask: .empty,
-        transforms: [FieldTransform(path: field("tags"), operation: .arrayUnion([.string("mine")]))]))
-    try store.receive(found("rooms/a", 6, ["tags": .array([.string("y")])]), at: 6)
-    #expect(try store.read("rooms/a").values == ["tags": .array([.string("y"), .string("mine")])])
-  }
-
   @Test(
     "after the acknowledgement the document shows the committed data until the backend delivers it",
     arguments: Backing.allCases)

@@ -87,6 +87,49 @@ struct ValueScenarioTests {
     #expect(try fields(of: client, second)["at"] == before)
   }
 
+  /// What a snapshot with one document shows to somebody who asks for the previous value of a pending server timestamp.
+  private struct Shown: Equatable {
+    var at: Value?
+    var n: Value?
+    var isPending: Bool
+  }
+
+  private func shown(of client: TestClient, _ listener: ListenerID) throws -> [Shown] {
+    try (client.snapshots[listener] ?? []).map { snapshot in
+      let fields = try #require(Array(snapshot.documents).first).fields.decoded()
+      var at = fields["at"]
+      if case .pendingServerTimestamp(_, let previous)? = at { at = previous }
+      return Shown(at: at, n: fields["n"], isPending: snapshot.hasPendingWrites)
+    }
+  }
+
+  /// The snapshots of the official SDK (firebase-ios-sdk local_documents_view.cc, ComputeViews; view.cc).
+  @Test("server timestamps whose results come before the acknowledgements make no snapshots in between")
+  func resultsBeforeAcknowledgements() throws {
+    let client = try TestClient()
+    let listeners = [client.listen(rooms), client.listen(rooms, ListenOptions())]
+    try client.fill(2, [found("rooms/a", 1, ["at": 1, "n": 1])], at: 10)
+    client.write(update(("at", .serverTimestamp)))
+    client.write(update(("at", .serverTimestamp), ("n", .increment(1))))
+    let times = [20, 30].map { Value.timestamp(Timestamp(seconds: 0, nanoseconds: $0 * 1000)) }
+    for (index, at) in [20, 30].enumerated() {
+      _ = client.takeTold()
+      let n = Value.integer(Int64(index + 1))
+      try client.put(found("rooms/a", Int64(at), ["at": times[index], "n": n]), into: 2)
+      try client.snapshot(Int64(at))
+      #expect(client.takeTold() == [])
+      try client.commit(at: Int64(at), transformResults: [index == 0 ? [times[0]] : [times[1], 2]])
+    }
+    for listener in listeners {
+      #expect(
+        try shown(of: client, listener) == [
+          Shown(at: 1, n: 1, isPending: false), Shown(at: 1, n: 1, isPending: true),
+          Shown(at: 1, n: 2, isPending: true), Shown(at: times[0], n: 2, isPending: true),
+          Shown(at: times[1], n: 2, isPending: false),
+        ])
+    }
+  }
+
   private static let everyType: MapValue = [
     "null": .null, "true": true, "integer": .integer(.min), "double": .double(-0.0), "nan": .double(.nan),
     "infinite": .double(.infinity), "time": .timestamp(Timestamp(seconds: -62_135_596_800, nanoseconds: 0)),

@@ -39,6 +39,14 @@ extension SimulatedDevice {
       try checkQueue(pending, of: owner)
       queues[owner] = pending
     }
+    reference.queues = Array(queues.values)
+  }
+
+  /// Every user's queue as it is now. Only that of the current user changes between two checks.
+  func pendingQueues() -> [[MutationBatch]] {
+    var current = queues
+    current[store.user] = try? looking { try store.pendingBatches() }
+    return Array(current.values)
   }
 
   private func checkQueue(_ pending: [MutationBatch], of owner: String?) throws {

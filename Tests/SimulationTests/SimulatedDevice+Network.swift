@@ -62,6 +62,7 @@ extension SimulatedDevice {
     switch message {
     case .response(let response):
       let canStore = failingTransactions.isDisjoint(with: ["Apply remote event", "Get last remote snapshot version"])
+      reference.queues = pendingQueues()
       reference.received(response, canStore: canStore)
       if case .targetChange(let change) = response, change.readTime > .none { watchAttempts.snapshotWasComplete() }
       post(.watchStreamMessage(id, response))

@@ -1,8 +1,11 @@
 import HearthModel
 
 /// What the client must know, worked out the simple way: the documents that the backend has delivered, and the pending batches
-/// applied to them one after the other.
+/// applied to them one after the other (``KeptChanges`` says where that is not all).
 struct SimulationReference {
+  /// The pending batches of each user, as they are when the backend changes documents.
+  var queues: [[MutationBatch]] = []
+  private var kept = KeptChanges()
   private(set) var remote: [DocumentKey: Document] = [:]
   private(set) var lastSnapshot = SnapshotVersion.none
   private var pending: [DocumentKey: Document] = [:]
@@ -117,6 +120,7 @@ struct SimulationReference {
       if known == nil || document.version > known!.version
         || (document.version == known!.version && known!.hasCommittedMutations)
       {
+        kept.remoteChanges(from: known ?? .unknown(key), to: document, queues)
         remote[key] = document
       }
     }
@@ -131,20 +135,18 @@ struct SimulationReference {
     for (key, version) in result.documentVersions {
       var document = remote[key] ?? .unknown(key)
       guard document.version < version else { continue }
+      let known = document
       try? batch.applyToRemoteDocument(&document, result: result)
-      if !document.isUnknown { remote[key] = document }
+      guard !document.isUnknown else { continue }
+      kept.remoteChanges(from: known, to: document, queues)
+      remote[key] = document
     }
   }
 
   // MARK: - What views must show
 
   func local(_ key: DocumentKey, _ batches: [MutationBatch]) -> Document {
-    var document = remote[key] ?? .unknown(key)
-    var mask: FieldMask? = .empty
-    for batch in batches where batch.keys.contains(key) {
-      mask = (try? batch.applyToLocalView(&document, mutatedFields: mask)) ?? nil
-    }
-    return document
+    kept.overlaid(remote[key] ?? .unknown(key), batches).document
   }
 
   /// Whether a view may still show what a document was: after the acknowledgement of a write it waits until the watch stream has

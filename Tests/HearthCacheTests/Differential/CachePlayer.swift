@@ -57,7 +57,7 @@ final class CachePlayer {
         ?? .missing(document.key, version: at)
     }
     _ = try cache.store.apply(event)
-    naive.apply(event)
+    try naive.apply(event)
   }
 
   private func write(_ mutations: [Mutation]) throws {
@@ -91,6 +91,7 @@ final class CachePlayer {
   private func reject() throws {
     guard let batch = naive.queue.first else { return }
     naive.queue.removeFirst()
+    naive.forgetKept(batch)
     _ = try cache.store.reject(batch)
   }
 
@@ -104,7 +105,7 @@ final class CachePlayer {
       event.documentUpdates[key] = .missing(key, version: version(clock))
     }
     var after = naive
-    after.apply(event)
+    try after.apply(event)
     let remote = try after.remote.values.filter(\.isFound)
       .map { NaiveDocument(key: $0.key, fields: try $0.fields.decoded()) }
     let confirmed = Set(NaiveQuery(query).answer(remote))
@@ -113,7 +114,7 @@ final class CachePlayer {
       resumeToken: [UInt8]("\(clock)".utf8), isCurrent: true, added: confirmed.subtracting(known),
       removed: known.subtracting(confirmed))
     _ = try cache.store.apply(event)
-    naive.apply(event)
+    try naive.apply(event)
     try cache.store.notifyLocalViewChanges([LocalViewChanges(targetID: targetID, isFromCache: false)])
     if clock % 20 == 0 { try cache.store.releaseTarget(targetID, keepPersistedTargetData: false) }
   }
