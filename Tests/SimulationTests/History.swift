@@ -22,18 +22,24 @@ struct History {
     case copies
     /// The backend says things that cannot be understood.
     case poison
+    /// Columns of rows become something else.
+    case damagedRows
+    /// Pages of the file become something else.
+    case damagedPages
 
     init(seed: UInt64) {
       self =
         switch seed % 20 {
-        case 0..<5: .exact
-        case 5: seed / 20 % 2 == 0 ? .file : .beside
-        case 6: .eager
-        case 7: .collected
-        case 8: .failing
-        case 9, 10: .users
-        case 11..<15: .copies
-        default: .poison
+        case 0..<4: .exact
+        case 4: seed / 20 % 2 == 0 ? .file : .beside
+        case 5: .eager
+        case 6: .collected
+        case 7: .failing
+        case 8, 9: .users
+        case 10..<13: .copies
+        case 13..<15: .poison
+        case 15..<18: .damagedRows
+        default: .damagedPages
         }
     }
   }
@@ -72,16 +78,22 @@ struct History {
     case .users:
       self.disturbance = disturbance
       userChangeChance = 15
-    case .copies, .poison:
+    case .copies, .poison, .damagedRows, .damagedPages:
       if generator.chance(30) { self.disturbance = disturbance }
       if generator.chance(30) { userChangeChance = 15 }
     }
-    if kind != .copies { backendKnowsLabels = generator.chance(80) }
+    // Each such failure makes a client with a file begin with a new one, and some of that are enough.
+    if isInFile, self.disturbance?.kind == .corrupt { self.disturbance?.length = min(disturbance.length, 30) }
+    // A batch that comes back with an old folder, or from a damaged file, is known by its label alone.
+    if kind != .copies, !isDamaged { backendKnowsLabels = generator.chance(80) }
   }
 
   /// Whether the cache is a file.
-  var isInFile: Bool { [.file, .beside, .copies].contains(kind) }
+  var isInFile: Bool { [.file, .beside, .copies, .damagedRows, .damagedPages].contains(kind) }
+
+  /// Whether the cache's file becomes something else than what was written.
+  var isDamaged: Bool { [.damagedRows, .damagedPages].contains(kind) }
 
   /// Whether the reference foretells every view and answer: nothing fails that it knows nothing of.
-  var isExact: Bool { [.exact, .file, .beside, .copies, .poison].contains(kind) && disturbance == nil }
+  var isExact: Bool { [.exact, .file, .beside, .copies].contains(kind) && disturbance == nil }
 }

@@ -14,6 +14,9 @@ extension SimulatedDevice {
       let users = [streamUser, store.user, user].map { $0 ?? "nobody" }
       throw Failure(description: "users of the open stream, of the cache and of the token: \(users)")
     }
+    repeatListeners()
+    // What reads the cache may repair it, and the client has to come to that by itself.
+    guard !world.history.isDamaged else { return }
     try readQueues()
     guard world.history.isExact else { return }
     let pending = queues[store.user] ?? []
@@ -75,22 +78,28 @@ extension SimulatedDevice {
 
   // MARK: - The end
 
-  /// Nothing fails any more: then every user's queue becomes empty.
-  func settle() throws {
+  /// Nothing fails any more.
+  func calm() {
     failingTransactions = []
     disturbance = nil
     // Nothing but what has to happen: the client comes back by itself.
     if !isNetworkEnabled { switchNetwork(on: true) }
+  }
+
+  /// Every user's queue becomes empty.
+  func settle() throws {
+    calm()
     for owner in [user] + Self.users.filter({ $0 != user }) {
       if owner != user { changeUser(to: owner) }
       try drain()
-      guard try store.pendingBatches().isEmpty else {
-        throw Failure(description: "the queue of \(owner ?? "nobody") is not empty: \(try store.pendingBatches())")
+      let pending = try looking { try store.pendingBatches() }
+      guard pending.isEmpty else {
+        throw Failure(description: "the queue of \(name), \(owner ?? "nobody") is not empty: \(pending)")
       }
     }
   }
 
-  /// Nobody waits, and the views are what the backend has.
+  /// Nobody waits.
   func checkEnd() throws {
     guard openWrites.isEmpty, openWaits.isEmpty else {
       throw Failure(description: "callers still wait: \(openWrites) \(openWaits)")
@@ -98,6 +107,11 @@ extension SimulatedDevice {
     guard engine.activeLimboDocuments.isEmpty, engine.enqueuedLimboDocuments.isEmpty else {
       throw Failure(description: "still in limbo: \(engine.activeLimboDocuments) \(engine.enqueuedLimboDocuments)")
     }
+    try checkListeners()
+  }
+
+  /// Everything was delivered: the views are what the backend has.
+  func checkListeners() throws {
     for (id, listener) in listeners where listener.options.source == .default {
       let what = "at the end \(name), listener \(id.rawValue) \(listener.query.canonicalID)"
       guard let snapshot = listener.snapshot else { throw Failure(description: "\(what) was never told anything") }
@@ -130,7 +144,8 @@ extension SimulatedDevice {
         [.asyncQueueRetry, .listenStreamConnectionBackoff, .writeStreamConnectionBackoff].contains($0.kind)
       }
       if busy.isEmpty, besideQueries.isEmpty, opening.isEmpty, writeRequests.isEmpty,
-        try store.pendingBatches().isEmpty,
+        listenersToRepeat.isEmpty || !world.backend.poisoned.isEmpty,
+        try world.history.isDamaged || store.pendingBatches().isEmpty,
         engine.activeLimboDocuments.isEmpty, engine.enqueuedLimboDocuments.isEmpty
       {
         return

@@ -14,25 +14,47 @@ extension SimulatedDevice {
     var identities: IdentitySource?
   }
 
-  static func openDatabase(_ folder: URL?) throws -> (Database, OpenedCache?) {
-    guard let folder else { return (try Database(.memory, options: .init(synchronous: .normal)), nil) }
-    let cache = try CacheFile.open(
-      folder: folder.path, databaseID: databaseID, options: .init(database: .init(synchronous: .normal)))
-    return (cache.database, cache)
+  /// What an application holds while its client runs.
+  struct OpenClient {
+    var database: Database
+    /// Keeps the folder; nil for a cache in memory.
+    var cache: OpenedCache?
+    var store: LocalStore
+    var engine: SyncEngine
   }
 
-  private static var databaseID: DatabaseID { DatabaseID(projectID: "p") }
-
-  static func open(_ database: Database, _ history: History, user: String?) throws -> (LocalStore, SyncEngine) {
-    let store = try LocalStore(
-      database: database, databaseID: databaseID,
-      garbageCollection: history.kind == .eager ? .eager : .leastRecentlyUsed(thresholdBytes: 100 << 20), user: user,
-      newCacheID: "cache")
+  /// - Parameter reused: the cache in memory that outlives the process.
+  /// - Parameter prepare: is given the database before it is used.
+  static func open(
+    _ folder: URL?, reusing reused: Database? = nil, _ history: History, user: String?, prepare: (Database) -> Void
+  ) throws -> OpenClient {
+    let databaseID = DatabaseID(projectID: "p")
+    func makeStore(_ database: Database) throws -> LocalStore {
+      prepare(database)
+      return try LocalStore(
+        database: database, databaseID: databaseID,
+        garbageCollection: history.kind == .eager ? .eager : .leastRecentlyUsed(thresholdBytes: 100 << 20), user: user,
+        newCacheID: cacheID)
+    }
     let detachment = DetachmentLimits(documentsOnLoop: -1, partsPerScan: 3)
     let configuration = SyncConfiguration(
       maxConcurrentLimboResolutions: 2, detachment: history.kind == .beside ? detachment : nil, jitter: { 0 })
-    return (store, SyncEngine(localStore: store, configuration: configuration))
+    guard let folder else {
+      let database = try reused ?? Database(.memory, options: .init(synchronous: .normal))
+      let store = try makeStore(database)
+      return OpenClient(
+        database: database, store: store, engine: SyncEngine(localStore: store, configuration: configuration))
+    }
+    let (cache, store) = try CacheFile.openStore(
+      folder: folder.path, databaseID: databaseID, options: .init(database: .init(synchronous: .normal)),
+      makeStore: makeStore)
+    return OpenClient(
+      database: cache.database, cache: cache, store: store,
+      engine: SyncEngine(localStore: store, configuration: configuration))
   }
+
+  /// Long enough to be found among the bytes of a file.
+  static let cacheID = "the name of the cache"
 
   /// The process ends without a word and another begins on the same cache.
   func restart() throws {
@@ -43,37 +65,51 @@ extension SimulatedDevice {
   }
 
   /// What was in memory is gone.
-  private func end() {
+  func end() {
     failingTransactions = []
     isNetworkEnabled = true
+    listeners = [:]
+    listenersToRepeat = []
+    openWrites = []
+    heard = [:]
+    endEngine()
+  }
+
+  /// What goes with the engine, even if another takes its place in the same process.
+  func endEngine() {
     clearInbox()
     timers = []
     opening = []
-    listeners = [:]
-    openWrites = []
     openWaits = []
     expectedAnswers = [:]
-    heard = [:]
     for query in besideQueries { query.close() }
     besideQueries = []
     breakWatchStream(nil)
     breakWriteStream(nil)
+    hasCommitted = true
+    watchAttempts.mayBeginAtOnce()
   }
 
   private func begin() throws {
-    if folder != nil { (database, openedCache) = try Self.openDatabase(folder) }
-    injectFailures()
-    do {
-      (store, engine) = try Self.open(database, world.history, user: user)
-    } catch  where disturbance != nil {
-      // The cache cannot be opened. The application tries again.
-      (store, engine) = try looking { try Self.open(database, world.history, user: user) }
-    }
+    try openClient()
     identities = IdentitySource(stream: UInt64(world.nextNumber()))
     streamUser = user
-    hasCommitted = true
-    watchAttempts.mayBeginAtOnce()
     post(.start)
+  }
+
+  func openClient() throws {
+    let reused = folder == nil ? client.database : nil
+    func open() throws -> OpenClient {
+      try Self.open(folder, reusing: reused, world.history, user: user) { injectFailures(into: $0) }
+    }
+    do {
+      client = try open()
+    } catch  where disturbance != nil || !failingTransactions.isEmpty {
+      // The cache cannot be opened. The application tries again.
+      client = try looking(open)
+    }
+    hasDamagedUsers = false
+    if client.cache?.recovery != nil { hasDamagedPages = false }
   }
 
   // MARK: - Copies

@@ -67,7 +67,13 @@ extension SimulatedDevice {
       if case .targetChange(let change) = response, change.readTime > .none { watchAttempts.snapshotWasComplete() }
       post(.watchStreamMessage(id, response))
     case .poison(let targets):
-      breakWatchStream(StatusError(code: .internal, message: "an answer to \(targets) makes no sense"))
+      let error = StatusError(code: .internal, message: "an answer to \(targets) makes no sense")
+      // A message that does not even name its targets ends the stream.
+      guard world.generator.chance(80) else { return breakWatchStream(error) }
+      let isTargetChange = world.generator.chance(20)
+      let message = UnreadableWatchMessage(targetIDs: targets, isTargetChange: isTargetChange, error: error)
+      if isTargetChange { watchAttempts.failed() }
+      post(.watchStreamMessage(id, .unreadable(message)))
     }
   }
 
@@ -85,6 +91,7 @@ extension SimulatedDevice {
     let name = streamUser ?? "nobody"
     if streamUser != user { fail("a stream of \(name) is used while \(user ?? "nobody") is signed in") }
     if (label != nil) != world.history.backendKnowsLabels { fail("a request has the label \(label ?? "none")") }
+    if world.history.isDamaged { return sentFromDamagedCache(mutations, label) }
     let seconds = Self.seconds(of: streamUser)
     let alike = looking { (try? store.pendingBatches(of: .user(streamUser))) ?? [] }
       .filter { $0.mutations == mutations && $0.localWriteTime.seconds == seconds }.map(\.number)

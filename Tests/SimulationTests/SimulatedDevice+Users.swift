@@ -46,13 +46,27 @@ extension SimulatedDevice {
     listeners[id]?.snapshot = snapshot
   }
 
+  func listenerEnded(_ id: ListenerID, _ error: StatusError) {
+    guard let listener = listeners.removeValue(forKey: id), [.dataLoss, .internal].contains(error.code) else { return }
+    listenersToRepeat.append((listener.query, listener.options))
+  }
+
+  /// The application adds the listeners anew that a damaged cache or an answer that makes no sense has ended.
+  func repeatListeners() {
+    guard world.backend.poisoned.isEmpty else { return }
+    let ended = listenersToRepeat
+    listenersToRepeat = []
+    for listener in ended { listen(to: listener.query, listener.options) }
+  }
+
   // MARK: - Writes
 
   func write(_ mutations: [Mutation]) {
     let number = world.nextNumber()
     let identity = identities.next()
     openWrites.append(WriteID(rawValue: number))
-    world.ledger.wrote(number, mutations, identity)
+    world.ledger.wrote(number, mutations, identity, by: user)
+    if hasDamagedUsers { world.ledger.mayBeLost(number) }
     post(
       .write(
         WriteID(rawValue: number), mutations, localWriteTime: Self.mark(of: user, number), identity: identity))
@@ -68,7 +82,8 @@ extension SimulatedDevice {
   func completed(_ id: WriteID, _ error: StatusError?) {
     guard let index = openWrites.firstIndex(of: id) else { return fail("write \(id) was completed twice") }
     openWrites.remove(at: index)
-    world.ledger.completed(id.rawValue, error)
+    let isRefused = if case .write(id, _, _, _) = event { true } else { false }
+    world.ledger.completed(id.rawValue, error, isRefused: isRefused)
   }
 
   func waitForPendingWrites() {
@@ -85,7 +100,8 @@ extension SimulatedDevice {
 
   // MARK: - Reading the cache
 
-  func checkCacheRead(_ query: Query) throws {
+  func checkCacheRead(_ query: Query, _ key: DocumentKey) throws {
+    if world.history.isDamaged { return checkOwnWrite(of: key) }
     guard world.history.isExact else { return }
     readCache(query, expecting: reference.run(query, try store.pendingBatches()))
   }

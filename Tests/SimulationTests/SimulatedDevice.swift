@@ -39,15 +39,14 @@ final class SimulatedDevice {
   let folder: URL?
   var identities: IdentitySource
 
-  var database: Database
-  /// Keeps the folder; nil for a cache in memory.
-  var openedCache: OpenedCache?
-  var store: LocalStore
-  var engine: SyncEngine
+  var client: OpenClient
+  var store: LocalStore { client.store }
+  var engine: SyncEngine { client.engine }
   var reference = SimulationReference()
 
   private var inbox: [SyncEvent] = []
-  private var event: SyncEvent?
+  /// What is being handled.
+  var event: SyncEvent?
   var now = Duration.zero
   var timers: [(kind: TimerKind, due: Duration)] = []
   var failingTransactions: Set<String> = []
@@ -76,8 +75,16 @@ final class SimulatedDevice {
   /// The writes of this run of the client whose callers wait.
   var openWrites: [WriteID] = []
   var openWaits: Set<RequestID> = []
+  /// Those that ended through no fault of theirs, and that the application adds anew.
+  var listenersToRepeat: [(query: Query, options: ListenOptions)] = []
   /// The answers that readers of the cache wait for.
   var expectedAnswers: [RequestID: (query: Query, documents: [Document])] = [:]
+  /// Something says no more whose the writes are; the running client knows its own user, and does not look.
+  var hasDamagedUsers = false
+  /// Pages of the file were damaged, and it has not been replaced since.
+  var hasDamagedPages = false
+  /// How often the cache was opened anew in a running process.
+  var reopeningCount = 0
   /// The queries beside the engine that have not ended.
   var besideQueries: [BesideQuery] = []
 
@@ -95,11 +102,10 @@ final class SimulatedDevice {
     folder = world.history.isInFile ? world.folder.appendingPathComponent("\(number)") : nil
     disturbance = world.history.disturbance
     if let copy, let folder { try FileManager.default.copyItem(at: copy.folder, to: folder) }
-    (database, openedCache) = try Self.openDatabase(folder)
-    (store, engine) = try Self.open(database, world.history, user: nil)
+    client = try Self.open(folder, world.history, user: nil) { _ in }
     if let copy { remember(copy) }
     world.note("\(name) begins")
-    injectFailures()
+    injectFailures(into: client.database)
     post(.start)
   }
 
@@ -107,14 +113,14 @@ final class SimulatedDevice {
   func close() {
     for query in besideQueries { query.close() }
     besideQueries = []
-    database.injectFailure = nil
-    database.close()
-    openedCache?.close()
+    client.database.injectFailure = nil
+    client.database.close()
+    client.cache?.close()
   }
 
   // MARK: - Failures
 
-  func injectFailures() {
+  func injectFailures(into database: Database) {
     database.injectFailure = { [unowned self] point in
       if isLooking { return nil }
       if point == .commit { hasCommitted = true }
@@ -159,6 +165,7 @@ final class SimulatedDevice {
       world.note("> \(name) \(event.brief)")
       self.event = event
       for action in engine.handle(event, now: now) { carryOut(action) }
+      reopenIfNeeded()
     }
   }
 
@@ -198,11 +205,12 @@ final class SimulatedDevice {
       timers.removeAll { $0.kind == kind }
       if kind == .listenStreamConnectionBackoff { watchAttempts.mayBeginAtOnce() }
     case .raiseSnapshot(let id, let snapshot): raised(id, snapshot)
-    case .raiseError(let id, _): listeners[id] = nil
+    case .raiseError(let id, let error): listenerEnded(id, error)
     case .completeWrite(let id, let error): completed(id, error)
     case .completeRequest(let id, _): openWaits.remove(id)
     case .queryRead(let id, let snapshot): answered(id, snapshot)
-    case .readFailed(let id, let error): fail("request \(id.rawValue) was refused: \(error)")
+    case .documentRead(let id, let document): answered(id, document)
+    case .readFailed(let id, let error): refused(id, error)
     case .runBeside(let query): besideQueries.append(query)
     case .cancelBeside(let id): besideQueries.first { $0.id == id }?.cancel()
     default: break

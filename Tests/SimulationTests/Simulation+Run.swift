@@ -54,7 +54,15 @@ extension Simulation {
 
   /// Everything works again and is delivered: then the queues are empty, and the views are what the backend has.
   private func settle() throws {
-    backend.poisoned = []
+    if !backend.poisoned.isEmpty {
+      // What cannot be understood leaves the other listeners alone.
+      for device in devices {
+        device.calm()
+        try device.drain()
+        try device.checkListeners()
+      }
+      backend.poisoned = []
+    }
     for device in devices { try device.settle() }
     // What the others have written since.
     for device in devices {

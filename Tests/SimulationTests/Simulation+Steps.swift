@@ -11,6 +11,8 @@ extension Simulation {
       try copyStep(device)
     } else if history.kind == .poison, generator.chance(12) {
       poisonStep()
+    } else if history.isDamaged, generator.chance(8) {
+      try device.damage()
     } else {
       try ordinaryStep(device)
     }
@@ -28,7 +30,7 @@ extension Simulation {
     case 34..<36: device.switchNetwork(on: generator.chance(60))
     case 36..<37: if history.kind != .eager { try device.restart() }
     case 37..<39: failStorage(of: device)
-    case 39..<42: try device.checkCacheRead(query())
+    case 39..<42: try device.checkCacheRead(query(), generator.pick(Self.keys))
     case 42..<50: _ = backend.commit(mutations(), label: nil)
     case 50..<53: breakSomething(of: device)
     case 53..<60: device.answerOpening(succeeds: generator.chance(85))
@@ -69,7 +71,7 @@ extension Simulation {
   private func failStorage(of device: SimulatedDevice) {
     let names = [
       "Allocate target", "Release target", "Locally write mutations", "notifyLocalViewChanges", "Acknowledge batch",
-      "Reject batch", "Get last remote snapshot version", "Apply remote event", "Handle user change",
+      "Reject batch", "Get last remote snapshot version", "Apply remote event", "Handle user change", "Repair cache",
     ]
     device.failingTransactions = generator.chance(60) ? [] : [generator.pick(names), generator.pick(names)]
     note("failing: \(device.failingTransactions.sorted())")

@@ -19,4 +19,9 @@ struct SimulationTests {
 
   @Test("answers that cannot be understood do no harm that lasts", arguments: Seeds.groups(.poison))
   func poison(_ group: Seeds.Group) async { await group.run() }
+
+  @Test(
+    "a damaged cache is repaired or saved, and loses only what was in the damage",
+    arguments: Seeds.groups(.damagedRows, .damagedPages))
+  func damage(_ group: Seeds.Group) async { await group.run() }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import HearthModel
 
 /// What the users wrote, and what the backend made of it: every write counts once.
@@ -5,6 +6,7 @@ struct WriteLedger {
   typealias Answer = Result<SimulatedBackend.Commit, StatusError>
 
   private struct Write {
+    var owner: String?
     var mutations: [Mutation]
     var identity: BatchIdentity
     var commitCount = 0
@@ -12,16 +14,18 @@ struct WriteLedger {
     var answer: Answer?
     /// The cache did not take it.
     var wasRefused = false
-    /// It was only in a folder that was replaced.
+    /// What held it was replaced, or damaged.
     var mayBeLost = false
+    /// The name of the cache that it was sent from was damaged, so that its label may change.
+    var mayBeDoubled = false
   }
 
   private var writes: [Int: Write] = [:]
   /// What must not be.
   private(set) var problem: String?
 
-  mutating func wrote(_ number: Int, _ mutations: [Mutation], _ identity: BatchIdentity) {
-    writes[number] = Write(mutations: mutations, identity: identity)
+  mutating func wrote(_ number: Int, _ mutations: [Mutation], _ identity: BatchIdentity, by owner: String?) {
+    writes[number] = Write(owner: owner, mutations: mutations, identity: identity)
   }
 
   /// The backend has answered.
@@ -32,7 +36,7 @@ struct WriteLedger {
     guard case .success = answer, isNew, var write = writes[number] else { return }
     write.commitCount += 1
     writes[number] = write
-    if write.commitCount > 1, knowsLabels { note("write \(number) was committed twice") }
+    if write.commitCount > 1, knowsLabels, !write.mayBeDoubled { note("write \(number) was committed twice") }
     if write.wasRefused { note("write \(number) was committed, but its user was told that it is not stored") }
   }
 
@@ -48,8 +52,14 @@ struct WriteLedger {
   }
 
   /// The caller hears what became of the write.
-  mutating func completed(_ number: Int, _ error: StatusError?) {
+  ///
+  /// - Parameter isRefused: whether the caller hears it before the write could be stored.
+  mutating func completed(_ number: Int, _ error: StatusError?, isRefused: Bool) {
     guard let write = writes[number] else { return note("write \(number) was completed, but never made") }
+    if error?.code == .dataLoss, !isRefused {
+      if !write.mayBeLost { note("the caller of write \(number) was told that it is lost: \(error?.message ?? "")") }
+      return
+    }
     switch (write.answer, error) {
     case (.success, nil), (.failure, .some): break
     case (nil, .some): writes[number]?.wasRefused = true
@@ -61,6 +71,42 @@ struct WriteLedger {
   /// A folder was replaced that held the write.
   mutating func mayBeLost(_ number: Int) {
     writes[number]?.mayBeLost = true
+  }
+
+  /// These bytes of a file were damaged, and the batches in them with them.
+  mutating func wereDamaged(_ bytes: Data) {
+    for (number, write) in writes where !write.mayBeLost && bytes.range(of: Data(write.identity.bytes)) != nil {
+      mayBeLost(number)
+    }
+  }
+
+  /// What says whose the batches are, or where they are, was damaged.
+  mutating func allMayBeLost() {
+    for number in writes.keys { mayBeLost(number) }
+  }
+
+  mutating func allMayBeDoubled() {
+    for number in writes.keys { writes[number]?.mayBeDoubled = true }
+  }
+
+  /// The write that goes by this name.
+  func number(of identity: BatchIdentity, with mutations: [Mutation]) -> Int? {
+    writes.first { $0.value.identity == identity && $0.value.mutations == mutations }?.key
+  }
+
+  func owner(of number: Int) -> String? { writes[number]?.owner }
+
+  /// Whether the user may count on the write's being in the outbox: it was stored, nobody has answered it, nothing has happened
+  /// to it.
+  func isSurelyPending(_ number: Int) -> Bool {
+    guard let write = writes[number] else { return false }
+    return write.answer == nil && !write.wasRefused && !write.mayBeLost
+  }
+
+  /// The latest write of a document by an owner, if it may have been stored.
+  func latest(by owner: String?, of key: DocumentKey) -> (number: Int, mutations: [Mutation])? {
+    writes.filter { $0.value.owner == owner && !$0.value.wasRefused && $0.value.mutations.contains { $0.key == key } }
+      .max { $0.key < $1.key }.map { ($0.key, $0.value.mutations.filter { $0.key == key }) }
   }
 
   /// Everything was sent that waited anywhere.
