@@ -121,7 +121,7 @@ let package = Package(
       name: "HearthTests",
       dependencies: [
         "Hearth", "HearthServer", "HearthTransport", "HearthSync", "HearthCache", "HearthStore", "HearthWire",
-        "HearthModel", "TestSupport", grpcCore, grpcTransport, jwt, logging,
+        "HearthModel", "TestSupport", protobuf, grpcCore, grpcTransport, jwt, logging,
       ],
       swiftSettings: settings),
     .testTarget(

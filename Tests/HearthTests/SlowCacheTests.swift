@@ -1,0 +1,196 @@
+import Foundation
+import GRPCCore
+import GRPCNIOTransportHTTP2
+import HearthModel
+import HearthSync
+import HearthWire
+import SwiftProtobuf
+import Testing
+
+@testable import Hearth
+
+/// True for the full figures; the test run has a fiftieth of them.
+private let isFullLoad = ProcessInfo.processInfo.environment["HEARTH_FULL_LOAD"] != nil
+
+/// A backend that sends as fast as it can, and a client whose loop is slow: its listener blocks the loop.
+@Suite("A backend that is faster than the cache", .timeLimit(.minutes(10)))
+struct SlowCacheTests {
+  private static let documentBytes = 10_000
+  private static let documentsPerSnapshot = 100
+  private let snapshotCount = isFullLoad ? 1_000 : 20
+
+  @Test("the backend waits for a loop that stands still, and everything arrives when it goes on")
+  func standingLoop() async throws {
+    let limit = 1 << 20
+    let sent = Counter()
+    try await withClient(sent: sent, limit: limit) { runtime in
+      let gate = DispatchSemaphore(value: 0)
+      let first = Counter()
+      let snapshots = listen(runtime) { if first.increment() == 1 { gate.wait() } }
+      let total = snapshotCount * Self.documentsPerSnapshot
+      let count = try await backendStands(sent, below: total)
+      // What is counted, what HTTP/2 and gRPC hold, and the snapshot that is being handled.
+      let buffers = 5 << 20
+      #expect(count * Self.documentBytes < limit + buffers)
+      gate.signal()
+      try await untilLast(snapshots)
+      #expect(sent.value == total)
+    }
+  }
+
+  @Test("memory does not grow with the backend's lead over a slow loop")
+  func slowLoop() async throws {
+    let sent = Counter()
+    try await withClient(sent: sent) { runtime in
+      let start = Self.privateMemoryBytes
+      var peak = start
+      let snapshots = listen(runtime) { Thread.sleep(forTimeInterval: 0.02) }
+      let sampling = Task {
+        var peak = 0
+        while !Task.isCancelled {
+          peak = max(peak, Self.privateMemoryBytes)
+          try? await Task.sleep(for: .milliseconds(10))
+        }
+        return peak
+      }
+      try await untilLast(snapshots)
+      sampling.cancel()
+      peak = await sampling.value
+      #expect(sent.value == snapshotCount * Self.documentsPerSnapshot)
+      // Other tests of the run use memory, too, so the figure counts only when this one runs alone.
+      if isFullLoad {
+        print("Peak memory above the start: \((peak - start) >> 20) MiB")
+        #expect(peak - start < 100_000_000)
+      }
+    }
+  }
+
+  // MARK: - Parts
+
+  private func withClient(
+    sent: Counter, limit: Int? = nil, _ body: (ClientRuntime) async throws -> Void
+  ) async throws {
+    let folder = try TemporaryFolder()
+    let server = GRPCServer(
+      transport: .http2NIOPosix(address: .ipv4(host: "127.0.0.1", port: 0), transportSecurity: .plaintext),
+      services: [FloodingService(snapshotCount: snapshotCount, sent: sent)])
+    let serving = Task { try await server.serve() }
+    let port = try #require(try await server.listeningAddress?.ipv4?.port)
+    var configuration = ClientConfiguration(
+      databaseID: DatabaseID(projectID: "demo-hearth"),
+      endpoint: try Endpoint(host: "127.0.0.1:\(port)", usesTLS: false),
+      cache: .file(folder: folder.url.appendingPathComponent("cache").path, sizeBytes: -1),
+      callbackQueue: DispatchQueue(label: "test"))
+    if let limit { configuration.unhandledWatchBytes = limit }
+    let runtime = ClientRuntime(configuration)
+    try await body(runtime)
+    let outcome = Outcome<Void>()
+    runtime.stop { outcome.resolve(.success(())) }
+    try await outcome.value()
+    server.beginGracefulShutdown()
+    _ = await serving.result
+  }
+
+  /// Records the documents of each synchronised snapshot by their first number.
+  private func listen(_ runtime: ClientRuntime, onLoop: @escaping @Sendable () -> Void) -> Recorder<Int> {
+    let recorder = Recorder<Int>()
+    let query = HearthModel.Query(path: ResourcePath(["rooms"]))
+    _ = runtime.listen(query, options: ListenOptions(), on: nil) { event in
+      guard let snapshot = try? event.get(), let first = snapshot.documents.first else { return }
+      onLoop()
+      recorder.record(Int(first.key.id) ?? -1)
+    }
+    return recorder
+  }
+
+  private func untilLast(_ snapshots: Recorder<Int>) async throws {
+    let last = FloodingService.firstID + (snapshotCount - 1) * Self.documentsPerSnapshot
+    _ = try await snapshots.next { $0 == last }
+  }
+
+  /// Returns when the backend has sent nothing for a second.
+  private func backendStands(_ sent: Counter, below total: Int) async throws -> Int {
+    let clock = ContinuousClock()
+    var (count, since) = (sent.value, clock.now)
+    while count == 0 || clock.now - since < .seconds(1), count < total {
+      if sent.value != count { (count, since) = (sent.value, clock.now) }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    return count
+  }
+
+  /// What this process holds beside mapped files; zero where the system does not tell.
+  private static var privateMemoryBytes: Int {
+    let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+    let line = status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }
+    return 1024 * (line?.split(separator: " ").compactMap { Int($0) }.first ?? 0)
+  }
+
+  /// Answers the first target with one snapshot after the other; the documents of each are deleted with the next.
+  private struct FloodingService: RegistrableRPCService {
+    static let firstID = 1_000_000
+
+    let snapshotCount: Int
+    let sent: Counter
+
+    func registerMethods<Transport: ServerTransport>(with router: inout RPCRouter<Transport>) {
+      let service = ServiceDescriptor(fullyQualifiedService: "google.firestore.v1.Firestore")
+      router.registerHandler(
+        forMethod: MethodDescriptor(service: service, method: "Listen"), deserializer: RawMessage(),
+        serializer: RawMessage()
+      ) { request, _ in
+        StreamingServerResponse { writer in
+          var isAnswered = false
+          for try await bytes in request.messages {
+            let request = try Google_Firestore_V1_ListenRequest(serializedBytes: bytes)
+            guard request.addTarget.targetID != 0, !isAnswered else { continue }
+            isAnswered = true
+            try await answer(TargetID(request.addTarget.targetID)) { response in
+              try await writer.write(Self.translator.encode(response).serializedBytes())
+            }
+          }
+          return [:]
+        }
+      }
+    }
+
+    private static let translator = WireTranslator(database: DatabaseID(projectID: "demo-hearth"))
+
+    private func answer(_ target: TargetID, send: (WatchResponse) async throws -> Void) async throws {
+      func change(_ state: WatchTargetChange.State, _ targets: [TargetID], at time: Int64 = 0) -> WatchResponse {
+        .targetChange(
+          WatchTargetChange(
+            state: state, targetIDs: targets, resumeToken: Array("\(time)".utf8),
+            readTime: SnapshotVersion(microseconds: time)))
+      }
+      let text = EncodedFields(["text": .string(String(repeating: "x", count: documentBytes))])
+      try await send(change(.added, [target]))
+      for snapshot in 0..<snapshotCount {
+        let time = Int64(snapshot + 1)
+        for offset in 0..<documentsPerSnapshot {
+          let id = Self.firstID + snapshot * documentsPerSnapshot + offset
+          let key = try DocumentKey(parsing: "rooms/\(id)")
+          let document = Document.found(key, version: SnapshotVersion(microseconds: time), fields: text)
+          try await send(
+            .documentChange(WatchDocumentChange(key: key, updatedTargetIDs: [target], document: document)))
+          sent.increment()
+          guard snapshot > 0 else { continue }
+          let former = try DocumentKey(parsing: "rooms/\(id - documentsPerSnapshot)")
+          let deleted = Document.missing(former, version: SnapshotVersion(microseconds: time))
+          try await send(
+            .documentChange(WatchDocumentChange(key: former, removedTargetIDs: [target], document: deleted)))
+        }
+        try await send(change(.current, [target], at: time))
+        try await send(change(.noChange, [], at: time))
+      }
+    }
+  }
+
+  private struct RawMessage: MessageSerializer, MessageDeserializer {
+    func serialize<Bytes: GRPCContiguousBytes>(_ message: [UInt8]) throws -> Bytes { Bytes(message) }
+
+    func deserialize<Bytes: GRPCContiguousBytes>(_ bytes: Bytes) throws -> [UInt8] {
+      bytes.withUnsafeBytes { [UInt8]($0) }
+    }
+  }
+}
