@@ -10,8 +10,17 @@ internal import Synchronization
 enum StreamEnding: Sendable {
   /// At once: nothing that is under way matters any more.
   case cancel
-  /// In good order if the backend answers in time, so that it does not take the end for a failure.
+  /// In good order if the backend answers in time, so that it does not take the end for a failure, and so that the answers to
+  /// what it was sent are not lost.
   case halfClose(patience: Duration)
+
+  /// Whether answers that come after the end still matter.
+  var takesLateMessages: Bool {
+    switch self {
+    case .cancel: false
+    case .halfClose: true
+    }
+  }
 }
 
 /// How one kind of stream is spoken.
@@ -45,7 +54,7 @@ extension FirestoreTransport {
   }
 
   /// Opens the stream that writes. The first request must be the handshake. Events are those of
-  /// ``openWatchStream(onEvent:)``.
+  /// ``openWatchStream(within:onEvent:)``, and answers that come within a second after the stream was closed.
   package func openWriteStream(
     onEvent: @escaping @Sendable (StreamEvent<WriteResponse>) -> Void
   ) -> StreamHandle<WriteRequest> {
@@ -62,7 +71,7 @@ extension FirestoreTransport {
     _ kind: StreamKind<Request, Response, Outgoing, Incoming>, credit: DeliveryCredit? = nil,
     onEvent: @escaping @Sendable (StreamEvent<Response>) -> Void
   ) -> StreamHandle<Request> {
-    let delivery = StreamDelivery(credit: credit, onEvent: onEvent)
+    let delivery = StreamDelivery(credit: credit, takesLateMessages: kind.ending.takesLateMessages, onEvent: onEvent)
     let (requests, outbox) = AsyncStream.makeStream(of: Request.self, bufferingPolicy: .unbounded)
     // The lock is held until the stream is registered, so that one that fails at once cannot be missed at its end.
     let close = state.withLock { state in

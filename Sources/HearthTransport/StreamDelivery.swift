@@ -1,14 +1,14 @@
 internal import Foundation
 internal import HearthModel
 
-/// Hands the events of one stream to its owner: in order, never two at a time, and only the end once the
-/// owner has closed the stream.
+/// Hands the events of one stream to its owner: in order, never two at a time. Once the owner has closed the stream there is
+/// only the end, and before it late answers if the owner wants them.
 ///
 /// | state | opened | message | closed | owner closes |
 /// |---|---|---|---|---|
 /// | opening | delivered → open | delivered after opened → open | delivered → over | → closing |
 /// | open | – | delivered | delivered → over | → closing |
-/// | closing | dropped | dropped | delivered without its error → over | – |
+/// | closing | dropped | delivered if wanted | delivered without its error → over | – |
 /// | over | dropped | dropped | dropped | – |
 final class StreamDelivery<Message: Sendable>: Sendable {
   private enum State {
@@ -23,9 +23,14 @@ final class StreamDelivery<Message: Sendable>: Sendable {
   private let onEvent: @Sendable (StreamEvent<Message>) -> Void
   /// Bounds the messages that the owner has not handled; nil for no bound.
   let credit: DeliveryCredit?
+  private let takesLateMessages: Bool
 
-  init(credit: DeliveryCredit? = nil, onEvent: @escaping @Sendable (StreamEvent<Message>) -> Void) {
+  init(
+    credit: DeliveryCredit? = nil, takesLateMessages: Bool,
+    onEvent: @escaping @Sendable (StreamEvent<Message>) -> Void
+  ) {
     self.credit = credit
+    self.takesLateMessages = takesLateMessages
     self.onEvent = onEvent
   }
 
@@ -45,7 +50,7 @@ final class StreamDelivery<Message: Sendable>: Sendable {
   func message(_ message: Message, byteCount: Int) {
     lock.withLock {
       opened()
-      guard state == .open else { return }
+      guard state == .open || (state == .closing && takesLateMessages) else { return }
       credit?.take(byteCount)
       onEvent(.message(message))
     }

@@ -31,7 +31,8 @@ package final class StreamHandle<Request: Sendable>: Sendable {
   /// Ends the stream. Requests that still wait are not sent.
   ///
   /// When this returns, no further event comes except one `closed(nil)`, once the stream is gone; not even
-  /// that if the stream was over already. It may be called from inside the event callback.
+  /// that if the stream was over already. On a write stream, the answers to what was sent may come before it.
+  /// It may be called from inside the event callback.
   package func close() {
     closeStream()
   }

@@ -129,6 +129,7 @@ extension SimulatedDevice {
         endBeside()
         try check()
       }
+      while answerParting(ends: false) { try check() }
       while !opening.isEmpty { answerOpening(succeeds: true) }
       while !writeRequests.isEmpty, writeStream != nil {
         answerWrite(answerIsLost: false)

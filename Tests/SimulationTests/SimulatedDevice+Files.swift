@@ -86,6 +86,7 @@ extension SimulatedDevice {
     besideQueries = []
     breakWatchStream(nil)
     breakWriteStream(nil)
+    parting = []
     hasCommitted = true
     watchAttempts.mayBeginAtOnce()
   }

@@ -96,7 +96,8 @@ extension SimulatedDevice {
     let alike = looking { (try? store.pendingBatches(of: .user(streamUser))) ?? [] }
       .filter { $0.mutations == mutations && $0.localWriteTime.seconds == seconds }.map(\.number)
     if alike.isEmpty { return fail("\(mutations) went out for \(name), who did not write it") }
-    let underWay = writeRequests.map(\.number)
+    // Also what may still be answered on a stream that the client has closed.
+    let underWay = (writeRequests + parting.flatMap(\.requests)).map(\.number)
     guard let number = alike.first(where: { heard[$0] == nil && !underWay.contains($0) }) else {
       return fail("\(mutations) was sent again after its answer had come")
     }
@@ -113,13 +114,34 @@ extension SimulatedDevice {
     if answerIsLost { return breakWriteStream(StatusError(code: .unavailable, message: "lost")) }
     heard[request.number] = answer
     switch answer {
-    case .success(let commit):
-      world.ledger.acknowledged(request.number)
-      post(
-        .writeStreamMessage(
-          id, WriteResponse(streamToken: [1], commitVersion: commit.version, results: commit.results)))
-    case .failure(let error):
-      breakWriteStream(error)
+    case .success(let commit): acknowledge(request, commit, on: id)
+    case .failure(let error): breakWriteStream(error)
     }
+  }
+
+  private func acknowledge(_ request: Request, _ commit: SimulatedBackend.Commit, on id: StreamID) {
+    world.ledger.acknowledged(request.number)
+    post(
+      .writeStreamMessage(
+        id, WriteResponse(streamToken: [1], commitVersion: commit.version, results: commit.results)))
+  }
+
+  /// The oldest of the write streams that the client has closed ends, or the backend answers one more batch there before.
+  ///
+  /// - Returns: false if there is none.
+  func answerParting(ends: Bool) -> Bool {
+    guard let stream = parting.first else { return false }
+    if !ends, let request = stream.requests.first {
+      parting[0].requests.removeFirst()
+      if case .success(let commit) = world.answer(request) {
+        heard[request.number] = .success(commit)
+        acknowledge(request, commit, on: stream.id)
+        return true
+      }
+      // A refusal ends the stream, and the client does not hear why.
+    }
+    parting.removeFirst()
+    post(.writeStreamClosed(stream.id, nil))
+    return true
   }
 }

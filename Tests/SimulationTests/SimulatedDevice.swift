@@ -67,6 +67,8 @@ final class SimulatedDevice {
   /// Streams that were asked for and are neither open nor refused.
   var opening: [SyncEvent] = []
   var writeRequests: [Request] = []
+  /// The write streams that the client has closed, oldest first, with the batches that the backend may still answer there.
+  var parting: [(id: StreamID, requests: [Request])] = []
   /// The answers that this run of the client has heard.
   var heard: [Int: WriteLedger.Answer] = [:]
   var watchAttempts = WatchAttempts()
@@ -189,7 +191,10 @@ final class SimulatedDevice {
     case .closeWriteStream(let id):
       if case .watchStreamMessage = event { fail("a message on the watch stream ended the write stream") }
       opening.removeAll { if case .writeStreamOpened(id) = $0 { true } else { false } }
-      if writeStream == id { breakWriteStream(nil) }
+      if writeStream == id {
+        parting.append((id, writeRequests))
+        breakWriteStream(nil)
+      }
     case .sendWatch(_, let request):
       reference.sent(request)
       watch.receive(request, world.backend, &world.generator)

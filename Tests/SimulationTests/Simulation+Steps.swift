@@ -21,6 +21,7 @@ extension Simulation {
   }
 
   private func ordinaryStep(_ device: SimulatedDevice) throws {
+    if !device.parting.isEmpty, generator.chance(30), device.answerParting(ends: generator.chance(30)) { return }
     switch Int.random(in: 0..<100, using: &generator) {
     case 0..<12: device.listen(to: query(), options())
     case 12..<16: device.unlisten()

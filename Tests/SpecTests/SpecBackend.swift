@@ -30,8 +30,10 @@ struct SpecBackend {
       guard writeStream == nil else { throw SpecFailure("a second write stream is opened") }
       writeStream = id
       return [.writeStreamOpened(id)]
-    case .closeWriteStream:
+    case .closeWriteStream(let id):
+      // The mock answers nothing more on a stream that is closed.
       breakWriteStream()
+      return [.writeStreamClosed(id, nil)]
     case .sendWrite(let id, let request):
       guard id == writeStream else { throw SpecFailure("request \(request) on a write stream that is not open") }
       return send(request, on: id)

@@ -16,6 +16,8 @@ package enum SyncAction: Equatable, Sendable {
   case closeWatchStream(StreamID)
   case openWriteStream(StreamID)
   case sendWrite(StreamID, WriteRequest)
+  /// Ends the stream in good order. Answers that come meanwhile are still events, and the end is one in any case
+  /// (``SyncEvent/writeStreamClosed(_:_:)``); it comes soon, because batches may wait for it.
   case closeWriteStream(StreamID)
   /// Streams and calls that are opened from here on are this user's, whose outbox the cache now shows. Comes while no
   /// stream is open.

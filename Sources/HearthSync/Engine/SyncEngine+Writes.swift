@@ -66,7 +66,7 @@ extension SyncEngine {
 
   /// Moves queued batches into the pipeline as far as there is room, and sends them if the stream is ready.
   func fillWritePipeline() {
-    guard canWrite else { return }
+    guard canWrite, !awaitsLateAnswers else { return }
     do {
       while writePipeline.count < configuration.maxPendingWriteBatches {
         let last = writePipeline.last?.batchID ?? unknownBatchID
@@ -98,6 +98,7 @@ extension SyncEngine {
   }
 
   func stopWriteStream() {
+    partFromWriteStream()
     perform(writeStream.stop())
     writePipeline = []
   }
@@ -105,7 +106,7 @@ extension SyncEngine {
   func writeStreamReceived(_ response: WriteResponse, on id: StreamID) {
     switch writeStream.received(response, on: id) {
     case .stale:
-      break
+      lateAnswerReceived(response, on: id)
     case .handshakeComplete:
       for batch in writePipeline { send(batch) }
     case .batchAnswered:
@@ -120,7 +121,7 @@ extension SyncEngine {
   }
 
   func writeStreamClosed(_ id: StreamID, _ error: StatusError?) {
-    guard let closure = writeStream.closed(id, error: error, now: now) else { return }
+    guard let closure = writeStream.closed(id, error: error, now: now) else { return partingStreamEnded(id) }
     perform(closure.actions)
     log(.debug, "Write stream closed: \(error?.description ?? "without an error")")
     // Answers come in order, so the error is about the first batch that has none. Before the handshake it is about the

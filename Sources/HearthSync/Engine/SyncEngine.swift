@@ -65,6 +65,8 @@ package final class SyncEngine {
   var writeStream: WriteStream
   /// The batches that are on their way to the backend, in order: sent as soon as the stream is ready.
   var writePipeline: [MutationBatch] = []
+  /// The write streams that were closed in good order and have not ended, as far as they owe answers.
+  var partingWrites: [StreamID: PartingWrites] = [:]
   /// The bundles that are being loaded; nil for one whose end has been told, while its source goes on.
   var bundles: [RequestID: BundleLoader?] = [:]
 

@@ -39,7 +39,8 @@ package enum TimerKind: String, Hashable, Sendable, CaseIterable {
 
 /// Everything that can happen to a client, in the order in which it happened.
 ///
-/// Events about a stream or timer that is no longer current are ignored.
+/// Events about a stream or timer that is no longer current are ignored, except answers on a write stream that was closed in good
+/// order, and its end.
 package enum SyncEvent: Sendable {
   /// The first event: storage is opened for reading and the network may be used.
   case start

@@ -23,7 +23,7 @@ struct WriteStream {
 
   /// What a message of the backend means.
   enum Message {
-    /// It came from a stream that is gone.
+    /// It came from a stream that was closed or is gone.
     case stale
     case handshakeComplete
     case batchAnswered
@@ -45,9 +45,12 @@ struct WriteStream {
   var isStarted: Bool { connection.isStarted }
 
   /// Whether batches can be sent.
-  var isReady: Bool {
-    guard case .ready = connection.session else { return false }
-    return true
+  var isReady: Bool { readyID != nil }
+
+  /// The stream that batches can be sent on.
+  var readyID: StreamID? {
+    guard case .ready = connection.session else { return nil }
+    return connection.openStreamID
   }
 
   mutating func start(now: Duration, jitter: () -> Double, nextID: () -> StreamID) -> [SyncAction] {

@@ -29,6 +29,10 @@ final class TestClient {
   var knowsBatchLabels = true
   /// Whether attempts to open a stream come to no end at all.
   var isBlackHole = false
+  /// Whether the backend still answers on a write stream that the client has closed, until the test ends the stream.
+  var answersLate = false
+  /// The write streams that were closed and have not ended, oldest first, with the batches that have no answer.
+  private(set) var parting: [(id: StreamID, batches: [[Mutation]])] = []
   private(set) var droppedConnections = 0
 
   private(set) var watchStream: StreamID?
@@ -153,7 +157,8 @@ final class TestClient {
       writeStream = id
       if isBlackHole { return }
       inbox.append(isReachable ? .writeStreamOpened(id) : .writeStreamClosed(id, error(.unavailable)))
-    case .closeWriteStream:
+    case .closeWriteStream(let id):
+      if answersLate { parting.append((id, sentBatches)) } else { inbox.append(.writeStreamClosed(id, nil)) }
       writeStream = nil
       sentBatches = []
     case .sendWrite(let id, .handshake):
@@ -309,10 +314,13 @@ final class TestClient {
   /// - Parameter transformResults: what the transforms of each mutation gave.
   func commit(at time: Int64, transformResults: [[Value]] = []) throws {
     guard let writeStream, !sentBatches.isEmpty else { throw TestFailure("no batch was sent") }
-    let batch = sentBatches.removeFirst()
+    answer(sentBatches.removeFirst(), on: writeStream, at: time, transformResults)
+  }
+
+  private func answer(_ batch: [Mutation], on id: StreamID, at time: Int64, _ transformResults: [[Value]] = []) {
     post(
       .writeStreamMessage(
-        writeStream,
+        id,
         WriteResponse(
           streamToken: [1], commitVersion: version(time),
           results: batch.indices.map { index in
@@ -320,6 +328,18 @@ final class TestClient {
               version: version(time),
               transformResults: transformResults.indices.contains(index) ? transformResults[index] : [])
           })))
+  }
+
+  /// Commits the first batch that has no answer on the oldest of the closed write streams.
+  func commitLate(at time: Int64) throws {
+    guard let first = parting.first, !first.batches.isEmpty else { throw TestFailure("no stream owes an answer") }
+    answer(parting[0].batches.removeFirst(), on: first.id, at: time)
+  }
+
+  /// Ends the oldest of the closed write streams.
+  func endParting() throws {
+    guard !parting.isEmpty else { throw TestFailure("no write stream was closed") }
+    post(.writeStreamClosed(parting.removeFirst().id, nil))
   }
 
   /// Refuses the first batch that has no answer, which ends the stream.
@@ -333,6 +353,7 @@ final class TestClient {
   private func streamsGone() {
     watchStream = nil
     writeStream = nil
+    parting = []
     watched = [:]
     sentBatches = []
     sentLabels = []

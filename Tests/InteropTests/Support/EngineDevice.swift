@@ -142,6 +142,7 @@ final class EngineDevice {
       guard stream?.id == id else { return }
       stream?.handle.close()
       stream = nil
+      inbox.append(.writeStreamClosed(id, nil))
     case .startTimer(.writeStreamConnectionBackoff, _): isPaused = true
     case .cancelTimer(.writeStreamConnectionBackoff): isPaused = false
     case .completeWrite(let id, let error):
