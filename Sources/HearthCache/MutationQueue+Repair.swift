@@ -22,7 +22,8 @@ extension MutationQueue {
     }
   }
 
-  /// Compares the tables with their indexes where that costs little: at all users, at the first and the last batch.
+  /// Compares the tables with their indexes where that costs little: at all users, at the first and the last
+  /// batch and target.
   ///
   /// Two pages of indexes that have changed places are in order for SQLite as long as nobody compares them with their tables;
   /// the outbox looks empty through them.
@@ -38,6 +39,14 @@ extension MutationQueue {
           UNION ALL SELECT max(batch_id) FROM cache_mutation_batches NOT INDEXED)
         AND NOT EXISTS (SELECT 1 FROM cache_mutation_batches AS i INDEXED BY cache_mutation_batches_by_user
           WHERE i.user_id = b.user_id AND i.batch_id = b.batch_id)
+      UNION ALL
+      SELECT 'cache_targets' FROM cache_targets AS t NOT INDEXED
+      WHERE target_id IN (SELECT min(target_id) FROM cache_targets NOT INDEXED
+          UNION ALL SELECT max(target_id) FROM cache_targets NOT INDEXED)
+        AND (NOT EXISTS (SELECT 1 FROM cache_targets AS i INDEXED BY cache_targets_by_canonical_id
+            WHERE i.canonical_id IS t.canonical_id AND i.target_id = t.target_id)
+          OR NOT EXISTS (SELECT 1 FROM cache_targets AS i INDEXED BY cache_targets_by_sequence_number
+            WHERE i.sequence_number IS t.sequence_number AND i.target_id = t.target_id))
       LIMIT 1
       """
     ) { try $0.string(at: 0) }

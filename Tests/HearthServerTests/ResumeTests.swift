@@ -49,6 +49,18 @@ struct ResumeTests {
     #expect(try await second.add(Self.large, id: 8, token: first.token) == ["add 8", "current 8", "snapshot"])
   }
 
+  @Test("a client that has lost what it knew, and expects nothing, is told how many documents there are")
+  func nothingExpected() async throws {
+    let fixture = try StorageFixture()
+    try await fixture.set("c/a", ["n": 20.value])
+    var first = Listener(fixture)
+    _ = try await first.add(Self.large)
+    var second = Listener(fixture)
+    #expect(
+      try await second.add(Self.large, token: first.token, expectedCount: 0)
+        == ["add 2", "filter 2: 1", "current 2", "snapshot"])
+  }
+
   @Test("a limit resumes with the difference between its windows")
   func limit() async throws {
     let fixture = try StorageFixture()

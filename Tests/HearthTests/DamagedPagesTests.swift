@@ -95,7 +95,7 @@ struct DamagedPagesTests {
 
   @Test(
     "goes on: queries answer, new writes and all pending ones but those on the page arrive",
-    arguments: [PageDamage.overwritten, .zeroed, .truncated])
+    arguments: PageDamage.allCases)
   func everyPage(damage: PageDamage) async throws {
     let folder = try TemporaryFolder()
     try await TestBackend.run { host in

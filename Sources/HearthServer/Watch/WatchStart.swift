@@ -23,7 +23,7 @@ struct WatchStart {
       let transitions = try await database.storage.changes(in: target.scope, after: resumeVersion, through: version)
     {
       try await resume(target, transitions, from: resumeVersion, to: version, in: database)
-      if message.hasExpectedCount, message.expectedCount.value > 0 {
+      if message.hasExpectedCount {
         existenceFilterCount = try await Self.result(of: target, at: version, in: database).count(where: \.isFound)
       }
       return
