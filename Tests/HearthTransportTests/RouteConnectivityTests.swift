@@ -36,8 +36,8 @@
       }
       defer { watch.end() }
       try await network.ip(
-        "link add dummy7 type dummy", "address add 10.77.0.2/24 dev dummy7", "link set dummy7 up",
-        "route add default via 10.77.0.1")
+        "link add wire7 type veth peer name wire6", "link set wire6 up", "address add 10.77.0.2/24 dev wire7",
+        "link set wire7 up", "route add default via 10.77.0.1")
       #expect(await received.next() == ConnectivityChange(hasPath: true))
 
       let before = try await network.run { try RouteSocket(hearing: []).paths() }
@@ -45,17 +45,17 @@
       try await network.ip(
         "link add bridge7 type bridge", "address add 10.78.0.1/24 dev bridge7", "link set bridge7 up",
         "link add name veth7 type veth peer name veth8", "link set veth7 master bridge7", "link set veth7 up",
-        "link set veth8 up", "route add 10.79.0.0/16 via 10.77.0.9", "address add 10.77.0.3/24 dev dummy7")
+        "link set veth8 up", "route add 10.79.0.0/16 via 10.77.0.9", "address add 10.77.0.3/24 dev wire7")
       let after = try await network.run { try RouteSocket(hearing: []).paths() }
       #expect(!after.differs(from: before))
 
-      try await network.ip("link set bridge7 down", "link set dummy7 down")
+      try await network.ip("link set bridge7 down", "link set wire7 down")
       #expect(await received.next() == ConnectivityChange(hasPath: false))
       continuation.finish()
       #expect(await received.next() == nil)
     }
 
-    @Test("more notices than a socket takes are a reason to look, not an end", .enabled(if: OwnNetwork.isPossible))
+    @Test("more notices than a socket takes are a reason to look, not an end", .enabled(if: OwnNetwork.isPossible, "needs the rights to make a network namespace, and the program ip"))
     func overflow() async throws {
       let (changes, continuation) = AsyncStream.makeStream(of: ConnectivityChange.self)
       var received = changes.makeAsyncIterator()
@@ -71,12 +71,12 @@
       let watch = try await network.run { try RouteConnectivity().watch { continuation.yield($0) } }
       defer { watch.end() }
       try await network.ip(
-        "link add dummy7 type dummy", "address add 10.77.0.2/24 dev dummy7", "link set dummy7 up",
-        "address flush dev dummy7", "address add 10.77.0.4/24 dev dummy7")
+        "link add wire7 type veth peer name wire6", "link set wire6 up", "address add 10.77.0.2/24 dev wire7",
+        "link set wire7 up", "address flush dev wire7", "address add 10.77.0.4/24 dev wire7")
       #expect(socket.takeNotices())
       #expect(await received.next() == ConnectivityChange(hasPath: true))
       while socket.takeNotices() {}
-      try await network.ip("link set dummy7 down")
+      try await network.ip("link set wire7 down")
       #expect(socket.takeNotices())
     }
   }
@@ -90,7 +90,7 @@
     static let isPossible: Bool = {
       let answer = BlockingQueue()
       Thread.detachNewThread {
-        if enter() && (try? runIP("link add dummy7 type dummy")) != nil {
+        if enter() && (try? runIP("link add wire7 type veth peer name wire6")) != nil {
           answer.append({})
         } else {
           answer.append(nil)
