@@ -11,7 +11,7 @@ enum CacheSchema {
       Migration(version: 1, name: "first tables", statements: firstTables),
       Migration(
         version: 2, name: "what overlays say of the documents beneath",
-        statements: ["ALTER TABLE cache_overlays ADD COLUMN state INTEGER NOT NULL DEFAULT 0"]),
+        statements: ["ALTER TABLE cache_overlays ADD COLUMN state INTEGER NOT NULL DEFAULT 2"]),
     ],
     probes: [
       """

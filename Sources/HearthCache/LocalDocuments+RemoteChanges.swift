@@ -70,7 +70,9 @@ extension LocalDocuments {
     var recalculated: DocumentMap = [:]
     var changes: [Change] = []
     for document in changed {
-      if let former = before[document.key], let change = try change(from: former, to: document, owner: owner) {
+      if let former = before[document.key], let change = try change(from: former, to: document, owner: owner),
+        change.overlay != nil || !change.isVisible
+      {
         changes.append(change)
       } else {
         recalculated[document.key] = document

@@ -140,6 +140,20 @@ struct KeptOverlayTests {
     #expect(try store.read("rooms/a").values == ["in": ["n": 2, "m": 6]])
   }
 
+  @Test("the fields beside one whose deletion is pending follow the backend", arguments: Backing.allCases)
+  func besideDeletedFields(_ backing: Backing) throws {
+    let cache = try TestCache(backing)
+    defer { cache.close() }
+    let store = cache.store
+    try store.receive(found("rooms/a", 5, ["in": ["n": 1, "m": 1]]), at: 5)
+    try store.receive(found("rooms/b", 5, [:]), at: 5)
+    for path in ["rooms/a", "rooms/b"] { try store.write(.patch(key(path), [:], mask: mask("in.n"))) }
+    try store.receive(found("rooms/a", 6, ["in": ["n": 1, "m": 6]]), at: 6)
+    #expect(try store.read("rooms/a").values == ["in": ["m": 6]])
+    try store.receive(found("rooms/b", 7, ["in": ["n": 7, "m": 7]]), at: 7)
+    #expect(try store.read("rooms/b").values == ["in": ["m": 7]])
+  }
+
   @Test("a document whose row is damaged is replaced by the backend's, pending writes on top")
   func damagedDocument() throws {
     let cache = try TestCache(.memory)

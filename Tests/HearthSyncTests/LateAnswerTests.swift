@@ -96,6 +96,18 @@ struct LateAnswerTests {
     #expect(client.sentBatches == [[.set(key("rooms/b"), [:])]])
   }
 
+  @Test("the answer to the goodbye acknowledges no batch, also when it comes first")
+  func goodbye() throws {
+    let client = try client()
+    client.write(increment())
+    client.post(.disableNetwork(nil))
+    client.post(.writeStreamMessage(client.parting[0].id, WriteResponse(streamToken: [2])))
+    #expect(client.takeTold().filter { $0.hasPrefix("write") } == [])
+    try client.endParting()
+    client.post(.enableNetwork(nil))
+    #expect(client.sentBatches == [[increment()]])
+  }
+
   @Test("a late answer that cannot be stored is kept, and its batch is not sent again")
   func notStored() throws {
     let client = try client()

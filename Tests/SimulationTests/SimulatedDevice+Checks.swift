@@ -92,16 +92,30 @@ extension SimulatedDevice {
     for owner in [user] + Self.users.filter({ $0 != user }) {
       if owner != user { changeUser(to: owner) }
       try drain()
-      let pending = try looking { try store.pendingBatches() }
+      let pending = try pendingAfterDamage()
       guard pending.isEmpty else {
         throw Failure(description: "the queue of \(name), \(owner ?? "nobody") is not empty: \(pending)")
       }
     }
   }
 
+  /// The queue of the current user, in a file that is opened anew if reading it is what shows its damage.
+  private func pendingAfterDamage() throws -> [MutationBatch] {
+    do {
+      return try looking { try store.pendingBatches() }
+    } catch  where world.history.isDamaged && store.reopening != nil {
+      reopenIfNeeded()
+      try drain()
+      return try looking { try store.pendingBatches() }
+    }
+  }
+
+  /// Whether callers wait for answers.
+  var hasWaitingCallers: Bool { !openWrites.isEmpty || !openWaits.isEmpty }
+
   /// Nobody waits.
   func checkEnd() throws {
-    guard openWrites.isEmpty, openWaits.isEmpty else {
+    guard !hasWaitingCallers else {
       throw Failure(description: "callers still wait: \(openWrites) \(openWaits)")
     }
     guard engine.activeLimboDocuments.isEmpty, engine.enqueuedLimboDocuments.isEmpty else {

@@ -64,6 +64,13 @@ extension Simulation {
       backend.poisoned = []
     }
     for device in devices { try device.settle() }
+    if history.isDamaged, ledger.isMissingWrites || devices.contains(where: \.hasWaitingCallers) {
+      // What SQLite does not report is found at the next start.
+      for device in devices {
+        try device.restart()
+        try device.settle()
+      }
+    }
     // What the others have written since.
     for device in devices {
       try device.drain()

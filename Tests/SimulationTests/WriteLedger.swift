@@ -109,10 +109,12 @@ struct WriteLedger {
       .max { $0.key < $1.key }.map { ($0.key, $0.value.mutations.filter { $0.key == key }) }
   }
 
+  /// Whether a write waits somewhere that was not sent.
+  var isMissingWrites: Bool { writes.keys.contains(where: isSurelyPending) }
+
   /// Everything was sent that waited anywhere.
   mutating func checkEnd() {
-    for (number, write) in writes.sorted(by: { $0.key < $1.key })
-    where write.answer == nil && !write.wasRefused && !write.mayBeLost {
+    for (number, write) in writes.sorted(by: { $0.key < $1.key }) where isSurelyPending(number) {
       note("write \(number) never reached the backend: \(write.mutations)")
     }
   }

@@ -87,11 +87,20 @@ extension Mutation {
     guard document.isFound else { return .delete(document.key) }
     guard let mask else { return Mutation(key: document.key, operation: .set(document.fields)) }
     let fields = try document.fields.decoded()
-    // Setting a.b and deleting it again leaves an empty map at a, which is in no mask: the parent goes into the patch.
-    let covered = FieldMask(mask.paths.map { fields[$0] == nil ? $0.parent ?? $0 : $0 })
+    // Setting a.b and deleting it again leaves an empty map at a, which is in no mask: the parent goes into the patch. A parent
+    // that holds other fields comes from the document beneath, whose changes stay visible, or from another path of the mask.
+    let covered = FieldMask(mask.paths.map { fields[$0] == nil ? fields.emptyParent(of: $0) ?? $0 : $0 })
     var patch = MapValue()
     patch.replaceFields(covered, from: fields)
     return .patch(document.key, patch, mask: covered, precondition: .none)
+  }
+}
+
+extension MapValue {
+  /// The path of the map that would hold a field and holds nothing.
+  fileprivate func emptyParent(of path: FieldPath) -> FieldPath? {
+    guard let parent = path.parent, case .map(let map) = self[parent], map.isEmpty else { return nil }
+    return parent
   }
 }
 

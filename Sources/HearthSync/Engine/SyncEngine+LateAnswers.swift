@@ -29,10 +29,12 @@ extension SyncEngine {
     partingWrites.values.contains { LocalStore.isSameUser($0.owner, localStore.user) }
   }
 
-  /// The answer to the oldest batch that the closed stream owes; one too many is that to the goodbye.
+  /// The answer to the oldest batch that the closed stream owes. One without its results is that to the goodbye.
   func lateAnswerReceived(_ response: WriteResponse, on id: StreamID) {
-    guard var parting = partingWrites[id] else { return }
-    let batch = parting.batches.removeFirst()
+    guard var parting = partingWrites[id], let batch = parting.batches.first,
+      response.results.count == batch.mutations.count
+    else { return }
+    parting.batches.removeFirst()
     partingWrites[id] = parting.batches.isEmpty ? nil : parting
     attempt(
       .acknowledge(
