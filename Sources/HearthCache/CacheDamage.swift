@@ -23,6 +23,8 @@ enum CacheDamage {
     case .corrupt, .notADatabase: self = .pages(error.message)
     // No transaction of this library breaks a rule of the tables as long as the rows agree with each other.
     case .constraint: self = .rows(error.message)
+    // Opening the file has found them all.
+    case .misuse where error.isMissingTable: self = .pages(error.message)
     case .unavailable, .full, .io, .newerSchema, .cannotOpen, .readOnly, .misuse: return nil
     }
   }

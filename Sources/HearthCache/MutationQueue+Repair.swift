@@ -25,14 +25,21 @@ extension MutationQueue {
   /// Compares the tables with their indexes where that costs little: at all users, at the first and the last
   /// batch and target.
   ///
-  /// Two pages of indexes that have changed places are in order for SQLite as long as nobody compares them with their tables;
-  /// the outbox looks empty through them.
+  /// Two pages that have changed places are in order for SQLite as long as nobody compares tables with indexes; the outbox
+  /// looks empty through them.
   private func checkIndexes() throws {
     let problem = try database.firstRow(
       """
       SELECT 'cache_users' FROM cache_users AS u NOT INDEXED
       WHERE NOT EXISTS (SELECT 1 FROM cache_users AS i INDEXED BY sqlite_autoindex_cache_users_1
         WHERE i.user_key = u.user_key AND i.user_id = u.user_id)
+      UNION ALL
+      SELECT 'cache_users' FROM cache_users AS i INDEXED BY sqlite_autoindex_cache_users_1
+      WHERE NOT EXISTS (SELECT 1 FROM cache_users AS u NOT INDEXED WHERE u.user_id = i.user_id)
+      UNION ALL
+      SELECT 'cache_mutation_batches'
+      WHERE EXISTS (SELECT 1 FROM cache_mutation_batches NOT INDEXED)
+        <> EXISTS (SELECT 1 FROM cache_mutation_batches INDEXED BY cache_mutation_batches_by_user)
       UNION ALL
       SELECT 'cache_mutation_batches' FROM cache_mutation_batches AS b NOT INDEXED
       WHERE batch_id IN (SELECT min(batch_id) FROM cache_mutation_batches NOT INDEXED
@@ -50,9 +57,26 @@ extension MutationQueue {
       LIMIT 1
       """
     ) { try $0.string(at: 0) }
-    guard let problem else { return }
-    // As SQLite says it (SQLITE_CORRUPT): only another file helps.
-    throw StoreError(kind: .corrupt, message: "An index of \(problem) does not fit the table.", sqliteCode: 11)
+    if let problem { throw Self.pagesAreDamaged("An index of \(problem) does not fit the table.") }
+  }
+
+  /// Makes sure that a new user did not get the number of another one, whose writes would go out as the new user's. That happens
+  /// where the table has lost its rows, and its index has not.
+  func checkIsNobodys(_ user: UserRow) throws {
+    let problem = try database.firstRow(
+      """
+      SELECT 1 WHERE
+        (SELECT count(*) FROM cache_users INDEXED BY sqlite_autoindex_cache_users_1 WHERE user_id = ?1) <> 1
+        OR EXISTS (SELECT 1 FROM cache_mutation_batches INDEXED BY cache_mutation_batches_by_user WHERE user_id = ?1)
+        OR EXISTS (SELECT 1 FROM cache_batch_documents WHERE user_id = ?1)
+      """, .integer(user)
+    ) { _ in true }
+    guard problem == nil else { throw Self.pagesAreDamaged("The number \(user) of a new user is another one's.") }
+  }
+
+  /// As SQLite says it (SQLITE_CORRUPT): only another file helps.
+  private static func pagesAreDamaged(_ reason: String) -> StoreError {
+    StoreError(kind: .corrupt, message: reason, sqliteCode: 11)
   }
 
   /// The condition for keys that name no user. Bytes behind "=" that are no UTF-8 count as a name.

@@ -27,6 +27,7 @@ struct MutationQueue {
     guard let row = try row(userKey: userKey) else {
       throw CacheError.corruptRecord(table: "cache_users", row: userKey, reason: "the new row is missing")
     }
+    try checkIsNobodys(row)
     return row
   }
 

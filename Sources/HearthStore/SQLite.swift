@@ -58,6 +58,9 @@ extension StoreError.Kind {
 }
 
 extension StoreError {
+  /// Whether a statement names a table or an index that the file does not have.
+  package var isMissingTable: Bool { sqliteCode & 0xFF == SQLITE_ERROR && message.contains(": no such ") }
+
   /// The error for a result code of SQLite.
   /// - Parameters:
   ///   - code: an extended result code.

@@ -60,15 +60,35 @@ struct DamagedUserTests {
     #expect(try cache.store.pendingBatches().map(\.keys) == [[key("rooms/b")]])
   }
 
+  @Test("a user whose row has gone is not taken for the one who gets its number")
+  func numberGivenAgain() throws {
+    let cache = try TestCache(.file)
+    defer { cache.close() }
+    _ = try cache.store.changeUser("alice")
+    try cache.store.write(.set(key("rooms/a"), [:]))
+    _ = try cache.store.changeUser("bob")
+    try cache.database.execute("DELETE FROM cache_users")
+    #expect(throws: StoreError.self) { try cache.store.write(.set(key("rooms/b"), [:])) }
+    #expect(try cache.store.pendingBatches().isEmpty)
+    guard case .fileIsDamaged? = cache.store.reopening else {
+      Issue.record("\(String(describing: cache.store.reopening))")
+      return
+    }
+  }
+
   @Test(
-    "an outbox whose index has changed places with another one is saved",
-    arguments: ["sqlite_autoindex_cache_users_1", "cache_mutation_batches_by_user"])
-  func swappedIndexes(name: String) throws {
+    "an outbox is saved although a page of it has changed places with another one",
+    arguments: [
+      ("sqlite_autoindex_cache_users_1", "cache_targets_by_canonical_id"),
+      ("cache_mutation_batches_by_user", "cache_targets_by_canonical_id"),
+      ("cache_users", "cache_unreadable_batches"), ("cache_mutation_batches", "cache_unreadable_batches"),
+    ])
+  func swappedPages(name: String, other: String) throws {
     let cache = try TestCache(.file)
     _ = try cache.store.changeUser("alice")
     try cache.store.write(.set(key("rooms/a"), [:]))
     _ = try cache.store.allocateTarget(collection("rooms").target)
-    let pages = try [name, "cache_targets_by_canonical_id"].map { name in
+    let pages = try [name, other].map { name in
       try cache.database.firstRow("SELECT rootpage FROM sqlite_master WHERE name = ?", .text(name)) {
         try $0.int64(at: 0)
       }

@@ -41,6 +41,8 @@ extension SimulatedDevice {
         world.ledger.allMayBeLost()
         hasDamagedUsers = true
       }
+      // The write goes out, but where its overlay should be is none.
+      if table == "cache_overlays", ["path", "user_id"].contains(column[0]) { hasMisplacedOverlays = true }
     }
   }
 
@@ -98,8 +100,8 @@ extension SimulatedDevice {
       damaged += content
       if other == 0 { headerIsDamaged() }
     default:
-      let end = max(1, number) * Self.pageBytes
-      world.note("\(name): the file ends before page \(max(1, number) + 1) of \(count)")
+      let end = number * Self.pageBytes
+      world.note("\(name): the file ends before page \(number + 1) of \(count)")
       damaged = Data(bytes[end...])
       bytes.removeSubrange(end...)
     }
@@ -165,7 +167,7 @@ extension SimulatedDevice {
 
   /// What the user has written is there, whatever became of the rest.
   func checkOwnWrite(of key: DocumentKey) {
-    guard disturbance == nil, failingTransactions.isEmpty, let write = world.ledger.latest(by: user, of: key),
+    guard disturbance == nil, failingTransactions.isEmpty, !hasMisplacedOverlays, let write = world.ledger.latest(by: user, of: key),
       world.ledger.isSurelyPending(write.number), let mutation = write.mutations.last, mutation.transforms.isEmpty
     else { return }
     let document: Document
