@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import HearthStore
 
-/// The local view: local view = remote documents + pending batches, in order.
+/// The local view: the remote documents with the pending batches on top, in order.
 ///
 /// The overlay table holds that sum in a form that is cheap to read. It is brought up to date in the transaction that
 /// changes one of the terms: a batch appended, acknowledged or rejected, a remote document changed (for every user

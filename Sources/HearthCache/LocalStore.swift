@@ -7,7 +7,8 @@ package import HearthStore
 /// tests can make any of them fail. A transaction that fails changes nothing, neither in the file nor in memory.
 ///
 /// Two equations hold between transactions:
-/// * local view = remote documents + pending batches, for every user;
+/// * local view = remote documents + pending batches, for every user; what a batch did to a document when the user saw it first
+///   stays until its answer (`OverlayTable.State`);
 /// * a stored resume token is never ahead of the stored documents.
 ///
 /// A `LocalStore` is confined to its owner's loop. Apart from the user and what open listeners need (`State`) it keeps
