@@ -55,7 +55,9 @@
       #expect(await received.next() == nil)
     }
 
-    @Test("more notices than a socket takes are a reason to look, not an end", .enabled(if: OwnNetwork.isPossible, "needs the rights to make a network namespace, and the program ip"))
+    @Test(
+      "more notices than a socket takes are a reason to look, not an end",
+      .enabled(if: OwnNetwork.isPossible, "needs the rights to make a network namespace, and the program ip"))
     func overflow() async throws {
       let (changes, continuation) = AsyncStream.makeStream(of: ConnectivityChange.self)
       var received = changes.makeAsyncIterator()

@@ -167,7 +167,8 @@ extension SimulatedDevice {
 
   /// What the user has written is there, whatever became of the rest.
   func checkOwnWrite(of key: DocumentKey) {
-    guard disturbance == nil, failingTransactions.isEmpty, !hasMisplacedOverlays, let write = world.ledger.latest(by: user, of: key),
+    guard disturbance == nil, failingTransactions.isEmpty, !hasMisplacedOverlays,
+      let write = world.ledger.latest(by: user, of: key),
       world.ledger.isSurelyPending(write.number), let mutation = write.mutations.last, mutation.transforms.isEmpty
     else { return }
     let document: Document
