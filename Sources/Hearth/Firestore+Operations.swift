@@ -69,7 +69,7 @@ extension Firestore {
       onCallbackQueue(completion)(nil)
       return
     }
-    if let refusal = SendableWrites.refusal(of: mutations, databaseID: databaseID) {
+    if let refusal = OutgoingWriteLimits.refusal(of: mutations, databaseID: databaseID) {
       HearthLog.error(refusal.localizedDescription)
       onCallbackQueue(completion)(refusal)
       return
@@ -81,7 +81,7 @@ extension Firestore {
   nonisolated(nonsending) func write(_ mutations: [Mutation]) async throws {
     let runtime = runtime()
     guard !mutations.isEmpty else { return }
-    if let refusal = SendableWrites.refusal(of: mutations, databaseID: databaseID) { throw refusal }
+    if let refusal = OutgoingWriteLimits.refusal(of: mutations, databaseID: databaseID) { throw refusal }
     let outcome = Outcome<Void>()
     runtime.write(
       mutations,

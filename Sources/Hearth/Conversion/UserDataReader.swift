@@ -9,7 +9,7 @@ struct UserDataReader {
   /// Nesting that the wire format's readers accept; the backend's own limit is 20.
   ///
   /// Data may come from anywhere, so what is written with more levels is no misuse: it is read down to one level more, which
-  /// is enough for ``SendableWrites`` to refuse the write.
+  /// is enough for ``OutgoingWriteLimits`` to refuse the write.
   static let maximumDepth = 90
 
   enum Source {

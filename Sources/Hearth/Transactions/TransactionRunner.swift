@@ -67,7 +67,7 @@ final class TransactionRunner: Sendable {
 
   private func send(_ mutations: [Mutation], _ value: Any?, for user: TransactionUser) {
     guard !mutations.isEmpty else { return succeeded(value) }
-    if let refusal = SendableWrites.refusal(of: mutations, databaseID: firestore.databaseID) { return failed(refusal) }
+    if let refusal = OutgoingWriteLimits.refusal(of: mutations, databaseID: firestore.databaseID) { return failed(refusal) }
     let result = UncheckedSendableBox(value)
     do throws(ProgrammingError) {
       try firestore.startedRuntime().callBackend { transport throws(StatusError) in

@@ -6,7 +6,7 @@ internal import HearthModel
 /// The backend decides how large a document may be, and refuses larger ones. A batch larger than a message of the protocol never
 /// reaches it: the attempt fails as if a quota were used up and would be repeated for ever, with all later writes behind it. So
 /// such a batch is refused before it enters the queue, and so is one whose values are nested deeper than messages are read.
-enum SendableWrites {
+enum OutgoingWriteLimits {
   /// Messages may have 17 MiB; the rest is for what surrounds the writes in the message.
   static let maximumBytes = 17 * 1024 * 1024 - 64 * 1024
 
