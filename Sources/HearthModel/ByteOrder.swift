@@ -8,7 +8,7 @@ enum ByteOrder {
     return a[index] < b[index] ? .ascending : .descending
   }
 
-  /// How many bytes at the beginning are the same.
+  /// The number of equal bytes at the beginning.
   static func countOfCommonPrefix(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
     let shared = min(a.count, b.count)
     var index = 0

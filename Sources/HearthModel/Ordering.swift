@@ -16,7 +16,7 @@ package enum Ordering: Sendable, Hashable {
     }
   }
 
-  /// What the comparison gives with its operands swapped.
+  /// The result of the comparison with its operands swapped.
   package var reversed: Ordering {
     switch self {
     case .ascending: .descending

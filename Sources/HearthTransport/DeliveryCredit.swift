@@ -6,7 +6,7 @@ internal import Synchronization
 /// Reading stops when the limit is reached and goes on at half of it, so that the backend does not wait for each message. One
 /// message may exceed what is left. The messages of a stream must be handled in the order of their delivery.
 package final class DeliveryCredit: Sendable {
-  /// Counted for each message beside its bytes, for what the program makes of the smallest one.
+  /// Counted for each message in addition to its bytes, for the memory that even the smallest one takes once it is decoded.
   package static let bytesPerMessage = 1024
 
   private struct State {

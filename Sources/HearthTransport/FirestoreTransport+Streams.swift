@@ -6,7 +6,7 @@ internal import Logging
 internal import SwiftProtobuf
 internal import Synchronization
 
-/// How a stream ends when its owner closes it.
+/// The way in which a stream ends when its owner closes it.
 enum StreamEnding: Sendable {
   /// At once: nothing that is under way matters any more.
   case cancel
@@ -23,7 +23,7 @@ enum StreamEnding: Sendable {
   }
 }
 
-/// How one kind of stream is spoken.
+/// The method, messages and ending of one kind of stream.
 struct StreamKind<Request: Sendable, Response: Sendable, Outgoing: Message, Incoming: Message>: Sendable {
   var method: MethodDescriptor
   var ending: StreamEnding
@@ -113,7 +113,7 @@ extension FirestoreTransport {
     do {
       let connection = try connection()
       used = connection
-      // Who fetches tokens has a limit of its own: a slow one must not be broken off as if the backend were silent.
+      // Fetching tokens has a limit of its own: a slow token provider must not be treated as a silent backend.
       let present = try await RequestTokens(configuration)
       tokens = present
       let headers = try RequestHeaders(configuration, present)
@@ -148,7 +148,7 @@ extension FirestoreTransport {
     let request = StreamingClientRequest<Outgoing>(metadata: metadata) { writer in
       delivery.opened()
       for await request in requests {
-        // What was not sent when the owner closed the stream will be sent again on the next one.
+        // Requests that were not sent when the owner closed the stream are sent again on the next one.
         guard delivery.acceptsRequests else { break }
         try await writer.write(kind.encode(request))
       }
@@ -165,9 +165,9 @@ extension FirestoreTransport {
     }
   }
 
-  /// Runs `body`, and breaks it off when the stream does not open in time.
+  /// Runs `body`, and cancels it when the stream does not open in time.
   ///
-  /// gRPC has no such limit: a host that takes the connection and then says nothing would hold the stream for ever.
+  /// gRPC has no such limit: a host that accepts the connection and then says nothing would hold the stream indefinitely.
   private func limitingOpening<Response>(
     _ delivery: StreamDelivery<Response>, _ body: @escaping @Sendable () async throws -> Void
   ) async throws {

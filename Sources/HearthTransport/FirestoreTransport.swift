@@ -13,11 +13,10 @@ package final class FirestoreTransport: Sendable {
     var connection: Connection?
     /// Connections that finish what was begun on them.
     var retired: [ObjectIdentifier: Connection] = [:]
-    /// What breaks off each stream that is not over yet, and its run.
+    /// The running streams, each with its task and a function that ends it.
     var streams: [UInt64: RunningStream] = [:]
     var lastStreamNumber: UInt64 = 0
-    /// What the last stream of each method was opened with that the backend ended as unauthenticated, until credentials are
-    /// invalidated.
+    /// Per RPC method: the tokens of the last stream that the backend closed with UNAUTHENTICATED. Cleared by `invalidateCredentials()`.
     var refusedTokens: [String: RequestTokens] = [:]
     var isShutDown = false
   }
@@ -96,7 +95,7 @@ extension FirestoreTransport {
   /// The current connection, made if there is none.
   func connection() throws -> Connection {
     if let connection = try currentConnection() { return connection }
-    // Under TLS, making one reads the certificates that the system trusts; nobody else waits for `state` meanwhile.
+    // With TLS, making one reads the certificates that the system trusts; a lock of its own keeps other users of `state` from waiting.
     return try connecting.withLock { _ in
       if let connection = try currentConnection() { return connection }
       configuration.logger.debug("Connecting", metadata: ["endpoint": "\(configuration.endpoint)"])

@@ -21,7 +21,7 @@ struct RequestTokens: Sendable, Hashable {
     self.appCheck = try await appCheck
   }
 
-  /// What no message may repeat.
+  /// Texts that no message may repeat.
   var secrets: [String] { [access, appCheck].compactMap { $0?.value } }
 }
 

@@ -90,7 +90,7 @@ final class StreamDelivery<Message: Sendable>: Sendable {
     }
   }
 
-  /// Whether the backend was reached, or nobody wants to know any more.
+  /// True if the backend was reached, or the owner has closed the stream.
   var hasOpened: Bool {
     lock.withLock { state != .opening }
   }

@@ -1,7 +1,6 @@
 package import HearthModel
 
-/// What happens on a stream, in order: `opened`, any number of messages, `closed`. A stream that could not be
-/// opened has only the last.
+/// An event of a stream, in order: `opened`, any number of messages, `closed`. A stream that could not be opened has only the last.
 package enum StreamEvent<Message: Sendable>: Sendable {
   /// The backend was reached and the stream stands; requests are on their way.
   case opened

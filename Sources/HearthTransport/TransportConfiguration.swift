@@ -1,7 +1,7 @@
 package import HearthModel
 package import Logging
 
-/// Where the backend is and how to talk to it.
+/// The address of the backend and the settings of its connections.
 package struct TransportConfiguration: Sendable {
   /// A host name or an IP address literal, without a port.
   package var host: String
@@ -14,7 +14,7 @@ package struct TransportConfiguration: Sendable {
   package var credentials: any CredentialsProvider
   /// Proves that the program itself is genuine; its token goes into the header `x-firebase-appcheck`.
   package var appCheck: any CredentialsProvider = NoCredentials()
-  /// The Firebase app's id for the header `x-firebase-gmpid`, by which the backend tells apps apart; nil for none.
+  /// The Firebase app's id for the header `x-firebase-gmpid`, by which the backend distinguishes apps; nil for none.
   package var googleAppID: String?
   /// The value of the `x-goog-api-client` header, which names the client library.
   package var apiClientHeader: String
@@ -22,9 +22,9 @@ package struct TransportConfiguration: Sendable {
   /// The largest message to take, in bytes. Documents can reach 16 MiB (Enterprise edition); the official
   /// SDKs set the same figure.
   package var maxMessageBytes = 17 * 1024 * 1024
-  /// How long a stream may take to reach the backend before it fails.
+  /// The time in which a stream must reach the backend; then it fails.
   package var openTimeout: Duration = .seconds(10)
-  /// How long a single call may take.
+  /// The time in which a single call must be answered.
   package var callTimeout: Duration = .seconds(60)
 
   package init(

@@ -4,7 +4,7 @@ package import HearthModel
 package struct DecodedQuery: Sendable {
   /// The query itself; its limit counts from the start.
   package var query: Query
-  /// How many of the first results are to be skipped.
+  /// The number of results to skip.
   package var offset: Int
   /// The fields that the answer is to hold, or `nil` for all. The documents' names alone are asked for by
   /// `[FieldPath.documentKey]`.

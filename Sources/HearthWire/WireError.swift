@@ -5,7 +5,7 @@
 package struct WireError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The field, from the outermost message inwards, in the spelling of the `.proto` files.
   package var field: String
-  /// What is wrong with the field's value and which rule it breaks.
+  /// The error in the field's value and the rule that it breaks.
   package var message: String
 
   package init(field: String, message: String) {

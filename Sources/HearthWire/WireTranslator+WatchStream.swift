@@ -90,7 +90,8 @@ extension WireTranslator {
 }
 
 extension TargetPurpose {
-  /// The label under which a client says why it asks (official SDK behaviour; backends never refuse it).
+  /// The label by which a client states the purpose of a request; backends never refuse it (firebase-ios-sdk serializer.cc,
+  /// EncodeListenRequestLabels).
   fileprivate static let labelName = "goog-listen-tags"
 
   fileprivate var label: String? {
@@ -129,7 +130,7 @@ extension WireTranslator {
     case .existenceFilter(let filter):
       message.filter = encode(filter)
     case .unreadable(let unreadable):
-      // What was unreadable here cannot be passed on; the targets end with its error.
+      // An unreadable message cannot be passed on; the targets end with its error.
       message.targetChange = encode(
         WatchTargetChange(state: .removed, targetIDs: unreadable.targetIDs, cause: unreadable.error))
     }

@@ -9,8 +9,8 @@ package struct Mutation: Hashable, Sendable {
   package enum Operation: Hashable, Sendable {
     /// Replaces the document, or creates it.
     case set(EncodedFields)
-    /// Takes over the fields that the mask names, deletes those it names that the data lack, and keeps the rest. Data
-    /// outside the mask are ignored. An empty mask changes no field but still makes the document exist.
+    /// Sets the fields that the mask names, deletes those that it names and that the data lack, and keeps the rest. Data outside the mask
+    /// are ignored. An empty mask changes no field but still creates the document.
     case patch(EncodedFields, mask: FieldMask)
     case delete
     /// Changes nothing; the commit fails unless the precondition holds. Transactions use it for documents that they

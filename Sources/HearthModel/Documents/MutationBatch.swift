@@ -4,7 +4,7 @@ package typealias BatchID = Int64
 /// The batch number that no batch has.
 package let unknownBatchID: BatchID = -1
 
-/// What the backend answered to one mutation.
+/// The backend's answer to one mutation.
 package struct MutationResult: Equatable, Sendable {
   /// The version at which the mutation was committed.
   package var version: SnapshotVersion
@@ -22,7 +22,7 @@ package struct MutationBatch: Equatable, Sendable {
   package var batchID: BatchID
   /// Nil in rows of releases that drew none: such a batch is sent without a label.
   package var identity: BatchIdentity?
-  /// When the user wrote; all server timestamps of the batch show this time until the backend answers.
+  /// The time of the local write; all server timestamps of the batch show it until the backend answers.
   package var localWriteTime: Timestamp
   /// Applied to the local view in front of ``mutations`` and never sent: they pin the values that increments start
   /// from.
@@ -43,8 +43,8 @@ package struct MutationBatch: Equatable, Sendable {
   /// The documents that the batch writes.
   package var keys: Set<DocumentKey> { Set(mutations.map(\.key)) }
 
-  /// The part of the batch that is about each document. A batch may write tens of thousands of them: whoever goes
-  /// through all takes the parts, because the whole batch is searched for each document that it is applied to.
+  /// The part of the batch for each document. A batch may write tens of thousands of documents, and applying the whole batch searches it
+  /// once per document; loops over all documents use the parts instead.
   package var parts: [DocumentKey: MutationBatch] {
     var parts: [DocumentKey: MutationBatch] = [:]
     let empty = MutationBatch(batchID: batchID, localWriteTime: localWriteTime, mutations: [])

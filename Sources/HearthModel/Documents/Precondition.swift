@@ -1,4 +1,4 @@
-/// What must hold of a document for a mutation to be carried out.
+/// A condition on the stored document without which a mutation is not applied.
 package enum Precondition: Hashable, Sendable {
   /// Always holds.
   case none

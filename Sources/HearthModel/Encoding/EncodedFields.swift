@@ -7,12 +7,12 @@ package struct EncodedFields: Sendable {
 
   package static let empty = EncodedFields(uncheckedBytes: [])
 
-  /// Takes bytes that have been validated before; what is malformed gives errors where it is read.
+  /// Wraps bytes that have been validated before; reading malformed parts throws.
   package init(uncheckedBytes bytes: [UInt8]) {
     self.bytes = bytes
   }
 
-  /// Takes bytes after checking all that `decoded()` would.
+  /// Validates bytes as `decoded()` would, and wraps them.
   package init(validating bytes: [UInt8]) throws(WireFormatError) {
     try bytes.withReader { reader throws(WireFormatError) in
       try EncodedValue.validateMap(EncodedEntries(reader, field: ValueField.documentFields), depth: 1)
@@ -90,8 +90,7 @@ extension EncodedFields: CustomStringConvertible {
   }
 }
 
-/// The encoded fields of a document, read in place. A view on bytes that somebody else keeps alive; it must not leave the
-/// `withUnsafeBytes` that it came from.
+/// The encoded fields of a document, read in place. Does not own its bytes: it must not leave the `withUnsafeBytes` that it came from.
 package struct EncodedFieldsView {
   let message: WireReader
 

@@ -1,7 +1,7 @@
-/// A value in its wire encoding, read in place: what it is and where its parts are, without building any of them.
+/// A value in its wire encoding, read in place: its type and the places of its parts, without building any of them.
 ///
-/// A view on bytes that somebody else keeps alive; it must not leave the `withUnsafeBytes` that it came from. What is
-/// nested in it is checked only when it is reached.
+/// Does not own its bytes: it must not leave the `withUnsafeBytes` that it came from. Nested values are checked only when they are
+/// reached.
 package struct EncodedValue {
   package enum Payload {
     case null
@@ -210,7 +210,7 @@ struct EncodedElements {
     return nil
   }
 
-  /// How many there are from here on, without looking into them.
+  /// The number of values from here on, without reading them.
   func count() throws(WireFormatError) -> Int {
     var reader = reader
     var count = 0

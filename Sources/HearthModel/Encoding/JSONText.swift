@@ -24,7 +24,7 @@ package indirect enum JSONText: Sendable {
   }
 }
 
-/// Reads JSON (RFC 8259) from bytes that somebody else has written: time and memory follow the length, nesting is bounded.
+/// Reads JSON (RFC 8259) from untrusted bytes: time and memory are proportional to the length, and nesting is bounded.
 package struct JSONTextReader {
   /// More than a document's 20 levels need, which take three levels of JSON each.
   package static let maximumDepth = 200

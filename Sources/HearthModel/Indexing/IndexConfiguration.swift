@@ -20,8 +20,8 @@ package struct IndexConfigurationError: Error, Hashable, Sendable, CustomStringC
 ///  "fieldOverrides": []}
 /// ```
 ///
-/// As in the official SDKs, what does not concern local indexes is read past: `queryScope`, because an index serves queries of
-/// collections and of collection groups alike, `fieldOverrides`, and members that nobody knows.
+/// As in the official SDKs, parts that do not concern local indexes are skipped: `queryScope`, because an index serves queries of
+/// collections and of collection groups alike, `fieldOverrides`, and unknown members.
 package struct IndexConfiguration: Hashable, Sendable {
   package struct Entry: Hashable, Sendable {
     package var collectionGroup: String

@@ -79,7 +79,7 @@ package struct IndexDefinition: Hashable, Sendable {
 }
 
 extension IndexDefinition: CustomStringConvertible {
-  /// As in `cities: state ASCENDING, tags CONTAINS`.
+  /// The definition in the form `cities: state ASCENDING, tags CONTAINS`.
   package var description: String {
     let parts = fields.map { field in
       switch field.kind {

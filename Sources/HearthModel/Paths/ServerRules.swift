@@ -1,5 +1,5 @@
-/// What a backend accepts as a name, by the documented limits of Firestore. Clients check none of this: they send the
-/// write, and the backend rejects it.
+/// The names that a backend accepts, by the documented limits of Firestore. Clients check none of this: they send the write, and the
+/// backend rejects it.
 private enum ServerRules {
   static let maximumNameBytes = 1500
   static let maximumDocumentNameBytes = 6 * 1024

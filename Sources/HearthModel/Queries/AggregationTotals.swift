@@ -2,7 +2,7 @@
 package struct AggregationTotals: Sendable {
   private let aggregations: [Aggregation]
   private var totals: [Total]
-  /// How many documents were added.
+  /// The number of documents that were added.
   package private(set) var documentCount = 0
 
   package init(_ aggregations: [Aggregation]) {

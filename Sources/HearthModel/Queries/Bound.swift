@@ -34,7 +34,7 @@ package struct Bound: Hashable, Sendable {
     }
   }
 
-  /// Where the position stands seen from the document, in the order of the query.
+  /// Compares the position with the document, in the order of the query.
   private func compare(
     toKey key: DocumentKey, fields: EncodedFieldsView, orders: [OrderBy]
   ) throws(WireFormatError) -> Ordering {

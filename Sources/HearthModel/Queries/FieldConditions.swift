@@ -13,7 +13,7 @@ package final class FieldConditions {
   /// Stands for the key where nothing depends on it.
   private let anyKey: DocumentKey
 
-  /// Takes those of the filters that do not look at the document's key; nil if there are none.
+  /// Makes the conditions of those filters that do not look at the document's key; nil if there are none.
   package init?(_ filters: [Filter]) {
     let filters = filters.filter { !$0.flattened.contains(where: \.path.isDocumentKey) }
     guard !filters.isEmpty, let anyKey = try? DocumentKey(ResourcePath(["collection", "document"])) else { return nil }
@@ -119,7 +119,7 @@ private struct Test {
   }
 
   private enum Lookup {
-    /// With the contents of the field's value.
+    /// The field exists; the reader has the contents of its value.
     case found(WireReader)
     case absent
     /// Some entry is in no plain form.
@@ -186,8 +186,8 @@ extension WireReader {
     case string(WireReader)
   }
 
-  /// What a `Value` message holds, if that is one scalar of these types in the form that every usual encoder writes; nil
-  /// for anything else.
+  /// The contents of a `Value` message if it is one scalar of these types in the form that every usual encoder writes; nil for anything
+  /// else.
   func plainScalar() -> PlainScalar? {
     let bytes = remainingBytes
     guard bytes.count >= 2 else { return nil }

@@ -1,9 +1,9 @@
 /// A condition on one field, or on the document key.
 ///
-/// Equality is that of the order of values, so 1 matches 1.0 in every operator, as it does at the backend. (The official
-/// SDKs evaluate `in`, `not-in` and the array operators locally with a stricter equality than their own server.)
-/// `in`, `array-contains` and `array-contains-any` find neither null nor NaN, which the backend has conditions of their
-/// own for (official SDK behaviour: its integration tests).
+/// Equality is that of the order of values, so 1 matches 1.0 in every operator, as it does at the backend. (The official SDKs evaluate
+/// `in`, `not-in` and the array operators locally with a stricter equality than their own server.) `in`, `array-contains` and
+/// `array-contains-any` find neither null nor NaN, for which the backend has conditions of their own (firebase-ios-sdk FIRQueryTests.mm,
+/// testQueriesCanUseInFilters and its neighbours).
 package struct FieldFilter: Hashable, Sendable {
   package enum Operator: Hashable, Sendable, CaseIterable {
     case lessThan, lessThanOrEqual, equal, notEqual, greaterThan, greaterThanOrEqual
@@ -55,8 +55,8 @@ package struct FieldFilter: Hashable, Sendable {
     return []
   }
 
-  /// How the field stands to the operand; nil if it has another type. Ranges hold values of one type only: `> 5` finds
-  /// numbers, not strings.
+  /// The order of the field and the operand; nil if they differ in type. Ranges hold values of one type only: `> 5` finds numbers, not
+  /// strings.
   private func rangeOrder(of field: EncodedValue) throws(WireFormatError) -> Ordering? {
     field.typeClass == value.typeClass ? try field.compare(to: value) : nil
   }

@@ -19,7 +19,7 @@ extension Query {
 }
 
 extension Filter {
-  /// As a part of a longer condition: combinations stand in parentheses.
+  /// The text as a part of a longer condition: combinations stand in parentheses.
   package var inWords: String {
     switch self {
     case .field(let filter):

@@ -1,9 +1,9 @@
-/// What a user asks for: documents of one path or collection group, filtered, ordered, bounded and limited.
+/// A request for documents of one path or collection group, filtered, ordered, bounded and limited.
 ///
 /// Two queries are equal when they have the same result in the same order by their form: orders are compared with the
 /// implicit ones added, and the kind of limit only counts where there is a limit.
 package struct Query: Sendable {
-  /// Which end of the order a limit keeps.
+  /// The end of the order that a limit keeps.
   package enum LimitType: Hashable, Sendable {
     case first
     case last
@@ -129,8 +129,8 @@ extension Query {
 // MARK: - Identity
 
 extension Query: Hashable {
-  /// What is asked of the backend. A limit to the last documents becomes a limit to the first ones of the reversed
-  /// order, with the bounds exchanged.
+  /// The target that the backend is asked for. A limit to the last documents becomes a limit to the first ones of the reversed order, with
+  /// the bounds exchanged.
   package var target: Target {
     guard isLimitToLast else {
       return Target(

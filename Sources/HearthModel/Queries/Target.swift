@@ -1,5 +1,5 @@
-/// What the backend is asked to watch or to run: a query with its complete order, and any limit counted from the start.
-/// Queries that differ only in how they present the result share a target.
+/// A query in the form in which the backend watches or runs it: with its complete order, and any limit counted from the start. Queries
+/// that differ only in how they present the result share a target.
 package struct Target: Sendable {
   package var path: ResourcePath
   package var collectionGroup: String?

@@ -1,4 +1,4 @@
-/// What the backend says on the watch stream.
+/// A message of the backend on the watch stream.
 package enum WatchResponse: Equatable, Sendable {
   case targetChange(WatchTargetChange)
   case documentChange(WatchDocumentChange)
@@ -76,7 +76,7 @@ package struct WatchDocumentChange: Equatable, Sendable {
   }
 }
 
-/// How many documents a target holds at the backend, to be compared with what the client holds.
+/// The number of documents that a target holds at the backend, for comparison with the client's.
 package struct WatchExistenceFilter: Equatable, Sendable {
   package var targetID: TargetID
   package var count: Int

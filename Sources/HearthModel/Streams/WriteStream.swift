@@ -1,4 +1,4 @@
-/// What the client says on the write stream.
+/// A message of the client on the write stream.
 package enum WriteRequest: Equatable, Sendable {
   /// Opens the conversation; the answer carries the first stream token.
   case handshake
@@ -10,7 +10,7 @@ package enum WriteRequest: Equatable, Sendable {
   case writes([Mutation], streamToken: [UInt8], batchLabel: String?)
 }
 
-/// What the backend answers on the write stream: first to the handshake, then to each batch, in order.
+/// An answer of the backend on the write stream: first to the handshake, then to each batch, in order.
 package struct WriteResponse: Equatable, Sendable {
   package var streamToken: [UInt8]
   /// ``SnapshotVersion/none`` in the answer to the handshake.

@@ -106,7 +106,7 @@ extension MapValue {
     return hasTaken
   }
 
-  /// What takes the place of the value under the name that all of `paths` have at `depth`.
+  /// Returns the value that replaces the one under the name that all of `paths` have at `depth`.
   private static func replacement(
     of existing: Value?, at paths: ArraySlice<FieldPath>, depth: Int, from source: Value?, _ hasTaken: inout Bool
   ) -> Value? {

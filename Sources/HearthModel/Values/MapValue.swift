@@ -34,7 +34,7 @@ package struct MapValue: Sendable, ExpressibleByDictionaryLiteral {
     if !isSorted { sortKeepingLast() }
   }
 
-  /// Takes entries that are in UTF-8 order of their keys, each key once.
+  /// Wraps entries that are in UTF-8 order of their keys, each key once.
   init(sortedEntries: [Entry]) {
     entries = sortedEntries
   }
@@ -97,7 +97,7 @@ package struct MapValue: Sendable, ExpressibleByDictionaryLiteral {
     return map
   }
 
-  /// Where the key is, or where it would have to go.
+  /// The index of the key, or the index at which it would be inserted.
   private func position(of key: String) -> (index: Int, isFound: Bool) {
     var low = 0
     var high = entries.count

@@ -18,7 +18,7 @@ package enum Value: Sendable {
   indirect case reference(ReferenceValue)
   case geoPoint(GeoPoint)
   case array([Value])
-  /// Also vectors: maps with `__type__` = "__vector__" and an array `value`, see `isVector`.
+  /// A map, or a vector: a map with `__type__` = "__vector__" and an array `value`, see `isVector`.
   case map(MapValue)
 
   /// The class of the value in the total order, ascending; values of different classes are ordered by it.

@@ -17,7 +17,7 @@
 
       init(_ path: NWPath) {
         isSatisfied = path.status == .satisfied
-        // Only interfaces that traffic takes: all available ones include links that come and go beside it.
+        // Only interfaces that carry traffic: the list of available ones includes links that come and go without effect.
         interfaces = path.availableInterfaces.filter { path.usesInterfaceType($0.type) }.map(\.name).sorted()
         gateways = path.gateways.map { "\($0)" }.sorted()
         supportsIPv4 = path.supportsIPv4

@@ -197,7 +197,7 @@ private struct RouteBytes {
 
   func dropFirst(_ count: Int) -> RouteBytes { RouteBytes(bytes.dropFirst(count)) }
 
-  /// Takes a part off, and what fills it up to a multiple of four; nil if there are not as many bytes.
+  /// Removes a part and its padding to a multiple of four; returns nil if there are not as many bytes.
   mutating func takeFirst(_ count: Int) -> RouteBytes? {
     guard count <= bytes.count else { return nil }
     let part = RouteBytes(bytes.prefix(count))

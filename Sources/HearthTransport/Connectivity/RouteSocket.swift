@@ -42,7 +42,7 @@
       if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Takes all notices that wait. Returns true if one concerns the ways out of the machine, or if some were lost.
+    /// Reads all pending notices. Returns true if one concerns the routes out of the machine, or if some were lost.
     func takeNotices() -> Bool {
       var concerns = false
       // Bounded, so that a flood of notices does not hold the queue: the event source fires again for the rest.
@@ -77,7 +77,7 @@
       withUnsafeBytes(of: flags) { request += $0 }
       withUnsafeBytes(of: sequence) { request += $0 }
       request += [UInt8](repeating: 0, count: 8)
-      // What an earlier question left behind, because its answer was given up.
+      // Messages left from an earlier request whose answer was given up.
       while case .bytes = receive() {}
       guard send(descriptor, request, request.count, 0) == request.count else {
         throw Self.error("a netlink question cannot be sent")

@@ -1,6 +1,6 @@
-/// Takes secrets out of texts that people will read: backends and token providers may repeat a token in their messages.
+/// Removes secrets from texts that people read: backends and token providers may repeat a token in their messages.
 package enum SecretText {
-  /// What stands in the place of a secret.
+  /// The replacement of a secret.
   static let replacement = Array("(hidden)".utf8)
 
   /// Parts of tokens that are shorter than this many bytes are words rather than secrets.
@@ -40,7 +40,7 @@ package enum SecretText {
 
   // MARK: - Tokens by their form
 
-  /// How tokens begin: a JSON Web Token with the base64url form of `{"` (RFC 7519), Google's access and refresh tokens with
+  /// The beginnings of tokens: a JSON Web Token with the base64url form of `{"` (RFC 7519), Google's access and refresh tokens with
   /// prefixes of their own.
   private static let tokenStarts = ["eyJ", "ya29.", "1//0"].map { Array($0.utf8) }
   /// Fewer bytes than these are no token.

@@ -2,7 +2,7 @@ package import Foundation
 package import HearthModel
 internal import JWTKit
 
-/// A Google service account: who asks, and the key that proves it. No text of it shows the key.
+/// A Google service account: its identity, and the key that proves it. No text of it shows the key.
 package struct ServiceAccount: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   package let email: String
   /// The project that the account belongs to, if the file says so.
@@ -38,9 +38,9 @@ package struct ServiceAccount: Sendable, CustomStringConvertible, CustomDebugStr
     try self.init(json: content, source: "Service account file \"\(path)\"")
   }
 
-  /// Takes the members of a service account's JSON file.
+  /// Reads the members of a service account's JSON file.
   ///
-  /// - Parameter source: What messages call the text.
+  /// - Parameter source: The name of the text in messages.
   /// - Throws: `invalidArgument`; the message never contains the key.
   package init(json: Data, source: String) throws(StatusError) {
     // Foundation's own messages quote what they could not read, which may be the key.

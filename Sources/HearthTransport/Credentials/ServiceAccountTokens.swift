@@ -8,7 +8,7 @@ internal import Synchronization
 /// Google's APIs take a JSON Web Token (RS256) that the account signed for the API's own address in the place of an access
 /// token (Google identity documentation, "Self-signed JWTs"). One is kept until five minutes before its end.
 package final class ServiceAccountTokens: Sendable, CustomReflectable {
-  /// Whom the tokens are for: Firestore and nobody else.
+  /// The audience of the tokens: only Firestore accepts them.
   static let audience = "https://firestore.googleapis.com/"
   /// The longest that Google accepts.
   static let lifetimeSeconds = 3600
@@ -76,6 +76,6 @@ private struct Claims: JWTPayload {
   var iat: Int
   var exp: Int
 
-  /// These are only signed here; whoever receives them verifies them.
+  /// These are only signed here; their receiver verifies them.
   func verify(using algorithm: some JWTAlgorithm) {}
 }

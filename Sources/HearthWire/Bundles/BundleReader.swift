@@ -21,7 +21,7 @@ package struct BundleReader {
     fileprivate var number: Int
     fileprivate var offset: Int
 
-    /// What is wrong with the element at its place.
+    /// Returns an error about the element at its place.
     package func failure(_ message: String) -> BundleError {
       BundleError(element: number, at: offset, message)
     }
@@ -29,7 +29,7 @@ package struct BundleReader {
 
   private let decoder: BundleElementDecoder
   private var buffer: [UInt8] = []
-  /// How much of the buffer has been read.
+  /// The number of bytes of the buffer that have been read.
   private var consumed = 0
   private var elementCount = 0
   private var offset = 0
@@ -72,7 +72,7 @@ package struct BundleReader {
     guard consumed == buffer.count else { throw failure("the bundle ends within the element") }
   }
 
-  /// What is wrong with the element that would be next.
+  /// Returns an error about the next element.
   package func failure(_ message: String) -> BundleError {
     BundleError(element: elementCount + 1, at: offset, message)
   }

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HearthModel
 
-/// Where in an element something is wrong, and what.
+/// An error in an element, with its place.
 struct ProtoJSONError: Error, CustomStringConvertible {
   var path: String
   var message: String
@@ -11,10 +11,10 @@ struct ProtoJSONError: Error, CustomStringConvertible {
 
 /// A value of protocol buffers' JSON form, and where it stands.
 struct ProtoJSON {
-  /// The way from the element to a value in it.
+  /// The path from the element to a value in it.
   ///
-  /// It is written out for errors only. As text beside each value it would take the length of the names above times the number of
-  /// values below, which an author of a small bundle can make as large as the memory.
+  /// It is written out for errors only. As text stored with each value it would take the length of the names above times the number of
+  /// values below, which the author of a small bundle can make as large as the memory.
   indirect enum Place: CustomStringConvertible {
     case element
     case member(String, of: Place)
