@@ -12,7 +12,7 @@ extension Firestore {
     runtime().setNetworkEnabled(true, onCallbackQueue(completion))
   }
 
-  /// As ``enableNetwork(completion:)``.
+  /// Same as ``enableNetwork(completion:)``.
   nonisolated(nonsending) public func enableNetwork() async throws {
     try await outcome { runtime().setNetworkEnabled(true, $0) }
   }
@@ -26,7 +26,7 @@ extension Firestore {
     runtime().setNetworkEnabled(false, onCallbackQueue(completion))
   }
 
-  /// As ``disableNetwork(completion:)``.
+  /// Same as ``disableNetwork(completion:)``.
   nonisolated(nonsending) public func disableNetwork() async throws {
     try await outcome { runtime().setNetworkEnabled(false, $0) }
   }
@@ -43,18 +43,18 @@ extension Firestore {
     runtime().waitForPendingWrites(onCallbackQueue(completion))
   }
 
-  /// As ``waitForPendingWrites(completion:)``.
+  /// Same as ``waitForPendingWrites(completion:)``.
   nonisolated(nonsending) public func waitForPendingWrites() async throws {
     try await outcome { runtime().waitForPendingWrites($0) }
   }
 
-  /// The current user's writes that are saved on this device and that the backend has not answered yet, oldest first.
+  /// The current user's writes that are saved on this device and have no answer of the backend, oldest first.
   ///
-  /// Everything that was written before the call is durable when it returns (with a cache on disk), so it also tells that writes
-  /// are saved, without waiting for the backend. Addition to the official API.
+  /// Everything that was written before the call is durable when it returns (with a cache on disk). So it also waits until writes are
+  /// saved, without waiting for the backend. Addition to the official API.
   ///
-  /// A long list is read in parts, so that it keeps no other operation waiting: a write that is made before the call returns is not in
-  /// it, and one that the backend answers meanwhile may be missing.
+  /// A long list is read in parts, so that it delays no other operation: a write that is made before the call returns is not in it, and
+  /// one that the backend answers meanwhile may be missing.
   ///
   /// - Throws: Errors of the cache's file.
   public func pendingWrites() async throws -> [PendingWrite] {
@@ -123,7 +123,7 @@ extension Firestore {
     terminate { completion(nil) }
   }
 
-  /// As ``terminate(completion:)``.
+  /// Same as ``terminate(completion:)``.
   nonisolated(nonsending) public func terminate() async throws {
     try await outcome { finish in terminate { finish(nil) } }
   }
@@ -131,8 +131,9 @@ extension Firestore {
   /// Deletes the cache's file with all documents and **all queued writes**. Possible before the first use and after
   /// ``terminate(completion:)``.
   ///
-  /// With a cache in memory, or where there is no file, it succeeds. Without clearing, what one user read stays in the cache for the
-  /// next one: the cache knows whose writes are queued, not who may read a document (official SDK behaviour).
+  /// With a cache in memory, or if there is no file, it succeeds. Without clearing, documents that one user read stay in the cache for the
+  /// next one: the cache keeps a queue per user, but the documents are common to all, as in the official SDK (firebase-ios-sdk
+  /// leveldb_key.h).
   ///
   /// - Parameter completion: Called once on the settings' queue; with `failedPrecondition` while the client is running, or while
   ///   another process uses the cache.
@@ -140,7 +141,7 @@ extension Firestore {
     clearPersistence(then: onSettingsQueue(completion))
   }
 
-  /// As ``clearPersistence(completion:)``.
+  /// Same as ``clearPersistence(completion:)``.
   nonisolated(nonsending) public func clearPersistence() async throws {
     try await outcome { clearPersistence(then: $0) }
   }

@@ -319,7 +319,7 @@ public final class Firestore: NSObject, Sendable {
     }
   }
 
-  /// What ``persistentCacheIndexManager`` hands out.
+  /// The object behind ``persistentCacheIndexManager``.
   func indexManager() -> PersistentCacheIndexManager? {
     state.withLock { state in
       guard case .running = state.phase, case .persistent = state.settings.cache else { return nil }
@@ -349,8 +349,8 @@ public final class Firestore: NSObject, Sendable {
         return false
       case .running(let runtime), .terminated(let runtime?):
         state.phase = .terminated(runtime)
-        // Posted before anybody can see that this client is terminated, so that a successor opens the cache after this
-        // client has closed it.
+        // Posted before other threads can see that this client is terminated, so that a successor opens the cache after this client has
+        // closed it.
         Firestore.closing.withLock { $0[ObjectIdentifier(self)] = self }
         runtime.stop { [self] in
           _ = Firestore.closing.withLock { $0.removeValue(forKey: ObjectIdentifier(self)) }

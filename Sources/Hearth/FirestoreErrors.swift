@@ -27,7 +27,7 @@ public let FirestoreErrorDomain = "FIRFirestoreErrorDomain"
 /// }
 /// ```
 public struct FirestoreErrorCode: Error, CustomNSError, Hashable, Sendable {
-  /// What went wrong, with the numbers of the official SDK (which are those of gRPC).
+  /// The kind of error, with the numbers of the official SDK (which are those of gRPC).
   public enum Code: Int, Sendable, Hashable {
     /// No error. The official name is in capitals; ``ok`` is the same value.
     // swift-format-ignore: AlwaysUseLowerCamelCase
@@ -78,8 +78,8 @@ public struct FirestoreErrorCode: Error, CustomNSError, Hashable, Sendable {
   /// The error in the form in which it crosses the API, under the name that error types have on Apple platforms.
   public let _nsError: NSError
 
-  /// Takes an error of ``FirestoreErrorDomain``; one of another domain is a programming error. Without knowing the domain,
-  /// `error as? FirestoreErrorCode` is the way.
+  /// Wraps an error of ``FirestoreErrorDomain``; one of another domain is a programming error. If the domain is unknown, use `error as?
+  /// FirestoreErrorCode`.
   public init(_nsError error: NSError) {
     requireValid { () throws(ProgrammingError) in try FirestoreErrorCode.validate(domain: error.domain) }
     _nsError = error
@@ -90,13 +90,13 @@ public struct FirestoreErrorCode: Error, CustomNSError, Hashable, Sendable {
     _nsError = NSError(domain: FirestoreErrorDomain, code: code.rawValue, userInfo: userInfo)
   }
 
-  /// What went wrong: ``Code/unknown`` for a number that is none of ``Code``.
+  /// The kind of error: ``Code/unknown`` for a number that is not in ``Code``.
   public var code: Code { Code(rawValue: _nsError.code) ?? .unknown }
   /// ``FirestoreErrorDomain``.
   public static var errorDomain: String { FirestoreErrorDomain }
   /// The error's number, that of ``code``.
   public var errorCode: Int { _nsError.code }
-  /// What the error says beside its code, such as the message under `NSLocalizedDescriptionKey`.
+  /// The details of the error, such as the message under `NSLocalizedDescriptionKey`.
   public var errorUserInfo: [String: Any] { _nsError.userInfo }
   /// The same as ``errorUserInfo``.
   public var userInfo: [String: Any] { _nsError.userInfo }
@@ -169,12 +169,12 @@ public struct FirestoreErrorCode: Error, CustomNSError, Hashable, Sendable {
     /// The error as an `NSError`.
     public func _bridgeToObjectiveC() -> NSError { _nsError }
 
-    /// Takes an error of the domain; one of another domain is a programming error.
+    /// Wraps an error of the domain; one of another domain is a programming error.
     public static func _forceBridgeFromObjectiveC(_ source: NSError, result: inout FirestoreErrorCode?) {
       result = FirestoreErrorCode(_nsError: source)
     }
 
-    /// Takes an error of the domain and says whether it is one.
+    /// Wraps an error of the domain; returns false for another one.
     public static func _conditionallyBridgeFromObjectiveC(
       _ source: NSError, result: inout FirestoreErrorCode?
     ) -> Bool {
@@ -183,7 +183,7 @@ public struct FirestoreErrorCode: Error, CustomNSError, Hashable, Sendable {
       return true
     }
 
-    /// Takes an error of the domain; one of another domain is a programming error, and nothing is ``Code/unknown``.
+    /// Wraps an error of the domain; one of another domain is a programming error, and nil becomes ``Code/unknown``.
     public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> FirestoreErrorCode {
       source.map(FirestoreErrorCode.init(_nsError:)) ?? FirestoreErrorCode(.unknown)
     }
@@ -204,14 +204,14 @@ extension NSError {
     return NSError(domain: FirestoreErrorDomain, code: code.rawValue, userInfo: userInfo)
   }
 
-  /// What is only the server's to answer was asked while the network is disabled.
+  /// A read that only the server can answer was made while the network is disabled.
   static var notAnsweredByServer: NSError { firestore(.unavailable, "Failed to get result from server.") }
 
   static func firestore(_ status: StatusError) -> NSError {
     firestore(FirestoreErrorCode.Code(status.code), status.message, underlying: status)
   }
 
-  /// Any error of the rooms below, with the code that tells the caller what can be done about it.
+  /// Translates any error of the modules below, with the code that tells the caller how to react.
   static func firestore(_ error: any Error) -> NSError {
     switch error {
     case let status as StatusError: return firestore(status)
@@ -227,7 +227,7 @@ extension NSError {
 }
 
 extension NSError {
-  /// An error while a cache is opened or cleared: a folder in use by somebody else is a matter of set-up, not of waiting.
+  /// Translates an error of opening or clearing a cache: a folder in use elsewhere needs another set-up, waiting does not help.
   static func firestore(opening error: any Error) -> NSError {
     guard let store = error as? StoreError, store.kind == .unavailable else { return firestore(error) }
     return firestore(.failedPrecondition, store.message, underlying: store)
@@ -235,8 +235,8 @@ extension NSError {
 }
 
 extension NSError {
-  /// What ``Firestore/enablePersistence(directory:synchronizeProcesses:forceOwnership:completion:)`` says: `failedPrecondition` for a cache
-  /// that somebody else uses, `unimplemented` for a place where no cache can be kept.
+  /// Translates an error for ``Firestore/enablePersistence(directory:synchronizeProcesses:forceOwnership:completion:)``:
+  /// `failedPrecondition` for a cache in use elsewhere, `unimplemented` for a place where no cache can be stored.
   static func firestore(persistence error: any Error) -> NSError {
     guard let store = error as? StoreError else { return firestore(error) }
     switch store.kind {

@@ -2,7 +2,7 @@ internal import HearthSync
 internal import Logging
 internal import Synchronization
 
-/// What the library says to people: one logger, whose level `Firestore.enableLogging(_:)` sets.
+/// The library's log: one logger, whose level `Firestore.enableLogging(_:)` sets.
 enum HearthLog {
   fileprivate static let level = Mutex(Logger.Level.notice)
 
@@ -33,7 +33,7 @@ enum HearthLog {
 /// Hands on to the application's log handler what the present level lets through.
 private struct SwitchedLogHandler: LogHandler {
   private var handler: any LogHandler
-  /// Of this copy of the logger, where somebody has set one.
+  /// The level of this copy of the logger, if it was set.
   private var ownLevel: Logger.Level?
 
   init(_ handler: any LogHandler) {

@@ -62,7 +62,7 @@ public final class AggregateQuery: NSObject, Sendable {
     }
   }
 
-  /// As ``getAggregation(source:completion:)``. Throws `CancellationError` when the task is cancelled.
+  /// Same as ``getAggregation(source:completion:)``. Throws `CancellationError` when the task is cancelled.
   @discardableResult
   nonisolated(nonsending) public func getAggregation(source: AggregateSource) async throws -> AggregateQuerySnapshot {
     let outcome = Outcome<AggregateQuerySnapshot>()

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What is wrong with a Firebase configuration. Its text names the place and the member, and no value.
+/// An error in a Firebase configuration. Its text names the place and the member, and no value.
 struct ConfigurationFault: Error, Equatable, CustomStringConvertible {
   let message: String
   var description: String { message }
@@ -122,7 +122,7 @@ struct ConfigurationFile {
 }
 
 extension PropertyListEntries.Entry {
-  /// As a member of ``ConfigurationFile``.
+  /// The name of this entry as a member of ``ConfigurationFile``.
   fileprivate var member: Any {
     switch self {
     case .text(let text): text

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Where `FirebaseApp.configure()` looks for options.
+/// The places where `FirebaseApp.configure()` looks for options.
 struct ConfigurationSearch {
   /// Folders that may hold a configuration file, the first one first.
   var folders: [String]

@@ -56,8 +56,9 @@ public final class FirebaseApp: NSObject, Sendable {
   /// Configures another app.
   ///
   /// - Parameters:
-  ///   - name: Letters, digits, `-` and `_` of ASCII, at least one (official SDK behaviour); anything else, and the name of an app
-  ///     that is configured already, is a programming error. `"__FIRAPP_DEFAULT"` is the default app's name.
+  ///   - name: Letters, digits, `-` and `_` of ASCII, at least one (firebase-ios-sdk FIRApp.m, configureWithName, also takes letters
+  ///     of other scripts); anything else, and the name of an app that is configured already, is a programming error.
+  ///     `"__FIRAPP_DEFAULT"` is the default app's name.
   ///   - options: As for ``configure(options:)``.
   public class func configure(name: String, options: FirebaseOptions) {
     requireValid { () throws(ProgrammingError) in try register(name: name, options: options) }

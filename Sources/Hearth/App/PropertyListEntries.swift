@@ -2,9 +2,9 @@ internal import Foundation
 
 /// Reads chosen text entries of a property list's outermost dictionary, in the XML and in the binary form.
 ///
-/// Foundation's own reader builds everything that a file holds: deep nesting ends the process, and a binary list of a few hundred
-/// bytes whose containers refer to each other keeps it busy for ever. Here nothing is built but the entries that are asked for,
-/// so time and memory are bounded by the size of the file.
+/// Foundation's own reader builds everything that a file holds: deep nesting ends the process, and a binary list of a few hundred bytes
+/// whose containers refer to each other never ends. Here only the requested entries are built, so time and memory are bounded by the size
+/// of the file.
 enum PropertyListEntries {
   enum Entry: Equatable {
     case text(String)
@@ -12,7 +12,7 @@ enum PropertyListEntries {
     case other
   }
 
-  /// What is wrong with a list, to follow "the property list ".
+  /// An error in a list; its text follows "the property list ".
   struct Fault: Error, Equatable {
     let message: String
   }
@@ -66,7 +66,7 @@ struct BinaryPropertyList {
     self.bytes = bytes
   }
 
-  /// Where the objects are.
+  /// The places of the objects.
   private struct Table {
     var start: Int
     var offsetBytes: Int
@@ -114,7 +114,7 @@ struct BinaryPropertyList {
     return table
   }
 
-  /// Where an object begins: always inside the objects' part.
+  /// The place where an object begins: always inside the objects' part.
   private func offset(of object: Int, _ table: Table) throws(Fault) -> Int {
     guard object < table.count else {
       throw Fault(message: "refers to object \(object) of \(table.count)")

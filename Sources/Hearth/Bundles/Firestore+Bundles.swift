@@ -21,19 +21,19 @@ extension Firestore {
     loadBundle(InputStream(data: bundleData), completion: completion)
   }
 
-  /// As ``loadBundle(_:completion:)-(Data,_)``, without a completion.
+  /// Same as ``loadBundle(_:completion:)-(Data,_)``, without a completion.
   @discardableResult
   public func loadBundle(_ bundleData: Data) -> LoadBundleTask {
     loadBundle(bundleData, completion: nil)
   }
 
-  /// As ``loadBundle(_:completion:)-(Data,_)``, without a completion.
+  /// Same as ``loadBundle(_:completion:)-(Data,_)``, without a completion.
   @discardableResult
   public func loadBundle(_ bundleStream: InputStream) -> LoadBundleTask {
     loadBundle(bundleStream, completion: nil)
   }
 
-  /// As ``loadBundle(_:completion:)-(Data,_)``, from a stream, which is opened, read on a background thread and closed.
+  /// Same as ``loadBundle(_:completion:)-(Data,_)``, from a stream, which is opened, read on a background thread and closed.
   @discardableResult
   public func loadBundle(
     _ bundleStream: InputStream, completion: ((LoadBundleTaskProgress?, (any Error)?) -> Void)? = nil
@@ -53,12 +53,12 @@ extension Firestore {
     return task
   }
 
-  /// As ``loadBundle(_:completion:)-(Data,_)``. A cancelled task gets `CancellationError`, while the loading itself goes on.
+  /// Same as ``loadBundle(_:completion:)-(Data,_)``. A cancelled task gets `CancellationError`, while the loading itself goes on.
   nonisolated(nonsending) public func loadBundle(_ bundleData: Data) async throws -> LoadBundleTaskProgress {
     try await loadBundle(InputStream(data: bundleData))
   }
 
-  /// As ``loadBundle(_:completion:)-(Data,_)``, from a stream.
+  /// Same as ``loadBundle(_:completion:)-(Data,_)``, from a stream.
   nonisolated(nonsending) public func loadBundle(_ bundleStream: InputStream) async throws -> LoadBundleTaskProgress {
     let outcome = Outcome<LoadBundleTaskProgress>()
     load(bundleStream, LoadBundleTask(queue: runtime().callbackQueue)) { outcome.resolve($0.mapError { $0 }) }
@@ -80,7 +80,7 @@ extension Firestore {
     }
   }
 
-  /// As ``getQuery(named:completion:)``. A cancelled task gets nil.
+  /// Same as ``getQuery(named:completion:)``. A cancelled task gets nil.
   nonisolated(nonsending) public func getQuery(named name: String) async -> Query? {
     let outcome = Outcome<Query?>()
     runtime().readNamedQuery(name) { [self] in outcome.resolve(.success(query($0))) }

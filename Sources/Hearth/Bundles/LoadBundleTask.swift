@@ -2,7 +2,7 @@ public import Foundation
 internal import HearthModel
 internal import Synchronization
 
-/// Where the loading of a bundle stands.
+/// The state of loading a bundle.
 public enum LoadBundleTaskState: Int, Sendable {
   /// It has failed; nothing of the bundle is in the cache.
   case error
@@ -12,7 +12,7 @@ public enum LoadBundleTaskState: Int, Sendable {
   case success
 }
 
-/// How far a bundle is loaded.
+/// The progress of loading a bundle.
 public final class LoadBundleTaskProgress: NSObject, Sendable {
   /// Documents read so far, also after an error.
   public let documentsLoaded: Int
@@ -52,7 +52,7 @@ public typealias LoadBundleObserverHandle = Int
 
 /// The loading of a bundle, started by ``Firestore/loadBundle(_:completion:)-(Data,_)``.
 ///
-/// The loading goes on whether somebody keeps the object or not. It may be used from any thread.
+/// Loading continues even if the application does not keep the object. It may be used from any thread.
 public final class LoadBundleTask: NSObject, Sendable {
   private struct State {
     var observers: [(handle: LoadBundleObserverHandle, call: @Sendable (LoadBundleTaskProgress) -> Void)] = []
@@ -67,8 +67,8 @@ public final class LoadBundleTask: NSObject, Sendable {
     self.queue = queue
   }
 
-  /// Has an observer called on the settings' queue with each progress: once at the beginning, after each document, and with the
-  /// final state. One that is added after the end is told the final state.
+  /// Adds an observer, which is called on the settings' queue with each progress: once at the beginning, after each document, and with the
+  /// final state. An observer that is added after the end gets the final state.
   @discardableResult
   public func addObserver(_ observer: @escaping (LoadBundleTaskProgress) -> Void) -> LoadBundleObserverHandle {
     let observer = UncheckedSendableBox(observer)

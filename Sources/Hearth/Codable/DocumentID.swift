@@ -68,7 +68,7 @@ public struct DocumentID<Value: DocumentIDWrappable & Codable>: StructureCodingU
 }
 
 extension DocumentID: Codable {
-  /// Takes the value from the reference of the document that is decoded.
+  /// Decodes the value from the reference of the document that is decoded.
   ///
   /// - Parameter decoder: One of ``Firestore/Decoder``.
   /// - Throws: ``FirestoreDecodingError/decodingIsNotSupported(_:)`` where there is no reference; what
@@ -103,6 +103,6 @@ extension DocumentID: Hashable where Value: Hashable {}
 extension DocumentID: Sendable where Value: Sendable {}
 
 extension CodingUserInfoKey {
-  /// Where decoders keep the document's reference.
+  /// The key under which decoders store the document's reference.
   static let documentReference = CodingUserInfoKey(rawValue: "DocumentRefUserInfoKey")!
 }

@@ -96,7 +96,7 @@ extension DocumentReference {
     setData(try encoder.encode(value), mergeFields: mergeFields, completion: completion)
   }
 
-  /// As ``setData(from:encoder:completion:)``, waiting for the backend, while offline as long as it takes.
+  /// Same as ``setData(from:encoder:completion:)``, waiting for the backend, while offline as long as it takes.
   ///
   /// A name of its own, because an asynchronous `setData(from:)` would take the place of the one that does not wait in programs
   /// written for the official SDK.
@@ -112,7 +112,7 @@ extension DocumentReference {
     try await setData(try encoder.encode(value))
   }
 
-  /// As ``setData(from:merge:encoder:completion:)``, waiting for the backend, while offline as long as it takes.
+  /// Same as ``setData(from:merge:encoder:completion:)``, waiting for the backend, while offline as long as it takes.
   ///
   /// - Parameters:
   ///   - value: What encodes to a map.
@@ -125,7 +125,7 @@ extension DocumentReference {
     try await setData(try encoder.encode(value), merge: merge)
   }
 
-  /// As ``setData(from:mergeFields:encoder:completion:)``, waiting for the backend, while offline as long as it takes.
+  /// Same as ``setData(from:mergeFields:encoder:completion:)``, waiting for the backend, while offline as long as it takes.
   ///
   /// - Parameters:
   ///   - value: What encodes to a map.
@@ -158,7 +158,7 @@ extension CollectionReference {
     addDocument(data: try encoder.encode(value), completion: completion)
   }
 
-  /// As ``addDocument(from:encoder:completion:)``, waiting for the backend, while offline as long as it takes.
+  /// Same as ``addDocument(from:encoder:completion:)``, waiting for the backend, while offline as long as it takes.
   ///
   /// - Parameters:
   ///   - value: What encodes to a map.

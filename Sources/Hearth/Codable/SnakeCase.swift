@@ -15,7 +15,7 @@ enum SnakeCase {
         position = characters.count
         break
       }
-      // Of several capitals in a row, the last one belongs to the next word.
+      // The last of several capitals in a row belongs to the next word.
       if lowercase > capital + 1 {
         words.append(capital..<lowercase - 1)
         wordStart = lowercase - 1

@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// What a number or Boolean in untyped data is.
+/// The kind of a number or Boolean in untyped data.
 ///
-/// A cast alone cannot tell `true` from 1 once a value is a Foundation object, so objects are asked for their kind and
-/// everything else for its Swift type.
+/// A cast alone cannot tell `true` from 1 once a value is a Foundation object, so the kind of objects decides, and the Swift type of
+/// everything else.
 enum NumberObject {
   case boolean(Bool)
   case integer(Int64)

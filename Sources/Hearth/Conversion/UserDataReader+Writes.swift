@@ -59,7 +59,7 @@ extension UserDataReader {
         throw ProgrammingError(
           "Dictionary keys in updateData: must be Strings or FieldPaths, but one is \(type(of: field.base)).")
       }
-      // What is deleted is left to the backend (firebase-ios-sdk FSTUserDataReader.mm, parsedUpdateData).
+      // Deleted fields are left to the backend (firebase-ios-sdk FSTUserDataReader.mm, parsedUpdateData).
       let isDeleted = (value as? FieldValue)?.kind == .delete
       for name in path.segments where !isDeleted && name.hasPrefix("__") && name.hasSuffix("__") {
         throw ProgrammingError(

@@ -26,7 +26,7 @@ struct UserDataReader {
     var isWrite: Bool { self == .set || self == .mergeSet || self == .update }
   }
 
-  /// Where in the data the reader stands.
+  /// The place of the reader in the data.
   struct Position {
     var source: Source
     /// nil inside arrays, where there are no field paths.
@@ -278,7 +278,7 @@ struct UserDataReader {
 
   // MARK: - Shapes
 
-  /// What an optional or an `AnyHashable` holds, at any depth of them; nil for none, which stands for null as on Apple
+  /// Returns the content of an optional or an `AnyHashable`, at any depth; nil for an empty optional, which stands for null as on Apple
   /// platforms.
   static func unwrap(_ value: Any) -> Any? {
     // Everything that is hashable casts to it, so the cast cannot tell. Left inside, the number 1 would cast to true.

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HearthTransport
 
-/// What a client asks with, fixed at its start.
+/// The credentials of a client, fixed at its start.
 struct ClientCredentials: Sendable {
   var access: any CredentialsProvider = NoCredentials()
   var appCheck: any CredentialsProvider = NoCredentials()
@@ -41,14 +41,14 @@ struct ClientCredentials: Sendable {
     }
   }
 
-  /// Emulators take tokens without TLS, as they do from the official SDKs. Beyond this machine everybody on the way can read them.
+  /// Emulators take tokens without TLS, as they do from the official SDKs. Outside this machine the network can read them.
   private static func warnOfPlaintext(_ what: String, _ endpoint: Endpoint) {
     guard !endpoint.usesTLS, !endpoint.isLoopback else { return }
     HearthLog.warning(
       "\(what) are sent to \(endpoint.host):\(endpoint.port) without encryption, because TLS is off for this host.")
   }
 
-  /// The environment's service account, for Google's own backends only: a token for Firestore is nobody else's business.
+  /// The environment's service account, for Google's own backends only: tokens for Firestore must not be sent elsewhere.
   private static func automatic(
     _ endpoint: Endpoint, _ environment: [String: String]
   ) throws -> (any FirestoreCredentials)? {

@@ -6,8 +6,9 @@
 /// }
 /// ```
 ///
-/// When a token cannot be fetched, or has characters that a header cannot carry, requests are made without one after a warning in
-/// the log; whether the backend accepts that depends on the project's enforcement (official SDK behaviour).
+/// When a token cannot be fetched, or has characters that a header cannot carry, requests are made without one after a warning in the log;
+/// whether the backend accepts them depends on the project's enforcement. (firebase-ios-sdk
+/// firebase_app_check_credentials_provider_apple.mm, GetToken, does not fail requests for it either.)
 public final class FirestoreAppCheck: Sendable {
   /// Fetches the token, or returns nil or an empty one for none.
   ///

@@ -32,7 +32,7 @@ public final class ServiceAccountCredentials: FirestoreCredentials, CustomReflec
     try self.init(contentsOfFile: path, now: { Date() })
   }
 
-  /// Takes the content of such a file, for example from a secret store.
+  /// Reads the content of such a file, for example from a secret store.
   ///
   /// - Parameter json: The whole JSON object, UTF-8.
   /// - Throws: An `NSError` of ``FirestoreErrorDomain`` (`invalidArgument`) that names the member and never contains the key.

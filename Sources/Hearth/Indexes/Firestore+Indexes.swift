@@ -28,18 +28,18 @@ extension Firestore {
     setIndexes(json, onCallbackQueue(completion))
   }
 
-  /// As ``setIndexConfiguration(_:completion:)-(String,_)``.
+  /// Same as ``setIndexConfiguration(_:completion:)-(String,_)``.
   nonisolated(nonsending) public func setIndexConfiguration(_ json: String) async throws {
     try await outcome { setIndexes(json, $0) }
   }
 
-  /// As ``setIndexConfiguration(_:completion:)-(String,_)``, from a stream, which is opened, read to its end on a background queue
+  /// Same as ``setIndexConfiguration(_:completion:)-(String,_)``, from a stream, which is opened, read to its end on a background queue
   /// and closed. A stream that cannot be read is the error `unknown`.
   public func setIndexConfiguration(_ stream: InputStream, completion: (((any Error)?) -> Void)? = nil) {
     setIndexes(stream, onCallbackQueue(completion))
   }
 
-  /// As ``setIndexConfiguration(_:completion:)-(InputStream,_)``.
+  /// Same as ``setIndexConfiguration(_:completion:)-(InputStream,_)``.
   nonisolated(nonsending) public func setIndexConfiguration(_ stream: InputStream) async throws {
     try await outcome { setIndexes(stream, $0) }
   }

@@ -24,7 +24,7 @@ public struct FirestoreIndex: Hashable, Sendable, Codable {
     case descending = "DESCENDING"
   }
 
-  /// How the elements of an array are found.
+  /// The way in which the elements of an array are found.
   public enum ArrayConfig: String, Hashable, Sendable, Codable {
     /// By equality, for `arrayContains` and `arrayContainsAny`.
     case contains = "CONTAINS"

@@ -11,7 +11,7 @@ public struct PersistentCacheIndex: Hashable, Sendable {
     case automatic
   }
 
-  /// How much of the cache is in an index.
+  /// The extent to which an index is filled.
   public enum FillState: String, Hashable, Sendable {
     /// Every document.
     case complete
@@ -20,7 +20,7 @@ public struct PersistentCacheIndex: Hashable, Sendable {
     case filling
   }
 
-  /// What the index holds.
+  /// The definition of the index.
   public let definition: FirestoreIndex
   /// Why there is the index.
   public let origin: Origin
@@ -28,7 +28,7 @@ public struct PersistentCacheIndex: Hashable, Sendable {
   public let rows: Int
   /// Bytes that the entries hold, without the file's own overhead.
   public let bytes: Int64
-  /// How much of the cache is in the index.
+  /// The extent to which the index is filled.
   public let fillState: FillState
 
   init(_ listing: IndexListing) {

@@ -16,10 +16,10 @@ public final class PersistentCacheIndexManager: NSObject, Sendable {
     self.firestore = firestore
   }
 
-  /// Lets the client make indexes for queries that need them: when a query has read the whole collection, at least 100
-  /// documents, and that was more than 3.4 times what it found (official SDK behaviour); at most 50 for each collection group.
+  /// Lets the client create indexes for queries that need them: when a query has read the whole collection, at least 100 documents, and
+  /// more than 3.4 times its result (firebase-ios-sdk query_engine.cc, CreateCacheIndexes); at most 50 for each collection group.
   ///
-  /// Off at every start of the program. Indexes that were made stay.
+  /// Off at every start of the program. Existing indexes stay.
   public func enableIndexAutoCreation() {
     firestore.runtime().setIndexAutoCreationEnabled(true)
   }

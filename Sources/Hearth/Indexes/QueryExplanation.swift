@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import HearthStore
 
-/// How the cache answered a query, and what that took. See ``Query/explain()``.
+/// The way in which the cache answered a query, and its cost. See ``Query/explain()``.
 ///
 /// As text it is a short table:
 ///
@@ -22,13 +22,13 @@ public struct QueryExplanation: Hashable, Sendable {
     case document = "document"
     /// Ranges of one or more indexes led to the documents.
     case index = "index"
-    /// The documents that the query had when it was last in step with the backend were read, and those that changed since.
+    /// The result of the query from when it was last in sync with the backend was read, and the documents that changed since.
     case previousResult = "previous result"
     /// All documents of the collection, or of all collections of that id, were looked at.
     case scan = "scan"
   }
 
-  /// What was read for one part of the query. Parts are joined by `or`; a query without `or` has one.
+  /// The reads for one part of the query. Parts are joined by `or`; a query without `or` has one.
   public struct Part: Hashable, Sendable {
     /// The index that was read, or nil when the part names a document.
     public let index: FirestoreIndex?
@@ -40,9 +40,9 @@ public struct QueryExplanation: Hashable, Sendable {
 
   /// A part of the time.
   public struct Step: Hashable, Sendable {
-    /// What was done, such as `"sort"`.
+    /// The name of the step, such as `"sort"`.
     public let name: String
-    /// How long it took.
+    /// The time that the step took.
     public let duration: Duration
   }
 
@@ -50,7 +50,7 @@ public struct QueryExplanation: Hashable, Sendable {
   public let query: String
   /// From where the documents came.
   public let way: Way
-  /// What was read by indexes and keys; empty for the other ways.
+  /// The reads by indexes and keys; empty for the other plans.
   public let parts: [Part]
   /// Why no index was used; nil if one was, or if none was needed.
   public let reason: String?
@@ -65,7 +65,7 @@ public struct QueryExplanation: Hashable, Sendable {
   public let documentsDecoded: Int
   /// Documents in the result.
   public let resultCount: Int
-  /// What the time was spent on, in order.
+  /// The steps with their times, in order.
   public let steps: [Step]
 
   /// The sum of the ``steps``.
@@ -160,7 +160,7 @@ extension String {
 }
 
 extension FixedWidthInteger {
-  /// With commas between thousands, whatever the language of the machine is.
+  /// The number with commas between thousands, in every locale.
   var grouped: String {
     var digits = String(magnitude)
     var groups: [Substring] = []

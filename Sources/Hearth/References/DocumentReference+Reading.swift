@@ -36,13 +36,13 @@ extension DocumentReference {
     }
   }
 
-  /// As ``getDocument(source:completion:)`` with ``FirestoreSource/default``.
+  /// Same as ``getDocument(source:completion:)`` with ``FirestoreSource/default``.
   @discardableResult
   nonisolated(nonsending) public func getDocument() async throws -> DocumentSnapshot {
     try await getDocument(source: .default)
   }
 
-  /// As ``getDocument(source:completion:)``. Throws `CancellationError` when the task is cancelled.
+  /// Same as ``getDocument(source:completion:)``. Throws `CancellationError` when the task is cancelled.
   @discardableResult
   nonisolated(nonsending) public func getDocument(source: FirestoreSource) async throws -> DocumentSnapshot {
     let outcome = Outcome<DocumentSnapshot>()
@@ -81,7 +81,7 @@ extension DocumentReference {
       options: SnapshotListenOptions().withIncludeMetadataChanges(includeMetadataChanges), listener: listener)
   }
 
-  /// As ``addSnapshotListener(includeMetadataChanges:listener:)``, with the choice of a source.
+  /// Same as ``addSnapshotListener(includeMetadataChanges:listener:)``, with the choice of a source.
   @discardableResult
   public func addSnapshotListener(
     options: SnapshotListenOptions, listener: @escaping (DocumentSnapshot?, (any Error)?) -> Void

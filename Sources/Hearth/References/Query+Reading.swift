@@ -33,13 +33,13 @@ extension Query {
     }
   }
 
-  /// As ``getDocuments(source:completion:)`` with ``FirestoreSource/default``.
+  /// Same as ``getDocuments(source:completion:)`` with ``FirestoreSource/default``.
   @discardableResult
   nonisolated(nonsending) public func getDocuments() async throws -> QuerySnapshot {
     try await getDocuments(source: .default)
   }
 
-  /// As ``getDocuments(source:completion:)``. Throws `CancellationError` when the task is cancelled.
+  /// Same as ``getDocuments(source:completion:)``. Throws `CancellationError` when the task is cancelled.
   @discardableResult
   nonisolated(nonsending) public func getDocuments(source: FirestoreSource) async throws -> QuerySnapshot {
     let outcome = Outcome<QuerySnapshot>()
@@ -78,7 +78,7 @@ extension Query {
       options: SnapshotListenOptions().withIncludeMetadataChanges(includeMetadataChanges), listener: listener)
   }
 
-  /// As ``addSnapshotListener(includeMetadataChanges:listener:)``, with the choice of a source.
+  /// Same as ``addSnapshotListener(includeMetadataChanges:listener:)``, with the choice of a source.
   @discardableResult
   public func addSnapshotListener(
     options: SnapshotListenOptions, listener: @escaping (QuerySnapshot?, (any Error)?) -> Void

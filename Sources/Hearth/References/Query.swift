@@ -1,7 +1,7 @@
 public import Foundation
 internal import HearthModel
 
-/// A query, which can be read once or listened to. Queries are immutable: each method gives a new one.
+/// A query, which can be read once or listened to. Queries are immutable: each method returns a new one.
 ///
 /// ```swift
 /// let largest = db.collection("cities")
@@ -22,10 +22,10 @@ internal import HearthModel
 /// value are equal. Texts are ordered by their UTF-8 bytes. The document's id is the field `FieldPath.documentID()`; its values are
 /// ids as `String`, in queries of a collection group paths, or references.
 ///
-/// Programming errors are: values that cannot be stored, field values, empty lists, `notIn` beside another `notIn`, `in`,
-/// `arrayContainsAny` or `isNotEqualTo`, and two `isNotEqualTo`. What else the backend does not run, it refuses with
-/// `invalidArgument`, above all more than 30 alternatives (each value of `in` and of `arrayContainsAny` is one) and more than 10
-/// values in `notIn` (Firestore documentation of queries); the cache answers such queries.
+/// Programming errors are: values that cannot be stored, field values, empty lists, `notIn` together with another `notIn`, `in`,
+/// `arrayContainsAny` or `isNotEqualTo`, and two `isNotEqualTo`. The backend refuses further queries with `invalidArgument`, above all
+/// those with more than 30 alternatives (each value of `in` and of `arrayContainsAny` is one) or more than 10 values in `notIn` (Firestore
+/// documentation of queries); the cache answers such queries.
 // Not final because `CollectionReference` inherits from it, which the compiler needs for a checked conformance. All stored
 // properties are immutable and Sendable here and in the subclass.
 public class Query: NSObject, @unchecked Sendable {
@@ -57,26 +57,26 @@ public class Query: NSObject, @unchecked Sendable {
 
   // MARK: - Order and limits
 
-  /// The query with its results ordered by a field, ascending, after the orders it has already. Documents without the field are not
-  /// in the result. After a start or end it is a programming error.
+  /// Orders the results by a field, ascending, after the orders that the query has already. Documents without the field are not in the
+  /// result. After a start or end it is a programming error.
   ///
-  /// Behind the orders that a query was given come the fields of its range conditions, `isNotEqualTo` and `notIn`, by their paths,
-  /// and the document's id, all in the direction of the last order (official SDK behaviour).
+  /// The explicit orders are followed by the fields of range conditions, `isNotEqualTo` and `notIn`, by their paths, and by the document's
+  /// id, all in the direction of the last order (firebase-ios-sdk query.cc, normalized_order_bys).
   ///
   /// - Parameter field: A field's path, split at dots.
   public func order(by field: String) -> Query { order(by: field, descending: false) }
 
-  /// As ``order(by:)-(String)``.
+  /// Same as ``order(by:)-(String)``.
   public func order(by path: FieldPath) -> Query { order(by: path, descending: false) }
 
-  /// As ``order(by:)-(String)``, in the given direction.
+  /// Same as ``order(by:)-(String)``, in the given direction.
   public func order(by field: String, descending: Bool) -> Query {
     built { () throws(ProgrammingError) in
       try QueryBuilder.order(model, by: try FieldPath.parsed(field), descending: descending)
     }
   }
 
-  /// As ``order(by:)-(String)``, in the given direction.
+  /// Same as ``order(by:)-(String)``, in the given direction.
   public func order(by path: FieldPath, descending: Bool) -> Query {
     built { () throws(ProgrammingError) in
       try QueryBuilder.order(model, by: path.model, descending: descending)
@@ -118,12 +118,12 @@ extension Query {
   ///   error. For the document's id it is a `String`: the id, or in queries of a collection group the path.
   public func start(at fieldValues: [Any]) -> Query { bounded(by: fieldValues, .start, isInclusive: true) }
 
-  /// As ``start(atDocument:)`` without the document itself.
+  /// Same as ``start(atDocument:)`` without the document itself.
   public func start(afterDocument document: DocumentSnapshot) -> Query {
     bounded(by: document, .start, isInclusive: false)
   }
 
-  /// As ``start(at:)`` without the position itself.
+  /// Same as ``start(at:)`` without the position itself.
   public func start(after fieldValues: [Any]) -> Query { bounded(by: fieldValues, .start, isInclusive: false) }
 
   /// The query up to a document, which is not included. For the document see ``start(atDocument:)``.

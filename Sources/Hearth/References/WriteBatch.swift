@@ -63,7 +63,7 @@ public final class WriteBatch: NSObject {
     firestore.write(takeMutations(), completion)
   }
 
-  /// As ``commit(completion:)``, waiting for the backend, while offline as long as it takes.
+  /// Same as ``commit(completion:)``, waiting for the backend, while offline as long as it takes.
   nonisolated(nonsending) public func commit() async throws {
     try await firestore.write(takeMutations())
   }

@@ -2,7 +2,7 @@ internal import Foundation
 internal import HearthCache
 internal import HearthSync
 
-/// The big queries of a client that run beside its loop. Confined to the loop, but for the runs themselves.
+/// The background queries of a client. Confined to the loop, except the runs themselves.
 struct BesideQueries {
   private let queue: DispatchQueue
   private let post: @Sendable (ClientLoop.Message) -> Void
@@ -71,13 +71,13 @@ struct BesideQueries {
 }
 
 extension DetachmentLimits {
-  /// As many threads for a scan as the machine has cores, up to four: reading memory is the limit beyond.
+  /// One thread of a scan per core, up to four: beyond that, reading memory is the limit.
   static var standard: DetachmentLimits {
     DetachmentLimits(partsPerScan: min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 4))
   }
 }
 
 extension DispatchQueue {
-  /// Where the queries of all clients run that leave their loops. Dispatch starts no more of them at once than there are cores.
+  /// The queue of the background queries of all clients. Dispatch starts no more of them at once than there are cores.
   static let besideQueries = DispatchQueue(label: "hearth.queries", attributes: .concurrent)
 }

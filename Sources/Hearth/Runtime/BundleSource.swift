@@ -55,7 +55,7 @@ final class BundleSource: Sendable {
   }
 }
 
-/// Whom to tell of a bundle's loading.
+/// The callbacks that report the loading of a bundle.
 struct BundleObserver: Sendable {
   let progress: @Sendable (BundleProgress) -> Void
   /// Called once, after the last progress.

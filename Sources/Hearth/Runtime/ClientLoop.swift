@@ -4,7 +4,7 @@ internal import HearthModel
 internal import HearthStore
 internal import HearthSync
 
-/// What a client does with its messages, one after the other. Confined to the runtime's queue.
+/// The states of a client: handles its messages one after the other. Confined to the runtime's queue.
 ///
 /// | state | start | operations | stop |
 /// |---|---|---|---|
@@ -35,7 +35,7 @@ final class ClientLoop {
     case bundleEnded(RequestID, StatusError?)
     case stream(SyncEvent)
     case besideEnded(BesideID, Result<BesideResult, any Error>)
-    /// A reading beside the loop has ended. `answer` completes its request, if that still waits.
+    /// A background reading has ended. `answer` completes its request, if that still waits.
     case readBeside(RequestID, failure: (any Error)?, answer: @Sendable () -> Void)
     /// The next page of a list of pending writes is to be read.
     case continueListing(RequestID)
@@ -362,7 +362,7 @@ extension NSError {
 }
 
 extension Listener where Event == SnapshotEvent {
-  /// The client was terminated: tasks that wait for a snapshot must not wait for ever, callbacks are just not called any more.
+  /// The client was terminated: tasks that wait for a snapshot end, callbacks are just not called any more.
   func endSilently() {
     if isDirect { deliver(.failure(.terminated)) }
     silence()

@@ -6,7 +6,7 @@ internal import HearthSync
 internal import HearthTransport
 internal import Synchronization
 
-/// What a client needs to run, fixed at the start.
+/// The configuration of a client, fixed at its start.
 struct ClientConfiguration: Sendable {
   enum Cache: Equatable, Sendable {
     case file(folder: String, sizeBytes: Int64)
@@ -14,7 +14,7 @@ struct ClientConfiguration: Sendable {
   }
 
   var databaseID: DatabaseID
-  /// What the header `x-firebase-gmpid` says; nil for none.
+  /// The value of the header `x-firebase-gmpid`; nil for none.
   var googleAppID: String?
   var endpoint: Endpoint
   var cache: Cache
@@ -22,10 +22,10 @@ struct ClientConfiguration: Sendable {
   var credentials = ClientCredentials()
   /// PEM files; empty means those that the system trusts.
   var trustedCertificateFiles: [String] = []
-  /// With this, a cache that cannot be opened is replaced by one in memory. Called once, on the loop: with the error in that
-  /// case, with nil if all is well.
+  /// If set, a cache that cannot be opened is replaced by one in memory. Called once, on the loop: with the error in that case, with nil
+  /// on success.
   var cacheOpened: (@Sendable ((any Error)?) -> Void)?
-  /// Which queries run beside the loop, and where.
+  /// The limits that decide which queries run in the background.
   var detachment = DetachmentLimits.standard
   var besideQueue = DispatchQueue.besideQueries
   /// Reports changes of the network; nil for the monitor of the system.
@@ -173,7 +173,7 @@ final class ClientRuntime: Sendable {
     post(.bundleEnded(id, error))
   }
 
-  /// Makes a call to the backend beside the streams. Fails with `unavailable` at once while the network is disabled.
+  /// Makes a call to the backend outside the streams. Fails with `unavailable` at once while the network is disabled.
   ///
   /// - Parameter completion: Called once, from any thread.
   func callBackend<Answer: Sendable>(
@@ -256,14 +256,14 @@ extension ClientRuntime: UserObserver {
   }
 }
 
-/// What is called when the backend has answered a write.
+/// The callbacks of a write.
 struct WriteCompletion: Sendable {
   let finish: @Sendable (NSError?) -> Void
   /// The client was terminated before the answer: plain completions are then never called, waiting tasks go on with an error.
   let abandon: @Sendable () -> Void
 }
 
-/// A call to the backend, and whom to tell that it cannot be made. One of the two is called, once.
+/// A call to the backend, and the callback if it cannot be made. One of the two is called, once.
 struct BackendCall: Sendable {
   let run: @Sendable (FirestoreTransport) async -> Void
   let fail: @Sendable (NSError) -> Void

@@ -44,7 +44,7 @@ final class FolderWait {
     return held
   }
 
-  /// Whether a failed opening may succeed without anybody's doing.
+  /// Returns whether opening may succeed later without any change to the set-up.
   static func isWorthwhile(after error: any Error) -> Bool {
     (error as? StoreError)?.kind == .unavailable
   }
@@ -83,7 +83,7 @@ struct ClientChoices {
 }
 
 extension ClientLoop.Message {
-  /// Whether the message asks for something that needs the cache, and reports a failure to somebody.
+  /// True if the message needs the cache and reports a failure to its caller.
   var needsCache: Bool {
     switch self {
     case .write, .listen, .request: true

@@ -52,7 +52,7 @@ final class Listener<Event: Sendable>: @unchecked Sendable {
       return
     }
     callback?(event)
-    // Silenced meanwhile, by somebody who could not take the lock: the application may keep the registration for long.
+    // Silenced meanwhile, by a thread that could not take the lock: the application may keep the registration for long.
     if isSilenced.load(ordering: .acquiring) { callback = nil }
   }
 }

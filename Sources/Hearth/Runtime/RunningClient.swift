@@ -161,7 +161,7 @@ final class RunningClient {
     completion(result.map { $0 ?? [] })
   }
 
-  /// Reads beside the loop what may take long, where that is possible.
+  /// Runs a reading that may take long in the background, where that is possible.
   private func read(_ request: ClientLoop.Request, _ id: RequestID) {
     let store = cache.localStore
     switch request {
@@ -255,9 +255,9 @@ final class RunningClient {
 
   // MARK: - A suspended process
 
-  /// Gives the cache's folder back. Nothing may be asked of the client until ``resume()`` has returned.
+  /// Releases the cache's folder. The client must not be used until ``resume()`` has returned.
   ///
-  /// Queries beside the loop end with an error, as they hold locks on the file of their own.
+  /// Background queries end with an error, as they hold locks on the file of their own.
   func suspend() {
     besideQueries.cancelAll()
     cache.suspend()

@@ -9,7 +9,7 @@ internal import HearthTransport
 struct StreamCarrier {
   private let configuration: ClientConfiguration
   private let post: @Sendable (ClientLoop.Message) -> Void
-  /// For whom streams are opened and calls are made.
+  /// The user for whom streams are opened and calls are made.
   var user: RequestUser
   /// Made at the first stream, so that a client without network needs no transport.
   private var transport: FirestoreTransport?
@@ -86,7 +86,7 @@ struct StreamCarrier {
     write = nil
   }
 
-  /// Makes a call beside the streams.
+  /// Makes a call outside the streams.
   mutating func call(_ call: BackendCall) {
     do throws(StatusError) {
       let transport = try readyTransport()

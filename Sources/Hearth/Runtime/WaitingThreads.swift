@@ -3,9 +3,9 @@ internal import Synchronization
 
 /// Threads for work that waits: for the network, for an application, for a slow stream.
 ///
-/// Work that waits on the threads of Dispatch uses them up, and then neither a client nor the application's tasks, which outside Apple
-/// platforms run on the same threads, get on with what is being waited for: 300 transactions at once stood still for ever.
-/// Threads are made as they are needed and end when nothing is left to do.
+/// Blocking work uses up the threads of Dispatch, and then neither a client nor the application's tasks, which outside Apple platforms run
+/// on the same threads, make the progress that it waits for: 300 concurrent transactions blocked each other permanently. Threads are made
+/// as they are needed and end when no work is left.
 final class WaitingThreads: Sendable {
   private struct State {
     /// In the order of the calls.

@@ -1,9 +1,9 @@
 public import Foundation
 
-/// Where ``PersistentCacheSettings`` and ``MemoryCacheSettings`` meet. Only the library's own classes are supported.
+/// The common protocol of ``PersistentCacheSettings`` and ``MemoryCacheSettings``. Only the library's own classes are supported.
 public protocol LocalCacheSettings {}
 
-/// Where ``MemoryEagerGCSetting`` and ``MemoryLRUGCSettings`` meet. Only the library's own classes are supported.
+/// The common protocol of ``MemoryEagerGCSetting`` and ``MemoryLRUGCSettings``. Only the library's own classes are supported.
 public protocol MemoryGarbageCollectorSettings {}
 
 /// -1, which as the size of a cache switches its clean-up off.
@@ -24,7 +24,7 @@ enum CacheSize {
   }
 }
 
-/// How many processes may use one persistent cache at the same time.
+/// The number of processes that may use one persistent cache at the same time.
 public enum CacheProcesses: Hashable, Sendable {
   /// One. A second one gets the error `failedPrecondition`, and the first goes on.
   case single
@@ -62,7 +62,7 @@ public final class PersistentCacheSettings: NSObject, NSCopying, LocalCacheSetti
   public let sizeBytes: Int64
   /// The base folder, or nil for the platform's.
   public let directory: URL?
-  /// How many processes may use the cache.
+  /// The number of processes that may use the cache.
   public let processes: CacheProcesses
 
   /// A cache of 100 MiB in the platform's folder, for one process.

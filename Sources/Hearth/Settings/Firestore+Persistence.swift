@@ -35,7 +35,7 @@ extension Firestore {
       onSettingsQueue(completion))
   }
 
-  /// As ``enablePersistence(directory:synchronizeProcesses:forceOwnership:completion:)``.
+  /// Same as ``enablePersistence(directory:synchronizeProcesses:forceOwnership:completion:)``.
   nonisolated(nonsending) public func enablePersistence(
     directory: URL? = nil, synchronizeProcesses: Bool = false, forceOwnership: Bool = false
   ) async throws {

@@ -1,9 +1,9 @@
 public import Dispatch
 public import Foundation
 
-/// How a Firestore object reaches the backend, where it calls back and what it caches.
+/// The settings of a Firestore object: the backend, the queue of callbacks, and the cache.
 ///
-/// Settings are assigned before the first use. They are checked, and a copy of them is taken, at that moment:
+/// Settings are assigned before the first use. They are checked and copied at that moment:
 ///
 /// ```swift
 /// let settings = Firestore.firestore().settings
@@ -48,7 +48,7 @@ open class FirestoreSettings: NSObject, NSCopying {
     }
   }
 
-  /// What is cached and where. Default: ``PersistentCacheSettings`` of 100 MiB; the last assignment wins.
+  /// The kind, place and size of the cache. Default: ``PersistentCacheSettings`` of 100 MiB; the last assignment wins.
   ///
   /// Together with a changed `isPersistenceEnabled` or `cacheSizeBytes` this is a programming error when the settings are
   /// assigned to `Firestore.settings`.
@@ -57,11 +57,11 @@ open class FirestoreSettings: NSObject, NSCopying {
     set { explicitCacheSettings = newValue }
   }
 
-  /// Who is asking. Default: nil, which means the service account of the file that the environment variable
-  /// `GOOGLE_APPLICATION_CREDENTIALS` names when the backend is Google's over TLS, and nobody otherwise.
+  /// The identity of requests. Default: nil, which means the service account of the file that the environment variable
+  /// `GOOGLE_APPLICATION_CREDENTIALS` names if the backend is Google's over TLS, and none otherwise.
   public var credentials: (any FirestoreCredentials)?
 
-  /// Where App Check tokens come from. Default: nil, for none.
+  /// The source of App Check tokens. Default: nil, for none.
   public var appCheck: FirestoreAppCheck?
 
   /// PEM files with the certificates of the authorities to trust, in place of those that the system trusts. Default: empty, the
@@ -242,7 +242,7 @@ struct Endpoint: Equatable, Sendable {
   var port: Int
   var usesTLS: Bool
 
-  /// Takes `host`, `host:port`, `[v6]` and `[v6]:port` apart.
+  /// Parses `host`, `host:port`, `[v6]` and `[v6]:port`.
   init(host: String, usesTLS: Bool) throws(ProgrammingError) {
     var name = Substring(host)
     var portText: Substring?

@@ -22,7 +22,7 @@ public final class QuerySnapshot: NSObject, Sendable {
   /// Whether no document matches.
   public var isEmpty: Bool { view.documents.isEmpty }
 
-  /// How many documents match.
+  /// The number of documents in the result.
   public var count: Int { view.documents.count }
 
   /// The matching documents in the query's order.
@@ -35,11 +35,11 @@ public final class QuerySnapshot: NSObject, Sendable {
     }
   }
 
-  /// What changed since the previous snapshot of the same listener, without changes of metadata alone: first what was removed, then
-  /// what was added, then what was modified. In the first snapshot, and in that of a single read, every document is `.added`.
+  /// The changes since the previous snapshot of the same listener, without changes of metadata alone: first the removed documents, then
+  /// the added ones, then the modified ones. In the first snapshot, and in that of a single read, every document is `.added`.
   public var documentChanges: [DocumentChange] { documentChanges(includeMetadataChanges: false) }
 
-  /// What changed since the previous snapshot of the same listener, as ``documentChanges``.
+  /// The changes since the previous snapshot of the same listener, as ``documentChanges``.
   ///
   /// - Parameter includeMetadataChanges: Whether changes of metadata alone appear, as `.modified`. True is a programming error
   ///   in snapshots of a listener that excludes them.
@@ -103,7 +103,7 @@ public final class QuerySnapshot: NSObject, Sendable {
   }
 }
 
-/// What happened to a document of a query's result.
+/// The kind of change of a document in a query's result.
 @frozen public enum DocumentChangeType: Int, Sendable {
   /// The document came into the result.
   case added
@@ -118,7 +118,7 @@ public final class QuerySnapshot: NSObject, Sendable {
 /// Indexes are those that hold when all earlier changes of the list have been applied, so a list view can apply the changes one
 /// after the other.
 public final class DocumentChange: NSObject, Sendable {
-  /// What happened.
+  /// The kind of change.
   public let type: DocumentChangeType
   /// The document as it is now; for `.removed` as it was before.
   public let document: QueryDocumentSnapshot

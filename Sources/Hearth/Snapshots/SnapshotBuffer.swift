@@ -2,16 +2,16 @@ internal import Synchronization
 
 /// Snapshots on their way from a listener to the task that awaits them.
 ///
-/// At most ``limit`` wait. When another one comes, it is merged with the last of them, so a task that is slow, or that has stopped
-/// asking, costs a bounded number of snapshots and still sees every change and, in the end, the newest state.
+/// At most ``limit`` wait. A further one is merged with the last of them. So a task that is slow, or that has stopped asking, costs a
+/// bounded number of snapshots and still sees every change and, in the end, the newest state.
 ///
 /// | state | snapshot comes | task asks | end comes |
 /// |---|---|---|---|
-/// | open, nobody waits | kept | gets the oldest, or waits | ended |
+/// | open, no task waits | kept | gets the oldest, or waits | ended |
 /// | open, a task waits | resumes it | (one task at a time) | resumes it: ended |
 /// | ended | ignored | the kept snapshots, then the error once, then nil | ignored |
 final class SnapshotBuffer<Element: Sendable>: Sendable {
-  /// How many snapshots are kept one by one.
+  /// The number of snapshots that are kept one by one.
   static var limit: Int { 64 }
 
   private enum Phase {
@@ -31,10 +31,10 @@ final class SnapshotBuffer<Element: Sendable>: Sendable {
     self.merge = merge
   }
 
-  /// How many snapshots wait.
+  /// The number of waiting snapshots.
   var count: Int { state.withLock { $0.kept.count } }
 
-  /// Takes a snapshot of the listener; calls come one after the other.
+  /// Adds a snapshot of the listener; calls come one after the other.
   func add(_ element: Element) {
     // The last one is taken out while it is merged, so that the lock is not held meanwhile; only this method adds.
     let (waiting, last) = state.withLock { state -> (CheckedContinuation<Element?, any Error>?, Element?) in
@@ -91,7 +91,7 @@ final class SnapshotBuffer<Element: Sendable>: Sendable {
           state.phase = .open(continuation)
           return nil
         case .open(_?):
-          // A second task asks an iterator that is not Sendable. It gets nothing, rather than the first one waiting for ever.
+          // A second task asks an iterator that is not Sendable. It gets nothing; otherwise the first one would wait forever.
           return .success(nil)
         }
       }

@@ -42,7 +42,7 @@ extension Firestore {
     runTransaction(with: nil, block: updateBlock, completion: completion)
   }
 
-  /// As ``runTransaction(_:completion:)``, with options; nil stands for the default ones.
+  /// Same as ``runTransaction(_:completion:)``, with options; nil stands for the default ones.
   public func runTransaction(
     with options: TransactionOptions?, block updateBlock: @escaping (Transaction, NSErrorPointer) -> Any?,
     completion: @escaping (Any?, (any Error)?) -> Void
@@ -59,7 +59,7 @@ extension Firestore {
     }
   }
 
-  /// As ``runTransaction(_:completion:)``. A cancelled task gets `CancellationError`, while the transaction itself goes on.
+  /// Same as ``runTransaction(_:completion:)``. A cancelled task gets `CancellationError`, while the transaction itself goes on.
   nonisolated(nonsending) public func runTransaction(
     _ updateBlock: @escaping (Transaction, NSErrorPointer) -> sending Any?
   ) async throws -> sending Any? {

@@ -67,7 +67,8 @@ public final class Transaction: NSObject {
     return document
   }
 
-  /// The block may be running when the client ends, so here that is an error of the transaction (official SDK behaviour).
+  /// The block may be running when the client ends, so this is an error of the transaction and not a programming error:
+  /// `failedPrecondition`, as in the official SDK.
   private func runningClient() throws -> ClientRuntime {
     do {
       return try firestore.startedRuntime()
@@ -138,7 +139,7 @@ public final class Transaction: NSObject {
   }
 }
 
-/// For whom a transaction's requests are made: what one user has read must not be committed by another.
+/// The user for whom a transaction's requests are made: the reads of one user must not lead to a commit by another.
 final class TransactionUser: Sendable {
   private let first = Mutex<RequestUser?>(nil)
 
@@ -155,10 +156,10 @@ final class TransactionUser: Sendable {
   }
 }
 
-/// How ``Firestore/runTransaction(with:block:completion:)`` runs.
+/// The options of ``Firestore/runTransaction(with:block:completion:)``.
 public final class TransactionOptions: NSObject {
-  /// How often the block is run at most while others change what it has read, 5 by default. Less than one or more than
-  /// `Int32.max` is a programming error.
+  /// The number of times that the block is run at most if documents that it has read change meanwhile, 5 by default. Less than one or more
+  /// than `Int32.max` is a programming error.
   public var maxAttempts: Int = 5 {
     didSet { requireValid { () throws(ProgrammingError) in try TransactionOptions.validate(maxAttempts) } }
   }

@@ -4,10 +4,10 @@ internal import HearthSync
 internal import HearthTransport
 internal import Synchronization
 
-/// Runs a transaction's block, commits what it wrote, and does both again after a conflict.
+/// Runs a transaction's block, commits its writes, and repeats both after a conflict.
 ///
-/// Between the attempts there is a pause that grows from one second by half up to a minute, moved by up to half of itself
-/// (official SDK behaviour); before the first there is none.
+/// Between the attempts there is a pause that grows from one second by half up to a minute, varied by up to half of itself
+/// (firebase-ios-sdk transaction_runner.cc and exponential_backoff.cc); before the first there is none.
 final class TransactionRunner: Sendable {
   /// The block's result, its error, or the state in which it must not go on.
   enum BlockOutcome {
@@ -67,7 +67,9 @@ final class TransactionRunner: Sendable {
 
   private func send(_ mutations: [Mutation], _ value: Any?, for user: TransactionUser) {
     guard !mutations.isEmpty else { return succeeded(value) }
-    if let refusal = OutgoingWriteLimits.refusal(of: mutations, databaseID: firestore.databaseID) { return failed(refusal) }
+    if let refusal = OutgoingWriteLimits.refusal(of: mutations, databaseID: firestore.databaseID) {
+      return failed(refusal)
+    }
     let result = UncheckedSendableBox(value)
     do throws(ProgrammingError) {
       try firestore.startedRuntime().callBackend { transport throws(StatusError) in

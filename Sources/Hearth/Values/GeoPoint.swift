@@ -28,7 +28,7 @@ public final class GeoPoint: NSObject, NSCopying, Sendable {
     longitude = model.longitude
   }
 
-  /// Two positions are equal when both numbers are; 0.0 and -0.0 differ (official SDK behaviour).
+  /// Two positions are equal when both numbers are; 0.0 and -0.0 differ (firebase-ios-sdk FIRGeoPoint.mm, isEqual).
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? GeoPoint else { return false }
     return latitude.normalizedBits == other.latitude.normalizedBits

@@ -41,7 +41,7 @@ public final class Timestamp: NSObject, NSCopying, Sendable {
   /// The same point in time as a `Date`, which is a binary fraction: in this century it holds microseconds, but not nanoseconds.
   public func dateValue() -> Date { model.date }
 
-  /// Which of the two comes first.
+  /// Returns the order of the two.
   public func compare(_ other: Timestamp) -> ComparisonResult {
     if (seconds, nanoseconds) < (other.seconds, other.nanoseconds) { return .orderedAscending }
     return (seconds, nanoseconds) == (other.seconds, other.nanoseconds) ? .orderedSame : .orderedDescending

@@ -7,7 +7,7 @@ extension Mutation {
   /// - Parameters:
   ///   - document: the stored document; one of which nothing is known counts as missing.
   ///   - commitTime: the version that the commit gets.
-  /// - requestTime: the value of server timestamps, cut to milliseconds.
+  ///   - requestTime: the value of server timestamps, cut to milliseconds.
   ///   - resourceName: the full name of the document, for the texts of errors; its path in the database if nil.
   /// - Returns: the document (unchanged for a verify), and one result for each transform, null for those of arrays.
   /// - Throws: ``StatusError`` if the precondition does not hold: `alreadyExists`, `notFound`, or `failedPrecondition`

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HearthModel
 
-/// What a decoder's properties say, fixed for one run.
+/// The settings of a decoder, fixed for one run.
 struct DecodingOptions {
   var date: FirebaseDataDecoder.DateDecodingStrategy
   var data: FirebaseDataDecoder.DataDecodingStrategy
@@ -19,7 +19,7 @@ struct DecodingOptions {
 struct DecodingOrigin {
   enum Document {
     case snapshot(DocumentSnapshot)
-    /// Given beside a dictionary.
+    /// The document of a dictionary, given by the caller.
     case reference(DocumentReference)
   }
 
@@ -58,7 +58,7 @@ final class DecodingContext {
   let hasDefaultKeys: Bool
   /// Whether Firestore's own types are handed through, and no others.
   let handsOverOwnTypes: Bool
-  /// What a container found damaged and could not throw.
+  /// Damage that a container found and could not throw.
   private var damage: (any Error)?
   /// The reference of the document, for ``DocumentID``; nil where there is none.
   private(set) lazy var documentReference = origin?.reference
@@ -88,7 +88,7 @@ final class DecodingContext {
   ) throws -> T {
     guard let fields else { return try DecodingContext(options, origin: origin).decodeRoot(type, from: .null) }
     let bytes = PinnedBytes(fields.bytes)
-    // The context keeps the bytes for as long as anybody keeps a decoder or a container.
+    // The context keeps the bytes alive for as long as a decoder or a container exists.
     return try DecodingContext(options, origin: origin, bytes: bytes).decodeRoot(type, from: .fields(bytes.reader))
   }
 

@@ -103,8 +103,8 @@ extension StoredDecoder {
     return try T(from: decoder())
   }
 
-  /// As above, for decoders that hand other types through or change keys. A function of its own, because with it in the other one
-  /// the runtime would look for the type `Optional<T>` there for each value, in a table that all threads share.
+  /// Same as above, for decoders that pass other types through or change keys. A separate function: in a common one the runtime would look
+  /// up the type `Optional<T>` for each value, in a table that all threads share.
   @inline(never)
   private func decodeSpecially<T: Decodable>(
     _ type: T.Type, from value: StoredValue, _ decoder: () throws -> StoredDecoder

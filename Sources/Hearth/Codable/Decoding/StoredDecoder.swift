@@ -8,7 +8,7 @@ final class StoredDecoder: Decoder {
   private let parent: StoredDecoder?
   private let step: CodingStep?
   private let depth: Int
-  /// What keyed containers read; found when the first one is asked for.
+  /// The map that keyed containers read; found when the first one is requested.
   private var map: StoredMap?
 
   /// The decoder of a whole value.

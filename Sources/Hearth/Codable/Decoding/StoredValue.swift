@@ -11,7 +11,7 @@ enum StoredValue {
   case object(Any)
 }
 
-/// What a value is, whichever form it has.
+/// The content of a value, in either form.
 enum StoredContent {
   case null
   case boolean(Bool)
@@ -30,7 +30,7 @@ enum StoredContent {
   /// An object of a type that nothing is decoded from.
   case foreign(Any)
 
-  /// What the value is, for messages about another one being expected.
+  /// The kind of value, for messages that expected another one.
   var kindDescription: String {
     switch self {
     case .null: "null"
@@ -85,7 +85,7 @@ enum StoredElements {
 enum StoredMap {
   case encoded(EncodedMapIndex)
   case objects([String: Any])
-  /// With the keys that a strategy made of the names.
+  /// Entries under the keys that a strategy made of the names.
   case renamed(RenamedEntries)
 
   func value(forKey key: String) -> StoredValue? {

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HearthModel
 
-/// What an encoder's properties say, fixed for one run.
+/// The settings of an encoder, fixed for one run.
 struct EncodingOptions {
   var date: FirebaseDataEncoder.DateEncodingStrategy
   var data: FirebaseDataEncoder.DataEncodingStrategy
@@ -15,7 +15,7 @@ struct EncodingOptions {
 /// One run of an encoder: turns a value into objects.
 final class EncodingContext {
   let options: EncodingOptions
-  /// What a container could not report, because asking for one cannot throw.
+  /// An error that a container could not report, because requesting one cannot throw.
   private var misuse: EncodingError?
 
   init(_ options: EncodingOptions) {
@@ -170,8 +170,8 @@ enum EncodedObject {
   }
 }
 
-/// What a type encodes itself into. Containers keep it, so that what is added later, for example through `superEncoder()`, finds
-/// its place.
+/// The output of a type's encoding. Containers refer to it, so that later additions, for example through `superEncoder()`, find their
+/// place.
 final class EncodingNode {
   enum Kind {
     case empty
