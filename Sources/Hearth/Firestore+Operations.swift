@@ -5,7 +5,7 @@ internal import HearthModel
 extension Firestore {
   // MARK: - Network
 
-  /// Lets the client use the network again after ``disableNetwork(completion:)``. Queued writes are sent, listeners catch up.
+  /// Lets the client use the network again after ``disableNetwork(completion:)``. Queued writes are sent and listeners catch up.
   ///
   /// - Parameter completion: Called once on the settings' queue when the switch is made, whether or not the backend answers.
   public func enableNetwork(completion: (((any Error)?) -> Void)? = nil) {
@@ -17,9 +17,9 @@ extension Firestore {
     try await outcome { runtime().setNetworkEnabled(true, $0) }
   }
 
-  /// Cuts the client off the network until ``enableNetwork(completion:)``: listeners and reads are answered from the cache, writes
-  /// are queued. Transactions, and aggregations and reads that ask for the backend alone, fail with `unavailable`. The state is not
-  /// kept over a restart of the program.
+  /// Disconnects the client from the network until ``enableNetwork(completion:)``: listeners and reads are answered from the cache, and
+  /// writes are queued. Transactions, and aggregations and reads that ask for the backend alone, fail with `unavailable`. The state is not
+  /// stored: a restarted program uses the network.
   ///
   /// - Parameter completion: Called once on the settings' queue when the switch is made.
   public func disableNetwork(completion: (((any Error)?) -> Void)? = nil) {
@@ -35,8 +35,8 @@ extension Firestore {
 
   /// Waits until the backend has answered all writes that are queued at this moment, also those of earlier runs of the program.
   ///
-  /// A refused write counts as answered. With an empty queue it succeeds at once, also offline; with a queue it waits as long as
-  /// the client is offline. Writes that are made after the call are not waited for.
+  /// A refused write counts as answered. With an empty queue it succeeds at once, also offline; otherwise it waits as long as the client
+  /// is offline. It does not wait for writes that are made after the call.
   ///
   /// - Parameter completion: Called once on the settings' queue; with `cancelled` if the user changes meanwhile.
   public func waitForPendingWrites(completion: @escaping ((any Error)?) -> Void) {

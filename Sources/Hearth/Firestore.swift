@@ -2,7 +2,7 @@ public import Foundation
 internal import HearthModel
 internal import Synchronization
 
-/// A database: the place where references, queries and batches come from.
+/// A database: the source of references, queries and batches.
 ///
 /// ```swift
 /// FirebaseApp.configure(options: FirebaseOptions(projectID: "my-project"))
@@ -10,9 +10,9 @@ internal import Synchronization
 /// try await db.collection("cities").document("SF").setData(["name": "San Francisco"])
 /// ```
 ///
-/// What was read stays in a cache on the device, and writes are queued there, so that programs go on working without a network;
-/// see ``FirestoreSettings/cacheSettings``. There is one object for each app and database until it is terminated. It may be used
-/// from any thread; calls made in order take effect in order.
+/// Documents that were read stay in a cache on the device, and writes are queued there, so that programs keep working without a network;
+/// see ``FirestoreSettings/cacheSettings``. There is one object for each app and database until it is terminated. It may be used from any
+/// thread; calls made in order take effect in order.
 ///
 /// ## What holds everywhere
 ///
@@ -38,11 +38,11 @@ public final class Firestore: NSObject, Sendable {
   struct State {
     var settings = SettingsValues()
     var phase = Phase.configured
-    /// Made when it is first asked for, gone when the client is terminated.
+    /// Created on first use, released when the client is terminated.
     var indexManager: PersistentCacheIndexManager?
   }
 
-  /// Under one key there is one object that is not terminated. It keeps its app, so the app's identity stays its own.
+  /// For each key there is one object that is not terminated. It retains its app, so the app's identity stays unique.
   private struct Key: Hashable {
     let app: ObjectIdentifier
     let database: [UInt8]
@@ -54,7 +54,7 @@ public final class Firestore: NSObject, Sendable {
   }
 
   private static let instances = Mutex<[Key: Firestore]>([:])
-  /// Those that are terminated and not closed yet.
+  /// The objects that are terminated and not closed yet.
   private static let closing = Mutex<[ObjectIdentifier: Firestore]>([:])
 
   /// The app that the database belongs to.
@@ -124,7 +124,7 @@ public final class Firestore: NSObject, Sendable {
   ) throws(ProgrammingError) -> String {
     let options = app.options
     if let projectID = options.resolvedProjectID(environment: environment) { return projectID }
-    // Such a client never runs: each operation reports the fault.
+    // Such a client never runs: each operation reports the error.
     if options.fault != nil { return "unknown" }
     throw ProgrammingError(
       """
@@ -273,12 +273,12 @@ public final class Firestore: NSObject, Sendable {
     } catch {
       failure = .firestore(error)
     }
-    // Not at once, because the caller may hold a lock that this closure takes.
+    // Deferred, because the caller may hold a lock that this closure takes.
     if let cacheOpened { settings.dispatchQueue.async { cacheOpened(failure) } }
     return ClientRuntime(failing: failure, callbackQueue: settings.dispatchQueue)
   }
 
-  /// - Throws: What the environment and the files that the settings name have wrong.
+  /// - Throws: The errors in the environment and in the files that the settings name.
   func configuration(_ settings: SettingsValues, environment: [String: String]) throws -> ClientConfiguration {
     let options = app.options
     if let fault = options.fault { throw NSError.firestore(.failedPrecondition, fault) }
@@ -337,7 +337,7 @@ public final class Firestore: NSObject, Sendable {
     }
   }
 
-  /// The queue that callbacks run on while there is no running client.
+  /// The queue of callbacks while there is no running client.
   var settingsQueue: DispatchQueue { state.withLock { $0.settings.dispatchQueue } }
 
   func terminate(then completion: @escaping @Sendable () -> Void) {

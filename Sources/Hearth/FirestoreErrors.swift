@@ -5,8 +5,8 @@ internal import HearthStore
 
 /// The domain of the errors that operations deliver: `"FIRFirestoreErrorDomain"`, as in the official SDK.
 ///
-/// `CancellationError` (a cancelled task) and `DecodingError`, `EncodingError` and what types throw themselves (Codable) are the
-/// exceptions.
+/// `CancellationError` (a cancelled task), and `DecodingError`, `EncodingError` and the errors that types throw themselves (Codable), are
+/// the exceptions.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let FirestoreErrorDomain = "FIRFirestoreErrorDomain"
 
@@ -32,7 +32,7 @@ public struct FirestoreErrorCode: Error, CustomNSError, Hashable, Sendable {
     /// No error. The official name is in capitals; ``ok`` is the same value.
     // swift-format-ignore: AlwaysUseLowerCamelCase
     case OK = 0
-    /// The operation was given up, for example because the user changed or the client was terminated.
+    /// The operation was cancelled, for example because the user changed or the client was terminated.
     case cancelled = 1
     /// An error of another domain, or one that carries no better code.
     case unknown = 2
@@ -75,7 +75,7 @@ public struct FirestoreErrorCode: Error, CustomNSError, Hashable, Sendable {
     }
   }
 
-  /// The error in the form in which it crosses the API, under the name that error types have on Apple platforms.
+  /// The error as an `NSError`, under the name that error types have on Apple platforms.
   public let _nsError: NSError
 
   /// Wraps an error of ``FirestoreErrorDomain``; one of another domain is a programming error. If the domain is unknown, use `error as?
@@ -194,7 +194,7 @@ extension NSError {
   /// The error as it crosses the public API: a real `NSError` of the official domain, so that `catch let error as NSError`
   /// matches on every platform.
   ///
-  /// - Parameter reason: What the official message leaves out, such as the document's path.
+  /// - Parameter reason: A detail that the official message lacks, such as the document's path.
   static func firestore(
     _ code: FirestoreErrorCode.Code, _ message: String, reason: String? = nil, underlying: (any Error)? = nil
   ) -> NSError {

@@ -6,7 +6,7 @@ internal import Synchronization
 enum HearthLog {
   fileprivate static let level = Mutex(Logger.Level.notice)
 
-  /// Follows the level as it changes, so that it may be kept.
+  /// Follows later changes of the level, so that it may be stored.
   static var logger: Logger {
     Logger(label: "hearth") { _ in SwitchedLogHandler(Logger(label: "hearth").handler) }
   }
@@ -30,7 +30,7 @@ enum HearthLog {
   }
 }
 
-/// Hands on to the application's log handler what the present level lets through.
+/// Passes messages to the application's log handler if the present level allows them.
 private struct SwitchedLogHandler: LogHandler {
   private var handler: any LogHandler
   /// The level of this copy of the logger, if it was set.

@@ -14,7 +14,7 @@ enum StreamEnding: Sendable {
   /// what it was sent are not lost.
   case halfClose(patience: Duration)
 
-  /// Whether answers that come after the end still matter.
+  /// True if answers that come after the end still matter.
   var takesLateMessages: Bool {
     switch self {
     case .cancel: false

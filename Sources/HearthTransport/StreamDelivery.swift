@@ -34,7 +34,7 @@ final class StreamDelivery<Message: Sendable>: Sendable {
     self.onEvent = onEvent
   }
 
-  /// Whether requests may still be sent.
+  /// True if requests may still be sent.
   var acceptsRequests: Bool {
     lock.withLock { state == .opening || state == .open }
   }

@@ -71,5 +71,5 @@ package struct TransportConfiguration: Sendable {
   }
 }
 
-/// Whether a byte is a visible ASCII character, which every header value can carry.
+/// Returns whether a byte is a visible ASCII character, which every header value can carry.
 func isVisible(_ byte: UInt8) -> Bool { (0x21...0x7e).contains(byte) }

@@ -33,7 +33,7 @@ public final class AggregateField: NSObject, Sendable {
   /// Same as ``average(_:)-(String)``.
   public static func average(_ fieldPath: FieldPath) -> AggregateField { AggregateField(.average(fieldPath.model)) }
 
-  /// Whether both compute the same of the same field.
+  /// Returns whether both compute the same aggregation over the same field.
   public override func isEqual(_ object: Any?) -> Bool {
     (object as? AggregateField)?.operation == operation
   }
@@ -53,10 +53,10 @@ public final class AggregateField: NSObject, Sendable {
 
 /// The place where an aggregation is computed.
 public enum AggregateSource: UInt, Sendable {
-  /// By the backend, which reads no documents out to the client. Writes that wait to be sent do not count, and without a
-  /// connection the result is the error `unavailable`.
+  /// Computed by the backend, which sends no documents to the client. Pending writes do not count, and without a connection the result is
+  /// the error `unavailable`.
   case server
-  /// On the documents in the cache with local writes on top, also offline. The cache holds what was read or written before, so
-  /// the result may differ from the backend's. (Not in the official SDK.)
+  /// Computed on the documents in the cache with local writes on top, also offline. The cache holds the documents that were read or
+  /// written before, so the result may differ from the backend's. (Not in the official SDK.)
   case cache
 }

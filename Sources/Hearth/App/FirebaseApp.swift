@@ -20,7 +20,7 @@ public final class FirebaseApp: NSObject, Sendable {
   public let name: String
   private let storedOptions: FirebaseOptions
 
-  /// A copy of the options the app was configured with. Changing it changes nothing.
+  /// A copy of the options the app was configured with. Changing the copy has no effect.
   public var options: FirebaseOptions { storedOptions.snapshot() }
 
   /// False. Kept for source compatibility: nothing is collected.
@@ -73,7 +73,7 @@ public final class FirebaseApp: NSObject, Sendable {
   /// All configured apps by name, or nil if there are none.
   public class var allApps: [String: FirebaseApp]? { apps.withLock { $0.isEmpty ? nil : $0 } }
 
-  /// Terminates the app's Firestore objects and forgets the app. What is in the cache stays there.
+  /// Terminates the app's Firestore objects and forgets the app. The contents of the cache stay there.
   ///
   /// - Parameter completion: Called on the main queue when everything is closed, with whether the app was still known.
   public func delete(_ completion: @escaping (Bool) -> Void) {
@@ -83,7 +83,7 @@ public final class FirebaseApp: NSObject, Sendable {
     }
   }
 
-  /// Terminates the app's Firestore objects and forgets the app. What is in the cache stays there.
+  /// Terminates the app's Firestore objects and forgets the app. The contents of the cache stay there.
   ///
   /// - Returns: Whether the app was still known.
   @discardableResult

@@ -112,7 +112,7 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
     set { entries.withLock { $0.appGroupID = newValue } }
   }
 
-  /// Options with the same entries, which can be changed without changing these.
+  /// A copy with the same entries, which can be changed independently.
   public func copy(with zone: NSZone? = nil) -> Any {
     FirebaseOptions(entries: entries.withLock { $0 })
   }
@@ -140,7 +140,7 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
     set { entries.withLock { $0.fault = newValue } }
   }
 
-  /// ``googleAppID`` as a header can carry it, or nil.
+  /// ``googleAppID`` in the form that a header can carry, or nil.
   var headerAppID: String? {
     let appID = googleAppID
     guard !appID.isEmpty else { return nil }
@@ -151,7 +151,7 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
     return appID
   }
 
-  /// The project id that counts: the entry, or the environment's.
+  /// The effective project id: the entry, or the environment's.
   func resolvedProjectID(environment: [String: String]) -> String? {
     let named = [projectID, environment["GOOGLE_CLOUD_PROJECT"], environment["GCLOUD_PROJECT"]]
       .compactMap { $0 }.first { !$0.isEmpty }

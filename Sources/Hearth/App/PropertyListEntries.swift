@@ -8,7 +8,7 @@ internal import Foundation
 enum PropertyListEntries {
   enum Entry: Equatable {
     case text(String)
-    /// Something else than a string.
+    /// The entry is not a string.
     case other
   }
 
@@ -20,7 +20,7 @@ enum PropertyListEntries {
   /// Longer texts are no entries of a configuration.
   static let maximumTextBytes = 4096
 
-  /// Whether the content is a property list rather than anything else, by its first bytes.
+  /// Returns whether the content is a property list rather than anything else, by its first bytes.
   static func isPropertyList(_ content: Data) -> Bool {
     let start = content.prefix(64).drop { isSpace($0) || byteOrderMark.contains($0) }
     return content.starts(with: BinaryPropertyList.signature) || start.first == UInt8(ascii: "<")
@@ -126,7 +126,7 @@ struct BinaryPropertyList {
     return offset
   }
 
-  /// The object there. Texts of more than `limit` bytes count as something else; without a limit they are a fault.
+  /// The object there. Texts of more than `limit` bytes count as not being strings; without a limit they are an error.
   private func entry(at offset: Int, _ table: Table, limit: Int?) throws(Fault) -> Entry {
     let kind = bytes[offset] >> 4
     guard kind == 0x5 || kind == 0x6 else { return .other }

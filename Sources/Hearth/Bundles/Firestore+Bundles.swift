@@ -5,9 +5,9 @@ internal import Synchronization
 extension Firestore {
   /// Puts the documents and named queries of a bundle into the cache, as if they had been read from the backend.
   ///
-  /// A bundle is made by a server SDK. Documents are taken over where they are newer than the cached ones; local writes stay on
-  /// top. A bundle that was loaded before, or an older one of the same id, changes nothing and is a success. Several bundles are
-  /// loaded one after the other, in the order of the calls. Works offline.
+  /// Bundles are made by server SDKs. Documents are stored if they are newer than the cached ones; local writes stay on top. A bundle that
+  /// was loaded before, or an older one of the same id, changes nothing and succeeds. Several bundles are loaded one after the other, in
+  /// the order of the calls. Works offline.
   ///
   /// - Parameters:
   ///   - bundleData: The bundle's bytes.
@@ -65,10 +65,10 @@ extension Firestore {
     return try await outcome.value()
   }
 
-  /// The query that a loaded bundle gave a name to. Works offline, also after a restart of the program.
+  /// Gets the query that a loaded bundle gave a name to. Works offline, also after a restart of the program.
   ///
   /// - Parameters:
-  ///   - name: The name that the bundle's maker chose.
+  ///   - name: The name of the query in the bundle.
   ///   - completion: Called once on the settings' queue; with nil if there is none, or if the cache cannot be read, which is then in
   ///     the log.
   public func getQuery(named name: String, completion: @escaping (Query?) -> Void) {

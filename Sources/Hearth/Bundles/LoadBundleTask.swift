@@ -6,7 +6,7 @@ internal import Synchronization
 public enum LoadBundleTaskState: Int, Sendable {
   /// It has failed; nothing of the bundle is in the cache.
   case error
-  /// It goes on.
+  /// Loading is in progress.
   case inProgress
   /// Everything is in the cache.
   case success
@@ -22,7 +22,7 @@ public final class LoadBundleTaskProgress: NSObject, Sendable {
   public let bytesLoaded: Int
   /// Bytes of the bundle without its metadata, by its own account; 0 after an error in its metadata.
   public let totalBytes: Int
-  /// Whether the loading goes on, and how it ended.
+  /// The state of the loading: in progress, ended, or failed.
   public let state: LoadBundleTaskState
 
   init(_ progress: BundleProgress) {
@@ -40,7 +40,7 @@ public final class LoadBundleTaskProgress: NSObject, Sendable {
 
   private var values: [Int] { [documentsLoaded, totalDocuments, bytesLoaded, totalBytes, state.rawValue] }
 
-  /// Whether all values are the same.
+  /// Returns whether all values are the same.
   public override func isEqual(_ object: Any?) -> Bool { (object as? LoadBundleTaskProgress)?.values == values }
 
   /// A hash of the values.
@@ -91,7 +91,7 @@ public final class LoadBundleTask: NSObject, Sendable {
     state.withLock { $0.observers = [] }
   }
 
-  /// Tells the observers of a progress; of a final one the last time.
+  /// Notifies the observers of a progress; a final one ends the calls.
   func tell(_ progress: LoadBundleTaskProgress) {
     queue.async {
       let observers = self.state.withLock { state in

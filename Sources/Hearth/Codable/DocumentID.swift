@@ -48,8 +48,8 @@ public struct DocumentID<Value: DocumentIDWrappable & Codable>: StructureCodingU
 
   /// Makes the property with a value.
   ///
-  /// - Parameter wrappedValue: Usually nil. Anything else is probably a misunderstanding, because it is not written, so a warning is
-  ///   logged. Setting the property later, for example to show a value that was never stored, is not logged.
+  /// - Parameter wrappedValue: Usually nil. Any other value is probably a mistake, because it is not written, so a warning is logged.
+  ///   Setting the property later, for example to show a value that was never stored, is not logged.
   public init(wrappedValue: Value?) {
     if let wrappedValue {
       HearthLog.warning(
@@ -74,7 +74,7 @@ extension DocumentID: Codable {
   /// - Throws: ``FirestoreDecodingError/decodingIsNotSupported(_:)`` where there is no reference; what
   ///   ``DocumentIDWrappable/wrap(_:)`` throws.
   public init(from decoder: any Decoder) throws {
-    // The dictionary is for decoders that pass on what they find in ours.
+    // The dictionary is for decoders that pass on the contents of ours.
     let reference =
       (decoder as? StoredDecoder)?.context.documentReference
       ?? decoder.userInfo[.documentReference] as? DocumentReference
@@ -88,8 +88,8 @@ extension DocumentID: Codable {
     self.init(decoded: try Value.wrap(reference))
   }
 
-  /// Throws ``FirestoreEncodingError/encodingIsNotSupported(_:)``: ``Firestore/Encoder`` calls this only for what is no property, such
-  /// as an element of an array, and other encoders have no use for it.
+  /// Throws ``FirestoreEncodingError/encodingIsNotSupported(_:)``: ``Firestore/Encoder`` calls this only for values that are not
+  /// properties, such as elements of an array, and other encoders cannot use it.
   ///
   /// - Parameter encoder: Any encoder.
   public func encode(to encoder: any Encoder) throws {

@@ -74,10 +74,10 @@ open class FirebaseDataDecoder {
   /// Decodes a value.
   ///
   /// - Parameters:
-  ///   - t: What to decode.
+  ///   - t: The type to decode.
   ///   - structure: What ``FirebaseDataEncoder/encode(_:)`` gives; `NSNull` is nil for an optional type.
   /// - Returns: The value.
-  /// - Throws: `DecodingError` with the coding path, and what types throw themselves.
+  /// - Throws: `DecodingError` with the coding path, and errors that types throw themselves.
   open func decode<T: Decodable>(_ t: T.Type, from structure: Any) throws -> T {
     let options = DecodingOptions(
       date: dateDecodingStrategy, data: dataDecodingStrategy, float: nonConformingFloatDecodingStrategy,

@@ -78,10 +78,10 @@ extension Firestore {
     /// Decodes a value without a document's reference, so that the type cannot have a ``DocumentID``.
     ///
     /// - Parameters:
-    ///   - t: What to decode.
+    ///   - t: The type to decode.
     ///   - data: A dictionary, or `NSNull` for a document that does not exist, which an optional type decodes as nil.
     /// - Returns: The value.
-    /// - Throws: `DecodingError` with the coding path, the expected and the found type; what types throw themselves.
+    /// - Throws: `DecodingError` with the coding path, the expected and the found type; errors that types throw themselves.
     public func decode<T: Decodable>(_ t: T.Type, from data: Any) throws -> T {
       try decode(t, from: data, in: nil)
     }
@@ -89,11 +89,11 @@ extension Firestore {
     /// Decodes a value.
     ///
     /// - Parameters:
-    ///   - t: What to decode.
+    ///   - t: The type to decode.
     ///   - data: A dictionary, or `NSNull` for a document that does not exist, which an optional type decodes as nil.
     ///   - reference: The document's reference, for properties with ``DocumentID`` and the texts of errors. It is not kept.
     /// - Returns: The value.
-    /// - Throws: `DecodingError` with the coding path, the expected and the found type; what types throw themselves.
+    /// - Throws: `DecodingError` with the coding path, the expected and the found type; errors that types throw themselves.
     public func decode<T: Decodable>(_ t: T.Type, from data: Any, in reference: DocumentReference?) throws -> T {
       let origin = reference.map { DecodingOrigin(document: .reference($0)) }
       return try DecodingContext(options, origin: origin).decodeRoot(t, from: .object(data))

@@ -1,7 +1,7 @@
 /// The conversion between `camelCase` and `snake_case`, as `JSONEncoder` and `JSONDecoder` do it.
 enum SnakeCase {
-  /// `myURLProperty` becomes `my_url_property`. Underscores stay. Words begin where Foundation lets them begin, also in names
-  /// that start with several capitals: fields that programs of the official SDK wrote have these names.
+  /// `myURLProperty` becomes `my_url_property`. Underscores stay. Words begin where Foundation begins them, also in names that start with
+  /// several capitals, because fields written by programs of the official SDK have these names.
   static func encode(_ name: String) -> String {
     let characters = Array(name)
     guard !characters.isEmpty else { return name }

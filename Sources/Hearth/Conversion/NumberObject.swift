@@ -11,7 +11,7 @@ enum NumberObject {
   case largeInteger(any BinaryInteger)
   case double(Double)
 
-  /// Nil for what is no number.
+  /// Nil for values that are not numbers.
   init?(_ value: Any) {
     if type(of: value) is AnyClass {
       guard let number = value as? NSNumber else { return nil }
@@ -47,7 +47,7 @@ enum NumberObject {
 }
 
 extension NSNumber {
-  /// Whether the object was made from a Boolean. Both Foundations have one object each for true and false, of a class of their own;
+  /// True if the object was made from a Boolean. Both Foundations have one object each for true and false, of a class of their own;
   /// the C type alone does not tell, because most objects made from an `Int8` report `char` as well.
   var isBoolean: Bool {
     #if canImport(Darwin)

@@ -7,7 +7,7 @@ internal import HearthModel
 /// it: the attempt fails as if a quota were used up and would be retried forever, with all later writes behind it. So such a batch is
 /// refused before it enters the queue, and so is one whose values are nested deeper than messages can be read.
 enum OutgoingWriteLimits {
-  /// Messages may have 17 MiB; the rest is for what surrounds the writes in the message.
+  /// Messages may have 17 MiB; the difference is for the rest of the message.
   static let maximumBytes = 17 * 1024 * 1024 - 64 * 1024
 
   /// The error for a batch that is too large or nested too deep, nil for one that can be sent.
@@ -68,7 +68,7 @@ enum OutgoingWriteLimits {
       """)
   }
 
-  /// An upper bound of the size on the wire, close to it.
+  /// A close upper bound of the size on the wire.
   private static func encodedSizeBytes(_ mutation: Mutation) -> Int {
     let overhead = 32
     var size = overhead + mutation.key.canonicalString.utf8.count

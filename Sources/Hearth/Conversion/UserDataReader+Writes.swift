@@ -1,9 +1,9 @@
 internal import Foundation
 internal import HearthModel
 
-/// The mutations that `setData`, `updateData` and `delete` stand for.
+/// Makes the mutations of `setData`, `updateData` and `delete`.
 extension UserDataReader {
-  /// Replaces the document, creating it if need be.
+  /// Replaces the document, creating it if necessary.
   static func set(
     _ data: [String: Any], key: DocumentKey, databaseID: DatabaseID
   ) throws(ProgrammingError) -> Mutation {
@@ -12,7 +12,7 @@ extension UserDataReader {
     return .set(key, fields, transforms: reader.sortedTransforms)
   }
 
-  /// Changes every leaf that the data name and creates the document if need be.
+  /// Changes every leaf that the data name, and creates the document if necessary.
   static func merge(
     _ data: [String: Any], key: DocumentKey, databaseID: DatabaseID
   ) throws(ProgrammingError) -> Mutation {
@@ -22,7 +22,7 @@ extension UserDataReader {
     return .patch(key, fields.only(mask), mask: mask, precondition: .none, transforms: reader.sortedTransforms)
   }
 
-  /// Changes what both the data and the mask name; the rest of the data is ignored.
+  /// Changes the fields that both the data and the mask name; the rest of the data is ignored.
   static func merge(
     _ data: [String: Any], fields maskFields: [Any], key: DocumentKey, databaseID: DatabaseID
   ) throws(ProgrammingError) -> Mutation {

@@ -5,14 +5,14 @@ internal import HearthTransport
 struct ClientCredentials: Sendable {
   var access: any CredentialsProvider = NoCredentials()
   var appCheck: any CredentialsProvider = NoCredentials()
-  /// Whose changes of user the client follows.
+  /// The credentials whose changes of user the client follows.
   var users: IDTokenCredentials?
   /// The user at the start.
   var initialUserID: String?
 
   init() {}
 
-  /// - Throws: An `NSError` when `GOOGLE_APPLICATION_CREDENTIALS` counts and its file is not a service account's.
+  /// - Throws: An `NSError` when `GOOGLE_APPLICATION_CREDENTIALS` is used and its file is not a service account's.
   init(_ settings: SettingsValues, endpoint: Endpoint, environment: [String: String]) throws {
     if let appCheck = settings.appCheck {
       self.appCheck = AppCheckSource(appCheck)
@@ -69,13 +69,13 @@ struct ClientCredentials: Sendable {
 }
 
 extension Endpoint {
-  /// Whether this is Cloud Firestore, worldwide or at one of its locations.
+  /// True if this is Cloud Firestore, worldwide or at one of its locations.
   fileprivate var isGoogle: Bool {
     let host = host.lowercased()
     return host == FirestoreSettings.defaultHost || host.hasSuffix(".googleapis.com")
   }
 
-  /// Whether requests stay on this machine.
+  /// True if requests stay on this machine.
   fileprivate var isLoopback: Bool {
     let host = host.lowercased()
     return host == "localhost" || host.hasPrefix("127.") || host == "::1"

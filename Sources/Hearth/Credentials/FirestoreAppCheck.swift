@@ -12,8 +12,8 @@
 public final class FirestoreAppCheck: Sendable {
   /// Fetches the token, or returns nil or an empty one for none.
   ///
-  /// It is called whenever a stream is opened or a call is made, so it should keep the token while it lasts; requests that come
-  /// together share one call. After a minute without an answer it counts as failed.
+  /// It is called whenever a stream is opened or a call is made, so keep the token while it is valid; concurrent requests share one call.
+  /// After a minute without an answer it counts as failed.
   ///
   /// - Parameter forcingRefresh: Whether the backend refused a request made with the last token.
   public typealias Provider = @Sendable (_ forcingRefresh: Bool) async throws -> String?

@@ -7,7 +7,7 @@
 /// | ``ServiceAccountCredentials`` | servers with the key file of a Google service account: full access |
 /// | ``IDTokenCredentials`` | apps with signed-in users |
 ///
-/// Others can be written, for example for access tokens of a metadata server:
+/// Apps can implement others, for example for access tokens of a metadata server:
 ///
 /// ```swift
 /// final class MetadataServerCredentials: FirestoreCredentials {
@@ -52,7 +52,7 @@ public final class EmulatorOwnerCredentials: FirestoreCredentials {
 
   private init() {}
 
-  /// The word that emulators know their owner by.
+  /// The token by which emulators recognise their owner.
   public func accessToken(forcingRefresh: Bool) async -> String? { "owner" }
 }
 

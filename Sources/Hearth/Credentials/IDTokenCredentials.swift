@@ -6,10 +6,10 @@ internal import Synchronization
 public struct IDToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   /// The secret itself.
   public let value: String
-  /// Whose token it is: the `sub` of the token, `uid` in Firebase Authentication.
+  /// The user of the token: its `sub`, `uid` in Firebase Authentication.
   public let userID: String
 
-  /// Makes a token of what was issued. It is not checked here; the backend does that.
+  /// Wraps an issued token. It is not checked here; the backend does that.
   ///
   /// - Parameters:
   ///   - value: The token as it was issued, a JSON Web Token.
@@ -62,7 +62,7 @@ public final class IDTokenCredentials: FirestoreCredentials, CustomReflectable {
 
   private struct State {
     var user: RequestUser
-    /// Grows with each change, so that an answer which was on its way meanwhile is recognised.
+    /// Grows with each change, so that an outdated answer is recognised.
     var generation = 0
     var observers: [WeakObserver] = []
   }
@@ -149,7 +149,7 @@ public final class IDTokenCredentials: FirestoreCredentials, CustomReflectable {
     }
   }
 
-  /// Tells `observer` of all changes from now on, and at once if the user is another one than `known` already.
+  /// Notifies `observer` of all later changes, and at once if the user already differs from `known`.
   func observe(_ observer: any UserObserver, known: String?) {
     telling.withLock { _ in
       let user = state.withLock { state in

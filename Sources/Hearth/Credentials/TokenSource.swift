@@ -12,7 +12,7 @@ final class TokenSource: CredentialsProvider, CustomReflectable {
   /// The answer of a provider.
   struct Fetched: Sendable {
     var token: AccessToken?
-    /// Whose token it is, where that matters.
+    /// The user of the token, where that matters.
     var user: RequestUser?
   }
 
@@ -27,7 +27,7 @@ final class TokenSource: CredentialsProvider, CustomReflectable {
   }
 
   private struct State {
-    /// The backend refused `lastToken`, and no fetch that says so has begun.
+    /// The backend refused `lastToken`, and no fetch that takes this into account has begun.
     var isRefused = false
     var lastToken: AccessToken?
     /// By number. Only the newest one takes further waiters.
@@ -43,8 +43,8 @@ final class TokenSource: CredentialsProvider, CustomReflectable {
   private let state = Mutex(State())
 
   /// - Parameters:
-  ///   - name: What messages call the token.
-  ///   - limit: How long fetching may take.
+  ///   - name: The name of the token in messages.
+  ///   - limit: The time limit of fetching.
   ///   - epoch: Requests of different epochs do not share a fetch.
   init(
     name: String, limit: Duration = .seconds(60), epoch: @escaping @Sendable () -> Int = { 0 }, fetch: @escaping Fetch
@@ -55,8 +55,8 @@ final class TokenSource: CredentialsProvider, CustomReflectable {
     self.fetch = fetch
   }
 
-  /// - Throws: `aborted` when the token is not that of ``RequestUser/current``, what the provider throws as a `StatusError`, or
-  ///   `unavailable` when it does not answer in time.
+  /// - Throws: `aborted` when the token is not that of ``RequestUser/current``, the provider's error as a `StatusError`, or `unavailable`
+  ///   when it does not answer in time.
   func token() async throws -> AccessToken? {
     let (number, waiter, outcome) = join()
     defer { leave(number, waiter) }
@@ -78,7 +78,7 @@ final class TokenSource: CredentialsProvider, CustomReflectable {
   /// The number of requests that wait for a token.
   var waiterCount: Int { state.withLock { $0.fetches.values.reduce(0) { $0 + $1.waiters.count } } }
 
-  /// Shows what it is for, and no token.
+  /// Shows the purpose, and no token.
   var customMirror: Mirror { Mirror(self, children: ["name": name, "waiterCount": waiterCount]) }
 
   // MARK: - Sharing
@@ -214,7 +214,7 @@ struct RequestUser: Sendable, Hashable {
   }
 }
 
-/// App Check tokens as the transport asks for them: requests go without one that cannot be fetched or sent.
+/// Adapts App Check tokens to the transport: requests are sent without a token that cannot be fetched or sent.
 struct AppCheckSource: CredentialsProvider {
   private let tokens: TokenSource
 

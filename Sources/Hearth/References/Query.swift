@@ -10,8 +10,8 @@ internal import HearthModel
 ///   .limit(to: 3)
 /// ```
 ///
-/// Queries work offline on what is in the cache. Two queries are equal when they are of the same Firestore object and ask for
-/// the same documents in the same order.
+/// Offline, queries work on the contents of the cache. Two queries are equal when they are of the same Firestore object and ask for the
+/// same documents in the same order.
 ///
 /// ## Conditions
 ///
@@ -83,17 +83,17 @@ public class Query: NSObject, @unchecked Sendable {
     }
   }
 
-  /// The query with only the first documents of its result. A later limit, also ``limit(toLast:)``, replaces an earlier one.
+  /// Limits the result to its first documents. A later limit, also ``limit(toLast:)``, replaces an earlier one.
   ///
-  /// - Parameter limit: How many documents; zero and less are a programming error.
+  /// - Parameter limit: The number of documents; zero and less are a programming error.
   public func limit(to limit: Int) -> Query {
     built { () throws(ProgrammingError) in try QueryBuilder.limit(model, to: limit, type: .first) }
   }
 
-  /// The query with only the last documents of its result, in the query's order. It needs an explicit order: running it without
-  /// one is a programming error. A later limit, also ``limit(to:)``, replaces an earlier one.
+  /// Limits the result to its last documents, in the query's order. It needs an explicit order: running it without one is a programming
+  /// error. A later limit, also ``limit(to:)``, replaces an earlier one.
   ///
-  /// - Parameter limit: How many documents; zero and less are a programming error.
+  /// - Parameter limit: The number of documents; zero and less are a programming error.
   public func limit(toLast limit: Int) -> Query {
     built { () throws(ProgrammingError) in try QueryBuilder.limit(model, to: limit, type: .last) }
   }
@@ -106,13 +106,13 @@ public class Query: NSObject, @unchecked Sendable {
 // MARK: - Cursors
 
 extension Query {
-  /// The query from a document on, which is included. A later start replaces an earlier one.
+  /// Starts the result at a document, which is included. A later start replaces an earlier one.
   ///
   /// The position is exact: among documents with equal fields it counts the id. The document has to exist and to have all fields of
   /// the order; otherwise, and when one of these is a server timestamp not yet set, it is a programming error.
   public func start(atDocument document: DocumentSnapshot) -> Query { bounded(by: document, .start, isInclusive: true) }
 
-  /// The query from a position on, which is included. A later start replaces an earlier one.
+  /// Starts the result at a position, which is included. A later start replaces an earlier one.
   ///
   /// - Parameter fieldValues: One value for each of the first orders of the query; more than it has orders are a programming
   ///   error. For the document's id it is a `String`: the id, or in queries of a collection group the path.
@@ -126,18 +126,18 @@ extension Query {
   /// Same as ``start(at:)`` without the position itself.
   public func start(after fieldValues: [Any]) -> Query { bounded(by: fieldValues, .start, isInclusive: false) }
 
-  /// The query up to a document, which is not included. For the document see ``start(atDocument:)``.
+  /// Ends the result before a document, which is not included. For the document see ``start(atDocument:)``.
   public func end(beforeDocument document: DocumentSnapshot) -> Query {
     bounded(by: document, .end, isInclusive: false)
   }
 
-  /// The query up to a position, which is not included. For the values see ``start(at:)``.
+  /// Ends the result before a position, which is not included. For the values see ``start(at:)``.
   public func end(before fieldValues: [Any]) -> Query { bounded(by: fieldValues, .end, isInclusive: false) }
 
-  /// The query up to a document, which is included. For the document see ``start(atDocument:)``.
+  /// Ends the result at a document, which is included. For the document see ``start(atDocument:)``.
   public func end(atDocument document: DocumentSnapshot) -> Query { bounded(by: document, .end, isInclusive: true) }
 
-  /// The query up to a position, which is included. For the values see ``start(at:)``.
+  /// Ends the result at a position, which is included. For the values see ``start(at:)``.
   public func end(at fieldValues: [Any]) -> Query { bounded(by: fieldValues, .end, isInclusive: true) }
 
   private func bounded(by values: [Any], _ edge: QueryBuilder.Edge, isInclusive: Bool) -> Query {

@@ -6,7 +6,7 @@
 /// ])
 /// ```
 ///
-/// Field names are split at dots. The rules are those of the methods of ``Query`` that the cases are named after.
+/// Field names are split at dots. The rules are those of the methods of ``Query`` with the same names.
 public enum QueryPredicate {
   /// Same as ``Query/whereField(_:isEqualTo:)-(String,_)``.
   case isEqualTo(_ field: String, _ value: Any)

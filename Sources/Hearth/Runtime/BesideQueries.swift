@@ -6,11 +6,11 @@ internal import HearthSync
 struct BesideQueries {
   private let queue: DispatchQueue
   private let post: @Sendable (ClientLoop.Message) -> Void
-  /// Until the loop has heard of their end, also those that were cancelled.
+  /// Readings that have not ended, or whose end the loop has not handled; also the cancelled ones.
   private var running: [BesideID: BesideQuery] = [:]
-  /// Closes the readings that are no queries. An entry stays until the loop has handled the end of its reading.
+  /// Closes the readings that are not queries. An entry stays until the loop has handled the end of its reading.
   private var readings: [RequestID: @Sendable () -> Void] = [:]
-  /// Further readings have to run on the loop. Each one keeps a connection.
+  /// Further readings run on the loop, because each one keeps a connection.
   private static let readingLimit = 4
 
   /// - Parameter queue: Runs the queries; a concurrent one.
@@ -29,7 +29,7 @@ struct BesideQueries {
 
   var takesReadings: Bool { readings.count < Self.readingLimit }
 
-  /// Reads something else of the cache for a request.
+  /// Runs another kind of reading for a request.
   mutating func start<Answer>(
     _ reading: DetachedReading<Answer>, for id: RequestID,
     answer: @escaping @Sendable (Result<Answer, any Error>) -> Void
@@ -54,13 +54,13 @@ struct BesideQueries {
     running[id] = nil
   }
 
-  /// Makes all of them fail, which the loop then hears.
+  /// Cancels all of them; the loop then gets their failures.
   func cancelAll() {
     for query in running.values { query.close() }
     for close in readings.values { close() }
   }
 
-  /// Gives all up. No connection to the cache's file is open when this returns; it waits for a few rows at most.
+  /// Cancels all of them. No connection to the cache's file is open when this returns; it waits for a few rows at most.
   mutating func closeAll() {
     for query in running.values { query.cancel() }
     for query in running.values { query.close() }

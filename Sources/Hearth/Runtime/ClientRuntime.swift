@@ -20,7 +20,7 @@ struct ClientConfiguration: Sendable {
   var cache: Cache
   var callbackQueue: DispatchQueue
   var credentials = ClientCredentials()
-  /// PEM files; empty means those that the system trusts.
+  /// PEM files; empty for the certificates that the system trusts.
   var trustedCertificateFiles: [String] = []
   /// If set, a cache that cannot be opened is replaced by one in memory. Called once, on the loop: with the error in that case, with nil
   /// on success.
@@ -30,8 +30,8 @@ struct ClientConfiguration: Sendable {
   var besideQueue = DispatchQueue.besideQueries
   /// Reports changes of the network; nil for the monitor of the system.
   var connectivity: (any ConnectivityMonitor)?
-  /// The bytes of watch messages that may wait for the loop; the stream is not read any further beyond. A loop that takes them all
-  /// at once holds as many again until it has handled them.
+  /// The bytes of watch messages that may wait for the loop; the stream is not read beyond them. A loop that takes them all at once holds
+  /// as many again until it has handled them.
   var unhandledWatchBytes = 4 << 20
   /// The pauses between attempts to reach the backend.
   var backoff = ExponentialBackoff.Parameters()
@@ -77,8 +77,8 @@ final class ClientRuntime: Sendable {
     post(.write(WriteID(rawValue: nextID()), mutations, localWriteTime: .now(), completion))
   }
 
-  /// - Parameter queue: Where the callback runs; nil calls it directly on the loop. A direct listener gets `cancelled` when the
-  ///   client is terminated, the others are silent then.
+  /// - Parameter queue: The queue of the callback; nil calls it directly on the loop. A direct listener gets `cancelled` when the client
+  ///   is terminated, the others are not called any more.
   func listen(
     _ query: HearthModel.Query, options: ListenOptions, on queue: DispatchQueue?,
     _ callback: @escaping @Sendable (SnapshotEvent) -> Void
@@ -88,7 +88,7 @@ final class ClientRuntime: Sendable {
     return handle(listener) { .unlisten($0) }
   }
 
-  /// The first synchronised snapshot, or the first one at all when the backend cannot be reached; called on the loop.
+  /// Gets the first synchronised snapshot, or the first one at all when the backend cannot be reached; called on the loop.
   func getOnce(
     _ query: HearthModel.Query, _ completion: @escaping @Sendable (SnapshotEvent) -> Void
   ) -> ListenerHandle {
@@ -163,8 +163,8 @@ final class ClientRuntime: Sendable {
     return id
   }
 
-  /// - Parameter taken: Called once on the loop when the bytes have been read or are of no use any more, with whether the loading
-  ///   goes on.
+  /// - Parameter taken: Called once on the loop when the bytes have been read or are not needed any more, with whether the loading
+  ///   continues.
   func addToBundle(_ id: RequestID, _ bytes: [UInt8], taken: @escaping @Sendable (_ wantsMore: Bool) -> Void) {
     post(.bundleBytes(id, bytes, taken: taken))
   }
@@ -206,7 +206,7 @@ final class ClientRuntime: Sendable {
     }
   }
 
-  /// Closes everything; the cache's file is released when the completion is called. Posting this repeatedly is harmless.
+  /// Closes everything; the cache's file is released when the completion is called. Repeated calls are harmless.
   func stop(_ completion: @escaping @Sendable () -> Void) {
     post(.stop(completion))
   }
@@ -232,7 +232,7 @@ final class ClientRuntime: Sendable {
         loop.handle(messages) { [weak self] in self?.post($0) }
         return loop.takePause()
       }
-      // Holds the runtime: those whose calls wait for the folder are answered even if the client is let go.
+      // Retains the runtime: calls that wait for the folder are answered even if the client is released.
       if let pause { loopQueue.asyncAfter(deadline: .now() + pause.dispatchInterval) { self.post(.openAgain) } }
     }
   }
@@ -259,7 +259,7 @@ extension ClientRuntime: UserObserver {
 /// The callbacks of a write.
 struct WriteCompletion: Sendable {
   let finish: @Sendable (NSError?) -> Void
-  /// The client was terminated before the answer: plain completions are then never called, waiting tasks go on with an error.
+  /// The client was terminated before the answer: plain completions are then never called, waiting tasks get an error.
   let abandon: @Sendable () -> Void
 }
 

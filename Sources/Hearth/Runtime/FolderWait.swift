@@ -9,7 +9,7 @@ internal import HearthSync
 /// | waiting, at most ``limit`` | wait in order, and then take effect as if the folder had been free | the folder is free, or the time is over |
 /// | given up | each one first tries to open the folder, once and without waiting, and else gets the error | the folder is free |
 ///
-/// Nothing here blocks: the folder is tried on the loop, which is free in the pauses. Confined to the loop.
+/// Nothing here blocks: the loop tries the folder and is free in the pauses. Confined to the loop.
 final class FolderWait {
   let configuration: ClientConfiguration
   private let deadline: ContinuousClock.Instant

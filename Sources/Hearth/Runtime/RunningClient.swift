@@ -28,7 +28,7 @@ final class RunningClient {
 
   let configuration: ClientConfiguration
 
-  /// - Parameter former: the client in whose place this one goes on with a cache that was opened anew.
+  /// - Parameter former: the client that this one replaces, after its cache was reopened.
   init(
     _ configuration: ClientConfiguration, continuing former: Remainder? = nil,
     post: @escaping @Sendable (ClientLoop.Message) -> Void
@@ -148,7 +148,7 @@ final class RunningClient {
     }
   }
 
-  /// Reads the next page of a list of pending writes. The others follow when the loop has done what waits.
+  /// Reads the next page of a list of pending writes. The others follow after the waiting messages.
   private func continueListing(_ id: RequestID) {
     guard case .pendingWrites(let completion)? = requests[id], listings[id] != nil else {
       listings[id] = nil
@@ -196,7 +196,7 @@ final class RunningClient {
     }
   }
 
-  /// Ends everything; tasks that still wait go on with an error, completions of writes are never called.
+  /// Ends everything; waiting tasks get an error, completions of writes are never called.
   func stop(_ completion: @escaping @Sendable () -> Void) {
     run(.shutdown)
     timers.cancelAll()
@@ -216,25 +216,24 @@ final class RunningClient {
 
   // MARK: - Opening the cache anew
 
-  /// The parts of a client that its successor takes over when the cache is opened anew.
+  /// The parts of a client that its successor takes over when the cache is reopened.
   struct Remainder {
     var reason: String
     fileprivate var handover: SyncHandover
     fileprivate var writes: [WriteID: WriteCompletion]
     fileprivate var syncListeners: [ListenerID: Listener<Void>]
 
-    /// No client goes on.
+    /// Ends the parts when there is no successor.
     func abandon() {
       for (_, listener) in syncListeners { listener.silence() }
       for (_, write) in writes { write.abandon() }
     }
   }
 
-  /// The reason to open the cache anew; nil while it can be used.
+  /// The reason to reopen the cache; nil while it can be used.
   var reopening: Reopening? { cache.localStore.reopening }
 
-  /// Closes the cache so that it can be opened anew. Listeners and requests end with `dataLoss`; writes keep waiting for their
-  /// answers.
+  /// Closes the cache so that it can be reopened. Listeners and requests end with `dataLoss`; writes keep waiting for their answers.
   func endForReopening(_ cause: Reopening) -> Remainder {
     let remainder = Remainder(
       reason: cause.reason, handover: engine.handOver(), writes: writes,
@@ -278,7 +277,7 @@ final class RunningClient {
     close(failing: error)
   }
 
-  /// Ends listeners and requests with the error, and closes everything. Writes and listeners for sync are the caller's affair.
+  /// Ends listeners and requests with the error, and closes everything. The caller ends writes and sync listeners.
   private func close(failing error: NSError) {
     timers.cancelAll()
     for (_, entry) in listeners { entry.listener.deliver(.failure(error)) }

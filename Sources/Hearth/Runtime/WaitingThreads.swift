@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Synchronization
 
-/// Threads for work that waits: for the network, for an application, for a slow stream.
+/// Threads for blocking work: waiting for the network, for an application, for a slow stream.
 ///
 /// Blocking work uses up the threads of Dispatch, and then neither a client nor the application's tasks, which outside Apple platforms run
 /// on the same threads, make the progress that it waits for: 300 concurrent transactions blocked each other permanently. Threads are made
@@ -17,7 +17,7 @@ final class WaitingThreads: Sendable {
   private let limit: Int
   private let state = Mutex(State())
 
-  /// - Parameter limit: How many pieces of work run at once. It is what Dispatch starts for one queue on Apple platforms.
+  /// - Parameter limit: The number of pieces of work that run at once: as many as Dispatch starts for one queue on Apple platforms.
   init(name: String, limit: Int = 64) {
     self.name = name
     self.limit = limit

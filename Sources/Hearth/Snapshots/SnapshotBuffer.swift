@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Snapshots on their way from a listener to the task that awaits them.
+/// Holds the snapshots of a listener until the task that awaits them takes them.
 ///
 /// At most ``limit`` wait. A further one is merged with the last of them. So a task that is slow, or that has stopped asking, costs a
 /// bounded number of snapshots and still sees every change and, in the end, the newest state.
@@ -36,7 +36,7 @@ final class SnapshotBuffer<Element: Sendable>: Sendable {
 
   /// Adds a snapshot of the listener; calls come one after the other.
   func add(_ element: Element) {
-    // The last one is taken out while it is merged, so that the lock is not held meanwhile; only this method adds.
+    // The last snapshot is removed while it is merged, so that the lock is not held meanwhile; only this method adds snapshots.
     let (waiting, last) = state.withLock { state -> (CheckedContinuation<Element?, any Error>?, Element?) in
       guard case .open(let waiting) = state.phase else { return (nil, nil) }
       guard waiting == nil else {
@@ -51,7 +51,7 @@ final class SnapshotBuffer<Element: Sendable>: Sendable {
     if let last { put(merge(last, element)) }
   }
 
-  /// Adds what was merged, unless the sequence has ended or its task has caught up meanwhile.
+  /// Adds a merged snapshot, unless the sequence has ended or its task has caught up meanwhile.
   private func put(_ element: Element) {
     let waiting = state.withLock { state -> CheckedContinuation<Element?, any Error>? in
       guard case .open(let waiting) = state.phase else { return nil }
@@ -61,7 +61,7 @@ final class SnapshotBuffer<Element: Sendable>: Sendable {
     waiting?.resume(returning: element)
   }
 
-  /// Ends the sequence once what is kept has been taken.
+  /// Ends the sequence once the kept snapshots have been taken.
   func finish(throwing error: (any Error)?) {
     let waiting = state.withLock { state -> CheckedContinuation<Element?, any Error>? in
       guard case .open(let waiting) = state.phase else { return nil }
@@ -72,7 +72,7 @@ final class SnapshotBuffer<Element: Sendable>: Sendable {
     if let error { waiting.resume(throwing: error) } else { waiting.resume(returning: nil) }
   }
 
-  /// Ends the sequence at once: what is kept is dropped.
+  /// Ends the sequence at once: the kept snapshots are dropped.
   func cancel() {
     state.withLock { $0.kept = [] }
     finish(throwing: nil)

@@ -5,7 +5,7 @@ internal import HearthSync
 public enum ListenSource: UInt, Sendable {
   /// From the cache first and from the backend as soon as it answers.
   case `default`
-  /// From the cache only, with local writes and with what other listeners bring in; the backend is never asked.
+  /// From the cache only, with local writes and with documents that other listeners receive; the backend is never asked.
   case cache
 }
 
@@ -29,11 +29,11 @@ public enum ServerTimestampBehavior: Int, Sendable {
   case previous
 }
 
-/// The options of a snapshot listener. Each `with…` method gives changed options and leaves the receiver as it is.
+/// The options of a snapshot listener. Each `with…` method returns changed options and leaves the receiver as it is.
 public final class SnapshotListenOptions: NSObject, Sendable {
   /// The source of the listener's data. Default: ``ListenSource/default``.
   public let source: ListenSource
-  /// Whether the listener is also called when only metadata changed. Default: false.
+  /// True if the listener is also called when only metadata changed. Default: false.
   public let includeMetadataChanges: Bool
 
   /// All defaults.
@@ -77,7 +77,7 @@ public final class SnapshotListenOptions: NSObject, Sendable {
 
 /// The result of `addSnapshotListener`: removes the listener. Releasing it does not stop the listener.
 public protocol ListenerRegistration: NSObjectProtocol {
-  /// Stops the listener. When the call returns, no callback starts any more; a callback that runs on another thread is waited
-  /// for. May be called repeatedly, inside the callback, and after `terminate()`.
+  /// Stops the listener. When the call returns, no callback starts any more; the call waits for a callback that runs on another thread.
+  /// May be called repeatedly, inside the callback, and after `terminate()`.
   func remove()
 }

@@ -2,7 +2,7 @@
   internal import Combine
   public import SwiftUI
 
-  /// A collection's documents as a SwiftUI view shows them: decoded, and again after each change.
+  /// Shows the decoded documents of a collection in a SwiftUI view, and updates them after each change.
   ///
   /// ```swift
   /// struct Cities: View {
@@ -11,7 +11,7 @@
   /// }
   /// ```
   ///
-  /// It listens on the default app's database from when the view appears until it goes.
+  /// It listens on the default app's database while the view is shown.
   @MainActor
   @propertyWrapper
   public struct FirestoreQuery<T>: DynamicProperty {
@@ -52,7 +52,7 @@
         wrappedValue: FirestoreQueryListening(configuration, empty: []) { items, _ in items as [U] })
     }
 
-    /// Shows the documents, or the error that keeps them from being shown.
+    /// Shows the documents, or the error that prevents it.
     public init<U: Decodable>(
       collectionPath: String, predicates: [QueryPredicate] = [],
       decodingFailureStrategy: DecodingFailureStrategy = .raise, animation: Animation? = nil

@@ -22,7 +22,7 @@ public final class GeoPoint: NSObject, NSCopying, Sendable {
     self.longitude = longitude
   }
 
-  /// For positions that a backend sent; they are shown as they are.
+  /// Wraps a position that a backend sent, without checks.
   init(_ model: HearthModel.GeoPoint) {
     latitude = model.latitude
     longitude = model.longitude

@@ -1,7 +1,7 @@
 public import Foundation
 internal import HearthModel
 
-/// A vector of numbers, as nearest-neighbour search uses it. Its elements are always stored as doubles.
+/// A vector of numbers, for nearest-neighbour search. Its elements are always stored as doubles.
 public final class VectorValue: NSObject, NSCopying, Sendable {
   /// The elements in order.
   public let array: [Double]

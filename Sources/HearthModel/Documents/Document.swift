@@ -90,7 +90,7 @@ package struct Document: Sendable {
   package var isUnknown: Bool { kind == .unknown }
   package var hasLocalMutations: Bool { mutationState == .hasLocalMutations }
   package var hasCommittedMutations: Bool { mutationState == .hasCommittedMutations }
-  /// Whether the contents show a write that the watch stream has not confirmed.
+  /// True if the contents show a write that the watch stream has not confirmed.
   package var hasPendingWrites: Bool { mutationState != .synced }
 }
 
@@ -100,7 +100,7 @@ extension Document: Equatable {
       && a.hasSameContents(as: b)
   }
 
-  /// Whether both documents have the same fields with equal values, integers and doubles kept apart. The order in which
+  /// Returns whether both documents have the same fields with equal values, integers and doubles kept apart. The order in which
   /// the fields are encoded does not count: the backend does not promise one.
   package func hasSameContents(as other: Document) -> Bool { fields == other.fields }
 }

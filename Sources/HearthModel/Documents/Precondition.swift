@@ -7,7 +7,7 @@ package enum Precondition: Hashable, Sendable {
   /// The document exists and was last changed at exactly this time.
   case updateTime(SnapshotVersion)
 
-  /// Whether the precondition holds. A document of which nothing is known counts as one that does not exist.
+  /// Returns whether the precondition holds. A document of which nothing is known counts as one that does not exist.
   package func isSatisfied(by document: Document) -> Bool {
     switch self {
     case .none: true

@@ -67,7 +67,7 @@ package enum TransformOperation: Hashable, Sendable {
     return Number(previous) == nil ? .integer(0) : previous
   }
 
-  /// Whether carrying out the transform twice differs from once.
+  /// True if carrying out the transform twice differs from once.
   var hasBaseValue: Bool {
     if case .increment = self { true } else { false }
   }

@@ -57,7 +57,7 @@ struct EncodedEntries {
     return isSorted ? entries : Self.sortedKeepingLast(entries)
   }
 
-  /// Whether both have the same keys with equal values. Only values whose bytes differ are built and compared.
+  /// Returns whether both have the same keys with equal values. Only values whose bytes differ are built and compared.
   func holdsSameValues(as other: EncodedEntries) throws(WireFormatError) -> Bool {
     if let answer = try holdsSameValuesInOrder(as: other) { return answer }
     let mine = try sorted()

@@ -174,7 +174,7 @@ package struct EncodedValue {
 
   package var isNull: Bool { typeClass == .null }
 
-  /// Whether the value is a double that is not a number.
+  /// True if the value is a double that is not a number.
   package var isNaN: Bool {
     if case .double(let number) = payload { number.isNaN } else { false }
   }

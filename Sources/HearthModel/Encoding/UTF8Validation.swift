@@ -1,4 +1,4 @@
-/// Whether bytes are well-formed UTF-8 (no overlong forms, no surrogates, nothing above U+10FFFF), without making a
+/// Returns whether bytes are well-formed UTF-8 (no overlong forms, no surrogates, nothing above U+10FFFF), without making a
 /// string of them.
 func isValidUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
   var index = 0

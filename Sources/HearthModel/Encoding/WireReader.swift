@@ -143,7 +143,7 @@ package struct WireReader {
     return part(contents.offset, end)
   }
 
-  /// Whether a range of `texts` stands at an offset of this message, which must have as many bytes there.
+  /// Returns whether a range of `texts` stands at an offset of this message, which must have as many bytes there.
   @inline(__always)
   func holds(_ texts: UnsafeRawBufferPointer, _ range: Range<Int>, at offset: Int) -> Bool {
     var index = 0

@@ -40,7 +40,7 @@ package struct FieldPath: Hashable, Comparable, Sendable, CustomStringConvertibl
 
   package var description: String { canonicalString }
 
-  /// Whether `other` is this path or lies below it.
+  /// Returns whether `other` is this path or lies below it.
   package func isPrefix(of other: FieldPath) -> Bool {
     segments.count <= other.segments.count
       && zip(segments, other.segments).allSatisfy { ByteOrder.areEqual($0, $1) }

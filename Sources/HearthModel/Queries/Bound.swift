@@ -4,7 +4,7 @@
 /// documents that agree in those. The value for the document key is a reference.
 package struct Bound: Hashable, Sendable {
   package var position: [Value]
-  /// Whether documents at the position itself belong to the result.
+  /// True if documents at the position itself belong to the result.
   package var isInclusive: Bool
 
   package init(position: [Value], isInclusive: Bool) {
@@ -12,7 +12,7 @@ package struct Bound: Hashable, Sendable {
     self.isInclusive = isInclusive
   }
 
-  /// Whether a result that starts here holds the document.
+  /// Returns whether a result that starts here holds the document.
   func startAdmits(
     key: DocumentKey, fields: EncodedFieldsView, orders: [OrderBy]
   ) throws(WireFormatError) -> Bool {
@@ -23,7 +23,7 @@ package struct Bound: Hashable, Sendable {
     }
   }
 
-  /// Whether a result that ends here holds the document.
+  /// Returns whether a result that ends here holds the document.
   func endAdmits(
     key: DocumentKey, fields: EncodedFieldsView, orders: [OrderBy]
   ) throws(WireFormatError) -> Bool {

@@ -32,7 +32,7 @@ package final class FieldConditions {
     texts.deallocate()
   }
 
-  /// Whether a document with these fields meets all conditions.
+  /// Returns whether a document with these fields meets all conditions.
   ///
   /// - Throws: if the bytes of the fields are malformed where they had to be read.
   package func areMet(by fields: EncodedFieldsView) throws(WireFormatError) -> Bool {

@@ -9,7 +9,7 @@ package struct FieldFilter: Hashable, Sendable {
     case lessThan, lessThanOrEqual, equal, notEqual, greaterThan, greaterThanOrEqual
     case arrayContains, arrayContainsAny, `in`, notIn
 
-    /// Whether a query with this operator is ordered by its field without being asked to.
+    /// True if a query with this operator is ordered by its field without being asked to.
     package var isInequality: Bool {
       switch self {
       case .lessThan, .lessThanOrEqual, .notEqual, .greaterThan, .greaterThanOrEqual, .notIn: true
@@ -29,7 +29,7 @@ package struct FieldFilter: Hashable, Sendable {
     self.value = value
   }
 
-  /// Whether a document meets the condition; reads the one field in place. A document without the field never does.
+  /// Returns whether a document meets the condition; reads the one field in place. A document without the field never does.
   package func matches(key: DocumentKey, fields: EncodedFieldsView) throws(WireFormatError) -> Bool {
     if path.isDocumentKey { return matches(key: key) }
     guard let field = try fields.value(at: path) else { return false }
@@ -83,7 +83,7 @@ package struct FieldFilter: Hashable, Sendable {
 }
 
 extension EncodedValue {
-  /// Whether lists of operands can hold the value.
+  /// True if lists of operands can hold the value.
   fileprivate var isListed: Bool {
     switch payload {
     case .null: false
@@ -94,7 +94,7 @@ extension EncodedValue {
 }
 
 extension Value {
-  /// Whether conditions that compare with lists can find the value.
+  /// True if conditions that compare with lists can find the value.
   var isListed: Bool { !isNull && !isNaN }
 }
 

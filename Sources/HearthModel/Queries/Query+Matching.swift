@@ -1,5 +1,5 @@
 extension Query {
-  /// Whether a document belongs to the result, leaving the limit aside. A document that does not exist, or whose fields
+  /// Returns whether a document belongs to the result, leaving the limit aside. A document that does not exist, or whose fields
   /// cannot be read, never does.
   package func matches(_ document: Document) -> Bool {
     guard document.isFound else { return false }
@@ -9,7 +9,7 @@ extension Query {
     return matches ?? false
   }
 
-  /// Whether an existing document belongs to the result, leaving the limit aside. Reads the fields in place and decodes
+  /// Returns whether an existing document belongs to the result, leaving the limit aside. Reads the fields in place and decodes
   /// none of them.
   ///
   /// - Throws: if the bytes of the fields are malformed where they had to be read.
@@ -25,7 +25,7 @@ extension Query {
     return true
   }
 
-  /// Whether the query's path or collection group holds the key.
+  /// Returns whether the query's path or collection group holds the key.
   package func holds(_ key: DocumentKey) -> Bool {
     if let collectionGroup {
       // The collection must lie below the path: documents/a/1 is not in the group "a" below documents/a/1.

@@ -33,7 +33,7 @@ package struct Query: Sendable {
   }
   /// The direction of a query that is ordered by nothing but the document key, nil for all others.
   private(set) var keyDirection: OrderBy.Direction?
-  /// Whether a document has the same place whatever its contents.
+  /// True if a document has the same place whatever its contents.
   package var isOrderedByKeyOnly: Bool { keyDirection != nil }
 
   package init(
@@ -55,7 +55,7 @@ package struct Query: Sendable {
   /// The fields of inequalities, in the order of field paths.
   package var inequalityFields: [FieldPath] { Self.inequalityFields(of: filters) }
 
-  /// Whether the query names one document and sets no further condition.
+  /// True if the query names one document and sets no further condition.
   package var isDocumentQuery: Bool { documentKey != nil }
 
   /// The document that a document query names.
@@ -63,12 +63,12 @@ package struct Query: Sendable {
 
   package var isCollectionGroupQuery: Bool { collectionGroup != nil }
 
-  /// Whether the query holds every document of its collection, in the order of their keys.
+  /// True if the query holds every document of its collection, in the order of their keys.
   package var matchesAllDocuments: Bool {
     filters.isEmpty && limit == nil && startAt == nil && endAt == nil && explicitOrders.allSatisfy(\.path.isDocumentKey)
   }
 
-  /// Whether the limit keeps the end of the order.
+  /// True if the limit keeps the end of the order.
   package var isLimitToLast: Bool { limit != nil && limitType == .last }
 
   private static func inequalityFields(of filters: [Filter]) -> [FieldPath] {

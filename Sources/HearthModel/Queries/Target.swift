@@ -23,7 +23,7 @@ package struct Target: Sendable {
     self.endAt = endAt
   }
 
-  /// Whether the target is one document.
+  /// True if the target is one document.
   package var isDocumentTarget: Bool { documentKey != nil }
 
   /// The document that the target is, nil for a query.

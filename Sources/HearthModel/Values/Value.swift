@@ -40,17 +40,17 @@ package enum Value: Sendable {
     }
   }
 
-  /// Whether the value is a number, integer or double.
+  /// True if the value is a number, integer or double.
   package var isNumber: Bool { typeClass == .number }
 
   package var isNull: Bool { typeClass == .null }
 
-  /// Whether the value is a double that is not a number.
+  /// True if the value is a double that is not a number.
   package var isNaN: Bool {
     if case .double(let number) = self { number.isNaN } else { false }
   }
 
-  /// Whether the value is a vector; then it is no map for filters and order.
+  /// True if the value is a vector; then it is no map for filters and order.
   package var isVector: Bool { typeClass == .vector }
 
   package static func vector(_ elements: [Double]) -> Value {

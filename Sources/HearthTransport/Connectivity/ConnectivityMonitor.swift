@@ -1,6 +1,6 @@
 /// A change of the machine's network after which connections that stood before may be dead.
 package struct ConnectivityChange: Sendable, Equatable {
-  /// Whether a way out of the machine is left.
+  /// True if a way out of the machine is left.
   package var hasPath: Bool
 
   package init(hasPath: Bool) {

@@ -7,9 +7,9 @@ protocol StoredContainer<Key>: KeyedDecodingContainerProtocol {
 
 /// The types of keyed containers by their type of keys.
 ///
-/// Naming `KeyedStoredContainer<Key>` makes the runtime look it and its conformances up, in tables where it counts readers: with two
-/// threads these counts took a fifth of the time of decoding. Here a type that was found before is found again without writing to
-/// memory that other threads read.
+/// Naming `KeyedStoredContainer<Key>` makes the runtime look up the type and its conformances, in tables where it counts readers: with two
+/// threads these counts took a fifth of the time of decoding. Here a type that was found before is found again without writing to memory
+/// that other threads read.
 enum ContainerTypes {
   private enum State {
     static let empty: UInt8 = 0

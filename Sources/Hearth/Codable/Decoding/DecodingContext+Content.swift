@@ -12,7 +12,7 @@ extension DecodingContext {
     }
   }
 
-  /// Whether an encoded value is null, or a pending timestamp that is read as null.
+  /// Returns whether an encoded value is null, or a pending timestamp that is read as null.
   func isNull(_ message: WireReader) throws(WireFormatError) -> Bool {
     let value = try EncodedValue(message)
     switch value.payload {

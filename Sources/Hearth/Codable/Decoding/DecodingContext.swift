@@ -14,8 +14,8 @@ struct DecodingOptions {
 
 /// The document that is decoded.
 ///
-/// Keeps what belongs to the document, and not the Firestore object: that is the same for all threads, which would wait for each
-/// other while they count their references to it.
+/// Keeps the properties of the document instead of the Firestore object: all threads share that one, and counting references to it would
+/// make them wait for each other.
 struct DecodingOrigin {
   enum Document {
     case snapshot(DocumentSnapshot)
@@ -48,7 +48,7 @@ struct DecodingOrigin {
   }
 }
 
-/// One run of a decoder. Every run has its own, so that runs on several threads do not meet.
+/// One run of a decoder. Every run has a context of its own, so that runs on several threads are independent.
 final class DecodingContext {
   let options: DecodingOptions
   /// nil where objects are decoded that belong to no document.
@@ -56,7 +56,7 @@ final class DecodingContext {
   /// The memory that encoded values are read from.
   private let bytes: PinnedBytes?
   let hasDefaultKeys: Bool
-  /// Whether Firestore's own types are handed through, and no others.
+  /// True if Firestore's own types are handed through, and no others.
   let handsOverOwnTypes: Bool
   /// Damage that a container found and could not throw.
   private var damage: (any Error)?
@@ -79,7 +79,7 @@ final class DecodingContext {
     handsOverOwnTypes = options.passthrough == nil
   }
 
-  /// Whether nothing but the types decides how values are decoded.
+  /// True if nothing but the types decides how values are decoded.
   var isPlain: Bool { hasDefaultKeys && handsOverOwnTypes }
 
   /// Decodes a document from its stored encoding; nil stands for a document that does not exist.
@@ -122,8 +122,8 @@ final class DecodingContext {
 }
 
 extension DecodingError {
-  /// The same error with the document in its text, which the standard library's own types know nothing of: enums whose raw value
-  /// is unknown, for example.
+  /// The same error with the document in its text, which errors of the standard library's own types lack, for example those of enums whose
+  /// raw value is unknown.
   fileprivate func naming(_ document: DocumentKey) -> DecodingError {
     func named(_ context: Context) -> Context {
       guard !context.debugDescription.contains("document \(document.canonicalString)") else { return context }

@@ -27,7 +27,7 @@ enum StoredContent {
   case vector(VectorValue)
   case array(StoredElements)
   case map(StoredMap)
-  /// An object of a type that nothing is decoded from.
+  /// An object of a type that cannot be decoded from.
   case foreign(Any)
 
   /// The kind of value, for messages that expected another one.
@@ -49,7 +49,7 @@ enum StoredContent {
     }
   }
 
-  /// The value as an object of this type, if it is one and the type is handed through.
+  /// The value as an object of this type, if it is one and the type is passed through.
   func object(as type: Any.Type) -> AnyObject? {
     switch self {
     case .timestamp(let timestamp) where type == Timestamp.self: Timestamp(timestamp)

@@ -40,7 +40,7 @@ final class EncodingContext {
     try encode(value, into: ObjectEncoder(context: self, parent: parent, step: step), isRoot: false)
   }
 
-  /// Encodes a value in the place of the one that an encoder was asked for.
+  /// Encodes a value in place of the one that an encoder was made for.
   func encode<T: Encodable>(_ value: T, inPlaceOf encoder: ObjectEncoder) throws {
     let inner = ObjectEncoder(context: self, parent: encoder, step: nil, node: encoder.node)
     if case .object(let object) = try encode(value, into: inner, isRoot: false) { encoder.set(object) }
@@ -161,7 +161,7 @@ enum EncodedObject {
   case object(Any)
   case node(EncodingNode)
 
-  /// The finished objects; nil for a container that was never asked for.
+  /// The finished objects; nil for a container that was never requested.
   var object: Any? {
     switch self {
     case .object(let object): object
@@ -189,7 +189,7 @@ final class EncodingNode {
 
   /// Makes the node a container, if it is not yet one of the kind.
   ///
-  /// - Returns: Whether nothing was lost.
+  /// - Returns: False if a value was lost.
   @discardableResult
   func become(_ kind: Kind) -> Bool {
     defer { self.kind = kind }
@@ -198,7 +198,7 @@ final class EncodingNode {
 
   /// Makes the node a value.
   ///
-  /// - Returns: Whether nothing was lost.
+  /// - Returns: False if a value was lost.
   @discardableResult
   func set(_ object: Any) -> Bool {
     defer { kind = .value }
