@@ -56,12 +56,11 @@ final class Connection: Sendable {
 
   private static var transportConfig: HTTP2ClientTransport.Posix.Config {
     .defaults { config in
-      // Official clients ping every 30 s. Pings find a network that went away without a word.
+      // Official clients ping every 30 s. Pings detect a network that disappeared without a sign.
       config.connection.keepalive = .init(time: .seconds(30), timeout: .seconds(10), allowWithoutCalls: false)
-      // Coalescing collects output for 100 µs and lets replies wait: 780 unary calls a second with it,
-      // 1,360 without.
+      // Coalescing collects output for 100 µs and delays replies: 780 unary calls a second with it, 1,360 without.
       config.connection.flushCoalescing = nil
-      // Under TLS, the default of 8 MiB made each message dearer as a stream grew; 256 KiB did not.
+      // With TLS, the default of 8 MiB made each message more expensive as a stream grew; 256 KiB did not.
       config.http2.targetWindowSize = 256 * 1024
       // Only within one connection's life: after a failure it is retired.
       config.backoff = .init(initial: .milliseconds(100), max: .seconds(1), multiplier: 1.6, jitter: 0.2)
@@ -78,7 +77,7 @@ final class Connection: Sendable {
     await running.value
   }
 
-  /// Breaks off every call and ends the connection.
+  /// Cancels every call and ends the connection.
   func end() {
     client.beginGracefulShutdown()
     running.cancel()

@@ -8,10 +8,10 @@ internal import Synchronization
 
 /// The way in which a stream ends when its owner closes it.
 enum StreamEnding: Sendable {
-  /// At once: nothing that is under way matters any more.
+  /// At once: outstanding messages do not matter any more.
   case cancel
-  /// In good order if the backend answers in time, so that it does not take the end for a failure, and so that the answers to
-  /// what it was sent are not lost.
+  /// Properly, if the backend answers in time, so that it does not treat the end as a failure, and so that the answers to requests are not
+  /// lost.
   case halfClose(patience: Duration)
 
   /// True if answers that come after the end still matter.
@@ -140,7 +140,7 @@ extension FirestoreTransport {
     outbox.finish()
   }
 
-  /// Sends what is asked and delivers what is answered until either side ends the stream.
+  /// Sends requests and delivers answers until either side ends the stream.
   private func exchange<Request, Response, Outgoing, Incoming>(
     _ kind: StreamKind<Request, Response, Outgoing, Incoming>, on connection: Connection, metadata: Metadata,
     requests: AsyncStream<Request>, outbox: AsyncStream<Request>.Continuation, delivery: StreamDelivery<Response>
@@ -159,7 +159,7 @@ extension FirestoreTransport {
     ) { response in
       for try await sized in response.messages {
         delivery.message(try kind.decode(sized.message), byteCount: sized.byteCount)
-        // Not reading is what makes the backend wait. The sending side, other streams and the end of this one go on.
+        // Not reading is what makes the backend wait. Sending, other streams and the end of this one continue.
         await delivery.credit?.waitForRoom()
       }
     }

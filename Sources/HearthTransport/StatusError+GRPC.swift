@@ -42,7 +42,7 @@ extension StatusError {
     case (.unavailable, _) where stage == .unknown:
       self.init(code: .unavailable, message: "\(endpoint) is unavailable: \(StatusError.chain(error))")
     case (.unknown, .some):
-      // No status of the backend has a cause: this end lost the connection.
+      // A status of the backend has no cause: this end lost the connection.
       self.init(code: .unavailable, message: "Lost the connection to \(endpoint): \(StatusError.chain(error))")
     case (_, .some):
       self.init(code: code, message: StatusError.chain(error))

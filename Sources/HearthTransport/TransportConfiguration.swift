@@ -8,7 +8,7 @@ package struct TransportConfiguration: Sendable {
   package var port: Int
   /// False for emulators and local servers, which speak plaintext HTTP/2.
   package var usesTLS: Bool
-  /// PEM files with the certificates to trust; empty means those that the system trusts.
+  /// PEM files with the certificates to trust; empty for those that the system trusts.
   package var trustedCertificateFiles: [String] = []
   package var databaseID: DatabaseID
   package var credentials: any CredentialsProvider
@@ -41,10 +41,10 @@ package struct TransportConfiguration: Sendable {
     self.logger = logger
   }
 
-  /// The backend as people write it, for messages.
+  /// The backend's address for messages.
   var endpoint: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
-  /// Checks what would otherwise fail later with a less clear message.
+  /// Detects errors that would otherwise be reported later and less clearly.
   func validate() throws(StatusError) {
     guard !host.isEmpty, host.utf8.allSatisfy(isVisible), !host.contains("/") else {
       throw StatusError(

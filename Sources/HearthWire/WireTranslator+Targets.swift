@@ -16,7 +16,7 @@ extension WireTranslator {
     return .query(query)
   }
 
-  /// The target that `type` describes.
+  /// Decodes the target of `type`.
   ///
   /// - Throws: a ``WireError`` when several documents are named (see ``decode(_:)-(Google_Firestore_V1_Target.DocumentsTarget)``
   ///   for those), or the query is malformed or has parts that a listener cannot have.

@@ -195,9 +195,8 @@ extension WireTranslator {
 
   /// The answer in `message`.
   ///
-  /// - Throws: a ``WireError`` when it holds nothing known, a document is malformed or one of another
-  ///   database, or a number is out of range. A bloom filter is passed on as it came: its user decides
-  ///   whether it is usable.
+  /// - Throws: a ``WireError`` when it contains nothing known, a document is malformed or one of another database, or a number is out of
+  ///   range. A bloom filter is passed on unchecked: its user decides whether it is usable.
   package func decode(_ message: Google_Firestore_V1_ListenResponse) throws(WireError) -> WatchResponse {
     try at("ListenResponse") {
       switch message.responseType {

@@ -6,14 +6,14 @@
 package struct Document: Sendable {
   /// The extent of the knowledge about the document.
   package enum Kind: Hashable, Sendable {
-    /// Nothing is known: neither the backend nor a local write has said anything about this key.
+    /// Nothing is known: neither the backend nor a local write has defined this key.
     case unknown
     /// The document exists and `fields` are its contents.
     case found
     /// The document is known not to exist.
     case missing
-    /// The document was written at `version`, but its contents have not been seen: the acknowledgement of an update
-    /// came for a document that is not in the cache.
+    /// The document was written at `version`, but its contents were not received: an update was acknowledged for a document that is not in
+    /// the cache.
     case foundWithUnknownContents
   }
 

@@ -1,4 +1,4 @@
-/// One change of one document: what a user writes, what the outbox keeps, what the backend carries out.
+/// One change of one document: written by the user, stored in the outbox, carried out by the backend.
 ///
 /// A mutation is applied in three ways: to the local view before the backend knows of it
 /// (``applyToLocalView(_:previousMask:localWriteTime:)``), to the cached document after the backend acknowledged it
@@ -54,8 +54,7 @@ package struct Mutation: Hashable, Sendable {
 }
 
 extension Mutation {
-  /// The values that the transforms which are not idempotent start from, to be queued in front of this mutation as a
-  /// patch; nil if there are none.
+  /// The initial values of the transforms that are not idempotent, to be queued before this mutation as a patch; nil if there are none.
   ///
   /// Without them an increment would be counted twice when a newer version of the document, which already holds it,
   /// arrives before its acknowledgement. Fields that the mutation itself replaces start from the mutation's own data

@@ -20,12 +20,11 @@ package struct MutationResult: Equatable, Sendable {
 /// The mutations of one write call: stored, sent, acknowledged and rejected together.
 package struct MutationBatch: Equatable, Sendable {
   package var batchID: BatchID
-  /// Nil in rows of releases that drew none: such a batch is sent without a label.
+  /// Nil in rows of releases without identities: such a batch is sent without a label.
   package var identity: BatchIdentity?
   /// The time of the local write; all server timestamps of the batch show it until the backend answers.
   package var localWriteTime: Timestamp
-  /// Applied to the local view in front of ``mutations`` and never sent: they pin the values that increments start
-  /// from.
+  /// Applied to the local view before ``mutations`` and never sent: they fix the initial values of increments.
   package var baseMutations: [Mutation]
   package var mutations: [Mutation]
 
@@ -71,8 +70,8 @@ package struct MutationBatch: Equatable, Sendable {
     return mask
   }
 
-  /// Brings one cached document in line with the backend's answer to this batch. A mutation for which the answer holds
-  /// no result counts as committed at the version of the batch.
+  /// Updates one cached document with the backend's answer to this batch. A mutation without a result in the answer counts as committed at
+  /// the version of the batch.
   package func applyToRemoteDocument(
     _ document: inout Document, result: MutationBatchResult
   ) throws(WireFormatError) {
@@ -97,7 +96,7 @@ package struct MutationBatchResult: Equatable, Sendable {
     self.results = results
   }
 
-  /// The part of the answer that is about each document; see ``MutationBatch/parts``.
+  /// The part of the answer for each document; see ``MutationBatch/parts``.
   package var parts: [DocumentKey: MutationBatchResult] {
     var parts = batch.parts.mapValues {
       MutationBatchResult(batch: $0, commitVersion: commitVersion, results: [])

@@ -69,8 +69,7 @@ struct EncodedEntries {
     return true
   }
 
-  /// The answer where both have the same keys in ascending order, which is how nearly all documents are encoded; nil in all
-  /// other cases.
+  /// The answer if both have the same keys in ascending order, as nearly all encoded documents do; nil in all other cases.
   private func holdsSameValuesInOrder(as other: EncodedEntries) throws(WireFormatError) -> Bool? {
     var mine = message
     var theirs = other.message

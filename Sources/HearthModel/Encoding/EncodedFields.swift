@@ -1,7 +1,7 @@
 /// The fields of a document in wire encoding: the `fields` entries of `google.firestore.v1.Document`, one after the
 /// other, as they came.
 ///
-/// Two of them are equal if they hold equal values, in whatever order and form they are encoded.
+/// Two of them are equal if they hold equal values, whatever their order and form of encoding.
 package struct EncodedFields: Sendable {
   package let bytes: [UInt8]
 
@@ -100,7 +100,7 @@ package struct EncodedFieldsView {
     message = WireReader(raw)
   }
 
-  /// The value at a path, without building anything; nil if there is none, or if something on the way is no map.
+  /// The value at a path, without building anything; nil if there is none, or if a value on the path is not a map.
   package func value(at path: FieldPath) throws(WireFormatError) -> EncodedValue? {
     var entries = entries
     var value: EncodedValue?

@@ -95,7 +95,7 @@ package final class EncodedMapIndex {
       message.part(a.keyStart, a.keyEnd).remainingBytes, message.part(b.keyStart, b.keyEnd).remainingBytes)
   }
 
-  /// A part that an entry lacks has no place in the bytes; it is the empty one wherever it stands.
+  /// A missing part of an entry has no place in the bytes; it is the empty one everywhere.
   private static func place(of entry: EncodedEntries.Entry) -> Place {
     let key = entry.key.isAtEnd ? (0, 0) : (entry.key.position, entry.key.end)
     let value = entry.value.isAtEnd ? (0, 0) : (entry.value.position, entry.value.end)
@@ -124,7 +124,7 @@ package final class EncodedMapIndex {
 }
 
 extension EncodedValue {
-  /// The encoded elements of an array, without looking into them.
+  /// The encoded elements of an array, without reading them.
   package static func elements(ofArray message: WireReader) throws(WireFormatError) -> [WireReader] {
     var elements: [WireReader] = []
     var reader = message

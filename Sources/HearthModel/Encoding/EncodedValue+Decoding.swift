@@ -4,7 +4,7 @@ extension EncodedValue {
 
   /// Builds the value.
   ///
-  /// - Throws: `WireFormatError` for what is malformed anywhere in it, and for more than 100 levels of nesting.
+  /// - Throws: `WireFormatError` for malformed bytes anywhere in it, and for more than 100 levels of nesting.
   package func decoded() throws(WireFormatError) -> Value {
     try decoded(depth: 0)
   }

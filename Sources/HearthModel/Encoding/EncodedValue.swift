@@ -38,7 +38,7 @@ package struct EncodedValue {
     self.payload = payload
   }
 
-  /// Reads one member of the oneof; nil for an unknown field, which is passed over.
+  /// Reads one member of the oneof; nil for an unknown field, which is skipped.
   private static func readMember(_ tag: WireTag, _ reader: inout WireReader) throws(WireFormatError) -> Payload? {
     switch tag.field {
     case ValueField.null:
@@ -109,7 +109,7 @@ package struct EncodedValue {
     return point
   }
 
-  /// Tells the three kinds of values that are maps on the wire apart.
+  /// Distinguishes the three kinds of values that are maps on the wire.
   private static func map(_ message: WireReader) throws(WireFormatError) -> Payload {
     let entries = EncodedEntries(message, field: ValueField.mapEntries)
     guard let type = try contents(of: MapValue.typeKey, in: entries, ifMember: ValueField.string) else {
@@ -134,7 +134,7 @@ package struct EncodedValue {
 
   /// The contents of an entry's value if it is of one length-delimited type; nil if it is of another, or absent.
   ///
-  /// Does not make an `EncodedValue` of it: that would look into a map under the same key, and so on without end.
+  /// Does not make an `EncodedValue` of it: that would read a map under the same key, and so on recursively.
   private static func contents(
     of key: String, in entries: EncodedEntries, ifMember member: Int
   ) throws(WireFormatError) -> WireReader? {
@@ -191,7 +191,7 @@ package struct EncodedValue {
   }
 }
 
-/// Walks over the elements of an encoded `ArrayValue`.
+/// Iterates over the elements of an encoded `ArrayValue`.
 struct EncodedElements {
   private var reader: WireReader
 

@@ -1,4 +1,4 @@
-/// Bytes that are no valid encoding of what they should be.
+/// Bytes that are not a valid encoding of the expected type.
 package struct WireFormatError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The error, and the rule that is broken.
   package var what: String

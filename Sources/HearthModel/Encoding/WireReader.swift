@@ -136,7 +136,7 @@ package struct WireReader {
     WireReader(base: base, position: start, end: end)
   }
 
-  /// The contents behind a length, if they end where this message ends.
+  /// The contents after a length, if they end where this message ends.
   @inline(__always)
   func wholeContents(lengthAt offset: Int) -> WireReader? {
     guard let contents = startOfContents(lengthAt: offset), contents.end == end else { return nil }
@@ -175,7 +175,7 @@ package struct WireReader {
     return length <= end &- start ? (start, start &+ length) : nil
   }
 
-  /// Passes over the contents of a field.
+  /// Skips the contents of a field.
   package mutating func skip(_ tag: WireTag, _ message: StaticString) throws(WireFormatError) {
     switch tag.type {
     case .varint: _ = try readVarint(message)
@@ -187,7 +187,7 @@ package struct WireReader {
     }
   }
 
-  /// Rejects a known field that has another wire type than its own.
+  /// Rejects a known field with a wrong wire type.
   package func require(_ type: WireType, _ tag: WireTag, _ field: StaticString) throws(WireFormatError) {
     if tag.type != type {
       throw error("wire type \(tag.type.rawValue) where \(type.rawValue) is required", field, at: position)

@@ -28,7 +28,7 @@ package struct FieldPath: Hashable, Comparable, Sendable, CustomStringConvertibl
     self.segments = segments
   }
 
-  /// For names that are known to be fit, or that came as keys of a map and may be anything.
+  /// Makes a path of names that are known to be valid, or that were keys of a map and may be anything.
   init(unchecked segments: [String]) {
     self.segments = segments
   }

@@ -28,7 +28,7 @@ package struct ResourcePath: Hashable, Comparable, Sendable, CustomStringConvert
     canonicalString = joined
   }
 
-  /// Parses what a user writes: one leading or trailing slash is dropped.
+  /// Parses a path that a user writes: one leading or trailing slash is dropped.
   ///
   /// - Throws: `ModelError.invalidPath` for an empty path and for one with an empty segment.
   package init(parsing path: String) throws(ModelError) {

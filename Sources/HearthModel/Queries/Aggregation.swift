@@ -54,7 +54,7 @@ package struct Aggregation: Hashable, Sendable {
     }
   }
 
-  /// The field that is added up.
+  /// The field whose numbers are summed.
   var path: FieldPath? {
     switch operation {
     case .count: nil

@@ -45,7 +45,7 @@ package struct Bound: Hashable, Sendable {
       } else if let field = try fields.value(at: order.path) {
         ordering = try field.compare(to: value).reversed
       } else {
-        // Documents without an ordered field were left out before bounds are looked at; absent sorts first.
+        // Documents without an ordered field were excluded before bounds are tested; absent sorts first.
         ordering = .descending
       }
       if ordering != .same { return order.directed(ordering) }
@@ -54,7 +54,7 @@ package struct Bound: Hashable, Sendable {
   }
 
   private static func compare(_ value: Value, to key: DocumentKey) -> Ordering {
-    // Only references are legal here; anything else stands before every key.
+    // Only references are legal here; any other value comes before every key.
     guard case .reference(let reference) = value else { return .ascending }
     return Ordering(reference.key, key)
   }

@@ -1,16 +1,15 @@
-/// Those conditions of a query that look at fields, made ready for being tested on many documents: a test allocates
-/// nothing and counts no references.
+/// The conditions of a query on fields, prepared for testing many documents: a test allocates nothing and counts no references.
 ///
-/// Gives what `Filter.matches(key:fields:)` gives. That also decides wherever the field, its value or the operand is not
-/// in one of the plain forms that are looked at here.
+/// Same result as `Filter.matches(key:fields:)`, which is also the fallback wherever the field, its value or the operand is not a plain
+/// scalar.
 package final class FieldConditions {
-  /// All must be met. None looks at the document's key.
+  /// All of these must be met. None depends on the document's key.
   private let filters: [Filter]
   /// One for each filter.
   private let tests: UnsafeMutableBufferPointer<Test>
   /// The names and texts that the tests compare with, one after the other.
   private let texts: UnsafeMutableRawBufferPointer
-  /// Stands for the key where nothing depends on it.
+  /// Replaces the key, on which nothing depends here.
   private let anyKey: DocumentKey
 
   /// Makes the conditions of those filters that do not look at the document's key; nil if there are none.
@@ -55,7 +54,7 @@ private struct Test {
     case double(Double)
     case timestamp(Timestamp)
     case string(Range<Int>)
-    /// Only the filter itself knows.
+    /// Only the filter itself can decide.
     case other
   }
 
@@ -92,7 +91,7 @@ private struct Test {
     }
   }
 
-  /// - Returns: nil where this cannot tell.
+  /// - Returns: nil if this test cannot decide.
   @inline(__always)
   func isMet(by message: WireReader, texts: UnsafeRawBufferPointer) throws(WireFormatError) -> Bool? {
     if case .other = operand { return nil }
@@ -122,11 +121,11 @@ private struct Test {
     /// The field exists; the reader has the contents of its value.
     case found(WireReader)
     case absent
-    /// Some entry is in no plain form.
+    /// Some entry does not have the plain form.
     case unknown
   }
 
-  /// Goes through all entries, because of several with one name the last counts.
+  /// Visits all entries, because of several with one name the last counts.
   @inline(__always)
   private func lookUp(in message: WireReader, _ texts: UnsafeRawBufferPointer) -> Lookup {
     var reader = message

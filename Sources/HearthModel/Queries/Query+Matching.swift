@@ -15,7 +15,7 @@ extension Query {
   /// - Throws: if the bytes of the fields are malformed where they had to be read.
   package func matches(key: DocumentKey, fields: EncodedFieldsView) throws(WireFormatError) -> Bool {
     guard holds(key) else { return false }
-    // Filters first: they are what most documents fail.
+    // Filters first: most documents fail them.
     for filter in filters where try !filter.matches(key: key, fields: fields) { return false }
     for order in orders where !order.path.isDocumentKey {
       if try fields.value(at: order.path) == nil { return false }

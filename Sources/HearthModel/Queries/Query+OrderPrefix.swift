@@ -50,7 +50,7 @@ private enum Prefix {
     UInt64(truncatingIfNeeded: number) << contentBits | contents
   }
 
-  /// The first seven bytes. Where there are fewer, zeros stand in: that may make different texts the same, never
+  /// The first seven bytes, filled up with zeros: that may make different texts equal, but never exchanges them.
   /// exchange them.
   static func of(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     var prefix: UInt64 = 0

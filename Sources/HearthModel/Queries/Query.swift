@@ -9,7 +9,7 @@ package struct Query: Sendable {
     case last
   }
 
-  /// A collection, a document, or with ``collectionGroup`` the place below which the group's collections lie.
+  /// A collection, a document, or with ``collectionGroup`` the path below which the group's collections are.
   package var path: ResourcePath
   /// The id of the collections whose documents are asked for, at any depth below ``path``; the empty id stands for all
   /// collections, which only backends are asked for.
@@ -18,7 +18,7 @@ package struct Query: Sendable {
   package var filters: [Filter] {
     didSet { orders = Self.normalizedOrders(explicit: explicitOrders, filters: filters) }
   }
-  /// The orders that the user asked for.
+  /// The explicit orders.
   package var explicitOrders: [OrderBy] {
     didSet { orders = Self.normalizedOrders(explicit: explicitOrders, filters: filters) }
   }
@@ -142,7 +142,7 @@ extension Query: Hashable {
       startAt: endAt, endAt: startAt)
   }
 
-  /// A text that two queries share exactly when they are equal; see ``Target/canonicalID``.
+  /// A text that is equal for two queries exactly when they are equal; see ``Target/canonicalID``.
   package var canonicalID: String { target.canonicalID + (isLimitToLast ? "|last" : "") }
 
   package static func == (a: Query, b: Query) -> Bool {

@@ -12,7 +12,7 @@ package struct TargetRequest: Equatable, Sendable {
   package var targetID: TargetID
   package var target: Target
   package var purpose: TargetPurpose
-  /// The state to go on from, empty for none.
+  /// The state to resume from, empty for none.
   package var resumeToken: [UInt8]
   /// Sent instead of the token by a client that knows the state only by its time.
   package var readTime: SnapshotVersion?
@@ -32,7 +32,7 @@ package struct TargetRequest: Equatable, Sendable {
   }
 }
 
-/// Why a target is watched. The raw values are stored.
+/// The purpose of a target. The raw values are stored.
 package enum TargetPurpose: Int, Sendable {
   /// A user listens to it.
   case listen = 0
@@ -40,6 +40,6 @@ package enum TargetPurpose: Int, Sendable {
   case existenceFilterMismatch = 1
   /// A mismatch as in ``existenceFilterMismatch``, found after a bloom filter was applied without success.
   case existenceFilterMismatchBloom = 2
-  /// A single document is asked for because a query's result leaves open whether it exists.
+  /// A single document is requested because a query's result leaves open whether it exists.
   case limboResolution = 3
 }

@@ -81,15 +81,15 @@ package struct MapValue: Sendable, ExpressibleByDictionaryLiteral {
     }
   }
 
-  /// Changes the map under a key in place, without a copy of it. `body` gets an empty one where there is none; it takes the
-  /// place of a value that is no map.
+  /// Changes the map under a key in place, without copying it. If the value is missing or not a map, `body` gets an empty map, which
+  /// replaces it.
   mutating func changeMap(forKey key: String, _ body: (inout MapValue) -> Void) {
     var map = takeMap(forKey: key) ?? MapValue()
     body(&map)
     self[key] = .map(map)
   }
 
-  /// Hands over the map under a key and leaves null in its place, so that the caller holds the only reference to it.
+  /// Moves the map under a key to the caller and leaves null in its place, so that the caller has the only reference to it.
   private mutating func takeMap(forKey key: String) -> MapValue? {
     let (index, isFound) = position(of: key)
     guard isFound, case .map(let map) = entries[index].value else { return nil }

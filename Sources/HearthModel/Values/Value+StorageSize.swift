@@ -1,4 +1,4 @@
-// The published rules of Firestore for the size of documents, which its limit of 1 MiB is about.
+// The published rules of Firestore for the size of documents, to which its limit of 1 MiB applies.
 
 extension Value {
   /// The value's part in the size of its document.
@@ -33,7 +33,7 @@ extension DocumentKey {
     canonicalString.utf8.count + 1 + Self.nameOverheadBytes
   }
 
-  /// The size of a document with this key and these fields, as the limit of 1 MiB (1,048,576 bytes) counts it.
+  /// The size of a document with this key and these fields, as counted for the limit of 1 MiB (1,048,576 bytes).
   package func documentStorageSizeBytes(fields: MapValue) -> Int {
     storageSizeBytes + fields.storageSizeBytes + Self.documentOverheadBytes
   }

@@ -1,8 +1,8 @@
 /// A value of a field of a document.
 ///
-/// There are two relations on values, and they differ on purpose. `==` asks whether data have changed: the integer 1 is
-/// not the double 1.0, doubles are compared by their bits (every NaN counts as one). `compare(_:_:)` is the order of
-/// filters and sorting, in which 1, 1.0 and -0.0, 0 are the same.
+/// There are two relations on values, and they differ on purpose. `==` detects changes of data: the integer 1 is not the double 1.0, and
+/// doubles are compared by their bits (every NaN counts as one). `compare(_:_:)` is the order of filters and sorting, in which 1 and 1.0
+/// are equal, and -0.0 and 0 too.
 package enum Value: Sendable {
   case null
   case boolean(Bool)
@@ -57,7 +57,7 @@ package enum Value: Sendable {
     .map([MapValue.typeKey: .string(MapValue.vectorType), MapValue.vectorKey: .array(elements.map(Value.double))])
   }
 
-  /// The elements of a vector as doubles; nil for other values and for a vector that holds something else than numbers.
+  /// The elements of a vector as doubles; nil for other values and for a vector with elements that are not numbers.
   package var vectorElements: [Double]? {
     guard case .map(let map) = self, let array = map.vectorArray else { return nil }
     var elements: [Double] = []

@@ -5,8 +5,8 @@
 
   /// The network as Apple's systems report it.
   ///
-  /// What counts as a change: another set of interfaces in use, of gateways, or of address families, or the loss or return of any
-  /// path. The path's other properties (expensive, constrained, DNS) say nothing about connections that stand.
+  /// A change is another set of interfaces in use, of gateways, or of address families, or the loss or return of any path. The path's
+  /// other properties (expensive, constrained, DNS) do not affect existing connections.
   struct PathConnectivity: ConnectivityMonitor {
     private struct Way: Equatable {
       var isSatisfied: Bool
@@ -36,7 +36,7 @@
           defer { known = way }
           return known
         }
-        // The first report says how things are at the start.
+        // The first report is the initial state.
         if let former, former != way { onChange(ConnectivityChange(hasPath: way.isSatisfied)) }
       }
       monitor.start(queue: DispatchQueue(label: "hearth.connectivity"))

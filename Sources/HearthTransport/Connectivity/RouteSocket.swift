@@ -9,7 +9,7 @@
 
   /// A socket to the part of the kernel that knows links, addresses and routes. Closed with its last reference.
   final class RouteSocket: Sendable {
-    /// The groups of notices that a socket hears (RTMGRP_ of linux/rtnetlink.h).
+    /// The groups of notices that a socket receives (RTMGRP_ of linux/rtnetlink.h).
     struct Groups: OptionSet {
       var rawValue: UInt32
 
@@ -50,7 +50,7 @@
         switch receive() {
         case .bytes(let bytes): concerns = RouteDatagram(bytes).concernsPaths || concerns
         case .nothing: return concerns
-        // ENOBUFS: more notices came than the socket takes.
+        // ENOBUFS: more notices arrived than the socket can hold.
         case .failed: return true
         }
       }
@@ -84,7 +84,7 @@
       }
       var messages: [RouteMessage] = []
       while true {
-        // The kernel has the beginning of the answer ready before `send` returns, and each part before the one before it is taken.
+        // The kernel has the beginning of the answer ready before `send` returns, and each further part before the previous one is read.
         guard case .bytes(let bytes) = receive() else { throw Self.error("a netlink answer is not complete") }
         let datagram = RouteDatagram(bytes)
         guard !datagram.isDamaged else { throw ConnectivityError("a netlink answer is damaged") }

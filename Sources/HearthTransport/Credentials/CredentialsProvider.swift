@@ -3,12 +3,12 @@ package protocol CredentialsProvider: Sendable {
   /// Returns the token to send, or `nil` to send requests without one.
   func token() async throws -> AccessToken?
 
-  /// The backend refused `token`, or a request without one: the next token must be fetched anew, unless another one was fetched
-  /// since. It takes effect at once, so that a stream which is opened right afterwards does not get the refused one again.
+  /// The backend refused `token`, or a request without one: the next token must be fetched anew, unless another one was fetched since.
+  /// Takes effect at once, so that a stream which is opened right afterwards does not get the refused token.
   func invalidate(_ token: AccessToken?)
 }
 
-/// A bearer token. Its text never shows it, so that it cannot end up in a log.
+/// A bearer token. Its text never shows it, so that it cannot reach a log.
 package struct AccessToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
   CustomReflectable
 {

@@ -6,10 +6,10 @@ package enum SecretText {
   /// Parts of tokens that are shorter than this many bytes are words rather than secrets.
   private static let shortestPart = 12
 
-  /// `text` without any of `secrets`, their beginnings and their parts between dots, and without anything that has the form of a JSON Web Token, of
-  /// one of Google's access or refresh tokens, or of a private key in PEM form.
+  /// Returns `text` without any of `secrets`, their beginnings and their parts between dots, and without anything that has the form of a
+  /// JSON Web Token, of one of Google's access or refresh tokens, or of a private key in PEM form.
   package static func hidden(in text: String, secrets: [String] = []) -> String {
-    // By form first: what two tokens have in common must not be all that is taken out of one of them.
+    // By form first: otherwise only the common part of two tokens might be removed from one of them.
     let bytes = replacingTokens(in: replacingPrivateKeys(in: Array(text.utf8)))
     // Shorter ones, such as "owner", are words rather than secrets, and would make messages unreadable.
     let known = secrets.map { Array($0.utf8) }.filter { $0.count >= 8 }
@@ -18,7 +18,7 @@ package enum SecretText {
     return String(decoding: replacing(known + parts, in: bytes), as: UTF8.self)
   }
 
-  /// Replaces secrets, and what begins like one: messages may cut long texts off.
+  /// Replaces secrets and beginnings of secrets: messages may truncate long texts.
   private static func replacing(_ secrets: [[UInt8]], in bytes: [UInt8]) -> [UInt8] {
     let beginnings = secrets.map { $0.prefix(shortestPart) }
     var result: [UInt8] = []

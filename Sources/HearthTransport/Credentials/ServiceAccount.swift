@@ -13,7 +13,7 @@ package struct ServiceAccount: Sendable, CustomStringConvertible, CustomDebugStr
   /// Larger files are not service accounts; real ones have less than 3 KiB.
   private static let maximumFileBytes = 64 * 1024
 
-  /// Reads the JSON file that the Google Cloud console hands out for a service account.
+  /// Reads the JSON file that the Google Cloud console provides for a service account.
   ///
   /// - Throws: `failedPrecondition` when the file cannot be read, `invalidArgument` when it is not the file of a service
   ///   account. The message names the file and the member, and never contains the key.
@@ -43,7 +43,7 @@ package struct ServiceAccount: Sendable, CustomStringConvertible, CustomDebugStr
   /// - Parameter source: The name of the text in messages.
   /// - Throws: `invalidArgument`; the message never contains the key.
   package init(json: Data, source: String) throws(StatusError) {
-    // Foundation's own messages quote what they could not read, which may be the key.
+    // Foundation's own messages quote unreadable parts, which may be the key.
     guard let object = (try? JSONSerialization.jsonObject(with: json)) as? [String: Any] else {
       throw StatusError(code: .invalidArgument, message: "\(source) is not a JSON object.")
     }

@@ -9,7 +9,7 @@ struct ProtoJSONError: Error, CustomStringConvertible {
   var description: String { path.isEmpty ? message : "\(path): \(message)" }
 }
 
-/// A value of protocol buffers' JSON form, and where it stands.
+/// A value of protocol buffers' JSON form, and its place.
 struct ProtoJSON {
   /// The path from the element to a value in it.
   ///
@@ -20,7 +20,7 @@ struct ProtoJSON {
     case member(String, of: Place)
     case item(Int, of: Place)
 
-    /// Such as "document.fields.tags.arrayValue.values[2]"; empty for the element itself.
+    /// A text such as "document.fields.tags.arrayValue.values[2]"; empty for the element itself.
     var description: String {
       switch self {
       case .element: return ""
@@ -83,7 +83,7 @@ struct ProtoJSON {
     }
   }
 
-  /// A count of things: not negative.
+  /// A count; not negative.
   func count() throws(ProtoJSONError) -> Int {
     let value = try integer()
     guard let count = Int(exactly: value), count >= 0 else { throw failure("\(value) is not a count") }
