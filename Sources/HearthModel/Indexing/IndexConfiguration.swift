@@ -93,7 +93,7 @@ package struct IndexConfiguration: Hashable, Sendable {
       switch error {
       case .invalidPath(_, let rule), .invalidFieldPath(_, let rule):
         throw IndexConfigurationError("Invalid index configuration: \(place) is wrong (\(text)). \(rule)")
-      case .invalidDocumentPath, .invalidResourceName, .violatesServerRule:
+      case .invalidDocumentPath, .invalidResourceName, .violatesServerLimit:
         throw IndexConfigurationError("Invalid index configuration: \(place) is wrong. \(error)")
       }
     }

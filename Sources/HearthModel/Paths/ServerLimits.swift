@@ -1,6 +1,6 @@
 /// The names that a backend accepts, by the documented limits of Firestore. Clients check none of this: they send the write, and the
 /// backend rejects it.
-private enum ServerRules {
+private enum ServerLimits {
   static let maximumNameBytes = 1500
   static let maximumDocumentNameBytes = 6 * 1024
   /// 100 pairs of a collection and a document.
@@ -20,7 +20,7 @@ private enum ServerRules {
 
   static func requireShort(_ name: String, _ place: String) throws(ModelError) {
     if name.utf8.count > maximumNameBytes {
-      throw .violatesServerRule(
+      throw .violatesServerLimit(
         name: shortened(name), place: place,
         rule: "it has \(name.utf8.count) bytes, and at most \(maximumNameBytes) are allowed.")
     }
@@ -36,57 +36,57 @@ extension ResourcePath {
   /// Checks collection and document ids as a backend does: at most 1500 bytes each, not `.` or `..`, not `__.*__` except
   /// for numeric document ids, and at most 100 pairs of them in 6 KiB.
   ///
-  /// - Throws: `ModelError.violatesServerRule`
-  package func validateServerRules() throws(ModelError) {
+  /// - Throws: `ModelError.violatesServerLimit`
+  package func validateServerLimits() throws(ModelError) {
     let segments = segments
     for (index, id) in segments.enumerated() {
       let place = index.isMultiple(of: 2) ? "Collection id" : "Document id"
-      try ServerRules.requireShort(id, place)
+      try ServerLimits.requireShort(id, place)
       if id == "." || id == ".." {
-        throw .violatesServerRule(name: id, place: place, rule: "\".\" and \"..\" cannot be ids.")
+        throw .violatesServerLimit(name: id, place: place, rule: "\".\" and \"..\" cannot be ids.")
       }
-      let isAllowedNumber = !index.isMultiple(of: 2) && ServerRules.isNumericID(id)
-      if ServerRules.isReserved(id), !isAllowedNumber {
-        throw .violatesServerRule(name: id, place: place, rule: "ids of the form __.*__ are reserved.")
+      let isAllowedNumber = !index.isMultiple(of: 2) && ServerLimits.isNumericID(id)
+      if ServerLimits.isReserved(id), !isAllowedNumber {
+        throw .violatesServerLimit(name: id, place: place, rule: "ids of the form __.*__ are reserved.")
       }
     }
-    if segments.count > ServerRules.maximumSegments {
-      throw .violatesServerRule(
-        name: ServerRules.shortened(canonicalString), place: "Path",
-        rule: "Key path is too long. Cannot exceed \(ServerRules.maximumSegments / 2) elements.")
+    if segments.count > ServerLimits.maximumSegments {
+      throw .violatesServerLimit(
+        name: ServerLimits.shortened(canonicalString), place: "Path",
+        rule: "Key path is too long. Cannot exceed \(ServerLimits.maximumSegments / 2) elements.")
     }
-    if canonicalString.utf8.count > ServerRules.maximumDocumentNameBytes {
-      throw .violatesServerRule(
-        name: ServerRules.shortened(canonicalString), place: "Path",
+    if canonicalString.utf8.count > ServerLimits.maximumDocumentNameBytes {
+      throw .violatesServerLimit(
+        name: ServerLimits.shortened(canonicalString), place: "Path",
         rule: "it has \(canonicalString.utf8.count) bytes, and at most "
-          + "\(ServerRules.maximumDocumentNameBytes) are allowed.")
+          + "\(ServerLimits.maximumDocumentNameBytes) are allowed.")
     }
   }
 }
 
 extension DocumentKey {
-  /// Checks the key as a backend does; see `ResourcePath.validateServerRules()`.
-  package func validateServerRules() throws(ModelError) {
-    try path.validateServerRules()
+  /// Checks the key as a backend does; see `ResourcePath.validateServerLimits()`.
+  package func validateServerLimits() throws(ModelError) {
+    try path.validateServerLimits()
   }
 }
 
 extension FieldPath {
   /// Checks field names as a backend does: not empty, at most 1500 bytes each, and not `__.*__`.
   ///
-  /// - Throws: `ModelError.violatesServerRule`
-  package func validateServerRules() throws(ModelError) {
-    for name in segments { try Self.validateServerRules(name: name) }
+  /// - Throws: `ModelError.violatesServerLimit`
+  package func validateServerLimits() throws(ModelError) {
+    for name in segments { try Self.validateServerLimits(name: name) }
   }
 
-  /// Checks one field name; see `validateServerRules()`.
-  package static func validateServerRules(name: String) throws(ModelError) {
+  /// Checks one field name; see `validateServerLimits()`.
+  package static func validateServerLimits(name: String) throws(ModelError) {
     if name.isEmpty {
-      throw .violatesServerRule(name: name, place: "Field name", rule: "field names must not be empty.")
+      throw .violatesServerLimit(name: name, place: "Field name", rule: "field names must not be empty.")
     }
-    try ServerRules.requireShort(name, "Field name")
-    if ServerRules.isReserved(name) {
-      throw .violatesServerRule(name: name, place: "Field name", rule: "names of the form __.*__ are reserved.")
+    try ServerLimits.requireShort(name, "Field name")
+    if ServerLimits.isReserved(name) {
+      throw .violatesServerLimit(name: name, place: "Field name", rule: "names of the form __.*__ are reserved.")
     }
   }
 }
