@@ -72,24 +72,24 @@ extension FirestoreTransport {
     onEvent: @escaping @Sendable (StreamEvent<Response>) -> Void
   ) -> StreamHandle<Request> {
     let delivery = StreamDelivery(credit: credit, takesLateMessages: kind.ending.takesLateMessages, onEvent: onEvent)
-    let (requests, outbox) = AsyncStream.makeStream(of: Request.self, bufferingPolicy: .unbounded)
+    let (requests, input) = AsyncStream.makeStream(of: Request.self, bufferingPolicy: .unbounded)
     // The lock is held until the stream is registered, so that one that fails at once cannot be missed at its end.
     let close = state.withLock { state in
       state.lastStreamNumber += 1
       let number = state.lastStreamNumber
       let task = Task {
-        await self.run(kind, requests: requests, outbox: outbox, delivery: delivery)
+        await self.run(kind, requests: requests, input: input, delivery: delivery)
         self.state.withLock { $0.streams[number] = nil }
       }
       let close: @Sendable () -> Void = {
         guard delivery.ownerCloses() else { return }
-        outbox.finish()
+        input.finish()
         Self.end(task, kind.ending)
       }
       state.streams[number] = RunningStream(close: close, task: task)
       return close
     }
-    return StreamHandle(send: { outbox.yield($0) }, close: close)
+    return StreamHandle(send: { input.yield($0) }, close: close)
   }
 
   private static func end(_ task: Task<Void, Never>, _ ending: StreamEnding) {
@@ -106,7 +106,7 @@ extension FirestoreTransport {
 
   private func run<Request, Response, Outgoing, Incoming>(
     _ kind: StreamKind<Request, Response, Outgoing, Incoming>, requests: AsyncStream<Request>,
-    outbox: AsyncStream<Request>.Continuation, delivery: StreamDelivery<Response>
+    input: AsyncStream<Request>.Continuation, delivery: StreamDelivery<Response>
   ) async {
     var used: Connection?
     var tokens: RequestTokens?
@@ -119,7 +119,7 @@ extension FirestoreTransport {
       let headers = try RequestHeaders(configuration, present)
       try await limitingOpening(delivery) { [self] in
         try await exchange(
-          kind, on: connection, metadata: headers.metadata, requests: requests, outbox: outbox, delivery: delivery)
+          kind, on: connection, metadata: headers.metadata, requests: requests, input: input, delivery: delivery)
       }
       delivery.closed(nil)
     } catch {
@@ -137,13 +137,13 @@ extension FirestoreTransport {
         metadata: ["method": "\(kind.method.method)", "code": "\(error.code)", "reason": "\(error.message)"])
       delivery.closed(error)
     }
-    outbox.finish()
+    input.finish()
   }
 
   /// Sends requests and delivers answers until either side ends the stream.
   private func exchange<Request, Response, Outgoing, Incoming>(
     _ kind: StreamKind<Request, Response, Outgoing, Incoming>, on connection: Connection, metadata: Metadata,
-    requests: AsyncStream<Request>, outbox: AsyncStream<Request>.Continuation, delivery: StreamDelivery<Response>
+    requests: AsyncStream<Request>, input: AsyncStream<Request>.Continuation, delivery: StreamDelivery<Response>
   ) async throws {
     let request = StreamingClientRequest<Outgoing>(metadata: metadata) { writer in
       delivery.opened()

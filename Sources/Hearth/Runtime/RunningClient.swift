@@ -54,14 +54,15 @@ final class RunningClient {
     run(.start)
   }
 
-  func write(_ batches: [PendingLocalWrite]) {
-    for batch in batches {
-      if let completion = batch.completion { writes[batch.id] = completion }
+  func write(_ localWrites: [PendingLocalWrite]) {
+    // Before the engine runs: it may answer a write in the same call, for example when the cache cannot store it.
+    for write in localWrites {
+      if let completion = write.completion { writes[write.id] = completion }
     }
     var random = SystemRandomNumberGenerator()
     run(
       .writes(
-        batches.map {
+        localWrites.map {
           SyncWrite(
             id: $0.id, mutations: $0.mutations, localWriteTime: $0.localWriteTime,
             identity: .random(using: &random))

@@ -80,7 +80,7 @@
       // Messages left from an earlier request whose answer was given up.
       while case .bytes = receive() {}
       guard send(descriptor, request, request.count, 0) == request.count else {
-        throw Self.error("a netlink question cannot be sent")
+        throw Self.error("a netlink request cannot be sent")
       }
       var messages: [RouteMessage] = []
       while true {
@@ -91,7 +91,7 @@
         for message in datagram.messages {
           switch message {
           case .done: return messages
-          case .failed(let code): throw ConnectivityError("a netlink question was refused (\(Self.text(of: code)))")
+          case .failed(let code): throw ConnectivityError("a netlink request was refused (\(Self.text(of: code)))")
           default: messages.append(message)
           }
         }
