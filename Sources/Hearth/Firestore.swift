@@ -22,10 +22,10 @@ internal import Synchronization
 /// - Errors of the cache's file are `resourceExhausted` when the disk is full, `dataLoss` when the file is damaged,
 ///   `failedPrecondition` when it cannot be used as it is (a folder that cannot be written, a file of a newer release), and
 ///   otherwise `unavailable`.
-/// - A cancelled task gets `CancellationError` from the `async` form that it waits in. Only reads are given up then; writes and
-///   everything else that was begun go on.
+/// - A cancelled task gets `CancellationError` from the `async` form that it waits in. Only reads are cancelled then; writes and
+///   other running operations continue.
 /// - A *programming error*, such as a malformed path, stops the process with a message, where the official SDK raises an exception
-///   that Swift programs cannot catch. What disk, network, backend and files contain is never one.
+///   that Swift programs cannot catch. Failures of disk, network and backend, and contents of files, are never one.
 /// - If a client cannot be started, because its settings name a file that cannot be read or its cache cannot be opened, each of
 ///   its operations reports that error.
 public final class Firestore: NSObject, Sendable {
@@ -144,7 +144,7 @@ public final class Firestore: NSObject, Sendable {
 
   // MARK: - Settings
 
-  /// The settings; the getter hands out a copy.
+  /// The settings; the getter returns a copy.
   ///
   /// They are fixed when the object is first used, which is every call but ``useEmulator(withHost:port:)`` and
   /// ``clearPersistence(completion:)``: assigning other ones afterwards is a programming error, equal ones do nothing. Values that do

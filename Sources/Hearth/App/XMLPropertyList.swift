@@ -68,7 +68,7 @@ struct XMLPropertyList {
 
   // MARK: - Tags
 
-  /// The next tag, behind white space, comments, processing instructions and the document type.
+  /// The next tag, after white space, comments, processing instructions and the document type.
   private mutating func tag(skippingText: Bool = false) throws(Fault) -> Token {
     while true {
       if skippingText {

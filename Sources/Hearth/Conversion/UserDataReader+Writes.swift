@@ -43,7 +43,7 @@ extension UserDataReader {
     }
     let named = FieldMask(paths)
     let transforms = reader.sortedTransforms.filter { named.covers($0.path) }
-    // A field that is only transformed is not named: the backend would delete it first, and an increment begin anew.
+    // A field that is only transformed is not named: the backend would delete it first, and an increment would start from nothing.
     let transformed = Set(transforms.map(\.path))
     let mask = FieldMask(named.paths.filter { !transformed.contains($0) })
     return .patch(key, parsed.only(mask), mask: mask, precondition: .none, transforms: transforms)

@@ -215,7 +215,7 @@ final class RunningClient {
     streams.shutdown(completion)
   }
 
-  // MARK: - Opening the cache anew
+  // MARK: - Reopening the cache
 
   /// The parts of a client that its successor takes over when the cache is reopened.
   struct Remainder {

@@ -7,8 +7,8 @@
 ///   connection to the backend. Only where there is no default route at all, every link with an address is a way out.
 /// * Another set of ways out is a change: the network is lost or back, or connections would take another route.
 /// * The loss of an address on a way out is one, because connections from that address are dead. A further address is none:
-///   connections go on, and IPv6 brings new addresses all the time. Temporary IPv6 addresses are not looked at for the same reason.
-/// * Metrics, lifetimes and routes to particular networks are not looked at: systems renew them every few minutes or seconds.
+///   connections continue, and IPv6 adds addresses all the time. Temporary IPv6 addresses are ignored for the same reason.
+/// * Metrics, lifetimes and routes to particular networks are ignored: systems renew them every few minutes or seconds.
 struct NetworkPaths: Equatable, Sendable {
   private(set) var ways: Set<RouteMessage.Route> = []
   private(set) var addresses: Set<RouteMessage.Address> = []

@@ -56,7 +56,7 @@ final class DecodingContext {
   /// The memory that encoded values are read from.
   private let bytes: PinnedBytes?
   let hasDefaultKeys: Bool
-  /// True if Firestore's own types are handed through, and no others.
+  /// True if Firestore's own types are passed through, and no others.
   let handsOverOwnTypes: Bool
   /// Damage that a container found and could not throw.
   private var damage: (any Error)?
