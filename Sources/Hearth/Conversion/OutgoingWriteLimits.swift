@@ -1,13 +1,13 @@
 internal import Foundation
 internal import HearthModel
 
-/// The limits of what can be sent at all.
+/// The limits of writes that can be sent at all.
 ///
-/// The backend decides how large a document may be, and refuses larger ones. A batch larger than a message of the protocol never
-/// reaches it: the attempt fails as if a quota were used up and would be repeated for ever, with all later writes behind it. So
-/// such a batch is refused before it enters the queue, and so is one whose values are nested deeper than messages are read.
-enum SendableWrites {
-  /// Messages may have 17 MiB; the rest is for what surrounds the writes in the message.
+/// The backend decides how large a document may be, and refuses larger ones. A batch larger than a message of the protocol never reaches
+/// it: the attempt fails as if a quota were used up and would be retried forever, with all later writes behind it. So such a batch is
+/// refused before it enters the queue, and so is one whose values are nested deeper than messages can be read.
+enum OutgoingWriteLimits {
+  /// Messages may have 17 MiB; the difference is for the rest of the message.
   static let maximumBytes = 17 * 1024 * 1024 - 64 * 1024
 
   /// The error for a batch that is too large or nested too deep, nil for one that can be sent.
@@ -45,7 +45,7 @@ enum SendableWrites {
     }
   }
 
-  /// Bytes that cannot be read, which this process has never made, are left to who reads them.
+  /// Malformed bytes, which this process never makes, count as not nested: their reader reports them.
   private static func isNested(_ fields: EncodedFields, deeperThan levels: Int) -> Bool {
     (try? fields.isNested(deeperThan: levels)) ?? false
   }
@@ -68,7 +68,7 @@ enum SendableWrites {
       """)
   }
 
-  /// An upper bound of the size on the wire, close to it.
+  /// A close upper bound of the size on the wire.
   private static func encodedSizeBytes(_ mutation: Mutation) -> Int {
     let overhead = 32
     var size = overhead + mutation.key.canonicalString.utf8.count

@@ -1,8 +1,8 @@
 internal import HearthModel
 
 extension DatabaseID {
-  /// Why no database can have these names; nil if one can. They become parts of resource names and headers, so a slash would make
-  /// them name something else. Backends have narrower rules of their own, emulators nearly none.
+  /// The reason why no database can have these names; nil if one can. They become parts of resource names and headers, so a slash would
+  /// make them name something else. Backends have narrower limits of their own, emulators nearly none.
   var nameFault: String? {
     Self.fault(projectID, "Project id") ?? Self.fault(database, "Database id")
   }
