@@ -1,4 +1,4 @@
-package import Foundation
+internal import Foundation
 
 /// The reason why a server could not start or stopped by itself. The description names the cause and what to do.
 package struct ServerError: LocalizedError, Equatable, CustomStringConvertible {
