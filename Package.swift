@@ -27,6 +27,7 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "Hearth", targets: ["Hearth"]),
+    .library(name: "HearthServer", targets: ["HearthServer"]),
     .executable(name: "hearth", targets: ["HearthCommand"]),
   ],
   dependencies: [

@@ -3,12 +3,18 @@ import Testing
 
 @Suite("examples in documentation comments")
 struct CommentExampleTests {
-  @Test("each example of a comment is compiled, line by line, in Samples/CommentExamples.swift")
+  @Test("each example of a comment is compiled, line by line, in Samples/CommentExamples.swift or ServerExamples.swift")
   func areCompiled() throws {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    let compiled = try lines(of: folder.appendingPathComponent("Samples/CommentExamples.swift"))
-    let sources = folder.deletingLastPathComponent().deletingLastPathComponent()
-      .appendingPathComponent("Sources/Hearth", isDirectory: true)
+    #expect(try count(of: "Hearth", in: folder.appendingPathComponent("Samples/CommentExamples.swift")) > 30)
+    #expect(try count(of: "HearthServer", in: folder.appendingPathComponent("ServerExamples.swift")) > 0)
+  }
+
+  /// The number of examples in the comments of a library. Each is expected in the file of code that is compiled.
+  private func count(of library: String, in file: URL) throws -> Int {
+    let compiled = try lines(of: file)
+    let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appendingPathComponent("Sources/\(library)", isDirectory: true)
     let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
     var count = 0
     for case let file as URL in files where file.pathExtension == "swift" {
@@ -19,7 +25,7 @@ struct CommentExampleTests {
           "\(file.lastPathComponent): \(example.joined(separator: "\n"))")
       }
     }
-    #expect(count > 30)
+    return count
   }
 
   /// The blocks that a file's comments mark as Swift, without what makes them comments.

@@ -11,7 +11,7 @@ extension FirestoreService {
     try await unary(context) {
       let message = request.message
       let database = try backend.database(ResourceName.database(message.database, at: "database"))
-      let mutations = try mutations(message.writes, in: database)
+      let mutations = try database.checkedMutations(of: message.writes)
       var reads: TransactionReads?
       if !message.transaction.isEmpty {
         reads = try database.transactions.end([UInt8](message.transaction), isWriting: !mutations.isEmpty)
@@ -26,28 +26,13 @@ extension FirestoreService {
     }
   }
 
-  /// The mutations of a request, checked.
-  func mutations(
-    _ writes: [Google_Firestore_V1_Write], in database: HostedDatabase
-  ) throws -> [Mutation] {
-    try writes.enumerated().map { index, write in
-      do {
-        return try WriteLimits.checked(database.translator.decode(write: write), database: database.id)
-      } catch {
-        let status = StatusError(describing: error)
-        guard writes.count > 1 else { throw status }
-        throw StatusError(code: status.code, message: "\(status.message) (writes[\(index)])")
-      }
-    }
-  }
-
   func batchWrite(
     request: ServerRequest<Google_Firestore_V1_BatchWriteRequest>, context: ServerContext
   ) async throws -> ServerResponse<Google_Firestore_V1_BatchWriteResponse> {
     try await unary(context) {
       let message = request.message
       let database = try backend.database(ResourceName.database(message.database, at: "database"))
-      let mutations = try mutations(message.writes, in: database)
+      let mutations = try database.checkedMutations(of: message.writes)
       guard Set(mutations.map(\.key)).count == mutations.count else {
         throw StatusError.invalid("the same document cannot be written more than once in a single request")
       }

@@ -15,12 +15,7 @@ extension FirestoreService {
       let (id, key) = try ResourceName.document(message.name, at: "name")
       let database = try backend.database(id)
       let projection = try projection(message.hasMask ? message.mask : nil, database)
-      let selector: ReadPlan.Selector =
-        switch message.consistencySelector {
-        case .transaction(let id): .transaction(id)
-        case .readTime(let time): .readTime(time)
-        case nil: .latest
-        }
+      let selector = ReadPlan.Selector(message.consistencySelector)
       let plan = try await ReadPlan(selector, in: database, keys: [key])
       let documents = try await plan.reading { version throws(StatusError) in
         try await database.storage.documents(for: [key], at: version).documents
@@ -48,13 +43,7 @@ extension FirestoreService {
         }
         if seen.insert(key).inserted { keys.append(key) }
       }
-      let selector: ReadPlan.Selector =
-        switch message.consistencySelector {
-        case .transaction(let id): .transaction(id)
-        case .newTransaction(let options): .newTransaction(options)
-        case .readTime(let time): .readTime(time)
-        case nil: .latest
-        }
+      let selector = ReadPlan.Selector(message.consistencySelector)
       let plan = try await ReadPlan(selector, in: database, keys: keys)
       let wanted = keys
       let (documents, readVersion) = try await plan.reading { version throws(StatusError) in
@@ -144,7 +133,7 @@ extension FirestoreService {
       var write = Google_Firestore_V1_Write()
       write.delete = message.name
       if message.hasCurrentDocument { write.currentDocument = message.currentDocument }
-      let mutation = try WriteLimits.checked(database.translator.decode(write: write), database: id)
+      let mutation = try database.checkedMutation(of: write)
       _ = try await database.storage.commit(CommitRequest(mutations: [mutation]))
       return Google_Protobuf_Empty()
     }

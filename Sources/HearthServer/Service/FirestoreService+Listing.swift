@@ -22,12 +22,7 @@ extension FirestoreService {
       guard !message.collectionID.utf8.contains(UInt8(ascii: "/")) else {
         throw StatusError.invalid("collection_id \"\(message.collectionID)\" must not contain a slash")
       }
-      let selector: ReadPlan.Selector =
-        switch message.consistencySelector {
-        case .transaction(let id): .transaction(id)
-        case .readTime(let time): .readTime(time)
-        case nil: .latest
-        }
+      let selector = ReadPlan.Selector(message.consistencySelector)
       let list = DocumentList(
         collection: parent.path.appending(message.collectionID), orders: try ListOrder.parse(message.orderBy),
         showsMissing: message.showMissing, database: database,

@@ -16,13 +16,7 @@ extension FirestoreService {
         throw StatusError.invalid("RunQueryRequest.query_type: no structured query is set")
       }
       let decoded = try decode(parent: message.parent, query: structuredQuery, in: database)
-      let selector: ReadPlan.Selector =
-        switch message.consistencySelector {
-        case .transaction(let id): .transaction(id)
-        case .newTransaction(let options): .newTransaction(options)
-        case .readTime(let time): .readTime(time)
-        case nil: .latest
-        }
+      let selector = ReadPlan.Selector(message.consistencySelector)
       let plan = try await ReadPlan(selector, in: database, query: decoded.query)
       let (documents, readVersion) = try await plan.reading { version throws(StatusError) in
         try await database.storage.run(decoded.query.widened(by: decoded.offset), at: version)
@@ -91,13 +85,7 @@ extension FirestoreService {
       let aggregations = try Aggregation.decode(aggregationQuery.aggregations)
       let decoded = try decode(parent: message.parent, query: structuredQuery, in: database)
       let query = Aggregation.query(decoded.query, for: aggregations)
-      let selector: ReadPlan.Selector =
-        switch message.consistencySelector {
-        case .transaction(let id): .transaction(id)
-        case .newTransaction(let options): .newTransaction(options)
-        case .readTime(let time): .readTime(time)
-        case nil: .latest
-        }
+      let selector = ReadPlan.Selector(message.consistencySelector)
       let plan = try await ReadPlan(selector, in: database, query: query)
       let (documents, readVersion) = try await plan.reading { version throws(StatusError) in
         try await database.storage.run(query.widened(by: decoded.offset), at: version)

@@ -5,13 +5,6 @@ internal import SwiftProtobuf
 
 /// At which version a read happens, from the consistency selector of its request.
 struct ReadPlan {
-  enum Selector {
-    case latest
-    case transaction(Data)
-    case newTransaction(Google_Firestore_V1_TransactionOptions)
-    case readTime(Google_Protobuf_Timestamp)
-  }
-
   /// The version to read at; nil for the present.
   var version: SnapshotVersion?
   /// The transaction that the request has opened.

@@ -88,7 +88,7 @@ final class ChangeLog {
     let last = try end.map(lastSequence(through:)) ?? Int64.max
     guard first < last else { return [:] }
     switch scope {
-    case .collection(let path):
+    case .collections(.collection(let path)):
       return try rows(inCollection: path, first: first, last: last)
     case .documents(let keys):
       var found: [DocumentKey: Document] = [:]
@@ -97,14 +97,14 @@ final class ChangeLog {
         found.merge(changed.filter { keys.contains($0.key) }) { old, _ in old }
       }
       return found
-    case .group(let id, _):
+    case .collections(.group(let id, _)):
       let statement = try database.prepare(
         Self.select + " WHERE collection_group = ? AND sequence > ? AND sequence <= ? ORDER BY sequence")
       try statement.bind(1, id)
       try statement.bind(2, first)
       try statement.bind(3, last)
       return try oldest(of: statement, in: scope)
-    case .everything:
+    case .collections(.everything):
       let statement = try database.prepare(Self.select + " WHERE sequence > ? AND sequence <= ? ORDER BY sequence")
       try statement.bind(1, first)
       try statement.bind(2, last)
@@ -125,7 +125,7 @@ final class ChangeLog {
     try statement.bind(2, path.canonicalString)
     try statement.bind(3, first)
     try statement.bind(4, last)
-    return try oldest(of: statement, in: .collection(path))
+    return try oldest(of: statement, in: .collections(.collection(path)))
   }
 
   private func oldest(of statement: Statement, in scope: ChangeScope) throws -> [DocumentKey: Document] {

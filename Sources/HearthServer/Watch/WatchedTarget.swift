@@ -1,4 +1,5 @@
 internal import HearthModel
+internal import HearthStore
 
 /// One target of a listen stream.
 ///
@@ -32,9 +33,9 @@ struct WatchedTarget: Sendable {
   /// What wakes the stream for this target.
   var interests: Set<ChangeFeed.Interest> {
     switch scope {
-    case .collection(let path): [.collection(path)]
-    case .group(let id, _): [.group(id)]
-    case .everything: [.everything]
+    case .collections(.collection(let path)): [.collection(path)]
+    case .collections(.group(let id, _)): [.group(id)]
+    case .collections(.everything): [.everything]
     case .documents(let keys): Set(keys.map { .document($0) })
     }
   }

@@ -1,6 +1,7 @@
-/// Why a server could not start. The description names the cause and the way out; it is meant for the person who
-/// started the server.
-package struct ServerError: Error, Equatable, CustomStringConvertible {
+internal import Foundation
+
+/// The reason why a server could not start or stopped by itself. The description names the cause and what to do.
+package struct ServerError: LocalizedError, Equatable, CustomStringConvertible {
   package enum Kind: Sendable {
     /// The address cannot be listened on: it is in use, not local or not allowed.
     case address
@@ -19,4 +20,5 @@ package struct ServerError: Error, Equatable, CustomStringConvertible {
   }
 
   package var description: String { message }
+  package var errorDescription: String? { message }
 }

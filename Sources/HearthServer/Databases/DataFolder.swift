@@ -1,7 +1,6 @@
 internal import Foundation
 internal import HearthModel
 internal import HearthStore
-internal import Synchronization
 
 #if canImport(Glibc)
   internal import Glibc
@@ -18,7 +17,7 @@ internal import Synchronization
 /// gets the permissions 0700, and all files have 0600.
 final class DataFolder: Sendable {
   let path: String
-  private let lockDescriptor: Mutex<Int32?>
+  private let lock: LockFile
 
   /// File systems allow 255 bytes for a name; SQLite appends up to 4 ("-wal", "-shm").
   private static let maximumFileNameBytes = 250
@@ -30,29 +29,29 @@ final class DataFolder: Sendable {
       try DatabaseFolder.create(path, permissions: Self.folderPermissions)
       Self.closeToOthers(folder: path)
     } catch {
-      throw ServerError(
-        .dataFolder,
-        "Data folder \"\(path)\" cannot be created: \(error.message). Choose another one with --data.")
+      throw Self.failure(path, "cannot be created: \(error.message). Choose another one.")
     }
-    let lockPath = "\(path)/\(Self.lockName)"
-    let descriptor = open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, Self.filePermissions)
-    guard descriptor >= 0 else {
-      throw ServerError(
-        .dataFolder,
-        "Data folder \"\(path)\" cannot be written (\(String(cString: strerror(errno)))): change its permissions or "
-          + "choose another one with --data.")
+    do {
+      lock = try LockFile(path: "\(path)/\(Self.lockName)")
+    } catch {
+      switch error {
+      case .cannotOpen(let reason):
+        throw Self.failure(path, "cannot be written (\(reason)): change its permissions or choose another one.")
+      case .cannotLock(let reason):
+        throw Self.failure(path, "cannot be locked (\(reason)): choose a folder on a local disk.")
+      case .inUse:
+        throw Self.failure(path, "is in use by another hearth server: stop it or choose another folder.")
+      }
     }
-    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-      _ = Self.close(descriptor)
-      throw ServerError(
-        .dataFolder,
-        "Data folder \"\(path)\" is in use by another hearth server: stop it or choose another folder with --data.")
-    }
-    lockDescriptor = Mutex(descriptor)
-    _ = fchmod(descriptor, Self.filePermissions)
+  }
+
+  private static func failure(_ path: String, _ text: String) -> ServerError {
+    ServerError(.dataFolder, "Data folder \"\(path)\" \(text)")
   }
 
   private static let folderPermissions = 0o700
+  /// Set on folders that several users share, such as `/tmp`.
+  private static let stickyBit = 0o1000
   private static let filePermissions: mode_t = 0o600
   private static let lockName = "hearth.lock"
 
@@ -61,19 +60,15 @@ final class DataFolder: Sendable {
   private static func closeToOthers(folder: String) {
     let content = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     guard content.isEmpty || content.contains(lockName) else { return }
-    var status = stat()
-    guard stat(folder, &status) == 0, status.st_uid == geteuid(), status.st_mode & S_ISVTX == 0 else { return }
+    let target = URL(fileURLWithPath: folder).resolvingSymlinksInPath().path
+    guard let attributes = try? FileManager.default.attributesOfItem(atPath: target),
+      attributes[.ownerAccountID] as? Int == Int(geteuid()), let mode = attributes[.posixPermissions] as? Int,
+      mode & stickyBit == 0
+    else { return }
     _ = chmod(folder, mode_t(folderPermissions))
   }
 
-  deinit { unlock() }
-
-  func unlock() {
-    lockDescriptor.withLock { descriptor in
-      if let descriptor { _ = Self.close(descriptor) }
-      descriptor = nil
-    }
-  }
+  func unlock() { lock.release() }
 
   private static func close(_ descriptor: Int32) -> Int32 {
     #if canImport(Glibc)

@@ -1,7 +1,6 @@
 internal import Foundation
 package import HearthModel
 internal import HearthStore
-internal import HearthWire
 package import Logging
 internal import Synchronization
 
@@ -135,20 +134,5 @@ package final class EmbeddedBackend: Sendable {
     }
     for database in databases { await database.storage.close() }
     folder?.unlock()
-  }
-}
-
-/// One database with all that serves it.
-package final class HostedDatabase: Sendable {
-  package let id: DatabaseID
-  package let storage: any ServerStorage
-  package let transactions: TransactionRegistry
-  let translator: WireTranslator
-
-  package init(id: DatabaseID, storage: any ServerStorage, clock: ServerClock) {
-    self.id = id
-    self.storage = storage
-    self.transactions = TransactionRegistry(clock: clock)
-    self.translator = WireTranslator(database: id)
   }
 }

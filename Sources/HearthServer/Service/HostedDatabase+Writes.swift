@@ -1,0 +1,27 @@
+internal import HearthModel
+internal import HearthWire
+
+extension HostedDatabase {
+  /// Decodes the writes of a request and checks them against the limits.
+  ///
+  /// - Throws: `StatusError` that names the write by its index if there are several.
+  func checkedMutations(of writes: [Google_Firestore_V1_Write]) throws(StatusError) -> [Mutation] {
+    var mutations: [Mutation] = []
+    mutations.reserveCapacity(writes.count)
+    for (index, write) in writes.enumerated() {
+      do {
+        mutations.append(try checkedMutation(of: write))
+      } catch {
+        let status = StatusError(describing: error)
+        guard writes.count > 1 else { throw status }
+        throw StatusError(code: status.code, message: "\(status.message) (writes[\(index)])")
+      }
+    }
+    return mutations
+  }
+
+  /// Decodes one write and checks it against the limits.
+  func checkedMutation(of write: Google_Firestore_V1_Write) throws -> Mutation {
+    try WriteLimits.checked(translator.decode(write: write), database: id)
+  }
+}

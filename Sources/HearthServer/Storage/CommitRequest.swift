@@ -1,0 +1,30 @@
+package import HearthModel
+
+/// One request's writes and the conditions under which they apply.
+package struct CommitRequest: Sendable {
+  /// Applied in order; the same document may appear several times.
+  package var mutations: [Mutation]
+  /// What the transaction has read, if the commit ends one.
+  package var reads: TransactionReads?
+  /// A commit with the same label is applied only once: a repetition gets the answer of the first.
+  package var label: RequestLabel?
+
+  package init(mutations: [Mutation], reads: TransactionReads? = nil, label: RequestLabel? = nil) {
+    self.mutations = mutations
+    self.reads = reads
+    self.label = label
+  }
+}
+
+/// What a committed request brought about.
+package struct CommitOutcome: Sendable, Equatable {
+  /// The commit time, shared by all writes of the request.
+  package var version: SnapshotVersion
+  /// One for each write. ``SnapshotVersion/none`` as version means that there is none to report (after a delete).
+  package var results: [MutationResult]
+
+  package init(version: SnapshotVersion, results: [MutationResult]) {
+    self.version = version
+    self.results = results
+  }
+}

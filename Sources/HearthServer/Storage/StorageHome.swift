@@ -1,0 +1,20 @@
+package import HearthStore
+
+/// The place that a database without any commit gets with its first one.
+package struct StorageHome: Sendable {
+  /// Makes room for the database. `.memory` says that it stays where it is.
+  package var create: @Sendable () throws -> Database.Location
+  /// Undoes ``create`` when the database could not be moved there.
+  package var discard: @Sendable () -> Void
+  /// The database has moved.
+  package var settled: @Sendable (any ServerStorage) -> Void
+
+  package init(
+    create: @escaping @Sendable () throws -> Database.Location, discard: @escaping @Sendable () -> Void,
+    settled: @escaping @Sendable (any ServerStorage) -> Void
+  ) {
+    self.create = create
+    self.discard = discard
+    self.settled = settled
+  }
+}

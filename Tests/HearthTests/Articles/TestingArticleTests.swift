@@ -1,0 +1,103 @@
+import Foundation
+import Hearth
+import HearthServer
+import Testing
+
+// The tests that the article "Testing your app" shows. They run as a user's would, and use public API only.
+
+/// A client with an app and a cache of its own, as on another device.
+func device(_ server: TestServer) -> Firestore {
+  let name = UUID().uuidString
+  FirebaseApp.configure(name: name, options: FirebaseOptions(projectID: "demo-notes"))
+  let db = Firestore.firestore(app: FirebaseApp.app(name: name)!)
+  let settings = db.settings
+  settings.host = server.address
+  settings.isSSLEnabled = false
+  settings.cacheSettings = MemoryCacheSettings()
+  db.settings = settings
+  return db
+}
+
+@Suite("Notes", .timeLimit(.minutes(1)))
+struct NotesTests {
+  @Test("a note of one device is there on another one")
+  func sharing() async throws {
+    try await TestServer.run { server in
+      let phone = device(server)
+      let tablet = device(server)
+      try await phone.document("notes/milk").setData(["text": "Buy milk"])
+      let note = try await tablet.document("notes/milk").getDocument(source: .server)
+      #expect(note["text"] as? String == "Buy milk")
+      try await phone.terminate()
+      try await tablet.terminate()
+    }
+  }
+
+  @Test("a note that is written without a network waits, and is sent later")
+  func offline() async throws {
+    try await TestServer.run { server in
+      let db = device(server)
+      try await db.disableNetwork()
+      db.document("notes/milk").setData(["text": "Buy milk"], completion: nil)
+      #expect(try await db.pendingWrites().count == 1)
+
+      try await db.enableNetwork()
+      try await db.waitForPendingWrites()
+      let note = try await db.document("notes/milk").getDocument(source: .server)
+      #expect(!note.metadata.hasPendingWrites)
+      try await db.terminate()
+    }
+  }
+
+  @Test("the list shows a note that another device adds")
+  func listening() async throws {
+    try await TestServer.run { server in
+      let phone = device(server)
+      let tablet = device(server)
+      var texts: [String] = []
+      for try await snapshot in tablet.collection("notes").snapshots {
+        texts = snapshot.documents.compactMap { $0["text"] as? String }
+        guard texts.isEmpty else { break }
+        phone.document("notes/milk").setData(["text": "Buy milk"], completion: nil)
+      }
+      #expect(texts == ["Buy milk"])
+      try await phone.terminate()
+      try await tablet.terminate()
+    }
+  }
+
+  @Test("the app goes on when the backend was restarted")
+  func restart() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let first = try await TestServer.start(folder: folder)
+    let db = device(first)
+    try await db.document("notes/milk").setData(["text": "Buy milk"])
+    await first.stop()
+
+    db.document("notes/bread").setData(["text": "Buy bread"], completion: nil)
+    let second = try await TestServer.start(folder: folder, port: first.port)
+    try await db.waitForPendingWrites()
+    #expect(try await db.collection("notes").getDocuments(source: .server).count == 2)
+    try await db.terminate()
+    await second.stop()
+  }
+}
+
+@Suite("The article \"Testing your app\"")
+struct TestingArticleTests {
+  @Test("shows tests that are compiled and run here")
+  func blocks() throws {
+    let article = try Article("Testing")
+    #expect(try article.codeNotCompiled(in: #filePath) == [])
+    #expect(article.blocks("swift").count == 6)
+  }
+
+  @Test("names the product")
+  func product() throws {
+    let text = try Article.text("Sources/Hearth/Hearth.docc/Testing.md")
+    #expect(text.contains(#"`.product(name: "HearthServer", package: "hearth")`"#))
+    let manifest = try Article.text("Package.swift")
+    #expect(manifest.contains(#".library(name: "HearthServer", targets: ["HearthServer"])"#))
+  }
+}
