@@ -21,7 +21,7 @@ extension DocumentStore {
       var lower = parent.isEmpty ? "" : PathRange(below: parent).lower
       let upper: String? = parent.isEmpty ? nil : PathRange(below: parent).upper
       while let (text, number) = try firstCollection(from: lower, to: upper) {
-        let path = try Self.path(text)
+        let path = try DocumentSchema.path(text)
         let child = ResourcePath([try segment(parent.count, of: path)])
         let childPath = parent.appending(child)
         if !ids.contains(child), try holdsExistingDocument(number) { ids.insert(child) }
@@ -45,25 +45,18 @@ extension DocumentStore {
   }
 
   private func firstCollection(from lower: String, to upper: String?) throws -> (path: String, number: Int64)? {
-    let statement: Statement
-    if let upper {
-      statement = try database.prepare(
-        "SELECT path, number FROM collections WHERE path >= ? AND path < ? ORDER BY path LIMIT 1")
-      try statement.bind(2, upper)
-    } else {
-      statement = try database.prepare("SELECT path, number FROM collections WHERE path >= ? ORDER BY path LIMIT 1")
-    }
-    try statement.bind(1, lower)
+    let statement = try database.prepare(
+      "SELECT path, number FROM collections WHERE path >= ?\(upper == nil ? "" : " AND path < ?") ORDER BY path LIMIT 1",
+      [.text(lower)] + (upper.map { [.text($0)] } ?? []))
     guard try statement.step() else { return nil }
     let path = try statement.string(at: 0)
-    return (path, try Self.checked(statement.int64(at: 1), path: path))
+    return (path, try DocumentSchema.checked(statement.int64(at: 1), path: path))
   }
 
   private func holdsExistingDocument(_ collection: Int64) throws -> Bool {
     let statement = try database.prepare(
-      "SELECT 1 FROM documents WHERE place BETWEEN ? AND ? AND kind = \(StoredDocument.StoredKind.found) LIMIT 1")
-    try statement.bind(1, Place.first(in: collection))
-    try statement.bind(2, Place.last(in: collection))
+      "SELECT 1 FROM documents WHERE place BETWEEN ? AND ? AND kind = \(DocumentSchema.Kind.found) LIMIT 1",
+      .integer(Place.first(in: collection)), .integer(Place.last(in: collection)))
     return try statement.step()
   }
 
@@ -77,12 +70,11 @@ extension DocumentStore {
     return try database.readTransaction("List documents") {
       guard let number = try number(of: collection) else { return [] }
       var page = try numericDocuments(in: collection, number: number, after: after, limit: limit)
+      // All numeric ids come before all others, so after one of them the others begin at their first.
       let statement = try database.prepare(
         "SELECT \(StoredDocument.columns) FROM documents INDEXED BY documents_by_id "
-          + "WHERE collection = ? AND id > ? AND kind = \(StoredDocument.StoredKind.found) ORDER BY id")
-      try statement.bind(1, number)
-      // All numeric ids come before all others, so after one of them the others begin at their first.
-      try statement.bind(2, after.flatMap { PathSegment.numericID($0) == nil ? $0 : nil } ?? "")
+          + "WHERE collection = ? AND id > ? AND kind = \(DocumentSchema.Kind.found) ORDER BY id",
+        .integer(number), .text(after.flatMap { PathSegment.numericID($0) == nil ? $0 : nil } ?? ""))
       let stored = StoredDocument(statement: statement, collection: collection)
       while page.count < limit, try statement.step() {
         let key = try stored.key
@@ -101,8 +93,8 @@ extension DocumentStore {
     if let after, PathSegment.numericID(after) == nil { return [] }
     let statement = try database.prepare(
       "SELECT \(StoredDocument.columns) FROM documents INDEXED BY documents_by_id "
-        + "WHERE collection = ? AND id >= '__id' AND id < '__ie' AND kind = \(StoredDocument.StoredKind.found)")
-    try statement.bind(1, number)
+        + "WHERE collection = ? AND id >= '__id' AND id < '__ie' AND kind = \(DocumentSchema.Kind.found)",
+      .integer(number))
     let stored = StoredDocument(statement: statement, collection: collection)
     var documents: [Document] = []
     while try statement.step() {
@@ -129,9 +121,8 @@ extension DocumentStore {
       """
       SELECT length(fields) FROM collections CROSS JOIN documents
       ON documents.collection = collections.number AND documents.id = ?2 WHERE collections.path = ?1
-      """)
-    try statement.bind(1, key.collectionPath.canonicalString)
-    try statement.bind(2, key.id)
+      """,
+      .text(key.collectionPath.canonicalString), .text(key.id))
     return try statement.step() ? Int(clamping: statement.int64(at: 0)) : 0
   }
 
@@ -139,9 +130,8 @@ extension DocumentStore {
   package func count(in collection: ResourcePath) throws -> Int {
     guard let number = try number(of: collection) else { return 0 }
     let statement = try database.prepare(
-      "SELECT count(*) FROM documents WHERE place BETWEEN ? AND ? AND kind = \(StoredDocument.StoredKind.found)")
-    try statement.bind(1, Place.first(in: number))
-    try statement.bind(2, Place.last(in: number))
+      "SELECT count(*) FROM documents WHERE place BETWEEN ? AND ? AND kind = \(DocumentSchema.Kind.found)",
+      .integer(Place.first(in: number)), .integer(Place.last(in: number)))
     return try statement.step() ? Int(statement.int64(at: 0)) : 0
   }
 

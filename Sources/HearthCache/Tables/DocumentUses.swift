@@ -15,6 +15,13 @@ internal import HearthStore
 ///
 /// So the last use is the highest number of both tables, and a document that a target holds needs no row here.
 struct DocumentUses {
+  /// A document is unneeded when no target holds it and no user has a pending batch for it.
+  static let isUnneeded = """
+    (NOT EXISTS (SELECT 1 FROM cache_target_documents AS t WHERE t.path = cache_document_uses.path)
+    AND NOT EXISTS (SELECT 1 FROM cache_users AS u CROSS JOIN cache_batch_documents AS b
+      ON b.user_id = u.user_id AND b.path = cache_document_uses.path))
+    """
+
   let database: Database
 
   /// Notes that a document was of use, and finds out whether something still refers to it.

@@ -103,9 +103,8 @@ extension DocumentStore {
       """
       SELECT (SELECT min(place) FROM documents WHERE place BETWEEN ?1 AND ?2),
         (SELECT max(place) FROM documents WHERE place BETWEEN ?1 AND ?2)
-      """)
-    try statement.bind(1, Place.first(in: collection))
-    try statement.bind(2, Place.last(in: collection))
+      """,
+      .integer(Place.first(in: collection)), .integer(Place.last(in: collection)))
     guard try statement.step(), !statement.isNull(at: 0) else { return nil }
     let (first, last) = (try statement.int64(at: 0), try statement.int64(at: 1))
     guard first <= last else {

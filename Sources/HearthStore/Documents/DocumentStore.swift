@@ -34,14 +34,14 @@ package final class DocumentStore {
   /// - Throws: ``StoreError``, in particular `newerSchema` for a file of a newer release.
   package init(database: Database) throws {
     self.database = database
-    try DocumentSchema.schema.migrate(database)
-    indexes = try IndexTable(database: database)
+    try StoreSchema.schema.migrate(database)
+    indexes = IndexTable(database: database)
   }
 
   /// Reads documents through a connection that does not write, with tables that another connection has migrated.
   package init(reading database: Database) {
     self.database = database
-    indexes = IndexTable(reading: database)
+    indexes = IndexTable(database: database)
   }
 
   // MARK: - Reading
@@ -128,7 +128,7 @@ package final class DocumentStore {
     guard try indexes.holds(place, group: key.collectionGroup) else { return nil }
     let statement = try database.prepare("SELECT kind, fields FROM documents WHERE place = ?")
     try statement.bind(1, place)
-    guard try statement.step(), try statement.int64(at: 0) == StoredDocument.StoredKind.found else { return .nothing }
+    guard try statement.step(), try statement.int64(at: 0) == DocumentSchema.Kind.found else { return .nothing }
     return IndexTable.Contents(fields: EncodedFields(uncheckedBytes: try statement.bytes(at: 1)))
   }
 
@@ -168,10 +168,7 @@ package final class DocumentStore {
     try database.transaction("Remove document") {
       guard let collection = try number(of: key.collectionPath) else { return }
       try removeEntries(of: key, in: collection)
-      let delete = try database.prepare("DELETE FROM documents WHERE collection = ? AND id = ?")
-      try delete.bind(1, collection)
-      try delete.bind(2, key.id)
-      try delete.run()
+      try database.update("DELETE FROM documents WHERE collection = ? AND id = ?", .integer(collection), .text(key.id))
       if try isEmpty(collection) { try removeCollection(collection) }
     }
   }
@@ -216,7 +213,7 @@ package final class DocumentStore {
     let statement = try database.prepare("SELECT number FROM collections WHERE path = ?")
     try statement.bind(1, path.canonicalString)
     guard try statement.step() else { return nil }
-    let number = try Self.checked(statement.int64(at: 0), path: path.canonicalString)
+    let number = try DocumentSchema.checked(statement.int64(at: 0), path: path.canonicalString)
     remember(path, number)
     return number
   }
@@ -231,11 +228,9 @@ package final class DocumentStore {
         kind: .full,
         message: "Database \(database.name) has \(number - 1) collections and cannot take another one: \(path).")
     }
-    let insert = try database.prepare("INSERT INTO collections (number, path, group_id) VALUES (?, ?, ?)")
-    try insert.bind(1, number)
-    try insert.bind(2, path.canonicalString)
-    try insert.bind(3, path.last ?? "")
-    try insert.run()
+    try database.update(
+      "INSERT INTO collections (number, path, group_id) VALUES (?, ?, ?)", .integer(number),
+      .text(path.canonicalString), .text(path.last ?? ""))
     remember(path, number)
     return number
   }
@@ -247,25 +242,16 @@ package final class DocumentStore {
   /// Collections were changed without asking this store.
   func forgetLatestCollection() { latest = nil }
 
-  static func checked(_ number: Int64, path: String) throws(StoreError) -> Int64 {
-    guard Place.isCollection(number) else {
-      throw .corrupt("table collections, \"\(path)\": \(number) is no number of a collection")
-    }
-    return number
-  }
-
   private func isEmpty(_ collection: Int64) throws(StoreError) -> Bool {
-    let statement = try database.prepare("SELECT 1 FROM documents WHERE place BETWEEN ? AND ? LIMIT 1")
-    try statement.bind(1, Place.first(in: collection))
-    try statement.bind(2, Place.last(in: collection))
+    let statement = try database.prepare(
+      "SELECT 1 FROM documents WHERE place BETWEEN ? AND ? LIMIT 1", .integer(Place.first(in: collection)),
+      .integer(Place.last(in: collection)))
     return try !statement.step()
   }
 
   /// Collections without documents are not kept, so that the list of collections is never longer than it needs to be.
   private func removeCollection(_ number: Int64) throws(StoreError) {
     latest = nil
-    let statement = try database.prepare("DELETE FROM collections WHERE number = ?")
-    try statement.bind(1, number)
-    try statement.run()
+    try database.update("DELETE FROM collections WHERE number = ?", .integer(number))
   }
 }

@@ -75,11 +75,11 @@ struct CacheRepair {
   }
 
   /// Without a token the backend sends the whole result again, so the keys may stay.
-  private mutating func dropTokens(_ condition: String, _ parameters: Parameter...) throws {
+  private mutating func dropTokens(_ condition: String, _ parameters: Statement.Parameter...) throws {
     try dropTokens(condition, parameters)
   }
 
-  private mutating func dropTokens(_ condition: String, _ parameters: [Parameter]) throws {
+  private mutating func dropTokens(_ condition: String, _ parameters: [Statement.Parameter]) throws {
     try database.update(
       """
       UPDATE cache_targets SET resume_token = x'', snapshot_seconds = 0, snapshot_nanos = 0,
@@ -119,7 +119,7 @@ struct CacheRepair {
       """)
   }
 
-  private mutating func removeEntries(_ condition: String, _ parameters: Parameter...) throws {
+  private mutating func removeEntries(_ condition: String, _ parameters: Statement.Parameter...) throws {
     try dropTokens(
       "target_id IN (SELECT target_id FROM cache_target_documents WHERE \(condition))", parameters)
     try database.update("DELETE FROM cache_target_documents WHERE \(condition)", parameters)
@@ -184,6 +184,6 @@ struct CacheRepair {
       INSERT OR IGNORE INTO cache_document_uses (path, sequence_number)
       SELECT c.path || '/' || d.id, 0 FROM documents AS d JOIN collections AS c ON c.number = d.collection
       """)
-    try database.update("UPDATE cache_document_uses SET is_unneeded = \(CollectionSchema.isUnneeded)")
+    try database.update("UPDATE cache_document_uses SET is_unneeded = \(DocumentUses.isUnneeded)")
   }
 }

@@ -21,9 +21,7 @@ struct MutationQueue {
 
   func makeRow(userKey: String) throws -> UserRow {
     if let row = try row(userKey: userKey) { return row }
-    // A write stream is never resumed by the token of another one, so none is kept (behaviour of the official JS SDK).
-    try database.update(
-      "INSERT INTO cache_users (user_key, stream_token) VALUES (?, ?)", .text(userKey), .blob([]))
+    try database.update("INSERT INTO cache_users (user_key) VALUES (?)", .text(userKey))
     guard let row = try row(userKey: userKey) else {
       throw CacheError.corruptRecord(table: "cache_users", row: userKey, reason: "the new row is missing")
     }
@@ -178,7 +176,7 @@ struct MutationQueue {
 
   /// Takes a batch out of its queue and keeps its row.
   func setAside(_ batch: UnreadableBatch) throws {
-    let id = Parameter.integer(batch.batchID)
+    let id = Statement.Parameter.integer(batch.batchID)
     try database.update(
       """
       INSERT OR REPLACE INTO cache_unreadable_batches (batch_id, user_id, batch, reason)

@@ -4,37 +4,6 @@ internal import HearthWire
 
 /// The bundles that were loaded, and the queries that they gave names to.
 struct BundleTable {
-  static let schema = Schema(
-    component: "bundles",
-    migrations: [
-      Migration(
-        version: 1, name: "bundles and named queries",
-        statements: [
-          """
-          CREATE TABLE bundles (
-            bundle_id TEXT PRIMARY KEY,
-            format_version INTEGER NOT NULL,
-            create_seconds INTEGER NOT NULL,
-            create_nanos INTEGER NOT NULL
-          ) WITHOUT ROWID
-          """,
-          // `target` is the query with its limit at the beginning, wherever it counts from.
-          """
-          CREATE TABLE named_queries (
-            name TEXT PRIMARY KEY,
-            target BLOB NOT NULL,
-            is_limit_to_last INTEGER NOT NULL,
-            read_seconds INTEGER NOT NULL,
-            read_nanos INTEGER NOT NULL
-          ) WITHOUT ROWID
-          """,
-        ])
-    ],
-    probes: [
-      "SELECT bundle_id, format_version, create_seconds, create_nanos FROM bundles",
-      "SELECT name, target, is_limit_to_last, read_seconds, read_nanos FROM named_queries",
-    ])
-
   let database: Database
   let databaseID: DatabaseID
 

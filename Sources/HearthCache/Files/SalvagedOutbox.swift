@@ -68,10 +68,10 @@ struct SalvagedOutbox {
   // MARK: - What belongs to the batches
 
   private mutating func checkTables(_ database: Database) {
-    let names = CacheTables.outbox.map { "'\($0)'" }.joined(separator: ", ")
+    let names = CacheSchema.outboxTables.map { "'\($0)'" }.joined(separator: ", ")
     let sql = "SELECT count(*) FROM sqlite_master WHERE name IN (\(names)) AND rootpage > 1"
     let count = try? database.firstRow(sql) { try $0.int64(at: 0) }
-    hasTables = count == Int64(CacheTables.outbox.count)
+    hasTables = count == Int64(CacheSchema.outboxTables.count)
   }
 
   private mutating func readGlobals(_ database: Database) {
@@ -96,7 +96,7 @@ struct SalvagedOutbox {
     let missing = Set(owners.values.compactMap { $0 }).subtracting(userKeys.keys)
     var found: [Int64: Set<String>] = [:]
     for row in DatabaseLeaves.rows(in: path, numbers: missing) {
-      guard row.columns.count == 3, case .text(let bytes) = row.columns[1], row.columns[2] == .blob([]),
+      guard row.columns.count == 2, row.columns[0] == .null, case .text(let bytes) = row.columns[1],
         let key = String(validating: bytes, as: UTF8.self), key.isEmpty || key.hasPrefix("=")
       else { continue }
       found[row.number, default: []].insert(key)
@@ -222,7 +222,7 @@ struct SalvagedOutbox {
 
   /// Stores the outbox in an empty database, under the same batch ids, with the overlays that go with it.
   func save(to database: Database, databaseID: DatabaseID) throws {
-    let documents = try CacheTables.migrate(database)
+    let documents = try CacheSchema.migrate(database)
     let globals = CacheGlobals(database: database)
     let queue = MutationQueue(database: database, databaseID: databaseID, globals: globals)
     let overlays = OverlayTable(database: database, databaseID: databaseID)

@@ -37,9 +37,9 @@ extension DocumentStore {
     for (path, number) in try collections(in: scope) {
       guard let places = Place.range(in: number, part) else { continue }
       let reader = try PlaceReader(self, collection: path, number: number)
-      let fields = try database.prepare("SELECT place, fields FROM documents WHERE place BETWEEN ? AND ?")
-      try fields.bind(1, places.lowerBound)
-      try fields.bind(2, places.upperBound)
+      let fields = try database.prepare(
+        "SELECT place, fields FROM documents WHERE place BETWEEN ? AND ?", .integer(places.lowerBound),
+        .integer(places.upperBound))
       var rest: ClosedRange<Int64>?
       while try fields.step() {
         looked += 1
@@ -73,13 +73,11 @@ extension DocumentStore {
       // a microsecond others too.
       statement = try database.prepare(
         "SELECT \(StoredDocument.columns) FROM documents INDEXED BY documents_by_read_time "
-          + "WHERE collection = ? AND read_time > ?")
-      try statement.bind(1, number)
-      try statement.bind(2, changedAfter.microseconds)
+          + "WHERE collection = ? AND read_time > ?", .integer(number), .integer(changedAfter.microseconds))
     } else {
-      statement = try database.prepare("SELECT \(StoredDocument.columns) FROM documents WHERE place BETWEEN ? AND ?")
-      try statement.bind(1, places.lowerBound)
-      try statement.bind(2, places.upperBound)
+      statement = try database.prepare(
+        "SELECT \(StoredDocument.columns) FROM documents WHERE place BETWEEN ? AND ?", .integer(places.lowerBound),
+        .integer(places.upperBound))
     }
     let document = StoredDocument(statement: statement, collection: path)
     while try statement.step() {
@@ -114,25 +112,16 @@ extension DocumentStore {
   private func collections(
     _ condition: String, _ parameters: [String], limit: Int
   ) throws -> [(path: ResourcePath, number: Int64)]? {
-    let statement = try database.prepare("SELECT number, path FROM collections WHERE \(condition)")
-    for (index, parameter) in parameters.enumerated() { try statement.bind(index + 1, parameter) }
+    let statement = try database.prepare(
+      "SELECT number, path FROM collections WHERE \(condition)", parameters.map { .text($0) })
     var collections: [(ResourcePath, Int64)] = []
     while try statement.step() {
       if collections.count == limit { return nil }
       let text = try statement.string(at: 1)
-      collections.append((try Self.path(text), try Self.checked(statement.int64(at: 0), path: text)))
+      collections.append(
+        (try DocumentSchema.path(text), try DocumentSchema.checked(statement.int64(at: 0), path: text)))
     }
     return collections
-  }
-
-  static func path(_ text: String) throws(StoreError) -> ResourcePath {
-    do throws(ModelError) {
-      let path = try ResourcePath(canonical: text)
-      guard !path.count.isMultiple(of: 2) else { throw ModelError.invalidDocumentPath(text, segmentCount: path.count) }
-      return path
-    } catch {
-      throw .corrupt("table collections: \"\(text)\" is no path of a collection")
-    }
   }
 }
 

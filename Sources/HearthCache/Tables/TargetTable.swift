@@ -187,7 +187,7 @@ struct TargetTable {
       .integer(target), .integer(Int64(max(limit, 1) - 1))
     ) { try $0.string(at: 0) }
     let range = last == nil ? "" : " AND path <= ?2"
-    let parameters: [Parameter] = [.integer(target)] + (last.map { [.text($0)] } ?? [])
+    let parameters: [Statement.Parameter] = [.integer(target)] + (last.map { [.text($0)] } ?? [])
     try database.update(
       """
       INSERT INTO cache_document_uses (path, sequence_number, is_unneeded)

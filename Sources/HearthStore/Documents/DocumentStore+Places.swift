@@ -29,9 +29,8 @@ extension DocumentStore {
   /// The last place of a collection that holds a document, nil if none does.
   func lastPlace(in collection: Int64) throws -> Int64? {
     let statement = try database.prepare(
-      "SELECT place FROM documents WHERE place BETWEEN ? AND ? ORDER BY place DESC LIMIT 1")
-    try statement.bind(1, Place.first(in: collection))
-    try statement.bind(2, Place.last(in: collection))
+      "SELECT place FROM documents WHERE place BETWEEN ? AND ? ORDER BY place DESC LIMIT 1",
+      .integer(Place.first(in: collection)), .integer(Place.last(in: collection)))
     return try statement.step() ? try statement.int64(at: 0) : nil
   }
 
@@ -40,9 +39,8 @@ extension DocumentStore {
     in path: ResourcePath, number: Int64, behind place: Int64, _ body: (StoredDocument) throws -> Void
   ) throws {
     let statement = try database.prepare(
-      "SELECT \(StoredDocument.columns) FROM documents WHERE place > ? AND place <= ?")
-    try statement.bind(1, max(place, Place.first(in: number) - 1))
-    try statement.bind(2, Place.last(in: number))
+      "SELECT \(StoredDocument.columns) FROM documents WHERE place > ? AND place <= ?",
+      .integer(max(place, Place.first(in: number) - 1)), .integer(Place.last(in: number)))
     let document = StoredDocument(statement: statement, collection: path)
     while try statement.step() { try body(document) }
   }

@@ -21,13 +21,6 @@ package struct StoredDocument {
     static let fields = 7
   }
 
-  /// The numbers of the column `kind`.
-  enum StoredKind {
-    static let found: Int64 = 1
-    static let missing: Int64 = 2
-    static let foundWithUnknownContents: Int64 = 3
-  }
-
   let statement: Statement
   /// The collection that holds the document.
   package let collection: ResourcePath
@@ -50,9 +43,9 @@ package struct StoredDocument {
   package var kind: Document.Kind {
     get throws(StoreError) {
       switch try located({ () throws(StoreError) in try statement.int64(at: Column.kind) }) {
-      case StoredKind.found: return .found
-      case StoredKind.missing: return .missing
-      case StoredKind.foundWithUnknownContents: return .foundWithUnknownContents
+      case DocumentSchema.Kind.found: return .found
+      case DocumentSchema.Kind.missing: return .missing
+      case DocumentSchema.Kind.foundWithUnknownContents: return .foundWithUnknownContents
       case let number: throw StoreError.corrupt("\(number) is no kind of document").at(place)
       }
     }
@@ -149,9 +142,9 @@ package struct StoredDocument {
   static func bind(_ document: Document, to statement: Statement, from first: Int) throws(StoreError) {
     let kind: Int64
     switch document.kind {
-    case .found: kind = StoredKind.found
-    case .missing: kind = StoredKind.missing
-    case .foundWithUnknownContents: kind = StoredKind.foundWithUnknownContents
+    case .found: kind = DocumentSchema.Kind.found
+    case .missing: kind = DocumentSchema.Kind.missing
+    case .foundWithUnknownContents: kind = DocumentSchema.Kind.foundWithUnknownContents
     case .unknown: throw .misuse("Document \(document.key): there is nothing to store about an unknown document.")
     }
     let times = try StoredTimes(of: document)

@@ -167,7 +167,7 @@ package enum CacheFile {
   private static func openChecked(_ path: String, _ options: Options) throws -> Database {
     let database = try Database(.file(path: path), options: options.database)
     do {
-      _ = try CacheTables.migrate(database)
+      _ = try CacheSchema.migrate(database)
       try CacheGlobals(database: database).check()
       if options.checksWholeFile, let problem = try database.integrityProblems().first {
         throw StoreError(kind: .corrupt, message: problem)
@@ -186,7 +186,7 @@ package enum CacheFile {
     try files.removeScratch()
     defer { try? files.removeScratch() }
     let template = try Database(.file(path: files.template))
-    do { _ = try CacheTables.migrate(template) } catch {
+    do { _ = try CacheSchema.migrate(template) } catch {
       template.close()
       throw error
     }

@@ -32,9 +32,7 @@ extension DocumentStore {
         if let key = try? stored.key { removed.keys.insert(key) }
       }
       for place in places {
-        let delete = try database.prepare("DELETE FROM documents WHERE place = ?")
-        try delete.bind(1, place)
-        try delete.run()
+        try database.update("DELETE FROM documents WHERE place = ?", .integer(place))
         // A row that a scan finds and a search does not find lies on a page in the wrong place.
         guard database.changedRowCount == 1 else {
           throw StoreError.corrupt("table documents: the row at place \(place) is out of order")
@@ -71,7 +69,8 @@ extension DocumentStore {
     let statement = try database.prepare("SELECT number, path, group_id FROM collections")
     while try statement.step() {
       let number = try statement.int64(at: 0)
-      if Place.isCollection(number), let text = try? statement.string(at: 1), let path = try? Self.path(text) {
+      if Place.isCollection(number), let text = try? statement.string(at: 1), let path = try? DocumentSchema.path(text)
+      {
         paths[number] = path
         let right = path.last ?? ""
         let group = try? statement.string(at: 2)
@@ -81,33 +80,12 @@ extension DocumentStore {
       }
     }
     for number in unusable {
-      let delete = try database.prepare("DELETE FROM collections WHERE number = ?")
-      try delete.bind(1, number)
-      try delete.run()
+      try database.update("DELETE FROM collections WHERE number = ?", .integer(number))
     }
     for (number, group) in groups {
-      let update = try database.prepare("UPDATE collections SET group_id = ? WHERE number = ?")
-      try update.bind(1, group)
-      try update.bind(2, number)
-      try update.run()
+      try database.update("UPDATE collections SET group_id = ? WHERE number = ?", .text(group), .integer(number))
     }
     forgetLatestCollection()
     return paths
-  }
-}
-
-extension IndexTable {
-  /// Empties all indexes, so that they are filled anew, and removes definitions that cannot be read. An index is derived
-  /// from the documents, so nothing is lost but the time to fill it.
-  package func startOver() throws {
-    try database.transaction("Start indexes over") {
-      try database.execute("DELETE FROM index_entries")
-      try database.execute("DELETE FROM index_local_entries")
-      let numbers = try active().map { String($0.number) }.joined(separator: ", ")
-      try database.execute("DELETE FROM index_definitions WHERE number NOT IN (\(numbers))")
-      try database.execute("DELETE FROM index_fields WHERE number NOT IN (SELECT number FROM index_definitions)")
-      try database.execute("UPDATE index_definitions SET filled_through = 0, local_filled_through = 0")
-      forget()
-    }
   }
 }

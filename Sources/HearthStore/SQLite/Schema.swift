@@ -63,10 +63,9 @@ package struct Schema: Sendable {
             throw error.at("Migration \(migration.version) (\(migration.name)) of \"\(component)\"")
           }
         }
-        let update = try database.prepare("INSERT OR REPLACE INTO schema_versions (component, version) VALUES (?, ?)")
-        try update.bind(1, component)
-        try update.bind(2, currentVersion)
-        try update.run()
+        try database.update(
+          "INSERT OR REPLACE INTO schema_versions (component, version) VALUES (?, ?)", .text(component),
+          .integer(Int64(currentVersion)))
       }
     }
     try probe(database)
@@ -76,8 +75,7 @@ package struct Schema: Sendable {
   private func version(in database: Database) throws -> Int {
     let table = try database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_versions'")
     guard try table.step() else { return 0 }
-    let statement = try database.prepare("SELECT version FROM schema_versions WHERE component = ?")
-    try statement.bind(1, component)
+    let statement = try database.prepare("SELECT version FROM schema_versions WHERE component = ?", .text(component))
     guard try statement.step() else { return 0 }
     let found = try statement.int64(at: 0)
     guard found >= 1 else {

@@ -112,7 +112,7 @@ extension MutationQueue {
       return true
     }
     for batchID in lost {
-      let id = Parameter.integer(batchID)
+      let id = Statement.Parameter.integer(batchID)
       var owners: [UserRow] = []
       try database.forEachRow(
         """

@@ -79,7 +79,7 @@ package final class LocalStore {
   package init(
     database: Database, databaseID: DatabaseID, garbageCollection: GarbageCollection, user: String?, newCacheID: String
   ) throws {
-    let documents = try CacheTables.migrate(database)
+    let documents = try CacheSchema.migrate(database)
     let globals = CacheGlobals(database: database)
     self.databaseID = databaseID
     self.database = database
