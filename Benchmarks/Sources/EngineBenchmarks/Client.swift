@@ -71,7 +71,7 @@ final class Client {
         mutations.map {
           SyncWrite(
             id: WriteID(rawValue: number()), mutations: [$0],
-            localWriteTime: Timestamp(seconds: 1_750_000_000, nanoseconds: 0))
+            localWriteTime: Timestamp(seconds: 1_750_000_000, nanoseconds: 0), identity: nil)
         }))
   }
 

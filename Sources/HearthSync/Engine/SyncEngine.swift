@@ -108,8 +108,6 @@ package final class SyncEngine {
     case .start: start()
     case .listen(let id, let query, let options): listen(id, to: query, options)
     case .unlisten(let id): unlisten(id)
-    case .write(let id, let mutations, let time, let identity):
-      write([SyncWrite(id: id, mutations: mutations, localWriteTime: time, identity: identity)])
     case .writes(let writes): write(writes)
     case .waitForPendingWrites(let id): waitForPendingWrites(id)
     case .addSnapshotsInSyncListener(let id): addSnapshotsInSyncListener(id)
@@ -158,7 +156,6 @@ package final class SyncEngine {
   private func refuse(_ event: SyncEvent) {
     switch event {
     case .listen(let id, _, _): perform(.raiseError(id, .terminated))
-    case .write(let id, _, _, _): perform(.completeWrite(id, .terminated))
     case .writes(let writes): for write in writes { perform(.completeWrite(write.id, .terminated)) }
     case .waitForPendingWrites(let id), .enableNetwork(let id?), .disableNetwork(let id?), .setIndexes(let id, _),
       .deleteAllIndexes(let id):

@@ -47,8 +47,7 @@ package enum SyncEvent: Sendable {
 
   case listen(ListenerID, Query, ListenOptions)
   case unlisten(ListenerID)
-  case write(WriteID, [Mutation], localWriteTime: Timestamp, identity: BatchIdentity? = nil)
-  /// Several waiting writes, each a batch of its own, made durable together.
+  /// The writes that wait together, each a batch of its own, made durable in one commit.
   case writes([SyncWrite])
   case waitForPendingWrites(RequestID)
   case addSnapshotsInSyncListener(ListenerID)
