@@ -8,13 +8,13 @@ extension SyncEngine {
   /// is not collected at intervals gets no timer.
   func startCollectionTimer(after delay: Duration) {
     guard localStore.collectionParameters != nil else { return }
-    perform(.startTimer(.lruGarbageCollection, after: delay))
+    emit(.startTimer(.lruGarbageCollection, after: delay))
   }
 
   func stopCollection() {
     collection = nil
     guard localStore.collectionParameters != nil else { return }
-    perform(.cancelTimer(.lruGarbageCollection))
+    emit(.cancelTimer(.lruGarbageCollection))
   }
 
   /// Does one step of a collection and lets what is waiting come before the next: the timer for it runs out at once.

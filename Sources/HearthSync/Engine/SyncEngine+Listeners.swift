@@ -33,13 +33,13 @@ extension SyncEngine {
         }
       }
     } catch {
-      perform(.raiseError(id, .listenFailed(error)))
+      emit(.raiseError(id, .listenFailed(error)))
       return
     }
     let first = queries[queryID].flatMap { listener.viewChanged($0.view.snapshot()) }
     queries.add(listener, to: queryID)
     if let first {
-      perform(.raiseSnapshot(id, first))
+      emit(.raiseSnapshot(id, first))
       raiseSnapshotsInSync()
     }
   }
@@ -122,7 +122,7 @@ extension SyncEngine {
       if error.deservesWarning {
         log(.warning, "Listen for query at \(query.query.path.canonicalString) failed: \(error.message)")
       }
-      for listener in query.listeners { perform(.raiseError(listener.id, error)) }
+      for listener in query.listeners { emit(.raiseError(listener.id, error)) }
       resolveLimbo(limbo.viewRemoved(id))
     }
   }
@@ -132,11 +132,11 @@ extension SyncEngine {
   func addSnapshotsInSyncListener(_ id: ListenerID) {
     guard !snapshotsInSyncListeners.contains(id) else { return }
     snapshotsInSyncListeners.append(id)
-    perform(.snapshotsInSync(id))
+    emit(.snapshotsInSync(id))
   }
 
   private func raiseSnapshotsInSync() {
-    for id in snapshotsInSyncListeners { perform(.snapshotsInSync(id)) }
+    for id in snapshotsInSyncListeners { emit(.snapshotsInSync(id)) }
   }
 
   // MARK: - Views
@@ -212,7 +212,7 @@ extension SyncEngine {
           return snapshot.map { .raiseSnapshot(query.listeners[index].id, $0) }
         }
       }
-      perform(raised ?? [])
+      emit(raised ?? [])
       if raised?.isEmpty == false { hasRaised = true }
     }
     if hasRaised { raiseSnapshotsInSync() }
@@ -234,7 +234,7 @@ extension SyncEngine {
       }
       if let snapshot = snapshot ?? nil { round.append((id, snapshot)) }
     }
-    perform(first)
+    emit(first)
     if !first.isEmpty { raiseSnapshotsInSync() }
     raise(round)
   }
@@ -258,9 +258,9 @@ extension SyncEngine {
 
   func readDocument(_ id: RequestID, _ key: DocumentKey) {
     do {
-      perform(.documentRead(id, try localStore.readDocument(key)))
+      emit(.documentRead(id, try localStore.readDocument(key)))
     } catch {
-      perform(.readFailed(id, .storage("Document \(key.canonicalString) could not be read from the cache", error)))
+      emit(.readFailed(id, .storage("Document \(key.canonicalString) could not be read from the cache", error)))
     }
   }
 
@@ -268,10 +268,10 @@ extension SyncEngine {
     if readsBeside(id, query, aggregations) { return }
     do {
       let result = try localStore.aggregate(aggregations, over: query)
-      perform(.aggregationRead(id, result.totals.values))
+      emit(.aggregationRead(id, result.totals.values))
       considerIndexes(for: query, after: result.execution)
     } catch {
-      perform(.readFailed(id, .readFailed(error)))
+      emit(.readFailed(id, .readFailed(error)))
     }
   }
 
@@ -279,10 +279,10 @@ extension SyncEngine {
     if readsBeside(id, query) { return }
     do {
       let result = try localStore.read(query)
-      perform(.queryRead(id, ViewSnapshot(query: query, cachedResult: result.documents)))
+      emit(.queryRead(id, ViewSnapshot(query: query, cachedResult: result.documents)))
       considerIndexes(for: query, after: result.execution)
     } catch {
-      perform(.readFailed(id, .readFailed(error)))
+      emit(.readFailed(id, .readFailed(error)))
     }
   }
 }

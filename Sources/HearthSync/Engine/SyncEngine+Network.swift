@@ -19,12 +19,12 @@ extension SyncEngine {
   func shutdown() {
     offlineCauses.insert(.shutdown)
     closeStreams()
-    perform(retries.stop())
+    emit(retries.stop())
     stopCollection()
     stopIndexFill()
     // Not offline: nobody is to be shown cached data at the end.
     queries = QueryTable()
-    for id in beside.removeAll() { perform(.cancelBeside(id)) }
+    for id in beside.removeAll() { emit(.cancelBeside(id)) }
     setOnlineState(.unknown)
     snapshotsInSyncListeners = []
     waitingWrites = [:]
@@ -36,22 +36,22 @@ extension SyncEngine {
 
   func enableNetwork(_ request: RequestID?) {
     if offlineCauses.remove(.disabledByUser) != nil { openStreams() }
-    if let request { perform(.completeRequest(request, nil)) }
+    if let request { emit(.completeRequest(request, nil)) }
   }
 
   func disableNetwork(_ request: RequestID?) {
     offlineCauses.insert(.disabledByUser)
     closeStreams()
-    perform(.dropConnection)
+    emit(.dropConnection)
     setOnlineState(.offline)
-    if let request { perform(.completeRequest(request, nil)) }
+    if let request { emit(.completeRequest(request, nil)) }
   }
 
   /// Replaces the connections: the old ones may be dead without knowing it.
   func connectivityChanged() {
     guard canWatch || canWrite else { return }
     closeStreams(for: .connectivityChange)
-    perform(.dropConnection)
+    emit(.dropConnection)
     offlineCauses.remove(.connectivityChange)
     openStreams()
   }
@@ -94,17 +94,17 @@ extension SyncEngine {
   // MARK: - Online state
 
   func setOnlineState(_ state: OnlineState) {
-    perform(online.set(state))
+    emit(online.set(state))
   }
 
-  func perform(_ onlineActions: [OnlineStateMachine.Action]) {
+  func emit(_ onlineActions: [OnlineStateMachine.Action]) {
     for action in onlineActions {
       switch action {
-      case .startTimer: perform(.startTimer(.onlineStateTimeout, after: configuration.onlineStateTimeout))
-      case .cancelTimer: perform(.cancelTimer(.onlineStateTimeout))
+      case .startTimer: emit(.startTimer(.onlineStateTimeout, after: configuration.onlineStateTimeout))
+      case .cancelTimer: emit(.cancelTimer(.onlineStateTimeout))
       case .warn(let message): log(.warning, message)
       case .changed(let state):
-        perform(.onlineStateChanged(state))
+        emit(.onlineStateChanged(state))
         showOnlineState(state)
       }
     }
@@ -129,7 +129,7 @@ extension SyncEngine {
       do {
         let shown = queries.ids.compactMap { queries[$0]?.query } + beside.preparedQueries
         let changes = try localStore.changeUser(user, showing: shown)
-        perform(.switchUser(user))
+        emit(.switchUser(user))
         refreshViews(changes)
       } catch {
         log(.error, "The change of the user cannot be carried out; the client is offline until it can: \(error)")

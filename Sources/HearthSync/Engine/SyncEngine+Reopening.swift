@@ -43,7 +43,7 @@ extension SyncEngine {
     for (batchID, write) in waitingWrites.sorted(by: { $0.key < $1.key }) {
       guard let isPending = try? localStore.isPending(batchID), !isPending else { continue }
       waitingWrites[batchID] = nil
-      perform(
+      emit(
         .completeWrite(
           write, StatusError(code: .dataLoss, message: "Pending write \(batchID) could not be saved: \(reason)")))
     }

@@ -14,17 +14,17 @@ extension SyncEngine {
     }
     if watchStream.isOpen { sendAdd(target) }
     // A read on a stream that was started before has a right to an answer in time as well.
-    if watchStream.isStarted { perform(online.requestSent()) }
+    if watchStream.isStarted { emit(online.requestSent()) }
   }
 
   func unwatch(_ target: TargetID) {
     guard watchTargets.removeValue(forKey: target) != nil else { return }
     if watchStream.isOpen {
       sendRemove(target)
-      if watchTargets.isEmpty { perform(watchStream.markIdle()) }
+      if watchTargets.isEmpty { emit(watchStream.markIdle()) }
     } else if watchTargets.isEmpty, canWatch {
       // An attempt that failed before stays known until the next one is over, so that the next read need not wait for it.
-      perform(online.lastTargetRemoved())
+      emit(online.lastTargetRemoved())
     }
   }
 
@@ -38,7 +38,7 @@ extension SyncEngine {
     let hasToken = !target.resumeToken.isEmpty
     let readTime = hasToken || target.snapshotVersion == .none ? nil : target.snapshotVersion
     let resumes = hasToken || readTime != nil
-    perform(
+    emit(
       watchStream.send(
         .addTarget(
           TargetRequest(
@@ -49,7 +49,7 @@ extension SyncEngine {
 
   private func sendRemove(_ target: TargetID) {
     aggregator.requestSent(target)
-    perform(watchStream.send(.removeTarget(target)))
+    emit(watchStream.send(.removeTarget(target)))
   }
 
   // MARK: - The stream
@@ -58,12 +58,12 @@ extension SyncEngine {
 
   func startWatchStream() {
     aggregator = WatchChangeAggregator()
-    perform(watchStream.start(now: now, jitter: configuration.jitter, nextID: nextStreamID))
-    perform(online.streamStarted())
+    emit(watchStream.start(now: now, jitter: configuration.jitter, nextID: nextStreamID))
+    emit(online.streamStarted())
   }
 
   func stopWatchStream() {
-    perform(watchStream.stop())
+    emit(watchStream.stop())
     aggregator = WatchChangeAggregator()
   }
 
@@ -71,7 +71,7 @@ extension SyncEngine {
     guard watchStream.opened(id, now: now) else { return }
     for (_, target) in watchTargets.sorted(by: { $0.key < $1.key }) { sendAdd(target) }
     if watchTargets.isEmpty {
-      perform(watchStream.markIdle())
+      emit(watchStream.markIdle())
       // The backend was reached while nobody listened: the next read may wait for its answer.
       if online.state == .offline { setOnlineState(.unknown) }
     }
@@ -79,11 +79,11 @@ extension SyncEngine {
 
   func watchStreamClosed(_ id: StreamID, _ error: StatusError?) {
     guard let closing = watchStream.closed(id, error: error, now: now) else { return }
-    perform(closing)
+    emit(closing)
     log(.debug, "Watch stream closed: \(error?.description ?? "without an error")")
     aggregator = WatchChangeAggregator()
     if shouldStartWatchStream {
-      perform(online.streamFailed(error))
+      emit(online.streamFailed(error))
       startWatchStream()
     } else {
       // No target is left, so no attempt is under way that could say more.
@@ -93,14 +93,14 @@ extension SyncEngine {
 
   func watchStreamIdle() {
     guard let closing = watchStream.idleTimerFired() else { return }
-    perform(closing)
+    emit(closing)
     aggregator = WatchChangeAggregator()
     setOnlineState(.unknown)
   }
 
   func watchStreamReceived(_ message: WatchResponse, on id: StreamID) {
     guard watchStream.messageReceived(id) else { return }
-    perform(online.messageReceived())
+    emit(online.messageReceived())
     switch message {
     case .targetChange(let change):
       if change.state == .removed, let cause = change.cause {
@@ -179,7 +179,7 @@ extension SyncEngine {
     targetsRejected(message.targetIDs, message.error)
     // It may have answered a request, so the number of outstanding answers is not known any more. A new stream begins with none.
     guard watchStream.isOpen else { return }
-    perform(.closeWatchStream(id))
+    emit(.closeWatchStream(id))
     watchStreamClosed(id, message.error)
   }
 
@@ -217,7 +217,7 @@ extension SyncEngine {
   private func forgetTarget(_ id: TargetID, awaitingRemoval: Bool = false) {
     watchTargets[id] = nil
     if !awaitingRemoval { aggregator.remove(id) }
-    if watchTargets.isEmpty { perform(watchStream.markIdle()) }
+    if watchTargets.isEmpty { emit(watchStream.markIdle()) }
   }
 }
 

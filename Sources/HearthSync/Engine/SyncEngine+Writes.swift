@@ -11,7 +11,7 @@ extension SyncEngine {
     var queue: [SyncWrite] = []
     for write in writes {
       // Nothing to store, nothing to send.
-      if write.mutations.isEmpty { perform(.completeWrite(write.id, nil)) } else { queue.append(write) }
+      if write.mutations.isEmpty { emit(.completeWrite(write.id, nil)) } else { queue.append(write) }
     }
     let owner = LocalStore.Owner.user(signedInUser)
     if queue.count > 1,
@@ -29,7 +29,7 @@ extension SyncEngine {
             try localStore.write(
               write.mutations, localWriteTime: write.localWriteTime, identity: write.identity, of: owner))
         } catch {
-          perform(.completeWrite(write.id, .storage("Failed to persist write", error)))
+          emit(.completeWrite(write.id, .storage("Failed to persist write", error)))
         }
       }
     }
@@ -50,15 +50,15 @@ extension SyncEngine {
         }
         pendingWriteWaits.append((highest, id))
       } else {
-        perform(.completeRequest(id, nil))
+        emit(.completeRequest(id, nil))
       }
     } catch {
-      perform(.completeRequest(id, .storage("Pending writes could not be counted", error)))
+      emit(.completeRequest(id, .storage("Pending writes could not be counted", error)))
     }
   }
 
   func cancelPendingWriteWaits() {
-    for wait in pendingWriteWaits { perform(.completeRequest(wait.request, .userChanged)) }
+    for wait in pendingWriteWaits { emit(.completeRequest(wait.request, .userChanged)) }
     pendingWriteWaits = []
   }
 
@@ -79,7 +79,7 @@ extension SyncEngine {
       return
     }
     if writePipeline.isEmpty {
-      perform(writeStream.markIdle())
+      emit(writeStream.markIdle())
     } else {
       startWriteStreamIfNeeded()
     }
@@ -87,19 +87,19 @@ extension SyncEngine {
 
   private func send(_ batch: MutationBatch) {
     let label = batch.identity.map { BatchLabel(cacheID: localStore.cacheID, identity: $0).text }
-    perform(writeStream.send(batch.mutations, batchLabel: label))
+    emit(writeStream.send(batch.mutations, batchLabel: label))
   }
 
   // MARK: - The stream
 
   private func startWriteStreamIfNeeded() {
     guard canWrite, !writeStream.isStarted, !writePipeline.isEmpty else { return }
-    perform(writeStream.start(now: now, jitter: configuration.jitter, nextID: nextStreamID))
+    emit(writeStream.start(now: now, jitter: configuration.jitter, nextID: nextStreamID))
   }
 
   func stopWriteStream() {
     partFromWriteStream()
-    perform(writeStream.stop())
+    emit(writeStream.stop())
     writePipeline = []
   }
 
@@ -122,7 +122,7 @@ extension SyncEngine {
 
   func writeStreamClosed(_ id: StreamID, _ error: StatusError?) {
     guard let closure = writeStream.closed(id, error: error, now: now) else { return partingStreamEnded(id) }
-    perform(closure.actions)
+    emit(closure.actions)
     log(.debug, "Write stream closed: \(error?.description ?? "without an error")")
     // Answers come in order, so the error is about the first batch that has none. Before the handshake it is about the
     // stream, which is opened again after a pause whatever the code says.
@@ -161,7 +161,7 @@ extension SyncEngine {
       let message = "Pending write \(batch.batchID) cannot be read in the cache and was set aside: \(batch.reason)"
       log(.error, message)
       if let write = waitingWrites.removeValue(forKey: batch.batchID) {
-        perform(.completeWrite(write, StatusError(code: .dataLoss, message: message)))
+        emit(.completeWrite(write, StatusError(code: .dataLoss, message: message)))
       }
     }
     refreshViews(changes)
@@ -182,16 +182,16 @@ extension SyncEngine {
       }
     }
     pendingWriteWaits = waits
-    for request in ended { perform(.completeRequest(request, nil)) }
+    for request in ended { emit(.completeRequest(request, nil)) }
   }
 
   /// Tells everybody who waited for the batch. Runs before the listeners hear of its outcome.
   func complete(_ batchID: BatchID, of owner: String?, _ error: StatusError?) {
-    if let write = waitingWrites.removeValue(forKey: batchID) { perform(.completeWrite(write, error)) }
+    if let write = waitingWrites.removeValue(forKey: batchID) { emit(.completeWrite(write, error)) }
     // An answer to a former user's batch says nothing of this user's.
     guard LocalStore.isSameUser(owner, signedInUser) else { return }
     // Batches are answered in order, so all earlier ones are answered too.
-    for wait in pendingWriteWaits where wait.highestBatchID <= batchID { perform(.completeRequest(wait.request, nil)) }
+    for wait in pendingWriteWaits where wait.highestBatchID <= batchID { emit(.completeRequest(wait.request, nil)) }
     pendingWriteWaits.removeAll { $0.highestBatchID <= batchID }
   }
 }

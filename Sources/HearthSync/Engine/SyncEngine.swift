@@ -129,7 +129,7 @@ package final class SyncEngine {
     case .watchStreamOpened(let id): watchStreamOpened(id)
     case .watchStreamMessage(let id, let message): watchStreamReceived(message, on: id)
     case .watchStreamClosed(let id, let error): watchStreamClosed(id, error)
-    case .writeStreamOpened(let id): perform(writeStream.opened(id, now: self.now))
+    case .writeStreamOpened(let id): emit(writeStream.opened(id, now: self.now))
     case .writeStreamMessage(let id, let message): writeStreamReceived(message, on: id)
     case .writeStreamClosed(let id, let error): writeStreamClosed(id, error)
     case .timerFired(let kind): timerFired(kind)
@@ -141,11 +141,11 @@ package final class SyncEngine {
     switch kind {
     case .listenStreamIdle: watchStreamIdle()
     case .listenStreamConnectionBackoff:
-      perform(watchStream.backoffTimerFired(now: now, nextID: nextStreamID))
-    case .writeStreamIdle: perform(writeStream.idleTimerFired())
+      emit(watchStream.backoffTimerFired(now: now, nextID: nextStreamID))
+    case .writeStreamIdle: emit(writeStream.idleTimerFired())
     case .writeStreamConnectionBackoff:
-      perform(writeStream.backoffTimerFired(now: now, nextID: nextStreamID))
-    case .onlineStateTimeout: perform(online.timerFired(isWaiting: awaitsResults))
+      emit(writeStream.backoffTimerFired(now: now, nextID: nextStreamID))
+    case .onlineStateTimeout: emit(online.timerFired(isWaiting: awaitsResults))
     case .asyncQueueRetry: retries.timerFired(now: now)
     case .lruGarbageCollection: collectionTimerFired()
     case .indexBackfill: indexFillTimerFired()
@@ -155,13 +155,13 @@ package final class SyncEngine {
   /// Nothing is answered with success after the end, and nobody waits for an answer for ever.
   private func refuse(_ event: SyncEvent) {
     switch event {
-    case .listen(let id, _, _): perform(.raiseError(id, .terminated))
-    case .writes(let writes): for write in writes { perform(.completeWrite(write.id, .terminated)) }
+    case .listen(let id, _, _): emit(.raiseError(id, .terminated))
+    case .writes(let writes): for write in writes { emit(.completeWrite(write.id, .terminated)) }
     case .waitForPendingWrites(let id), .enableNetwork(let id?), .disableNetwork(let id?), .setIndexes(let id, _),
       .deleteAllIndexes(let id):
-      perform(.completeRequest(id, .terminated))
+      emit(.completeRequest(id, .terminated))
     case .readDocument(let id, _), .readQuery(let id, _), .readAggregation(let id, _, _), .readNamedQuery(let id, _):
-      perform(.readFailed(id, .terminated))
+      emit(.readFailed(id, .terminated))
     case .bundleBytes(let id, _), .bundleEnded(let id, _): failBundle(id, .failed, .terminated)
     case .start, .unlisten, .besideEnded, .addSnapshotsInSyncListener, .removeSnapshotsInSyncListener, .enableNetwork,
       .disableNetwork, .changeUser, .connectivityChanged, .watchStreamOpened, .watchStreamMessage, .watchStreamClosed,
@@ -172,11 +172,11 @@ package final class SyncEngine {
 
   // MARK: - Actions
 
-  func perform(_ action: SyncAction) {
+  func emit(_ action: SyncAction) {
     actions.append(action)
   }
 
-  func perform(_ more: [SyncAction]) {
+  func emit(_ more: [SyncAction]) {
     actions += more
   }
 

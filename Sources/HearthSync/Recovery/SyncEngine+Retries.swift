@@ -28,7 +28,7 @@ extension SyncEngine {
   }
 
   func retry(_ operation: RetryableOperation) {
-    perform(retries.append(operation, now: now, jitter: configuration.jitter))
+    emit(retries.append(operation, now: now, jitter: configuration.jitter))
   }
 
   /// Makes the attempts that are due.
@@ -37,7 +37,7 @@ extension SyncEngine {
   /// runs in circles.
   func runRetries() {
     for _ in 0..<retries.takeDueAttempts() { runRetry() }
-    perform(retries.deferDueAttempts(now: now, jitter: configuration.jitter))
+    emit(retries.deferDueAttempts(now: now, jitter: configuration.jitter))
   }
 
   /// Makes one attempt at the first operation of the list.
@@ -50,7 +50,7 @@ extension SyncEngine {
       succeeded = false
       log(.debug, "Operation failed with retryable error: \(error)")
     }
-    perform(retries.attemptEnded(succeeded: succeeded, now: now, jitter: configuration.jitter))
+    emit(retries.attemptEnded(succeeded: succeeded, now: now, jitter: configuration.jitter))
     if succeeded, let cause = operation.offlineCause { storageWorks(cause) }
   }
 
