@@ -6,7 +6,7 @@ extension SyncEngine {
 
   func start() {
     guard offlineCauses.remove(.notStarted) != nil else { return }
-    startCollectionTimer(after: configuration.firstCollectionAfter)
+    startGarbageCollectionTimer(after: configuration.firstGarbageCollectionAfter)
     startIndexFillIfNeeded()
     do {
       try localStore.start()
@@ -20,7 +20,7 @@ extension SyncEngine {
     offlineCauses.insert(.shutdown)
     closeStreams()
     emit(retries.stop())
-    stopCollection()
+    stopGarbageCollection()
     stopIndexFill()
     // Not offline: nobody is to be shown cached data at the end.
     queries = QueryTable()

@@ -45,8 +45,8 @@ package final class SyncEngine {
   var online: OnlineStateMachine
   var retries: RetryQueue
 
-  /// The collection of garbage that is under way.
-  var collection: CollectionRun?
+  /// The garbage collection that is under way.
+  var garbageCollection: CollectionRun?
 
   /// Whether the timer for the next step of filling indexes runs.
   var isFillingIndexes = false
@@ -147,7 +147,7 @@ package final class SyncEngine {
       emit(writeStream.backoffTimerFired(now: now, nextID: nextStreamID))
     case .onlineStateTimeout: emit(online.timerFired(isWaiting: awaitsResults))
     case .asyncQueueRetry: retries.timerFired(now: now)
-    case .lruGarbageCollection: collectionTimerFired()
+    case .lruGarbageCollection: garbageCollectionTimerFired()
     case .indexBackfill: indexFillTimerFired()
     }
   }

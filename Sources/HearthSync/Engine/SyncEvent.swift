@@ -31,7 +31,7 @@ package enum TimerKind: String, Hashable, Sendable, CaseIterable {
   case onlineStateTimeout
   /// Repeats a storage operation that failed.
   case asyncQueueRetry
-  /// Starts a collection of the cache's garbage, or does the next step of the one that is under way.
+  /// Starts a garbage collection of the cache, or does the next step of the one that is under way.
   case lruGarbageCollection
   /// Fills indexes, or removes what is left of those that were given up, for one more step.
   case indexBackfill
