@@ -17,7 +17,7 @@ extension SyncEngine {
   ///
   /// - Parameter prepared: the first state of the view if the query has none, nil for running the query now.
   func begin(_ id: ListenerID, to query: Query, _ options: ListenOptions, _ prepared: PreparedView?) {
-    var listener = QueryListener(id: id, options: options, onlineState: online.state)
+    var listener = QueryListener(id: id, options: options, onlineState: link.onlineState)
     let queryID: QueryID
     do {
       let active = queries.id(of: query)
@@ -29,7 +29,7 @@ extension SyncEngine {
         queryID = try active ?? activate(query, target, prepared)
         if listener.listensToBackend {
           queries.update(queryID) { $0.view.startWatching() }
-          watch(target)
+          follow(link.watch(target, confirmed: confirmedKeys))
         }
       }
     } catch {
@@ -61,7 +61,7 @@ extension SyncEngine {
     do {
       let first = try prepared ?? run(query)
       var view = View(query: query, syncedKeys: first.remoteKeys, hasCachedResults: !target.resumeToken.isEmpty)
-      let outcome = view.begin(with: first, isCurrent: sharesSyncedTarget && online.state != .offline)
+      let outcome = view.begin(with: first, isCurrent: sharesSyncedTarget && link.onlineState != .offline)
       let id = queries.insert(query, targetID: target.targetID, view: view)
       resolveLimbo(limbo.viewChanged(id, entered: outcome.enteredLimbo, left: outcome.leftLimbo))
       return id
@@ -106,7 +106,7 @@ extension SyncEngine {
 
   private func unwatchIfUnused(_ target: TargetID) {
     guard !queries.queries(of: target).contains(where: \.hasBackendListeners) else { return }
-    unwatch(target)
+    follow(link.unwatch(target))
     for id in queries.ids(of: target) {
       guard let outcome = queries.update(id, { $0.view.stopWatching() }) else { continue }
       resolveLimbo(limbo.viewChanged(id, entered: [], left: outcome.leftLimbo))
@@ -246,10 +246,10 @@ extension SyncEngine {
       switch action {
       case .listen(let key, let targetID):
         log(.debug, "New document in limbo: \(key.canonicalString)")
-        watch(
-          TargetData(target: Query(path: key.path).target, targetID: targetID, purpose: .limboResolution))
+        let target = TargetData(target: Query(path: key.path).target, targetID: targetID, purpose: .limboResolution)
+        follow(link.watch(target, confirmed: confirmedKeys))
       case .unlisten(let targetID):
-        unwatch(targetID)
+        follow(link.unwatch(targetID))
       }
     }
   }

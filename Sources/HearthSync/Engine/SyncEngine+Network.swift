@@ -5,7 +5,7 @@ extension SyncEngine {
   // MARK: - Life
 
   func start() {
-    guard offlineCauses.remove(.notStarted) != nil else { return }
+    guard link.allow(.notStarted) else { return }
     startGarbageCollectionTimer(after: configuration.firstGarbageCollectionAfter)
     startIndexFillIfNeeded()
     do {
@@ -17,15 +17,15 @@ extension SyncEngine {
   }
 
   func shutdown() {
-    offlineCauses.insert(.shutdown)
-    closeStreams()
+    link.forbid(.shutdown)
+    follow(link.closeStreams())
     emit(retries.stop())
     stopGarbageCollection()
     stopIndexFill()
     // Not offline: nobody is to be shown cached data at the end.
     queries = QueryTable()
     for id in beside.removeAll() { emit(.cancelBeside(id)) }
-    setOnlineState(.unknown)
+    follow(link.setOnlineState(.unknown))
     snapshotsInSyncListeners = []
     waitingWrites = [:]
     pendingWriteWaits = []
@@ -35,79 +35,36 @@ extension SyncEngine {
   // MARK: - Switching the network
 
   func enableNetwork(_ request: RequestID?) {
-    if offlineCauses.remove(.disabledByUser) != nil { openStreams() }
+    if link.allow(.disabledByUser) { openStreams() }
     if let request { emit(.completeRequest(request, nil)) }
   }
 
   func disableNetwork(_ request: RequestID?) {
-    offlineCauses.insert(.disabledByUser)
-    closeStreams()
+    link.forbid(.disabledByUser)
+    follow(link.closeStreams())
     emit(.dropConnection)
-    setOnlineState(.offline)
+    follow(link.setOnlineState(.offline))
     if let request { emit(.completeRequest(request, nil)) }
   }
 
   /// Replaces the connections: the old ones may be dead without knowing it.
   func connectivityChanged() {
-    guard canWatch || canWrite else { return }
-    closeStreams(for: .connectivityChange)
+    guard link.canWatch || link.canWrite else { return }
+    follow(link.closeStreams(for: .connectivityChange))
     emit(.dropConnection)
-    offlineCauses.remove(.connectivityChange)
+    _ = link.allow(.connectivityChange)
     openStreams()
   }
 
   /// Opens what is needed, if nothing forbids it, and without a pause.
   func openStreams() {
-    resumeWatching()
+    follow(link.resumeWatching())
     resumeWriting()
   }
 
-  func resumeWatching() {
-    guard canWatch else { return }
-    watchStream.inhibitBackoff()
-    if shouldStartWatchStream {
-      startWatchStream()
-    } else if !watchStream.isStarted {
-      setOnlineState(.unknown)
-    }
-  }
-
   func resumeWriting() {
-    guard canWrite else { return }
-    writeStream.inhibitBackoff()
+    link.resumeWriting()
     fillWritePipeline()
-  }
-
-  private func closeStreams() {
-    stopWatchStream()
-    stopWriteStream()
-  }
-
-  /// Closes the streams, which are to be opened again soon, for other credentials or on another connection.
-  private func closeStreams(for cause: OfflineCause) {
-    let usedNetwork = canWatch
-    offlineCauses.insert(cause)
-    closeStreams()
-    if usedNetwork { setOnlineState(.unknown) }
-  }
-
-  // MARK: - Online state
-
-  func setOnlineState(_ state: OnlineState) {
-    emit(online.set(state))
-  }
-
-  func emit(_ onlineActions: [OnlineStateMachine.Action]) {
-    for action in onlineActions {
-      switch action {
-      case .startTimer: emit(.startTimer(.onlineStateTimeout, after: configuration.onlineStateTimeout))
-      case .cancelTimer: emit(.cancelTimer(.onlineStateTimeout))
-      case .warn(let message): log(.warning, message)
-      case .changed(let state):
-        emit(.onlineStateChanged(state))
-        showOnlineState(state)
-      }
-    }
   }
 
   // MARK: - Users
@@ -118,26 +75,27 @@ extension SyncEngine {
   /// credentials of this one, nor the other way round.
   func userChanged(to user: String?) {
     if !LocalStore.isSameUser(user, signedInUser) { cancelPendingWriteWaits() }
-    closeStreams(for: .credentialChange)
+    follow(link.closeStreams(for: .credentialChange))
     retry(.changeUser(user))
   }
 
   /// Makes the writes of the user visible instead of the former one's, if it is another, and opens the streams.
   func changeUser(_ user: String?) throws {
-    closeStreams(for: .credentialChange)
+    follow(link.closeStreams(for: .credentialChange))
     if !localStore.isUser(user) {
       do {
         let shown = queries.ids.compactMap { queries[$0]?.query } + beside.preparedQueries
         let changes = try localStore.changeUser(user, showing: shown)
+        link.serve(localStore.user)
         emit(.switchUser(user))
         refreshViews(changes)
       } catch {
         log(.error, "The change of the user cannot be carried out; the client is offline until it can: \(error)")
-        setOnlineState(.offline)
+        follow(link.setOnlineState(.offline))
         throw error
       }
     }
-    offlineCauses.remove(.credentialChange)
+    _ = link.allow(.credentialChange)
     openStreams()
   }
 }

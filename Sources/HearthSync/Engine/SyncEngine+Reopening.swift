@@ -18,7 +18,7 @@ extension SyncEngine {
   package func handOver() -> SyncHandover {
     SyncHandover(
       user: signedInUser, waitingWrites: waitingWrites, answers: retries.answers,
-      isNetworkDisabled: offlineCauses.contains(.disabledByUser), createsIndexes: localStore.createsIndexes)
+      isNetworkDisabled: link.isForbidden(for: .disabledByUser), createsIndexes: localStore.createsIndexes)
   }
 
   /// Goes on for another engine, before the start.
@@ -27,7 +27,7 @@ extension SyncEngine {
   package func takeOver(_ handover: SyncHandover, reason: String) {
     waitingWrites = handover.waitingWrites
     localStore.createsIndexes = handover.createsIndexes
-    if handover.isNetworkDisabled { offlineCauses.insert(.disabledByUser) }
+    if handover.isNetworkDisabled { link.forbid(.disabledByUser) }
     for answer in handover.answers {
       do {
         switch answer {

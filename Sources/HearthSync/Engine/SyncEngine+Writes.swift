@@ -45,7 +45,7 @@ extension SyncEngine {
   func waitForPendingWrites(_ id: RequestID) {
     do {
       if let highest = try localStore.highestUnacknowledgedBatchID(of: .user(signedInUser)) {
-        if !canWrite {
+        if !link.canWrite {
           log(.debug, "The network is disabled: waiting for pending writes lasts until it is enabled again.")
         }
         pendingWriteWaits.append((highest, id))
@@ -62,78 +62,47 @@ extension SyncEngine {
     pendingWriteWaits = []
   }
 
-  // MARK: - Pipeline
+  // MARK: - Sending
 
-  /// Moves queued batches into the pipeline as far as there is room, and sends them if the stream is ready.
+  /// Moves queued batches onto their way to the backend as far as there is room.
   func fillWritePipeline() {
-    guard canWrite, !awaitsLateAnswers else { return }
+    guard link.maySendBatches else { return }
     do {
-      while writePipeline.count < configuration.maxPendingWriteBatches {
-        let last = writePipeline.last?.batchID ?? unknownBatchID
-        guard let batch = try localStore.nextMutationBatch(after: last) else { break }
-        writePipeline.append(batch)
-        send(batch)
+      while link.hasRoomForBatch, let batch = try localStore.nextMutationBatch(after: link.lastBatchID) {
+        follow(link.add(batch))
       }
     } catch {
       goOffline(after: error, retrying: .probe(.outboxFailure))
       return
     }
-    if writePipeline.isEmpty {
-      emit(writeStream.markIdle())
-    } else {
-      startWriteStreamIfNeeded()
-    }
-  }
-
-  private func send(_ batch: MutationBatch) {
-    let label = batch.identity.map { BatchLabel(cacheID: localStore.cacheID, identity: $0).text }
-    emit(writeStream.send(batch.mutations, batchLabel: label))
-  }
-
-  // MARK: - The stream
-
-  private func startWriteStreamIfNeeded() {
-    guard canWrite, !writeStream.isStarted, !writePipeline.isEmpty else { return }
-    emit(writeStream.start(now: now, jitter: configuration.jitter, nextID: nextStreamID))
-  }
-
-  func stopWriteStream() {
-    partFromWriteStream()
-    emit(writeStream.stop())
-    writePipeline = []
+    follow(link.batchesAdded())
   }
 
   func writeStreamReceived(_ response: WriteResponse, on id: StreamID) {
-    switch writeStream.received(response, on: id) {
-    case .stale:
-      lateAnswerReceived(response, on: id)
-    case .handshakeComplete:
-      for batch in writePipeline { send(batch) }
-    case .batchAnswered:
-      guard !writePipeline.isEmpty else { return }
-      let batch = writePipeline.removeFirst()
-      attempt(
-        .acknowledge(
-          MutationBatchResult(batch: batch, commitVersion: response.commitVersion, results: response.results),
-          owner: localStore.user))
-      fillWritePipeline()
-    }
+    let (actions, answered) = link.received(response, on: id)
+    follow(actions)
+    guard let answered else { return }
+    let result = MutationBatchResult(
+      batch: answered.batch, commitVersion: response.commitVersion, results: response.results)
+    attempt(.acknowledge(result, owner: answered.owner))
+    if answered.makesRoom { fillWritePipeline() }
   }
 
   func writeStreamClosed(_ id: StreamID, _ error: StatusError?) {
-    guard let closure = writeStream.closed(id, error: error, now: now) else { return partingStreamEnded(id) }
-    emit(closure.actions)
-    log(.debug, "Write stream closed: \(error?.description ?? "without an error")")
-    // Answers come in order, so the error is about the first batch that has none. Before the handshake it is about the
-    // stream, which is opened again after a pause whatever the code says.
-    if let error, closure.handshakeWasComplete, error.code.isPermanentForWrites, !writePipeline.isEmpty {
-      let batch = writePipeline.removeFirst()
-      // The backend works; it is this batch that it does not want.
-      writeStream.inhibitBackoff()
-      attempt(.reject(batch, error, owner: localStore.user))
+    let (actions, end) = link.writeStreamClosed(id, error)
+    follow(actions)
+    switch end {
+    case .ignored:
+      break
+    case .partingEnded:
       fillWritePipeline()
+    case .ended(let rejected):
+      if let rejected, let error {
+        attempt(.reject(rejected.batch, error, owner: rejected.owner))
+        fillWritePipeline()
+      }
+      follow(link.startWriteStreamIfNeeded())
     }
-    startWriteStreamIfNeeded()
   }
 
   // MARK: - Outcomes

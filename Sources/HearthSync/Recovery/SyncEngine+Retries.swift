@@ -18,11 +18,7 @@ extension SyncEngine {
   /// that does not recognise batches would commit them again (with a full disk: at every attempt).
   func goOffline(after error: any Error, retrying operation: RetryableOperation) {
     log(.error, "The cache failed; the client is offline until it works again: \(error)")
-    if let cause = operation.offlineCause { offlineCauses.insert(cause) }
-    if !canWatch {
-      stopWatchStream()
-      setOnlineState(.offline)
-    }
+    follow(link.rest(for: operation.offlineCause))
     if case CacheError.unreadableBatch = error { retry(.setAsideUnreadableBatches) }
     retry(operation)
   }
@@ -55,8 +51,8 @@ extension SyncEngine {
   }
 
   private func storageWorks(_ cause: OfflineCause) {
-    guard !retries.holds(cause), offlineCauses.remove(cause) != nil else { return }
-    if cause != .outboxFailure { resumeWatching() }
+    guard !retries.holds(cause), link.allow(cause) else { return }
+    if cause != .outboxFailure { follow(link.resumeWatching()) }
     if cause != .snapshotFailure { resumeWriting() }
   }
 
