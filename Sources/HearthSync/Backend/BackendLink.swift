@@ -360,13 +360,28 @@ extension BackendLink {
 
   /// Whether batches may be sent that were not sent before; those that wait on a closed stream for an answer come first.
   var maySendBatches: Bool { canWrite && !pipeline.awaitsLateAnswers(for: user) }
-  var hasRoomForBatch: Bool { pipeline.hasRoom }
+  /// Whether there is room, and the outbox may hold a batch that is not on its way.
+  var hasRoomForStoredBatch: Bool { pipeline.hasRoom && !pipeline.reachesEndOfOutbox }
   /// The last batch on its way; `unknownBatchID` if there is none.
   var lastBatchID: BatchID { pipeline.batches.last?.batchID ?? unknownBatchID }
 
+  /// Puts a batch that was just stored at the end of the outbox on its way, if all before it are on theirs.
+  mutating func offer(_ batch: MutationBatch) -> [SyncAction] {
+    guard maySendBatches, pipeline.hasRoom, pipeline.reachesEndOfOutbox else {
+      pipeline.outboxHasGrown()
+      return []
+    }
+    return add(batch)
+  }
+
+  /// The outbox holds no batch behind the last one on its way.
+  mutating func endOfOutboxReached() {
+    pipeline.endOfOutboxReached()
+  }
+
   /// Puts a batch on its way behind the others, and sends it if the stream is ready.
   mutating func add(_ batch: MutationBatch) -> [SyncAction] {
-    assert(maySendBatches && hasRoomForBatch, "Batch \(batch.batchID) is added in spite of \(offlineCauses).")
+    assert(maySendBatches && pipeline.hasRoom, "Batch \(batch.batchID) is added in spite of \(offlineCauses).")
     pipeline.append(batch)
     return send(batch)
   }

@@ -30,6 +30,9 @@ struct WritePipeline {
 
   private let capacity: Int
   private(set) var batches: [MutationBatch] = []
+  /// Whether the outbox holds no batch behind the last one here. Then a batch that is written next can be sent as it is, and
+  /// nothing has to be read after an answer.
+  private(set) var reachesEndOfOutbox = false
   /// By the streams that have not ended.
   private var parting: [StreamID: Parting] = [:]
 
@@ -59,6 +62,16 @@ struct WritePipeline {
   mutating func part(from id: StreamID?, owner: String?) {
     if let id, !batches.isEmpty { parting[id] = Parting(batches: batches, owner: owner) }
     batches = []
+    reachesEndOfOutbox = false
+  }
+
+  mutating func endOfOutboxReached() {
+    reachesEndOfOutbox = true
+  }
+
+  /// A batch was stored that is not in the pipeline.
+  mutating func outboxHasGrown() {
+    reachesEndOfOutbox = false
   }
 
   /// Takes the answer to the oldest batch that a closed stream owes. One without its results is that to the goodbye.

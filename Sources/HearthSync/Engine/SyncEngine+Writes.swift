@@ -13,31 +13,37 @@ extension SyncEngine {
       // Nothing to store, nothing to send.
       if write.mutations.isEmpty { emit(.completeWrite(write.id, nil)) } else { queue.append(write) }
     }
-    let owner = LocalStore.Owner.user(signedInUser)
-    if queue.count > 1,
-      let stored = try? localStore.write(
-        many: queue.map {
-          LocalStore.LocalWrite(mutations: $0.mutations, localWriteTime: $0.localWriteTime, identity: $0.identity)
-        }, of: owner)
-    {
-      for (write, result) in zip(queue, stored) { show(write, result) }
+    var batches: [MutationBatch] = []
+    if queue.count > 1, let stored = try? store(queue) {
+      for (write, result) in zip(queue, stored) {
+        show(write, result)
+        batches.append(result.batch)
+      }
     } else {
       for write in queue {
         do {
-          show(
-            write,
-            try localStore.write(
-              write.mutations, localWriteTime: write.localWriteTime, identity: write.identity, of: owner))
+          for result in try store([write]) {
+            show(write, result)
+            batches.append(result.batch)
+          }
         } catch {
           emit(.completeWrite(write.id, .storage("Failed to persist write", error)))
         }
       }
     }
-    fillWritePipeline()
+    // While a change of the user waits, they are not in the outbox that is sent.
+    fillWritePipeline(inHand: localStore.isUser(signedInUser) ? batches : [])
   }
 
-  private func show(_ write: SyncWrite, _ result: (batchID: BatchID, changes: DocumentMap)) {
-    waitingWrites[result.batchID] = write.id
+  private func store(_ writes: [SyncWrite]) throws -> [(batch: MutationBatch, changes: DocumentMap)] {
+    try localStore.write(
+      many: writes.map {
+        LocalStore.LocalWrite(mutations: $0.mutations, localWriteTime: $0.localWriteTime, identity: $0.identity)
+      }, of: .user(signedInUser))
+  }
+
+  private func show(_ write: SyncWrite, _ result: (batch: MutationBatch, changes: DocumentMap)) {
+    waitingWrites[result.batch.batchID] = write.id
     // The write of a user whose change is not carried out yet is shown with that change.
     if localStore.isUser(signedInUser) { refreshViews(result.changes) }
   }
@@ -65,10 +71,18 @@ extension SyncEngine {
   // MARK: - Sending
 
   /// Moves queued batches onto their way to the backend as far as there is room.
-  func fillWritePipeline() {
+  ///
+  /// - Parameter inHand: The batches that were just stored at the end of the outbox. If everything before them is on its way,
+  ///   they need not be read back.
+  func fillWritePipeline(inHand: [MutationBatch] = []) {
+    for batch in inHand { follow(link.offer(batch)) }
     guard link.maySendBatches else { return }
     do {
-      while link.hasRoomForBatch, let batch = try localStore.nextMutationBatch(after: link.lastBatchID) {
+      while link.hasRoomForStoredBatch {
+        guard let batch = try localStore.nextMutationBatch(after: link.lastBatchID) else {
+          link.endOfOutboxReached()
+          break
+        }
         follow(link.add(batch))
       }
     } catch {
