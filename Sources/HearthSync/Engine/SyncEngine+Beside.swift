@@ -70,13 +70,13 @@ extension SyncEngine {
       switch result.map(\.content) {
       case .success(.snapshot(let snapshot)): emit(.queryRead(request, snapshot))
       case .success(.values(let values)): emit(.aggregationRead(request, values))
-      case .success(.view): assertionFailure("A view was prepared for a one-time read.")
+      case .success(.view): assertionFailure("A view was prepared for the one-time read \(request).")
       case .failure(let error): emit(.readFailed(request, .readFailed(error)))
       }
     } else if let preparation = beside.removePreparation(id) {
       switch result.map(\.content) {
       case .success(.view(let view)): prepared(preparation, view)
-      case .success(.snapshot), .success(.values): assertionFailure("A listen was given the answer to a one-time read.")
+      case .success(.snapshot), .success(.values): assertionFailure("Target \(preparation.targetID) got the answer to a read.")
       case .failure(let error):
         releaseIfUnused(preparation.targetID, views: [])
         for listener in preparation.listeners { emit(.raiseError(listener.id, .listenFailed(error))) }

@@ -71,8 +71,23 @@ package final class SyncEngine {
       dispatch(event)
       runRetries()
     }
+    assertInvariants()
     defer { actions = [] }
     return actions
+  }
+
+  /// Checks in debug builds what must hold between two events.
+  private func assertInvariants() {
+    link.assertInvariants()
+    queries.assertInvariants()
+    limbo.assertInvariants()
+    beside.assertInvariants { queries.id(of: $0) != nil }
+    assert(
+      limbo.active.values.allSatisfy { link.isWatched($0) },
+      "Documents are looked up with targets that are not watched: \(limbo.active).")
+    assert(
+      beside.preparedQueries.allSatisfy { queries.id(of: $0) == nil },
+      "A query is being prepared that has a view.")
   }
 
   private func dispatch(_ event: SyncEvent) {

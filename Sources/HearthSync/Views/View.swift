@@ -6,10 +6,11 @@ internal import HearthModel
 ///
 /// Two steps for each change, because the first may have to be repeated: ``computeChanges(_:after:)`` says what a set
 /// of changed documents does to the result and whether the cache must be asked again (a document fell out of a full
-/// limit); ``apply(_:targetChange:isPendingReset:)`` makes it so and gives the snapshot.
+/// limit); ``apply(_:targetChange:isPendingReset:snapshotVersion:)`` makes it so and gives the snapshot.
 ///
-/// Invariants: `documents` holds at most `query.limit` documents, all of which match the query; while the view is
-/// current, a document in `limboKeys` is in `documents`, not in `syncedKeys`, and has no local mutations.
+/// Invariants: `documents` holds at most `query.limit` documents, all of which match the query; a document in exact
+/// `limboKeys` is in `documents` and not in `syncedKeys`; a view in sync with the backend has no document in limbo.
+/// ``assertInvariants()`` checks those that cost little.
 struct View {
   /// The outcome of the first step.
   struct Changes {
@@ -86,7 +87,9 @@ struct View {
   ///
   /// - Parameter isCurrent: Whether the backend has sent everything that the target holds.
   mutating func begin(with first: PreparedView, isCurrent: Bool) -> Outcome {
-    assert(syncState == .initial && documents.isEmpty, "A view begins once.")
+    assert(
+      syncState == .initial && documents.isEmpty,
+      "A view begins once; this one is \(syncState) with \(documents.count) documents.")
     documents = first.documents
     mutatedKeys = first.mutatedKeys
     self.isCurrent = isCurrent
@@ -94,6 +97,7 @@ struct View {
     updateLimbo(DocumentViewChangeSet(), nil, isPendingReset: false, &outcome)
     syncState = isCurrent && limboKeys.isEmpty ? .synced : .local
     if isSynced { hasCachedResults = true }
+    assertInvariants()
     return outcome
   }
 
@@ -253,6 +257,7 @@ struct View {
     let syncStateChanged = newState != syncState
     syncState = newState
     if newState == .synced { hasCachedResults = true }
+    assertInvariants()
     if syncStateChanged || !carriedOut.isEmpty {
       outcome.snapshot = ViewSnapshot(
         query: query, documents: documents.documents, oldDocuments: old,
@@ -276,6 +281,18 @@ struct View {
       query: query, documents: documents.documents, oldDocuments: [], changes: [], isFromCache: !isSynced,
       mutatedKeys: mutatedKeys, syncStateChanged: true, excludesMetadataChanges: false,
       hasCachedResults: hasCachedResults)
+  }
+
+  /// Checks in debug builds what must hold after every step.
+  private func assertInvariants() {
+    assert(
+      documents.count <= query.limit.map { max($0, 0) } ?? .max,
+      "A view shows \(documents.count) documents; its limit is \(query.limit ?? 0).")
+    assert(
+      !limboKeysAreExact || limboKeys.allSatisfy { documents.contains($0) && !syncedKeys.contains($0) },
+      "In limbo are documents that the view does not show, or that are confirmed: \(limboKeys.sorted()).")
+    assert(!isSynced || limboKeys.isEmpty, "A view in sync has documents in limbo: \(limboKeys.sorted()).")
+    assert(isWatched || limboKeys.isEmpty, "A view that is not watched has documents in limbo: \(limboKeys.sorted()).")
   }
 
   private mutating func updateLimbo(
