@@ -152,14 +152,7 @@ struct BackendLink {
     _ change: (inout OnlineStateMachine) -> [OnlineStateMachine.Action]
   ) -> [SyncAction] {
     let timeout = configuration.onlineStateTimeout
-    return change(&online).map { action in
-      switch action {
-      case .startTimer: .startTimer(.onlineStateTimeout, after: timeout)
-      case .cancelTimer: .cancelTimer(.onlineStateTimeout)
-      case .warn(let message): .log(.warning, message)
-      case .changed(let state): .onlineStateChanged(state)
-      }
-    }
+    return change(&online).map { $0.syncAction(timeout: timeout) }
   }
 
   /// Does something that may open a stream, under the next number.
@@ -177,15 +170,6 @@ struct BackendLink {
 // MARK: - Watching
 
 extension BackendLink {
-  /// A consequence of a message that is the engine's to draw.
-  enum WatchOutcome {
-    case none
-    /// Everything gathered so far is a consistent snapshot.
-    case snapshot(SnapshotVersion)
-    case targetsRejected([TargetID], StatusError)
-    case unreadable(UnreadableWatchMessage)
-  }
-
   func isWatched(_ target: TargetID) -> Bool { targets[target] != nil }
 
   /// Whether what comes for the target belongs to an earlier listen, because answers to requests are outstanding.
@@ -314,15 +298,8 @@ extension BackendLink {
 
   private mutating func sendAdd(_ target: TargetData, _ confirmed: ConfirmedKeys) -> [SyncAction] {
     aggregator.requestSent(target.targetID)
-    let hasToken = !target.resumeToken.isEmpty
-    let readTime = hasToken || target.snapshotVersion == .none ? nil : target.snapshotVersion
-    let resumes = hasToken || readTime != nil
-    return watchStream.send(
-      .addTarget(
-        TargetRequest(
-          targetID: target.targetID, target: target.target, purpose: target.purpose,
-          resumeToken: target.resumeToken, readTime: readTime,
-          expectedCount: resumes ? confirmed(of: target.targetID).count : nil)))
+    let request = TargetRequest(target) { confirmed(of: target.targetID).count }
+    return watchStream.send(.addTarget(request))
   }
 
   private mutating func startWatchStream() -> [SyncAction] {
@@ -348,16 +325,6 @@ extension BackendLink {
 // MARK: - Writing
 
 extension BackendLink {
-  /// The end of a write stream.
-  enum WriteStreamEnd {
-    /// Nothing is known of the stream.
-    case ignored
-    /// The backend refused the batch, or none.
-    case ended(rejected: WritePipeline.Answered?)
-    /// The stream was closed before, and its batches have to be sent again.
-    case partingEnded
-  }
-
   /// Whether batches may be sent that were not sent before; those that wait on a closed stream for an answer come first.
   var maySendBatches: Bool { canWrite && !pipeline.awaitsLateAnswers(for: user) }
   /// Whether there is room, and the outbox may hold a batch that is not on its way.

@@ -15,3 +15,16 @@ struct WatchedTargets: WatchTargetSource {
 
   func name(of key: DocumentKey) -> String { databaseID.name(of: key) }
 }
+
+extension TargetRequest {
+  /// - Parameter confirmedCount: The number of documents that the backend had confirmed for the target; it is asked for only if
+  ///   the request resumes an earlier listen.
+  init(_ target: TargetData, confirmedCount: () -> Int) {
+    let hasToken = !target.resumeToken.isEmpty
+    let readTime = hasToken || target.snapshotVersion == .none ? nil : target.snapshotVersion
+    let resumes = hasToken || readTime != nil
+    self.init(
+      targetID: target.targetID, target: target.target, purpose: target.purpose, resumeToken: target.resumeToken,
+      readTime: readTime, expectedCount: resumes ? confirmedCount() : nil)
+  }
+}

@@ -76,7 +76,8 @@ extension SyncEngine {
     } else if let preparation = beside.removePreparation(id) {
       switch result.map(\.content) {
       case .success(.view(let view)): prepared(preparation, view)
-      case .success(.snapshot), .success(.values): assertionFailure("Target \(preparation.targetID) got the answer to a read.")
+      case .success(.snapshot), .success(.values):
+        assertionFailure("Target \(preparation.targetID) got the answer to a read.")
       case .failure(let error):
         releaseIfUnused(preparation.targetID, views: [])
         for listener in preparation.listeners { emit(.raiseError(listener.id, .listenFailed(error))) }
