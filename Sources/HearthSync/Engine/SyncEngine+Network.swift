@@ -27,8 +27,7 @@ extension SyncEngine {
     for id in beside.removeAll() { emit(.cancelBeside(id)) }
     follow(link.setOnlineState(.unknown))
     snapshotsInSyncListeners = []
-    waitingWrites = [:]
-    pendingWriteWaits = []
+    waits = WriteWaits()
     bundles = [:]
   }
 
@@ -74,7 +73,7 @@ extension SyncEngine {
   /// The streams close at once, whatever else waits or fails: nothing of the former user's may be sent with the
   /// credentials of this one, nor the other way round.
   func userChanged(to user: String?) {
-    if !LocalStore.isSameUser(user, signedInUser) { cancelPendingWriteWaits() }
+    if !LocalStore.isSameUser(user, signedInUser) { emit(waits.userChanges()) }
     follow(link.closeStreams(for: .credentialChange))
     retry(.changeUser(user))
   }

@@ -43,7 +43,7 @@ extension SyncEngine {
   }
 
   private func show(_ write: SyncWrite, _ result: (batch: MutationBatch, changes: DocumentMap)) {
-    waitingWrites[result.batch.batchID] = write.id
+    waits.add(write.id, for: result.batch.batchID)
     // The write of a user whose change is not carried out yet is shown with that change.
     if localStore.isUser(signedInUser) { refreshViews(result.changes) }
   }
@@ -54,18 +54,13 @@ extension SyncEngine {
         if !link.canWrite {
           log(.debug, "The network is disabled: waiting for pending writes lasts until it is enabled again.")
         }
-        pendingWriteWaits.append((highest, id))
+        waits.add(id, upTo: highest)
       } else {
         emit(.completeRequest(id, nil))
       }
     } catch {
       emit(.completeRequest(id, .storage("Pending writes could not be counted", error)))
     }
-  }
-
-  func cancelPendingWriteWaits() {
-    for wait in pendingWriteWaits { emit(.completeRequest(wait.request, .userChanged)) }
-    pendingWriteWaits = []
   }
 
   // MARK: - Sending
@@ -143,38 +138,17 @@ extension SyncEngine {
     for batch in batches {
       let message = "Pending write \(batch.batchID) cannot be read in the cache and was set aside: \(batch.reason)"
       log(.error, message)
-      if let write = waitingWrites.removeValue(forKey: batch.batchID) {
-        emit(.completeWrite(write, StatusError(code: .dataLoss, message: message)))
-      }
+      emit(waits.complete(batch.batchID, StatusError(code: .dataLoss, message: message)))
     }
     refreshViews(changes)
-    try lowerPendingWriteWaits()
+    let owner = LocalStore.Owner.user(signedInUser)
+    emit(try waits.lower { try localStore.highestUnacknowledgedBatchID(notAfter: $0, of: owner) })
   }
 
-  /// Lets nobody wait for batches that left the queue without an answer.
-  private func lowerPendingWriteWaits() throws {
-    var waits: [(highestBatchID: BatchID, request: RequestID)] = []
-    var ended: [RequestID] = []
-    for wait in pendingWriteWaits {
-      if let highest = try localStore.highestUnacknowledgedBatchID(
-        notAfter: wait.highestBatchID, of: .user(signedInUser))
-      {
-        waits.append((highest, wait.request))
-      } else {
-        ended.append(wait.request)
-      }
-    }
-    pendingWriteWaits = waits
-    for request in ended { emit(.completeRequest(request, nil)) }
-  }
-
-  /// Tells everybody who waited for the batch. Runs before the listeners hear of its outcome.
+  /// Completes the calls that wait for the batch. Runs before the listeners hear of its outcome.
   func complete(_ batchID: BatchID, of owner: String?, _ error: StatusError?) {
-    if let write = waitingWrites.removeValue(forKey: batchID) { emit(.completeWrite(write, error)) }
+    emit(waits.complete(batchID, error))
     // An answer to a former user's batch says nothing of this user's.
-    guard LocalStore.isSameUser(owner, signedInUser) else { return }
-    // Batches are answered in order, so all earlier ones are answered too.
-    for wait in pendingWriteWaits where wait.highestBatchID <= batchID { emit(.completeRequest(wait.request, nil)) }
-    pendingWriteWaits.removeAll { $0.highestBatchID <= batchID }
+    if LocalStore.isSameUser(owner, signedInUser) { emit(waits.batchAnswered(batchID)) }
   }
 }

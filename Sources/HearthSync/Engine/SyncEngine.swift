@@ -41,10 +41,7 @@ package final class SyncEngine {
   /// The bundles that are being loaded; nil for one whose end has been told, while its source goes on.
   var bundles: [RequestID: BundleLoader?] = [:]
 
-  /// The callers who wait for the answer to a batch.
-  var waitingWrites: [BatchID: WriteID] = [:]
-  /// The callers who wait until everything up to a batch has been answered, in the order in which they asked.
-  var pendingWriteWaits: [(highestBatchID: BatchID, request: RequestID)] = []
+  var waits = WriteWaits()
 
   package init(localStore: LocalStore, configuration: SyncConfiguration) {
     self.localStore = localStore
