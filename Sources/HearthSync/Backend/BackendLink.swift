@@ -327,8 +327,9 @@ extension BackendLink {
 extension BackendLink {
   /// Whether batches may be sent that were not sent before; those that wait on a closed stream for an answer come first.
   var maySendBatches: Bool { canWrite && !pipeline.awaitsLateAnswers(for: user) }
-  /// Whether there is room, and the outbox may hold a batch that is not on its way.
-  var hasRoomForStoredBatch: Bool { pipeline.hasRoom && !pipeline.reachesEndOfOutbox }
+  var hasRoomForBatch: Bool { pipeline.hasRoom }
+  /// Whether every batch of the outbox is on its way, as far as that was looked for.
+  var reachesEndOfOutbox: Bool { pipeline.reachesEndOfOutbox }
   /// The last batch on its way; `unknownBatchID` if there is none.
   var lastBatchID: BatchID { pipeline.batches.last?.batchID ?? unknownBatchID }
 

@@ -30,8 +30,8 @@ struct WritePipeline {
 
   private let capacity: Int
   private(set) var batches: [MutationBatch] = []
-  /// Whether the outbox holds no batch behind the last one here. Then a batch that is written next can be sent as it is, and
-  /// nothing has to be read after an answer.
+  /// Whether the outbox held no batch behind the last one here when it was read last, and everything stored since is here too.
+  /// Then a batch that is written next can be sent as it is.
   private(set) var reachesEndOfOutbox = false
   /// By the streams that have not ended.
   private var parting: [StreamID: Parting] = [:]

@@ -73,7 +73,8 @@ extension SyncEngine {
     for batch in inHand { follow(link.offer(batch)) }
     guard link.maySendBatches else { return }
     do {
-      while link.hasRoomForStoredBatch {
+      // After a write the end of the outbox is known; at other times it is looked for in the cache, which may have been repaired.
+      while link.hasRoomForBatch, inHand.isEmpty || !link.reachesEndOfOutbox {
         guard let batch = try localStore.nextMutationBatch(after: link.lastBatchID) else {
           link.endOfOutboxReached()
           break
