@@ -94,7 +94,7 @@ extension SyncEngine {
     }
     if preparation.targetHasChanged, view != nil {
       do {
-        view?.remoteKeys = try localStore.remoteDocumentKeys(for: preparation.targetID)
+        view?.confirmedKeys = try localStore.remoteDocumentKeys(for: preparation.targetID)
       } catch {
         view = nil
       }

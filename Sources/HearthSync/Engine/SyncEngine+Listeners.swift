@@ -60,7 +60,7 @@ extension SyncEngine {
     let sharesSyncedTarget = queries.queries(of: target.targetID).contains { $0.view.isSynced }
     do {
       let first = try prepared ?? run(query)
-      var view = View(query: query, syncedKeys: first.remoteKeys, hasCachedResults: !target.resumeToken.isEmpty)
+      var view = View(query: query, confirmedKeys: first.confirmedKeys, hasCachedResults: !target.resumeToken.isEmpty)
       let outcome = view.begin(with: first, isCurrent: sharesSyncedTarget && link.onlineState != .offline)
       let id = queries.insert(query, targetID: target.targetID, view: view)
       resolveLimbo(limbo.viewChanged(id, entered: outcome.enteredLimbo, left: outcome.leftLimbo))
@@ -74,7 +74,7 @@ extension SyncEngine {
   private func run(_ query: Query) throws -> PreparedView {
     let result = try localStore.run(query, usePreviousResults: true)
     considerIndexes(for: query, after: result.execution)
-    return PreparedView(query: query, result: result.documents, remoteKeys: result.remoteKeys)
+    return PreparedView(query: query, result: result.documents, confirmedKeys: result.remoteKeys)
   }
 
   /// Ends a query that nobody listens to any more.

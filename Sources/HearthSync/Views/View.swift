@@ -9,7 +9,7 @@ internal import HearthModel
 /// limit); ``apply(_:targetChange:isPendingReset:snapshotVersion:)`` makes it so and gives the snapshot.
 ///
 /// Invariants: `documents` holds at most `query.limit` documents, all of which match the query; a document in exact
-/// `limboKeys` is in `documents` and not in `syncedKeys`; a view in sync with the backend has no document in limbo.
+/// `limboKeys` is in `documents` and not in `confirmedKeys`; a view in sync with the backend has no document in limbo.
 /// ``assertInvariants()`` checks those that cost little.
 struct View {
   /// The outcome of the first step.
@@ -46,7 +46,7 @@ struct View {
   private let documentKey: DocumentKey?
   private(set) var documents: DocumentSet
   /// The documents that the backend has confirmed to belong to the target.
-  private(set) var syncedKeys: Set<DocumentKey>
+  private(set) var confirmedKeys: Set<DocumentKey>
   /// The documents that match here although the backend, which has sent everything, did not send them.
   private(set) var limboKeys: Set<DocumentKey> = []
   private(set) var mutatedKeys: Set<DocumentKey> = []
@@ -64,12 +64,12 @@ struct View {
   private var limboKeysAreExact = false
 
   /// - Parameters:
-  ///   - syncedKeys: What the backend had confirmed when the target was last listened to.
+  ///   - confirmedKeys: The documents that the backend had confirmed when the target was last listened to.
   ///   - hasCachedResults: Whether the cache remembers a complete result of the target.
-  init(query: Query, syncedKeys: Set<DocumentKey>, hasCachedResults: Bool) {
+  init(query: Query, confirmedKeys: Set<DocumentKey>, hasCachedResults: Bool) {
     self.query = query
     documentKey = query.documentKey
-    self.syncedKeys = syncedKeys
+    self.confirmedKeys = confirmedKeys
     self.hasCachedResults = hasCachedResults
     self.documents = DocumentSet(query: query)
   }
@@ -78,7 +78,7 @@ struct View {
 
   /// The documents of the result that the backend has not confirmed to belong to the target.
   var unconfirmedKeys: Set<DocumentKey> {
-    Set(documents.documents.lazy.map(\.key).filter { !syncedKeys.contains($0) })
+    Set(documents.documents.lazy.map(\.key).filter { !confirmedKeys.contains($0) })
   }
 
   // MARK: - The first state
@@ -245,8 +245,8 @@ struct View {
     mutatedKeys = changes.mutatedKeys
     heldBack = changes.heldBack
     if let targetChange {
-      syncedKeys.formUnion(targetChange.added)
-      syncedKeys.subtract(targetChange.removed)
+      confirmedKeys.formUnion(targetChange.added)
+      confirmedKeys.subtract(targetChange.removed)
       isCurrent = targetChange.isCurrent
     }
     var outcome = Outcome()
@@ -289,7 +289,7 @@ struct View {
       documents.count <= query.limit.map { max($0, 0) } ?? .max,
       "A view shows \(documents.count) documents; its limit is \(query.limit ?? 0).")
     assert(
-      !limboKeysAreExact || limboKeys.allSatisfy { documents.contains($0) && !syncedKeys.contains($0) },
+      !limboKeysAreExact || limboKeys.allSatisfy { documents.contains($0) && !confirmedKeys.contains($0) },
       "In limbo are documents that the view does not show, or that are confirmed: \(limboKeys.sorted()).")
     assert(!isSynced || limboKeys.isEmpty, "A view in sync has documents in limbo: \(limboKeys.sorted()).")
     assert(isWatched || limboKeys.isEmpty, "A view that is not watched has documents in limbo: \(limboKeys.sorted()).")
@@ -313,7 +313,7 @@ struct View {
       limboKeys = Set(documents.documents.lazy.map(\.key).filter(isInLimbo))
       limboKeysAreExact = true
     }
-    for (key, version) in heldBack where version <= snapshotVersion && !syncedKeys.contains(key) {
+    for (key, version) in heldBack where version <= snapshotVersion && !confirmedKeys.contains(key) {
       // The snapshot holds the write and does not bring its document: it has gone from the result again, and nobody tells.
       limboKeys.insert(key)
     }
@@ -331,7 +331,7 @@ struct View {
 
   private func isInLimbo(_ key: DocumentKey) -> Bool {
     // First what is true of nearly all.
-    guard !syncedKeys.contains(key), let document = documents[key] else { return false }
+    guard !confirmedKeys.contains(key), let document = documents[key] else { return false }
     // One that is held back stays in limbo once it is.
     return !document.hasLocalMutations || (heldBack[key] != nil && limboKeys.contains(key))
   }

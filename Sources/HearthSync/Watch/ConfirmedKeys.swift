@@ -19,7 +19,7 @@ struct ConfirmedKeys {
     }
     var keys: Set<DocumentKey>?
     for query in queries.queries(of: targetID) {
-      keys = keys?.union(query.view.syncedKeys) ?? query.view.syncedKeys
+      keys = keys?.union(query.view.confirmedKeys) ?? query.view.confirmedKeys
     }
     return keys ?? []
   }
