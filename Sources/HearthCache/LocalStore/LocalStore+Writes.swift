@@ -31,15 +31,18 @@ extension LocalStore {
     _ mutations: [Mutation], localWriteTime: Timestamp, identity: BatchIdentity? = nil, of owner: Owner = .activeUser
   ) throws -> (batchID: BatchID, changes: DocumentMap) {
     try transaction("Locally write mutations", synchronous: .full) {
-      try enqueue(
+      let (batch, changes) = try enqueue(
         LocalWrite(mutations: mutations, localWriteTime: localWriteTime, identity: identity),
         user: rowForWriting(of: owner))
+      return (batch.batchID, changes)
     }
   }
 
   /// Queues several writes in one commit, in order: all of them or none.
+  ///
+  /// - Returns: The batches as they were stored, each with the documents that it changes.
   package func write(many writes: [LocalWrite], of owner: Owner = .activeUser) throws
-    -> [(batchID: BatchID, changes: DocumentMap)]
+    -> [(batch: MutationBatch, changes: DocumentMap)]
   {
     try transaction("Locally write mutations", synchronous: .full) {
       let user = try rowForWriting(of: owner)
@@ -48,7 +51,7 @@ extension LocalStore {
   }
 
   private func enqueue(_ write: LocalWrite, user: MutationQueue.UserRow) throws
-    -> (batchID: BatchID, changes: DocumentMap)
+    -> (batch: MutationBatch, changes: DocumentMap)
   {
     let mutations = write.mutations
     guard !mutations.isEmpty else { throw CacheError.emptyBatch }
@@ -61,7 +64,7 @@ extension LocalStore {
       for key in batch.keys.sorted() { try uses.markUseByBatch(of: key, sequenceNumber: sequenceNumber()) }
     }
     let changes = try localDocuments.apply(batch, to: view, remote: remote, user: user)
-    return (batch.batchID, changes)
+    return (batch, changes)
   }
 
   /// What the fields of transforms that are not idempotent (an increment) hold in the local view at the time of the

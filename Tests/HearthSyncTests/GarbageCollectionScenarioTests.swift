@@ -5,7 +5,7 @@ import Testing
 @testable import HearthSync
 
 @Suite("Garbage collection at intervals")
-struct CollectionScenarioTests {
+struct GarbageCollectionScenarioTests {
   private let rooms = collection("rooms")
 
   /// A client whose cache is always above its threshold and holds 20 documents that nothing needs: halls/10 is the one

@@ -6,13 +6,13 @@ struct PreparedView: Sendable {
   let query: Query
   private(set) var documents: DocumentSet
   private(set) var mutatedKeys: Set<DocumentKey>
-  /// What the backend has confirmed for the target.
-  var remoteKeys: Set<DocumentKey>
+  /// The documents that the backend has confirmed for the target.
+  var confirmedKeys: Set<DocumentKey>
 
   /// - Parameter result: in the order of the query, with its limit applied.
-  init(query: Query, result: [Document], remoteKeys: Set<DocumentKey>) {
+  init(query: Query, result: [Document], confirmedKeys: Set<DocumentKey>) {
     self.query = query
-    self.remoteKeys = remoteKeys
+    self.confirmedKeys = confirmedKeys
     documents = DocumentSet(query: query, sorted: result)
     mutatedKeys = Set(result.lazy.filter(\.hasLocalMutations).map(\.key))
   }

@@ -4,40 +4,40 @@ internal import HearthModel
 extension SyncEngine {
   // MARK: - Garbage collection
 
-  /// The first collection comes some time after the start, which has enough to do; later ones at intervals. A cache that
+  /// The first garbage collection comes some time after the start, which has enough to do; later ones at intervals. A cache that
   /// is not collected at intervals gets no timer.
-  func startCollectionTimer(after delay: Duration) {
+  func startGarbageCollectionTimer(after delay: Duration) {
     guard localStore.collectionParameters != nil else { return }
-    perform(.startTimer(.lruGarbageCollection, after: delay))
+    emit(.startTimer(.lruGarbageCollection, after: delay))
   }
 
-  func stopCollection() {
-    collection = nil
+  func stopGarbageCollection() {
+    garbageCollection = nil
     guard localStore.collectionParameters != nil else { return }
-    perform(.cancelTimer(.lruGarbageCollection))
+    emit(.cancelTimer(.lruGarbageCollection))
   }
 
-  /// Does one step of a collection and lets what is waiting come before the next: the timer for it runs out at once.
+  /// Does one step of a garbage collection and lets what is waiting come before the next: the timer for it runs out at once.
   ///
-  /// A step that the storage refuses ends the collection; what it has done so far stands, and the next one goes on there.
-  func collectionTimerFired() {
+  /// A step that the storage refuses ends the garbage collection; what it has done so far stands, and the next one goes on there.
+  func garbageCollectionTimerFired() {
     guard let parameters = localStore.collectionParameters else { return }
-    var run = collection ?? CollectionRun(parameters)
-    collection = nil
+    var run = garbageCollection ?? CollectionRun(parameters)
+    garbageCollection = nil
     do {
       guard try localStore.advance(&run, isShown: isShown) else {
-        collection = run
-        startCollectionTimer(after: .zero)
+        garbageCollection = run
+        startGarbageCollectionTimer(after: .zero)
         return
       }
       if run.report.hasCollected || run.report.releasedBytes > 0 { log(.debug, "\(run.report)") }
     } catch {
       log(.warning, "The cache's garbage could not be collected: \(error)")
     }
-    startCollectionTimer(after: configuration.collectionInterval)
+    startGarbageCollectionTimer(after: configuration.garbageCollectionInterval)
   }
 
-  /// Runs a whole collection at once, with parameters of the caller's choice. Does nothing on a cache with eager
+  /// Runs a whole garbage collection at once, with parameters of the caller's choice. Does nothing on a cache with eager garbage
   /// collection.
   package func collectGarbage(_ parameters: CollectionParameters) throws -> CollectionReport {
     try localStore.collectGarbage(parameters, isShown: isShown)
