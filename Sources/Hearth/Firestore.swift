@@ -14,7 +14,7 @@ internal import Synchronization
 /// see ``FirestoreSettings/cacheSettings``. There is one object for each app and database until it is terminated. It may be used from any
 /// thread; calls made in order take effect in order.
 ///
-/// ## What holds everywhere
+/// ## Common rules
 ///
 /// - Completions and listeners run one after the other on *the settings' queue*, which is ``FirestoreSettings/dispatchQueue``: the
 ///   main queue unless another one is set. The `async` forms need no queue.

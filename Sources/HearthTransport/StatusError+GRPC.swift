@@ -51,7 +51,7 @@ extension StatusError {
     }
   }
 
-  /// The messages of an error and of what caused it, outermost first.
+  /// The messages of an error and of its causes, outermost first.
   private static func chain(_ error: any Error) -> String {
     var messages: [String] = []
     var next: (any Error)? = error

@@ -118,7 +118,7 @@ extension TargetPurpose {
 extension WireTranslator {
   /// The message for one answer on the Listen stream.
   ///
-  /// A document change becomes `DocumentChange`, `DocumentDelete` or `DocumentRemove` by what is known of the
+  /// A document change becomes `DocumentChange`, `DocumentDelete` or `DocumentRemove` by the knowledge about the
   /// document: found, missing, or only that it left the targets.
   package func encode(_ response: WatchResponse) -> Google_Firestore_V1_ListenResponse {
     var message = Google_Firestore_V1_ListenResponse()

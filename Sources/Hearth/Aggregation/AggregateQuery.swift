@@ -43,10 +43,10 @@ public final class AggregateQuery: NSObject, Sendable {
   /// Computes the aggregation once.
   ///
   /// - Parameters:
-  ///   - source: Whether the backend computes or, without being asked and so offline as well, this device.
+  ///   - source: The backend, or the cache of this device, which also works offline.
   ///   - completion: Called once on the settings' queue. Errors: `unavailable` with ``AggregateSource/server`` when the backend
-  ///     cannot be reached or the network is disabled; `invalidArgument` for no or more than five aggregations; what the backend
-  ///     refuses, such as `permissionDenied` or `failedPrecondition` for a missing index.
+  ///     cannot be reached or the network is disabled; `invalidArgument` for no or more than five aggregations; errors of the
+  ///     backend, such as `permissionDenied` or `failedPrecondition` for a missing index.
   public func getAggregation(
     source: AggregateSource, completion: @escaping (AggregateQuerySnapshot?, (any Error)?) -> Void
   ) {

@@ -12,7 +12,7 @@ extension Firestore {
   /// - Parameters:
   ///   - bundleData: The bundle's bytes.
   ///   - completion: Called once on the settings' queue, after all observers of the task: with the final progress, or with an error
-  ///     (`invalidArgument` for what is not a bundle of this database, `unknown` for empty data). After an error nothing of the
+  ///     (`invalidArgument` for data that are not a bundle of this database, `unknown` for empty data). After an error nothing of the
   ///     bundle is in the cache.
   @discardableResult
   public func loadBundle(

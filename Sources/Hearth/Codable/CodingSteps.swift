@@ -13,7 +13,7 @@ enum CodingStep {
   }
 }
 
-/// A key that no user's type has: an index, `super`, or what a key strategy gave.
+/// A key that no user's type has: an index, `super`, or the result of a key strategy.
 struct StoredKey: CodingKey {
   let stringValue: String
   let intValue: Int?

@@ -71,8 +71,8 @@ extension DocumentID: Codable {
   /// Decodes the value from the reference of the document that is decoded.
   ///
   /// - Parameter decoder: One of ``Firestore/Decoder``.
-  /// - Throws: ``FirestoreDecodingError/decodingIsNotSupported(_:)`` where there is no reference; what
-  ///   ``DocumentIDWrappable/wrap(_:)`` throws.
+  /// - Throws: ``FirestoreDecodingError/decodingIsNotSupported(_:)`` where there is no reference; errors
+  ///   of ``DocumentIDWrappable/wrap(_:)``.
   public init(from decoder: any Decoder) throws {
     // The dictionary is for decoders that pass on the contents of ours.
     let reference =

@@ -26,7 +26,7 @@ extension ExplicitNull: Encodable where Value: Encodable {
   /// Encodes the value, or null.
   ///
   /// - Parameter encoder: Any encoder.
-  /// - Throws: What encoding the value throws.
+  /// - Throws: Errors of encoding the value.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     if let wrappedValue {
@@ -41,7 +41,7 @@ extension ExplicitNull: Decodable where Value: Decodable {
   /// Decodes the value, and null as nil.
   ///
   /// - Parameter decoder: Any decoder.
-  /// - Throws: What decoding the value throws.
+  /// - Throws: Errors of decoding the value.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     wrappedValue = container.decodeNil() ? nil : try container.decode(Value.self)

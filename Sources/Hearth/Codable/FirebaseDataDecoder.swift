@@ -75,7 +75,7 @@ open class FirebaseDataDecoder {
   ///
   /// - Parameters:
   ///   - t: The type to decode.
-  ///   - structure: What ``FirebaseDataEncoder/encode(_:)`` gives; `NSNull` is nil for an optional type.
+  ///   - structure: A result of ``FirebaseDataEncoder/encode(_:)``; `NSNull` is nil for an optional type.
   /// - Returns: The value.
   /// - Throws: `DecodingError` with the coding path, and errors that types throw themselves.
   open func decode<T: Decodable>(_ t: T.Type, from structure: Any) throws -> T {

@@ -76,7 +76,7 @@ open class FirebaseDataEncoder {
   ///
   /// - Parameter value: Any value, also one that becomes a single object.
   /// - Returns: The object.
-  /// - Throws: `EncodingError.invalidValue` for what cannot be encoded, and errors that types throw themselves.
+  /// - Throws: `EncodingError.invalidValue` for values that cannot be encoded, and errors that types throw themselves.
   open func encode<T: Encodable>(_ value: T) throws -> Any {
     try EncodingContext(
       EncodingOptions(

@@ -35,10 +35,10 @@ extension Firestore {
     /// Encodes a value that becomes a dictionary.
     ///
     /// - Parameter value: A struct, class, dictionary or enum with payloads; its properties may be anything that encodes.
-    /// - Returns: What `setData` takes: `NSNumber`, `String`, `NSNull`, `Data`, Firestore's own types, and arrays and dictionaries of
+    /// - Returns: A dictionary for `setData`: `NSNumber`, `String`, `NSNull`, `Data`, Firestore's own types, and arrays and dictionaries of
     ///   these. It compares to other dictionaries as an `NSDictionary`.
-    /// - Throws: `EncodingError.invalidValue` for a value that becomes anything else, or that cannot be encoded; what types
-    ///   throw themselves. Whether Firestore can store the result (names of fields, arrays in arrays) is checked only when it
+    /// - Throws: `EncodingError.invalidValue` for a value that becomes anything else, or that cannot be encoded; errors that
+    ///   types throw themselves. Whether Firestore can store the result (names of fields, arrays in arrays) is checked only when it
     ///   is written.
     public func encode<T: Encodable>(_ value: T) throws -> [String: Any] {
       let encoded = try EncodingContext(

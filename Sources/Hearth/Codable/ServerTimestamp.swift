@@ -67,7 +67,7 @@ public struct ServerTimestamp<Value: ServerTimestampWrappable & Codable>: Codabl
   /// Decodes null as nil and a timestamp by ``ServerTimestampWrappable/wrap(_:)``.
   ///
   /// - Parameter decoder: ``Firestore/Decoder``'s, or another one whose data have the form of a ``Timestamp`` there.
-  /// - Throws: `DecodingError` for anything else, and what `wrap` throws.
+  /// - Throws: `DecodingError` for anything else, and errors of `wrap`.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     if container.decodeNil() {
@@ -81,7 +81,7 @@ public struct ServerTimestamp<Value: ServerTimestampWrappable & Codable>: Codabl
   /// ``ServerTimestampWrappable/unwrap(_:)``.
   ///
   /// - Parameter encoder: ``Firestore/Encoder``'s, or any other for a value that is not nil.
-  /// - Throws: ``FirestoreEncodingError/encodingIsNotSupported(_:)`` for nil with another encoder, and what `unwrap` throws.
+  /// - Throws: ``FirestoreEncodingError/encodingIsNotSupported(_:)`` for nil with another encoder, and errors of `unwrap`.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     if let wrappedValue {

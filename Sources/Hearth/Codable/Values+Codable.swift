@@ -22,7 +22,7 @@ extension Timestamp: Codable {
   /// Encodes the two numbers.
   ///
   /// - Parameter encoder: Any encoder; ``Firestore/Encoder`` keeps the object itself instead of calling this.
-  /// - Throws: What the encoder throws.
+  /// - Throws: The encoder's errors.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(seconds, forKey: .seconds)
@@ -55,7 +55,7 @@ extension GeoPoint: Codable {
   /// Encodes the two numbers.
   ///
   /// - Parameter encoder: Any encoder; ``Firestore/Encoder`` keeps the object itself instead of calling this.
-  /// - Throws: What the encoder throws.
+  /// - Throws: The encoder's errors.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(latitude, forKey: .latitude)
@@ -81,7 +81,7 @@ extension VectorValue: Codable {
   /// Encodes the elements.
   ///
   /// - Parameter encoder: Any encoder; ``Firestore/Encoder`` keeps the object itself instead of calling this.
-  /// - Throws: What the encoder throws.
+  /// - Throws: The encoder's errors.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(array, forKey: .array)

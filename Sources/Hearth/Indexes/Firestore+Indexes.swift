@@ -22,8 +22,8 @@ extension Firestore {
   /// - Parameters:
   ///   - json: The text of an index file.
   ///   - completion: Called on the settings' queue when the configuration is saved, or with `invalidArgument`: "Invalid Json
-  ///     format." and the position for what is not JSON, and the path of the member, such as `indexes[2].fields[0].fieldPath`,
-  ///     for what is no configuration. After an error everything is as it was.
+  ///     format." and the position for malformed JSON, and the path of the member, such as `indexes[2].fields[0].fieldPath`,
+  ///     for JSON that is not a configuration. After an error everything is as it was.
   public func setIndexConfiguration(_ json: String, completion: (((any Error)?) -> Void)? = nil) {
     setIndexes(json, onCallbackQueue(completion))
   }

@@ -83,7 +83,7 @@ extension DocumentReference {
   }
 
   /// Writes the leaf fields that the data contain and leaves the document's other fields as they are; creates the document if
-  /// need be. Maps are merged at every depth; arrays and empty maps replace what is there. `FieldValue.delete()` removes a field.
+  /// need be. Maps are merged at every depth; arrays and empty maps replace the present value. `FieldValue.delete()` removes a field.
   /// With `merge` false this is ``setData(_:completion:)``.
   public func setData(_ documentData: [String: Any], merge: Bool, completion: (((any Error)?) -> Void)? = nil) {
     firestore.write([setMutation(documentData, merge: merge)], completion)
@@ -137,7 +137,7 @@ extension DocumentReference {
     try await firestore.write([updateMutation(fields)])
   }
 
-  /// Deletes the document. Documents in its subcollections stay. Deleting what does not exist succeeds.
+  /// Deletes the document. Documents in its subcollections stay. Deleting a missing document succeeds.
   ///
   /// - Parameter completion: As in ``setData(_:completion:)``.
   public func delete(completion: (((any Error)?) -> Void)? = nil) {

@@ -45,7 +45,7 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
 
   /// All fields, or nil if the document does not exist.
   ///
-  /// - Parameter serverTimestampBehavior: What server timestamps read as that the backend has not set yet.
+  /// - Parameter serverTimestampBehavior: The value of server timestamps that the backend has not set yet.
   public func data(with serverTimestampBehavior: ServerTimestampBehavior) -> [String: Any]? {
     guard let document else { return nil }
     return writer(serverTimestampBehavior).dictionary(fields(of: document))
@@ -61,7 +61,7 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - field: As in ``get(_:)``.
-  ///   - serverTimestampBehavior: What server timestamps read as that the backend has not set yet.
+  ///   - serverTimestampBehavior: The value of server timestamps that the backend has not set yet.
   public func get(_ field: Any, serverTimestampBehavior: ServerTimestampBehavior) -> Any? {
     let path = requireValid { () throws(ProgrammingError) in try DocumentSnapshot.path(field) }
     guard let document, !path.isDocumentKey else { return nil }
@@ -142,7 +142,7 @@ public final class QueryDocumentSnapshot: DocumentSnapshot, @unchecked Sendable 
 
   /// All fields.
   ///
-  /// - Parameter serverTimestampBehavior: What server timestamps read as that the backend has not set yet.
+  /// - Parameter serverTimestampBehavior: The value of server timestamps that the backend has not set yet.
   public override func data(with serverTimestampBehavior: ServerTimestampBehavior) -> [String: Any] {
     super.data(with: serverTimestampBehavior) ?? [:]
   }

@@ -36,7 +36,7 @@ extension Firestore {
   ///   - updateBlock: Gives the result. When it stores an error, nothing is written: an error of ``FirestoreErrorDomain`` that
   ///     is worth another attempt, such as `aborted`, has the block run again, every other one ends the transaction.
   ///   - completion: Called once on the settings' queue with the result of the last run, or with an error: `aborted` or
-  ///     `failedPrecondition` when others kept changing the documents, and what the backend refuses.
+  ///     `failedPrecondition` when the documents kept changing, and errors of the backend.
   public func runTransaction(
     _ updateBlock: @escaping (Transaction, NSErrorPointer) -> Any?, completion: @escaping (Any?, (any Error)?) -> Void
   ) {

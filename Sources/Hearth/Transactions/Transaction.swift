@@ -34,8 +34,8 @@ public final class Transaction: NSObject {
   ///
   /// - Returns: The document, or a snapshot whose `exists` is false.
   /// - Throws: `invalidArgument` after a write of this transaction; `aborted` when the document has changed since it was read
-  ///   in this transaction; `unavailable` without a connection; `failedPrecondition` when the client has been terminated; what the
-  ///   backend refuses, such as `permissionDenied`.
+  ///   in this transaction; `unavailable` without a connection; `failedPrecondition` when the client has been terminated; errors of
+  ///   the backend, such as `permissionDenied`.
   public func getDocument(_ document: DocumentReference) throws -> DocumentSnapshot {
     requireValid { () throws(ProgrammingError) in try validate(document) }
     do {

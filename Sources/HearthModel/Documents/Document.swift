@@ -1,8 +1,8 @@
 /// The knowledge about one document at one moment: none, that it exists with these fields, or that it does not exist.
 ///
 /// The fields stay in their wire encoding. Two documents are equal when key, kind, version, mutation state and field
-/// values are equal; the times at which a document was created or read say nothing about what a user sees and do not
-/// take part.
+/// values are equal; the times at which a document was created or read do not affect what a user sees and are not
+/// compared.
 package struct Document: Sendable {
   /// The extent of the knowledge about the document.
   package enum Kind: Hashable, Sendable {

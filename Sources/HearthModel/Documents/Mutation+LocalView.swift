@@ -78,7 +78,7 @@ extension Mutation {
   ///
   /// - Parameters:
   ///   - document: the local view, the outcome of all pending mutations.
-  ///   - mask: what applying them returned: the changed fields, or nil if the whole document was replaced or deleted.
+  ///   - mask: the result of applying them: the changed fields, or nil if the whole document was replaced or deleted.
   /// - Throws: if the fields of the document cannot be decoded.
   package static func overlay(
     for document: Document, changedFields mask: FieldMask?

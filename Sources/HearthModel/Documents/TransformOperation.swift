@@ -19,7 +19,7 @@ package enum TransformOperation: Hashable, Sendable {
   /// The outcome as the backend computes it.
   ///
   /// - Parameters:
-  ///   - previous: what the field holds, nil if it is absent.
+  ///   - previous: the field's value, nil if it is absent.
   ///   - time: the time of the request, for ``serverTimestamp``.
   package func applied(to previous: Value?, time: Timestamp) -> Value {
     switch self {

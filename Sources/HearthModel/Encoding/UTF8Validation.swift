@@ -15,7 +15,7 @@ func isValidUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
       index &+= 1
       continue
     }
-    // The length of the sequence, and what its second byte may be (Unicode standard, table 3-7).
+    // The length of the sequence, and the range of its second byte (Unicode standard, table 3-7).
     let length: Int
     let second: ClosedRange<UInt8>
     switch first {

@@ -108,7 +108,7 @@ extension IndexConfiguration {
 
   /// Reads the JSON of an index file.
   ///
-  /// - Throws: ``IndexConfigurationError``: "Invalid Json format." with line, column and byte for what is not JSON, and the path
+  /// - Throws: ``IndexConfigurationError``: "Invalid Json format." with line, column and byte for malformed JSON, and the path
   ///   of the member, such as `indexes[2].fields[0].fieldPath`, for JSON that is no index configuration.
   package init(json bytes: [UInt8]) throws(IndexConfigurationError) {
     guard bytes.count <= Self.maximumJSONBytes else {

@@ -41,7 +41,7 @@ package struct Aggregation: Hashable, Sendable {
     return result
   }
 
-  /// Returns whether a value of this kind can be the result. What comes from a backend is checked here, because the count of a result
+  /// Returns whether a value of this kind can be the result. Values of a backend are checked here, because the count of a result
   /// is read without another look.
   package func canResult(in value: Value) -> Bool {
     switch (operation, value) {

@@ -27,7 +27,7 @@ package struct Query: Sendable {
   package var startAt: Bound?
   package var endAt: Bound?
   /// The complete order: the explicit orders, then the fields of inequalities that they lack, in the order of field
-  /// paths, then the document key. What is added takes the direction of the last explicit order.
+  /// paths, then the document key. Added orders take the direction of the last explicit order.
   package private(set) var orders: [OrderBy] {
     didSet { keyDirection = Self.keyDirection(of: orders) }
   }

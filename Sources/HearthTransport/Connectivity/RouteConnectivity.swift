@@ -16,7 +16,7 @@
     func watch(
       _ onChange: @escaping @Sendable (ConnectivityChange) -> Void
     ) throws(ConnectivityError) -> ConnectivityWatch {
-      // First the notices, then the state: what happens in between is noticed. Both sockets belong to the network namespace of
+      // First the notices, then the state: changes in between are noticed. Both sockets belong to the network namespace of
       // the calling thread.
       let notices = try RouteSocket(hearing: .everything)
       let questions = try RouteSocket(hearing: [])

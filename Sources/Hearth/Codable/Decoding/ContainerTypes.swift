@@ -26,7 +26,7 @@ enum ContainerTypes {
 
   /// The state of every slot. A slot is filled once, by the thread that made it `filling`, and never emptied: types live as long as the
   /// process.
-  // Only atomic operations touch what the pointer leads to.
+  // The pointer's memory is only accessed by atomic operations.
   nonisolated(unsafe) private static let states: UnsafeMutablePointer<Atomic<UInt8>> = {
     let states = UnsafeMutablePointer<Atomic<UInt8>>.allocate(capacity: 1 << slotBits)
     for slot in 0..<1 << slotBits { (states + slot).initialize(to: Atomic(State.empty)) }

@@ -125,7 +125,7 @@ final class StoredDecoder: Decoder {
     .dataCorrupted(errorContext(text.prefix(1).uppercased() + text.dropFirst(), step))
   }
 
-  /// The value is not what the type needs.
+  /// The error for a value of the wrong kind.
   func mismatch(_ type: Any.Type, _ content: StoredContent, _ step: CodingStep?) -> DecodingError {
     if case .null = content {
       return .valueNotFound(type, errorContext("Expected \(type) value but found null instead", step))
