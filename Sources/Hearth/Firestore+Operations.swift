@@ -5,28 +5,28 @@ internal import HearthModel
 extension Firestore {
   // MARK: - Network
 
-  /// Lets the client use the network again after ``disableNetwork(completion:)``. Queued writes are sent, listeners catch up.
+  /// Lets the client use the network again after ``disableNetwork(completion:)``. Queued writes are sent and listeners catch up.
   ///
   /// - Parameter completion: Called once on the settings' queue when the switch is made, whether or not the backend answers.
   public func enableNetwork(completion: (((any Error)?) -> Void)? = nil) {
     runtime().setNetworkEnabled(true, onCallbackQueue(completion))
   }
 
-  /// As ``enableNetwork(completion:)``.
+  /// Same as ``enableNetwork(completion:)``.
   nonisolated(nonsending) public func enableNetwork() async throws {
     try await outcome { runtime().setNetworkEnabled(true, $0) }
   }
 
-  /// Cuts the client off the network until ``enableNetwork(completion:)``: listeners and reads are answered from the cache, writes
-  /// are queued. Transactions, and aggregations and reads that ask for the backend alone, fail with `unavailable`. The state is not
-  /// kept over a restart of the program.
+  /// Disconnects the client from the network until ``enableNetwork(completion:)``: listeners and reads are answered from the cache, and
+  /// writes are queued. Transactions, and aggregations and reads that ask for the backend alone, fail with `unavailable`. The state is not
+  /// stored: a restarted program uses the network.
   ///
   /// - Parameter completion: Called once on the settings' queue when the switch is made.
   public func disableNetwork(completion: (((any Error)?) -> Void)? = nil) {
     runtime().setNetworkEnabled(false, onCallbackQueue(completion))
   }
 
-  /// As ``disableNetwork(completion:)``.
+  /// Same as ``disableNetwork(completion:)``.
   nonisolated(nonsending) public func disableNetwork() async throws {
     try await outcome { runtime().setNetworkEnabled(false, $0) }
   }
@@ -35,26 +35,26 @@ extension Firestore {
 
   /// Waits until the backend has answered all writes that are queued at this moment, also those of earlier runs of the program.
   ///
-  /// A refused write counts as answered. With an empty queue it succeeds at once, also offline; with a queue it waits as long as
-  /// the client is offline. Writes that are made after the call are not waited for.
+  /// A refused write counts as answered. With an empty queue it succeeds at once, also offline; otherwise it waits as long as the client
+  /// is offline. It does not wait for writes that are made after the call.
   ///
   /// - Parameter completion: Called once on the settings' queue; with `cancelled` if the user changes meanwhile.
   public func waitForPendingWrites(completion: @escaping ((any Error)?) -> Void) {
     runtime().waitForPendingWrites(onCallbackQueue(completion))
   }
 
-  /// As ``waitForPendingWrites(completion:)``.
+  /// Same as ``waitForPendingWrites(completion:)``.
   nonisolated(nonsending) public func waitForPendingWrites() async throws {
     try await outcome { runtime().waitForPendingWrites($0) }
   }
 
-  /// The current user's writes that are saved on this device and that the backend has not answered yet, oldest first.
+  /// The current user's writes that are saved on this device and have no answer of the backend, oldest first.
   ///
-  /// Everything that was written before the call is durable when it returns (with a cache on disk), so it also tells that writes
-  /// are saved, without waiting for the backend. Addition to the official API.
+  /// Everything that was written before the call is durable when it returns (with a cache on disk). So it also waits until writes are
+  /// saved, without waiting for the backend. Addition to the official API.
   ///
-  /// A long list is read in parts, so that it keeps no other operation waiting: a write that is made before the call returns is not in
-  /// it, and one that the backend answers meanwhile may be missing.
+  /// A long list is read in parts, so that it delays no other operation: a write that is made before the call returns is not in it, and
+  /// one that the backend answers meanwhile may be missing.
   ///
   /// - Throws: Errors of the cache's file.
   public func pendingWrites() async throws -> [PendingWrite] {
@@ -69,7 +69,7 @@ extension Firestore {
       onCallbackQueue(completion)(nil)
       return
     }
-    if let refusal = SendableWrites.refusal(of: mutations, databaseID: databaseID) {
+    if let refusal = OutgoingWriteLimits.refusal(of: mutations, databaseID: databaseID) {
       HearthLog.error(refusal.localizedDescription)
       onCallbackQueue(completion)(refusal)
       return
@@ -81,7 +81,7 @@ extension Firestore {
   nonisolated(nonsending) func write(_ mutations: [Mutation]) async throws {
     let runtime = runtime()
     guard !mutations.isEmpty else { return }
-    if let refusal = SendableWrites.refusal(of: mutations, databaseID: databaseID) { throw refusal }
+    if let refusal = OutgoingWriteLimits.refusal(of: mutations, databaseID: databaseID) { throw refusal }
     let outcome = Outcome<Void>()
     runtime.write(
       mutations,
@@ -123,7 +123,7 @@ extension Firestore {
     terminate { completion(nil) }
   }
 
-  /// As ``terminate(completion:)``.
+  /// Same as ``terminate(completion:)``.
   nonisolated(nonsending) public func terminate() async throws {
     try await outcome { finish in terminate { finish(nil) } }
   }
@@ -131,8 +131,9 @@ extension Firestore {
   /// Deletes the cache's file with all documents and **all queued writes**. Possible before the first use and after
   /// ``terminate(completion:)``.
   ///
-  /// With a cache in memory, or where there is no file, it succeeds. Without clearing, what one user read stays in the cache for the
-  /// next one: the cache knows whose writes are queued, not who may read a document (official SDK behaviour).
+  /// With a cache in memory, or if there is no file, it succeeds. Without clearing, documents that one user read stay in the cache for the
+  /// next one: the cache keeps a queue per user, but the documents are common to all, as in the official SDK (firebase-ios-sdk
+  /// leveldb_key.h).
   ///
   /// - Parameter completion: Called once on the settings' queue; with `failedPrecondition` while the client is running, or while
   ///   another process uses the cache.
@@ -140,7 +141,7 @@ extension Firestore {
     clearPersistence(then: onSettingsQueue(completion))
   }
 
-  /// As ``clearPersistence(completion:)``.
+  /// Same as ``clearPersistence(completion:)``.
   nonisolated(nonsending) public func clearPersistence() async throws {
     try await outcome { clearPersistence(then: $0) }
   }

@@ -2,7 +2,7 @@ public import Foundation
 internal import HearthModel
 internal import Synchronization
 
-/// A database: the place where references, queries and batches come from.
+/// A database: the source of references, queries and batches.
 ///
 /// ```swift
 /// FirebaseApp.configure(options: FirebaseOptions(projectID: "my-project"))
@@ -10,9 +10,9 @@ internal import Synchronization
 /// try await db.collection("cities").document("SF").setData(["name": "San Francisco"])
 /// ```
 ///
-/// What was read stays in a cache on the device, and writes are queued there, so that programs go on working without a network;
-/// see ``FirestoreSettings/cacheSettings``. There is one object for each app and database until it is terminated. It may be used
-/// from any thread; calls made in order take effect in order.
+/// Documents that were read stay in a cache on the device, and writes are queued there, so that programs keep working without a network;
+/// see ``FirestoreSettings/cacheSettings``. There is one object for each app and database until it is terminated. It may be used from any
+/// thread; calls made in order take effect in order.
 ///
 /// ## What holds everywhere
 ///
@@ -22,10 +22,10 @@ internal import Synchronization
 /// - Errors of the cache's file are `resourceExhausted` when the disk is full, `dataLoss` when the file is damaged,
 ///   `failedPrecondition` when it cannot be used as it is (a folder that cannot be written, a file of a newer release), and
 ///   otherwise `unavailable`.
-/// - A cancelled task gets `CancellationError` from the `async` form that it waits in. Only reads are given up then; writes and
-///   everything else that was begun go on.
+/// - A cancelled task gets `CancellationError` from the `async` form that it waits in. Only reads are cancelled then; writes and
+///   other running operations continue.
 /// - A *programming error*, such as a malformed path, stops the process with a message, where the official SDK raises an exception
-///   that Swift programs cannot catch. What disk, network, backend and files contain is never one.
+///   that Swift programs cannot catch. Failures of disk, network and backend, and contents of files, are never one.
 /// - If a client cannot be started, because its settings name a file that cannot be read or its cache cannot be opened, each of
 ///   its operations reports that error.
 public final class Firestore: NSObject, Sendable {
@@ -38,11 +38,11 @@ public final class Firestore: NSObject, Sendable {
   struct State {
     var settings = SettingsValues()
     var phase = Phase.configured
-    /// Made when it is first asked for, gone when the client is terminated.
+    /// Created on first use, released when the client is terminated.
     var indexManager: PersistentCacheIndexManager?
   }
 
-  /// Under one key there is one object that is not terminated. It keeps its app, so the app's identity stays its own.
+  /// For each key there is one object that is not terminated. It retains its app, so the app's identity stays unique.
   private struct Key: Hashable {
     let app: ObjectIdentifier
     let database: [UInt8]
@@ -54,7 +54,7 @@ public final class Firestore: NSObject, Sendable {
   }
 
   private static let instances = Mutex<[Key: Firestore]>([:])
-  /// Those that are terminated and not closed yet.
+  /// The objects that are terminated and not closed yet.
   private static let closing = Mutex<[ObjectIdentifier: Firestore]>([:])
 
   /// The app that the database belongs to.
@@ -124,7 +124,7 @@ public final class Firestore: NSObject, Sendable {
   ) throws(ProgrammingError) -> String {
     let options = app.options
     if let projectID = options.resolvedProjectID(environment: environment) { return projectID }
-    // Such a client never runs: each operation reports the fault.
+    // Such a client never runs: each operation reports the error.
     if options.fault != nil { return "unknown" }
     throw ProgrammingError(
       """
@@ -144,7 +144,7 @@ public final class Firestore: NSObject, Sendable {
 
   // MARK: - Settings
 
-  /// The settings; the getter hands out a copy.
+  /// The settings; the getter returns a copy.
   ///
   /// They are fixed when the object is first used, which is every call but ``useEmulator(withHost:port:)`` and
   /// ``clearPersistence(completion:)``: assigning other ones afterwards is a programming error, equal ones do nothing. Values that do
@@ -273,12 +273,12 @@ public final class Firestore: NSObject, Sendable {
     } catch {
       failure = .firestore(error)
     }
-    // Not at once, because the caller may hold a lock that this closure takes.
+    // Deferred, because the caller may hold a lock that this closure takes.
     if let cacheOpened { settings.dispatchQueue.async { cacheOpened(failure) } }
     return ClientRuntime(failing: failure, callbackQueue: settings.dispatchQueue)
   }
 
-  /// - Throws: What the environment and the files that the settings name have wrong.
+  /// - Throws: The errors in the environment and in the files that the settings name.
   func configuration(_ settings: SettingsValues, environment: [String: String]) throws -> ClientConfiguration {
     let options = app.options
     if let fault = options.fault { throw NSError.firestore(.failedPrecondition, fault) }
@@ -319,7 +319,7 @@ public final class Firestore: NSObject, Sendable {
     }
   }
 
-  /// What ``persistentCacheIndexManager`` hands out.
+  /// The object behind ``persistentCacheIndexManager``.
   func indexManager() -> PersistentCacheIndexManager? {
     state.withLock { state in
       guard case .running = state.phase, case .persistent = state.settings.cache else { return nil }
@@ -337,7 +337,7 @@ public final class Firestore: NSObject, Sendable {
     }
   }
 
-  /// The queue that callbacks run on while there is no running client.
+  /// The queue of callbacks while there is no running client.
   var settingsQueue: DispatchQueue { state.withLock { $0.settings.dispatchQueue } }
 
   func terminate(then completion: @escaping @Sendable () -> Void) {
@@ -349,8 +349,8 @@ public final class Firestore: NSObject, Sendable {
         return false
       case .running(let runtime), .terminated(let runtime?):
         state.phase = .terminated(runtime)
-        // Posted before anybody can see that this client is terminated, so that a successor opens the cache after this
-        // client has closed it.
+        // Posted before other threads can see that this client is terminated, so that a successor opens the cache after this client has
+        // closed it.
         Firestore.closing.withLock { $0[ObjectIdentifier(self)] = self }
         runtime.stop { [self] in
           _ = Firestore.closing.withLock { $0.removeValue(forKey: ObjectIdentifier(self)) }

@@ -5,8 +5,8 @@ internal import HearthStore
 
 /// The domain of the errors that operations deliver: `"FIRFirestoreErrorDomain"`, as in the official SDK.
 ///
-/// `CancellationError` (a cancelled task) and `DecodingError`, `EncodingError` and what types throw themselves (Codable) are the
-/// exceptions.
+/// `CancellationError` (a cancelled task), and `DecodingError`, `EncodingError` and the errors that types throw themselves (Codable), are
+/// the exceptions.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let FirestoreErrorDomain = "FIRFirestoreErrorDomain"
 
@@ -27,12 +27,12 @@ public let FirestoreErrorDomain = "FIRFirestoreErrorDomain"
 /// }
 /// ```
 public struct FirestoreErrorCode: Error, CustomNSError, Hashable, Sendable {
-  /// What went wrong, with the numbers of the official SDK (which are those of gRPC).
+  /// The kind of error, with the numbers of the official SDK (which are those of gRPC).
   public enum Code: Int, Sendable, Hashable {
     /// No error. The official name is in capitals; ``ok`` is the same value.
     // swift-format-ignore: AlwaysUseLowerCamelCase
     case OK = 0
-    /// The operation was given up, for example because the user changed or the client was terminated.
+    /// The operation was cancelled, for example because the user changed or the client was terminated.
     case cancelled = 1
     /// An error of another domain, or one that carries no better code.
     case unknown = 2
@@ -75,11 +75,11 @@ public struct FirestoreErrorCode: Error, CustomNSError, Hashable, Sendable {
     }
   }
 
-  /// The error in the form in which it crosses the API, under the name that error types have on Apple platforms.
+  /// The error as an `NSError`, under the name that error types have on Apple platforms.
   public let _nsError: NSError
 
-  /// Takes an error of ``FirestoreErrorDomain``; one of another domain is a programming error. Without knowing the domain,
-  /// `error as? FirestoreErrorCode` is the way.
+  /// Wraps an error of ``FirestoreErrorDomain``; one of another domain is a programming error. If the domain is unknown, use `error as?
+  /// FirestoreErrorCode`.
   public init(_nsError error: NSError) {
     requireValid { () throws(ProgrammingError) in try FirestoreErrorCode.validate(domain: error.domain) }
     _nsError = error
@@ -90,13 +90,13 @@ public struct FirestoreErrorCode: Error, CustomNSError, Hashable, Sendable {
     _nsError = NSError(domain: FirestoreErrorDomain, code: code.rawValue, userInfo: userInfo)
   }
 
-  /// What went wrong: ``Code/unknown`` for a number that is none of ``Code``.
+  /// The kind of error: ``Code/unknown`` for a number that is not in ``Code``.
   public var code: Code { Code(rawValue: _nsError.code) ?? .unknown }
   /// ``FirestoreErrorDomain``.
   public static var errorDomain: String { FirestoreErrorDomain }
   /// The error's number, that of ``code``.
   public var errorCode: Int { _nsError.code }
-  /// What the error says beside its code, such as the message under `NSLocalizedDescriptionKey`.
+  /// The details of the error, such as the message under `NSLocalizedDescriptionKey`.
   public var errorUserInfo: [String: Any] { _nsError.userInfo }
   /// The same as ``errorUserInfo``.
   public var userInfo: [String: Any] { _nsError.userInfo }
@@ -169,12 +169,12 @@ public struct FirestoreErrorCode: Error, CustomNSError, Hashable, Sendable {
     /// The error as an `NSError`.
     public func _bridgeToObjectiveC() -> NSError { _nsError }
 
-    /// Takes an error of the domain; one of another domain is a programming error.
+    /// Wraps an error of the domain; one of another domain is a programming error.
     public static func _forceBridgeFromObjectiveC(_ source: NSError, result: inout FirestoreErrorCode?) {
       result = FirestoreErrorCode(_nsError: source)
     }
 
-    /// Takes an error of the domain and says whether it is one.
+    /// Wraps an error of the domain; returns false for another one.
     public static func _conditionallyBridgeFromObjectiveC(
       _ source: NSError, result: inout FirestoreErrorCode?
     ) -> Bool {
@@ -183,7 +183,7 @@ public struct FirestoreErrorCode: Error, CustomNSError, Hashable, Sendable {
       return true
     }
 
-    /// Takes an error of the domain; one of another domain is a programming error, and nothing is ``Code/unknown``.
+    /// Wraps an error of the domain; one of another domain is a programming error, and nil becomes ``Code/unknown``.
     public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> FirestoreErrorCode {
       source.map(FirestoreErrorCode.init(_nsError:)) ?? FirestoreErrorCode(.unknown)
     }
@@ -194,7 +194,7 @@ extension NSError {
   /// The error as it crosses the public API: a real `NSError` of the official domain, so that `catch let error as NSError`
   /// matches on every platform.
   ///
-  /// - Parameter reason: What the official message leaves out, such as the document's path.
+  /// - Parameter reason: A detail that the official message lacks, such as the document's path.
   static func firestore(
     _ code: FirestoreErrorCode.Code, _ message: String, reason: String? = nil, underlying: (any Error)? = nil
   ) -> NSError {
@@ -204,14 +204,14 @@ extension NSError {
     return NSError(domain: FirestoreErrorDomain, code: code.rawValue, userInfo: userInfo)
   }
 
-  /// What is only the server's to answer was asked while the network is disabled.
+  /// A read that only the server can answer was made while the network is disabled.
   static var notAnsweredByServer: NSError { firestore(.unavailable, "Failed to get result from server.") }
 
   static func firestore(_ status: StatusError) -> NSError {
     firestore(FirestoreErrorCode.Code(status.code), status.message, underlying: status)
   }
 
-  /// Any error of the rooms below, with the code that tells the caller what can be done about it.
+  /// Translates any error of the modules below, with the code that tells the caller how to react.
   static func firestore(_ error: any Error) -> NSError {
     switch error {
     case let status as StatusError: return firestore(status)
@@ -227,7 +227,7 @@ extension NSError {
 }
 
 extension NSError {
-  /// An error while a cache is opened or cleared: a folder in use by somebody else is a matter of set-up, not of waiting.
+  /// Translates an error of opening or clearing a cache: a folder in use elsewhere needs another set-up, waiting does not help.
   static func firestore(opening error: any Error) -> NSError {
     guard let store = error as? StoreError, store.kind == .unavailable else { return firestore(error) }
     return firestore(.failedPrecondition, store.message, underlying: store)
@@ -235,8 +235,8 @@ extension NSError {
 }
 
 extension NSError {
-  /// What ``Firestore/enablePersistence(directory:synchronizeProcesses:forceOwnership:completion:)`` says: `failedPrecondition` for a cache
-  /// that somebody else uses, `unimplemented` for a place where no cache can be kept.
+  /// Translates an error for ``Firestore/enablePersistence(directory:synchronizeProcesses:forceOwnership:completion:)``:
+  /// `failedPrecondition` for a cache in use elsewhere, `unimplemented` for a place where no cache can be stored.
   static func firestore(persistence error: any Error) -> NSError {
     guard let store = error as? StoreError else { return firestore(error) }
     switch store.kind {

@@ -2,11 +2,11 @@ internal import HearthSync
 internal import Logging
 internal import Synchronization
 
-/// What the library says to people: one logger, whose level `Firestore.enableLogging(_:)` sets.
+/// The library's log: one logger, whose level `Firestore.enableLogging(_:)` sets.
 enum HearthLog {
   fileprivate static let level = Mutex(Logger.Level.notice)
 
-  /// Follows the level as it changes, so that it may be kept.
+  /// Follows later changes of the level, so that it may be stored.
   static var logger: Logger {
     Logger(label: "hearth") { _ in SwitchedLogHandler(Logger(label: "hearth").handler) }
   }
@@ -30,10 +30,10 @@ enum HearthLog {
   }
 }
 
-/// Hands on to the application's log handler what the present level lets through.
+/// Passes messages to the application's log handler if the present level allows them.
 private struct SwitchedLogHandler: LogHandler {
   private var handler: any LogHandler
-  /// Of this copy of the logger, where somebody has set one.
+  /// The level of this copy of the logger, if it was set.
   private var ownLevel: Logger.Level?
 
   init(_ handler: any LogHandler) {

@@ -2,7 +2,7 @@ internal import HearthModel
 
 /// A write, or a batch of writes, that waits in the cache for the backend. See ``Firestore/pendingWrites()``.
 public struct PendingWrite: Sendable, Hashable, Identifiable {
-  /// What a part of a pending write does to its document.
+  /// The kind of change that a part of a pending write makes to its document.
   public enum Kind: Sendable, Hashable {
     /// Replaces or creates the document.
     case set
@@ -16,7 +16,7 @@ public struct PendingWrite: Sendable, Hashable, Identifiable {
   public struct Operation: Sendable, Hashable {
     /// The document's path from the database's root, such as `"cities/SF"`.
     public let documentPath: String
-    /// What happens to the document.
+    /// The kind of change of the document.
     public let kind: Kind
   }
 

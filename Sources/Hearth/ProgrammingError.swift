@@ -2,9 +2,9 @@ internal import Synchronization
 
 /// A call that breaks a rule of the API: a malformed path, an unsupported value, settings changed too late.
 ///
-/// The official SDK raises an Objective-C exception there, which Swift programs cannot catch. All checks are written as
-/// throwing functions, so that tests can look at their messages; the public functions, which do not throw, hand what was
-/// thrown to ``fatalProgrammingError(_:)``. Nothing that disk, network, server or file content can cause ends here.
+/// The official SDK raises an Objective-C exception there, which Swift programs cannot catch. All checks are throwing functions, so that
+/// tests can look at their messages; the public functions, which do not throw, pass the error to ``fatalProgrammingError(_:)``. Nothing
+/// that disk, network, server or file content can cause ends here.
 struct ProgrammingError: Error, Equatable, CustomStringConvertible {
   let message: String
 
@@ -15,7 +15,7 @@ struct ProgrammingError: Error, Equatable, CustomStringConvertible {
   var description: String { message }
 }
 
-/// Ends what a broken rule leads to. Tests put in its place what notes the error and ends the thread instead of the process.
+/// The reaction to a broken rule. Tests replace it by one that records the error and ends the thread instead of the process.
 let programmingErrorHandler = Mutex<@Sendable (ProgrammingError) -> Never>({ fatalError($0.message) })
 
 /// Stops the process with the message of a broken rule, also in optimised builds.

@@ -1,14 +1,14 @@
 /// Order and equality by bytes. Firestore compares strings by their UTF-8 bytes, while Swift's `String` operators
 /// compare by canonical equivalence, so nothing in this module uses those on data.
 enum ByteOrder {
-  /// Unsigned lexicographic order; a prefix comes before what it begins.
+  /// Unsigned lexicographic order; a prefix comes before longer texts.
   static func compare(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Ordering {
     let index = countOfCommonPrefix(a, b)
     if index == a.count || index == b.count { return Ordering(a.count, b.count) }
     return a[index] < b[index] ? .ascending : .descending
   }
 
-  /// How many bytes at the beginning are the same.
+  /// The number of equal bytes at the beginning.
   static func countOfCommonPrefix(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
     let shared = min(a.count, b.count)
     var index = 0

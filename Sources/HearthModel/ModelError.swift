@@ -10,7 +10,7 @@ package enum ModelError: Error, Hashable, Sendable, CustomStringConvertible {
   /// A name such as `projects/p/databases/d/documents/a/b` is malformed or of another database.
   case invalidResourceName(String, rule: String)
   /// A well-formed name that a backend does not accept.
-  case violatesServerRule(name: String, place: String, rule: String)
+  case violatesServerLimit(name: String, place: String, rule: String)
 
   package var description: String {
     switch self {
@@ -23,7 +23,7 @@ package enum ModelError: Error, Hashable, Sendable, CustomStringConvertible {
       "Invalid field path (\(path)). \(rule)"
     case .invalidResourceName(let name, let rule):
       "Invalid resource name (\(name)). \(rule)"
-    case .violatesServerRule(let name, let place, let rule):
+    case .violatesServerLimit(let name, let place, let rule):
       "\(place) \"\(name)\" is not allowed: \(rule)"
     }
   }

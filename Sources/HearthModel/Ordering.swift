@@ -1,4 +1,4 @@
-/// The result of comparing two things under a total order.
+/// The result of comparing two values under a total order.
 package enum Ordering: Sendable, Hashable {
   case ascending
   case same
@@ -16,7 +16,7 @@ package enum Ordering: Sendable, Hashable {
     }
   }
 
-  /// What the comparison gives with its operands swapped.
+  /// The result of the comparison with its operands swapped.
   package var reversed: Ordering {
     switch self {
     case .ascending: .descending
@@ -25,7 +25,7 @@ package enum Ordering: Sendable, Hashable {
     }
   }
 
-  /// This result, or, where it is `.same`, the one that decides next.
+  /// This result or, if it is `.same`, that of the next comparison.
   package func then(_ next: @autoclosure () -> Ordering) -> Ordering {
     self == .same ? next() : self
   }

@@ -2,7 +2,7 @@
 package struct SnapshotVersion: Hashable, Comparable, Sendable, CustomStringConvertible {
   package var timestamp: Timestamp
 
-  /// Older than every version of a backend: nothing has been seen yet.
+  /// Older than every version of a backend: no snapshot has been received yet.
   package static let none = SnapshotVersion(Timestamp(seconds: 0, nanoseconds: 0))
 
   package init(_ timestamp: Timestamp) {

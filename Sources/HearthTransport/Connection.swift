@@ -5,9 +5,8 @@ internal import Logging
 
 /// One HTTP/2 connection, shared by the streams and calls that are made while it is the current one.
 ///
-/// gRPC would go on connecting by itself for ever after a failure, with pauses of its own. The sync room decides
-/// when to try again, so a connection that failed is retired and the next stream makes a new one: it is tried
-/// at once, and nothing happens while nobody wants a stream.
+/// After a failure gRPC would keep reconnecting by itself, with pauses of its own. HearthSync decides when to retry, so a failed
+/// connection is retired and the next stream makes a new one, at once; without a stream nothing happens.
 final class Connection: Sendable {
   let client: GRPCClient<HTTP2ClientTransport.Posix>
   private let running: Task<Void, Never>
@@ -57,14 +56,13 @@ final class Connection: Sendable {
 
   private static var transportConfig: HTTP2ClientTransport.Posix.Config {
     .defaults { config in
-      // Official clients ping every 30 s. Pings find a network that went away without a word.
+      // Official clients ping every 30 s. Pings detect a network that disappeared without a sign.
       config.connection.keepalive = .init(time: .seconds(30), timeout: .seconds(10), allowWithoutCalls: false)
-      // Coalescing collects output for 100 µs and lets replies wait: 780 unary calls a second with it,
-      // 1,360 without.
+      // Coalescing collects output for 100 µs and delays replies: 780 unary calls a second with it, 1,360 without.
       config.connection.flushCoalescing = nil
-      // Under TLS, the default of 8 MiB made each message dearer as a stream grew; 256 KiB did not.
+      // With TLS, the default of 8 MiB made each message more expensive as a stream grew; 256 KiB did not.
       config.http2.targetWindowSize = 256 * 1024
-      // Within one connection's life only: whoever fails retires it.
+      // Only within one connection's life: after a failure it is retired.
       config.backoff = .init(initial: .milliseconds(100), max: .seconds(1), multiplier: 1.6, jitter: 0.2)
     }
   }
@@ -79,7 +77,7 @@ final class Connection: Sendable {
     await running.value
   }
 
-  /// Breaks off every call and ends the connection.
+  /// Cancels every call and ends the connection.
   func end() {
     client.beginGracefulShutdown()
     running.cancel()

@@ -1,12 +1,12 @@
 internal import Synchronization
 
-/// Bounds the messages of a stream that were delivered and that their owner has not handled: the stream is not read any further
-/// until the owner has caught up, and HTTP/2's flow control then makes the backend wait.
+/// Bounds the messages of a stream that were delivered and not handled by their owner: the stream is not read any further until the owner
+/// has caught up, and HTTP/2's flow control then makes the backend wait.
 ///
-/// Reading stops when the limit is reached and goes on at half of it, so that the backend does not wait for each message. One
-/// message may exceed what is left. The messages of a stream must be handled in the order of their delivery.
+/// Reading stops when the limit is reached and continues at half of it, so that the backend does not wait for each message. One message
+/// may exceed the rest. The messages of a stream must be handled in the order of their delivery.
 package final class DeliveryCredit: Sendable {
-  /// Counted for each message beside its bytes, for what the program makes of the smallest one.
+  /// Counted for each message in addition to its bytes, for the memory that even the smallest one takes once it is decoded.
   package static let bytesPerMessage = 1024
 
   private struct State {
@@ -25,7 +25,7 @@ package final class DeliveryCredit: Sendable {
     self.limitBytes = limitBytes
   }
 
-  /// The size of the messages that are delivered and not handled, counted as the limit is.
+  /// The size of the messages that are delivered and not handled, counted like the limit.
   package var unhandledBytes: Int { state.withLock { $0.unhandledBytes } }
 
   /// The owner has handled the oldest message.

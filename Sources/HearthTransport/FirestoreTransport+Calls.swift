@@ -35,7 +35,7 @@ extension FirestoreTransport {
     return (commitVersion, results)
   }
 
-  /// The present state of `keys`: one document for each distinct key, in the order of `keys`, found or missing.
+  /// Reads the present state of `keys`: one document for each distinct key, in the order of `keys`, found or missing.
   package func batchGetDocuments(_ keys: [DocumentKey]) async throws(StatusError) -> [Document] {
     let request = translator.encodeBatchGet(keys)
     let translator = translator
@@ -69,7 +69,7 @@ extension FirestoreTransport {
     return ordered
   }
 
-  /// Lets the backend aggregate the result of a query.
+  /// Makes the backend aggregate the result of a query.
   ///
   /// - Returns: the values by the aggregations' aliases.
   package func aggregate(

@@ -6,15 +6,15 @@ internal import Logging
 internal import SwiftProtobuf
 internal import Synchronization
 
-/// How a stream ends when its owner closes it.
+/// The way in which a stream ends when its owner closes it.
 enum StreamEnding: Sendable {
-  /// At once: nothing that is under way matters any more.
+  /// At once: outstanding messages do not matter any more.
   case cancel
-  /// In good order if the backend answers in time, so that it does not take the end for a failure, and so that the answers to
-  /// what it was sent are not lost.
+  /// Properly, if the backend answers in time, so that it does not treat the end as a failure, and so that the answers to requests are not
+  /// lost.
   case halfClose(patience: Duration)
 
-  /// Whether answers that come after the end still matter.
+  /// True if answers that come after the end still matter.
   var takesLateMessages: Bool {
     switch self {
     case .cancel: false
@@ -23,7 +23,7 @@ enum StreamEnding: Sendable {
   }
 }
 
-/// How one kind of stream is spoken.
+/// The method, messages and ending of one kind of stream.
 struct StreamKind<Request: Sendable, Response: Sendable, Outgoing: Message, Incoming: Message>: Sendable {
   var method: MethodDescriptor
   var ending: StreamEnding
@@ -72,24 +72,24 @@ extension FirestoreTransport {
     onEvent: @escaping @Sendable (StreamEvent<Response>) -> Void
   ) -> StreamHandle<Request> {
     let delivery = StreamDelivery(credit: credit, takesLateMessages: kind.ending.takesLateMessages, onEvent: onEvent)
-    let (requests, outbox) = AsyncStream.makeStream(of: Request.self, bufferingPolicy: .unbounded)
+    let (requests, input) = AsyncStream.makeStream(of: Request.self, bufferingPolicy: .unbounded)
     // The lock is held until the stream is registered, so that one that fails at once cannot be missed at its end.
     let close = state.withLock { state in
       state.lastStreamNumber += 1
       let number = state.lastStreamNumber
       let task = Task {
-        await self.run(kind, requests: requests, outbox: outbox, delivery: delivery)
+        await self.run(kind, requests: requests, input: input, delivery: delivery)
         self.state.withLock { $0.streams[number] = nil }
       }
       let close: @Sendable () -> Void = {
         guard delivery.ownerCloses() else { return }
-        outbox.finish()
+        input.finish()
         Self.end(task, kind.ending)
       }
       state.streams[number] = RunningStream(close: close, task: task)
       return close
     }
-    return StreamHandle(send: { outbox.yield($0) }, close: close)
+    return StreamHandle(send: { input.yield($0) }, close: close)
   }
 
   private static func end(_ task: Task<Void, Never>, _ ending: StreamEnding) {
@@ -106,20 +106,20 @@ extension FirestoreTransport {
 
   private func run<Request, Response, Outgoing, Incoming>(
     _ kind: StreamKind<Request, Response, Outgoing, Incoming>, requests: AsyncStream<Request>,
-    outbox: AsyncStream<Request>.Continuation, delivery: StreamDelivery<Response>
+    input: AsyncStream<Request>.Continuation, delivery: StreamDelivery<Response>
   ) async {
     var used: Connection?
     var tokens: RequestTokens?
     do {
       let connection = try connection()
       used = connection
-      // Who fetches tokens has a limit of its own: a slow one must not be broken off as if the backend were silent.
+      // Fetching tokens has a limit of its own: a slow token provider must not be treated as a silent backend.
       let present = try await RequestTokens(configuration)
       tokens = present
       let headers = try RequestHeaders(configuration, present)
       try await limitingOpening(delivery) { [self] in
         try await exchange(
-          kind, on: connection, metadata: headers.metadata, requests: requests, outbox: outbox, delivery: delivery)
+          kind, on: connection, metadata: headers.metadata, requests: requests, input: input, delivery: delivery)
       }
       delivery.closed(nil)
     } catch {
@@ -137,18 +137,18 @@ extension FirestoreTransport {
         metadata: ["method": "\(kind.method.method)", "code": "\(error.code)", "reason": "\(error.message)"])
       delivery.closed(error)
     }
-    outbox.finish()
+    input.finish()
   }
 
-  /// Sends what is asked and delivers what is answered until either side ends the stream.
+  /// Sends requests and delivers answers until either side ends the stream.
   private func exchange<Request, Response, Outgoing, Incoming>(
     _ kind: StreamKind<Request, Response, Outgoing, Incoming>, on connection: Connection, metadata: Metadata,
-    requests: AsyncStream<Request>, outbox: AsyncStream<Request>.Continuation, delivery: StreamDelivery<Response>
+    requests: AsyncStream<Request>, input: AsyncStream<Request>.Continuation, delivery: StreamDelivery<Response>
   ) async throws {
     let request = StreamingClientRequest<Outgoing>(metadata: metadata) { writer in
       delivery.opened()
       for await request in requests {
-        // What was not sent when the owner closed the stream will be sent again on the next one.
+        // Requests that were not sent when the owner closed the stream are sent again on the next one.
         guard delivery.acceptsRequests else { break }
         try await writer.write(kind.encode(request))
       }
@@ -159,15 +159,15 @@ extension FirestoreTransport {
     ) { response in
       for try await sized in response.messages {
         delivery.message(try kind.decode(sized.message), byteCount: sized.byteCount)
-        // Not reading is what makes the backend wait. The sending side, other streams and the end of this one go on.
+        // Not reading is what makes the backend wait. Sending, other streams and the end of this one continue.
         await delivery.credit?.waitForRoom()
       }
     }
   }
 
-  /// Runs `body`, and breaks it off when the stream does not open in time.
+  /// Runs `body`, and cancels it when the stream does not open in time.
   ///
-  /// gRPC has no such limit: a host that takes the connection and then says nothing would hold the stream for ever.
+  /// gRPC has no such limit: a host that accepts the connection and then says nothing would hold the stream indefinitely.
   private func limitingOpening<Response>(
     _ delivery: StreamDelivery<Response>, _ body: @escaping @Sendable () async throws -> Void
   ) async throws {

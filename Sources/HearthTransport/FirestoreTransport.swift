@@ -4,20 +4,18 @@ internal import HearthWire
 internal import Logging
 internal import Synchronization
 
-/// Carries out what the sync room asks for: streams and calls to one database of one backend.
+/// Carries out the requests of HearthSync: streams and calls to one database of one backend.
 ///
-/// Nothing is remembered beyond one call, except the connection that they share. All methods may be called
-/// from any thread.
+/// Keeps no state beyond one call, except the connection that calls share. All methods may be called from any thread.
 package final class FirestoreTransport: Sendable {
   struct State {
     var connection: Connection?
-    /// Connections that finish what was begun on them.
+    /// Retired connections, which finish their streams and calls.
     var retired: [ObjectIdentifier: Connection] = [:]
-    /// What breaks off each stream that is not over yet, and its run.
+    /// The running streams, each with its task and a function that ends it.
     var streams: [UInt64: RunningStream] = [:]
     var lastStreamNumber: UInt64 = 0
-    /// What the last stream of each method was opened with that the backend ended as unauthenticated, until credentials are
-    /// invalidated.
+    /// Per RPC method: the tokens of the last stream that the backend closed with UNAUTHENTICATED. Cleared by `invalidateCredentials()`.
     var refusedTokens: [String: RequestTokens] = [:]
     var isShutDown = false
   }
@@ -33,7 +31,7 @@ package final class FirestoreTransport: Sendable {
   /// Held while a connection is made, so that streams which open together share one.
   private let connecting = Mutex(())
 
-  /// Nothing is connected until the first stream or call.
+  /// Connects with the first stream or call.
   ///
   /// - Throws: a `StatusError` (invalid argument) when the host, the port or the database's name cannot be right.
   package init(_ configuration: TransportConfiguration) throws {
@@ -42,9 +40,9 @@ package final class FirestoreTransport: Sendable {
     translator = WireTranslator(database: configuration.databaseID)
   }
 
-  /// Gives up the present connection: streams that run on it go on, later ones connect anew.
+  /// Retires the present connection: its streams continue, later ones use a new connection.
   ///
-  /// For a network that has changed, where the old connection may be dead without a sign.
+  /// Called when the network has changed and the old connection may be dead without a sign.
   package func reconnect() {
     state.withLock { state in
       if let connection = state.connection {
@@ -67,7 +65,7 @@ package final class FirestoreTransport: Sendable {
     configuration.appCheck.invalidate(tokens.appCheck)
   }
 
-  /// Closes all streams, breaks off all calls and ends the connections. Streams that are opened and calls that
+  /// Closes all streams, cancels all calls and ends the connections. Streams and calls that begin later fail.
   /// are made from now on fail.
   package func shutdown() async {
     let (streams, connections) = state.withLock { state in
@@ -96,7 +94,7 @@ extension FirestoreTransport {
   /// The current connection, made if there is none.
   func connection() throws -> Connection {
     if let connection = try currentConnection() { return connection }
-    // Under TLS, making one reads the certificates that the system trusts; nobody else waits for `state` meanwhile.
+    // With TLS, making one reads the certificates that the system trusts; a lock of its own keeps other users of `state` from waiting.
     return try connecting.withLock { _ in
       if let connection = try currentConnection() { return connection }
       configuration.logger.debug("Connecting", metadata: ["endpoint": "\(configuration.endpoint)"])
@@ -123,7 +121,7 @@ extension FirestoreTransport {
     StatusError(code: .cancelled, message: "The connection to \(configuration.endpoint) was shut down.")
   }
 
-  /// Makes the next stream or call use a new connection if this one cannot be trusted any more.
+  /// Makes the next stream or call use a new connection if this one is not reliable any more.
   func review(_ connection: Connection, after error: StatusError) {
     guard error.code == .unavailable || error.code == .deadlineExceeded else { return }
     state.withLock { state in

@@ -2,8 +2,8 @@ internal import GRPCCore
 internal import GRPCProtobuf
 internal import SwiftProtobuf
 
-/// Reads protobuf messages. Bytes that are not one are an `internal` error, because the backend is at fault;
-/// the deserializer of GRPCProtobuf says `invalidArgument`, which from a backend means that the request is.
+/// Reads protobuf messages. Malformed bytes are an `internal` error, because the backend is at fault; the deserializer of GRPCProtobuf
+/// throws `invalidArgument`, which from a backend means that the request is malformed.
 struct IncomingMessageDeserializer<Message: SwiftProtobuf.Message>: MessageDeserializer {
   private let base = ProtobufDeserializer<Message>()
 
@@ -24,7 +24,7 @@ struct SizedMessage<Message: Sendable>: Sendable {
   var byteCount: Int
 }
 
-/// Reads messages as ``IncomingMessageDeserializer`` does, and keeps their sizes.
+/// Reads messages as ``IncomingMessageDeserializer`` does, and reports their sizes.
 struct SizedMessageDeserializer<Message: SwiftProtobuf.Message>: MessageDeserializer {
   private let base = IncomingMessageDeserializer<Message>()
 

@@ -1,7 +1,7 @@
 internal import GRPCCore
 internal import HearthModel
 
-/// The tokens that one call is made with.
+/// The tokens of one call.
 struct RequestTokens: Sendable, Hashable {
   var access: AccessToken?
   var appCheck: AccessToken?
@@ -11,9 +11,9 @@ struct RequestTokens: Sendable, Hashable {
     self.appCheck = appCheck
   }
 
-  /// Asks for both tokens at once.
+  /// Fetches both tokens concurrently.
   ///
-  /// - Throws: What the credentials throw.
+  /// - Throws: The credentials' error.
   init(_ configuration: TransportConfiguration) async throws {
     async let access = configuration.credentials.token()
     async let appCheck = configuration.appCheck.token()
@@ -21,14 +21,14 @@ struct RequestTokens: Sendable, Hashable {
     self.appCheck = try await appCheck
   }
 
-  /// What no message may repeat.
+  /// Texts that no message may repeat.
   var secrets: [String] { [access, appCheck].compactMap { $0?.value } }
 }
 
 /// The headers that every call carries.
 struct RequestHeaders: Sendable {
-  /// Longer tokens are refused here: servers and proxies end the whole connection when headers have more than some 16 KiB, which
-  /// would look like a network that comes and goes.
+  /// Longer tokens are refused here: servers and proxies end the whole connection when headers have more than some 16 KiB, which would
+  /// look like an unstable network.
   static let maximumTokenBytes = 12 * 1024
 
   let metadata: Metadata
@@ -77,8 +77,8 @@ struct RequestHeaders: Sendable {
 }
 
 extension AccessToken {
-  /// Why a header cannot carry the token, without a word of it; nil if one can. Line breaks would let a token add headers of its
-  /// own behind a proxy that speaks HTTP/1.
+  /// The reason why a header cannot carry the token, without any part of it; nil if one can. Line breaks would let a token add headers of
+  /// its own behind a proxy that speaks HTTP/1.
   package var headerFault: String? {
     if value.isEmpty { return "is empty" }
     let count = value.utf8.count

@@ -2,16 +2,16 @@ internal import GRPCCore
 internal import HearthModel
 internal import HearthWire
 
-/// How far a call had come when it failed.
+/// The progress of a call when it failed.
 enum CallStage: Sendable {
   case connecting, connected, unknown
 }
 
 extension StatusError {
-  /// What `error`, thrown by a call to the backend at `endpoint`, means to the rooms above.
+  /// Translates `error`, thrown by a call to the backend at `endpoint`, for the modules above.
   ///
-  /// - Parameter stage: how far the call had come, as far as that is known. It decides what the message says of
-  ///   a backend that is unavailable.
+  /// - Parameter stage: the progress of the call, as far as it is known. It decides what the message says about a backend that is
+  ///   unavailable.
   init(_ error: any Error, endpoint: String, stage: CallStage) {
     switch error {
     case let error as StatusError:
@@ -42,7 +42,7 @@ extension StatusError {
     case (.unavailable, _) where stage == .unknown:
       self.init(code: .unavailable, message: "\(endpoint) is unavailable: \(StatusError.chain(error))")
     case (.unknown, .some):
-      // No status of the backend has a cause: this end lost the connection.
+      // A status of the backend has no cause: this end lost the connection.
       self.init(code: .unavailable, message: "Lost the connection to \(endpoint): \(StatusError.chain(error))")
     case (_, .some):
       self.init(code: code, message: StatusError.chain(error))

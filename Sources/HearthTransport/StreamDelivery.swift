@@ -1,8 +1,8 @@
 internal import Foundation
 internal import HearthModel
 
-/// Hands the events of one stream to its owner: in order, never two at a time. Once the owner has closed the stream there is
-/// only the end, and before it late answers if the owner wants them.
+/// Delivers the events of one stream to its owner: in order, never two at a time. After the owner has closed the stream it delivers only
+/// the end and, if the owner wants them, late answers before it.
 ///
 /// | state | opened | message | closed | owner closes |
 /// |---|---|---|---|---|
@@ -15,8 +15,8 @@ final class StreamDelivery<Message: Sendable>: Sendable {
     case opening, open, closing, over
   }
 
-  /// Recursive, because the owner may close the stream from inside the callback. It is held during the
-  /// callback: this is what keeps events in order and makes `close()` final.
+  /// Recursive, because the owner may close the stream from inside the callback. It is held during the callback: this keeps events in
+  /// order and makes `close()` final.
   private let lock = NSRecursiveLock()
   /// Only read and written while `lock` is held.
   private nonisolated(unsafe) var state = State.opening
@@ -34,7 +34,7 @@ final class StreamDelivery<Message: Sendable>: Sendable {
     self.onEvent = onEvent
   }
 
-  /// Whether requests may still be sent.
+  /// True if requests may still be sent.
   var acceptsRequests: Bool {
     lock.withLock { state == .opening || state == .open }
   }
@@ -56,7 +56,7 @@ final class StreamDelivery<Message: Sendable>: Sendable {
     }
   }
 
-  /// The stream is over.
+  /// Ends the stream.
   func closed(_ error: StatusError?) {
     lock.withLock {
       switch state {
@@ -72,7 +72,7 @@ final class StreamDelivery<Message: Sendable>: Sendable {
     }
   }
 
-  /// The time to reach the backend is up. Returns whether it had not been reached.
+  /// Ends a stream that did not reach the backend in time. Returns true if the backend had not been reached.
   func expired(_ error: StatusError) -> Bool {
     lock.withLock {
       guard state == .opening else { return false }
@@ -81,7 +81,7 @@ final class StreamDelivery<Message: Sendable>: Sendable {
     }
   }
 
-  /// The owner closes the stream. Returns whether there was something to close.
+  /// Closes the stream for its owner. Returns true if it was open.
   func ownerCloses() -> Bool {
     lock.withLock {
       guard state == .opening || state == .open else { return false }
@@ -90,7 +90,7 @@ final class StreamDelivery<Message: Sendable>: Sendable {
     }
   }
 
-  /// Whether the backend was reached, or nobody wants to know any more.
+  /// True if the backend was reached, or the owner has closed the stream.
   var hasOpened: Bool {
     lock.withLock { state != .opening }
   }

@@ -1,12 +1,11 @@
 package import HearthModel
 
-/// What happens on a stream, in order: `opened`, any number of messages, `closed`. A stream that could not be
-/// opened has only the last.
+/// An event of a stream, in order: `opened`, any number of messages, `closed`. A stream that could not be opened has only the last.
 package enum StreamEvent<Message: Sendable>: Sendable {
-  /// The backend was reached and the stream stands; requests are on their way.
+  /// The backend was reached and the stream is open; requests are being sent.
   case opened
   case message(Message)
-  /// The stream is over: with an error, or in good order.
+  /// The stream has ended: with an error, or properly.
   case closed(StatusError?)
 }
 
@@ -22,17 +21,15 @@ package final class StreamHandle<Request: Sendable>: Sendable {
     closeStream = close
   }
 
-  /// Sends a request after those sent before it. It may be called before the stream is open: requests wait.
-  /// On a stream that is over, nothing happens.
+  /// Sends a request after those sent before it. It may be called before the stream is open: requests wait. After the end it does nothing.
   package func send(_ request: Request) {
     sendRequest(request)
   }
 
-  /// Ends the stream. Requests that still wait are not sent.
+  /// Ends the stream. Waiting requests are not sent.
   ///
-  /// When this returns, no further event comes except one `closed(nil)`, once the stream is gone; not even
-  /// that if the stream was over already. On a write stream, the answers to what was sent may come before it.
-  /// It may be called from inside the event callback.
+  /// After this returns, there are no further events except one `closed(nil)`, once the stream has ended, and not even that if it had
+  /// ended before. On a write stream, answers to requests may come before it. It may be called from inside the event callback.
   package func close() {
     closeStream()
   }

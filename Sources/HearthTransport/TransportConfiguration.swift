@@ -1,20 +1,20 @@
 package import HearthModel
 package import Logging
 
-/// Where the backend is and how to talk to it.
+/// The address of the backend and the settings of its connections.
 package struct TransportConfiguration: Sendable {
   /// A host name or an IP address literal, without a port.
   package var host: String
   package var port: Int
   /// False for emulators and local servers, which speak plaintext HTTP/2.
   package var usesTLS: Bool
-  /// PEM files with the certificates to trust; empty means those that the system trusts.
+  /// PEM files with the certificates to trust; empty for those that the system trusts.
   package var trustedCertificateFiles: [String] = []
   package var databaseID: DatabaseID
   package var credentials: any CredentialsProvider
   /// Proves that the program itself is genuine; its token goes into the header `x-firebase-appcheck`.
   package var appCheck: any CredentialsProvider = NoCredentials()
-  /// The Firebase app's id for the header `x-firebase-gmpid`, by which the backend tells apps apart; nil for none.
+  /// The Firebase app's id for the header `x-firebase-gmpid`, by which the backend distinguishes apps; nil for none.
   package var googleAppID: String?
   /// The value of the `x-goog-api-client` header, which names the client library.
   package var apiClientHeader: String
@@ -22,9 +22,9 @@ package struct TransportConfiguration: Sendable {
   /// The largest message to take, in bytes. Documents can reach 16 MiB (Enterprise edition); the official
   /// SDKs set the same figure.
   package var maxMessageBytes = 17 * 1024 * 1024
-  /// How long a stream may take to reach the backend before it fails.
+  /// The time in which a stream must reach the backend; then it fails.
   package var openTimeout: Duration = .seconds(10)
-  /// How long a single call may take.
+  /// The time in which a single call must be answered.
   package var callTimeout: Duration = .seconds(60)
 
   package init(
@@ -41,10 +41,10 @@ package struct TransportConfiguration: Sendable {
     self.logger = logger
   }
 
-  /// The backend as people write it, for messages.
+  /// The backend's address for messages.
   var endpoint: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
-  /// Checks what would otherwise fail later with a less clear message.
+  /// Detects errors that would otherwise be reported later and less clearly.
   func validate() throws(StatusError) {
     guard !host.isEmpty, host.utf8.allSatisfy(isVisible), !host.contains("/") else {
       throw StatusError(
@@ -71,5 +71,5 @@ package struct TransportConfiguration: Sendable {
   }
 }
 
-/// Whether a byte is a visible ASCII character, which every header value can carry.
+/// Returns whether a byte is a visible ASCII character, which every header value can carry.
 func isVisible(_ byte: UInt8) -> Bool { (0x21...0x7e).contains(byte) }

@@ -1,13 +1,12 @@
 package import HearthModel
 
-/// The durable forms of what a cache keeps besides documents: pending batches, overlays and targets.
+/// The durable encoding of a cache's pending batches, overlays and targets.
 ///
-/// All are protobuf messages, so that fields can be added later; readers skip those that they do not know.
-/// A mutation is a `google.firestore.v1.Write`. It is written and read here without message objects: those
-/// would merge map keys that Swift holds for the same text ("é" composed and decomposed) and refuse values
-/// that are nested deeper than about thirty levels, and what a user wrote must come back exactly.
+/// All are protobuf messages, so that fields can be added later; readers skip unknown ones. A mutation is a `google.firestore.v1.Write`.
+/// It is written and read here without message objects: those would merge map keys that Swift considers the same text ("é" composed and
+/// decomposed) and refuse values that are nested deeper than about thirty levels, while a user's data must come back exactly.
 ///
-/// Records carry full resource names, so a file that belongs to another database is noticed.
+/// Records carry full resource names, so a file of another database is detected.
 package enum CacheCodec {
   /// Field numbers of a stored batch.
   private enum BatchField {

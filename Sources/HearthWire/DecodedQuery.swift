@@ -4,11 +4,10 @@ package import HearthModel
 package struct DecodedQuery: Sendable {
   /// The query itself; its limit counts from the start.
   package var query: Query
-  /// How many of the first results are to be skipped.
+  /// The number of results to skip.
   package var offset: Int
-  /// The fields that the answer is to hold, or `nil` for all. The documents' names alone are asked for by
-  /// `[FieldPath.documentKey]`.
+  /// The fields that the answer contains, or `nil` for all. `[FieldPath.documentKey]` requests the documents' names alone.
   package var projection: [FieldPath]?
-  /// The vector search that ranks the results, as it came.
+  /// The vector search that ranks the results, as received.
   package var findNearest: Google_Firestore_V1_StructuredQuery.FindNearest?
 }

@@ -1,11 +1,11 @@
-/// A protocol message that cannot be understood: which field of which message, and what is wrong with it.
+/// A protocol message that cannot be decoded: the field, the message and the error.
 ///
-/// The text names the place as the protocol's definition spells it, so that it can be looked up there:
+/// The text names the place in the spelling of the protocol's definition, so that it can be looked up there:
 /// `Write.update_mask.field_paths[2]: "a..b" …`.
 package struct WireError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The field, from the outermost message inwards, in the spelling of the `.proto` files.
   package var field: String
-  /// What is wrong with the field's value and which rule it breaks.
+  /// The error in the field's value and the rule that it breaks.
   package var message: String
 
   package init(field: String, message: String) {
@@ -15,7 +15,7 @@ package struct WireError: Error, Equatable, Sendable, CustomStringConvertible {
 
   package var description: String { field.isEmpty ? message : "\(field): \(message)" }
 
-  /// The same error seen from the message or field that contains this one.
+  /// The same error with the message or field that contains this one.
   func inside(_ outer: String) -> WireError {
     guard !outer.isEmpty else { return self }
     guard let first = field.first else { return WireError(field: outer, message: message) }
@@ -23,9 +23,9 @@ package struct WireError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Runs `body` and reports whatever it throws as an error of `field`.
+/// Runs `body` and rethrows any error as an error of `field`.
 ///
-/// Places are put together on the way out, so that a message that decodes well costs no text.
+/// Places are composed while the error propagates, so that a message that decodes well costs no text.
 func at<Result>(
   _ field: @autoclosure () -> String, _ body: () throws -> Result
 ) throws(WireError) -> Result {

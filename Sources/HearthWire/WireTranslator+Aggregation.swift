@@ -2,8 +2,8 @@ package import HearthModel
 internal import SwiftProtobuf
 
 extension WireTranslator {
-  /// Only the explicit orders travel: the backend adds the implicit ones itself, and an order that it does not need could ask for
-  /// an index that does not exist (official SDK behaviour).
+  /// Encodes an aggregation with the explicit orders only: the backend adds the implicit ones itself, and an order that it does not need
+  /// could require an index that does not exist (firebase-ios-sdk query.cc, ToAggregateTarget).
   package func encodeAggregation(
     _ query: Query, _ aggregations: [Aggregation]
   ) -> Google_Firestore_V1_RunAggregationQueryRequest {

@@ -8,8 +8,7 @@ internal import SwiftProtobuf
 #endif
 
 extension WireTranslator {
-  /// The bytes of the `Document` message for `document`. No message object is built: the fields are
-  /// copied as they are kept.
+  /// The bytes of the `Document` message for `document`. No message object is built: the stored fields are copied.
   ///
   /// Times that are not known are left out.
   package func encodeDocument(_ document: Document) -> Data {
@@ -23,8 +22,8 @@ extension WireTranslator {
   /// The document in the bytes of a `Document` message, as the backend sends it.
   ///
   /// - Parameters:
-  ///   - readTime: the version that the whole answer stands for; `.none` when it is not known.
-  ///   - field: where the bytes stand, for the error.
+  ///   - readTime: the version of the whole answer; `.none` when it is not known.
+  ///   - field: the place of the bytes, for the error.
   /// - Throws: a ``WireError`` when the bytes are malformed, the name is not one of this database, or there
   ///   is no update time.
   package func decode(

@@ -36,10 +36,10 @@ extension WireTranslator {
     Data(EncodedDocument.encode(name: name, fields: fields, createTime: nil, updateTime: nil))
   }
 
-  /// The mutation that `write` asks for.
+  /// Decodes the mutation of `write`.
   ///
-  /// The legacy `transform` operation becomes a patch with an empty mask, which is what it means: it
-  /// creates a document that does not exist and touches no field but those of its transforms.
+  /// The legacy `transform` operation becomes a patch with an empty mask, which has the same effect: it creates a missing document and
+  /// changes only the fields of its transforms.
   ///
   /// - Throws: a ``WireError`` when no operation is set, a name or a field path is malformed, the document's
   ///   bytes are malformed, a transform is incomplete, or a part is set that the operation does not have.
@@ -86,7 +86,7 @@ extension WireTranslator {
       transforms: try decode(message.updateTransforms, at: "update_transforms"))
   }
 
-  /// Refuses what only an `update` may carry.
+  /// Refuses parts that only an `update` may have.
   private func checkPlain(_ message: Google_Firestore_V1_Write, operation: String) throws(WireError) {
     guard !message.hasUpdateMask else {
       throw WireError(field: "update_mask", message: "only an update may have a mask, not a \(operation)")

@@ -2,7 +2,7 @@ package import HearthModel
 internal import SwiftProtobuf
 
 extension WireTranslator {
-  /// The query that `message` describes under `parent`, which is the database's root or a document.
+  /// Decodes the query of `message` under `parent`, which is the database's root or a document.
   ///
   /// - Throws: a ``WireError`` when a part is missing, malformed or contradicts another one: more cursor
   ///   values than orders, a negative limit, a list operator without a list, a document name compared with

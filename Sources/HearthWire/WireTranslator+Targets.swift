@@ -2,7 +2,7 @@ package import HearthModel
 internal import SwiftProtobuf
 
 extension WireTranslator {
-  /// What a Listen request asks for: one document by its name, or a query.
+  /// Encodes the target of a Listen request: one document by its name, or a query.
   package func encode(_ target: HearthModel.Target) -> Google_Firestore_V1_Target.OneOf_TargetType {
     if target.isDocumentTarget {
       var documents = Google_Firestore_V1_Target.DocumentsTarget()
@@ -16,7 +16,7 @@ extension WireTranslator {
     return .query(query)
   }
 
-  /// The target that `type` describes.
+  /// Decodes the target of `type`.
   ///
   /// - Throws: a ``WireError`` when several documents are named (see ``decode(_:)-(Google_Firestore_V1_Target.DocumentsTarget)``
   ///   for those), or the query is malformed or has parts that a listener cannot have.

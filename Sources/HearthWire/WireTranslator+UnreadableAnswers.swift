@@ -1,11 +1,10 @@
 package import HearthModel
 
 extension WireTranslator {
-  /// The answer in `message`, also when it cannot be understood but names the targets that it is about: they can be given
-  /// up, and the others of the stream go on.
+  /// Decodes the answer in `message`. One that cannot be decoded but names its targets is returned as unreadable, so that only these
+  /// targets end and the others of the stream continue.
   ///
-  /// - Throws: a ``WireError`` when the message cannot be understood and names no target, so that nobody knows what is
-  ///   missing without it.
+  /// - Throws: a ``WireError`` if the message cannot be decoded and names no target, so that it is unknown what is missing without it.
   package func decodeNamingTargets(_ message: Google_Firestore_V1_ListenResponse) throws(WireError) -> WatchResponse {
     do throws(WireError) {
       return try decode(message)

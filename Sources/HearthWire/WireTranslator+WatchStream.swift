@@ -90,7 +90,8 @@ extension WireTranslator {
 }
 
 extension TargetPurpose {
-  /// The label under which a client says why it asks (official SDK behaviour; backends never refuse it).
+  /// The label by which a client states the purpose of a request; backends never refuse it (firebase-ios-sdk serializer.cc,
+  /// EncodeListenRequestLabels).
   fileprivate static let labelName = "goog-listen-tags"
 
   fileprivate var label: String? {
@@ -129,7 +130,7 @@ extension WireTranslator {
     case .existenceFilter(let filter):
       message.filter = encode(filter)
     case .unreadable(let unreadable):
-      // What was unreadable here cannot be passed on; the targets end with its error.
+      // An unreadable message cannot be passed on; the targets end with its error.
       message.targetChange = encode(
         WatchTargetChange(state: .removed, targetIDs: unreadable.targetIDs, cause: unreadable.error))
     }
@@ -194,9 +195,8 @@ extension WireTranslator {
 
   /// The answer in `message`.
   ///
-  /// - Throws: a ``WireError`` when it holds nothing known, a document is malformed or one of another
-  ///   database, or a number is out of range. A bloom filter is passed on as it came: its user decides
-  ///   whether it is usable.
+  /// - Throws: a ``WireError`` when it contains nothing known, a document is malformed or one of another database, or a number is out of
+  ///   range. A bloom filter is passed on unchecked: its user decides whether it is usable.
   package func decode(_ message: Google_Firestore_V1_ListenResponse) throws(WireError) -> WatchResponse {
     try at("ListenResponse") {
       switch message.responseType {

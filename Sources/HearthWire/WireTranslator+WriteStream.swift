@@ -12,8 +12,8 @@ extension WireTranslator {
   /// and the client sends the batch again.
   package static let batchLabelName = "hearth-batch"
 
-  /// The stream id in the handshake's answer of a backend that knows this label. The official SDKs do not look at it,
-  /// and no stream can be resumed by it.
+  /// The stream id in the handshake's answer of a backend that knows this label. The official SDKs ignore it, and no stream can be resumed
+  /// by it.
   package static let batchLabelAnnouncement = "hearth-batch-labels-1"
 
   /// The message for one request on the Write stream. Only the handshake names the database.
@@ -34,8 +34,7 @@ extension WireTranslator {
 
   /// The request in `message`.
   ///
-  /// A message with neither writes nor a token is a handshake. Whether a handshake may come at this point
-  /// of the stream is for the caller to say.
+  /// A message with neither writes nor a token is a handshake. The caller checks whether a handshake may come at this point of the stream.
   ///
   /// - Throws: a ``WireError`` when a stream is to be resumed, which the protocol does not offer, when the
   ///   database is another one, or when a write is malformed.

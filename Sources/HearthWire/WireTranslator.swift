@@ -2,14 +2,13 @@ package import HearthModel
 
 /// Translates between the messages of `google.firestore.v1` and the model, for one database.
 ///
-/// Encoding cannot fail. Decoding throws a ``WireError`` for everything that is not valid, and never traps,
-/// whatever the other side sent. Nothing is decided here: rules that depend on stored data, on rights or on
-/// quotas belong to the rooms above.
+/// Encoding cannot fail. Decoding throws a ``WireError`` for all invalid input, and never traps. Nothing is decided here: checks that
+/// depend on stored data, on permissions or on quotas belong to the modules above.
 ///
 /// Client and server use the same translator, so each message can be read and written.
 package struct WireTranslator: Sendable {
-  /// The database whose documents the messages name. Names of other databases are refused, except in
-  /// reference values, which may point anywhere.
+  /// The database of the documents that the messages name. Names of other databases are refused, except in reference values, which may
+  /// point anywhere.
   package let database: DatabaseID
 
   package init(database: DatabaseID) {

@@ -66,16 +66,53 @@ struct CacheFileTests {
     }
   }
 
-  @Test("of a newer release is refused and left as it is")
-  func newerSchema() throws {
+  @Test(
+    "of a newer release, or from before the first one, is refused and left as it is",
+    arguments: [
+      ["UPDATE schema_versions SET version = 99 WHERE component = 'cache'"],
+      ["UPDATE schema_versions SET version = 99 WHERE component = 'store'"],
+      // The tables had components of their own, and "cache" had come to version 2.
+      [
+        "UPDATE schema_versions SET version = 2 WHERE component = 'cache'",
+        """
+        INSERT INTO schema_versions VALUES ('bundles', 1), ('collection', 2), ('indexes', 1), ('overlays', 1),
+          ('unreadable batches', 1)
+        """,
+        "ALTER TABLE cache_users ADD COLUMN stream_token BLOB NOT NULL DEFAULT x''",
+      ],
+    ])
+  func otherSchema(statements: [String]) throws {
     let cache = try open()
     try makeStore(cache).write(.set(key("rooms/a"), [:]))
-    try cache.database.execute("UPDATE schema_versions SET version = 99 WHERE component = 'cache'")
+    for statement in statements { try cache.database.execute(statement) }
     cache.close()
     let before = try Data(contentsOf: URL(fileURLWithPath: folder.file(CacheFile.fileName)))
-    #expect(try error { _ = try open() }.kind == .newerSchema)
+    let refused = try error { _ = try open() }
+    #expect(refused.kind == .newerSchema && refused.message.contains(folder.path), "\(refused.message)")
     #expect(try Data(contentsOf: URL(fileURLWithPath: folder.file(CacheFile.fileName))) == before)
     #expect(try folder.names().filter { $0.contains("corrupt") } == [])
+  }
+
+  @Test("has its tables at the same pages as every other new one")
+  func sameTables() throws {
+    func tables(_ database: Database) throws -> [String] {
+      var tables: [String] = []
+      try database.forEachRow("SELECT name || ' ' || rootpage FROM sqlite_master ORDER BY rowid") {
+        tables.append(try $0.string(at: 0))
+        return true
+      }
+      return tables
+    }
+    let cache = try open()
+    defer { cache.close() }
+    let other = TemporaryFolder()
+    let second = try CacheFile.open(folder: other.path, databaseID: TestCache.databaseID)
+    defer { second.close() }
+    #expect(try tables(cache.database) == tables(second.database))
+    let components = try cache.database.firstRow("SELECT group_concat(component || version) FROM schema_versions") {
+      try $0.string(at: 0)
+    }
+    #expect(components == "cache1,store1")
   }
 
   @Test("that is no database is set aside and replaced")

@@ -86,41 +86,4 @@ struct CollectionFileTests {
       #expect(report.removedDocumentCount == 300)
     }
   }
-
-  @Test("a file of the first release learns what is unneeded, also without a note of its use")
-  func firstRelease() throws {
-    let folder = TemporaryFolder()
-    try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
-    let old = try Database(.file(path: folder.file("cache.sqlite")))
-    try CacheSchema.schema.migrate(old)
-    let documents = try DocumentStore(database: old)
-    for name in ["held", "unneeded", "unnoted", "pending", "deep/rooms/x"] {
-      try documents.set(found("rooms/\(name)", 3, [:]))
-    }
-    for statement in [
-      "INSERT INTO cache_target_documents VALUES (2, 'rooms/held')",
-      "INSERT INTO cache_users VALUES (1, '=alice', x'')",
-      "INSERT INTO cache_batch_documents VALUES (1, 'rooms/pending', 1)",
-      "INSERT INTO cache_document_uses VALUES ('rooms/held', 1), ('rooms/unneeded', 2), ('rooms/pending', 3)",
-    ] {
-      try old.execute(statement)
-    }
-    old.close()
-    let opened = try CacheFile.open(folder: folder.path, databaseID: TestCache.databaseID)
-    defer { opened.close() }
-    #expect(opened.recovery == nil)
-    let store = try LocalStore(
-      database: opened.database, databaseID: TestCache.databaseID, garbageCollection: TestCache.lru, user: nil,
-      newCacheID: "new")
-    let unneeded = try store.uses.unneeded(after: .start, upTo: .max, limit: 10)
-    #expect(
-      unneeded.map(\.key.canonicalString) == ["rooms/deep/rooms/x", "rooms/unnoted", "rooms/unneeded"]
-        && unneeded.map(\.position.sequenceNumber) == [0, 0, 2])
-    #expect(try store.uses.lastUse(of: key("rooms/held")) == 1)
-    let report = try store.collectGarbage(Self.everything) { _ in false }
-    #expect(report.removedDocumentCount == 3)
-    for (name, stays) in [("held", true), ("pending", true), ("unneeded", false), ("unnoted", false)] {
-      #expect(try store.documents.document(for: key("rooms/\(name)")).isFound == stays, "\(name)")
-    }
-  }
 }

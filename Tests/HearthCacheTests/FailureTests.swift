@@ -37,7 +37,7 @@ private enum Step: String, CaseIterable, CustomStringConvertible {
       let writes = (1...2).map {
         LocalStore.LocalWrite(mutations: [.set(key("rooms/\($0)"), ["n": .integer($0)])], localWriteTime: time($0))
       }
-      return "\(try store.write(many: writes).map { "\($0.batchID) \(describe($0.changes))" })"
+      return "\(try store.write(many: writes).map { "\($0.batch.batchID) \(describe($0.changes))" })"
     case .acknowledge: return describe(try store.acknowledgeNext(at: 50))
     case .reject:
       let next = try #require(try store.nextMutationBatch(after: -1))

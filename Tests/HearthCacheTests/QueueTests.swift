@@ -116,7 +116,7 @@ struct QueueTests {
     }
     let results = try cache.store.write(many: writes)
     #expect(results.map { $0.changes[key("rooms/a")]?.values } == (1...3).map { ["n": .integer($0)] })
-    #expect(try cache.store.pendingBatches().map(\.batchID) == results.map(\.batchID))
+    #expect(try cache.store.pendingBatches().map(\.batchID) == results.map(\.batch.batchID))
     let before = try cache.dump()
     #expect(throws: CacheError.emptyBatch) {
       try cache.store.write(many: writes + [LocalStore.LocalWrite(mutations: [], localWriteTime: time(9))])

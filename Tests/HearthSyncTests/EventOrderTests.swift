@@ -36,9 +36,11 @@ struct EventOrderTests {
       return .listen(ListenerID(rawValue: number), query, ListenOptions(source: source))
     case 2: return .unlisten(ListenerID(rawValue: number))
     case 3, 4:
-      return .write(
-        WriteID(rawValue: number), [.set(key(path), ["n": .integer(time)])],
-        localWriteTime: Timestamp(seconds: time, nanoseconds: 0))
+      return .writes([
+        SyncWrite(
+          id: WriteID(rawValue: number), mutations: [.set(key(path), ["n": .integer(time)])],
+          localWriteTime: Timestamp(seconds: time, nanoseconds: 0), identity: nil)
+      ])
     case 5: return .waitForPendingWrites(RequestID(rawValue: number))
     case 6: return .changeUser(["alice", nil][number % 2])
     case 7: return Bool.random(using: &generator) ? .disableNetwork(nil) : .connectivityChanged

@@ -7,7 +7,7 @@ import Testing
 @Suite("Views")
 struct ViewTests {
   private func view(_ query: Query, _ documents: [Document] = [], synced: Bool = false) -> View {
-    var view = View(query: query, syncedKeys: [], hasCachedResults: false)
+    var view = View(query: query, confirmedKeys: [], hasCachedResults: false)
     let change = TargetChange(isCurrent: true, added: Set(documents.map(\.key)))
     _ = view.apply(view.computeChanges(map(documents)), targetChange: synced ? change : nil)
     return view
@@ -52,7 +52,7 @@ struct ViewTests {
 
   @Test("the first snapshot is raised even without documents; nothing new gives none")
   func snapshots() {
-    var view = View(query: collection("rooms"), syncedKeys: [], hasCachedResults: false)
+    var view = View(query: collection("rooms"), confirmedKeys: [], hasCachedResults: false)
     let first = view.apply(view.computeChanges([:])).snapshot
     #expect(first?.isFromCache == true && first?.syncStateChanged == true && first?.documents == [])
     #expect(view.apply(view.computeChanges([:])).snapshot == nil)

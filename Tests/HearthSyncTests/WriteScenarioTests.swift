@@ -214,7 +214,11 @@ struct WriteScenarioTests {
   @Test("a write without mutations completes at once and sends nothing")
   func emptyWrite() throws {
     let client = try TestClient()
-    client.post(.write(WriteID(rawValue: 9), [], localWriteTime: Timestamp(seconds: 1, nanoseconds: 0)))
+    client.post(
+      .writes([
+        SyncWrite(
+          id: WriteID(rawValue: 9), mutations: [], localWriteTime: Timestamp(seconds: 1, nanoseconds: 0), identity: nil)
+      ]))
     #expect(client.takeTold() == ["write 9: OK"])
     #expect(client.openedStreams == 0)
   }

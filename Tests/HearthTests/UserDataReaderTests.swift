@@ -101,7 +101,7 @@ struct UserDataReaderTests {
     func nested(_ levels: Int, _ leaf: Any = 1) -> [String: Any] {
       (1..<levels).reduce(["leaf": leaf]) { inner, _ in ["a": inner] }
     }
-    func refusal(_ mutation: Mutation) -> NSError? { SendableWrites.refusal(of: [mutation], databaseID: database) }
+    func refusal(_ mutation: Mutation) -> NSError? { OutgoingWriteLimits.refusal(of: [mutation], databaseID: database) }
     let most = UserDataReader.maximumDepth
     let leaves: [(Any, levels: Int)] = [
       (1, 0), ([1], 1), ([[String: Any]()], 1), (["k": 1], 1), (FieldValue.delete(), 0),

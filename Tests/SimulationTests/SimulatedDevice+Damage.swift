@@ -41,6 +41,13 @@ extension SimulatedDevice {
         world.ledger.allMayBeLost()
         hasDamagedUsers = true
       }
+      // Two tables say it of a batch.
+      if ["cache_mutation_batches.user_id", "cache_batch_documents.batch_id", "cache_batch_documents.user_id"]
+        .contains("\(table).\(column[0])")
+      {
+        damagedOwners.insert(table)
+        if damagedOwners.count == 2 { world.ledger.allMayBeLost() }
+      }
       // The write goes out, but where its overlay should be is none.
       if table == "cache_overlays", ["path", "user_id"].contains(column[0]) { hasMisplacedOverlays = true }
     }

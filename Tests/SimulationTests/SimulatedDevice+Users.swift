@@ -68,8 +68,11 @@ extension SimulatedDevice {
     world.ledger.wrote(number, mutations, identity, by: user)
     if hasDamagedUsers { world.ledger.mayBeLost(number) }
     post(
-      .write(
-        WriteID(rawValue: number), mutations, localWriteTime: Self.mark(of: user, number), identity: identity))
+      .writes([
+        SyncWrite(
+          id: WriteID(rawValue: number), mutations: mutations, localWriteTime: Self.mark(of: user, number),
+          identity: identity)
+      ]))
   }
 
   /// The local write time that tells whose write a batch is, and which.
@@ -82,7 +85,7 @@ extension SimulatedDevice {
   func completed(_ id: WriteID, _ error: StatusError?) {
     guard let index = openWrites.firstIndex(of: id) else { return fail("write \(id) was completed twice") }
     openWrites.remove(at: index)
-    let isRefused = if case .write(id, _, _, _) = event { true } else { false }
+    let isRefused = if case .writes(let writes) = event { writes.contains { $0.id == id } } else { false }
     world.ledger.completed(id.rawValue, error, isRefused: isRefused)
   }
 

@@ -83,6 +83,8 @@ final class SimulatedDevice {
   var expectedAnswers: [RequestID: (query: Query, documents: [Document])] = [:]
   /// Something says no more whose the writes are; the running client knows its own user, and does not look.
   var hasDamagedUsers = false
+  /// The tables that say whose a batch is, as far as they were damaged.
+  var damagedOwners: Set<String> = []
   /// Whether an overlay may stand where nobody looks for it.
   var hasMisplacedOverlays = false
   /// Pages of the file were damaged, and it has not been replaced since.

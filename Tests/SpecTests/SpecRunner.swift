@@ -195,7 +195,11 @@ final class SpecRunner {
     if !failingTransactions.contains("Locally write mutations") {
       unansweredWrites[user, default: []].append(mutation)
     }
-    post(.write(id, [mutation], localWriteTime: Timestamp(seconds: 1, nanoseconds: 0)))
+    post(
+      .writes([
+        SyncWrite(
+          id: id, mutations: [mutation], localWriteTime: Timestamp(seconds: 1, nanoseconds: 0), identity: nil)
+      ]))
   }
 
   func waitForPendingWrites() {

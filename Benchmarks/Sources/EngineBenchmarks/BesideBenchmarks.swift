@@ -108,9 +108,11 @@ final class LoopClient: @unchecked Sendable {
     loop.sync {
       lastNumber += 1
       handle(
-        .write(
-          WriteID(rawValue: lastNumber), [mutation],
-          localWriteTime: Timestamp(seconds: 1_750_000_000, nanoseconds: 0)))
+        .writes([
+          SyncWrite(
+            id: WriteID(rawValue: lastNumber), mutations: [mutation],
+            localWriteTime: Timestamp(seconds: 1_750_000_000, nanoseconds: 0), identity: nil)
+        ]))
     }
   }
 

@@ -69,9 +69,11 @@ final class Client {
     post(
       .writes(
         mutations.map {
-          SyncWrite(
-            id: WriteID(rawValue: number()), mutations: [$0],
-            localWriteTime: Timestamp(seconds: 1_750_000_000, nanoseconds: 0))
+          let id = number()
+          return SyncWrite(
+            id: WriteID(rawValue: id), mutations: [$0],
+            localWriteTime: Timestamp(seconds: 1_750_000_000, nanoseconds: 0),
+            identity: BatchIdentity(high: 1, low: UInt64(id)))
         }))
   }
 

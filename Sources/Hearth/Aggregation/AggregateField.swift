@@ -1,7 +1,7 @@
 public import Foundation
 internal import HearthModel
 
-/// What ``Query/aggregate(_:)`` computes over a query's result: a count, or the sum or the average of a field.
+/// An aggregation that ``Query/aggregate(_:)`` computes over a query's result: a count, or the sum or the average of a field.
 public final class AggregateField: NSObject, Sendable {
   let operation: Aggregation.Operation
 
@@ -20,7 +20,7 @@ public final class AggregateField: NSObject, Sendable {
     AggregateField(.sum(requireValid { () throws(ProgrammingError) in try FieldPath.parsed(field) }))
   }
 
-  /// As ``sum(_:)-(String)``.
+  /// Same as ``sum(_:)-(String)``.
   public static func sum(_ fieldPath: FieldPath) -> AggregateField { AggregateField(.sum(fieldPath.model)) }
 
   /// The average of a field's numbers, a double. Values that are not numbers are skipped; the average of nothing is `NSNull`.
@@ -30,10 +30,10 @@ public final class AggregateField: NSObject, Sendable {
     AggregateField(.average(requireValid { () throws(ProgrammingError) in try FieldPath.parsed(field) }))
   }
 
-  /// As ``average(_:)-(String)``.
+  /// Same as ``average(_:)-(String)``.
   public static func average(_ fieldPath: FieldPath) -> AggregateField { AggregateField(.average(fieldPath.model)) }
 
-  /// Whether both compute the same of the same field.
+  /// Returns whether both compute the same aggregation over the same field.
   public override func isEqual(_ object: Any?) -> Bool {
     (object as? AggregateField)?.operation == operation
   }
@@ -51,12 +51,12 @@ public final class AggregateField: NSObject, Sendable {
   }
 }
 
-/// Where an aggregation is computed.
+/// The place where an aggregation is computed.
 public enum AggregateSource: UInt, Sendable {
-  /// By the backend, which reads no documents out to the client. Writes that wait to be sent do not count, and without a
-  /// connection the result is the error `unavailable`.
+  /// Computed by the backend, which sends no documents to the client. Pending writes do not count, and without a connection the result is
+  /// the error `unavailable`.
   case server
-  /// On the documents in the cache with local writes on top, also offline. The cache holds what was read or written before, so
-  /// the result may differ from the backend's. (Not in the official SDK.)
+  /// Computed on the documents in the cache with local writes on top, also offline. The cache holds the documents that were read or
+  /// written before, so the result may differ from the backend's. (Not in the official SDK.)
   case cache
 }

@@ -9,8 +9,8 @@ extension Query {
 
   /// A query that aggregates this query's result.
   ///
-  /// The limit and the cursors apply; ``Query/limit(toLast:)`` needs no order here. Documents without one of the fields that are summed or averaged take no part, not even in
-  /// a count of the same request (Firestore documentation of aggregation queries).
+  /// The limit and the cursors apply; ``Query/limit(toLast:)`` needs no order here. Documents without one of the fields that are summed or
+  /// averaged are left out, even from a count in the same request (Firestore documentation of aggregation queries).
   ///
   /// - Parameter aggregateFields: One to five; the backend refuses more. A field that occurs twice counts once.
   public func aggregate(_ aggregateFields: [AggregateField]) -> AggregateQuery {
@@ -18,7 +18,7 @@ extension Query {
   }
 }
 
-/// A query whose result is not documents but what is computed of them.
+/// A query whose result is computed from documents instead of consisting of them.
 ///
 /// ```swift
 /// let cities = db.collection("cities")
@@ -62,7 +62,7 @@ public final class AggregateQuery: NSObject, Sendable {
     }
   }
 
-  /// As ``getAggregation(source:completion:)``. Throws `CancellationError` when the task is cancelled.
+  /// Same as ``getAggregation(source:completion:)``. Throws `CancellationError` when the task is cancelled.
   @discardableResult
   nonisolated(nonsending) public func getAggregation(source: AggregateSource) async throws -> AggregateQuerySnapshot {
     let outcome = Outcome<AggregateQuerySnapshot>()
@@ -97,13 +97,13 @@ public final class AggregateQuery: NSObject, Sendable {
     }
   }
 
-  /// Whether both compute the same of equal queries.
+  /// Returns whether both compute the same aggregations over equal queries.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? AggregateQuery else { return false }
     return query == other.query && Set(aggregations.map(\.operation)) == Set(other.aggregations.map(\.operation))
   }
 
-  /// A hash of the query and what is computed.
+  /// A hash of the query and its aggregations.
   public override var hash: Int {
     var hasher = Hasher()
     hasher.combine(query)
@@ -123,7 +123,7 @@ public final class AggregateQuerySnapshot: NSObject, Sendable {
     self.values = values
   }
 
-  /// The number of documents. A programming error if ``AggregateField/count()`` was not asked for.
+  /// The number of documents. A programming error if ``AggregateField/count()`` was not requested.
   public var count: NSNumber {
     guard let count = get(AggregateField.count()) as? NSNumber else {
       fatalProgrammingError(ProgrammingError("The result of the aggregation's count() is not a number"))
@@ -131,8 +131,7 @@ public final class AggregateQuerySnapshot: NSObject, Sendable {
     return count
   }
 
-  /// The value of an aggregation: an `NSNumber`, or `NSNull` for the average of nothing. A programming error if it was not asked
-  /// for.
+  /// The value of an aggregation: an `NSNumber`, or `NSNull` for the average of nothing. A programming error if it was not requested.
   public func get(_ aggregateField: AggregateField) -> Any {
     requireValid { () throws(ProgrammingError) in try value(of: aggregateField) }
   }
@@ -146,7 +145,7 @@ public final class AggregateQuerySnapshot: NSObject, Sendable {
     return UserDataWriter(firestore: query.query.firestore, behavior: .none).any(value)
   }
 
-  /// Whether both are results of equal queries with the same values.
+  /// Returns whether both are results of equal queries with the same values.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? AggregateQuerySnapshot, query == other.query else { return false }
     return query.aggregations.allSatisfy { aggregation in

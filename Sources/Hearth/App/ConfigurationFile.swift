@@ -1,12 +1,12 @@
 internal import Foundation
 
-/// What is wrong with a Firebase configuration. Its text names the place and the member, and no value.
+/// An error in a Firebase configuration. Its text names the place and the member, and no value.
 struct ConfigurationFault: Error, Equatable, CustomStringConvertible {
   let message: String
   var description: String { message }
 }
 
-/// Reads the forms in which Firebase hands out a project's identity:
+/// Reads the formats in which Firebase provides a project's identity:
 ///
 /// | form | project id |
 /// |---|---|
@@ -14,7 +14,7 @@ struct ConfigurationFault: Error, Equatable, CustomStringConvertible {
 /// | `google-services.json` (Android) | `project_info.project_id` |
 /// | JSON as in `FIREBASE_CONFIG` (servers) and on the Web | `projectId` |
 struct ConfigurationFile {
-  /// Larger files are something else; real ones have a few KiB.
+  /// Real files have a few KiB; larger ones are something else.
   private static let maximumBytes = 1024 * 1024
 
   private let source: String
@@ -37,7 +37,7 @@ struct ConfigurationFile {
     return try options(content, source: "Configuration file \"\(path)\"")
   }
 
-  /// - Parameter source: What messages call the content.
+  /// - Parameter source: The name of the content in messages.
   static func options(_ content: Data, source: String) throws(ConfigurationFault) -> FirebaseOptions {
     if PropertyListEntries.isPropertyList(content) {
       let entries: [String: PropertyListEntries.Entry]
@@ -122,7 +122,7 @@ struct ConfigurationFile {
 }
 
 extension PropertyListEntries.Entry {
-  /// As a member of ``ConfigurationFile``.
+  /// The name of this entry as a member of ``ConfigurationFile``.
   fileprivate var member: Any {
     switch self {
     case .text(let text): text

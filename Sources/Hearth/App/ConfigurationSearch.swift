@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Where `FirebaseApp.configure()` looks for options.
+/// The places where `FirebaseApp.configure()` looks for options.
 struct ConfigurationSearch {
   /// Folders that may hold a configuration file, the first one first.
   var folders: [String]
@@ -17,10 +17,10 @@ struct ConfigurationSearch {
       environment: ProcessInfo.processInfo.environment)
   }
 
-  /// The options of the first file there is, else those of the environment, else empty ones.
+  /// The options of the first file that exists, else those of the environment, else empty ones.
   ///
-  /// A configuration that is there and wrong is not passed over: the options then carry the fault, and every operation of the
-  /// app's databases reports it.
+  /// A configuration that exists and is wrong is not skipped: the options then carry the error, and every operation of the app's databases
+  /// reports it.
   func options() -> FirebaseOptions {
     let paths = folders.flatMap { folder in Self.fileNames.map { "\(folder)/\($0)" } }
     let found: (name: String, read: () throws(ConfigurationFault) -> FirebaseOptions)

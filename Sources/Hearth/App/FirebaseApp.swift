@@ -20,7 +20,7 @@ public final class FirebaseApp: NSObject, Sendable {
   public let name: String
   private let storedOptions: FirebaseOptions
 
-  /// A copy of the options the app was configured with. Changing it changes nothing.
+  /// A copy of the options the app was configured with. Changing the copy has no effect.
   public var options: FirebaseOptions { storedOptions.snapshot() }
 
   /// False. Kept for source compatibility: nothing is collected.
@@ -56,8 +56,9 @@ public final class FirebaseApp: NSObject, Sendable {
   /// Configures another app.
   ///
   /// - Parameters:
-  ///   - name: Letters, digits, `-` and `_` of ASCII, at least one (official SDK behaviour); anything else, and the name of an app
-  ///     that is configured already, is a programming error. `"__FIRAPP_DEFAULT"` is the default app's name.
+  ///   - name: Letters, digits, `-` and `_` of ASCII, at least one (firebase-ios-sdk FIRApp.m, configureWithName, also takes letters
+  ///     of other scripts); anything else, and the name of an app that is configured already, is a programming error.
+  ///     `"__FIRAPP_DEFAULT"` is the default app's name.
   ///   - options: As for ``configure(options:)``.
   public class func configure(name: String, options: FirebaseOptions) {
     requireValid { () throws(ProgrammingError) in try register(name: name, options: options) }
@@ -72,7 +73,7 @@ public final class FirebaseApp: NSObject, Sendable {
   /// All configured apps by name, or nil if there are none.
   public class var allApps: [String: FirebaseApp]? { apps.withLock { $0.isEmpty ? nil : $0 } }
 
-  /// Terminates the app's Firestore objects and forgets the app. What is in the cache stays there.
+  /// Terminates the app's Firestore objects and forgets the app. The contents of the cache stay there.
   ///
   /// - Parameter completion: Called on the main queue when everything is closed, with whether the app was still known.
   public func delete(_ completion: @escaping (Bool) -> Void) {
@@ -82,7 +83,7 @@ public final class FirebaseApp: NSObject, Sendable {
     }
   }
 
-  /// Terminates the app's Firestore objects and forgets the app. What is in the cache stays there.
+  /// Terminates the app's Firestore objects and forgets the app. The contents of the cache stay there.
   ///
   /// - Returns: Whether the app was still known.
   @discardableResult

@@ -2,8 +2,8 @@ public import Foundation
 internal import HearthTransport
 internal import Synchronization
 
-/// Which project an app belongs to. Firestore needs ``projectID`` and tells the backend ``googleAppID``; the other entries are kept
-/// for source compatibility. May be used from any thread.
+/// The options of an app: above all its project. Firestore needs ``projectID`` and sends ``googleAppID`` to the backend; the other entries
+/// exist for source compatibility. May be used from any thread.
 public final class FirebaseOptions: NSObject, NSCopying, Sendable {
   private struct Entries: Equatable {
     var projectID: String?
@@ -75,8 +75,8 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
     get { entries.withLock { $0.apiKey } }
     set { entries.withLock { $0.apiKey = newValue } }
   }
-  /// The app's id in the project, for example `"1:1234567890:ios:321abc456def7890"`, or empty. The backend is told it with every
-  /// request (header `x-firebase-gmpid`, official SDK behaviour).
+  /// The app's id in the project, for example `"1:1234567890:ios:321abc456def7890"`, or empty. It is sent with every request in the header
+  /// `x-firebase-gmpid` (firebase-ios-sdk firebase_metadata_provider_apple.mm, UpdateMetadata).
   public var googleAppID: String {
     get { entries.withLock { $0.googleAppID } }
     set { entries.withLock { $0.googleAppID = newValue } }
@@ -112,7 +112,7 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
     set { entries.withLock { $0.appGroupID = newValue } }
   }
 
-  /// Options with the same entries, which can be changed without changing these.
+  /// A copy with the same entries, which can be changed independently.
   public func copy(with zone: NSZone? = nil) -> Any {
     FirebaseOptions(entries: entries.withLock { $0 })
   }
@@ -134,13 +134,13 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
     return hasher.finalize()
   }
 
-  /// What is wrong with the configuration that was found, if these options stand in for it.
+  /// The error of the configuration that was found, if these options replace it.
   var fault: String? {
     get { entries.withLock { $0.fault } }
     set { entries.withLock { $0.fault = newValue } }
   }
 
-  /// ``googleAppID`` as a header can carry it, or nil.
+  /// ``googleAppID`` in the form that a header can carry, or nil.
   var headerAppID: String? {
     let appID = googleAppID
     guard !appID.isEmpty else { return nil }
@@ -151,7 +151,7 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
     return appID
   }
 
-  /// The project id that counts: the entry, or the environment's.
+  /// The effective project id: the entry, or the environment's.
   func resolvedProjectID(environment: [String: String]) -> String? {
     let named = [projectID, environment["GOOGLE_CLOUD_PROJECT"], environment["GCLOUD_PROJECT"]]
       .compactMap { $0 }.first { !$0.isEmpty }

@@ -2,17 +2,17 @@ internal import Foundation
 
 /// Reads chosen text entries of a property list's outermost dictionary, in the XML and in the binary form.
 ///
-/// Foundation's own reader builds everything that a file holds: deep nesting ends the process, and a binary list of a few hundred
-/// bytes whose containers refer to each other keeps it busy for ever. Here nothing is built but the entries that are asked for,
-/// so time and memory are bounded by the size of the file.
+/// Foundation's own reader builds everything that a file holds: deep nesting ends the process, and a binary list of a few hundred bytes
+/// whose containers refer to each other never ends. Here only the requested entries are built, so time and memory are bounded by the size
+/// of the file.
 enum PropertyListEntries {
   enum Entry: Equatable {
     case text(String)
-    /// Something else than a string.
+    /// The entry is not a string.
     case other
   }
 
-  /// What is wrong with a list, to follow "the property list ".
+  /// An error in a list; its text follows "the property list ".
   struct Fault: Error, Equatable {
     let message: String
   }
@@ -20,7 +20,7 @@ enum PropertyListEntries {
   /// Longer texts are no entries of a configuration.
   static let maximumTextBytes = 4096
 
-  /// Whether the content is a property list rather than anything else, by its first bytes.
+  /// Returns whether the content is a property list rather than anything else, by its first bytes.
   static func isPropertyList(_ content: Data) -> Bool {
     let start = content.prefix(64).drop { isSpace($0) || byteOrderMark.contains($0) }
     return content.starts(with: BinaryPropertyList.signature) || start.first == UInt8(ascii: "<")
@@ -66,7 +66,7 @@ struct BinaryPropertyList {
     self.bytes = bytes
   }
 
-  /// Where the objects are.
+  /// The places of the objects.
   private struct Table {
     var start: Int
     var offsetBytes: Int
@@ -114,7 +114,7 @@ struct BinaryPropertyList {
     return table
   }
 
-  /// Where an object begins: always inside the objects' part.
+  /// The place where an object begins: always inside the objects' part.
   private func offset(of object: Int, _ table: Table) throws(Fault) -> Int {
     guard object < table.count else {
       throw Fault(message: "refers to object \(object) of \(table.count)")
@@ -126,7 +126,7 @@ struct BinaryPropertyList {
     return offset
   }
 
-  /// The object there. Texts of more than `limit` bytes count as something else; without a limit they are a fault.
+  /// The object there. Texts of more than `limit` bytes count as not being strings; without a limit they are an error.
   private func entry(at offset: Int, _ table: Table, limit: Int?) throws(Fault) -> Entry {
     let kind = bytes[offset] >> 4
     guard kind == 0x5 || kind == 0x6 else { return .other }

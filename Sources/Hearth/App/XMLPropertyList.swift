@@ -1,6 +1,6 @@
 /// The XML form of a property list, read from front to back without recursion.
 ///
-/// Entities are those of XML itself and single characters by number: none that a document declares is ever expanded.
+/// Supports the entities of XML itself and single characters by number; entities that a document declares are never expanded.
 struct XMLPropertyList {
   private typealias Fault = PropertyListEntries.Fault
   private typealias Entry = PropertyListEntries.Entry
@@ -54,7 +54,7 @@ struct XMLPropertyList {
     }
   }
 
-  /// Passes over the content of an element that was begun, and its end.
+  /// Skips the content of an element that was begun, and its end.
   private mutating func skipToEnd() throws(Fault) {
     var depth = 1
     while depth > 0 {
@@ -68,7 +68,7 @@ struct XMLPropertyList {
 
   // MARK: - Tags
 
-  /// The next tag, behind white space, comments, processing instructions and the document type.
+  /// The next tag, after white space, comments, processing instructions and the document type.
   private mutating func tag(skippingText: Bool = false) throws(Fault) -> Token {
     while true {
       if skippingText {
@@ -83,7 +83,7 @@ struct XMLPropertyList {
     }
   }
 
-  /// Passes over what is no element. Returns whether there was such a thing.
+  /// Skips anything that is not an element. Returns whether there was any.
   private mutating func skipMarkup(skippingText: Bool) throws(Fault) -> Bool {
     if take("<!--") {
       try skip(past: "-->")
@@ -126,7 +126,7 @@ struct XMLPropertyList {
 
   // MARK: - Text
 
-  /// The text of an element that was begun, which has no other content; passes over its end.
+  /// The text of an element that was begun, which has no other content; skips its end.
   private mutating func text(until name: String) throws(Fault) -> String {
     var text: [UInt8] = []
     while position < bytes.endIndex {
@@ -175,14 +175,14 @@ struct XMLPropertyList {
 
   // MARK: - Bytes
 
-  /// Passes over `word` if it comes next.
+  /// Skips `word` if it comes next.
   private mutating func take(_ word: String) -> Bool {
     guard bytes[position...].starts(with: word.utf8) else { return false }
     position += word.utf8.count
     return true
   }
 
-  /// Passes over everything up to and including `word`.
+  /// Skips everything up to and including `word`.
   private mutating func skip(past word: String) throws(Fault) {
     let last = word.utf8.last
     while let end = bytes[position...].firstIndex(where: { $0 == last }) {

@@ -5,9 +5,9 @@ internal import Synchronization
 extension Firestore {
   /// Puts the documents and named queries of a bundle into the cache, as if they had been read from the backend.
   ///
-  /// A bundle is made by a server SDK. Documents are taken over where they are newer than the cached ones; local writes stay on
-  /// top. A bundle that was loaded before, or an older one of the same id, changes nothing and is a success. Several bundles are
-  /// loaded one after the other, in the order of the calls. Works offline.
+  /// Bundles are made by server SDKs. Documents are stored if they are newer than the cached ones; local writes stay on top. A bundle that
+  /// was loaded before, or an older one of the same id, changes nothing and succeeds. Several bundles are loaded one after the other, in
+  /// the order of the calls. Works offline.
   ///
   /// - Parameters:
   ///   - bundleData: The bundle's bytes.
@@ -21,19 +21,19 @@ extension Firestore {
     loadBundle(InputStream(data: bundleData), completion: completion)
   }
 
-  /// As ``loadBundle(_:completion:)-(Data,_)``, without a completion.
+  /// Same as ``loadBundle(_:completion:)-(Data,_)``, without a completion.
   @discardableResult
   public func loadBundle(_ bundleData: Data) -> LoadBundleTask {
     loadBundle(bundleData, completion: nil)
   }
 
-  /// As ``loadBundle(_:completion:)-(Data,_)``, without a completion.
+  /// Same as ``loadBundle(_:completion:)-(Data,_)``, without a completion.
   @discardableResult
   public func loadBundle(_ bundleStream: InputStream) -> LoadBundleTask {
     loadBundle(bundleStream, completion: nil)
   }
 
-  /// As ``loadBundle(_:completion:)-(Data,_)``, from a stream, which is opened, read on a background thread and closed.
+  /// Same as ``loadBundle(_:completion:)-(Data,_)``, from a stream, which is opened, read on a background thread and closed.
   @discardableResult
   public func loadBundle(
     _ bundleStream: InputStream, completion: ((LoadBundleTaskProgress?, (any Error)?) -> Void)? = nil
@@ -53,22 +53,22 @@ extension Firestore {
     return task
   }
 
-  /// As ``loadBundle(_:completion:)-(Data,_)``. A cancelled task gets `CancellationError`, while the loading itself goes on.
+  /// Same as ``loadBundle(_:completion:)-(Data,_)``. A cancelled task gets `CancellationError`, while the loading itself goes on.
   nonisolated(nonsending) public func loadBundle(_ bundleData: Data) async throws -> LoadBundleTaskProgress {
     try await loadBundle(InputStream(data: bundleData))
   }
 
-  /// As ``loadBundle(_:completion:)-(Data,_)``, from a stream.
+  /// Same as ``loadBundle(_:completion:)-(Data,_)``, from a stream.
   nonisolated(nonsending) public func loadBundle(_ bundleStream: InputStream) async throws -> LoadBundleTaskProgress {
     let outcome = Outcome<LoadBundleTaskProgress>()
     load(bundleStream, LoadBundleTask(queue: runtime().callbackQueue)) { outcome.resolve($0.mapError { $0 }) }
     return try await outcome.value()
   }
 
-  /// The query that a loaded bundle gave a name to. Works offline, also after a restart of the program.
+  /// Gets the query that a loaded bundle gave a name to. Works offline, also after a restart of the program.
   ///
   /// - Parameters:
-  ///   - name: The name that the bundle's maker chose.
+  ///   - name: The name of the query in the bundle.
   ///   - completion: Called once on the settings' queue; with nil if there is none, or if the cache cannot be read, which is then in
   ///     the log.
   public func getQuery(named name: String, completion: @escaping (Query?) -> Void) {
@@ -80,7 +80,7 @@ extension Firestore {
     }
   }
 
-  /// As ``getQuery(named:completion:)``. A cancelled task gets nil.
+  /// Same as ``getQuery(named:completion:)``. A cancelled task gets nil.
   nonisolated(nonsending) public func getQuery(named name: String) async -> Query? {
     let outcome = Outcome<Query?>()
     runtime().readNamedQuery(name) { [self] in outcome.resolve(.success(query($0))) }

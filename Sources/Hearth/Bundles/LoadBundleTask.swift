@@ -2,17 +2,17 @@ public import Foundation
 internal import HearthModel
 internal import Synchronization
 
-/// Where the loading of a bundle stands.
+/// The state of loading a bundle.
 public enum LoadBundleTaskState: Int, Sendable {
   /// It has failed; nothing of the bundle is in the cache.
   case error
-  /// It goes on.
+  /// Loading is in progress.
   case inProgress
   /// Everything is in the cache.
   case success
 }
 
-/// How far a bundle is loaded.
+/// The progress of loading a bundle.
 public final class LoadBundleTaskProgress: NSObject, Sendable {
   /// Documents read so far, also after an error.
   public let documentsLoaded: Int
@@ -22,7 +22,7 @@ public final class LoadBundleTaskProgress: NSObject, Sendable {
   public let bytesLoaded: Int
   /// Bytes of the bundle without its metadata, by its own account; 0 after an error in its metadata.
   public let totalBytes: Int
-  /// Whether the loading goes on, and how it ended.
+  /// The state of the loading: in progress, ended, or failed.
   public let state: LoadBundleTaskState
 
   init(_ progress: BundleProgress) {
@@ -40,7 +40,7 @@ public final class LoadBundleTaskProgress: NSObject, Sendable {
 
   private var values: [Int] { [documentsLoaded, totalDocuments, bytesLoaded, totalBytes, state.rawValue] }
 
-  /// Whether all values are the same.
+  /// Returns whether all values are the same.
   public override func isEqual(_ object: Any?) -> Bool { (object as? LoadBundleTaskProgress)?.values == values }
 
   /// A hash of the values.
@@ -52,7 +52,7 @@ public typealias LoadBundleObserverHandle = Int
 
 /// The loading of a bundle, started by ``Firestore/loadBundle(_:completion:)-(Data,_)``.
 ///
-/// The loading goes on whether somebody keeps the object or not. It may be used from any thread.
+/// Loading continues even if the application does not keep the object. It may be used from any thread.
 public final class LoadBundleTask: NSObject, Sendable {
   private struct State {
     var observers: [(handle: LoadBundleObserverHandle, call: @Sendable (LoadBundleTaskProgress) -> Void)] = []
@@ -67,8 +67,8 @@ public final class LoadBundleTask: NSObject, Sendable {
     self.queue = queue
   }
 
-  /// Has an observer called on the settings' queue with each progress: once at the beginning, after each document, and with the
-  /// final state. One that is added after the end is told the final state.
+  /// Adds an observer, which is called on the settings' queue with each progress: once at the beginning, after each document, and with the
+  /// final state. An observer that is added after the end gets the final state.
   @discardableResult
   public func addObserver(_ observer: @escaping (LoadBundleTaskProgress) -> Void) -> LoadBundleObserverHandle {
     let observer = UncheckedSendableBox(observer)
@@ -91,7 +91,7 @@ public final class LoadBundleTask: NSObject, Sendable {
     state.withLock { $0.observers = [] }
   }
 
-  /// Tells the observers of a progress; of a final one the last time.
+  /// Notifies the observers of a progress; a final one ends the calls.
   func tell(_ progress: LoadBundleTaskProgress) {
     queue.async {
       let observers = self.state.withLock { state in

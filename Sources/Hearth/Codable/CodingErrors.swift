@@ -8,7 +8,6 @@ public enum FirestoreEncodingError: Error, Sendable {
 public enum FirestoreDecodingError: Error, Sendable {
   /// The type cannot be decoded with the decoder in use, or not without a document's reference; the text says why.
   case decodingIsNotSupported(String)
-  /// Not thrown any more, and kept for the sake of programs that catch it: a field with the name of a ``DocumentID``
-  /// property is ignored.
+  /// Not thrown any more, and kept for programs that catch it: a field with the name of a ``DocumentID`` property is ignored.
   case fieldNameConflict(String)
 }

@@ -50,7 +50,7 @@ enum CodingPathText {
   /// Values nest at most this deep, so that neither data nor types exhaust the stack. Firestore itself allows 20.
   static let maximumDepth = 100
 
-  /// `" (field a.b[2] of document cities/SF)"`, with the parts that there are.
+  /// `" (field a.b[2] of document cities/SF)"`, with the parts that are known.
   static func place(_ path: [any CodingKey], document: DocumentKey?) -> String {
     var field = ""
     for key in path {

@@ -48,8 +48,8 @@ public struct DocumentID<Value: DocumentIDWrappable & Codable>: StructureCodingU
 
   /// Makes the property with a value.
   ///
-  /// - Parameter wrappedValue: Usually nil. Anything else is probably a misunderstanding, because it is not written, so a warning is
-  ///   logged. Setting the property later, for example to show a value that was never stored, is not logged.
+  /// - Parameter wrappedValue: Usually nil. Any other value is probably a mistake, because it is not written, so a warning is logged.
+  ///   Setting the property later, for example to show a value that was never stored, is not logged.
   public init(wrappedValue: Value?) {
     if let wrappedValue {
       HearthLog.warning(
@@ -68,13 +68,13 @@ public struct DocumentID<Value: DocumentIDWrappable & Codable>: StructureCodingU
 }
 
 extension DocumentID: Codable {
-  /// Takes the value from the reference of the document that is decoded.
+  /// Decodes the value from the reference of the document that is decoded.
   ///
   /// - Parameter decoder: One of ``Firestore/Decoder``.
   /// - Throws: ``FirestoreDecodingError/decodingIsNotSupported(_:)`` where there is no reference; what
   ///   ``DocumentIDWrappable/wrap(_:)`` throws.
   public init(from decoder: any Decoder) throws {
-    // The dictionary is for decoders that pass on what they find in ours.
+    // The dictionary is for decoders that pass on the contents of ours.
     let reference =
       (decoder as? StoredDecoder)?.context.documentReference
       ?? decoder.userInfo[.documentReference] as? DocumentReference
@@ -88,8 +88,8 @@ extension DocumentID: Codable {
     self.init(decoded: try Value.wrap(reference))
   }
 
-  /// Throws ``FirestoreEncodingError/encodingIsNotSupported(_:)``: ``Firestore/Encoder`` calls this only for what is no property, such
-  /// as an element of an array, and other encoders have no use for it.
+  /// Throws ``FirestoreEncodingError/encodingIsNotSupported(_:)``: ``Firestore/Encoder`` calls this only for values that are not
+  /// properties, such as elements of an array, and other encoders cannot use it.
   ///
   /// - Parameter encoder: Any encoder.
   public func encode(to encoder: any Encoder) throws {
@@ -103,6 +103,6 @@ extension DocumentID: Hashable where Value: Hashable {}
 extension DocumentID: Sendable where Value: Sendable {}
 
 extension CodingUserInfoKey {
-  /// Where decoders keep the document's reference.
+  /// The key under which decoders store the document's reference.
   static let documentReference = CodingUserInfoKey(rawValue: "DocumentRefUserInfoKey")!
 }

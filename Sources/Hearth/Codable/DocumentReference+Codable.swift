@@ -5,10 +5,10 @@ extension DocumentReference {
   /// ``DocumentSnapshot/data(as:with:decoder:)``.
   ///
   /// - Parameters:
-  ///   - type: What to decode. For a document that does not exist an optional type gives nil.
-  ///   - serverTimestampBehavior: What server timestamps are decoded from that the backend has not set yet.
+  ///   - type: The type to decode. For a document that does not exist an optional type gives nil.
+  ///   - serverTimestampBehavior: The value of server timestamps that the backend has not set yet.
   ///   - decoder: Strategies and `userInfo`. Not to be changed until the completion is called.
-  ///   - source: Where the document is read.
+  ///   - source: The source of the document.
   ///   - completion: Called once on the settings' queue with the value or the error of reading or decoding.
   public func getDocument<T: Decodable>(
     as type: T.Type, with serverTimestampBehavior: ServerTimestampBehavior = .none,
@@ -34,13 +34,13 @@ extension DocumentReference {
   /// ```
   ///
   /// - Parameters:
-  ///   - type: What to decode. For a document that does not exist an optional type gives nil.
-  ///   - serverTimestampBehavior: What server timestamps are decoded from that the backend has not set yet.
+  ///   - type: The type to decode. For a document that does not exist an optional type gives nil.
+  ///   - serverTimestampBehavior: The value of server timestamps that the backend has not set yet.
   ///   - decoder: Strategies and `userInfo`.
-  ///   - source: Where the document is read.
+  ///   - source: The source of the document.
   /// - Returns: The value.
   /// - Throws: The error of reading (`NSError` of ``FirestoreErrorDomain``, `unavailable` for an unknown document while offline), or
-  ///   that of decoding (`DecodingError`, and what types throw themselves).
+  ///   that of decoding (`DecodingError`, and errors that types throw themselves).
   nonisolated(nonsending) public func getDocument<T: Decodable>(
     as type: T.Type, with serverTimestampBehavior: ServerTimestampBehavior = .none,
     decoder: Firestore.Decoder = .init(), source: FirestoreSource = .default
@@ -54,10 +54,10 @@ extension DocumentReference {
   /// ``setDataAndWait(from:encoder:)`` waits.
   ///
   /// - Parameters:
-  ///   - value: What encodes to a map.
+  ///   - value: A value that encodes to a map.
   ///   - encoder: Strategies and `userInfo`.
   ///   - completion: As in ``setData(_:completion:)``: called once the backend has answered, and not while offline.
-  /// - Throws: Only errors of encoding (`EncodingError.invalidValue`, and what types throw themselves), before anything is written.
+  /// - Throws: Only errors of encoding (`EncodingError.invalidValue`, and errors that types throw themselves), before anything is written.
   public func setData<T: Encodable>(
     from value: T, encoder: Firestore.Encoder = Firestore.Encoder(), completion: (((any Error)?) -> Void)? = nil
   ) throws {
@@ -68,7 +68,7 @@ extension DocumentReference {
   /// left as they are in the document.
   ///
   /// - Parameters:
-  ///   - value: What encodes to a map.
+  ///   - value: A value that encodes to a map.
   ///   - merge: Whether other fields stay; without, this is ``setData(from:encoder:completion:)``.
   ///   - encoder: Strategies and `userInfo`.
   ///   - completion: As in ``setData(from:encoder:completion:)``.
@@ -84,7 +84,7 @@ extension DocumentReference {
   /// leaves out, such as a property that is nil, is a programming error; ``ExplicitNull`` makes it null.
   ///
   /// - Parameters:
-  ///   - value: What encodes to a map.
+  ///   - value: A value that encodes to a map.
   ///   - mergeFields: `String`s, split at dots, or ``FieldPath``s: names of fields, after the encoder's strategy.
   ///   - encoder: Strategies and `userInfo`.
   ///   - completion: As in ``setData(from:encoder:completion:)``.
@@ -96,13 +96,13 @@ extension DocumentReference {
     setData(try encoder.encode(value), mergeFields: mergeFields, completion: completion)
   }
 
-  /// As ``setData(from:encoder:completion:)``, waiting for the backend, while offline as long as it takes.
+  /// Same as ``setData(from:encoder:completion:)``, waiting for the backend, while offline as long as it takes.
   ///
   /// A name of its own, because an asynchronous `setData(from:)` would take the place of the one that does not wait in programs
   /// written for the official SDK.
   ///
   /// - Parameters:
-  ///   - value: What encodes to a map.
+  ///   - value: A value that encodes to a map.
   ///   - encoder: Strategies and `userInfo`.
   /// - Throws: The error of encoding, before anything is written; the backend's refusal (`NSError` of ``FirestoreErrorDomain``);
   ///   `CancellationError` when the task is cancelled, after which the write stays in the queue.
@@ -112,10 +112,10 @@ extension DocumentReference {
     try await setData(try encoder.encode(value))
   }
 
-  /// As ``setData(from:merge:encoder:completion:)``, waiting for the backend, while offline as long as it takes.
+  /// Same as ``setData(from:merge:encoder:completion:)``, waiting for the backend, while offline as long as it takes.
   ///
   /// - Parameters:
-  ///   - value: What encodes to a map.
+  ///   - value: A value that encodes to a map.
   ///   - merge: Whether other fields stay.
   ///   - encoder: Strategies and `userInfo`.
   /// - Throws: As ``setDataAndWait(from:encoder:)``.
@@ -125,10 +125,10 @@ extension DocumentReference {
     try await setData(try encoder.encode(value), merge: merge)
   }
 
-  /// As ``setData(from:mergeFields:encoder:completion:)``, waiting for the backend, while offline as long as it takes.
+  /// Same as ``setData(from:mergeFields:encoder:completion:)``, waiting for the backend, while offline as long as it takes.
   ///
   /// - Parameters:
-  ///   - value: What encodes to a map.
+  ///   - value: A value that encodes to a map.
   ///   - mergeFields: `String`s, split at dots, or ``FieldPath``s: names of fields, after the encoder's strategy.
   ///   - encoder: Strategies and `userInfo`.
   /// - Throws: As ``setDataAndWait(from:encoder:)``.
@@ -146,7 +146,7 @@ extension CollectionReference {
   /// ``addDocumentAndWait(from:encoder:)`` waits.
   ///
   /// - Parameters:
-  ///   - value: What encodes to a map.
+  ///   - value: A value that encodes to a map.
   ///   - encoder: Strategies and `userInfo`.
   ///   - completion: As in ``DocumentReference/setData(from:encoder:completion:)``.
   /// - Returns: The new document's reference, at once.
@@ -158,10 +158,10 @@ extension CollectionReference {
     addDocument(data: try encoder.encode(value), completion: completion)
   }
 
-  /// As ``addDocument(from:encoder:completion:)``, waiting for the backend, while offline as long as it takes.
+  /// Same as ``addDocument(from:encoder:completion:)``, waiting for the backend, while offline as long as it takes.
   ///
   /// - Parameters:
-  ///   - value: What encodes to a map.
+  ///   - value: A value that encodes to a map.
   ///   - encoder: Strategies and `userInfo`.
   /// - Returns: The new document's reference, once the backend has the document.
   /// - Throws: As ``DocumentReference/setDataAndWait(from:encoder:)``.

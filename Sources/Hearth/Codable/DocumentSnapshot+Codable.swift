@@ -15,13 +15,13 @@ extension DocumentSnapshot {
   /// Several threads may decode at the same time, also the same snapshot.
   ///
   /// - Parameters:
-  ///   - type: What to decode. For a document that does not exist an optional type gives nil.
-  ///   - serverTimestampBehavior: What server timestamps are decoded from that the backend has not set yet.
+  ///   - type: The type to decode. For a document that does not exist an optional type gives nil.
+  ///   - serverTimestampBehavior: The value of server timestamps that the backend has not set yet.
   ///   - decoder: Strategies and `userInfo`.
   /// - Returns: The value.
   /// - Throws: `DecodingError` with the coding path and a text that names the document, the field, the expected and the found type;
-  ///   `DecodingError.valueNotFound` for a document that does not exist; what types throw themselves, unchanged but for the document's
-  ///   name in the text of a `DecodingError`.
+  ///   `DecodingError.valueNotFound` for a document that does not exist; errors that types throw themselves, unchanged except that
+  ///   the text of a `DecodingError` names the document.
   public func data<T: Decodable>(
     as type: T.Type, with serverTimestampBehavior: ServerTimestampBehavior = .none,
     decoder: Firestore.Decoder = .init()

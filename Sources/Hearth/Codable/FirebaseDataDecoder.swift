@@ -1,17 +1,17 @@
 public import Foundation
 
-/// Decodes values from what ``FirebaseDataEncoder`` makes.
+/// Decodes values from the output of ``FirebaseDataEncoder``.
 ///
 /// ``Firestore/Decoder`` is this decoder with the settings that suit Firestore. Here dates and data are decoded as numbers and
 /// Base64 texts unless the strategies say otherwise.
 ///
-/// A decoder may be used from several threads as long as nobody changes its properties meanwhile.
+/// A decoder may be used from several threads as long as its properties are not changed meanwhile.
 open class FirebaseDataDecoder {
-  /// What `Date` is decoded from.
+  /// The form from which `Date` is decoded.
   public enum DateDecodingStrategy {
     /// A ``Timestamp``.
     case timestamp
-    /// What `Date` decodes itself from: seconds since 2001.
+    /// The form that `Date` itself decodes: seconds since 2001.
     case deferredToDate
     /// A number of seconds.
     case secondsSince1970
@@ -21,23 +21,23 @@ open class FirebaseDataDecoder {
     case iso8601
     /// A text that the formatter reads.
     case formatted(DateFormatter)
-    /// What the closure decodes.
+    /// Any form that the closure decodes.
     case custom((_ decoder: any Swift.Decoder) throws -> Date)
   }
 
-  /// What `Data` is decoded from.
+  /// The form from which `Data` is decoded.
   public enum DataDecodingStrategy {
-    /// What `Data` decodes itself from: an array of numbers.
+    /// The form that `Data` itself decodes: an array of numbers.
     case deferredToData
     /// A Base64 text.
     case base64
     /// Bytes; also a Base64 text, because early versions of the official SDK wrote that.
     case blob
-    /// What the closure decodes.
+    /// Any form that the closure decodes.
     case custom((_ decoder: any Swift.Decoder) throws -> Data)
   }
 
-  /// What texts in the place of a floating-point number mean.
+  /// The meaning of texts in the place of a floating-point number.
   public enum NonConformingFloatDecodingStrategy {
     /// `DecodingError.typeMismatch` is thrown.
     case `throw`
@@ -45,27 +45,27 @@ open class FirebaseDataDecoder {
     case convertFromString(positiveInfinity: String, negativeInfinity: String, nan: String)
   }
 
-  /// How a field's name becomes a property's key. Keys of dictionaries with string keys are left alone.
+  /// The conversion of a field's name into a property's key. Keys of dictionaries with string keys are left alone.
   public enum KeyDecodingStrategy {
-    /// As it is.
+    /// The name is the key.
     case useDefaultKeys
     /// `my_url_property` becomes `myUrlProperty`. Of several names that give one key, the first in the order of names counts.
     case convertFromSnakeCase
-    /// As the closure says, which gets the whole path with the name as its last element.
+    /// The closure converts the name, which is the last element of the path that it gets.
     case custom((_ codingPath: [any CodingKey]) -> any CodingKey)
   }
 
-  /// What `Date` is decoded from; ``DateDecodingStrategy/deferredToDate`` at first.
+  /// The form from which `Date` is decoded; the default is ``DateDecodingStrategy/deferredToDate``.
   open var dateDecodingStrategy: DateDecodingStrategy = .deferredToDate
-  /// What `Data` is decoded from; ``DataDecodingStrategy/base64`` at first.
+  /// The form from which `Data` is decoded; the default is ``DataDecodingStrategy/base64``.
   open var dataDecodingStrategy: DataDecodingStrategy = .base64
-  /// What texts may stand for numbers; ``NonConformingFloatDecodingStrategy/throw`` at first.
+  /// The texts that may stand for numbers; the default is ``NonConformingFloatDecodingStrategy/throw``.
   open var nonConformingFloatDecodingStrategy: NonConformingFloatDecodingStrategy = .throw
-  /// How names become keys; ``KeyDecodingStrategy/useDefaultKeys`` at first.
+  /// The conversion of names into keys; the default is ``KeyDecodingStrategy/useDefaultKeys``.
   open var keyDecodingStrategy: KeyDecodingStrategy = .useDefaultKeys
-  /// Which values are handed through where exactly their type is asked for; none at first.
+  /// The types whose values are passed through when exactly that type is requested; none by default.
   open var passthroughTypeResolver: any StructureCodingPassthroughTypeResolver.Type = NoPassthroughTypes.self
-  /// What types find in their decoder's `userInfo`.
+  /// The values that types find in their decoder's `userInfo`.
   open var userInfo: [CodingUserInfoKey: Any] = [:]
 
   /// Makes a decoder with the settings that the properties name.
@@ -74,10 +74,10 @@ open class FirebaseDataDecoder {
   /// Decodes a value.
   ///
   /// - Parameters:
-  ///   - t: What to decode.
+  ///   - t: The type to decode.
   ///   - structure: What ``FirebaseDataEncoder/encode(_:)`` gives; `NSNull` is nil for an optional type.
   /// - Returns: The value.
-  /// - Throws: `DecodingError` with the coding path, and what types throw themselves.
+  /// - Throws: `DecodingError` with the coding path, and errors that types throw themselves.
   open func decode<T: Decodable>(_ t: T.Type, from structure: Any) throws -> T {
     let options = DecodingOptions(
       date: dateDecodingStrategy, data: dataDecodingStrategy, float: nonConformingFloatDecodingStrategy,

@@ -13,20 +13,20 @@ extension Firestore {
   /// let fields = try Firestore.Encoder().encode(City(name: "Oakland", founded: founded))
   /// ```
   ///
-  /// ``Timestamp``, ``GeoPoint``, ``DocumentReference``, ``VectorValue`` and ``FieldValue`` stay what they are, dates become
-  /// timestamps and `Data` becomes bytes. An optional property that is nil is left out; ``ExplicitNull`` makes it null.
+  /// ``Timestamp``, ``GeoPoint``, ``DocumentReference``, ``VectorValue`` and ``FieldValue`` are passed through, dates become timestamps
+  /// and `Data` becomes bytes. An optional property that is nil is left out; ``ExplicitNull`` makes it null.
   ///
-  /// An encoder may be used from several threads as long as nobody changes its properties meanwhile.
+  /// An encoder may be used from several threads as long as its properties are not changed meanwhile.
   public final class Encoder {
-    /// How `Date` is encoded; as ``Timestamp`` at first.
+    /// The form into which `Date` is encoded; the default is ``Timestamp``.
     public var dateEncodingStrategy: FirebaseDataEncoder.DateEncodingStrategy = .timestamp
-    /// How `Data` is encoded; as bytes at first.
+    /// The form into which `Data` is encoded; the default is bytes.
     public var dataEncodingStrategy: FirebaseDataEncoder.DataEncodingStrategy = .blob
-    /// What happens to NaN and the infinities: an error at first, although Firestore could store them.
+    /// The treatment of NaN and the infinities; the default is an error, although Firestore could store them.
     public var nonConformingFloatEncodingStrategy: FirebaseDataEncoder.NonConformingFloatEncodingStrategy = .throw
-    /// How keys become names of fields; unchanged at first.
+    /// The conversion of keys into names of fields; by default a key is the name.
     public var keyEncodingStrategy: FirebaseDataEncoder.KeyEncodingStrategy = .useDefaultKeys
-    /// What types find in their encoder's `userInfo`.
+    /// The values that types find in their encoder's `userInfo`.
     public var userInfo: [CodingUserInfoKey: Any] = [:]
 
     /// Makes an encoder with the settings that the properties name.
@@ -56,20 +56,20 @@ extension Firestore {
 
   /// Decodes values from a document's data.
   ///
-  /// For documents that were read, ``DocumentSnapshot/data(as:with:decoder:)`` is quicker: it decodes from the stored encoding
-  /// without building a dictionary first. Both give the same values and errors.
+  /// For documents that were read, ``DocumentSnapshot/data(as:with:decoder:)`` is faster: it decodes from the stored encoding without
+  /// building a dictionary first. Both give the same values and errors.
   ///
-  /// A decoder may be used from several threads as long as nobody changes its properties meanwhile.
+  /// A decoder may be used from several threads as long as its properties are not changed meanwhile.
   public final class Decoder {
-    /// What `Date` is decoded from; a ``Timestamp`` at first.
+    /// The form from which `Date` is decoded; the default is ``Timestamp``.
     public var dateDecodingStrategy: FirebaseDataDecoder.DateDecodingStrategy = .timestamp
-    /// What `Data` is decoded from; bytes at first.
+    /// The form from which `Data` is decoded; the default is bytes.
     public var dataDecodingStrategy: FirebaseDataDecoder.DataDecodingStrategy = .blob
-    /// What texts in the place of a floating-point number mean: an error at first.
+    /// The meaning of texts in the place of a floating-point number; the default is an error.
     public var nonConformingFloatDecodingStrategy: FirebaseDataDecoder.NonConformingFloatDecodingStrategy = .throw
-    /// How names of fields become keys; unchanged at first.
+    /// The conversion of names of fields into keys; by default a name is the key.
     public var keyDecodingStrategy: FirebaseDataDecoder.KeyDecodingStrategy = .useDefaultKeys
-    /// What types find in their decoder's `userInfo`.
+    /// The values that types find in their decoder's `userInfo`.
     public var userInfo: [CodingUserInfoKey: Any] = [:]
 
     /// Makes a decoder with the settings that the properties name.
@@ -78,10 +78,10 @@ extension Firestore {
     /// Decodes a value without a document's reference, so that the type cannot have a ``DocumentID``.
     ///
     /// - Parameters:
-    ///   - t: What to decode.
+    ///   - t: The type to decode.
     ///   - data: A dictionary, or `NSNull` for a document that does not exist, which an optional type decodes as nil.
     /// - Returns: The value.
-    /// - Throws: `DecodingError` with the coding path, the expected and the found type; what types throw themselves.
+    /// - Throws: `DecodingError` with the coding path, the expected and the found type; errors that types throw themselves.
     public func decode<T: Decodable>(_ t: T.Type, from data: Any) throws -> T {
       try decode(t, from: data, in: nil)
     }
@@ -89,11 +89,11 @@ extension Firestore {
     /// Decodes a value.
     ///
     /// - Parameters:
-    ///   - t: What to decode.
+    ///   - t: The type to decode.
     ///   - data: A dictionary, or `NSNull` for a document that does not exist, which an optional type decodes as nil.
     ///   - reference: The document's reference, for properties with ``DocumentID`` and the texts of errors. It is not kept.
     /// - Returns: The value.
-    /// - Throws: `DecodingError` with the coding path, the expected and the found type; what types throw themselves.
+    /// - Throws: `DecodingError` with the coding path, the expected and the found type; errors that types throw themselves.
     public func decode<T: Decodable>(_ t: T.Type, from data: Any, in reference: DocumentReference?) throws -> T {
       let origin = reference.map { DecodingOrigin(document: .reference($0)) }
       return try DecodingContext(options, origin: origin).decodeRoot(t, from: .object(data))

@@ -93,7 +93,7 @@ public struct ServerTimestamp<Value: ServerTimestampWrappable & Codable>: Codabl
 }
 
 extension ServerTimestamp {
-  /// What ``ServerTimestampWrappable/unwrap(_:)`` gives, which does not know where its value stands.
+  /// Returns the result of ``ServerTimestampWrappable/unwrap(_:)``, with the value's place added to its errors.
   private func timestamp(of value: Value, at path: [any CodingKey]) throws -> Timestamp {
     do {
       return try Value.unwrap(value)

@@ -1,7 +1,7 @@
 /// The conversion between `camelCase` and `snake_case`, as `JSONEncoder` and `JSONDecoder` do it.
 enum SnakeCase {
-  /// `myURLProperty` becomes `my_url_property`. Underscores stay. Words begin where Foundation lets them begin, also in names
-  /// that start with several capitals: fields that programs of the official SDK wrote have these names.
+  /// `myURLProperty` becomes `my_url_property`. Underscores stay. Words begin where Foundation begins them, also in names that start with
+  /// several capitals, because fields written by programs of the official SDK have these names.
   static func encode(_ name: String) -> String {
     let characters = Array(name)
     guard !characters.isEmpty else { return name }
@@ -15,7 +15,7 @@ enum SnakeCase {
         position = characters.count
         break
       }
-      // Of several capitals in a row, the last one belongs to the next word.
+      // The last of several capitals in a row belongs to the next word.
       if lowercase > capital + 1 {
         words.append(capital..<lowercase - 1)
         wordStart = lowercase - 1

@@ -1,7 +1,7 @@
 /// Recognises dictionaries with string keys, whose keys are data rather than names of properties: key strategies leave
 /// them alone.
 protocol StringKeyedDictionary {
-  /// Decodes the dictionary under the names as they are stored; nil if its elements cannot be decoded at all.
+  /// Decodes the dictionary under the stored names; nil if its elements cannot be decoded at all.
   static func decode(with decoder: StoredDecoder) throws -> Any?
 }
 
@@ -19,7 +19,7 @@ extension Dictionary: StringKeyedDictionary where Key == String {
 }
 
 extension StoredDecoder {
-  /// Calls `body` with all entries of the map that this decoder stands on, under their stored names.
+  /// Calls `body` with all entries of the map at this decoder's place, under their stored names.
   fileprivate func forEachStoredEntry(_ body: (String, StoredValue) throws -> Void) throws {
     let map = try storedMap(for: [String: Any].self)
     for name in try reportingDamage(nil, map.keys) {

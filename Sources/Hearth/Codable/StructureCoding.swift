@@ -1,22 +1,21 @@
-/// Tells an encoder and a decoder which values they hand through as they are. Public as in the official SDK, for
-/// ``FirebaseDataEncoder`` and ``FirebaseDataDecoder``.
+/// Decides which values an encoder and a decoder pass through unchanged. Public as in the official SDK, for ``FirebaseDataEncoder`` and
+/// ``FirebaseDataDecoder``.
 public protocol StructureCodingPassthroughTypeResolver {
-  /// Whether a value stays as it is.
+  /// Returns whether a value stays as it is.
   ///
   /// - Parameter t: A value that is encoded, or an object that is decoded.
   static func isPassthroughType<T>(_ t: T) -> Bool
 }
 
-/// Marks a property that is part of no encoded structure, such as ``DocumentID``. Public as in the official SDK.
+/// Marks a property that is not part of any encoded structure, such as ``DocumentID``. Public as in the official SDK.
 public protocol StructureCodingUncodedUnkeyed {}
 
-/// Hands nothing through.
+/// Passes no types through.
 struct NoPassthroughTypes: StructureCodingPassthroughTypeResolver {
   static func isPassthroughType<T>(_ t: T) -> Bool { false }
 }
 
-/// Hands the types through that Firestore stores: ``GeoPoint``, ``Timestamp``, ``FieldValue``, ``DocumentReference`` and
-/// ``VectorValue``.
+/// Passes through the types that Firestore stores: ``GeoPoint``, ``Timestamp``, ``FieldValue``, ``DocumentReference`` and ``VectorValue``.
 struct FirestorePassthroughTypes: StructureCodingPassthroughTypeResolver {
   static func isPassthroughType<T>(_ t: T) -> Bool {
     let type: Any.Type = Swift.type(of: t as Any)
@@ -25,7 +24,7 @@ struct FirestorePassthroughTypes: StructureCodingPassthroughTypeResolver {
   }
 }
 
-/// Recognises optionals, which can be decoded from nothing.
+/// Recognises optionals, which can be decoded from a missing value.
 protocol OptionalType {}
 
 extension Optional: OptionalType {}

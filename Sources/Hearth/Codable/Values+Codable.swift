@@ -137,7 +137,7 @@ extension FieldValue: Encodable {
 }
 
 extension DecodingError {
-  /// Turns a broken rule for values into an error about the data that broke it.
+  /// Turns a programming error about a value into an error about the data.
   fileprivate static func wrap(_ path: [any CodingKey], _ check: () throws(ProgrammingError) -> Void)
     throws(DecodingError)
   {

@@ -2,7 +2,7 @@ extension WriteBatch {
   /// Encodes a value and adds a write as ``setData(_:forDocument:)`` does.
   ///
   /// - Parameters:
-  ///   - value: What encodes to a map.
+  ///   - value: A value that encodes to a map.
   ///   - doc: The document that is replaced or created.
   ///   - encoder: Strategies and `userInfo`.
   /// - Returns: The batch itself, for the next write.
@@ -18,7 +18,7 @@ extension WriteBatch {
   /// are nil are left as they are in the document.
   ///
   /// - Parameters:
-  ///   - value: What encodes to a map.
+  ///   - value: A value that encodes to a map.
   ///   - doc: The document that is changed or created.
   ///   - merge: Whether other fields stay.
   ///   - encoder: Strategies and `userInfo`.
@@ -35,7 +35,7 @@ extension WriteBatch {
   /// that the value leaves out is a programming error.
   ///
   /// - Parameters:
-  ///   - value: What encodes to a map.
+  ///   - value: A value that encodes to a map.
   ///   - doc: The document that is changed or created.
   ///   - mergeFields: `String`s, split at dots, or ``FieldPath``s: names of fields, after the encoder's strategy.
   ///   - encoder: Strategies and `userInfo`.
@@ -54,7 +54,7 @@ extension Transaction {
   /// Encodes a value and adds a write as ``setData(_:forDocument:)`` does.
   ///
   /// - Parameters:
-  ///   - value: What encodes to a map.
+  ///   - value: A value that encodes to a map.
   ///   - doc: The document that is replaced or created.
   ///   - encoder: Strategies and `userInfo`.
   /// - Returns: The transaction itself, for the next write.
@@ -70,7 +70,7 @@ extension Transaction {
   /// are nil are left as they are in the document.
   ///
   /// - Parameters:
-  ///   - value: What encodes to a map.
+  ///   - value: A value that encodes to a map.
   ///   - doc: The document that is changed or created.
   ///   - merge: Whether other fields stay.
   ///   - encoder: Strategies and `userInfo`.
@@ -87,7 +87,7 @@ extension Transaction {
   /// that the value leaves out is a programming error.
   ///
   /// - Parameters:
-  ///   - value: What encodes to a map.
+  ///   - value: A value that encodes to a map.
   ///   - doc: The document that is changed or created.
   ///   - mergeFields: `String`s, split at dots, or ``FieldPath``s: names of fields, after the encoder's strategy.
   ///   - encoder: Strategies and `userInfo`.

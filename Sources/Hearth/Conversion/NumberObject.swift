@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// What a number or Boolean in untyped data is.
+/// The kind of a number or Boolean in untyped data.
 ///
-/// A cast alone cannot tell `true` from 1 once a value is a Foundation object, so objects are asked for their kind and
-/// everything else for its Swift type.
+/// A cast alone cannot tell `true` from 1 once a value is a Foundation object, so the kind of objects decides, and the Swift type of
+/// everything else.
 enum NumberObject {
   case boolean(Bool)
   case integer(Int64)
@@ -11,7 +11,7 @@ enum NumberObject {
   case largeInteger(any BinaryInteger)
   case double(Double)
 
-  /// Nil for what is no number.
+  /// Nil for values that are not numbers.
   init?(_ value: Any) {
     if type(of: value) is AnyClass {
       guard let number = value as? NSNumber else { return nil }
@@ -47,7 +47,7 @@ enum NumberObject {
 }
 
 extension NSNumber {
-  /// Whether the object was made from a Boolean. Both Foundations have one object each for true and false, of a class of their own;
+  /// True if the object was made from a Boolean. Both Foundations have one object each for true and false, of a class of their own;
   /// the C type alone does not tell, because most objects made from an `Int8` report `char` as well.
   var isBoolean: Bool {
     #if canImport(Darwin)

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HearthModel
 
-/// Slash-separated paths as users write them, with the rule that a wrong one breaks in its message.
+/// Parses slash-separated paths as users write them, with messages that name the broken rule.
 enum PathParser {
   static func path(_ string: String) throws(ProgrammingError) -> ResourcePath {
     do {

@@ -3,7 +3,7 @@ internal import HearthModel
 
 /// Adds conditions, orders, limits and cursors to a query, with the checks and texts of the official SDK.
 ///
-/// Only what the client has to refuse is checked here; limits of the backend (30 alternatives, 10 in `notIn`) are its own.
+/// Checks only what the client has to refuse; the backend checks its own limits (30 alternatives, 10 in `notIn`).
 enum QueryBuilder {
   enum Edge { case start, end }
 
@@ -38,8 +38,8 @@ enum QueryBuilder {
     return query
   }
 
-  /// Checks that are due when a query's documents are read or listened to. An aggregation asks for no order (firebase-ios-sdk
-  /// query_core.cc and aggregate_query.cc, ValidateHasExplicitOrderByForLimitToLast).
+  /// Checks that are due when a query's documents are read or listened to. An aggregation needs no order (firebase-ios-sdk query_core.cc
+  /// and aggregate_query.cc, ValidateHasExplicitOrderByForLimitToLast).
   static func validateForRunning(_ query: HearthModel.Query) throws(ProgrammingError) {
     guard query.limitType == .first || query.limit == nil || !query.explicitOrders.isEmpty else {
       throw ProgrammingError("limit(toLast:) queries require specifying at least one OrderBy() clause.")
@@ -184,7 +184,7 @@ enum QueryBuilder {
 }
 
 extension FieldFilter.Operator {
-  /// The operator as messages name it.
+  /// The operator's name in messages.
   fileprivate var userName: String {
     switch self {
     case .lessThan: "lessThan"

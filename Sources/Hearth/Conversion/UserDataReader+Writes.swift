@@ -1,9 +1,9 @@
 internal import Foundation
 internal import HearthModel
 
-/// The mutations that `setData`, `updateData` and `delete` stand for.
+/// Makes the mutations of `setData`, `updateData` and `delete`.
 extension UserDataReader {
-  /// Replaces the document, creating it if need be.
+  /// Replaces the document, creating it if necessary.
   static func set(
     _ data: [String: Any], key: DocumentKey, databaseID: DatabaseID
   ) throws(ProgrammingError) -> Mutation {
@@ -12,7 +12,7 @@ extension UserDataReader {
     return .set(key, fields, transforms: reader.sortedTransforms)
   }
 
-  /// Changes every leaf that the data name and creates the document if need be.
+  /// Changes every leaf that the data name, and creates the document if necessary.
   static func merge(
     _ data: [String: Any], key: DocumentKey, databaseID: DatabaseID
   ) throws(ProgrammingError) -> Mutation {
@@ -22,7 +22,7 @@ extension UserDataReader {
     return .patch(key, fields.only(mask), mask: mask, precondition: .none, transforms: reader.sortedTransforms)
   }
 
-  /// Changes what both the data and the mask name; the rest of the data is ignored.
+  /// Changes the fields that both the data and the mask name; the rest of the data is ignored.
   static func merge(
     _ data: [String: Any], fields maskFields: [Any], key: DocumentKey, databaseID: DatabaseID
   ) throws(ProgrammingError) -> Mutation {
@@ -43,7 +43,7 @@ extension UserDataReader {
     }
     let named = FieldMask(paths)
     let transforms = reader.sortedTransforms.filter { named.covers($0.path) }
-    // A field that is only transformed is not named: the backend would delete it first, and an increment begin anew.
+    // A field that is only transformed is not named: the backend would delete it first, and an increment would start from nothing.
     let transformed = Set(transforms.map(\.path))
     let mask = FieldMask(named.paths.filter { !transformed.contains($0) })
     return .patch(key, parsed.only(mask), mask: mask, precondition: .none, transforms: transforms)
@@ -59,7 +59,7 @@ extension UserDataReader {
         throw ProgrammingError(
           "Dictionary keys in updateData: must be Strings or FieldPaths, but one is \(type(of: field.base)).")
       }
-      // What is deleted is left to the backend (firebase-ios-sdk FSTUserDataReader.mm, parsedUpdateData).
+      // Deleted fields are left to the backend (firebase-ios-sdk FSTUserDataReader.mm, parsedUpdateData).
       let isDeleted = (value as? FieldValue)?.kind == .delete
       for name in path.segments where !isDeleted && name.hasPrefix("__") && name.hasSuffix("__") {
         throw ProgrammingError(

@@ -1,15 +1,15 @@
 internal import Foundation
 internal import HearthModel
 
-/// Turns what a program passes (`[String: Any]`) into values, masks and transforms.
+/// Turns the data of a program (`[String: Any]`) into values, masks and transforms.
 ///
 /// The rules and texts are those of the official SDK: which sentinels are legal where, which paths belong to a merge, which
 /// names are reserved. Everything that breaks a rule is thrown as a ``ProgrammingError`` that names the field.
 struct UserDataReader {
-  /// Nesting that the wire format's readers accept; the backend's own limit is 20.
+  /// The levels of nesting that readers of the wire format accept; the backend's own limit is 20.
   ///
-  /// Data may come from anywhere, so what is written with more levels is no misuse: it is read down to one level more, which
-  /// is enough for ``SendableWrites`` to refuse the write.
+  /// Data may come from anywhere, so deeper nesting in a write is no misuse: it is read down to one level more, which is enough for
+  /// ``OutgoingWriteLimits`` to refuse the write.
   static let maximumDepth = 90
 
   enum Source {
@@ -26,7 +26,7 @@ struct UserDataReader {
     var isWrite: Bool { self == .set || self == .mergeSet || self == .update }
   }
 
-  /// Where in the data the reader stands.
+  /// The place of the reader in the data.
   struct Position {
     var source: Source
     /// nil inside arrays, where there are no field paths.
@@ -141,7 +141,7 @@ struct UserDataReader {
     return try parseScalar(value, position)
   }
 
-  /// Stands for what is nested too deep.
+  /// Replaces values that are nested too deep.
   private mutating func cutOff(_ position: Position) throws(ProgrammingError) -> Value {
     guard position.source.isWrite || position.source == .arrayElement else {
       throw ProgrammingError(
@@ -278,7 +278,7 @@ struct UserDataReader {
 
   // MARK: - Shapes
 
-  /// What an optional or an `AnyHashable` holds, at any depth of them; nil for none, which stands for null as on Apple
+  /// Returns the content of an optional or an `AnyHashable`, at any depth; nil for an empty optional, which stands for null as on Apple
   /// platforms.
   static func unwrap(_ value: Any) -> Any? {
     // Everything that is hashable casts to it, so the cast cannot tell. Left inside, the number 1 would cast to true.

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HearthModel
 
-/// Turns stored values into what programs read: `NSNumber`, `String`, `Data`, `NSNull`, `Timestamp`, `GeoPoint`,
+/// Turns stored values into the objects that programs read: `NSNumber`, `String`, `Data`, `NSNull`, `Timestamp`, `GeoPoint`,
 /// `DocumentReference`, `VectorValue`, `[Any]` and `[String: Any]`.
 ///
 /// Numbers are `NSNumber` on every platform: only those cast to `Int`, `Int64` and `Double` alike where there is no bridging.

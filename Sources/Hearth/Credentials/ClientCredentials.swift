@@ -1,18 +1,18 @@
 internal import Foundation
 internal import HearthTransport
 
-/// What a client asks with, fixed at its start.
+/// The credentials of a client, fixed at its start.
 struct ClientCredentials: Sendable {
   var access: any CredentialsProvider = NoCredentials()
   var appCheck: any CredentialsProvider = NoCredentials()
-  /// Whose changes of user the client follows.
+  /// The credentials whose changes of user the client follows.
   var users: IDTokenCredentials?
   /// The user at the start.
   var initialUserID: String?
 
   init() {}
 
-  /// - Throws: An `NSError` when `GOOGLE_APPLICATION_CREDENTIALS` counts and its file is not a service account's.
+  /// - Throws: An `NSError` when `GOOGLE_APPLICATION_CREDENTIALS` is used and its file is not a service account's.
   init(_ settings: SettingsValues, endpoint: Endpoint, environment: [String: String]) throws {
     if let appCheck = settings.appCheck {
       self.appCheck = AppCheckSource(appCheck)
@@ -41,14 +41,14 @@ struct ClientCredentials: Sendable {
     }
   }
 
-  /// Emulators take tokens without TLS, as they do from the official SDKs. Beyond this machine everybody on the way can read them.
+  /// Emulators take tokens without TLS, as they do from the official SDKs. Outside this machine the network can read them.
   private static func warnOfPlaintext(_ what: String, _ endpoint: Endpoint) {
     guard !endpoint.usesTLS, !endpoint.isLoopback else { return }
     HearthLog.warning(
       "\(what) are sent to \(endpoint.host):\(endpoint.port) without encryption, because TLS is off for this host.")
   }
 
-  /// The environment's service account, for Google's own backends only: a token for Firestore is nobody else's business.
+  /// The environment's service account, for Google's own backends only: tokens for Firestore must not be sent elsewhere.
   private static func automatic(
     _ endpoint: Endpoint, _ environment: [String: String]
   ) throws -> (any FirestoreCredentials)? {
@@ -69,13 +69,13 @@ struct ClientCredentials: Sendable {
 }
 
 extension Endpoint {
-  /// Whether this is Cloud Firestore, worldwide or at one of its locations.
+  /// True if this is Cloud Firestore, worldwide or at one of its locations.
   fileprivate var isGoogle: Bool {
     let host = host.lowercased()
     return host == FirestoreSettings.defaultHost || host.hasSuffix(".googleapis.com")
   }
 
-  /// Whether requests stay on this machine.
+  /// True if requests stay on this machine.
   fileprivate var isLoopback: Bool {
     let host = host.lowercased()
     return host == "localhost" || host.hasPrefix("127.") || host == "::1"

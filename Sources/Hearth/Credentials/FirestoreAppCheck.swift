@@ -6,13 +6,14 @@
 /// }
 /// ```
 ///
-/// When a token cannot be fetched, or has characters that a header cannot carry, requests are made without one after a warning in
-/// the log; whether the backend accepts that depends on the project's enforcement (official SDK behaviour).
+/// When a token cannot be fetched, or has characters that a header cannot carry, requests are made without one after a warning in the log;
+/// whether the backend accepts them depends on the project's enforcement. (firebase-ios-sdk
+/// firebase_app_check_credentials_provider_apple.mm, GetToken, does not fail requests for it either.)
 public final class FirestoreAppCheck: Sendable {
   /// Fetches the token, or returns nil or an empty one for none.
   ///
-  /// It is called whenever a stream is opened or a call is made, so it should keep the token while it lasts; requests that come
-  /// together share one call. After a minute without an answer it counts as failed.
+  /// It is called whenever a stream is opened or a call is made, so keep the token while it is valid; concurrent requests share one call.
+  /// After a minute without an answer it counts as failed.
   ///
   /// - Parameter forcingRefresh: Whether the backend refused a request made with the last token.
   public typealias Provider = @Sendable (_ forcingRefresh: Bool) async throws -> String?

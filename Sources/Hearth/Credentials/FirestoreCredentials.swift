@@ -1,13 +1,13 @@
-/// How a program proves to the backend who is asking; assigned to ``FirestoreSettings/credentials``.
+/// The identity of a program towards the backend; assigned to ``FirestoreSettings/credentials``.
 ///
 /// | credentials | for |
 /// |---|---|
-/// | ``AnonymousCredentials`` | nobody: the security rules decide what that may do |
+/// | ``AnonymousCredentials`` | requests without identity: the security rules decide what they may do |
 /// | ``EmulatorOwnerCredentials`` | emulators and `hearth serve`: full access |
 /// | ``ServiceAccountCredentials`` | servers with the key file of a Google service account: full access |
 /// | ``IDTokenCredentials`` | apps with signed-in users |
 ///
-/// Others can be written, for example for access tokens of a metadata server:
+/// Apps can implement others, for example for access tokens of a metadata server:
 ///
 /// ```swift
 /// final class MetadataServerCredentials: FirestoreCredentials {
@@ -19,23 +19,23 @@
 ///
 /// One object may serve several Firestore objects. Tokens are not kept by Firestore objects, and never appear in logs and errors.
 public protocol FirestoreCredentials: AnyObject, Sendable {
-  /// The token to send, as it follows `Bearer ` in the `authorization` header, or nil to ask as nobody.
+  /// Returns the token to send, as it follows `Bearer ` in the `authorization` header, or nil to send none.
   ///
-  /// It is called from any thread whenever a stream is opened or a call is made, so tokens should be kept while they last and
-  /// replaced some minutes before their end; requests that come together share one call. While it runs, reads and writes of the
-  /// cache go on; after a minute it counts as failed (`unavailable`), and its task is cancelled.
+  /// It is called from any thread whenever a stream is opened or a call is made, so keep tokens while they are valid and replace them some
+  /// minutes before they expire; concurrent requests share one call. While it runs, reads and writes of the cache continue; after a minute
+  /// it counts as failed (`unavailable`), and its task is cancelled.
   ///
   /// A token that is empty, has more than 12 KiB or other than visible ASCII characters is not sent: that counts as
   /// `unauthenticated`.
   ///
   /// - Parameter forcingRefresh: Whether the backend refused the last token, so that it must not be returned again. It is true once
   ///   for each refusal, and again after a call that failed.
-  /// - Throws: Any error. It counts as `unavailable` unless it is one of ``FirestoreErrorDomain``; streams try again after pauses
-  ///   that grow to a minute. Its text is shown with everything taken out that looks like a token.
+  /// - Throws: Any error. It counts as `unavailable` unless it is one of ``FirestoreErrorDomain``; streams are retried after pauses that
+  ///   grow to a minute. Everything that looks like a token is removed from its text before it is shown.
   func accessToken(forcingRefresh: Bool) async throws -> String?
 }
 
-/// Asks as nobody.
+/// Sends no token.
 public final class AnonymousCredentials: FirestoreCredentials {
   fileprivate static let shared = AnonymousCredentials()
 
@@ -45,19 +45,19 @@ public final class AnonymousCredentials: FirestoreCredentials {
   public func accessToken(forcingRefresh: Bool) async -> String? { nil }
 }
 
-/// Asks as the owner of the data, to whom security rules do not apply. Emulators and `hearth serve` accept it; Cloud Firestore
+/// Sends the token of the data's owner, who is not subject to security rules. Emulators and `hearth serve` accept it; Cloud Firestore
 /// refuses it.
 public final class EmulatorOwnerCredentials: FirestoreCredentials {
   fileprivate static let shared = EmulatorOwnerCredentials()
 
   private init() {}
 
-  /// The word that emulators know their owner by.
+  /// The token by which emulators recognise their owner.
   public func accessToken(forcingRefresh: Bool) async -> String? { "owner" }
 }
 
 extension FirestoreCredentials where Self == AnonymousCredentials {
-  /// Nobody: the security rules decide what that may do.
+  /// Sends no token: the security rules decide what such requests may do.
   public static var anonymous: AnonymousCredentials { .shared }
 }
 

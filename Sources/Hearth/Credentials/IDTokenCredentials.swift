@@ -6,10 +6,10 @@ internal import Synchronization
 public struct IDToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   /// The secret itself.
   public let value: String
-  /// Whose token it is: the `sub` of the token, `uid` in Firebase Authentication.
+  /// The user of the token: its `sub`, `uid` in Firebase Authentication.
   public let userID: String
 
-  /// Makes a token of what was issued. It is not checked here; the backend does that.
+  /// Wraps an issued token. It is not checked here; the backend does that.
   ///
   /// - Parameters:
   ///   - value: The token as it was issued, a JSON Web Token.
@@ -27,7 +27,7 @@ public struct IDToken: Sendable, Hashable, CustomStringConvertible, CustomDebugS
   public var customMirror: Mirror { Mirror(self, children: ["userID": userID]) }
 }
 
-/// Asks as the user who is signed in.
+/// Identifies the user who is signed in.
 ///
 /// ```swift
 /// let credentials = IDTokenCredentials(userID: session.userID) { forcingRefresh in
@@ -42,20 +42,19 @@ public struct IDToken: Sendable, Hashable, CustomStringConvertible, CustomDebugS
 /// credentials.setUser(nil)      // after sign-out
 /// ```
 ///
-/// Each user has an outbox of its own in the cache. When the user changes, the writes of the former one disappear from queries and
-/// wait until that user is back, those of the new one appear, and ``Firestore/waitForPendingWrites()`` fails with `cancelled`.
-/// Documents in the cache are seen by all users of the device: signing out does not empty the cache;
-/// ``Firestore/clearPersistence()`` does.
+/// Each user has an outbox of its own in the cache. When the user changes, the writes of the former one disappear from queries and wait
+/// until that user is back, those of the new one appear, and ``Firestore/waitForPendingWrites()`` fails with `cancelled`. All users of the
+/// device see the documents in the cache: signing out does not empty it; ``Firestore/clearPersistence()`` does.
 ///
-/// A request is only ever made with a token of the user it was called for. One that is still being prepared when the user changes
-/// is not made: streams open anew for the new user, other calls fail with `aborted`.
+/// A request is only made with a token of the user it was called for. One that is still being prepared when the user changes is not made:
+/// streams are reopened for the new user, other calls fail with `aborted`.
 public final class IDTokenCredentials: FirestoreCredentials, CustomReflectable {
-  /// Fetches the present user's token, or returns nil when nobody is signed in.
+  /// Fetches the present user's token, or returns nil when no user is signed in.
   ///
-  /// It is called whenever a stream is opened or a call is made, so it should keep the token while it lasts and replace it some
-  /// minutes before its end; requests that come together share one call. When it answers for another user than the known one, the
-  /// user changes as with ``setUser(_:)``. An error counts as `unavailable` unless it is one of ``FirestoreErrorDomain``; so does no
-  /// answer within a minute. In both cases streams try again, after pauses that grow to a minute.
+  /// It is called whenever a stream is opened or a call is made, so keep the token while it is valid and replace it some minutes before it
+  /// expires; concurrent requests share one call. When the token is of another user than the known one, the user changes as with
+  /// ``setUser(_:)``. An error counts as `unavailable` unless it is one of ``FirestoreErrorDomain``; so does no answer within a minute. In
+  /// both cases streams are retried, after pauses that grow to a minute.
   ///
   /// - Parameter forcingRefresh: Whether the backend refused the last token, so that a kept one must not be returned again. It is
   ///   true once for each refusal, and again after a call that failed.
@@ -63,7 +62,7 @@ public final class IDTokenCredentials: FirestoreCredentials, CustomReflectable {
 
   private struct State {
     var user: RequestUser
-    /// Grows with each change, so that an answer which was on its way meanwhile is recognised.
+    /// Grows with each change, so that an outdated answer is recognised.
     var generation = 0
     var observers: [WeakObserver] = []
   }
@@ -74,29 +73,29 @@ public final class IDTokenCredentials: FirestoreCredentials, CustomReflectable {
 
   private let provider: Provider
   private let state: Mutex<State>
-  /// Held while observers are told, so that they learn of changes in their order.
+  /// Held while observers are notified, so that they learn of changes in their order.
   private let telling = Mutex(())
 
   /// Makes credentials of the users of a device.
   ///
   /// - Parameters:
-  ///   - userID: Who is signed in as far as the device knows, or nil or empty for nobody. With it the right outbox is open from the
-  ///     start, also while the token cannot be fetched. Ids are compared by their bytes.
+  ///   - userID: The user who is signed in as far as the device knows; nil or empty if none is. With it the right outbox is open from
+  ///     the start, also while the token cannot be fetched. Ids are compared by their bytes.
   ///   - provider: Fetches the token.
   public init(userID: String?, provider: @escaping Provider) {
     self.provider = provider
     state = Mutex(State(user: RequestUser(userID)))
   }
 
-  /// Who is signed in as far as is known, or nil for nobody.
+  /// The user who is signed in as far as is known, or nil.
   public var userID: String? { state.withLock { $0.user.id } }
 
-  /// Somebody signed in or out. Operations that are called afterwards belong to this user.
+  /// Changes the user after sign-in or sign-out. Operations that are called afterwards belong to this user.
   ///
-  /// With the same user, the outbox stays and the streams are only opened anew with a new token, for example after a sign-in that
-  /// had expired. It returns at once and may be called from any thread, also by the provider.
+  /// With the same user, the outbox stays and the streams are only reopened with a new token, for example after a sign-in that had
+  /// expired. It returns at once and may be called from any thread, also by the provider.
   ///
-  /// - Parameter userID: The user, or nil or empty for nobody.
+  /// - Parameter userID: The user; nil or empty after sign-out.
   public func setUser(_ userID: String?) {
     let user = RequestUser(userID)
     telling.withLock { _ in
@@ -109,11 +108,11 @@ public final class IDTokenCredentials: FirestoreCredentials, CustomReflectable {
     }
   }
 
-  /// The present user's token, or nil for nobody.
+  /// Returns the present user's token, or nil if no user is signed in.
   ///
-  /// - Parameter forcingRefresh: Handed on to the provider.
-  /// - Throws: What the provider throws, or an `NSError` of ``FirestoreErrorDomain`` (`aborted`) when the user has changed, so that
-  ///   what was asked for one user is not done as another.
+  /// - Parameter forcingRefresh: Passed to the provider.
+  /// - Throws: The provider's error, or an `NSError` of ``FirestoreErrorDomain`` (`aborted`) when the user has changed, so that a request
+  ///   of one user is not made as another.
   public func accessToken(forcingRefresh: Bool) async throws -> String? {
     try await fetch(forcingRefresh: forcingRefresh).token?.value
   }
@@ -134,12 +133,12 @@ public final class IDTokenCredentials: FirestoreCredentials, CustomReflectable {
     return TokenSource.Fetched(token: token.map { AccessToken($0.value) }, user: user)
   }
 
-  /// Takes note of whom the provider answered for. Returns whether that is the present user.
+  /// Notes the user of the provider's answer. Returns whether that is the present user.
   private func settle(_ user: RequestUser, askedIn generation: Int) -> Bool {
     telling.withLock { _ in
       let (isPresent, observers) = state.withLock { state -> (Bool, [any UserObserver]) in
         if state.user == user { return (true, []) }
-        // Who was set while the answer was on its way counts more than the answer.
+        // A user who was set while the answer was on its way takes precedence.
         guard state.generation == generation else { return (false, []) }
         state.user = user
         state.generation += 1
@@ -150,7 +149,7 @@ public final class IDTokenCredentials: FirestoreCredentials, CustomReflectable {
     }
   }
 
-  /// Tells `observer` of all changes from now on, and at once if the user is another one than `known` already.
+  /// Notifies `observer` of all later changes, and at once if the user already differs from `known`.
   func observe(_ observer: any UserObserver, known: String?) {
     telling.withLock { _ in
       let user = state.withLock { state in
@@ -163,7 +162,7 @@ public final class IDTokenCredentials: FirestoreCredentials, CustomReflectable {
   }
 }
 
-/// Who wants to know when another user is signed in. Called from any thread; must not block.
+/// An observer of changes of the user. Called from any thread; must not block.
 protocol UserObserver: AnyObject, Sendable {
   func userChanged(to userID: String?)
 }

@@ -2,7 +2,7 @@ public import Foundation
 internal import HearthModel
 internal import HearthTransport
 
-/// Asks as a Google service account, to which security rules do not apply.
+/// Identifies a Google service account, which is not subject to security rules.
 ///
 /// ```swift
 /// let settings = Firestore.firestore().settings
@@ -13,9 +13,9 @@ internal import HearthTransport
 /// The key of such an account belongs on servers, never into an app. Without code, the environment variable
 /// `GOOGLE_APPLICATION_CREDENTIALS` names the file; see ``FirestoreSettings/credentials``.
 ///
-/// Tokens are signed by the account itself (RS256, for the audience `https://firestore.googleapis.com/` only, valid for an hour by
-/// this machine's clock) and replaced five minutes before their end; no other service is asked. To a backend without TLS, which is an emulator, the account asks as its owner instead, as the
-/// official server SDKs do: no signed token ever travels in the clear.
+/// Tokens are signed by the account itself (RS256, for the audience `https://firestore.googleapis.com/` only, valid for an hour by this
+/// machine's clock) and replaced five minutes before they expire; no other service is asked. To a backend without TLS, which is an
+/// emulator, the account sends the owner's token instead, as the official server SDKs do: no signed token is ever sent unencrypted.
 public final class ServiceAccountCredentials: FirestoreCredentials, CustomReflectable {
   private let tokens: ServiceAccountTokens
   /// The account's address, for example `"server@my-project.iam.gserviceaccount.com"`.
@@ -23,7 +23,7 @@ public final class ServiceAccountCredentials: FirestoreCredentials, CustomReflec
   /// The project that the account belongs to, if its file says so.
   public let projectID: String?
 
-  /// Reads the JSON file that the Google Cloud console hands out for a service account.
+  /// Reads the JSON file that the Google Cloud console provides for a service account.
   ///
   /// - Parameter path: The file, of 64 KiB at most. Its key is an RSA key of at least 2048 bits in PEM form.
   /// - Throws: An `NSError` of ``FirestoreErrorDomain``: `failedPrecondition` when the file cannot be read, `invalidArgument` when
@@ -32,7 +32,7 @@ public final class ServiceAccountCredentials: FirestoreCredentials, CustomReflec
     try self.init(contentsOfFile: path, now: { Date() })
   }
 
-  /// Takes the content of such a file, for example from a secret store.
+  /// Reads the content of such a file, for example from a secret store.
   ///
   /// - Parameter json: The whole JSON object, UTF-8.
   /// - Throws: An `NSError` of ``FirestoreErrorDomain`` (`invalidArgument`) that names the member and never contains the key.
@@ -63,7 +63,7 @@ public final class ServiceAccountCredentials: FirestoreCredentials, CustomReflec
     Mirror(self, children: ["clientEmail": clientEmail, "projectID": projectID as Any])
   }
 
-  /// The present token, or a new one when it is about to end.
+  /// The present token, or a new one when it is about to expire.
   ///
   /// - Parameter forcingRefresh: Whether to sign a new one in any case.
   /// - Throws: An `NSError` of ``FirestoreErrorDomain`` (`internal`) when the key cannot sign.

@@ -3,16 +3,16 @@ internal import HearthModel
 internal import HearthTransport
 internal import Synchronization
 
-/// Credentials as the transport asks for them: lets requests that come together share one fetch, remembers that the last token was
-/// refused, and keeps tokens out of errors.
+/// Adapts credentials to the transport: lets concurrent requests share one fetch, remembers that the last token was refused, and keeps
+/// tokens out of errors.
 ///
-/// Providers are the app's: one that neither answers nor heeds its cancellation must not hold a stream or the end of the client,
-/// so each fetch has a limit, and nobody waits for it who has been cancelled.
+/// Providers belong to the app: one that neither answers nor heeds its cancellation must not hold a stream or the end of the client. So
+/// each fetch has a time limit, and a cancelled request stops waiting for it.
 final class TokenSource: CredentialsProvider, CustomReflectable {
-  /// What a provider answered.
+  /// The answer of a provider.
   struct Fetched: Sendable {
     var token: AccessToken?
-    /// Whose token it is, where that matters.
+    /// The user of the token, where that matters.
     var user: RequestUser?
   }
 
@@ -27,7 +27,7 @@ final class TokenSource: CredentialsProvider, CustomReflectable {
   }
 
   private struct State {
-    /// The backend refused `lastToken`, and no fetch that says so has begun.
+    /// The backend refused `lastToken`, and no fetch that takes this into account has begun.
     var isRefused = false
     var lastToken: AccessToken?
     /// By number. Only the newest one takes further waiters.
@@ -43,8 +43,8 @@ final class TokenSource: CredentialsProvider, CustomReflectable {
   private let state = Mutex(State())
 
   /// - Parameters:
-  ///   - name: What messages call the token.
-  ///   - limit: How long fetching may take.
+  ///   - name: The name of the token in messages.
+  ///   - limit: The time limit of fetching.
   ///   - epoch: Requests of different epochs do not share a fetch.
   init(
     name: String, limit: Duration = .seconds(60), epoch: @escaping @Sendable () -> Int = { 0 }, fetch: @escaping Fetch
@@ -55,8 +55,8 @@ final class TokenSource: CredentialsProvider, CustomReflectable {
     self.fetch = fetch
   }
 
-  /// - Throws: `aborted` when the token is not that of ``RequestUser/current``, what the provider throws as a `StatusError`, or
-  ///   `unavailable` when it does not answer in time.
+  /// - Throws: `aborted` when the token is not that of ``RequestUser/current``, the provider's error as a `StatusError`, or `unavailable`
+  ///   when it does not answer in time.
   func token() async throws -> AccessToken? {
     let (number, waiter, outcome) = join()
     defer { leave(number, waiter) }
@@ -69,16 +69,16 @@ final class TokenSource: CredentialsProvider, CustomReflectable {
 
   func invalidate(_ token: AccessToken?) {
     state.withLock { state in
-      // Whoever was refused with an older token only needs the newer one.
+      // A request that was refused with an older token only needs the newer one.
       guard state.lastToken == token, state.fetches[state.newestFetch]?.isForced != true else { return }
       state.isRefused = true
     }
   }
 
-  /// How many requests wait for a token.
+  /// The number of requests that wait for a token.
   var waiterCount: Int { state.withLock { $0.fetches.values.reduce(0) { $0 + $1.waiters.count } } }
 
-  /// Shows what it is for, and no token.
+  /// Shows the purpose, and no token.
   var customMirror: Mirror { Mirror(self, children: ["name": name, "waiterCount": waiterCount]) }
 
   // MARK: - Sharing
@@ -130,7 +130,7 @@ final class TokenSource: CredentialsProvider, CustomReflectable {
       if number == state.newestFetch {
         switch result {
         case .success(let fetched): state.lastToken = fetched.token
-        // The refused token may still be kept by whoever failed to fetch another.
+        // A provider that failed to fetch another token may still keep the refused one.
         case .failure: if fetching.isForced { state.isRefused = true }
         }
       }
@@ -142,7 +142,7 @@ final class TokenSource: CredentialsProvider, CustomReflectable {
     for waiter in fetching.waiters.values { waiter.resolve(outcome) }
   }
 
-  /// A fetch that nobody waits for any more is given up.
+  /// Cancels a fetch when the last request stops waiting for it.
   private func leave(_ number: Int, _ waiter: Int) {
     let abandoned = state.withLock { state -> Fetching? in
       state.fetches[number]?.waiters[waiter] = nil
@@ -171,8 +171,8 @@ final class TokenSource: CredentialsProvider, CustomReflectable {
     return StatusError(code: code, message: SecretText.hidden(in: cocoa.localizedDescription, secrets: secrets))
   }
 
-  /// What an error says of itself. The user info of system errors is left out: it holds whole requests, whose addresses may carry
-  /// keys and refresh tokens.
+  /// Returns the text of an error. The user info of system errors is left out: it holds whole requests, whose addresses may carry keys and
+  /// refresh tokens.
   private static func text(of error: any Error) -> String {
     if error is any LocalizedError || error is any CustomNSError || type(of: error) is NSError.Type {
       let cocoa = error as NSError
@@ -182,20 +182,20 @@ final class TokenSource: CredentialsProvider, CustomReflectable {
   }
 }
 
-/// For whom a request is made.
+/// The user for whom a request is made.
 ///
-/// Requests are handed to the transport by the client's loop, which knows the user at that point of the order of calls; the token
-/// is fetched later, when somebody else may have signed in. What was asked for one user must not be done as another.
+/// The client's loop passes requests to the transport and knows the user at that point of the order of calls. The token is fetched later,
+/// when another user may have signed in. A request of one user must not be made as another.
 struct RequestUser: Sendable, Hashable {
   /// The requests that are begun inside have this user; nil where users play no part.
   @TaskLocal static var current: RequestUser?
 
   static let changed = "The user changed while the request was prepared."
 
-  /// Nil for nobody.
+  /// Nil if no user is signed in.
   let id: String?
 
-  /// - Parameter id: Nil or empty for nobody.
+  /// - Parameter id: Nil or empty if no user is signed in.
   init(_ id: String?) {
     self.id = id?.isEmpty == true ? nil : id
   }
@@ -214,7 +214,7 @@ struct RequestUser: Sendable, Hashable {
   }
 }
 
-/// App Check tokens as the transport asks for them: requests go without one that cannot be fetched or sent.
+/// Adapts App Check tokens to the transport: requests are sent without a token that cannot be fetched or sent.
 struct AppCheckSource: CredentialsProvider {
   private let tokens: TokenSource
 
@@ -231,7 +231,7 @@ struct AppCheckSource: CredentialsProvider {
       HearthLog.warning("Asking without App Check: The App Check token \(fault).")
       return nil
     } catch {
-      // A provider may throw that, too, while nobody cancelled the request.
+      // A provider may throw that, too, although the request was not cancelled.
       if Task.isCancelled { throw error }
       HearthLog.warning("Asking without App Check: \((error as? StatusError)?.message ?? "\(error)")")
       return nil

@@ -14,10 +14,10 @@ extension Firestore {
   ///   """)
   /// ```
   ///
-  /// The configuration takes the place of the one before; indexes that are in both keep their entries, all others are removed,
-  /// also those that were made automatically. Definitions and entries stay over a restart. `queryScope`, `fieldOverrides` and
-  /// unknown members have no effect. Documents that are in the cache already are entered in the background, and queries are right
-  /// meanwhile. Works offline. With a memory cache nothing happens and the call succeeds.
+  /// The configuration replaces the one before; indexes that are in both keep their entries, all others are removed, also those that were
+  /// created automatically. Definitions and entries survive a restart. `queryScope`, `fieldOverrides` and unknown members have no effect.
+  /// Documents that are in the cache already are entered in the background; queries give correct results meanwhile. Works offline. With a
+  /// memory cache nothing happens and the call succeeds.
   ///
   /// - Parameters:
   ///   - json: The text of an index file.
@@ -28,18 +28,18 @@ extension Firestore {
     setIndexes(json, onCallbackQueue(completion))
   }
 
-  /// As ``setIndexConfiguration(_:completion:)-(String,_)``.
+  /// Same as ``setIndexConfiguration(_:completion:)-(String,_)``.
   nonisolated(nonsending) public func setIndexConfiguration(_ json: String) async throws {
     try await outcome { setIndexes(json, $0) }
   }
 
-  /// As ``setIndexConfiguration(_:completion:)-(String,_)``, from a stream, which is opened, read to its end on a background queue
+  /// Same as ``setIndexConfiguration(_:completion:)-(String,_)``, from a stream, which is opened, read to its end on a background queue
   /// and closed. A stream that cannot be read is the error `unknown`.
   public func setIndexConfiguration(_ stream: InputStream, completion: (((any Error)?) -> Void)? = nil) {
     setIndexes(stream, onCallbackQueue(completion))
   }
 
-  /// As ``setIndexConfiguration(_:completion:)-(InputStream,_)``.
+  /// Same as ``setIndexConfiguration(_:completion:)-(InputStream,_)``.
   nonisolated(nonsending) public func setIndexConfiguration(_ stream: InputStream) async throws {
     try await outcome { setIndexes(stream, $0) }
   }
@@ -55,7 +55,7 @@ extension Firestore {
   /// ```
   ///
   /// - Parameters:
-  ///   - indexes: The indexes that shall exist; all others are removed, also those that were made automatically.
+  ///   - indexes: The indexes that shall exist; all others are removed, also those that were created automatically.
   ///   - fieldOverrides: Has no effect on the cache.
   /// - Throws: `invalidArgument` with the place of a value that is wrong, such as `indexes[0].fields[1].fieldPath`; errors of the
   ///   cache's file. After an error everything is as it was.
@@ -126,7 +126,7 @@ extension Firestore {
 }
 
 extension InputStream {
-  /// All of the stream, but no more than is needed to see that it is too long.
+  /// The bytes of the stream, up to the size at which it is known to be too long.
   fileprivate func indexConfiguration() throws -> [UInt8] {
     open()
     defer { close() }

@@ -1,4 +1,4 @@
-/// An index of the cache: which documents of which collections it orders by which fields.
+/// An index of the cache: the collections whose documents it holds, and the fields by which it orders them.
 ///
 /// ```swift
 /// FirestoreIndex(
@@ -6,7 +6,7 @@
 ///   fields: [.init(fieldPath: "tags", arrayConfig: .contains), .init(fieldPath: "population", order: .descending)])
 /// ```
 ///
-/// Encoded as JSON it has the shape that an index has in the Firebase CLI's `firestore.indexes.json`.
+/// Its JSON has the form of an index in the Firebase CLI's `firestore.indexes.json`.
 public struct FirestoreIndex: Hashable, Sendable, Codable {
   /// The collections that a backend's index serves. In the cache every index serves both.
   public enum QueryScope: String, Hashable, Sendable, Codable {
@@ -24,7 +24,7 @@ public struct FirestoreIndex: Hashable, Sendable, Codable {
     case descending = "DESCENDING"
   }
 
-  /// How the elements of an array are found.
+  /// The way in which the elements of an array are found.
   public enum ArrayConfig: String, Hashable, Sendable, Codable {
     /// By equality, for `arrayContains` and `arrayContainsAny`.
     case contains = "CONTAINS"
@@ -48,10 +48,9 @@ public struct FirestoreIndex: Hashable, Sendable, Codable {
     }
   }
 
-  /// An exception from the indexes that the backend makes of every field by itself.
+  /// An exception from the indexes that the backend creates for every field by default.
   ///
-  /// The cache makes no indexes by itself, so these have no effect on it; they are here so that a configuration can be handed over
-  /// as it is.
+  /// The cache creates no indexes by default, so these have no effect on it; they exist so that a configuration can be passed unchanged.
   public struct FieldOverrides: Hashable, Sendable, Codable {
     /// One index of the field.
     public struct Index: Hashable, Sendable, Codable {
@@ -74,7 +73,7 @@ public struct FirestoreIndex: Hashable, Sendable, Codable {
     public var collectionGroup: String
     /// The field's path.
     public var fieldPath: String
-    /// The indexes that the field has in the place of the usual ones.
+    /// The indexes that the field has instead of the default ones.
     public var indexes: [Index]
 
     /// An exception for a field.
@@ -92,7 +91,7 @@ public struct FirestoreIndex: Hashable, Sendable, Codable {
   /// The fields in the order in which documents are sorted.
   public var fields: [Field]
 
-  /// An index. Whether it makes sense is checked by ``Firestore/setIndexConfiguration(indexes:fieldOverrides:)``.
+  /// Makes an index. ``Firestore/setIndexConfiguration(indexes:fieldOverrides:)`` checks it.
   public init(collectionGroup: String, queryScope: QueryScope = .collection, fields: [Field]) {
     self.collectionGroup = collectionGroup
     self.queryScope = queryScope
@@ -101,7 +100,7 @@ public struct FirestoreIndex: Hashable, Sendable, Codable {
 }
 
 extension FirestoreIndex {
-  /// Reads an index as it stands in an index file, where a missing scope means ``QueryScope/collection``.
+  /// Decodes an index of an index file, where a missing scope means ``QueryScope/collection``.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     collectionGroup = try container.decode(String.self, forKey: .collectionGroup)
@@ -111,7 +110,7 @@ extension FirestoreIndex {
 }
 
 extension FirestoreIndex: CustomStringConvertible {
-  /// Such as `cities: state ASCENDING, tags CONTAINS`.
+  /// A text such as `cities: state ASCENDING, tags CONTAINS`.
   public var description: String {
     let fields = fields.map { field in
       let kind = field.arrayConfig?.rawValue ?? (field.order ?? .descending).rawValue

@@ -1,9 +1,9 @@
 internal import HearthModel
 internal import HearthStore
 
-/// An index of the cache as it is at a moment. See ``PersistentCacheIndexManager/indexes()``.
+/// An index of the cache and its present state. See ``PersistentCacheIndexManager/indexes()``.
 public struct PersistentCacheIndex: Hashable, Sendable {
-  /// Why there is an index.
+  /// The reason for an index.
   public enum Origin: String, Hashable, Sendable {
     /// A configuration asks for it.
     case declared
@@ -11,24 +11,24 @@ public struct PersistentCacheIndex: Hashable, Sendable {
     case automatic
   }
 
-  /// How much of the cache is in an index.
+  /// The extent to which an index is filled.
   public enum FillState: String, Hashable, Sendable {
     /// Every document.
     case complete
-    /// Documents that were in the cache when the index was made are still being entered, in the background. Queries use what
-    /// is there and read the rest without it, so they are right.
+    /// Documents that were in the cache when the index was created are still being entered, in the background. Queries use the existing
+    /// entries and read the rest without the index, so their results are correct.
     case filling
   }
 
-  /// What the index holds.
+  /// The definition of the index.
   public let definition: FirestoreIndex
-  /// Why there is the index.
+  /// The reason for the index.
   public let origin: Origin
   /// Entries: one for each document that has all fields, and with array membership one for each element.
   public let rows: Int
-  /// Bytes that the entries hold, without the file's own overhead.
+  /// The size of the entries in bytes, without the file's own overhead.
   public let bytes: Int64
-  /// How much of the cache is in the index.
+  /// The extent to which the index is filled.
   public let fillState: FillState
 
   init(_ listing: IndexListing) {
@@ -49,7 +49,7 @@ public struct PersistentCacheIndex: Hashable, Sendable {
 }
 
 extension PersistentCacheIndex: CustomStringConvertible {
-  /// Such as `cities: state ASCENDING (declared, 1,204 entries, 57,344 bytes, complete)`.
+  /// A text such as `cities: state ASCENDING (declared, 1,204 entries, 57,344 bytes, complete)`.
   public var description: String {
     """
     \(definition) (\(origin.rawValue), \(rows.grouped) \(rows == 1 ? "entry" : "entries"), \

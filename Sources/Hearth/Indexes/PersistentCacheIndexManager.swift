@@ -1,7 +1,7 @@
 public import Foundation
 internal import HearthStore
 
-/// Makes, lists and deletes the indexes of a persistent cache. See ``Firestore/persistentCacheIndexManager``.
+/// Creates, lists and deletes the indexes of a persistent cache. See ``Firestore/persistentCacheIndexManager``.
 ///
 /// ```swift
 /// db.persistentCacheIndexManager?.enableIndexAutoCreation()
@@ -9,22 +9,22 @@ internal import HearthStore
 ///
 /// After ``Firestore/terminate(completion:)`` every use is a programming error.
 public final class PersistentCacheIndexManager: NSObject, Sendable {
-  // The reference back is given up when the client is terminated; until then the client lives anyway.
+  // The reference back is released when the client is terminated; until then the client lives anyway.
   private let firestore: Firestore
 
   init(_ firestore: Firestore) {
     self.firestore = firestore
   }
 
-  /// Lets the client make indexes for queries that need them: when a query has read the whole collection, at least 100
-  /// documents, and that was more than 3.4 times what it found (official SDK behaviour); at most 50 for each collection group.
+  /// Lets the client create indexes for queries that need them: when a query has read the whole collection, at least 100 documents, and
+  /// more than 3.4 times its result (firebase-ios-sdk query_engine.cc, CreateCacheIndexes); at most 50 for each collection group.
   ///
-  /// Off at every start of the program. Indexes that were made stay.
+  /// Off at every start of the program. Existing indexes stay.
   public func enableIndexAutoCreation() {
     firestore.runtime().setIndexAutoCreationEnabled(true)
   }
 
-  /// Stops making indexes. Those that exist stay and are used.
+  /// Stops creating indexes. Existing ones stay and are used.
   public func disableIndexAutoCreation() {
     firestore.runtime().setIndexAutoCreationEnabled(false)
   }
@@ -44,7 +44,7 @@ public final class PersistentCacheIndexManager: NSObject, Sendable {
   /// // cities: state ASCENDING, population DESCENDING (declared, 1,204 entries, 57,344 bytes, complete)
   /// ```
   ///
-  /// All entries are counted, which takes the longer the more there are: for tools and tests rather than for every start.
+  /// All entries are counted, which takes longer the more there are: meant for tools and tests, not for every start.
   ///
   /// - Throws: Errors of the cache's file.
   nonisolated(nonsending) public func indexes() async throws -> [PersistentCacheIndex] {

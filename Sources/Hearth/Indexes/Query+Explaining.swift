@@ -2,16 +2,16 @@ internal import HearthModel
 internal import HearthStore
 
 extension Query {
-  /// Runs the query on the cache and tells how it was answered: which way it went, which index with which bounds, how much was
-  /// read, and how long each step took.
+  /// Runs the query on the cache and reports how it was answered: the plan, the index and its bounds, the amount that was read, and the
+  /// time of each step.
   ///
   /// ```swift
   /// print(try await db.collection("cities").whereField("state", isEqualTo: "CA").explain())
   /// ```
   ///
-  /// The backend is never asked, so this works offline, and no index is made. The client does nothing else meanwhile and uses one
-  /// processor, so that the times are those of the query alone; large queries otherwise run beside the client, on several.
-  /// Addition to the official API.
+  /// The backend is not asked, so this works offline, and no index is created. The query uses one processor while the client is otherwise
+  /// idle, so that the times are those of the query alone; large queries otherwise run in the background, on several. Addition to the
+  /// official API.
   ///
   /// - Throws: Errors of the cache's file.
   nonisolated(nonsending) public func explain() async throws -> QueryExplanation {

@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import HearthStore
 
-/// How the cache answered a query, and what that took. See ``Query/explain()``.
+/// The way in which the cache answered a query, and its cost. See ``Query/explain()``.
 ///
 /// As text it is a short table:
 ///
@@ -16,56 +16,56 @@ internal import HearthStore
 /// time               2.47 ms (choose indexes 1.88 µs, scan 2.47 ms)
 /// ```
 public struct QueryExplanation: Hashable, Sendable {
-  /// From where the documents came.
+  /// The origin of the documents.
   public enum Way: String, Hashable, Sendable {
     /// The query names documents by their keys.
     case document = "document"
-    /// Ranges of one or more indexes led to the documents.
+    /// Ranges of one or more indexes were read, and the documents that they list.
     case index = "index"
-    /// The documents that the query had when it was last in step with the backend were read, and those that changed since.
+    /// The result of the query from when it was last in sync with the backend was read, and the documents that changed since.
     case previousResult = "previous result"
-    /// All documents of the collection, or of all collections of that id, were looked at.
+    /// All documents of the collection, or of all collections of that id, were read.
     case scan = "scan"
   }
 
-  /// What was read for one part of the query. Parts are joined by `or`; a query without `or` has one.
+  /// The reads for one part of the query. Parts are joined by `or`; a query without `or` has one.
   public struct Part: Hashable, Sendable {
     /// The index that was read, or nil when the part names a document.
     public let index: FirestoreIndex?
-    /// The conditions that the range of the index stands for, such as `state == "CA"`, or the document's path.
+    /// The conditions that the range of the index covers, such as `state == "CA"`, or the document's path.
     public let bounds: [String]
-    /// Whether the index has the order of the query, so that its reading ended when there were enough documents for the limit.
+    /// True if the index has the order of the query, so that its reading ended when there were enough documents for the limit.
     public let isLimitPushedDown: Bool
   }
 
   /// A part of the time.
   public struct Step: Hashable, Sendable {
-    /// What was done, such as `"sort"`.
+    /// The name of the step, such as `"sort"`.
     public let name: String
-    /// How long it took.
+    /// The time that the step took.
     public let duration: Duration
   }
 
   /// The query in words.
   public let query: String
-  /// From where the documents came.
+  /// The origin of the documents.
   public let way: Way
-  /// What was read by indexes and keys; empty for the other ways.
+  /// The reads by indexes and keys; empty for the other plans.
   public let parts: [Part]
-  /// Why no index was used; nil if one was, or if none was needed.
+  /// The reason why no index was used; nil if one was, or if none was needed.
   public let reason: String?
   /// The indexes that would serve this query best and do not exist; declare them with
   /// ``Firestore/setIndexConfiguration(indexes:fieldOverrides:)``.
   public let missingIndexes: [FirestoreIndex]
-  /// Stored documents that were looked at.
+  /// The number of stored documents that were tested.
   public let rowsRead: Int
-  /// Entries of indexes that were read.
+  /// The number of index entries that were read.
   public let entriesRead: Int
-  /// Stored documents that were taken out of the database.
+  /// The number of stored documents that were decoded.
   public let documentsDecoded: Int
-  /// Documents in the result.
+  /// The number of documents in the result.
   public let resultCount: Int
-  /// What the time was spent on, in order.
+  /// The steps with their times, in order.
   public let steps: [Step]
 
   /// The sum of the ``steps``.
@@ -160,7 +160,7 @@ extension String {
 }
 
 extension FixedWidthInteger {
-  /// With commas between thousands, whatever the language of the machine is.
+  /// The number with commas between thousands, in every locale.
   var grouped: String {
     var digits = String(magnitude)
     var groups: [Substring] = []

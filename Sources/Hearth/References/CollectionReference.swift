@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HearthModel
 
-/// A collection: a query for all its documents, and the place where documents are added.
+/// A collection: a query for all its documents, to which documents can be added.
 // @unchecked as `Query`, which it inherits from: it adds no stored property that could change.
 public final class CollectionReference: Query, @unchecked Sendable {
   init(firestore: Firestore, path: ResourcePath) {
@@ -19,7 +19,7 @@ public final class CollectionReference: Query, @unchecked Sendable {
   /// The path from the database's root, such as `"cities/SF/landmarks"`.
   public var path: String { model.path.canonicalString }
 
-  /// A reference to a new document with an id of 20 random letters and digits. Nothing is written.
+  /// Makes a reference to a new document with an id of 20 random letters and digits. Nothing is written.
   public func document() -> DocumentReference { document(AutomaticID.make()) }
 
   /// A document in this collection.

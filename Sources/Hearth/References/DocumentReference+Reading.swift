@@ -16,12 +16,12 @@ extension DocumentReference {
   /// | server | the backend's state, with local writes on top | `unavailable` |
   /// | cache | the cached document; a document known to be deleted gives `exists == false`; else `unavailable` | the same |
   ///
-  /// Online, a missing document is a success with `exists == false`. As long as it is not known whether the backend can be
-  /// reached, reads wait for the first connection attempt, at most 10 seconds. Errors of the backend, such as
-  /// `permissionDenied`, come as they are.
+  /// Online, a missing document is a success with `exists == false`. As long as it is unknown whether the backend can be reached, reads
+  /// wait for the first connection attempt, at most 10 seconds. Errors of the backend, such as `permissionDenied`, are passed on
+  /// unchanged.
   ///
   /// - Parameters:
-  ///   - source: Where the answer may come from.
+  ///   - source: The source of the answer.
   ///   - completion: Called once on the settings' queue, with either a snapshot or an error.
   public func getDocument(source: FirestoreSource, completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void) {
     let queue = firestore.runtime().callbackQueue
@@ -36,13 +36,13 @@ extension DocumentReference {
     }
   }
 
-  /// As ``getDocument(source:completion:)`` with ``FirestoreSource/default``.
+  /// Same as ``getDocument(source:completion:)`` with ``FirestoreSource/default``.
   @discardableResult
   nonisolated(nonsending) public func getDocument() async throws -> DocumentSnapshot {
     try await getDocument(source: .default)
   }
 
-  /// As ``getDocument(source:completion:)``. Throws `CancellationError` when the task is cancelled.
+  /// Same as ``getDocument(source:completion:)``. Throws `CancellationError` when the task is cancelled.
   @discardableResult
   nonisolated(nonsending) public func getDocument(source: FirestoreSource) async throws -> DocumentSnapshot {
     let outcome = Outcome<DocumentSnapshot>()
@@ -64,8 +64,7 @@ extension DocumentReference {
     addSnapshotListener(options: SnapshotListenOptions(), listener: listener)
   }
 
-  /// Calls the listener with the document as it is, and again after each change: local writes at once, and what the backend
-  /// sends.
+  /// Calls the listener with the present document, and again after each change: local writes at once, and changes that the backend sends.
   ///
   /// Offline, a document that is not in the cache gives a snapshot with `exists == false` and `isFromCache == true`.
   ///
@@ -81,7 +80,7 @@ extension DocumentReference {
       options: SnapshotListenOptions().withIncludeMetadataChanges(includeMetadataChanges), listener: listener)
   }
 
-  /// As ``addSnapshotListener(includeMetadataChanges:listener:)``, with the choice of a source.
+  /// Same as ``addSnapshotListener(includeMetadataChanges:listener:)``, with the choice of a source.
   @discardableResult
   public func addSnapshotListener(
     options: SnapshotListenOptions, listener: @escaping (DocumentSnapshot?, (any Error)?) -> Void
@@ -95,17 +94,17 @@ extension DocumentReference {
     }
   }
 
-  /// The document's snapshots as they come, without those for changes of metadata alone.
+  /// The document's snapshots as a sequence, without those for changes of metadata alone.
   public var snapshots: DocumentSnapshotsSequence { snapshots(includeMetadataChanges: false) }
 
-  /// The document's snapshots as they come.
+  /// The document's snapshots as a sequence.
   ///
   /// - Parameter includeMetadataChanges: Whether there are snapshots for changes of metadata alone.
   public func snapshots(includeMetadataChanges: Bool) -> DocumentSnapshotsSequence {
     DocumentSnapshotsSequence(self, includeMetadataChanges: includeMetadataChanges)
   }
 
-  /// Listens on a queue, or directly on the client's loop where nothing may depend on a queue that the application drains.
+  /// Listens on a queue, or directly on the client's loop for callers that must not depend on a queue that the application drains.
   func observe(
     options: SnapshotListenOptions, on queue: DispatchQueue?,
     _ callback: @escaping @Sendable (Result<DocumentSnapshot, NSError>) -> Void

@@ -6,7 +6,7 @@ internal import HearthModel
 /// Writes take effect in the cache at once and are visible to reads and listeners; they are sent when the backend can be
 /// reached, in the order in which they were made. Their completions, and the `async` forms, wait for the backend's answer:
 /// **while offline they wait as long as it takes.** To go on without waiting, call the form with a completion, which has to be
-/// spelled out in asynchronous code (`setData(data, completion: nil)`); ``Firestore/pendingWrites()`` tells when writes are
+/// spelled out in asynchronous code (`setData(data, completion: nil)`); ``Firestore/pendingWrites()`` waits until writes are
 /// saved on this device. When the task of an `async` form is cancelled, the call throws `CancellationError` and the write stays
 /// in the queue.
 ///
@@ -102,17 +102,17 @@ extension DocumentReference {
     firestore.write([setMutation(documentData, mergeFields: mergeFields)], completion)
   }
 
-  /// As ``setData(_:completion:)``, waiting for the backend.
+  /// Same as ``setData(_:completion:)``, waiting for the backend.
   nonisolated(nonsending) public func setData(_ documentData: [String: Any]) async throws {
     try await firestore.write([setMutation(documentData)])
   }
 
-  /// As ``setData(_:merge:completion:)``, waiting for the backend.
+  /// Same as ``setData(_:merge:completion:)``, waiting for the backend.
   nonisolated(nonsending) public func setData(_ documentData: [String: Any], merge: Bool) async throws {
     try await firestore.write([setMutation(documentData, merge: merge)])
   }
 
-  /// As ``setData(_:mergeFields:completion:)``, waiting for the backend.
+  /// Same as ``setData(_:mergeFields:completion:)``, waiting for the backend.
   nonisolated(nonsending) public func setData(_ documentData: [String: Any], mergeFields: [Any]) async throws {
     try await firestore.write([setMutation(documentData, mergeFields: mergeFields)])
   }
@@ -132,7 +132,7 @@ extension DocumentReference {
     firestore.write([updateMutation(fields)], completion)
   }
 
-  /// As ``updateData(_:completion:)``, waiting for the backend.
+  /// Same as ``updateData(_:completion:)``, waiting for the backend.
   nonisolated(nonsending) public func updateData(_ fields: [AnyHashable: Any]) async throws {
     try await firestore.write([updateMutation(fields)])
   }
@@ -144,7 +144,7 @@ extension DocumentReference {
     firestore.write([.delete(key)], completion)
   }
 
-  /// As ``delete(completion:)``, waiting for the backend.
+  /// Same as ``delete(completion:)``, waiting for the backend.
   nonisolated(nonsending) public func delete() async throws {
     try await firestore.write([.delete(key)])
   }

@@ -15,11 +15,11 @@ internal import HearthModel
 /// which also checks the rules of ``Query``'s conditions.
 public final class Filter: NSObject, Sendable {
   indirect enum Condition: Sendable {
-    /// The operand, or why it cannot be one: that is the error of the query that gets the filter.
+    /// The operand, or the error of an unsupported one, which the query that gets the filter reports.
     case field(HearthModel.FieldPath, FieldFilter.Operator, Result<Value, ProgrammingError>)
     case composite(CompositeFilter.Operator, [Condition])
 
-    /// Whether it is a composite of nothing, or of such.
+    /// True if this is a composite without conditions, or with only such composites.
     var isEmpty: Bool {
       switch self {
       case .field: false
@@ -34,8 +34,8 @@ public final class Filter: NSObject, Sendable {
     self.condition = condition
   }
 
-  /// A condition on one field. Only its path is checked here: the official SDK, too, looks at the operand when a query gets the
-  /// filter (firebase-ios-sdk FIRQuery.mm, parseFilter).
+  /// A condition on one field. Only its path is checked here: the official SDK, too, checks the operand when a query gets the filter
+  /// (firebase-ios-sdk FIRQuery.mm, parseFilter).
   private static func make(
     _ path: () throws(ProgrammingError) -> HearthModel.FieldPath, _ op: FieldFilter.Operator, _ value: Any
   ) -> Filter {

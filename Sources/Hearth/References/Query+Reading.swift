@@ -18,7 +18,7 @@ extension Query {
   /// an order is a programming error when it is run.
   ///
   /// - Parameters:
-  ///   - source: Where the answer may come from.
+  ///   - source: The source of the answer.
   ///   - completion: Called once on the settings' queue, with either a snapshot or an error.
   public func getDocuments(source: FirestoreSource, completion: @escaping (QuerySnapshot?, (any Error)?) -> Void) {
     let queue = firestore.runtime().callbackQueue
@@ -33,13 +33,13 @@ extension Query {
     }
   }
 
-  /// As ``getDocuments(source:completion:)`` with ``FirestoreSource/default``.
+  /// Same as ``getDocuments(source:completion:)`` with ``FirestoreSource/default``.
   @discardableResult
   nonisolated(nonsending) public func getDocuments() async throws -> QuerySnapshot {
     try await getDocuments(source: .default)
   }
 
-  /// As ``getDocuments(source:completion:)``. Throws `CancellationError` when the task is cancelled.
+  /// Same as ``getDocuments(source:completion:)``. Throws `CancellationError` when the task is cancelled.
   @discardableResult
   nonisolated(nonsending) public func getDocuments(source: FirestoreSource) async throws -> QuerySnapshot {
     let outcome = Outcome<QuerySnapshot>()
@@ -61,7 +61,7 @@ extension Query {
     addSnapshotListener(options: SnapshotListenOptions(), listener: listener)
   }
 
-  /// Calls the listener with the query's result, and again after each change: local writes at once, and what the backend sends.
+  /// Calls the listener with the query's result, and again after each change: local writes at once, and changes that the backend sends.
   ///
   /// The first call comes from the cache when it holds matching documents or the device is offline, so the result may be
   /// incomplete until `isFromCache` is false.
@@ -78,7 +78,7 @@ extension Query {
       options: SnapshotListenOptions().withIncludeMetadataChanges(includeMetadataChanges), listener: listener)
   }
 
-  /// As ``addSnapshotListener(includeMetadataChanges:listener:)``, with the choice of a source.
+  /// Same as ``addSnapshotListener(includeMetadataChanges:listener:)``, with the choice of a source.
   @discardableResult
   public func addSnapshotListener(
     options: SnapshotListenOptions, listener: @escaping (QuerySnapshot?, (any Error)?) -> Void
@@ -92,17 +92,17 @@ extension Query {
     }
   }
 
-  /// The query's snapshots as they come, without those for changes of metadata alone.
+  /// The query's snapshots as a sequence, without those for changes of metadata alone.
   public var snapshots: QuerySnapshotsSequence { snapshots(includeMetadataChanges: false) }
 
-  /// The query's snapshots as they come.
+  /// The query's snapshots as a sequence.
   ///
   /// - Parameter includeMetadataChanges: Whether there are snapshots for changes of metadata alone.
   public func snapshots(includeMetadataChanges: Bool) -> QuerySnapshotsSequence {
     QuerySnapshotsSequence(self, includeMetadataChanges: includeMetadataChanges)
   }
 
-  /// Listens on a queue, or directly on the client's loop where nothing may depend on a queue that the application drains.
+  /// Listens on a queue, or directly on the client's loop for callers that must not depend on a queue that the application drains.
   func observe(
     options: SnapshotListenOptions, on queue: DispatchQueue?,
     _ callback: @escaping @Sendable (Result<QuerySnapshot, NSError>) -> Void

@@ -1,7 +1,7 @@
 public import Foundation
 internal import HearthModel
 
-/// A query, which can be read once or listened to. Queries are immutable: each method gives a new one.
+/// A query, which can be read once or listened to. Queries are immutable: each method returns a new one.
 ///
 /// ```swift
 /// let largest = db.collection("cities")
@@ -10,8 +10,8 @@ internal import HearthModel
 ///   .limit(to: 3)
 /// ```
 ///
-/// Queries work offline on what is in the cache. Two queries are equal when they are of the same Firestore object and ask for
-/// the same documents in the same order.
+/// Offline, queries work on the contents of the cache. Two queries are equal when they are of the same Firestore object and ask for the
+/// same documents in the same order.
 ///
 /// ## Conditions
 ///
@@ -22,10 +22,10 @@ internal import HearthModel
 /// value are equal. Texts are ordered by their UTF-8 bytes. The document's id is the field `FieldPath.documentID()`; its values are
 /// ids as `String`, in queries of a collection group paths, or references.
 ///
-/// Programming errors are: values that cannot be stored, field values, empty lists, `notIn` beside another `notIn`, `in`,
-/// `arrayContainsAny` or `isNotEqualTo`, and two `isNotEqualTo`. What else the backend does not run, it refuses with
-/// `invalidArgument`, above all more than 30 alternatives (each value of `in` and of `arrayContainsAny` is one) and more than 10
-/// values in `notIn` (Firestore documentation of queries); the cache answers such queries.
+/// Programming errors are: values that cannot be stored, field values, empty lists, `notIn` together with another `notIn`, `in`,
+/// `arrayContainsAny` or `isNotEqualTo`, and two `isNotEqualTo`. The backend refuses further queries with `invalidArgument`, above all
+/// those with more than 30 alternatives (each value of `in` and of `arrayContainsAny` is one) or more than 10 values in `notIn` (Firestore
+/// documentation of queries); the cache answers such queries.
 // Not final because `CollectionReference` inherits from it, which the compiler needs for a checked conformance. All stored
 // properties are immutable and Sendable here and in the subclass.
 public class Query: NSObject, @unchecked Sendable {
@@ -57,43 +57,43 @@ public class Query: NSObject, @unchecked Sendable {
 
   // MARK: - Order and limits
 
-  /// The query with its results ordered by a field, ascending, after the orders it has already. Documents without the field are not
-  /// in the result. After a start or end it is a programming error.
+  /// Orders the results by a field, ascending, after the orders that the query has already. Documents without the field are not in the
+  /// result. After a start or end it is a programming error.
   ///
-  /// Behind the orders that a query was given come the fields of its range conditions, `isNotEqualTo` and `notIn`, by their paths,
-  /// and the document's id, all in the direction of the last order (official SDK behaviour).
+  /// The explicit orders are followed by the fields of range conditions, `isNotEqualTo` and `notIn`, by their paths, and by the document's
+  /// id, all in the direction of the last order (firebase-ios-sdk query.cc, normalized_order_bys).
   ///
   /// - Parameter field: A field's path, split at dots.
   public func order(by field: String) -> Query { order(by: field, descending: false) }
 
-  /// As ``order(by:)-(String)``.
+  /// Same as ``order(by:)-(String)``.
   public func order(by path: FieldPath) -> Query { order(by: path, descending: false) }
 
-  /// As ``order(by:)-(String)``, in the given direction.
+  /// Same as ``order(by:)-(String)``, in the given direction.
   public func order(by field: String, descending: Bool) -> Query {
     built { () throws(ProgrammingError) in
       try QueryBuilder.order(model, by: try FieldPath.parsed(field), descending: descending)
     }
   }
 
-  /// As ``order(by:)-(String)``, in the given direction.
+  /// Same as ``order(by:)-(String)``, in the given direction.
   public func order(by path: FieldPath, descending: Bool) -> Query {
     built { () throws(ProgrammingError) in
       try QueryBuilder.order(model, by: path.model, descending: descending)
     }
   }
 
-  /// The query with only the first documents of its result. A later limit, also ``limit(toLast:)``, replaces an earlier one.
+  /// Limits the result to its first documents. A later limit, also ``limit(toLast:)``, replaces an earlier one.
   ///
-  /// - Parameter limit: How many documents; zero and less are a programming error.
+  /// - Parameter limit: The number of documents; zero and less are a programming error.
   public func limit(to limit: Int) -> Query {
     built { () throws(ProgrammingError) in try QueryBuilder.limit(model, to: limit, type: .first) }
   }
 
-  /// The query with only the last documents of its result, in the query's order. It needs an explicit order: running it without
-  /// one is a programming error. A later limit, also ``limit(to:)``, replaces an earlier one.
+  /// Limits the result to its last documents, in the query's order. It needs an explicit order: running it without one is a programming
+  /// error. A later limit, also ``limit(to:)``, replaces an earlier one.
   ///
-  /// - Parameter limit: How many documents; zero and less are a programming error.
+  /// - Parameter limit: The number of documents; zero and less are a programming error.
   public func limit(toLast limit: Int) -> Query {
     built { () throws(ProgrammingError) in try QueryBuilder.limit(model, to: limit, type: .last) }
   }
@@ -106,38 +106,38 @@ public class Query: NSObject, @unchecked Sendable {
 // MARK: - Cursors
 
 extension Query {
-  /// The query from a document on, which is included. A later start replaces an earlier one.
+  /// Starts the result at a document, which is included. A later start replaces an earlier one.
   ///
   /// The position is exact: among documents with equal fields it counts the id. The document has to exist and to have all fields of
   /// the order; otherwise, and when one of these is a server timestamp not yet set, it is a programming error.
   public func start(atDocument document: DocumentSnapshot) -> Query { bounded(by: document, .start, isInclusive: true) }
 
-  /// The query from a position on, which is included. A later start replaces an earlier one.
+  /// Starts the result at a position, which is included. A later start replaces an earlier one.
   ///
   /// - Parameter fieldValues: One value for each of the first orders of the query; more than it has orders are a programming
   ///   error. For the document's id it is a `String`: the id, or in queries of a collection group the path.
   public func start(at fieldValues: [Any]) -> Query { bounded(by: fieldValues, .start, isInclusive: true) }
 
-  /// As ``start(atDocument:)`` without the document itself.
+  /// Same as ``start(atDocument:)`` without the document itself.
   public func start(afterDocument document: DocumentSnapshot) -> Query {
     bounded(by: document, .start, isInclusive: false)
   }
 
-  /// As ``start(at:)`` without the position itself.
+  /// Same as ``start(at:)`` without the position itself.
   public func start(after fieldValues: [Any]) -> Query { bounded(by: fieldValues, .start, isInclusive: false) }
 
-  /// The query up to a document, which is not included. For the document see ``start(atDocument:)``.
+  /// Ends the result before a document, which is not included. For the document see ``start(atDocument:)``.
   public func end(beforeDocument document: DocumentSnapshot) -> Query {
     bounded(by: document, .end, isInclusive: false)
   }
 
-  /// The query up to a position, which is not included. For the values see ``start(at:)``.
+  /// Ends the result before a position, which is not included. For the values see ``start(at:)``.
   public func end(before fieldValues: [Any]) -> Query { bounded(by: fieldValues, .end, isInclusive: false) }
 
-  /// The query up to a document, which is included. For the document see ``start(atDocument:)``.
+  /// Ends the result at a document, which is included. For the document see ``start(atDocument:)``.
   public func end(atDocument document: DocumentSnapshot) -> Query { bounded(by: document, .end, isInclusive: true) }
 
-  /// The query up to a position, which is included. For the values see ``start(at:)``.
+  /// Ends the result at a position, which is included. For the values see ``start(at:)``.
   public func end(at fieldValues: [Any]) -> Query { bounded(by: fieldValues, .end, isInclusive: true) }
 
   private func bounded(by values: [Any], _ edge: QueryBuilder.Edge, isInclusive: Bool) -> Query {

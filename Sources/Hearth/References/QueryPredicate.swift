@@ -6,31 +6,31 @@
 /// ])
 /// ```
 ///
-/// Field names are split at dots. The rules are those of the methods of ``Query`` that the cases are named after.
+/// Field names are split at dots. The rules are those of the methods of ``Query`` with the same names.
 public enum QueryPredicate {
-  /// As ``Query/whereField(_:isEqualTo:)-(String,_)``.
+  /// Same as ``Query/whereField(_:isEqualTo:)-(String,_)``.
   case isEqualTo(_ field: String, _ value: Any)
-  /// As ``Query/whereField(_:in:)-(String,_)``.
+  /// Same as ``Query/whereField(_:in:)-(String,_)``.
   case isIn(_ field: String, _ values: [Any])
-  /// As ``Query/whereField(_:notIn:)-(String,_)``.
+  /// Same as ``Query/whereField(_:notIn:)-(String,_)``.
   case isNotIn(_ field: String, _ values: [Any])
-  /// As ``Query/whereField(_:arrayContains:)-(String,_)``.
+  /// Same as ``Query/whereField(_:arrayContains:)-(String,_)``.
   case arrayContains(_ field: String, _ value: Any)
-  /// As ``Query/whereField(_:arrayContainsAny:)-(String,_)``.
+  /// Same as ``Query/whereField(_:arrayContainsAny:)-(String,_)``.
   case arrayContainsAny(_ field: String, _ values: [Any])
-  /// As ``Query/whereField(_:isLessThan:)-(String,_)``.
+  /// Same as ``Query/whereField(_:isLessThan:)-(String,_)``.
   case isLessThan(_ field: String, _ value: Any)
-  /// As ``Query/whereField(_:isGreaterThan:)-(String,_)``.
+  /// Same as ``Query/whereField(_:isGreaterThan:)-(String,_)``.
   case isGreaterThan(_ field: String, _ value: Any)
-  /// As ``Query/whereField(_:isLessThanOrEqualTo:)-(String,_)``.
+  /// Same as ``Query/whereField(_:isLessThanOrEqualTo:)-(String,_)``.
   case isLessThanOrEqualTo(_ field: String, _ value: Any)
-  /// As ``Query/whereField(_:isGreaterThanOrEqualTo:)-(String,_)``.
+  /// Same as ``Query/whereField(_:isGreaterThanOrEqualTo:)-(String,_)``.
   case isGreaterThanOrEqualTo(_ field: String, _ value: Any)
-  /// As ``Query/order(by:descending:)-(String,_)``.
+  /// Same as ``Query/order(by:descending:)-(String,_)``.
   case orderBy(_ field: String, _ descending: Bool)
-  /// As ``Query/limit(to:)``.
+  /// Same as ``Query/limit(to:)``.
   case limitTo(_ limit: Int)
-  /// As ``Query/limit(toLast:)``.
+  /// Same as ``Query/limit(toLast:)``.
   case limitToLast(_ limit: Int)
 
   // MARK: - Conditions
@@ -126,9 +126,9 @@ public enum QueryPredicate {
   public static func limit(toLast limit: Int) -> QueryPredicate { .limitToLast(limit) }
 }
 
-/// What happens to a list of decoded documents when one of them cannot be decoded.
+/// The treatment of a list of decoded documents when one of them cannot be decoded.
 public enum DecodingFailureStrategy: Sendable {
-  /// That document is left out, and the error is reported beside the list.
+  /// Leaves that document out, and reports the error with the list.
   case ignore
   /// The list is empty, and the error is reported.
   case raise

@@ -55,15 +55,15 @@ public final class WriteBatch: NSObject {
     add(document) { .delete(document.key) }
   }
 
-  /// Hands the writes over; they are visible locally at once, in one round of events. A batch of nothing succeeds at once, also
-  /// offline. What the backend refuses in one of the writes undoes all of them.
+  /// Commits the writes; they are visible locally at once, in one round of events. An empty batch succeeds at once, also offline. If the
+  /// backend refuses one of the writes, all of them are undone.
   ///
   /// - Parameter completion: As in ``DocumentReference/setData(_:completion:)``.
   public func commit(completion: (((any Error)?) -> Void)? = nil) {
     firestore.write(takeMutations(), completion)
   }
 
-  /// As ``commit(completion:)``, waiting for the backend, while offline as long as it takes.
+  /// Same as ``commit(completion:)``, waiting for the backend, while offline as long as it takes.
   nonisolated(nonsending) public func commit() async throws {
     try await firestore.write(takeMutations())
   }

@@ -2,8 +2,8 @@ internal import Foundation
 
 /// Keeps the cache's folder out of the device's backups.
 ///
-/// A backup that is put back would send the writes of its time once more, over newer data (firebase-ios-sdk
-/// leveldb_persistence.cc, EnsureDirectory). Everything else in the cache comes from the backend again.
+/// A restored backup would send the writes of its time again, over newer data (firebase-ios-sdk leveldb_persistence.cc, EnsureDirectory).
+/// Everything else in the cache comes from the backend again.
 enum BackupExclusion {
   static func exclude(_ folder: String) {
     #if canImport(Darwin)

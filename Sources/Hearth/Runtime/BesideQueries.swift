@@ -2,15 +2,15 @@ internal import Foundation
 internal import HearthCache
 internal import HearthSync
 
-/// The big queries of a client that run beside its loop. Confined to the loop, but for the runs themselves.
+/// The background queries of a client. Confined to the loop, except the runs themselves.
 struct BesideQueries {
   private let queue: DispatchQueue
   private let post: @Sendable (ClientLoop.Message) -> Void
-  /// Until the loop has heard of their end, also those that were cancelled.
+  /// Readings that have not ended, or whose end the loop has not handled; also the cancelled ones.
   private var running: [BesideID: BesideQuery] = [:]
-  /// Closes the readings that are no queries. An entry stays until the loop has handled the end of its reading.
+  /// Closes the readings that are not queries. An entry stays until the loop has handled the end of its reading.
   private var readings: [RequestID: @Sendable () -> Void] = [:]
-  /// Further readings have to run on the loop. Each one keeps a connection.
+  /// Further readings run on the loop, because each one keeps a connection.
   private static let readingLimit = 4
 
   /// - Parameter queue: Runs the queries; a concurrent one.
@@ -29,7 +29,7 @@ struct BesideQueries {
 
   var takesReadings: Bool { readings.count < Self.readingLimit }
 
-  /// Reads something else of the cache for a request.
+  /// Runs another kind of reading for a request.
   mutating func start<Answer>(
     _ reading: DetachedReading<Answer>, for id: RequestID,
     answer: @escaping @Sendable (Result<Answer, any Error>) -> Void
@@ -54,13 +54,13 @@ struct BesideQueries {
     running[id] = nil
   }
 
-  /// Makes all of them fail, which the loop then hears.
+  /// Cancels all of them; the loop then gets their failures.
   func cancelAll() {
     for query in running.values { query.close() }
     for close in readings.values { close() }
   }
 
-  /// Gives all up. No connection to the cache's file is open when this returns; it waits for a few rows at most.
+  /// Cancels all of them. No connection to the cache's file is open when this returns; it waits for a few rows at most.
   mutating func closeAll() {
     for query in running.values { query.cancel() }
     for query in running.values { query.close() }
@@ -71,13 +71,13 @@ struct BesideQueries {
 }
 
 extension DetachmentLimits {
-  /// As many threads for a scan as the machine has cores, up to four: reading memory is the limit beyond.
+  /// One thread of a scan per core, up to four: beyond that, reading memory is the limit.
   static var standard: DetachmentLimits {
     DetachmentLimits(partsPerScan: min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 4))
   }
 }
 
 extension DispatchQueue {
-  /// Where the queries of all clients run that leave their loops. Dispatch starts no more of them at once than there are cores.
+  /// The queue of the background queries of all clients. Dispatch starts no more of them at once than there are cores.
   static let besideQueries = DispatchQueue(label: "hearth.queries", attributes: .concurrent)
 }

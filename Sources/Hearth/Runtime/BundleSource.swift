@@ -2,10 +2,10 @@ internal import Foundation
 internal import HearthModel
 internal import HearthSync
 
-/// Reads a bundle from a stream, which may let it wait, and gives the client one piece after the other: the next one is read when
-/// the client has taken the last, and only if the loading has not ended with it. A stream may have no end.
+/// Reads a bundle from a stream, which may block, and passes it to the client piece by piece: the next piece is read when the client has
+/// handled the last one, and only if the loading has not ended with it. A stream may be endless.
 ///
-/// Nothing is read before the client's earlier bundles have come to their end (see ``BundleTurns``).
+/// Nothing is read before the client's earlier bundles have ended (see ``BundleTurns``).
 final class BundleSource: Sendable {
   static let pieceSize = 1 << 16
 
@@ -45,7 +45,7 @@ final class BundleSource: Sendable {
   private func end(_ id: RequestID, _ error: StatusError?) {
     stream.value.close()
     runtime.endBundle(id, error)
-    // The next bundle's first piece comes behind this one's end.
+    // The next bundle's first piece comes after this one's end.
     runtime.bundleTurns.end()
   }
 
@@ -55,7 +55,7 @@ final class BundleSource: Sendable {
   }
 }
 
-/// Whom to tell of a bundle's loading.
+/// The callbacks that report the loading of a bundle.
 struct BundleObserver: Sendable {
   let progress: @Sendable (BundleProgress) -> Void
   /// Called once, after the last progress.

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Lets a client's bundles be loaded one after the other, in the order in which their loading was asked for.
+/// Makes a client load bundles one after the other, in the order of the calls.
 ///
 /// The official SDK reads each bundle to its end on its one worker queue (firebase-ios-sdk sync_engine.cc, LoadBundle), so a
 /// bundle that is loaded twice in a row is known the second time. A stream without an end holds up the bundles behind it, but

@@ -4,7 +4,7 @@ internal import HearthModel
 internal import HearthStore
 internal import HearthSync
 
-/// What a client does with its messages, one after the other. Confined to the runtime's queue.
+/// The states of a client: handles its messages one after the other. Confined to the runtime's queue.
 ///
 /// | state | start | operations | stop |
 /// |---|---|---|---|
@@ -22,7 +22,7 @@ final class ClientLoop {
     case openAgain
     /// The process is about to be suspended, and must hold no lock then.
     case suspend(done: @Sendable () -> Void)
-    /// The process runs on.
+    /// The process was resumed.
     case resume
     case write(WriteID, [Mutation], localWriteTime: HearthModel.Timestamp, WriteCompletion?)
     case listen(Listener<SnapshotEvent>, HearthModel.Query, ListenOptions, isOneShot: Bool)
@@ -35,13 +35,13 @@ final class ClientLoop {
     case bundleEnded(RequestID, StatusError?)
     case stream(SyncEvent)
     case besideEnded(BesideID, Result<BesideResult, any Error>)
-    /// A reading beside the loop has ended. `answer` completes its request, if that still waits.
+    /// A background reading has ended. `answer` completes its request, if that still waits.
     case readBeside(RequestID, failure: (any Error)?, answer: @Sendable () -> Void)
     /// The next page of a list of pending writes is to be read.
     case continueListing(RequestID)
     case timerFired(TimerKind, generation: Int)
-    /// From the streams, timers and queries of a running client. They end with it, and what they still say is of no use to the
-    /// one that takes its place.
+    /// A message from the streams, timers and queries of a running client. They end with it, and its successor ignores their later
+    /// messages.
     indirect case fromClient(number: Int, Message)
     case stop(@Sendable () -> Void)
   }
@@ -99,10 +99,10 @@ final class ClientLoop {
   private var pause: Duration?
   /// Ends with the client that it is for.
   private var suspensionWatch: AnyObject?
-  /// The number of the present client: one for each opening of the cache that succeeded.
+  /// The number of the present client: one for each successful opening of the cache.
   private var clientCount = 0
   private var repairCount = 0
-  /// A disk on which the cache is damaged again and again cannot be used.
+  /// A disk that keeps damaging the cache cannot be used.
   private static let repairLimit = 20
 
   init(_ configuration: ClientConfiguration) {
@@ -117,7 +117,7 @@ final class ClientLoop {
   func handle(_ messages: [Message], post: @escaping @Sendable (Message) -> Void) {
     var remaining = messages[...]
     while let message = remaining.popFirst() {
-      // Noted behind the switch: what comes before a message must not contain it.
+      // Noted after the switch: the choices before a message must not contain it.
       defer { choices.note(message) }
       if isHeld(message, post: post) { continue }
       switch message {
@@ -177,7 +177,7 @@ final class ClientLoop {
     }
   }
 
-  /// Keeps what must wait for a folder in use, and opens one that has become free meanwhile.
+  /// Holds messages that must wait for a folder in use, and opens the cache if the folder is free now.
   private func isHeld(_ message: Message, post: @escaping @Sendable (Message) -> Void) -> Bool {
     switch (state, message) {
     case (.waiting, .start), (.waiting, .openAgain), (.waiting, .stop), (.waiting, .suspend), (.waiting, .resume),
@@ -200,7 +200,7 @@ final class ClientLoop {
     state = .suspended(client, FolderWait(client.configuration))
   }
 
-  /// Goes on where the process was suspended, unless another one had the folder meanwhile: then as after a wait that was given up.
+  /// Continues after a suspension, unless another process had the folder meanwhile: then as after a wait that was given up.
   private func resume(post: @escaping @Sendable (Message) -> Void) {
     guard case .suspended(let client, let wait) = state else { return }
     do {
@@ -228,7 +228,7 @@ final class ClientLoop {
       try run(wait.configuration, post: post)
       handle(choices.messages, post: post)
     } catch {
-      // While the folder is in use, everything stays as it is: the operation reports the error that is known.
+      // While the folder is in use, everything stays as it is: the operation reports the known error.
       if !FolderWait.isWorthwhile(after: error) { fail(error) }
     }
   }
@@ -251,7 +251,7 @@ final class ClientLoop {
     watchForSuspension(post: post)
   }
 
-  /// Replaces a client whose cache was found damaged beyond repair by one with a cache that is in order.
+  /// Replaces a client whose cache was found damaged beyond repair by one with a reopened cache.
   private func reopenIfNeeded(post: @escaping @Sendable (Message) -> Void) {
     while case .running(let client) = state, let cause = client.reopening {
       HearthLog.error("The cache is damaged and is opened anew: \(cause.reason)")
@@ -289,7 +289,7 @@ final class ClientLoop {
       closing.notify(queue: .global(), execute: completion)
       client.stop { closing.leave() }
     case .suspended(let client, let wait):
-      // Without the folder nothing may be stored any more.
+      // Without the folder nothing may be stored.
       client.end(.terminated)
       state = .waiting(wait)
       stop(completion)
@@ -349,7 +349,7 @@ final class ClientLoop {
   }
 }
 
-/// A local write on its way into the queue.
+/// A local write before it is queued.
 struct PendingLocalWrite {
   var id: WriteID
   var mutations: [Mutation]
@@ -362,7 +362,7 @@ extension NSError {
 }
 
 extension Listener where Event == SnapshotEvent {
-  /// The client was terminated: tasks that wait for a snapshot must not wait for ever, callbacks are just not called any more.
+  /// The client was terminated: tasks that wait for a snapshot end, callbacks are just not called any more.
   func endSilently() {
     if isDirect { deliver(.failure(.terminated)) }
     silence()

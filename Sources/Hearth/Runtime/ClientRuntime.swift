@@ -6,7 +6,7 @@ internal import HearthSync
 internal import HearthTransport
 internal import Synchronization
 
-/// What a client needs to run, fixed at the start.
+/// The configuration of a client, fixed at its start.
 struct ClientConfiguration: Sendable {
   enum Cache: Equatable, Sendable {
     case file(folder: String, sizeBytes: Int64)
@@ -14,24 +14,24 @@ struct ClientConfiguration: Sendable {
   }
 
   var databaseID: DatabaseID
-  /// What the header `x-firebase-gmpid` says; nil for none.
+  /// The value of the header `x-firebase-gmpid`; nil for none.
   var googleAppID: String?
   var endpoint: Endpoint
   var cache: Cache
   var callbackQueue: DispatchQueue
   var credentials = ClientCredentials()
-  /// PEM files; empty means those that the system trusts.
+  /// PEM files; empty for the certificates that the system trusts.
   var trustedCertificateFiles: [String] = []
-  /// With this, a cache that cannot be opened is replaced by one in memory. Called once, on the loop: with the error in that
-  /// case, with nil if all is well.
+  /// If set, a cache that cannot be opened is replaced by one in memory. Called once, on the loop: with the error in that case, with nil
+  /// on success.
   var cacheOpened: (@Sendable ((any Error)?) -> Void)?
-  /// Which queries run beside the loop, and where.
+  /// The limits that decide which queries run in the background.
   var detachment = DetachmentLimits.standard
   var besideQueue = DispatchQueue.besideQueries
   /// Reports changes of the network; nil for the monitor of the system.
   var connectivity: (any ConnectivityMonitor)?
-  /// The bytes of watch messages that may wait for the loop; the stream is not read any further beyond. A loop that takes them all
-  /// at once holds as many again until it has handled them.
+  /// The bytes of watch messages that may wait for the loop; the stream is not read beyond them. A loop that takes them all at once holds
+  /// as many again until it has handled them.
   var unhandledWatchBytes = 4 << 20
   /// The pauses between attempts to reach the backend.
   var backoff = ExponentialBackoff.Parameters()
@@ -77,8 +77,8 @@ final class ClientRuntime: Sendable {
     post(.write(WriteID(rawValue: nextID()), mutations, localWriteTime: .now(), completion))
   }
 
-  /// - Parameter queue: Where the callback runs; nil calls it directly on the loop. A direct listener gets `cancelled` when the
-  ///   client is terminated, the others are silent then.
+  /// - Parameter queue: The queue of the callback; nil calls it directly on the loop. A direct listener gets `cancelled` when the client
+  ///   is terminated, the others are not called any more.
   func listen(
     _ query: HearthModel.Query, options: ListenOptions, on queue: DispatchQueue?,
     _ callback: @escaping @Sendable (SnapshotEvent) -> Void
@@ -88,7 +88,7 @@ final class ClientRuntime: Sendable {
     return handle(listener) { .unlisten($0) }
   }
 
-  /// The first synchronised snapshot, or the first one at all when the backend cannot be reached; called on the loop.
+  /// Gets the first synchronised snapshot, or the first one at all when the backend cannot be reached; called on the loop.
   func getOnce(
     _ query: HearthModel.Query, _ completion: @escaping @Sendable (SnapshotEvent) -> Void
   ) -> ListenerHandle {
@@ -163,8 +163,8 @@ final class ClientRuntime: Sendable {
     return id
   }
 
-  /// - Parameter taken: Called once on the loop when the bytes have been read or are of no use any more, with whether the loading
-  ///   goes on.
+  /// - Parameter taken: Called once on the loop when the bytes have been read or are not needed any more, with whether the loading
+  ///   continues.
   func addToBundle(_ id: RequestID, _ bytes: [UInt8], taken: @escaping @Sendable (_ wantsMore: Bool) -> Void) {
     post(.bundleBytes(id, bytes, taken: taken))
   }
@@ -173,7 +173,7 @@ final class ClientRuntime: Sendable {
     post(.bundleEnded(id, error))
   }
 
-  /// Makes a call to the backend beside the streams. Fails with `unavailable` at once while the network is disabled.
+  /// Makes a call to the backend outside the streams. Fails with `unavailable` at once while the network is disabled.
   ///
   /// - Parameter completion: Called once, from any thread.
   func callBackend<Answer: Sendable>(
@@ -206,7 +206,7 @@ final class ClientRuntime: Sendable {
     }
   }
 
-  /// Closes everything; the cache's file is released when the completion is called. Posting this repeatedly is harmless.
+  /// Closes everything; the cache's file is released when the completion is called. Repeated calls are harmless.
   func stop(_ completion: @escaping @Sendable () -> Void) {
     post(.stop(completion))
   }
@@ -232,7 +232,7 @@ final class ClientRuntime: Sendable {
         loop.handle(messages) { [weak self] in self?.post($0) }
         return loop.takePause()
       }
-      // Holds the runtime: those whose calls wait for the folder are answered even if the client is let go.
+      // Retains the runtime: calls that wait for the folder are answered even if the client is released.
       if let pause { loopQueue.asyncAfter(deadline: .now() + pause.dispatchInterval) { self.post(.openAgain) } }
     }
   }
@@ -256,14 +256,14 @@ extension ClientRuntime: UserObserver {
   }
 }
 
-/// What is called when the backend has answered a write.
+/// The callbacks of a write.
 struct WriteCompletion: Sendable {
   let finish: @Sendable (NSError?) -> Void
-  /// The client was terminated before the answer: plain completions are then never called, waiting tasks go on with an error.
+  /// The client was terminated before the answer: plain completions are then never called, waiting tasks get an error.
   let abandon: @Sendable () -> Void
 }
 
-/// A call to the backend, and whom to tell that it cannot be made. One of the two is called, once.
+/// A call to the backend, and the callback if it cannot be made. One of the two is called, once.
 struct BackendCall: Sendable {
   let run: @Sendable (FirestoreTransport) async -> Void
   let fail: @Sendable (NSError) -> Void

@@ -9,7 +9,7 @@ internal import HearthSync
 /// | waiting, at most ``limit`` | wait in order, and then take effect as if the folder had been free | the folder is free, or the time is over |
 /// | given up | each one first tries to open the folder, once and without waiting, and else gets the error | the folder is free |
 ///
-/// Nothing here blocks: the folder is tried on the loop, which is free in the pauses. Confined to the loop.
+/// Nothing here blocks: the loop tries the folder and is free in the pauses. Confined to the loop.
 final class FolderWait {
   let configuration: ClientConfiguration
   private let deadline: ContinuousClock.Instant
@@ -44,7 +44,7 @@ final class FolderWait {
     return held
   }
 
-  /// Whether a failed opening may succeed without anybody's doing.
+  /// Returns whether opening may succeed later without any change to the set-up.
   static func isWorthwhile(after error: any Error) -> Bool {
     (error as? StoreError)?.kind == .unavailable
   }
@@ -83,7 +83,7 @@ struct ClientChoices {
 }
 
 extension ClientLoop.Message {
-  /// Whether the message asks for something that needs the cache, and reports a failure to somebody.
+  /// True if the message needs the cache and reports a failure to its caller.
   var needsCache: Bool {
     switch self {
     case .write, .listen, .request: true

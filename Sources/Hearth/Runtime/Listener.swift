@@ -2,7 +2,7 @@ internal import Foundation
 internal import HearthSync
 internal import Synchronization
 
-/// A listener's callback and the promise that none starts after `remove()` has returned.
+/// A listener's callback, which is guaranteed not to start after `remove()` has returned.
 ///
 /// The lock is held while the callback runs: `remove()` on another thread waits for it, and inside the callback the same thread
 /// takes it again without waiting.
@@ -14,14 +14,14 @@ final class Listener<Event: Sendable>: @unchecked Sendable {
   private var callback: (@Sendable (Event) -> Void)?
   private let isSilenced = Atomic<Bool>(false)
 
-  /// - Parameter queue: Where the callback runs; nil calls it directly on the client's loop.
+  /// - Parameter queue: The queue of the callback; nil calls it directly on the client's loop.
   init(id: ListenerID, queue: DispatchQueue?, callback: @escaping @Sendable (Event) -> Void) {
     self.id = id
     self.queue = queue
     self.callback = callback
   }
 
-  /// Whether a task of this library waits for the events, rather than a callback of the application.
+  /// True if a task of this library waits for the events, rather than a callback of the application.
   var isDirect: Bool { queue == nil }
 
   func deliver(_ event: Event) {
@@ -29,14 +29,14 @@ final class Listener<Event: Sendable>: @unchecked Sendable {
     queue.async { self.call(event) }
   }
 
-  /// Ends the listener and lets go of what its callback captured.
+  /// Ends the listener and releases the captures of its callback.
   func remove() {
     lock.lock()
     defer { lock.unlock() }
     callback = nil
   }
 
-  /// Ends the listener without waiting for a callback that runs: the client's loop must not wait for the application.
+  /// Ends the listener without waiting for a running callback: the client's loop must not wait for the application.
   func silence() {
     isSilenced.store(true, ordering: .releasing)
     guard lock.try() else { return }
@@ -52,7 +52,7 @@ final class Listener<Event: Sendable>: @unchecked Sendable {
       return
     }
     callback?(event)
-    // Silenced meanwhile, by somebody who could not take the lock: the application may keep the registration for long.
+    // Silenced meanwhile, by a thread that could not take the lock: the application may keep the registration for long.
     if isSilenced.load(ordering: .acquiring) { callback = nil }
   }
 }

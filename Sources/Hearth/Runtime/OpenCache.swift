@@ -3,16 +3,16 @@ internal import HearthCache
 internal import HearthModel
 internal import HearthStore
 
-/// A client's cache as the settings ask for it, open.
+/// The open cache of a client, as the settings configure it.
 struct OpenCache {
   let localStore: LocalStore
   private let database: Database
   private let folder: OpenedCache?
 
-  /// Opens the cache, making it if need be.
+  /// Opens the cache, creating it if necessary.
   ///
-  /// A damaged file is set aside and what could be saved is logged; a folder that cannot be used, one that another process uses
-  /// and a file of a newer release are errors, and nothing on disk changes.
+  /// A damaged file is set aside, and the salvaged writes are logged. A folder that cannot be used, one that another process uses and a
+  /// file of a newer release are errors, and nothing on disk changes.
   init(_ configuration: ClientConfiguration, userID: String?) throws {
     let makeStore = { (database: Database) in
       let store = try LocalStore(
@@ -37,7 +37,7 @@ struct OpenCache {
     }
   }
 
-  /// Lets the next opening set the file aside, if it is so damaged that nothing else helps.
+  /// Makes the next opening set the file aside, if it is damaged beyond repair.
   func markDamage() {
     guard case .fileIsDamaged(let reason)? = localStore.reopening else { return }
     do {
@@ -47,15 +47,15 @@ struct OpenCache {
     }
   }
 
-  /// Whether the cache outlives the program.
+  /// True if the cache outlives the program.
   var isPersistent: Bool { folder != nil }
 
-  /// Gives the folder back until ``resume()`` has returned true; nothing may be done with the cache meanwhile.
+  /// Releases the folder until ``resume()`` has returned true; the cache must not be used meanwhile.
   func suspend() { folder?.suspend() }
 
   func resume() throws -> Bool { try folder?.resume() ?? true }
 
-  /// Closes the file and gives the folder back.
+  /// Closes the file and releases the folder.
   func close() {
     if let folder { folder.close() } else { database.close() }
   }

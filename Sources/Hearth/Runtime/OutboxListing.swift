@@ -1,10 +1,10 @@
 internal import HearthCache
 internal import HearthModel
 
-/// A list of pending writes on its way: read in pages, between which the loop does what else is waiting.
+/// A list of pending writes that is read in pages, between which the loop handles other messages.
 struct OutboxListing {
   private let user: String?
-  /// Later ones were written after the list was asked for.
+  /// Later batches were written after the list was requested.
   private let last: BatchID
   private var batches: [MutationBatch] = []
 

@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// The result of an operation that one task waits for: resolved once, later resolutions are ignored.
 ///
-/// Continuations are resumed directly from the client's loop, so the `async` forms work without anybody draining the settings'
-/// dispatch queue.
+/// Continuations are resumed directly from the client's loop, so the `async` forms do not depend on the settings' dispatch queue being
+/// drained.
 final class Outcome<Success: Sendable>: Sendable {
   private enum State {
     case open

@@ -28,7 +28,7 @@ final class RunningClient {
 
   let configuration: ClientConfiguration
 
-  /// - Parameter former: the client in whose place this one goes on with a cache that was opened anew.
+  /// - Parameter former: the client that this one replaces, after its cache was reopened.
   init(
     _ configuration: ClientConfiguration, continuing former: Remainder? = nil,
     post: @escaping @Sendable (ClientLoop.Message) -> Void
@@ -54,14 +54,15 @@ final class RunningClient {
     run(.start)
   }
 
-  func write(_ batches: [PendingLocalWrite]) {
-    for batch in batches {
-      if let completion = batch.completion { writes[batch.id] = completion }
+  func write(_ localWrites: [PendingLocalWrite]) {
+    // Before the engine runs: it may answer a write in the same call, for example when the cache cannot store it.
+    for write in localWrites {
+      if let completion = write.completion { writes[write.id] = completion }
     }
     var random = SystemRandomNumberGenerator()
     run(
       .writes(
-        batches.map {
+        localWrites.map {
           SyncWrite(
             id: $0.id, mutations: $0.mutations, localWriteTime: $0.localWriteTime,
             identity: .random(using: &random))
@@ -148,7 +149,7 @@ final class RunningClient {
     }
   }
 
-  /// Reads the next page of a list of pending writes. The others follow when the loop has done what waits.
+  /// Reads the next page of a list of pending writes. The others follow after the waiting messages.
   private func continueListing(_ id: RequestID) {
     guard case .pendingWrites(let completion)? = requests[id], listings[id] != nil else {
       listings[id] = nil
@@ -161,7 +162,7 @@ final class RunningClient {
     completion(result.map { $0 ?? [] })
   }
 
-  /// Reads beside the loop what may take long, where that is possible.
+  /// Runs a reading that may take long in the background, where that is possible.
   private func read(_ request: ClientLoop.Request, _ id: RequestID) {
     let store = cache.localStore
     switch request {
@@ -196,7 +197,7 @@ final class RunningClient {
     }
   }
 
-  /// Ends everything; tasks that still wait go on with an error, completions of writes are never called.
+  /// Ends everything; waiting tasks get an error, completions of writes are never called.
   func stop(_ completion: @escaping @Sendable () -> Void) {
     run(.shutdown)
     timers.cancelAll()
@@ -214,27 +215,26 @@ final class RunningClient {
     streams.shutdown(completion)
   }
 
-  // MARK: - Opening the cache anew
+  // MARK: - Reopening the cache
 
-  /// The parts of a client that its successor takes over when the cache is opened anew.
+  /// The parts of a client that its successor takes over when the cache is reopened.
   struct Remainder {
     var reason: String
     fileprivate var handover: SyncHandover
     fileprivate var writes: [WriteID: WriteCompletion]
     fileprivate var syncListeners: [ListenerID: Listener<Void>]
 
-    /// No client goes on.
+    /// Ends the parts when there is no successor.
     func abandon() {
       for (_, listener) in syncListeners { listener.silence() }
       for (_, write) in writes { write.abandon() }
     }
   }
 
-  /// The reason to open the cache anew; nil while it can be used.
+  /// The reason to reopen the cache; nil while it can be used.
   var reopening: Reopening? { cache.localStore.reopening }
 
-  /// Closes the cache so that it can be opened anew. Listeners and requests end with `dataLoss`; writes keep waiting for their
-  /// answers.
+  /// Closes the cache so that it can be reopened. Listeners and requests end with `dataLoss`; writes keep waiting for their answers.
   func endForReopening(_ cause: Reopening) -> Remainder {
     let remainder = Remainder(
       reason: cause.reason, handover: engine.handOver(), writes: writes,
@@ -255,9 +255,9 @@ final class RunningClient {
 
   // MARK: - A suspended process
 
-  /// Gives the cache's folder back. Nothing may be asked of the client until ``resume()`` has returned.
+  /// Releases the cache's folder. The client must not be used until ``resume()`` has returned.
   ///
-  /// Queries beside the loop end with an error, as they hold locks on the file of their own.
+  /// Background queries end with an error, as they hold locks on the file of their own.
   func suspend() {
     besideQueries.cancelAll()
     cache.suspend()
@@ -278,7 +278,7 @@ final class RunningClient {
     close(failing: error)
   }
 
-  /// Ends listeners and requests with the error, and closes everything. Writes and listeners for sync are the caller's affair.
+  /// Ends listeners and requests with the error, and closes everything. The caller ends writes and sync listeners.
   private func close(failing error: NSError) {
     timers.cancelAll()
     for (_, entry) in listeners { entry.listener.deliver(.failure(error)) }

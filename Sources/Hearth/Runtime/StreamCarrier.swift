@@ -3,15 +3,15 @@ internal import HearthModel
 internal import HearthSync
 internal import HearthTransport
 
-/// Opens, feeds and closes the streams that the sync engine asks for, and posts what they say.
+/// Opens, feeds and closes the streams that the sync engine asks for, and posts their events.
 ///
 /// Events of a stream carry its id, by which the engine recognises those of a stream that was replaced.
 struct StreamCarrier {
   private let configuration: ClientConfiguration
   private let post: @Sendable (ClientLoop.Message) -> Void
-  /// For whom streams are opened and calls are made.
+  /// The user for whom streams are opened and calls are made.
   var user: RequestUser
-  /// Made at the first stream, so that a client without network needs no transport.
+  /// Made for the first stream, so that a client without network needs no transport.
   private var transport: FirestoreTransport?
   /// Runs as long as the transport.
   private var connectivity: ConnectivityWatch?
@@ -86,7 +86,7 @@ struct StreamCarrier {
     write = nil
   }
 
-  /// Makes a call beside the streams.
+  /// Makes a call outside the streams.
   mutating func call(_ call: BackendCall) {
     do throws(StatusError) {
       let transport = try readyTransport()
@@ -98,7 +98,7 @@ struct StreamCarrier {
     }
   }
 
-  /// Gives up the present connection, which may be dead without a sign.
+  /// Drops the present connection, which may be dead without a sign.
   func dropConnection() {
     transport?.reconnect()
   }
@@ -142,7 +142,7 @@ struct StreamCarrier {
     }
   }
 
-  /// Starts the watch. Without one, attempts to reach the backend are still repeated with pauses.
+  /// Starts watching the system's network. Without it, attempts to reach the backend are still retried with pauses.
   private func watchConnectivity() -> ConnectivityWatch? {
     let system = SystemConnectivity.monitor(forBackendAt: configuration.endpoint.host)
     guard let monitor = configuration.connectivity ?? system else { return nil }

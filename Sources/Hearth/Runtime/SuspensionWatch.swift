@@ -1,7 +1,7 @@
 #if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)
   internal import Foundation
 
-  /// Tells a client that the system is about to suspend the process, and again when the process runs on.
+  /// Notifies a client that the system is about to suspend the process, and again when the process is resumed.
   ///
   /// The system ends a process that it suspends while it holds a lock on a file that processes share (0xdead10cc), such as the lock
   /// on a cache in the container of an app group.
@@ -26,7 +26,7 @@
       }
     }
 
-    /// The client has no folder any more.
+    /// The client has released its folder.
     deinit { isOver.signal() }
   }
 #endif

@@ -33,7 +33,7 @@ struct TimerSet {
     running = [:]
   }
 
-  /// Whether the timer that fired is still the current one, which it then ceases to be.
+  /// Returns whether the timer that fired is still the current one, which it then ceases to be.
   mutating func takeFired(_ kind: TimerKind, generation: Int) -> Bool {
     guard running[kind]?.generation == generation else { return false }
     running[kind] = nil

@@ -1,11 +1,11 @@
 internal import Foundation
 internal import Synchronization
 
-/// Threads for work that waits: for the network, for an application, for a slow stream.
+/// Threads for blocking work: waiting for the network, for an application, for a slow stream.
 ///
-/// Work that waits on the threads of Dispatch uses them up, and then neither a client nor the application's tasks, which outside Apple
-/// platforms run on the same threads, get on with what is being waited for: 300 transactions at once stood still for ever.
-/// Threads are made as they are needed and end when nothing is left to do.
+/// Blocking work uses up the threads of Dispatch, and then neither a client nor the application's tasks, which outside Apple platforms run
+/// on the same threads, make the progress that it waits for: 300 concurrent transactions blocked each other permanently. Threads are made
+/// as they are needed and end when no work is left.
 final class WaitingThreads: Sendable {
   private struct State {
     /// In the order of the calls.
@@ -17,7 +17,7 @@ final class WaitingThreads: Sendable {
   private let limit: Int
   private let state = Mutex(State())
 
-  /// - Parameter limit: How many pieces of work run at once. It is what Dispatch starts for one queue on Apple platforms.
+  /// - Parameter limit: The number of pieces of work that run at once: as many as Dispatch starts for one queue on Apple platforms.
   init(name: String, limit: Int = 64) {
     self.name = name
     self.limit = limit

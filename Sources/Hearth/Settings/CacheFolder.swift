@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// Where a Firestore object's cache lies.
+/// The folder of a Firestore object's cache.
 ///
-/// The cache holds the queue of unsent writes, so it is data and not something that may be cleared at any time: on Linux it
-/// belongs under `$XDG_DATA_HOME` (XDG Base Directory Specification), on Apple platforms under Application Support.
+/// The cache holds the queue of unsent writes, so it is data, and nothing that the system may delete at any time: on Linux it belongs
+/// under `$XDG_DATA_HOME` (XDG Base Directory Specification), on Apple platforms under Application Support.
 enum CacheFolder {
   static func path(base: URL?, app: String, projectID: String, database: String, environment: [String: String])
     -> String

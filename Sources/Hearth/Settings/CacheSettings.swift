@@ -1,12 +1,12 @@
 public import Foundation
 
-/// Where ``PersistentCacheSettings`` and ``MemoryCacheSettings`` meet. Only the library's own classes are supported.
+/// The common protocol of ``PersistentCacheSettings`` and ``MemoryCacheSettings``. Only the library's own classes are supported.
 public protocol LocalCacheSettings {}
 
-/// Where ``MemoryEagerGCSetting`` and ``MemoryLRUGCSettings`` meet. Only the library's own classes are supported.
+/// The common protocol of ``MemoryEagerGCSetting`` and ``MemoryLRUGCSettings``. Only the library's own classes are supported.
 public protocol MemoryGarbageCollectorSettings {}
 
-/// -1, which as the size of a cache switches its clean-up off.
+/// -1, which as the size of a cache switches garbage collection off.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let FirestoreCacheSizeUnlimited: Int64 = -1
 
@@ -24,17 +24,17 @@ enum CacheSize {
   }
 }
 
-/// How many processes may use one persistent cache at the same time.
+/// The number of processes that may use one persistent cache at the same time.
 public enum CacheProcesses: Hashable, Sendable {
-  /// One. A second one gets the error `failedPrecondition`, and the first goes on.
+  /// One. A second one gets the error `failedPrecondition`, and the first continues.
   case single
-  /// One, which takes the cache away from the process that has it. Not supported yet: every operation reports `unimplemented`.
+  /// One, which takes the cache from the process that has it. Not supported: every operation reports `unimplemented`.
   case singleForcingOwnership
-  /// Several, which see each other's writes; one of them is connected to the backend. Not supported yet: every operation reports
+  /// Several, which see each other's writes; one of them is connected to the backend. Not supported: every operation reports
   /// `unimplemented`.
   case multiple
 
-  /// Why this cannot be had, or nil if it can.
+  /// The reason why this is not supported, or nil if it is.
   var missingFeature: String? {
     switch self {
     case .single: nil
@@ -55,14 +55,14 @@ public enum CacheProcesses: Hashable, Sendable {
 /// | Linux and other systems without an application-support folder | `$XDG_DATA_HOME/hearth`, by default `~/.local/share/hearth` |
 /// | Apple platforms | `Library/Application Support/hearth` of the user or the app's container |
 ///
-/// followed by `<app name>/<project id>/<database id>`. Another base folder can be chosen with ``init(directory:sizeBytes:)``.
-/// The backend's address is no part of it. The folder is made so that only the user who runs the program can read it.
+/// followed by `<app name>/<project id>/<database id>`. ``init(directory:sizeBytes:)`` chooses another base folder. The backend's address
+/// is not part of the path. Only the user who runs the program can read the folder.
 public final class PersistentCacheSettings: NSObject, NSCopying, LocalCacheSettings, Sendable {
-  /// The size in bytes above which old documents are cleaned up, or ``FirestoreCacheSizeUnlimited``.
+  /// The size in bytes above which the least recently used documents are removed, or ``FirestoreCacheSizeUnlimited``.
   public let sizeBytes: Int64
   /// The base folder, or nil for the platform's.
   public let directory: URL?
-  /// How many processes may use the cache.
+  /// The number of processes that may use the cache.
   public let processes: CacheProcesses
 
   /// A cache of 100 MiB in the platform's folder, for one process.
@@ -74,9 +74,9 @@ public final class PersistentCacheSettings: NSObject, NSCopying, LocalCacheSetti
 
   /// A cache with another threshold.
   ///
-  /// - Parameter size: Bytes; at least 1,048,576 or ``FirestoreCacheSizeUnlimited``, anything else is a programming error.
-  ///   The size is a threshold for the periodic clean-up, first a minute after the start and then every five, rather than a limit.
-  ///   Queued writes and what listeners use are never removed.
+  /// - Parameter size: Bytes; at least 1,048,576 or ``FirestoreCacheSizeUnlimited``, anything else is a programming error. The size is a
+  ///   threshold for the periodic garbage collection (the first a minute after the start, then every five), not a hard limit. Queued
+  ///   writes and documents that listeners use are never removed.
   public init(sizeBytes size: NSNumber) {
     requireValid { () throws(ProgrammingError) in try CacheSize.validate(size.int64Value) }
     sizeBytes = size.int64Value
@@ -98,12 +98,12 @@ public final class PersistentCacheSettings: NSObject, NSCopying, LocalCacheSetti
     self.init(directory: directory, sizeBytes: size, processes: .single)
   }
 
-  /// A cache with a choice of how many processes may use it. (The counterpart of the Web SDK's tab managers.)
+  /// Makes a cache with a choice of how many processes may use it. (The counterpart of the Web SDK's tab managers.)
   ///
   /// - Parameters:
   ///   - directory: As in ``init(directory:sizeBytes:)``; nil is the platform's folder.
   ///   - size: As in ``init(sizeBytes:)``.
-  ///   - processes: With anything but ``CacheProcesses/single``, which this release does not support yet, every operation reports
+  ///   - processes: With anything but ``CacheProcesses/single``, which this release does not support, every operation reports
   ///     `unimplemented`.
   public init(directory: URL? = nil, sizeBytes size: NSNumber = 104_857_600, processes: CacheProcesses) {
     requireValid { () throws(ProgrammingError) in

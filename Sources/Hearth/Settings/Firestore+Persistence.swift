@@ -2,11 +2,11 @@ public import Foundation
 internal import Synchronization
 
 extension Firestore {
-  /// Starts the client with a cache that outlives the program, and says whether that works. (The counterpart of the Web SDK's
+  /// Starts the client with a cache that outlives the program, and reports whether that is possible. (The counterpart of the Web SDK's
   /// `enablePersistence` and `enableMultiTabIndexedDbPersistence`.)
   ///
-  /// Persistence is on by default, so no program has to call this. It is for those that want to know, and that want to go on with a
-  /// cache in memory where none can be kept:
+  /// Persistence is on by default, so no program has to call this. It is for programs that need to know, and that fall back to a cache in
+  /// memory where nothing can be stored:
   ///
   /// ```swift
   /// do {
@@ -35,7 +35,7 @@ extension Firestore {
       onSettingsQueue(completion))
   }
 
-  /// As ``enablePersistence(directory:synchronizeProcesses:forceOwnership:completion:)``.
+  /// Same as ``enablePersistence(directory:synchronizeProcesses:forceOwnership:completion:)``.
   nonisolated(nonsending) public func enablePersistence(
     directory: URL? = nil, synchronizeProcesses: Bool = false, forceOwnership: Bool = false
   ) async throws {
@@ -87,7 +87,7 @@ extension CacheProcesses {
 }
 
 extension SettingsValues {
-  /// A cache on disk, of the size that was set the old way.
+  /// A cache on disk, of the size that was set with the old properties.
   fileprivate mutating func usePersistentCache(in directory: URL?) {
     let sizeBytes = NSNumber(value: legacyCacheSizeBytes)
     legacyPersistenceEnabled = true
@@ -95,7 +95,7 @@ extension SettingsValues {
     explicitCache = .persistent(PersistentCacheSettings(directory: directory, sizeBytes: sizeBytes, processes: .single))
   }
 
-  /// Says what the client has come to use.
+  /// Logs which kind of cache the client uses.
   fileprivate mutating func useMemoryCache() {
     legacyPersistenceEnabled = true
     legacyCacheSizeBytes = CacheSize.defaultBytes

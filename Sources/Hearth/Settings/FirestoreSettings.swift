@@ -1,9 +1,9 @@
 public import Dispatch
 public import Foundation
 
-/// How a Firestore object reaches the backend, where it calls back and what it caches.
+/// The settings of a Firestore object: the backend, the queue of callbacks, and the cache.
 ///
-/// Settings are assigned before the first use. They are checked, and a copy of them is taken, at that moment:
+/// Settings are assigned before the first use. They are checked and copied at that moment:
 ///
 /// ```swift
 /// let settings = Firestore.firestore().settings
@@ -17,19 +17,18 @@ open class FirestoreSettings: NSObject, NSCopying {
   /// The backend as `host` or `host:port`; IPv6 addresses in brackets. Default: `firestore.googleapis.com`. Without a port, 443
   /// is used with TLS and 80 without. Empty or malformed is a programming error when the settings are assigned.
   ///
-  /// While this is the default, the environment variable `FIRESTORE_EMULATOR_HOST` (`host:port`) takes its place, without TLS.
+  /// While this is the default, the environment variable `FIRESTORE_EMULATOR_HOST` (`host:port`) replaces it, without TLS.
   public var host = FirestoreSettings.defaultHost
 
-  /// Whether the connection is encrypted with TLS. Default: true. Off together with the default host is a programming error when the
+  /// True if the connection is encrypted with TLS. Default: true. Off together with the default host is a programming error when the
   /// settings are assigned.
   public var isSSLEnabled = true
 
-  /// The queue of all completions and listeners, which run one after the other even if the queue is concurrent. Default: the
-  /// main queue, which a program without a main loop has to run (`dispatchMain()`, `RunLoop.main.run()`). The `async` forms of calls
-  /// do not need it.
+  /// The queue of all completions and listeners, which run one after the other even if the queue is concurrent. Default: the main queue,
+  /// which a program without a main loop has to run (`dispatchMain()`, `RunLoop.main.run()`). The `async` forms do not need it.
   public var dispatchQueue: DispatchQueue = .main
 
-  /// Whether the cache survives a restart. Default: true. Without persistence the cache is that of ``MemoryLRUGCSettings`` of
+  /// True if the cache survives a restart. Default: true. Without persistence the cache is that of ``MemoryLRUGCSettings`` of
   /// `cacheSizeBytes`.
   @available(*, deprecated, message: "Use cacheSettings with PersistentCacheSettings or MemoryCacheSettings instead.")
   public var isPersistenceEnabled: Bool {
@@ -37,7 +36,7 @@ open class FirestoreSettings: NSObject, NSCopying {
     set { legacyPersistenceEnabled = newValue }
   }
 
-  /// The size in bytes above which old documents are cleaned up. Default: 100 MiB. Below 1 MiB, and not
+  /// The size in bytes above which the least recently used documents are removed. Default: 100 MiB. Below 1 MiB, and not
   /// ``FirestoreCacheSizeUnlimited``, is a programming error.
   @available(*, deprecated, message: "Use cacheSettings with PersistentCacheSettings(sizeBytes:) instead.")
   public var cacheSizeBytes: Int64 {
@@ -48,7 +47,7 @@ open class FirestoreSettings: NSObject, NSCopying {
     }
   }
 
-  /// What is cached and where. Default: ``PersistentCacheSettings`` of 100 MiB; the last assignment wins.
+  /// The kind, place and size of the cache. Default: ``PersistentCacheSettings`` of 100 MiB; the last assignment wins.
   ///
   /// Together with a changed `isPersistenceEnabled` or `cacheSizeBytes` this is a programming error when the settings are
   /// assigned to `Firestore.settings`.
@@ -57,28 +56,27 @@ open class FirestoreSettings: NSObject, NSCopying {
     set { explicitCacheSettings = newValue }
   }
 
-  /// Who is asking. Default: nil, which means the service account of the file that the environment variable
-  /// `GOOGLE_APPLICATION_CREDENTIALS` names when the backend is Google's over TLS, and nobody otherwise.
+  /// The identity of requests. Default: nil, which means the service account of the file that the environment variable
+  /// `GOOGLE_APPLICATION_CREDENTIALS` names if the backend is Google's over TLS, and none otherwise.
   public var credentials: (any FirestoreCredentials)?
 
-  /// Where App Check tokens come from. Default: nil, for none.
+  /// The source of App Check tokens. Default: nil, for none.
   public var appCheck: FirestoreAppCheck?
 
-  /// PEM files with the certificates of the authorities to trust, in place of those that the system trusts. Default: empty, the
-  /// system's.
+  /// PEM files with the certificates of the authorities to trust, instead of those that the system trusts. Default: empty, the system's.
   ///
-  /// It is for gateways and servers with a certificate of an own authority. Certificates are always verified, and the host name
-  /// with them; no setting switches that off. A file that cannot be read is reported by every operation.
+  /// Meant for gateways and servers with a certificate of a private authority. Certificates and host names are always verified; no setting
+  /// switches that off. A file that cannot be read is reported by every operation.
   public var trustedCertificateFiles: [String] = []
 
   private var legacyPersistenceEnabled = true
   private var legacyCacheSizeBytes = CacheSize.defaultBytes
   private var explicitCacheSettings: (any LocalCacheSettings & NSObjectProtocol)?
 
-  /// All defaults.
+  /// Makes settings with all defaults.
   public override init() {}
 
-  /// Makes settings that say the same as values that were checked before.
+  /// Makes settings with values that were checked before.
   init(_ values: SettingsValues) {
     host = values.host
     isSSLEnabled = values.isSSLEnabled
@@ -91,7 +89,7 @@ open class FirestoreSettings: NSObject, NSCopying {
     trustedCertificateFiles = values.trustedCertificateFiles
   }
 
-  /// Settings of the same values, which can be changed without changing these.
+  /// A copy with the same values, which can be changed independently.
   open func copy(with zone: NSZone? = nil) -> Any {
     let copy = FirestoreSettings()
     copy.host = host
@@ -106,7 +104,7 @@ open class FirestoreSettings: NSObject, NSCopying {
     return copy
   }
 
-  /// Two settings are equal when all their values are; credentials are when they are the same object.
+  /// Two settings are equal when all their values are; credentials are compared by identity.
   open override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? FirestoreSettings else { return false }
     return host == other.host && isSSLEnabled == other.isSSLEnabled && dispatchQueue.isSame(as: other.dispatchQueue)
@@ -162,7 +160,7 @@ open class FirestoreSettings: NSObject, NSCopying {
   }
 }
 
-/// ``FirestoreSettings`` as an immutable value, as a Firestore object keeps them.
+/// ``FirestoreSettings`` as an immutable value.
 struct SettingsValues: Equatable, Sendable {
   enum Cache: Equatable, Sendable {
     case persistent(PersistentCacheSettings)
@@ -205,7 +203,7 @@ struct SettingsValues: Equatable, Sendable {
       && a.trustedCertificateFiles == b.trustedCertificateFiles
   }
 
-  /// The cache that counts, whichever way it was set.
+  /// The effective cache, whichever properties set it.
   var cache: Cache {
     if let explicitCache { return explicitCache }
     if legacyPersistenceEnabled {
@@ -214,7 +212,7 @@ struct SettingsValues: Equatable, Sendable {
     return .memory(.leastRecentlyUsed(sizeBytes: legacyCacheSizeBytes))
   }
 
-  /// The address that counts: while the host is the default one, `FIRESTORE_EMULATOR_HOST` replaces it, without TLS.
+  /// The effective address: while the host is the default one, `FIRESTORE_EMULATOR_HOST` replaces it, without TLS.
   func endpoint(environment: [String: String]) throws(ProgrammingError) -> Endpoint {
     if host == FirestoreSettings.defaultHost, let emulator = environment["FIRESTORE_EMULATOR_HOST"], !emulator.isEmpty {
       do {
@@ -228,7 +226,7 @@ struct SettingsValues: Equatable, Sendable {
 }
 
 extension DispatchQueue {
-  /// Whether both are one queue. Outside Apple platforms the system's own queues come in a new object each time they are asked
+  /// Returns whether both are one queue. Outside Apple platforms the system's own queues come in a new object each time they are asked
   /// for; their labels are theirs alone.
   fileprivate func isSame(as other: DispatchQueue) -> Bool {
     let isSystemQueue = label == "com.apple.main-thread" || label.hasPrefix("com.apple.root.")
@@ -236,13 +234,13 @@ extension DispatchQueue {
   }
 }
 
-/// An address as the transport wants it.
+/// An address in the form that the transport takes.
 struct Endpoint: Equatable, Sendable {
   var host: String
   var port: Int
   var usesTLS: Bool
 
-  /// Takes `host`, `host:port`, `[v6]` and `[v6]:port` apart.
+  /// Parses `host`, `host:port`, `[v6]` and `[v6]:port`.
   init(host: String, usesTLS: Bool) throws(ProgrammingError) {
     var name = Substring(host)
     var portText: Substring?

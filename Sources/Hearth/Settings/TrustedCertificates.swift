@@ -46,7 +46,7 @@ enum TrustedCertificates {
     return number == 0 ? "has no certificate in PEM form (\"-----BEGIN CERTIFICATE-----\" is missing)" : nil
   }
 
-  /// Whether the bytes are one DER sequence (ITU-T X.690) that ends where they do, as every certificate is.
+  /// Returns whether the bytes are one DER sequence (ITU-T X.690) that ends where they do, as every certificate is.
   private static func isSequence(_ bytes: [UInt8]) -> Bool {
     guard bytes.count >= 2, bytes[0] == 0x30 else { return false }
     guard bytes[1] & 0x80 != 0 else { return Int(bytes[1]) == bytes.count - 2 }

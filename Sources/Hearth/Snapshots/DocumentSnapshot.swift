@@ -1,7 +1,7 @@
 public import Foundation
 internal import HearthModel
 
-/// A document as it was at a moment, or the fact that it does not exist. Later changes do not show in it.
+/// The state of a document at one moment; the document may be missing. Later changes do not show in it.
 ///
 /// Two snapshots are equal when they are of the same Firestore object and have the same path, existence, data and metadata.
 // Not final because `QueryDocumentSnapshot` inherits from it, which the compiler needs for a checked conformance. All stored
@@ -9,9 +9,9 @@ internal import HearthModel
 public class DocumentSnapshot: NSObject, @unchecked Sendable {
   let firestore: Firestore
   let key: DocumentKey
-  /// Only documents that exist; nil for a missing one.
+  /// The document if it exists; nil for a missing one.
   let document: Document?
-  /// Whether the data come from the cache and contain local writes.
+  /// The origin of the data (cache or backend), and whether they contain local writes.
   public let metadata: SnapshotMetadata
 
   init(firestore: Firestore, key: DocumentKey, document: Document?, isFromCache: Bool, hasPendingWrites: Bool) {
@@ -21,7 +21,7 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
     metadata = SnapshotMetadata(hasPendingWrites: hasPendingWrites, isFromCache: isFromCache)
   }
 
-  /// Whether the document exists.
+  /// True if the document exists.
   public var exists: Bool { document != nil }
 
   /// The document's reference.
@@ -110,8 +110,8 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
     UserDataWriter(firestore: firestore, behavior: behavior)
   }
 
-  /// The bytes were checked when they came in; if they cannot be read all the same, the document shows no fields and the log
-  /// says why, because the official signatures have no room for an error.
+  /// The bytes were checked when they arrived; if they cannot be read all the same, the document shows no fields and the reason is logged,
+  /// because the official signatures cannot report an error.
   private func fields(of document: Document) -> MapValue {
     do {
       return try document.fields.decoded()

@@ -3,14 +3,14 @@ internal import HearthModel
 internal import HearthSync
 internal import Synchronization
 
-/// The result of a query at a moment, with what changed since the listener's previous call. Later changes do not show in it.
+/// The result of a query at one moment, with the changes since the listener's previous call. Later changes do not show in it.
 public final class QuerySnapshot: NSObject, Sendable {
-  /// The query that was run.
+  /// The query of the result.
   public let query: Query
-  /// Whether the result comes from the cache, and whether any document in it contains local writes.
+  /// The origin of the result (cache or backend), and whether any document in it contains local writes.
   public let metadata: SnapshotMetadata
   private let view: ViewSnapshot
-  /// Made at the first access, since many listeners look only at the changes or the count.
+  /// Made at the first access, since many listeners use only the changes or the count.
   private let cachedDocuments = Mutex<[QueryDocumentSnapshot]?>(nil)
 
   init(query: Query, view: ViewSnapshot) {
@@ -19,10 +19,10 @@ public final class QuerySnapshot: NSObject, Sendable {
     metadata = SnapshotMetadata(hasPendingWrites: view.hasPendingWrites, isFromCache: view.isFromCache)
   }
 
-  /// Whether no document matches.
+  /// True if no document matches.
   public var isEmpty: Bool { view.documents.isEmpty }
 
-  /// How many documents match.
+  /// The number of documents in the result.
   public var count: Int { view.documents.count }
 
   /// The matching documents in the query's order.
@@ -35,11 +35,11 @@ public final class QuerySnapshot: NSObject, Sendable {
     }
   }
 
-  /// What changed since the previous snapshot of the same listener, without changes of metadata alone: first what was removed, then
-  /// what was added, then what was modified. In the first snapshot, and in that of a single read, every document is `.added`.
+  /// The changes since the previous snapshot of the same listener, without changes of metadata alone: first the removed documents, then
+  /// the added ones, then the modified ones. In the first snapshot, and in that of a single read, every document is `.added`.
   public var documentChanges: [DocumentChange] { documentChanges(includeMetadataChanges: false) }
 
-  /// What changed since the previous snapshot of the same listener, as ``documentChanges``.
+  /// The changes since the previous snapshot of the same listener, as ``documentChanges``.
   ///
   /// - Parameter includeMetadataChanges: Whether changes of metadata alone appear, as `.modified`. True is a programming error
   ///   in snapshots of a listener that excludes them.
@@ -91,7 +91,7 @@ public final class QuerySnapshot: NSObject, Sendable {
     }
   }
 
-  /// This snapshot as a listener sees it that did not get the one before it.
+  /// This snapshot for a listener that did not get the one before it.
   func merging(_ skipped: QuerySnapshot) -> QuerySnapshot {
     QuerySnapshot(query: query, view: view.merging(skipped.view))
   }
@@ -103,11 +103,11 @@ public final class QuerySnapshot: NSObject, Sendable {
   }
 }
 
-/// What happened to a document of a query's result.
+/// The kind of change of a document in a query's result.
 @frozen public enum DocumentChangeType: Int, Sendable {
-  /// The document came into the result.
+  /// The document entered the result.
   case added
-  /// The document's data (or, where asked for, its metadata) changed.
+  /// The document's data (or, if requested, its metadata) changed.
   case modified
   /// The document left the result: it was deleted, no longer matches, or fell out of the limit.
   case removed
@@ -115,12 +115,11 @@ public final class QuerySnapshot: NSObject, Sendable {
 
 /// One change between two snapshots of a listener.
 ///
-/// Indexes are those that hold when all earlier changes of the list have been applied, so a list view can apply the changes one
-/// after the other.
+/// Each index holds after all earlier changes of the list have been applied, so a list view can apply the changes one after the other.
 public final class DocumentChange: NSObject, Sendable {
-  /// What happened.
+  /// The kind of change.
   public let type: DocumentChangeType
-  /// The document as it is now; for `.removed` as it was before.
+  /// The present document; for `.removed` its last state.
   public let document: QueryDocumentSnapshot
   /// The document's place before the change; `UInt(NSNotFound)` for `.added`.
   public let oldIndex: UInt

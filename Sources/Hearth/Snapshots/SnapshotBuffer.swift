@@ -1,17 +1,17 @@
 internal import Synchronization
 
-/// Snapshots on their way from a listener to the task that awaits them.
+/// Holds the snapshots of a listener until the task that awaits them takes them.
 ///
-/// At most ``limit`` wait. When another one comes, it is merged with the last of them, so a task that is slow, or that has stopped
-/// asking, costs a bounded number of snapshots and still sees every change and, in the end, the newest state.
+/// At most ``limit`` wait. A further one is merged with the last of them. So a task that is slow, or that has stopped asking, costs a
+/// bounded number of snapshots and still sees every change and, in the end, the newest state.
 ///
 /// | state | snapshot comes | task asks | end comes |
 /// |---|---|---|---|
-/// | open, nobody waits | kept | gets the oldest, or waits | ended |
+/// | open, no task waits | kept | gets the oldest, or waits | ended |
 /// | open, a task waits | resumes it | (one task at a time) | resumes it: ended |
 /// | ended | ignored | the kept snapshots, then the error once, then nil | ignored |
 final class SnapshotBuffer<Element: Sendable>: Sendable {
-  /// How many snapshots are kept one by one.
+  /// The number of snapshots that are kept one by one.
   static var limit: Int { 64 }
 
   private enum Phase {
@@ -31,12 +31,12 @@ final class SnapshotBuffer<Element: Sendable>: Sendable {
     self.merge = merge
   }
 
-  /// How many snapshots wait.
+  /// The number of waiting snapshots.
   var count: Int { state.withLock { $0.kept.count } }
 
-  /// Takes a snapshot of the listener; calls come one after the other.
+  /// Adds a snapshot of the listener; calls come one after the other.
   func add(_ element: Element) {
-    // The last one is taken out while it is merged, so that the lock is not held meanwhile; only this method adds.
+    // The last snapshot is removed while it is merged, so that the lock is not held meanwhile; only this method adds snapshots.
     let (waiting, last) = state.withLock { state -> (CheckedContinuation<Element?, any Error>?, Element?) in
       guard case .open(let waiting) = state.phase else { return (nil, nil) }
       guard waiting == nil else {
@@ -51,7 +51,7 @@ final class SnapshotBuffer<Element: Sendable>: Sendable {
     if let last { put(merge(last, element)) }
   }
 
-  /// Adds what was merged, unless the sequence has ended or its task has caught up meanwhile.
+  /// Adds a merged snapshot, unless the sequence has ended or its task has caught up meanwhile.
   private func put(_ element: Element) {
     let waiting = state.withLock { state -> CheckedContinuation<Element?, any Error>? in
       guard case .open(let waiting) = state.phase else { return nil }
@@ -61,7 +61,7 @@ final class SnapshotBuffer<Element: Sendable>: Sendable {
     waiting?.resume(returning: element)
   }
 
-  /// Ends the sequence once what is kept has been taken.
+  /// Ends the sequence once the kept snapshots have been taken.
   func finish(throwing error: (any Error)?) {
     let waiting = state.withLock { state -> CheckedContinuation<Element?, any Error>? in
       guard case .open(let waiting) = state.phase else { return nil }
@@ -72,7 +72,7 @@ final class SnapshotBuffer<Element: Sendable>: Sendable {
     if let error { waiting.resume(throwing: error) } else { waiting.resume(returning: nil) }
   }
 
-  /// Ends the sequence at once: what is kept is dropped.
+  /// Ends the sequence at once: the kept snapshots are dropped.
   func cancel() {
     state.withLock { $0.kept = [] }
     finish(throwing: nil)
@@ -91,7 +91,7 @@ final class SnapshotBuffer<Element: Sendable>: Sendable {
           state.phase = .open(continuation)
           return nil
         case .open(_?):
-          // A second task asks an iterator that is not Sendable. It gets nothing, rather than the first one waiting for ever.
+          // A second task asks an iterator that is not Sendable. It gets nothing; otherwise the first one would wait forever.
           return .success(nil)
         }
       }

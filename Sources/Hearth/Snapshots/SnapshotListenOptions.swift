@@ -1,15 +1,15 @@
 public import Foundation
 internal import HearthSync
 
-/// Where a listener gets its data.
+/// The source of a listener's data.
 public enum ListenSource: UInt, Sendable {
   /// From the cache first and from the backend as soon as it answers.
   case `default`
-  /// From the cache only, with local writes and with what other listeners bring in; the backend is never asked.
+  /// From the cache only, with local writes and with documents that other listeners receive; the backend is never asked.
   case cache
 }
 
-/// Where a one-time read gets its data.
+/// The source of a one-time read's data.
 public enum FirestoreSource: UInt, Sendable {
   /// From the backend; from the cache when the backend cannot be reached.
   case `default`
@@ -19,7 +19,7 @@ public enum FirestoreSource: UInt, Sendable {
   case cache
 }
 
-/// What a server timestamp reads as before the backend has set it.
+/// The value that a server timestamp has before the backend has set it.
 public enum ServerTimestampBehavior: Int, Sendable {
   /// `NSNull`.
   case none
@@ -29,11 +29,11 @@ public enum ServerTimestampBehavior: Int, Sendable {
   case previous
 }
 
-/// The options of a snapshot listener. Each `with…` method gives changed options and leaves the receiver as it is.
+/// The options of a snapshot listener. Each `with…` method returns changed options and leaves the receiver as it is.
 public final class SnapshotListenOptions: NSObject, Sendable {
-  /// Where the listener gets its data. Default: ``ListenSource/default``.
+  /// The source of the listener's data. Default: ``ListenSource/default``.
   public let source: ListenSource
-  /// Whether the listener is also called when only metadata changed. Default: false.
+  /// True if the listener is also called when only metadata changed. Default: false.
   public let includeMetadataChanges: Bool
 
   /// All defaults.
@@ -75,9 +75,9 @@ public final class SnapshotListenOptions: NSObject, Sendable {
   }
 }
 
-/// What `addSnapshotListener` gives: the means to stop listening. Dropping it does not stop the listener.
+/// The result of `addSnapshotListener`: removes the listener. Releasing it does not stop the listener.
 public protocol ListenerRegistration: NSObjectProtocol {
-  /// Stops the listener. When the call returns, no callback starts any more; a callback that runs on another thread is waited
-  /// for. May be called repeatedly, inside the callback, and after `terminate()`.
+  /// Stops the listener. When the call returns, no callback starts any more; the call waits for a callback that runs on another thread.
+  /// May be called repeatedly, inside the callback, and after `terminate()`.
   func remove()
 }

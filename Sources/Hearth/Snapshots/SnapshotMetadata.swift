@@ -1,9 +1,9 @@
 public import Foundation
 
-/// Where the data of a snapshot come from, and whether they contain writes that the backend has not acknowledged.
+/// The origin of a snapshot's data, and whether they contain writes that the backend has not acknowledged.
 ///
-/// A listener hears of changes of these alone only if it asks for them; without that it may show `isFromCache` for good although
-/// the backend has confirmed its data.
+/// A listener is called for changes of the metadata alone only if it asks for them; otherwise it may show `isFromCache` permanently
+/// although the backend has confirmed its data.
 public final class SnapshotMetadata: NSObject, Sendable {
   /// True if the snapshot shows local writes that the backend has not yet acknowledged and sent back.
   public let hasPendingWrites: Bool

@@ -1,10 +1,9 @@
-/// The snapshots of a query as they come, for `for try await`.
+/// The snapshots of a query as a sequence, for `for try await`.
 ///
-/// Each iterator has a listener of its own, which is added when the iterator is made and removed when the task is cancelled or
-/// the iterator is dropped. A listener's error ends the sequence by being thrown, and so does `cancelled` when the client is
-/// terminated. Snapshots that are not awaited in time are kept,
-/// 64 at most; from then on the newest two become one, whose changes are those of both. So no change is lost, and a loop that is
-/// slower than its listener does not fill the memory. The settings' dispatch queue is not involved.
+/// Each iterator has a listener of its own, which is added when the iterator is made and removed when the task is cancelled or the
+/// iterator is released. The sequence ends by throwing a listener's error, and `cancelled` when the client is terminated. Snapshots that
+/// are not awaited in time are kept, 64 at most; then the newest two are merged, with the changes of both. So no change is lost, and a
+/// loop that is slower than its listener uses bounded memory. The settings' dispatch queue is not involved.
 public struct QuerySnapshotsSequence: AsyncSequence, Sendable {
   /// A snapshot.
   public typealias Element = QuerySnapshot
@@ -17,7 +16,7 @@ public struct QuerySnapshotsSequence: AsyncSequence, Sendable {
   /// The snapshots of a query.
   ///
   /// - Parameters:
-  ///   - query: What every iterator listens to.
+  ///   - query: The query that every iterator listens to.
   ///   - includeMetadataChanges: Whether there are snapshots for changes of metadata alone.
   public init(_ query: Query, includeMetadataChanges: Bool) {
     self.query = query
@@ -46,7 +45,7 @@ public struct QuerySnapshotsSequence: AsyncSequence, Sendable {
   }
 }
 
-/// The snapshots of a document as they come, for `for try await`. The rules are those of ``QuerySnapshotsSequence``.
+/// The snapshots of a document as a sequence, for `for try await`. The rules are those of ``QuerySnapshotsSequence``.
 public struct DocumentSnapshotsSequence: AsyncSequence, Sendable {
   /// A snapshot.
   public typealias Element = DocumentSnapshot
@@ -59,7 +58,7 @@ public struct DocumentSnapshotsSequence: AsyncSequence, Sendable {
   /// The snapshots of a document.
   ///
   /// - Parameters:
-  ///   - documentReference: What every iterator listens to.
+  ///   - documentReference: The document that every iterator listens to.
   ///   - includeMetadataChanges: Whether there are snapshots for changes of metadata alone.
   public init(_ documentReference: DocumentReference, includeMetadataChanges: Bool) {
     reference = documentReference

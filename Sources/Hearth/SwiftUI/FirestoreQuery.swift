@@ -2,7 +2,7 @@
   internal import Combine
   public import SwiftUI
 
-  /// A collection's documents as a SwiftUI view shows them: decoded, and again after each change.
+  /// Shows the decoded documents of a collection in a SwiftUI view, and updates them after each change.
   ///
   /// ```swift
   /// struct Cities: View {
@@ -11,21 +11,21 @@
   /// }
   /// ```
   ///
-  /// It listens on the default app's database from when the view appears until it goes.
+  /// It listens on the default app's database while the view is shown.
   @MainActor
   @propertyWrapper
   public struct FirestoreQuery<T>: DynamicProperty {
-    /// What is listened to. A change begins a new listener.
+    /// The query of the property wrapper. A change begins a new listener.
     public struct Configuration {
       /// The collection's path.
       public var path: String
       /// Conditions, orders and limits.
       public var predicates: [QueryPredicate]
-      /// What happens when a document cannot be decoded.
+      /// The treatment of documents that cannot be decoded.
       public var decodingFailureStrategy: DecodingFailureStrategy = .raise
       /// The listener's error, or that of the last document that could not be decoded.
       public var error: (any Error)?
-      /// With which the view changes.
+      /// The animation with which the view changes.
       public var animation: Animation?
     }
 
@@ -52,7 +52,7 @@
         wrappedValue: FirestoreQueryListening(configuration, empty: []) { items, _ in items as [U] })
     }
 
-    /// Shows the documents, or the error that keeps them from being shown.
+    /// Shows the documents, or the error that prevents it.
     public init<U: Decodable>(
       collectionPath: String, predicates: [QueryPredicate] = [],
       decodingFailureStrategy: DecodingFailureStrategy = .raise, animation: Animation? = nil
@@ -86,7 +86,7 @@
         for document in snapshot?.documents ?? [] {
           do { decoded.append(try document.data(as: U.self)) } catch { failure = error }
         }
-        // The strategy is about documents that cannot be decoded; a listener that has ended is always told of.
+        // The strategy is about documents that cannot be decoded; the end of a listener is always reported.
         let isRaised = error != nil || listening.configuration.decodingFailureStrategy == .raise && failure != nil
         listening.configuration.error = failure
         withAnimation(listening.configuration.animation) {

@@ -8,7 +8,8 @@ internal import HearthModel
 #endif
 
 extension Firestore {
-  /// Runs a block that reads documents and then writes some, so that all of it takes effect together and on what was read.
+  /// Runs a block that reads documents and then writes some; the writes take effect together, and only if the documents that were read are
+  /// unchanged.
   ///
   /// ```swift
   /// db.runTransaction { transaction, errorPointer in
@@ -26,10 +27,10 @@ extension Firestore {
   /// }
   /// ```
   ///
-  /// Nothing is locked: if a document that was read changes before the commit, the block is run again, after a pause that grows from
-  /// about a second; five times at most altogether. It runs on a thread of its own, at most 64 blocks at once, and must not
-  /// change the program's state. Transactions need the backend: nothing is queued, listeners see the writes when the backend
-  /// has made them, and offline the attempts end with `unavailable`.
+  /// Nothing is locked: if a document that was read changes before the commit, the block is run again, after a pause that grows from about
+  /// a second; five times at most altogether. It runs on a thread of its own, at most 64 blocks at once, and must not change the program's
+  /// state. Transactions need the backend: nothing is queued, listeners see the writes when the backend has made them, and offline the
+  /// attempts end with `unavailable`.
   ///
   /// - Parameters:
   ///   - updateBlock: Gives the result. When it stores an error, nothing is written: an error of ``FirestoreErrorDomain`` that
@@ -42,7 +43,7 @@ extension Firestore {
     runTransaction(with: nil, block: updateBlock, completion: completion)
   }
 
-  /// As ``runTransaction(_:completion:)``, with options; nil stands for the default ones.
+  /// Same as ``runTransaction(_:completion:)``, with options; nil stands for the default ones.
   public func runTransaction(
     with options: TransactionOptions?, block updateBlock: @escaping (Transaction, NSErrorPointer) -> Any?,
     completion: @escaping (Any?, (any Error)?) -> Void
@@ -59,7 +60,7 @@ extension Firestore {
     }
   }
 
-  /// As ``runTransaction(_:completion:)``. A cancelled task gets `CancellationError`, while the transaction itself goes on.
+  /// Same as ``runTransaction(_:completion:)``. A cancelled task gets `CancellationError`, while the transaction itself goes on.
   nonisolated(nonsending) public func runTransaction(
     _ updateBlock: @escaping (Transaction, NSErrorPointer) -> sending Any?
   ) async throws -> sending Any? {
@@ -68,7 +69,7 @@ extension Firestore {
     run({ updateBlock($0, $1) }, nil) { result in
       outcome.resolve(result.value.map { UncheckedSendableBox($0) }.mapError { $0 })
     }
-    // The block gave its result away, and this is the only place that holds it.
+    // The block gave its result away; this is its only reference.
     nonisolated(unsafe) let value = try await outcome.value().value
     return value
   }

@@ -11,9 +11,8 @@ internal import Synchronization
 
 /// One attempt at a transaction: reads from the backend, then writes that take effect together or not at all.
 ///
-/// Given to the block of ``Firestore/runTransaction(_:completion:)`` and to be used only inside it, on any thread. All reads come
-/// before the first write. What local writes wait to be sent is not seen by the reads. References of another Firestore object are
-/// a programming error.
+/// Passed to the block of ``Firestore/runTransaction(_:completion:)`` and to be used only inside it, on any thread. All reads come before
+/// the first write. Reads do not see local writes that have not been sent. References of another Firestore object are a programming error.
 public final class Transaction: NSObject {
   private struct State {
     var record = TransactionRecord()
@@ -22,7 +21,7 @@ public final class Transaction: NSObject {
 
   private let firestore: Firestore
   private let state = Mutex(State())
-  /// Whose transaction it is, once a request has been made.
+  /// The user of the transaction, once a request has been made.
   let user = TransactionUser()
 
   init(firestore: Firestore) {
@@ -31,7 +30,7 @@ public final class Transaction: NSObject {
 
   // MARK: - Reading
 
-  /// Reads a document from the backend, blocking the thread until the answer is there.
+  /// Reads a document from the backend, blocking the thread until the answer arrives.
   ///
   /// - Returns: The document, or a snapshot whose `exists` is false.
   /// - Throws: `invalidArgument` after a write of this transaction; `aborted` when the document has changed since it was read
@@ -67,7 +66,8 @@ public final class Transaction: NSObject {
     return document
   }
 
-  /// The block may be running when the client ends, so here that is an error of the transaction (official SDK behaviour).
+  /// The block may be running when the client ends, so this is an error of the transaction and not a programming error:
+  /// `failedPrecondition`, as in the official SDK.
   private func runningClient() throws -> ClientRuntime {
     do {
       return try firestore.startedRuntime()
@@ -138,11 +138,11 @@ public final class Transaction: NSObject {
   }
 }
 
-/// For whom a transaction's requests are made: what one user has read must not be committed by another.
+/// The user for whom a transaction's requests are made: the reads of one user must not lead to a commit by another.
 final class TransactionUser: Sendable {
   private let first = Mutex<RequestUser?>(nil)
 
-  /// Called where a request is made, which is for a certain user.
+  /// Called before a request, which is made for a certain user.
   ///
   /// - Throws: `aborted` when the first request was another user's; the next attempt is the new user's.
   func hold() throws(StatusError) {
@@ -155,10 +155,10 @@ final class TransactionUser: Sendable {
   }
 }
 
-/// How ``Firestore/runTransaction(with:block:completion:)`` runs.
+/// The options of ``Firestore/runTransaction(with:block:completion:)``.
 public final class TransactionOptions: NSObject {
-  /// How often the block is run at most while others change what it has read, 5 by default. Less than one or more than
-  /// `Int32.max` is a programming error.
+  /// The number of times that the block is run at most if documents that it has read change meanwhile, 5 by default. Less than one or more
+  /// than `Int32.max` is a programming error.
   public var maxAttempts: Int = 5 {
     didSet { requireValid { () throws(ProgrammingError) in try TransactionOptions.validate(maxAttempts) } }
   }

@@ -4,12 +4,12 @@ internal import HearthSync
 internal import HearthTransport
 internal import Synchronization
 
-/// Runs a transaction's block, commits what it wrote, and does both again after a conflict.
+/// Runs a transaction's block, commits its writes, and repeats both after a conflict.
 ///
-/// Between the attempts there is a pause that grows from one second by half up to a minute, moved by up to half of itself
-/// (official SDK behaviour); before the first there is none.
+/// Between the attempts there is a pause that grows from one second by half up to a minute, varied by up to half of itself
+/// (firebase-ios-sdk transaction_runner.cc and exponential_backoff.cc); before the first there is none.
 final class TransactionRunner: Sendable {
-  /// The block's result, its error, or the state in which it must not go on.
+  /// The block's result, its error, or the state in which it must not continue.
   enum BlockOutcome {
     case value(Any?)
     case error(NSError)
@@ -25,7 +25,7 @@ final class TransactionRunner: Sendable {
   private let completion: @Sendable (UncheckedSendableBox<Result<Any?, NSError>>) -> Void
   private let state: Mutex<State>
 
-  /// Blocks of transactions wait for the network.
+  /// The threads of transaction blocks, which wait for the network.
   private static let threads = WaitingThreads(name: "hearth.transactions")
 
   /// - Parameter completion: Called once, from any thread.
@@ -53,7 +53,7 @@ final class TransactionRunner: Sendable {
   }
 
   private func attempt() {
-    // The block is not run for a client that has ended: what it does first is to ask for references, which would stop the process.
+    // The block is not run for a client that has ended: it usually begins by using references, which would stop the process.
     guard !firestore.isTerminated else { return failed(.terminated) }
     let transaction = Transaction(firestore: firestore)
     let outcome = block(transaction)
@@ -67,7 +67,9 @@ final class TransactionRunner: Sendable {
 
   private func send(_ mutations: [Mutation], _ value: Any?, for user: TransactionUser) {
     guard !mutations.isEmpty else { return succeeded(value) }
-    if let refusal = SendableWrites.refusal(of: mutations, databaseID: firestore.databaseID) { return failed(refusal) }
+    if let refusal = OutgoingWriteLimits.refusal(of: mutations, databaseID: firestore.databaseID) {
+      return failed(refusal)
+    }
     let result = UncheckedSendableBox(value)
     do throws(ProgrammingError) {
       try firestore.startedRuntime().callBackend { transport throws(StatusError) in

@@ -1,7 +1,7 @@
 public import Foundation
 internal import HearthModel
 
-/// The way to a field of a document: one name for a top-level field, several for a field inside maps.
+/// The path to a field of a document: one name for a top-level field, several for a field inside maps.
 ///
 /// Where the API takes a `String`, it is split at dots; a `FieldPath` is for names that contain dots or other special
 /// characters, and for the document's id:
@@ -55,7 +55,7 @@ public final class FieldPath: NSObject, NSCopying, Sendable {
     }
   }
 
-  /// A path that a user wrote with dots.
+  /// Parses a path that a user wrote with dots.
   static func parsed(_ string: String) throws(ProgrammingError) -> HearthModel.FieldPath {
     do {
       return try HearthModel.FieldPath(parsingUserFormat: string)

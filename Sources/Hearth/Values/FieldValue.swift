@@ -12,8 +12,8 @@ internal import HearthModel
 /// ])
 /// ```
 ///
-/// Offline, the cache shows what the operation gives on the data known here; the backend's result replaces it after the
-/// acknowledgement. Inside arrays and in queries a field value is a programming error.
+/// Offline, the cache shows the operation's result on the data known here; the backend's result replaces it after the acknowledgement.
+/// Inside arrays and in queries a field value is a programming error.
 public final class FieldValue: NSObject, Sendable {
   enum Kind: Hashable, Sendable {
     case delete
@@ -53,7 +53,7 @@ public final class FieldValue: NSObject, Sendable {
   /// ``ServerTimestampBehavior`` says, and is ordered after all other times.
   public class func serverTimestamp() -> FieldValue { FieldValue(.transform(.serverTimestamp)) }
 
-  /// Appends those elements that the array does not have yet. A field that is no array becomes one of just the elements.
+  /// Appends those elements that the array does not have yet. A field that is not an array becomes one of just the elements.
   ///
   /// - Parameter elements: Values of any supported type except arrays and field values. Others are a programming error of the
   ///   call that writes this value.
@@ -61,7 +61,7 @@ public final class FieldValue: NSObject, Sendable {
     arrayTransform("FieldValue.arrayUnion()", elements) { .arrayUnion($0) }
   }
 
-  /// Removes all occurrences of the elements from the array. A field that is no array becomes an empty one.
+  /// Removes all occurrences of the elements from the array. A field that is not an array becomes an empty one.
   ///
   /// - Parameter elements: Values of any supported type except arrays and field values. Others are a programming error of the
   ///   call that writes this value.
@@ -79,37 +79,37 @@ public final class FieldValue: NSObject, Sendable {
     }
   }
 
-  /// Adds a number in double precision, so that the sum is a double. A field that is missing or no number becomes the operand.
-  /// Several increments add up, also offline.
+  /// Adds a number in double precision, so that the sum is a double. A field that is missing or not a number becomes the operand. Several
+  /// increments add up, also offline.
   @_disfavoredOverload
   public class func increment(_ d: Double) -> FieldValue { FieldValue(.transform(.increment(.double(d)))) }
 
-  /// Adds an integer; the sum of two integers stays at the limits of `Int64` instead of overflowing, that with a double is a
-  /// double. A field that is missing or no number becomes the operand. Several increments add up, also offline.
+  /// Adds an integer. The sum of two integers stays at the limits of `Int64` instead of overflowing; the sum with a double is a double. A
+  /// field that is missing or not a number becomes the operand. Several increments add up, also offline.
   public class func increment(_ l: Int64) -> FieldValue { FieldValue(.transform(.increment(.integer(l)))) }
 
-  /// Sets the field to the smaller of its value and the operand. A field that is missing or no number becomes the operand;
-  /// numerically equal values stay as they are stored.
+  /// Sets the field to the smaller of its value and the operand. A field that is missing or not a number becomes the operand; numerically
+  /// equal values stay as they are stored.
   @_disfavoredOverload
   public class func minimum(_ d: Double) -> FieldValue { FieldValue(.transform(.minimum(.double(d)))) }
 
-  /// Sets the field to the smaller of its value and the operand. A field that is missing or no number becomes the operand;
-  /// numerically equal values stay as they are stored.
+  /// Sets the field to the smaller of its value and the operand. A field that is missing or not a number becomes the operand; numerically
+  /// equal values stay as they are stored.
   public class func minimum(_ l: Int64) -> FieldValue { FieldValue(.transform(.minimum(.integer(l)))) }
 
-  /// Sets the field to the larger of its value and the operand. A field that is missing or no number becomes the operand;
-  /// numerically equal values stay as they are stored.
+  /// Sets the field to the larger of its value and the operand. A field that is missing or not a number becomes the operand; numerically
+  /// equal values stay as they are stored.
   @_disfavoredOverload
   public class func maximum(_ d: Double) -> FieldValue { FieldValue(.transform(.maximum(.double(d)))) }
 
-  /// Sets the field to the larger of its value and the operand. A field that is missing or no number becomes the operand;
-  /// numerically equal values stay as they are stored.
+  /// Sets the field to the larger of its value and the operand. A field that is missing or not a number becomes the operand; numerically
+  /// equal values stay as they are stored.
   public class func maximum(_ l: Int64) -> FieldValue { FieldValue(.transform(.maximum(.integer(l)))) }
 
-  /// A vector of these elements, which is an ordinary value rather than an operation.
+  /// Makes a vector of these elements, which is an ordinary value and not an operation.
   public class func vector(_ array: [Double]) -> VectorValue { VectorValue(array) }
 
-  /// A vector of these elements, widened to doubles.
+  /// Makes a vector of these elements, widened to doubles.
   public class func vector(_ array: [Float]) -> VectorValue { VectorValue(array.map(Double.init)) }
 
   /// Two field values are equal when they stand for the same operation with equal operands.

@@ -22,13 +22,13 @@ public final class GeoPoint: NSObject, NSCopying, Sendable {
     self.longitude = longitude
   }
 
-  /// For positions that a backend sent; they are shown as they are.
+  /// Wraps a position that a backend sent, without checks.
   init(_ model: HearthModel.GeoPoint) {
     latitude = model.latitude
     longitude = model.longitude
   }
 
-  /// Two positions are equal when both numbers are; 0.0 and -0.0 differ (official SDK behaviour).
+  /// Two positions are equal when both numbers are; 0.0 and -0.0 differ (firebase-ios-sdk FIRGeoPoint.mm, isEqual).
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? GeoPoint else { return false }
     return latitude.normalizedBits == other.latitude.normalizedBits

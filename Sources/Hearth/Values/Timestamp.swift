@@ -3,7 +3,7 @@ internal import HearthModel
 
 /// A point in time with nanosecond fields, independent of any time zone or calendar.
 ///
-/// Firestore stores microseconds: what is written, and what is compared in queries, is truncated to them.
+/// Firestore stores microseconds: written values, and operands of queries, are truncated to them.
 public final class Timestamp: NSObject, NSCopying, Sendable {
   /// Seconds since 1970-01-01T00:00:00Z, negative before it.
   public let seconds: Int64
@@ -32,7 +32,7 @@ public final class Timestamp: NSObject, NSCopying, Sendable {
     self.init(HearthModel.Timestamp.now())
   }
 
-  /// For values that were checked where they came in.
+  /// Wraps values that were checked when they arrived.
   init(_ model: HearthModel.Timestamp) {
     seconds = model.seconds
     nanoseconds = model.nanoseconds
@@ -41,7 +41,7 @@ public final class Timestamp: NSObject, NSCopying, Sendable {
   /// The same point in time as a `Date`, which is a binary fraction: in this century it holds microseconds, but not nanoseconds.
   public func dateValue() -> Date { model.date }
 
-  /// Which of the two comes first.
+  /// Returns the order of the two.
   public func compare(_ other: Timestamp) -> ComparisonResult {
     if (seconds, nanoseconds) < (other.seconds, other.nanoseconds) { return .orderedAscending }
     return (seconds, nanoseconds) == (other.seconds, other.nanoseconds) ? .orderedSame : .orderedDescending

@@ -1,7 +1,7 @@
 public import Foundation
 internal import HearthModel
 
-/// A vector of numbers, as nearest-neighbour search uses it. Its elements are always stored as doubles.
+/// A vector of numbers, for nearest-neighbour search. Its elements are always stored as doubles.
 public final class VectorValue: NSObject, NSCopying, Sendable {
   /// The elements in order.
   public let array: [Double]
@@ -12,7 +12,7 @@ public final class VectorValue: NSObject, NSCopying, Sendable {
     self.array = array
   }
 
-  /// Two vectors are equal when they have the same elements in the same order; 0.0 and -0.0 differ (official SDK behaviour).
+  /// Two vectors are equal when they have the same elements in the same order; 0.0 and -0.0 differ, as in ``GeoPoint``.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? VectorValue else { return false }
     return array.elementsEqual(other.array) { $0.normalizedBits == $1.normalizedBits }

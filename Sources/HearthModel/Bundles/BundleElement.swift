@@ -1,7 +1,7 @@
-/// What a bundle says of itself, in its first element.
+/// The metadata of a bundle: its first element.
 package struct BundleMetadata: Equatable, Sendable {
   package var id: String
-  /// When it was made. Of two bundles with the same id the later one counts.
+  /// The time when the bundle was made. Of two bundles with the same id the later one counts.
   package var createTime: SnapshotVersion
   /// Version of the format.
   package var version: Int
@@ -22,7 +22,7 @@ package struct BundleMetadata: Equatable, Sendable {
 package struct NamedQuery: Equatable, Sendable {
   package var name: String
   package var query: Query
-  /// When the backend ran the query for the bundle.
+  /// The time when the backend ran the query for the bundle.
   package var readTime: SnapshotVersion
 
   package init(name: String, query: Query, readTime: SnapshotVersion) {
@@ -32,7 +32,7 @@ package struct NamedQuery: Equatable, Sendable {
   }
 }
 
-/// What a bundle says of a document ahead of its contents.
+/// The metadata of a document in a bundle; its contents follow in the next element.
 package struct BundledDocumentMetadata: Equatable, Sendable {
   package var key: DocumentKey
   package var readTime: SnapshotVersion
@@ -67,7 +67,7 @@ package enum BundleElement: Equatable, Sendable {
   case document(Document)
 }
 
-/// How far the loading of a bundle has come.
+/// The progress of loading a bundle.
 package struct BundleProgress: Equatable, Sendable {
   package enum State: Equatable, Sendable {
     case inProgress, success, failed

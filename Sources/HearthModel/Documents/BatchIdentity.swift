@@ -33,11 +33,11 @@ package struct BatchIdentity: Hashable, Sendable {
   }
 }
 
-/// The name under which a batch goes to a backend that has announced that it knows labels: sixteen hexadecimal digits
-/// for the client, "-", and thirty-two for the batch's ``BatchIdentity``, all in lower case.
+/// The label of a batch for a backend that has announced that it knows labels: sixteen hexadecimal digits for the client, "-", and
+/// thirty-two for the batch's ``BatchIdentity``, all in lower case.
 ///
-/// The identity alone names the batch. The client's part is a hash of its cache's name, by which a backend can bound
-/// what it keeps for one client; that two clients may have the same one does no harm.
+/// The identity alone names the batch. The client's part is a hash of its cache's name, by which a backend can bound its storage per
+/// client; two clients with the same hash do no harm.
 package struct BatchLabel: Hashable, Sendable {
   package var client: UInt64
   package var identity: BatchIdentity
@@ -52,7 +52,7 @@ package struct BatchLabel: Hashable, Sendable {
     "\(Self.digits(client))-\(Self.digits(identity.high))\(Self.digits(identity.low))"
   }
 
-  /// Nil for every text but the one that ``text`` gives.
+  /// Nil for every text except the one that ``text`` gives.
   package init?(parsing text: String) {
     let bytes = Array(text.utf8)
     guard bytes.count == 49, bytes[16] == UInt8(ascii: "-"), let client = Self.number(bytes[..<16]),

@@ -1,23 +1,23 @@
-/// What is known about one document at one moment: nothing, that it exists with these fields, or that it does not exist.
+/// The knowledge about one document at one moment: none, that it exists with these fields, or that it does not exist.
 ///
 /// The fields stay in their wire encoding. Two documents are equal when key, kind, version, mutation state and field
 /// values are equal; the times at which a document was created or read say nothing about what a user sees and do not
 /// take part.
 package struct Document: Sendable {
-  /// How much is known about the document.
+  /// The extent of the knowledge about the document.
   package enum Kind: Hashable, Sendable {
-    /// Nothing is known: neither the backend nor a local write has said anything about this key.
+    /// Nothing is known: neither the backend nor a local write has defined this key.
     case unknown
     /// The document exists and `fields` are its contents.
     case found
     /// The document is known not to exist.
     case missing
-    /// The document was written at `version`, but its contents have not been seen: the acknowledgement of an update
-    /// came for a document that is not in the cache.
+    /// The document was written at `version`, but its contents were not received: an update was acknowledged for a document that is not in
+    /// the cache.
     case foundWithUnknownContents
   }
 
-  /// Where the contents come from.
+  /// The origin of the contents.
   package enum MutationState: Hashable, Sendable {
     /// From the backend.
     case synced
@@ -30,7 +30,7 @@ package struct Document: Sendable {
   package var key: DocumentKey
   package var kind: Kind
   package var version: SnapshotVersion
-  /// When the document came into being, ``SnapshotVersion/none`` if that is not known.
+  /// The time when the document was created, ``SnapshotVersion/none`` if it is unknown.
   package var createTime: SnapshotVersion
   /// The snapshot in which this state was read, ``SnapshotVersion/none`` if it was not read from the backend.
   package var readTime: SnapshotVersion
@@ -77,8 +77,8 @@ package struct Document: Sendable {
       mutationState: .synced)
   }
 
-  /// A document that was written at `version` with contents that nobody here has seen. By its nature the result of an
-  /// acknowledged write, so it has committed mutations.
+  /// A document that was written at `version` with contents that this client has not received. It is the result of an acknowledged write,
+  /// so it has committed mutations.
   package static func foundWithUnknownContents(_ key: DocumentKey, version: SnapshotVersion) -> Document {
     Document(
       key: key, kind: .foundWithUnknownContents, version: version, createTime: .none, readTime: .none, fields: .empty,
@@ -90,7 +90,7 @@ package struct Document: Sendable {
   package var isUnknown: Bool { kind == .unknown }
   package var hasLocalMutations: Bool { mutationState == .hasLocalMutations }
   package var hasCommittedMutations: Bool { mutationState == .hasCommittedMutations }
-  /// Whether the contents show a write that the watch stream has not confirmed.
+  /// True if the contents show a write that the watch stream has not confirmed.
   package var hasPendingWrites: Bool { mutationState != .synced }
 }
 
@@ -100,7 +100,7 @@ extension Document: Equatable {
       && a.hasSameContents(as: b)
   }
 
-  /// Whether both documents have the same fields with equal values, integers and doubles kept apart. The order in which
+  /// Returns whether both documents have the same fields with equal values, integers and doubles kept apart. The order in which
   /// the fields are encoded does not count: the backend does not promise one.
   package func hasSameContents(as other: Document) -> Bool { fields == other.fields }
 }

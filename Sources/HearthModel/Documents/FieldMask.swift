@@ -14,7 +14,7 @@ package struct FieldMask: Hashable, Sendable {
 
   package var isEmpty: Bool { paths.isEmpty }
 
-  /// Whether `path` is one of the mask's paths or lies below one. Logarithmic in the size of the mask.
+  /// Returns whether `path` is one of the mask's paths or lies below one. Logarithmic in the size of the mask.
   package func covers(_ path: FieldPath) -> Bool {
     path.segments.indices.contains { contains(FieldPath(unchecked: Array(path.segments[...$0]))) }
   }

@@ -1,4 +1,4 @@
-/// A change of one field whose result depends on what the field holds when it is carried out.
+/// A change of one field whose result depends on the field's value when it is carried out.
 package struct FieldTransform: Hashable, Sendable {
   package var path: FieldPath
   package var operation: TransformOperation

@@ -1,13 +1,13 @@
 extension Mutation {
   /// The document after the backend has carried out this mutation, and the results of its transforms.
   ///
-  /// A mutation that changes nothing still gives a document with the version of the commit: whoever stores it compares
-  /// with ``Document/hasSameContents(as:)`` to keep the old update time, as the Firestore documentation asks for.
+  /// A mutation that changes nothing still gives a document with the version of the commit: callers that store it compare with
+  /// ``Document/hasSameContents(as:)`` to keep the old update time (Firestore documentation of WriteResult.update_time).
   ///
   /// - Parameters:
   ///   - document: the stored document; one of which nothing is known counts as missing.
   ///   - commitTime: the version that the commit gets.
-  ///   - requestTime: what server timestamps become, cut to milliseconds.
+  ///   - requestTime: the value of server timestamps, cut to milliseconds.
   ///   - resourceName: the full name of the document, for the texts of errors; its path in the database if nil.
   /// - Returns: the document (unchanged for a verify), and one result for each transform, null for those of arrays.
   /// - Throws: ``StatusError`` if the precondition does not hold: `alreadyExists`, `notFound`, or `failedPrecondition`

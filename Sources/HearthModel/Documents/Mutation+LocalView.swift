@@ -43,7 +43,7 @@ extension Mutation {
     document.becomeFound(fields, version: .none, state: .hasLocalMutations)
   }
 
-  /// Brings the cached document in line with the backend's acknowledgement of this mutation.
+  /// Updates the cached document with the backend's acknowledgement of this mutation.
   ///
   /// The document takes the version of the result and has committed mutations until the watch stream delivers it. If
   /// the precondition does not hold here, the backend has seen another document than the cache: its contents are then
@@ -73,8 +73,8 @@ extension Mutation {
     }
   }
 
-  /// The one mutation without transforms and preconditions that takes the backend's document to `document`, or nil if
-  /// `document` has no local mutations.
+  /// Returns the one mutation without transforms and preconditions that turns the backend's document into `document`, or nil if `document`
+  /// has no local mutations.
   ///
   /// - Parameters:
   ///   - document: the local view, the outcome of all pending mutations.
@@ -97,7 +97,7 @@ extension Mutation {
 }
 
 extension MapValue {
-  /// The path of the map that would hold a field and holds nothing.
+  /// The path of the map that would contain a field and is empty.
   fileprivate func emptyParent(of path: FieldPath) -> FieldPath? {
     guard let parent = path.parent, case .map(let map) = self[parent], map.isEmpty else { return nil }
     return parent
@@ -105,7 +105,7 @@ extension MapValue {
 }
 
 extension FieldPath {
-  /// The path of the map that holds this field, nil for a field of the document itself.
+  /// The path of the map that contains this field, nil for a field of the document itself.
   fileprivate var parent: FieldPath? {
     segments.count > 1 ? FieldPath(unchecked: Array(segments.dropLast())) : nil
   }

@@ -1,4 +1,4 @@
-/// One change of one document: what a user writes, what the outbox keeps, what the backend carries out.
+/// One change of one document: written by the user, stored in the outbox, carried out by the backend.
 ///
 /// A mutation is applied in three ways: to the local view before the backend knows of it
 /// (``applyToLocalView(_:previousMask:localWriteTime:)``), to the cached document after the backend acknowledged it
@@ -9,8 +9,8 @@ package struct Mutation: Hashable, Sendable {
   package enum Operation: Hashable, Sendable {
     /// Replaces the document, or creates it.
     case set(EncodedFields)
-    /// Takes over the fields that the mask names, deletes those it names that the data lack, and keeps the rest. Data
-    /// outside the mask are ignored. An empty mask changes no field but still makes the document exist.
+    /// Sets the fields that the mask names, deletes those that it names and that the data lack, and keeps the rest. Data outside the mask
+    /// are ignored. An empty mask changes no field but still creates the document.
     case patch(EncodedFields, mask: FieldMask)
     case delete
     /// Changes nothing; the commit fails unless the precondition holds. Transactions use it for documents that they
@@ -54,8 +54,7 @@ package struct Mutation: Hashable, Sendable {
 }
 
 extension Mutation {
-  /// The values that the transforms which are not idempotent start from, to be queued in front of this mutation as a
-  /// patch; nil if there are none.
+  /// The initial values of the transforms that are not idempotent, to be queued before this mutation as a patch; nil if there are none.
   ///
   /// Without them an increment would be counted twice when a newer version of the document, which already holds it,
   /// arrives before its acknowledgement. Fields that the mutation itself replaces start from the mutation's own data

@@ -4,7 +4,7 @@ package typealias BatchID = Int64
 /// The batch number that no batch has.
 package let unknownBatchID: BatchID = -1
 
-/// What the backend answered to one mutation.
+/// The backend's answer to one mutation.
 package struct MutationResult: Equatable, Sendable {
   /// The version at which the mutation was committed.
   package var version: SnapshotVersion
@@ -20,12 +20,11 @@ package struct MutationResult: Equatable, Sendable {
 /// The mutations of one write call: stored, sent, acknowledged and rejected together.
 package struct MutationBatch: Equatable, Sendable {
   package var batchID: BatchID
-  /// Nil in rows of releases that drew none: such a batch is sent without a label.
+  /// Nil in rows of releases without identities: such a batch is sent without a label.
   package var identity: BatchIdentity?
-  /// When the user wrote; all server timestamps of the batch show this time until the backend answers.
+  /// The time of the local write; all server timestamps of the batch show it until the backend answers.
   package var localWriteTime: Timestamp
-  /// Applied to the local view in front of ``mutations`` and never sent: they pin the values that increments start
-  /// from.
+  /// Applied to the local view before ``mutations`` and never sent: they fix the initial values of increments.
   package var baseMutations: [Mutation]
   package var mutations: [Mutation]
 
@@ -43,8 +42,8 @@ package struct MutationBatch: Equatable, Sendable {
   /// The documents that the batch writes.
   package var keys: Set<DocumentKey> { Set(mutations.map(\.key)) }
 
-  /// The part of the batch that is about each document. A batch may write tens of thousands of them: whoever goes
-  /// through all takes the parts, because the whole batch is searched for each document that it is applied to.
+  /// The part of the batch for each document. A batch may write tens of thousands of documents, and applying the whole batch searches it
+  /// once per document; loops over all documents use the parts instead.
   package var parts: [DocumentKey: MutationBatch] {
     var parts: [DocumentKey: MutationBatch] = [:]
     let empty = MutationBatch(batchID: batchID, localWriteTime: localWriteTime, mutations: [])
@@ -71,8 +70,8 @@ package struct MutationBatch: Equatable, Sendable {
     return mask
   }
 
-  /// Brings one cached document in line with the backend's answer to this batch. A mutation for which the answer holds
-  /// no result counts as committed at the version of the batch.
+  /// Updates one cached document with the backend's answer to this batch. A mutation without a result in the answer counts as committed at
+  /// the version of the batch.
   package func applyToRemoteDocument(
     _ document: inout Document, result: MutationBatchResult
   ) throws(WireFormatError) {
@@ -97,7 +96,7 @@ package struct MutationBatchResult: Equatable, Sendable {
     self.results = results
   }
 
-  /// The part of the answer that is about each document; see ``MutationBatch/parts``.
+  /// The part of the answer for each document; see ``MutationBatch/parts``.
   package var parts: [DocumentKey: MutationBatchResult] {
     var parts = batch.parts.mapValues {
       MutationBatchResult(batch: $0, commitVersion: commitVersion, results: [])

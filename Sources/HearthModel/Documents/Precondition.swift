@@ -1,4 +1,4 @@
-/// What must hold of a document for a mutation to be carried out.
+/// A condition on the stored document without which a mutation is not applied.
 package enum Precondition: Hashable, Sendable {
   /// Always holds.
   case none
@@ -7,7 +7,7 @@ package enum Precondition: Hashable, Sendable {
   /// The document exists and was last changed at exactly this time.
   case updateTime(SnapshotVersion)
 
-  /// Whether the precondition holds. A document of which nothing is known counts as one that does not exist.
+  /// Returns whether the precondition holds. A document of which nothing is known counts as one that does not exist.
   package func isSatisfied(by document: Document) -> Bool {
     switch self {
     case .none: true

@@ -1,4 +1,4 @@
-/// What a field transform does with the field's value.
+/// The operation of a field transform on the field's value.
 ///
 /// Elements of arrays count as equal when they sort as equal, so 3 and 3.0 are the same element and NaN equals itself:
 /// the rule of the Firestore documentation for array transforms, which the official SDKs' local evaluation misses.
@@ -51,7 +51,7 @@ package enum TransformOperation: Hashable, Sendable {
     }
   }
 
-  /// What the backend reports as this transform's result in its answer to a commit.
+  /// The result that the backend reports for this transform in its answer to a commit.
   package func reportedResult(of value: Value) -> Value {
     switch self {
     case .arrayUnion, .arrayRemove: .null
@@ -67,7 +67,7 @@ package enum TransformOperation: Hashable, Sendable {
     return Number(previous) == nil ? .integer(0) : previous
   }
 
-  /// Whether carrying out the transform twice differs from once.
+  /// True if carrying out the transform twice differs from once.
   var hasBaseValue: Bool {
     if case .increment = self { true } else { false }
   }

@@ -57,7 +57,7 @@ struct EncodedEntries {
     return isSorted ? entries : Self.sortedKeepingLast(entries)
   }
 
-  /// Whether both have the same keys with equal values. Only values whose bytes differ are built and compared.
+  /// Returns whether both have the same keys with equal values. Only values whose bytes differ are built and compared.
   func holdsSameValues(as other: EncodedEntries) throws(WireFormatError) -> Bool {
     if let answer = try holdsSameValuesInOrder(as: other) { return answer }
     let mine = try sorted()
@@ -69,8 +69,7 @@ struct EncodedEntries {
     return true
   }
 
-  /// The answer where both have the same keys in ascending order, which is how nearly all documents are encoded; nil in all
-  /// other cases.
+  /// The answer if both have the same keys in ascending order, as nearly all encoded documents do; nil in all other cases.
   private func holdsSameValuesInOrder(as other: EncodedEntries) throws(WireFormatError) -> Bool? {
     var mine = message
     var theirs = other.message

@@ -1,18 +1,18 @@
 /// The fields of a document in wire encoding: the `fields` entries of `google.firestore.v1.Document`, one after the
 /// other, as they came.
 ///
-/// Two of them are equal if they hold equal values, in whatever order and form they are encoded.
+/// Two of them are equal if they hold equal values, whatever their order and form of encoding.
 package struct EncodedFields: Sendable {
   package let bytes: [UInt8]
 
   package static let empty = EncodedFields(uncheckedBytes: [])
 
-  /// Takes bytes that have been validated before; what is malformed gives errors where it is read.
+  /// Wraps bytes that have been validated before; reading malformed parts throws.
   package init(uncheckedBytes bytes: [UInt8]) {
     self.bytes = bytes
   }
 
-  /// Takes bytes after checking all that `decoded()` would.
+  /// Validates bytes as `decoded()` would, and wraps them.
   package init(validating bytes: [UInt8]) throws(WireFormatError) {
     try bytes.withReader { reader throws(WireFormatError) in
       try EncodedValue.validateMap(EncodedEntries(reader, field: ValueField.documentFields), depth: 1)
@@ -29,7 +29,7 @@ package struct EncodedFields: Sendable {
 
   package var isEmpty: Bool { bytes.isEmpty }
 
-  /// Whether a value stands below more than so many levels of maps and arrays, of which the fields themselves are the first.
+  /// Returns whether a value stands below more than so many levels of maps and arrays, of which the fields themselves are the first.
   package func isNested(deeperThan levels: Int) throws(WireFormatError) -> Bool {
     try bytes.withReader { reader throws(WireFormatError) in
       try EncodedValue.isNested(EncodedEntries(reader, field: ValueField.documentFields), deeperThan: levels)
@@ -90,8 +90,7 @@ extension EncodedFields: CustomStringConvertible {
   }
 }
 
-/// The encoded fields of a document, read in place. A view on bytes that somebody else keeps alive; it must not leave the
-/// `withUnsafeBytes` that it came from.
+/// The encoded fields of a document, read in place. Does not own its bytes: it must not leave the `withUnsafeBytes` that it came from.
 package struct EncodedFieldsView {
   let message: WireReader
 
@@ -101,7 +100,7 @@ package struct EncodedFieldsView {
     message = WireReader(raw)
   }
 
-  /// The value at a path, without building anything; nil if there is none, or if something on the way is no map.
+  /// The value at a path, without building anything; nil if there is none, or if a value on the path is not a map.
   package func value(at path: FieldPath) throws(WireFormatError) -> EncodedValue? {
     var entries = entries
     var value: EncodedValue?

@@ -1,9 +1,9 @@
 /// The entries of an encoded map, found once and kept in the order of their keys, for readers that ask for many of them.
 ///
-/// Made in one pass where the keys are in order, which is how nearly all maps are encoded; a look-up is logarithmic, and
-/// immediate where the keys are asked for in order. The values stay what they are: parts of the encoding.
+/// Built in one pass if the keys are in order, as in nearly all encoded maps. A look-up is logarithmic, and constant if keys are requested
+/// in order. The values stay parts of the encoding.
 ///
-/// A view on bytes that somebody else keeps alive. An object belongs to one thread at a time.
+/// Does not own its bytes. An object belongs to one thread at a time.
 package final class EncodedMapIndex {
   /// Offsets in the bytes of `message`.
   private struct Place {
@@ -15,7 +15,7 @@ package final class EncodedMapIndex {
 
   private let message: WireReader
   private let places: [Place]
-  /// Where the next key is expected: after the one that was found last.
+  /// The place where the next key is expected: after the one that was found last.
   private var next = 0
 
   /// The index of a map value's entries.
@@ -50,7 +50,7 @@ package final class EncodedMapIndex {
     self.places = isSorted ? places : Self.sortedKeepingLast(places, in: message)
   }
 
-  /// How many different keys there are.
+  /// The number of different keys.
   package var count: Int { places.count }
 
   /// The encoded value of a key; of several entries with the key, the last one counts.
@@ -95,7 +95,7 @@ package final class EncodedMapIndex {
       message.part(a.keyStart, a.keyEnd).remainingBytes, message.part(b.keyStart, b.keyEnd).remainingBytes)
   }
 
-  /// A part that an entry lacks has no place in the bytes; it is the empty one wherever it stands.
+  /// A missing part of an entry has no place in the bytes; it is the empty one everywhere.
   private static func place(of entry: EncodedEntries.Entry) -> Place {
     let key = entry.key.isAtEnd ? (0, 0) : (entry.key.position, entry.key.end)
     let value = entry.value.isAtEnd ? (0, 0) : (entry.value.position, entry.value.end)
@@ -124,7 +124,7 @@ package final class EncodedMapIndex {
 }
 
 extension EncodedValue {
-  /// The encoded elements of an array, without looking into them.
+  /// The encoded elements of an array, without reading them.
   package static func elements(ofArray message: WireReader) throws(WireFormatError) -> [WireReader] {
     var elements: [WireReader] = []
     var reader = message
@@ -140,8 +140,7 @@ extension EncodedValue {
   }
 }
 
-/// A copy of bytes that stay at one place in memory as long as the object lives, so that readers of them may be kept
-/// beside it.
+/// A copy of bytes that stays at one address for the lifetime of the object, so that readers of them may be stored with it.
 package final class PinnedBytes {
   private let memory: UnsafeMutableRawBufferPointer
 

@@ -4,7 +4,7 @@ extension EncodedValue {
 
   /// Builds the value.
   ///
-  /// - Throws: `WireFormatError` for what is malformed anywhere in it, and for more than 100 levels of nesting.
+  /// - Throws: `WireFormatError` for malformed bytes anywhere in it, and for more than 100 levels of nesting.
   package func decoded() throws(WireFormatError) -> Value {
     try decoded(depth: 0)
   }
@@ -86,7 +86,7 @@ extension EncodedValue {
     }
   }
 
-  /// Whether a value stands below more than so many further levels, of which the entries are one.
+  /// Returns whether a value stands below more than so many further levels, of which the entries are one.
   static func isNested(_ entries: EncodedEntries, deeperThan levels: Int) throws(WireFormatError) -> Bool {
     var isDeeper = false
     try entries.forEach { entry throws(WireFormatError) in
@@ -96,7 +96,7 @@ extension EncodedValue {
     return isDeeper
   }
 
-  /// Whether a value in this one stands below more than so many levels, of which this one is the first.
+  /// Returns whether a value in this one stands below more than so many levels, of which this one is the first.
   private func isNested(deeperThan levels: Int) throws(WireFormatError) -> Bool {
     switch payload {
     case .null, .boolean, .integer, .double, .timestamp, .pendingServerTimestamp, .string, .bytes, .reference,

@@ -1,7 +1,7 @@
 extension EncodedValue {
   /// The total order of `Value.compare(_:_:)`, on the encoded forms.
   ///
-  /// - Throws: `WireFormatError` for what is malformed in the parts that decide.
+  /// - Throws: `WireFormatError` for malformed bytes in the parts that decide.
   package func compare(to other: EncodedValue) throws(WireFormatError) -> Ordering {
     try compare(to: other, depth: 0)
   }
@@ -9,7 +9,7 @@ extension EncodedValue {
   /// The total order of `Value.compare(_:_:)`, on the encoded form and a value. Allocates nothing, except for the entries
   /// of maps.
   ///
-  /// - Throws: `WireFormatError` for what is malformed in the parts that decide.
+  /// - Throws: `WireFormatError` for malformed bytes in the parts that decide.
   package func compare(to other: Value) throws(WireFormatError) -> Ordering {
     try compare(to: other, depth: 0)
   }

@@ -1,7 +1,7 @@
-/// A value in its wire encoding, read in place: what it is and where its parts are, without building any of them.
+/// A value in its wire encoding, read in place: its type and the places of its parts, without building any of them.
 ///
-/// A view on bytes that somebody else keeps alive; it must not leave the `withUnsafeBytes` that it came from. What is
-/// nested in it is checked only when it is reached.
+/// Does not own its bytes: it must not leave the `withUnsafeBytes` that it came from. Nested values are checked only when they are
+/// reached.
 package struct EncodedValue {
   package enum Payload {
     case null
@@ -38,7 +38,7 @@ package struct EncodedValue {
     self.payload = payload
   }
 
-  /// Reads one member of the oneof; nil for an unknown field, which is passed over.
+  /// Reads one member of the oneof; nil for an unknown field, which is skipped.
   private static func readMember(_ tag: WireTag, _ reader: inout WireReader) throws(WireFormatError) -> Payload? {
     switch tag.field {
     case ValueField.null:
@@ -109,7 +109,7 @@ package struct EncodedValue {
     return point
   }
 
-  /// Tells the three kinds of values that are maps on the wire apart.
+  /// Distinguishes the three kinds of values that are maps on the wire.
   private static func map(_ message: WireReader) throws(WireFormatError) -> Payload {
     let entries = EncodedEntries(message, field: ValueField.mapEntries)
     guard let type = try contents(of: MapValue.typeKey, in: entries, ifMember: ValueField.string) else {
@@ -134,7 +134,7 @@ package struct EncodedValue {
 
   /// The contents of an entry's value if it is of one length-delimited type; nil if it is of another, or absent.
   ///
-  /// Does not make an `EncodedValue` of it: that would look into a map under the same key, and so on without end.
+  /// Does not make an `EncodedValue` of it: that would read a map under the same key, and so on recursively.
   private static func contents(
     of key: String, in entries: EncodedEntries, ifMember member: Int
   ) throws(WireFormatError) -> WireReader? {
@@ -174,7 +174,7 @@ package struct EncodedValue {
 
   package var isNull: Bool { typeClass == .null }
 
-  /// Whether the value is a double that is not a number.
+  /// True if the value is a double that is not a number.
   package var isNaN: Bool {
     if case .double(let number) = payload { number.isNaN } else { false }
   }
@@ -191,7 +191,7 @@ package struct EncodedValue {
   }
 }
 
-/// Walks over the elements of an encoded `ArrayValue`.
+/// Iterates over the elements of an encoded `ArrayValue`.
 struct EncodedElements {
   private var reader: WireReader
 
@@ -210,7 +210,7 @@ struct EncodedElements {
     return nil
   }
 
-  /// How many there are from here on, without looking into them.
+  /// The number of values from here on, without reading them.
   func count() throws(WireFormatError) -> Int {
     var reader = reader
     var count = 0

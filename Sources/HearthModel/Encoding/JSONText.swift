@@ -1,4 +1,4 @@
-/// A JSON value as it was written: numbers as text, members in order, names compared by their bytes.
+/// A JSON value as written: numbers as text, members in order, names compared by their bytes.
 ///
 /// Foundation's readers keep members in Swift dictionaries, in which field names that differ only in Unicode normalisation are the
 /// same; to Firestore they are two fields.
@@ -24,7 +24,7 @@ package indirect enum JSONText: Sendable {
   }
 }
 
-/// Reads JSON (RFC 8259) from bytes that somebody else has written: time and memory follow the length, nesting is bounded.
+/// Reads JSON (RFC 8259) from untrusted bytes: time and memory are proportional to the length, and nesting is bounded.
 package struct JSONTextReader {
   /// More than a document's 20 levels need, which take three levels of JSON each.
   package static let maximumDepth = 200
@@ -42,10 +42,10 @@ package struct JSONTextReader {
   private var position: Int
   private var valueCount = 0
 
-  /// Reads a text that holds one value and nothing else.
+  /// Reads a text that contains exactly one value.
   ///
-  /// - Parameter maximumValueCount: How many values there may be, those within others included. A value takes about 50 bytes of
-  ///   memory, though two may do in the text.
+  /// - Parameter maximumValueCount: The number of values that there may be, including nested ones. A value takes about 50 bytes of memory,
+  ///   but as little as two in the text.
   package static func read(
     _ bytes: ArraySlice<UInt8>, maximumValueCount: Int = .max
   ) throws(Failure) -> JSONText {

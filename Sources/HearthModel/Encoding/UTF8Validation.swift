@@ -1,4 +1,4 @@
-/// Whether bytes are well-formed UTF-8 (no overlong forms, no surrogates, nothing above U+10FFFF), without making a
+/// Returns whether bytes are well-formed UTF-8 (no overlong forms, no surrogates, nothing above U+10FFFF), without making a
 /// string of them.
 func isValidUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
   var index = 0
@@ -36,10 +36,10 @@ func isValidUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
 }
 
 extension String {
-  /// The text that well-formed UTF-8 stands for; nil for any other bytes.
+  /// The text of well-formed UTF-8; nil for any other bytes.
   ///
-  /// `String(validating:as:)` gives the same, but looks generic types up while the program runs, in tables that all threads
-  /// share: that made up a tenth of decoding a document, and let two threads wait for each other.
+  /// `String(validating:as:)` gives the same, but looks up generic types at run time, in tables that all threads share: that took a tenth
+  /// of decoding a document, and made two threads wait for each other.
   package init?(wellFormedUTF8 bytes: UnsafeRawBufferPointer) {
     guard isValidUTF8(bytes) else { return nil }
     self = bytes.withMemoryRebound(to: UInt8.self) { String(decoding: $0, as: UTF8.self) }

@@ -1,8 +1,8 @@
-/// Bytes that are no valid encoding of what they should be.
+/// Bytes that are not a valid encoding of the expected type.
 package struct WireFormatError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What is wrong, and the rule it breaks.
+  /// The error, and the rule that is broken.
   package var what: String
-  /// Where, in bytes from the beginning of what was being read.
+  /// The place of the error, in bytes from the beginning of the input.
   package var offset: Int
   /// The message or field that was being read, for example `Value.timestamp_value`.
   package var field: String

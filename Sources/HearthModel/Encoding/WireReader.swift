@@ -1,7 +1,7 @@
-/// Reads the protobuf wire format from bytes that somebody else keeps alive.
+/// Reads the protobuf wire format from bytes that it does not own.
 ///
-/// Every access is checked against the end of the message; what does not fit is a `WireFormatError` whose offset counts
-/// from the beginning of the outermost bytes. Groups are rejected: no message of Firestore has any.
+/// Every access is checked against the end of the message. Anything that does not fit is a `WireFormatError` whose offset counts from the
+/// beginning of the outermost bytes. Groups are rejected: no message of Firestore has any.
 ///
 /// Must not outlive the memory it was made from: use it inside the `withUnsafeBytes` that gave it.
 package struct WireReader {
@@ -22,10 +22,10 @@ package struct WireReader {
 
   package var isAtEnd: Bool { position >= end }
 
-  /// What has not been read yet.
+  /// The unread bytes.
   package var remainingBytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: base[position..<end]) }
 
-  /// What lies between an earlier position of this reader and the present one.
+  /// The bytes between an earlier position of this reader and the present one.
   package func bytes(since start: Int) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: base[start..<position])
   }
@@ -93,7 +93,7 @@ package struct WireReader {
     return try contents.remainingString(field)
   }
 
-  /// What has not been read yet as text, which must be UTF-8.
+  /// The unread bytes as text, which must be UTF-8.
   package func remainingString(_ field: StaticString) throws(WireFormatError) -> String {
     guard let string = String(wellFormedUTF8: remainingBytes) else {
       throw error("the text is not valid UTF-8", field, at: position)
@@ -101,9 +101,8 @@ package struct WireReader {
     return string
   }
 
-  /// Takes the next field if it is an entry of a map field in the form that every usual encoder writes: a key of less
-  /// than 128 bytes (field 1), then a message (field 2), and nothing else. Nil, without moving, for any other form,
-  /// malformed or not.
+  /// Reads the next field if it is an entry of a map field in the form that every usual encoder writes: a key of less than 128 bytes
+  /// (field 1), then a message (field 2), and nothing else. Returns nil, without moving, for any other form, malformed or not.
   ///
   /// Documents are searched entry by entry, so this is the innermost step of every scan.
   @inline(__always)
@@ -123,7 +122,7 @@ package struct WireReader {
     return PlainEntry(keyStart: keyStart, keyEnd: keyEnd, valueStart: value.offset, valueEnd: entryEnd)
   }
 
-  /// Where an entry's parts are, in offsets of the outermost bytes.
+  /// The places of an entry's parts, in offsets of the outermost bytes.
   struct PlainEntry {
     let keyStart: Int
     let keyEnd: Int
@@ -137,14 +136,14 @@ package struct WireReader {
     WireReader(base: base, position: start, end: end)
   }
 
-  /// The contents behind a length, if they end where this message ends.
+  /// The contents after a length, if they end where this message ends.
   @inline(__always)
   func wholeContents(lengthAt offset: Int) -> WireReader? {
     guard let contents = startOfContents(lengthAt: offset), contents.end == end else { return nil }
     return part(contents.offset, end)
   }
 
-  /// Whether a range of `texts` stands at an offset of this message, which must have as many bytes there.
+  /// Returns whether a range of `texts` stands at an offset of this message, which must have as many bytes there.
   @inline(__always)
   func holds(_ texts: UnsafeRawBufferPointer, _ range: Range<Int>, at offset: Int) -> Bool {
     var index = 0
@@ -176,7 +175,7 @@ package struct WireReader {
     return length <= end &- start ? (start, start &+ length) : nil
   }
 
-  /// Passes over the contents of a field.
+  /// Skips the contents of a field.
   package mutating func skip(_ tag: WireTag, _ message: StaticString) throws(WireFormatError) {
     switch tag.type {
     case .varint: _ = try readVarint(message)
@@ -188,7 +187,7 @@ package struct WireReader {
     }
   }
 
-  /// Rejects a known field that has another wire type than its own.
+  /// Rejects a known field with a wrong wire type.
   package func require(_ type: WireType, _ tag: WireTag, _ field: StaticString) throws(WireFormatError) {
     if tag.type != type {
       throw error("wire type \(tag.type.rawValue) where \(type.rawValue) is required", field, at: position)
@@ -205,7 +204,7 @@ package struct WireReader {
   }
 }
 
-/// What stands before each field of a message.
+/// The number and the wire type of a field.
 package struct WireTag: Hashable, Sendable {
   package var field: Int
   package var type: WireType

@@ -45,7 +45,7 @@ package struct WireWriter {
     bytes.append(contentsOf: value)
   }
 
-  /// Appends what is encoded already.
+  /// Appends bytes that are already encoded.
   package mutating func writeEncoded(_ encoded: [UInt8]) {
     bytes.append(contentsOf: encoded)
   }
@@ -53,7 +53,7 @@ package struct WireWriter {
   /// Writes a length-delimited field whose contents `body` writes.
   package mutating func writeMessage(field: Int, _ body: (inout WireWriter) -> Void) {
     writeTag(field, .lengthDelimited)
-    // Most messages are shorter than 128 bytes, so one byte is kept for the length; longer ones are moved.
+    // Most messages are shorter than 128 bytes, so one byte is reserved for the length; longer ones are moved.
     let lengthPosition = bytes.count
     bytes.append(0)
     body(&self)

@@ -1,4 +1,4 @@
-/// Why an index configuration cannot be used: where, and which rule is broken.
+/// The reason why an index configuration cannot be used, with its place.
 package struct IndexConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
   package var description: String
 
@@ -20,8 +20,8 @@ package struct IndexConfigurationError: Error, Hashable, Sendable, CustomStringC
 ///  "fieldOverrides": []}
 /// ```
 ///
-/// As in the official SDKs, what does not concern local indexes is read past: `queryScope`, because an index serves queries of
-/// collections and of collection groups alike, `fieldOverrides`, and members that nobody knows.
+/// As in the official SDKs, parts that do not concern local indexes are skipped: `queryScope`, because an index serves queries of
+/// collections and of collection groups alike, `fieldOverrides`, and unknown members.
 package struct IndexConfiguration: Hashable, Sendable {
   package struct Entry: Hashable, Sendable {
     package var collectionGroup: String
@@ -38,7 +38,7 @@ package struct IndexConfiguration: Hashable, Sendable {
     package var path: String
     package var kind: IndexDefinition.Kind
 
-    /// The official SDKs' rule: `arrayConfig` goes before `order`, and whatever is not ascending is descending.
+    /// The official SDKs' rule: `arrayConfig` takes precedence over `order`, and any order except ascending is descending.
     package init(path: String, order: String?, arrayConfig: String?) {
       self.path = path
       kind = arrayConfig == "CONTAINS" ? .contains : order == "ASCENDING" ? .ascending : .descending
@@ -53,9 +53,9 @@ package struct IndexConfiguration: Hashable, Sendable {
 
   /// The definitions in the order of the entries, equal ones once.
   ///
-  /// A field `__name__`, which the CLI puts at the end of what it exports, is no field of the index but says in which direction
-  /// entries with equal fields are ordered; what stands behind it can order nothing any more and is left out. Without it that
-  /// is the direction of the last field, as at the backend. An entry without fields could serve no query and is left out.
+  /// A field `__name__`, which the CLI exports at the end, is not a field of the index but gives the direction in which entries with equal
+  /// fields are ordered; fields after it cannot order anything and are left out. Without it that is the direction of the last field, as at
+  /// the backend. An entry without fields serves no query and is left out.
   ///
   /// - Throws: ``IndexConfigurationError`` with the place of the first entry that is wrong.
   package func definitions() throws(IndexConfigurationError) -> [IndexDefinition] {
@@ -82,7 +82,7 @@ package struct IndexConfiguration: Hashable, Sendable {
     return definition.fields.isEmpty ? nil : definition
   }
 
-  /// Puts the place before a broken rule, and no more of the value than a person reads.
+  /// Prefixes a broken rule with its place, and shortens the value for readers.
   private static func checked<T>(
     at place: String, _ value: String, _ body: () throws(ModelError) -> T
   ) throws(IndexConfigurationError) -> T {
@@ -93,7 +93,7 @@ package struct IndexConfiguration: Hashable, Sendable {
       switch error {
       case .invalidPath(_, let rule), .invalidFieldPath(_, let rule):
         throw IndexConfigurationError("Invalid index configuration: \(place) is wrong (\(text)). \(rule)")
-      case .invalidDocumentPath, .invalidResourceName, .violatesServerRule:
+      case .invalidDocumentPath, .invalidResourceName, .violatesServerLimit:
         throw IndexConfigurationError("Invalid index configuration: \(place) is wrong. \(error)")
       }
     }
@@ -103,7 +103,7 @@ package struct IndexConfiguration: Hashable, Sendable {
 // MARK: - JSON
 
 extension IndexConfiguration {
-  /// Far more than all the indexes that a database may have need; it bounds the memory that a text from elsewhere can take.
+  /// Far more than all the indexes that a database may have need; it bounds the memory that an untrusted text can take.
   package static let maximumJSONBytes = 16 << 20
 
   /// Reads the JSON of an index file.
@@ -145,7 +145,7 @@ extension IndexConfiguration {
     return Entry(collectionGroup: group, fields: fields)
   }
 
-  /// Line and column from 1 on; a column is a Unicode scalar, as editors that show no clusters count.
+  /// Line and column, from 1 on; a column is a Unicode scalar, as in editors that show no clusters.
   private static func position(of offset: Int, in bytes: [UInt8]) -> (line: Int, column: Int) {
     let before = bytes.prefix(offset)
     let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0

@@ -1,4 +1,4 @@
-/// A local index of the documents of all collections with one id: which fields it holds, in which order.
+/// A local index of the documents of all collections with one id: its fields and their order.
 ///
 /// One index serves queries of a single collection and of the collection group alike. It holds the documents that have all
 /// of its fields (and an array in the field with membership), ordered by the fields and then by document id.
@@ -21,13 +21,13 @@ package struct IndexDefinition: Hashable, Sendable {
   }
 
   package let collectionGroup: String
-  /// Without the document key, which always comes last.
+  /// Excludes the document key, which always comes last.
   package let fields: [Field]
   /// The order of documents that agree in all fields.
   package let keyDirection: OrderBy.Direction
 
-  /// - Parameter fields: `__name__` among them gives the order of documents that agree in the fields before it; fields
-  ///   behind it order nothing and are left out. Without it, that order is the one of the last field.
+  /// - Parameter fields: `__name__` among them gives the order of documents that agree in the fields before it; fields after it order
+  ///   nothing and are left out. Without it, that order is the one of the last field.
   /// - Throws: `ModelError.invalidPath` for a collection id that is empty or has a slash, `invalidFieldPath` for a second
   ///   field with array membership.
   package init(collectionGroup: String, fields: [Field]) throws(ModelError) {
@@ -79,7 +79,7 @@ package struct IndexDefinition: Hashable, Sendable {
 }
 
 extension IndexDefinition: CustomStringConvertible {
-  /// As in `cities: state ASCENDING, tags CONTAINS`.
+  /// The definition in the form `cities: state ASCENDING, tags CONTAINS`.
   package var description: String {
     let parts = fields.map { field in
       switch field.kind {

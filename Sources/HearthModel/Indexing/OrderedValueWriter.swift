@@ -13,14 +13,14 @@
 /// | vector | the number of elements, the elements |
 /// | map | for each entry 01, the key, the value; 00 at the end |
 ///
-/// Values that the order takes for the same (1 and 1.0, 0 and -0.0) have the same bytes, all others different ones, and no
-/// encoding is the beginning of another. So encodings can be put one behind the other and are then ordered component by
-/// component. A descending component has all its bits inverted.
+/// Values that are equal in the order (1 and 1.0, 0 and -0.0) have the same bytes, all others different ones, and no encoding is a prefix
+/// of another. So encodings can be concatenated and are then ordered component by component. A descending component has all its bits
+/// inverted.
 package struct OrderedValueWriter {
   package private(set) var bytes: [UInt8]
 
-  /// Numbers the classes with room for new ones between them. 00 and 01 stay free: 00 ends arrays, and 01 begins what an
-  /// index holds without its values.
+  /// Numbers the classes with room for new ones between them. 00 and 01 stay free: 00 ends arrays, and 01 begins entries of an index
+  /// without values.
   private enum Mark {
     static let end: UInt8 = 0x00
     static let entry: UInt8 = 0x01
@@ -44,8 +44,7 @@ package struct OrderedValueWriter {
 
   /// Appends a value that is read in place.
   ///
-  /// - Throws: for bytes that are malformed, and for more than 100 levels of nesting. What was written of the value then
-  ///   remains.
+  /// - Throws: for malformed bytes, and for more than 100 levels of nesting. The bytes written of the value then remain.
   package mutating func append(_ value: EncodedValue, descending: Bool = false) throws(WireFormatError) {
     let start = bytes.count
     try write(value, depth: 0)
@@ -59,7 +58,7 @@ package struct OrderedValueWriter {
     }
   }
 
-  /// Appends what all values of one class begin with.
+  /// Appends the beginning that all values of one class have.
   package mutating func appendClass(of value: Value, descending: Bool = false) {
     let start = bytes.count
     bytes.append(Mark.of(value.typeClass))

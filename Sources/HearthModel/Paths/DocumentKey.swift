@@ -1,4 +1,4 @@
-/// The place of a document in its database: a path with an even number of segments, at least two.
+/// A document's place in its database: a path with an even number of segments, at least two.
 package struct DocumentKey: Hashable, Comparable, Sendable, CustomStringConvertible {
   package let path: ResourcePath
 
@@ -11,7 +11,7 @@ package struct DocumentKey: Hashable, Comparable, Sendable, CustomStringConverti
     self.path = path
   }
 
-  /// Parses what a user writes, for example `cities/SF`; see `ResourcePath.init(parsing:)`.
+  /// Parses a path that a user writes, for example `cities/SF`; see `ResourcePath.init(parsing:)`.
   package init(parsing path: String) throws(ModelError) {
     try self.init(ResourcePath(parsing: path))
   }

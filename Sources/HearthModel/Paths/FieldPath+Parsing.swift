@@ -1,5 +1,5 @@
 extension FieldPath {
-  /// Parses what a user writes: names separated by dots. Backticks and backslashes have no meaning here.
+  /// Parses a path that a user writes: names separated by dots. Backticks and backslashes have no meaning here.
   ///
   /// - Throws: `ModelError.invalidFieldPath` for an empty name and for the characters `~ * / [ ]`.
   package init(parsingUserFormat path: String) throws(ModelError) {

@@ -28,7 +28,7 @@ package struct FieldPath: Hashable, Comparable, Sendable, CustomStringConvertibl
     self.segments = segments
   }
 
-  /// For names that are known to be fit, or that came as keys of a map and may be anything.
+  /// Makes a path of names that are known to be valid, or that were keys of a map and may be anything.
   init(unchecked segments: [String]) {
     self.segments = segments
   }
@@ -40,7 +40,7 @@ package struct FieldPath: Hashable, Comparable, Sendable, CustomStringConvertibl
 
   package var description: String { canonicalString }
 
-  /// Whether `other` is this path or lies below it.
+  /// Returns whether `other` is this path or lies below it.
   package func isPrefix(of other: FieldPath) -> Bool {
     segments.count <= other.segments.count
       && zip(segments, other.segments).allSatisfy { ByteOrder.areEqual($0, $1) }

@@ -1,4 +1,4 @@
-/// Rules about single segments of resource paths: collection ids and document ids.
+/// The order of single segments of resource paths: collection ids and document ids.
 package enum PathSegment {
   /// The number in an id of the form `__id<number>__` that fits 64 bits, or nil. Such ids come before all others, in
   /// the order of their numbers.
@@ -56,7 +56,7 @@ package enum PathSegment {
     if index == b.count, aEnds { return .descending }
     var start = index
     while start > 0, a[start &- 1] != separator { start &-= 1 }
-    // Ids of numbers begin with an underscore, and hardly any other does.
+    // Ids of numbers begin with an underscore, and other ids rarely do.
     let mayBeNumber = (start < a.count && a[start] == 0x5F) || (start < b.count && b[start] == 0x5F)
     if mayBeNumber { return compare(segment(of: a, from: start), segment(of: b, from: start)) }
     if aEnds || bEnds { return aEnds ? .ascending : .descending }

@@ -28,7 +28,7 @@ package struct ResourcePath: Hashable, Comparable, Sendable, CustomStringConvert
     canonicalString = joined
   }
 
-  /// Parses what a user writes: one leading or trailing slash is dropped.
+  /// Parses a path that a user writes: one leading or trailing slash is dropped.
   ///
   /// - Throws: `ModelError.invalidPath` for an empty path and for one with an empty segment.
   package init(parsing path: String) throws(ModelError) {
@@ -109,7 +109,7 @@ package struct ResourcePath: Hashable, Comparable, Sendable, CustomStringConvert
     return ResourcePath(joined: "\(canonicalString)/\(path.canonicalString)")
   }
 
-  /// Whether `other` is this path or lies below it.
+  /// Returns whether `other` is this path or lies below it.
   package func isPrefix(of other: ResourcePath) -> Bool {
     if isEmpty { return true }
     return ByteOrder.withUTF8(of: canonicalString) { prefix in
@@ -121,7 +121,7 @@ package struct ResourcePath: Hashable, Comparable, Sendable, CustomStringConvert
     }
   }
 
-  /// Whether `other` has exactly one segment more than this path and begins with it.
+  /// Returns whether `other` has exactly one segment more than this path and begins with it.
   package func isImmediateParent(of other: ResourcePath) -> Bool {
     isPrefix(of: other) && other.count == count + 1
   }

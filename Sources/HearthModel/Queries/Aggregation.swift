@@ -41,7 +41,7 @@ package struct Aggregation: Hashable, Sendable {
     return result
   }
 
-  /// Whether a value of this kind can be the result. What comes from a backend is checked here, because the count of a result
+  /// Returns whether a value of this kind can be the result. What comes from a backend is checked here, because the count of a result
   /// is read without another look.
   package func canResult(in value: Value) -> Bool {
     switch (operation, value) {
@@ -54,7 +54,7 @@ package struct Aggregation: Hashable, Sendable {
     }
   }
 
-  /// The field that is added up.
+  /// The field whose numbers are summed.
   var path: FieldPath? {
     switch operation {
     case .count: nil

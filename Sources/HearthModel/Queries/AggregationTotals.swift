@@ -1,8 +1,8 @@
-/// The sums and counts of several aggregations over documents that are given one by one, in any order.
+/// The sums and counts of several aggregations over documents that are added one by one, in any order.
 package struct AggregationTotals: Sendable {
   private let aggregations: [Aggregation]
   private var totals: [Total]
-  /// How many documents were added.
+  /// The number of documents that were added.
   package private(set) var documentCount = 0
 
   package init(_ aggregations: [Aggregation]) {
@@ -27,7 +27,7 @@ package struct AggregationTotals: Sendable {
     }
   }
 
-  /// Adds what others were added to.
+  /// Adds the totals of another part of the documents.
   package mutating func add(_ other: AggregationTotals) {
     documentCount += other.documentCount
     for (index, total) in other.totals.enumerated() { totals[index].add(total) }

@@ -4,7 +4,7 @@
 /// documents that agree in those. The value for the document key is a reference.
 package struct Bound: Hashable, Sendable {
   package var position: [Value]
-  /// Whether documents at the position itself belong to the result.
+  /// True if documents at the position itself belong to the result.
   package var isInclusive: Bool
 
   package init(position: [Value], isInclusive: Bool) {
@@ -12,7 +12,7 @@ package struct Bound: Hashable, Sendable {
     self.isInclusive = isInclusive
   }
 
-  /// Whether a result that starts here holds the document.
+  /// Returns whether a result that starts here holds the document.
   func startAdmits(
     key: DocumentKey, fields: EncodedFieldsView, orders: [OrderBy]
   ) throws(WireFormatError) -> Bool {
@@ -23,7 +23,7 @@ package struct Bound: Hashable, Sendable {
     }
   }
 
-  /// Whether a result that ends here holds the document.
+  /// Returns whether a result that ends here holds the document.
   func endAdmits(
     key: DocumentKey, fields: EncodedFieldsView, orders: [OrderBy]
   ) throws(WireFormatError) -> Bool {
@@ -34,7 +34,7 @@ package struct Bound: Hashable, Sendable {
     }
   }
 
-  /// Where the position stands seen from the document, in the order of the query.
+  /// Compares the position with the document, in the order of the query.
   private func compare(
     toKey key: DocumentKey, fields: EncodedFieldsView, orders: [OrderBy]
   ) throws(WireFormatError) -> Ordering {
@@ -45,7 +45,7 @@ package struct Bound: Hashable, Sendable {
       } else if let field = try fields.value(at: order.path) {
         ordering = try field.compare(to: value).reversed
       } else {
-        // Documents without an ordered field were left out before bounds are looked at; absent sorts first.
+        // Documents without an ordered field were excluded before bounds are tested; absent sorts first.
         ordering = .descending
       }
       if ordering != .same { return order.directed(ordering) }
@@ -54,7 +54,7 @@ package struct Bound: Hashable, Sendable {
   }
 
   private static func compare(_ value: Value, to key: DocumentKey) -> Ordering {
-    // Only references are legal here; anything else stands before every key.
+    // Only references are legal here; any other value comes before every key.
     guard case .reference(let reference) = value else { return .ascending }
     return Ordering(reference.key, key)
   }

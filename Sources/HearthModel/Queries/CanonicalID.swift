@@ -1,9 +1,9 @@
 extension Target {
-  /// A text that two targets share exactly when they are equal, for the database and for dictionaries.
+  /// A text that is equal for two targets exactly when they are equal, for the database and for dictionaries.
   ///
-  /// Every part begins with a letter of its own and every free text with its length, so that no choice of names and
-  /// values makes two targets look alike. Only printable ASCII is used, because Swift compares other text by canonical
-  /// equivalence and SQLite by bytes. The form is stored: a change of it needs a migration of the cache.
+  /// Every part begins with a letter of its own and every free text with its length, so that no choice of names and values makes two
+  /// targets look alike. Only printable ASCII is used, because Swift compares other text by canonical equivalence and SQLite by bytes. The
+  /// form is stored: changing it needs a migration of the cache.
   package var canonicalID: String {
     var id = CanonicalID()
     id.append("p", text: path.canonicalString)

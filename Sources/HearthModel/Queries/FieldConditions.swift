@@ -1,19 +1,18 @@
-/// Those conditions of a query that look at fields, made ready for being tested on many documents: a test allocates
-/// nothing and counts no references.
+/// The conditions of a query on fields, prepared for testing many documents: a test allocates nothing and counts no references.
 ///
-/// Gives what `Filter.matches(key:fields:)` gives. That also decides wherever the field, its value or the operand is not
-/// in one of the plain forms that are looked at here.
+/// Same result as `Filter.matches(key:fields:)`, which is also the fallback wherever the field, its value or the operand is not a plain
+/// scalar.
 package final class FieldConditions {
-  /// All must be met. None looks at the document's key.
+  /// All of these must be met. None depends on the document's key.
   private let filters: [Filter]
   /// One for each filter.
   private let tests: UnsafeMutableBufferPointer<Test>
   /// The names and texts that the tests compare with, one after the other.
   private let texts: UnsafeMutableRawBufferPointer
-  /// Stands for the key where nothing depends on it.
+  /// Replaces the key, on which nothing depends here.
   private let anyKey: DocumentKey
 
-  /// Takes those of the filters that do not look at the document's key; nil if there are none.
+  /// Makes the conditions of those filters that do not look at the document's key; nil if there are none.
   package init?(_ filters: [Filter]) {
     let filters = filters.filter { !$0.flattened.contains(where: \.path.isDocumentKey) }
     guard !filters.isEmpty, let anyKey = try? DocumentKey(ResourcePath(["collection", "document"])) else { return nil }
@@ -32,7 +31,7 @@ package final class FieldConditions {
     texts.deallocate()
   }
 
-  /// Whether a document with these fields meets all conditions.
+  /// Returns whether a document with these fields meets all conditions.
   ///
   /// - Throws: if the bytes of the fields are malformed where they had to be read.
   package func areMet(by fields: EncodedFieldsView) throws(WireFormatError) -> Bool {
@@ -55,7 +54,7 @@ private struct Test {
     case double(Double)
     case timestamp(Timestamp)
     case string(Range<Int>)
-    /// Only the filter itself knows.
+    /// Only the filter itself can decide.
     case other
   }
 
@@ -92,7 +91,7 @@ private struct Test {
     }
   }
 
-  /// - Returns: nil where this cannot tell.
+  /// - Returns: nil if this test cannot decide.
   @inline(__always)
   func isMet(by message: WireReader, texts: UnsafeRawBufferPointer) throws(WireFormatError) -> Bool? {
     if case .other = operand { return nil }
@@ -119,14 +118,14 @@ private struct Test {
   }
 
   private enum Lookup {
-    /// With the contents of the field's value.
+    /// The field exists; the reader has the contents of its value.
     case found(WireReader)
     case absent
-    /// Some entry is in no plain form.
+    /// Some entry does not have the plain form.
     case unknown
   }
 
-  /// Goes through all entries, because of several with one name the last counts.
+  /// Visits all entries, because of several with one name the last counts.
   @inline(__always)
   private func lookUp(in message: WireReader, _ texts: UnsafeRawBufferPointer) -> Lookup {
     var reader = message
@@ -186,8 +185,8 @@ extension WireReader {
     case string(WireReader)
   }
 
-  /// What a `Value` message holds, if that is one scalar of these types in the form that every usual encoder writes; nil
-  /// for anything else.
+  /// The contents of a `Value` message if it is one scalar of these types in the form that every usual encoder writes; nil for anything
+  /// else.
   func plainScalar() -> PlainScalar? {
     let bytes = remainingBytes
     guard bytes.count >= 2 else { return nil }

@@ -1,15 +1,15 @@
 /// A condition on one field, or on the document key.
 ///
-/// Equality is that of the order of values, so 1 matches 1.0 in every operator, as it does at the backend. (The official
-/// SDKs evaluate `in`, `not-in` and the array operators locally with a stricter equality than their own server.)
-/// `in`, `array-contains` and `array-contains-any` find neither null nor NaN, which the backend has conditions of their
-/// own for (official SDK behaviour: its integration tests).
+/// Equality is that of the order of values, so 1 matches 1.0 in every operator, as it does at the backend. (The official SDKs evaluate
+/// `in`, `not-in` and the array operators locally with a stricter equality than their own server.) `in`, `array-contains` and
+/// `array-contains-any` find neither null nor NaN, for which the backend has conditions of their own (firebase-ios-sdk FIRQueryTests.mm,
+/// testQueriesCanUseInFilters and its neighbours).
 package struct FieldFilter: Hashable, Sendable {
   package enum Operator: Hashable, Sendable, CaseIterable {
     case lessThan, lessThanOrEqual, equal, notEqual, greaterThan, greaterThanOrEqual
     case arrayContains, arrayContainsAny, `in`, notIn
 
-    /// Whether a query with this operator is ordered by its field without being asked to.
+    /// True if a query with this operator is ordered by its field without being asked to.
     package var isInequality: Bool {
       switch self {
       case .lessThan, .lessThanOrEqual, .notEqual, .greaterThan, .greaterThanOrEqual, .notIn: true
@@ -29,7 +29,7 @@ package struct FieldFilter: Hashable, Sendable {
     self.value = value
   }
 
-  /// Whether a document meets the condition; reads the one field in place. A document without the field never does.
+  /// Returns whether a document meets the condition; reads the one field in place. A document without the field never does.
   package func matches(key: DocumentKey, fields: EncodedFieldsView) throws(WireFormatError) -> Bool {
     if path.isDocumentKey { return matches(key: key) }
     guard let field = try fields.value(at: path) else { return false }
@@ -55,8 +55,8 @@ package struct FieldFilter: Hashable, Sendable {
     return []
   }
 
-  /// How the field stands to the operand; nil if it has another type. Ranges hold values of one type only: `> 5` finds
-  /// numbers, not strings.
+  /// The order of the field and the operand; nil if they differ in type. Ranges hold values of one type only: `> 5` finds numbers, not
+  /// strings.
   private func rangeOrder(of field: EncodedValue) throws(WireFormatError) -> Ordering? {
     field.typeClass == value.typeClass ? try field.compare(to: value) : nil
   }
@@ -83,7 +83,7 @@ package struct FieldFilter: Hashable, Sendable {
 }
 
 extension EncodedValue {
-  /// Whether lists of operands can hold the value.
+  /// True if lists of operands can hold the value.
   fileprivate var isListed: Bool {
     switch payload {
     case .null: false
@@ -94,7 +94,7 @@ extension EncodedValue {
 }
 
 extension Value {
-  /// Whether conditions that compare with lists can find the value.
+  /// True if conditions that compare with lists can find the value.
   var isListed: Bool { !isNull && !isNaN }
 }
 

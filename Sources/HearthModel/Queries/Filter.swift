@@ -26,7 +26,7 @@ package indirect enum Filter: Hashable, Sendable {
     }
   }
 
-  /// Whether a document meets the condition; fields are read in place.
+  /// Returns whether a document meets the condition; fields are read in place.
   package func matches(key: DocumentKey, fields: EncodedFieldsView) throws(WireFormatError) -> Bool {
     switch self {
     case .field(let filter): return try filter.matches(key: key, fields: fields)

@@ -17,7 +17,7 @@ package struct OrderBy: Hashable, Sendable {
 
   package var reversed: OrderBy { OrderBy(path: path, direction: direction.reversed) }
 
-  /// An ordering of values, seen in this direction.
+  /// The result of a comparison of values, in this direction.
   func directed(_ ordering: Ordering) -> Ordering {
     direction == .ascending ? ordering : ordering.reversed
   }

@@ -3,7 +3,7 @@ extension Query {
   /// of one of the lists. `in` and `arrayContainsAny` are split into their elements; null and NaN in such lists match
   /// nothing.
   ///
-  /// - Parameter limit: how many lists are acceptable; the backend takes 30.
+  /// - Parameter limit: the number of lists that are acceptable; the backend takes 30.
   /// - Returns: the lists, or nil if there would be more than `limit` at any stage. No filters give one empty list.
   package func disjunctions(atMost limit: Int) -> [[FieldFilter]]? {
     Self.conjunction(of: filters, atMost: limit)
@@ -41,7 +41,7 @@ extension Query {
 }
 
 extension FieldFilter {
-  /// Conditions without lists, any of which means this one.
+  /// The conditions without lists of which any means this one.
   fileprivate var alternatives: [FieldFilter] {
     switch op {
     case .in: operands.filter(\.isListed).map { FieldFilter(path: path, op: .equal, value: $0) }

@@ -1,6 +1,5 @@
 extension Query {
-  /// The order of a document that is read in place and another one in the result; the same as `compare(_:_:)` says of
-  /// the two as documents.
+  /// The order of a document that is read in place and another one in the result; the same as `compare(_:_:)` of the two as documents.
   ///
   /// - Throws: if the bytes of a field that decides the order are malformed.
   package func compare(

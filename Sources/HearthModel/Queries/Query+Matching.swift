@@ -1,5 +1,5 @@
 extension Query {
-  /// Whether a document belongs to the result, leaving the limit aside. A document that does not exist, or whose fields
+  /// Returns whether a document belongs to the result, leaving the limit aside. A document that does not exist, or whose fields
   /// cannot be read, never does.
   package func matches(_ document: Document) -> Bool {
     guard document.isFound else { return false }
@@ -9,13 +9,13 @@ extension Query {
     return matches ?? false
   }
 
-  /// Whether an existing document belongs to the result, leaving the limit aside. Reads the fields in place and decodes
+  /// Returns whether an existing document belongs to the result, leaving the limit aside. Reads the fields in place and decodes
   /// none of them.
   ///
   /// - Throws: if the bytes of the fields are malformed where they had to be read.
   package func matches(key: DocumentKey, fields: EncodedFieldsView) throws(WireFormatError) -> Bool {
     guard holds(key) else { return false }
-    // Filters first: they are what most documents fail.
+    // Filters first: most documents fail them.
     for filter in filters where try !filter.matches(key: key, fields: fields) { return false }
     for order in orders where !order.path.isDocumentKey {
       if try fields.value(at: order.path) == nil { return false }
@@ -25,7 +25,7 @@ extension Query {
     return true
   }
 
-  /// Whether the query's path or collection group holds the key.
+  /// Returns whether the query's path or collection group holds the key.
   package func holds(_ key: DocumentKey) -> Bool {
     if let collectionGroup {
       // The collection must lie below the path: documents/a/1 is not in the group "a" below documents/a/1.

@@ -1,9 +1,8 @@
 extension Query {
-  /// A number that agrees with the order of the result as far as it goes: of two documents with different numbers, the
-  /// one with the smaller number comes first. Documents with the same number are told apart by ``compare(_:_:)``.
+  /// A number that agrees with the order of the result: of two documents with different numbers, the one with the smaller number comes
+  /// first. Documents with the same number are compared by ``compare(_:_:)``.
   ///
-  /// It comes from the first order alone. Kept beside a document, it saves most comparisons from looking for the field,
-  /// or at the key, again.
+  /// It comes from the first order alone. Stored with a document, it saves most comparisons from looking up the field, or the key, again.
   package func orderPrefix(of document: Document) -> UInt64 {
     guard let order = orders.first else { return 0 }
     let prefix = order.path.isDocumentKey ? keyPrefix(document.key) : Self.prefix(of: document.fields, at: order.path)
@@ -51,7 +50,7 @@ private enum Prefix {
     UInt64(truncatingIfNeeded: number) << contentBits | contents
   }
 
-  /// The first seven bytes. Where there are fewer, zeros stand in: that may make different texts the same, never
+  /// The first seven bytes, filled up with zeros: that may make different texts equal, but never exchanges them.
   /// exchange them.
   static func of(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     var prefix: UInt64 = 0

@@ -1,5 +1,5 @@
 extension Query {
-  /// The query as a person would say it: `cities where state == "CA" order by population descending limit to first 25`.
+  /// The query in words: `cities where state == "CA" order by population descending limit to first 25`.
   package var inWords: String {
     var words: [String] = []
     if let collectionGroup {
@@ -19,7 +19,7 @@ extension Query {
 }
 
 extension Filter {
-  /// As a part of a longer condition: combinations stand in parentheses.
+  /// The text as a part of a longer condition: combinations stand in parentheses.
   package var inWords: String {
     switch self {
     case .field(let filter):
@@ -32,17 +32,17 @@ extension Filter {
 }
 
 extension FieldFilter {
-  /// Such as `state == "CA"`.
+  /// A text such as `state == "CA"`.
   package var inWords: String { "\(path) \(op.sign) \(value.inWords)" }
 }
 
 extension OrderBy {
-  /// Such as `population descending`.
+  /// A text such as `population descending`.
   package var inWords: String { direction == .ascending ? "\(path)" : "\(path) descending" }
 }
 
 extension Bound {
-  /// Such as `start after 5, "a"`.
+  /// A text such as `start after 5, "a"`.
   package func inWords(isStart: Bool) -> String {
     let edge = isStart ? (isInclusive ? "start at" : "start after") : (isInclusive ? "end at" : "end before")
     return "\(edge) \(position.map(\.inWords).joined(separator: ", "))"
@@ -50,7 +50,7 @@ extension Bound {
 }
 
 extension Value {
-  /// Long values are cut: words are for reading.
+  /// Long values are cut: the text is for reading.
   fileprivate var inWords: String {
     let text = description
     return text.utf8.count > 80 ? "\(text.prefix(80))…" : text

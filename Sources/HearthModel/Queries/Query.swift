@@ -1,15 +1,15 @@
-/// What a user asks for: documents of one path or collection group, filtered, ordered, bounded and limited.
+/// A request for documents of one path or collection group, filtered, ordered, bounded and limited.
 ///
 /// Two queries are equal when they have the same result in the same order by their form: orders are compared with the
 /// implicit ones added, and the kind of limit only counts where there is a limit.
 package struct Query: Sendable {
-  /// Which end of the order a limit keeps.
+  /// The end of the order that a limit keeps.
   package enum LimitType: Hashable, Sendable {
     case first
     case last
   }
 
-  /// A collection, a document, or with ``collectionGroup`` the place below which the group's collections lie.
+  /// A collection, a document, or with ``collectionGroup`` the path below which the group's collections are.
   package var path: ResourcePath
   /// The id of the collections whose documents are asked for, at any depth below ``path``; the empty id stands for all
   /// collections, which only backends are asked for.
@@ -18,7 +18,7 @@ package struct Query: Sendable {
   package var filters: [Filter] {
     didSet { orders = Self.normalizedOrders(explicit: explicitOrders, filters: filters) }
   }
-  /// The orders that the user asked for.
+  /// The explicit orders.
   package var explicitOrders: [OrderBy] {
     didSet { orders = Self.normalizedOrders(explicit: explicitOrders, filters: filters) }
   }
@@ -33,7 +33,7 @@ package struct Query: Sendable {
   }
   /// The direction of a query that is ordered by nothing but the document key, nil for all others.
   private(set) var keyDirection: OrderBy.Direction?
-  /// Whether a document has the same place whatever its contents.
+  /// True if a document has the same place whatever its contents.
   package var isOrderedByKeyOnly: Bool { keyDirection != nil }
 
   package init(
@@ -55,7 +55,7 @@ package struct Query: Sendable {
   /// The fields of inequalities, in the order of field paths.
   package var inequalityFields: [FieldPath] { Self.inequalityFields(of: filters) }
 
-  /// Whether the query names one document and sets no further condition.
+  /// True if the query names one document and sets no further condition.
   package var isDocumentQuery: Bool { documentKey != nil }
 
   /// The document that a document query names.
@@ -63,12 +63,12 @@ package struct Query: Sendable {
 
   package var isCollectionGroupQuery: Bool { collectionGroup != nil }
 
-  /// Whether the query holds every document of its collection, in the order of their keys.
+  /// True if the query holds every document of its collection, in the order of their keys.
   package var matchesAllDocuments: Bool {
     filters.isEmpty && limit == nil && startAt == nil && endAt == nil && explicitOrders.allSatisfy(\.path.isDocumentKey)
   }
 
-  /// Whether the limit keeps the end of the order.
+  /// True if the limit keeps the end of the order.
   package var isLimitToLast: Bool { limit != nil && limitType == .last }
 
   private static func inequalityFields(of filters: [Filter]) -> [FieldPath] {
@@ -129,8 +129,8 @@ extension Query {
 // MARK: - Identity
 
 extension Query: Hashable {
-  /// What is asked of the backend. A limit to the last documents becomes a limit to the first ones of the reversed
-  /// order, with the bounds exchanged.
+  /// The target that the backend is asked for. A limit to the last documents becomes a limit to the first ones of the reversed order, with
+  /// the bounds exchanged.
   package var target: Target {
     guard isLimitToLast else {
       return Target(
@@ -142,7 +142,7 @@ extension Query: Hashable {
       startAt: endAt, endAt: startAt)
   }
 
-  /// A text that two queries share exactly when they are equal; see ``Target/canonicalID``.
+  /// A text that is equal for two queries exactly when they are equal; see ``Target/canonicalID``.
   package var canonicalID: String { target.canonicalID + (isLimitToLast ? "|last" : "") }
 
   package static func == (a: Query, b: Query) -> Bool {

@@ -1,5 +1,5 @@
-/// What the backend is asked to watch or to run: a query with its complete order, and any limit counted from the start.
-/// Queries that differ only in how they present the result share a target.
+/// A query in the form in which the backend watches or runs it: with its complete order, and any limit counted from the start. Queries
+/// that differ only in how they present the result share a target.
 package struct Target: Sendable {
   package var path: ResourcePath
   package var collectionGroup: String?
@@ -23,7 +23,7 @@ package struct Target: Sendable {
     self.endAt = endAt
   }
 
-  /// Whether the target is one document.
+  /// True if the target is one document.
   package var isDocumentTarget: Bool { documentKey != nil }
 
   /// The document that the target is, nil for a query.

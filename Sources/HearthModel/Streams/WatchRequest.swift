@@ -1,7 +1,7 @@
 /// The number of a target on the watch stream: even for queries, odd for the resolution of single documents.
 package typealias TargetID = Int32
 
-/// What the client says on the watch stream.
+/// A message of the client on the watch stream.
 package enum WatchRequest: Equatable, Sendable {
   case addTarget(TargetRequest)
   case removeTarget(TargetID)
@@ -12,11 +12,11 @@ package struct TargetRequest: Equatable, Sendable {
   package var targetID: TargetID
   package var target: Target
   package var purpose: TargetPurpose
-  /// The state to go on from, empty for none.
+  /// The state to resume from, empty for none.
   package var resumeToken: [UInt8]
   /// Sent instead of the token by a client that knows the state only by its time.
   package var readTime: SnapshotVersion?
-  /// How many documents the client holds for the target in that state; lets the backend notice a difference.
+  /// The number of documents that the client holds for the target in that state, by which the backend notices a difference.
   package var expectedCount: Int?
 
   package init(
@@ -32,14 +32,14 @@ package struct TargetRequest: Equatable, Sendable {
   }
 }
 
-/// Why a target is watched. The raw values are stored.
+/// The purpose of a target. The raw values are stored.
 package enum TargetPurpose: Int, Sendable {
   /// A user listens to it.
   case listen = 0
   /// The documents held for it did not agree with an existence filter.
   case existenceFilterMismatch = 1
-  /// As ``existenceFilterMismatch``, when a bloom filter had been applied without success.
+  /// A mismatch as in ``existenceFilterMismatch``, found after a bloom filter was applied without success.
   case existenceFilterMismatchBloom = 2
-  /// A single document is asked for because a query's result leaves open whether it exists.
+  /// A single document is requested because a query's result leaves open whether it exists.
   case limboResolution = 3
 }

@@ -1,13 +1,13 @@
-/// What the backend says on the watch stream.
+/// A message of the backend on the watch stream.
 package enum WatchResponse: Equatable, Sendable {
   case targetChange(WatchTargetChange)
   case documentChange(WatchDocumentChange)
   case existenceFilter(WatchExistenceFilter)
-  /// A message that cannot be understood. The rest of the stream can.
+  /// A message that cannot be decoded. The rest of the stream can.
   case unreadable(UnreadableWatchMessage)
 }
 
-/// A message of the watch stream that names its targets and says something about them that cannot be understood.
+/// A message of the watch stream that names its targets and otherwise cannot be decoded.
 package struct UnreadableWatchMessage: Equatable, Sendable {
   /// The targets that it is about; never empty.
   package var targetIDs: [TargetID]
@@ -41,7 +41,7 @@ package struct WatchTargetChange: Equatable, Sendable {
   package var resumeToken: [UInt8]
   /// The consistent snapshot that all targets have reached, ``SnapshotVersion/none`` if the message names none.
   package var readTime: SnapshotVersion
-  /// Why the backend removed the targets, if it did so by itself.
+  /// The reason why the backend removed the targets, if it did so on its own.
   package var cause: StatusError?
 
   package init(
@@ -76,7 +76,7 @@ package struct WatchDocumentChange: Equatable, Sendable {
   }
 }
 
-/// How many documents a target holds at the backend, to be compared with what the client holds.
+/// The number of documents that a target holds at the backend, for comparison with the client's.
 package struct WatchExistenceFilter: Equatable, Sendable {
   package var targetID: TargetID
   package var count: Int
@@ -91,7 +91,7 @@ package struct WatchExistenceFilter: Equatable, Sendable {
   }
 }
 
-/// A bloom filter as it came, its parameters not yet checked.
+/// A bloom filter as received, its parameters not yet checked.
 package struct BloomFilterData: Equatable, Sendable {
   package var bitmap: [UInt8]
   /// The number of bits at the end of the bitmap that are not used.

@@ -1,5 +1,5 @@
 extension MapValue {
-  /// The value at a path; nil if there is none, or if something on the way is no map.
+  /// The value at a path; nil if there is none, or if a value on the path is not a map.
   package subscript(path: FieldPath) -> Value? {
     var map = self
     for name in path.segments.dropLast() {
@@ -9,7 +9,7 @@ extension MapValue {
     return path.segments.last.flatMap { map[$0] }
   }
 
-  /// Sets the value at a path. What is on the way and no map is replaced by one.
+  /// Sets the value at a path. Values on the path that are not maps are replaced by maps.
   package mutating func set(_ value: Value, at path: FieldPath) {
     set(value, at: path.segments[...])
   }
@@ -37,8 +37,8 @@ extension MapValue {
     }
   }
 
-  /// The paths that a merge of this map sets: those of all values that are no maps, of empty maps, and of vectors. An
-  /// empty map at the root has none.
+  /// The paths that a merge of this map sets: those of all values that are not maps, of empty maps, and of vectors. An empty map at the
+  /// root has none.
   package var leafPaths: Set<FieldPath> {
     var paths: Set<FieldPath> = []
     collectLeafPaths(below: [], into: &paths)
@@ -58,15 +58,15 @@ extension MapValue {
 }
 
 extension MapValue {
-  /// The part of this map that a mask names: what a merge sends. Linear in the sizes of both.
+  /// The part of this map that a mask names, as a merge sends it. Linear in the sizes of both.
   package func only(_ mask: FieldMask) -> MapValue {
     var part = MapValue()
     part.replaceFields(mask, from: self)
     return part
   }
 
-  /// Makes the fields that a mask names those of `source`: what it holds there is taken over, with maps in place of
-  /// anything else on the way; what it lacks is removed.
+  /// Replaces the fields that a mask names by those of `source`: existing ones are copied, with maps in place of other values on the path;
+  /// missing ones are removed.
   ///
   /// The same as setting and removing path by path, but linear in the sizes of this map and of the mask: masks of many
   /// thousand fields are legal, and reach the backend.
@@ -76,7 +76,7 @@ extension MapValue {
 
   /// - Parameters:
   ///   - paths: sorted; they agree in the names before `depth`, which lead to this map.
-  /// - Returns: whether anything was taken over.
+  /// - Returns: whether a value was copied.
   private mutating func replaceFields(at paths: ArraySlice<FieldPath>, depth: Int, from source: MapValue) -> Bool {
     var merged: [Entry] = []
     merged.reserveCapacity(entries.count)
@@ -106,11 +106,11 @@ extension MapValue {
     return hasTaken
   }
 
-  /// What takes the place of the value under the name that all of `paths` have at `depth`.
+  /// Returns the value that replaces the one under the name that all of `paths` have at `depth`.
   private static func replacement(
     of existing: Value?, at paths: ArraySlice<FieldPath>, depth: Int, from source: Value?, _ hasTaken: inout Bool
   ) -> Value? {
-    // Paths are sorted, so one that ends here is the first, and it stands for all below it.
+    // Paths are sorted, so one that ends here is the first, and it covers all below it.
     if paths.first?.segments.count == depth + 1 {
       if source != nil { hasTaken = true }
       return source
@@ -122,7 +122,7 @@ extension MapValue {
     let hasTakenBelow = inner.replaceFields(at: paths, depth: depth + 1, from: innerSource)
     if hasTakenBelow { hasTaken = true }
     if case .map? = existing { return .map(inner) }
-    // Removing below something that is no map leaves it as it is.
+    // Removing below a value that is not a map leaves it as it is.
     return hasTakenBelow ? .map(inner) : existing
   }
 }

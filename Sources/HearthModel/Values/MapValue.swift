@@ -34,7 +34,7 @@ package struct MapValue: Sendable, ExpressibleByDictionaryLiteral {
     if !isSorted { sortKeepingLast() }
   }
 
-  /// Takes entries that are in UTF-8 order of their keys, each key once.
+  /// Wraps entries that are in UTF-8 order of their keys, each key once.
   init(sortedEntries: [Entry]) {
     entries = sortedEntries
   }
@@ -81,15 +81,15 @@ package struct MapValue: Sendable, ExpressibleByDictionaryLiteral {
     }
   }
 
-  /// Changes the map under a key in place, without a copy of it. `body` gets an empty one where there is none; it takes the
-  /// place of a value that is no map.
+  /// Changes the map under a key in place, without copying it. If the value is missing or not a map, `body` gets an empty map, which
+  /// replaces it.
   mutating func changeMap(forKey key: String, _ body: (inout MapValue) -> Void) {
     var map = takeMap(forKey: key) ?? MapValue()
     body(&map)
     self[key] = .map(map)
   }
 
-  /// Hands over the map under a key and leaves null in its place, so that the caller holds the only reference to it.
+  /// Moves the map under a key to the caller and leaves null in its place, so that the caller has the only reference to it.
   private mutating func takeMap(forKey key: String) -> MapValue? {
     let (index, isFound) = position(of: key)
     guard isFound, case .map(let map) = entries[index].value else { return nil }
@@ -97,7 +97,7 @@ package struct MapValue: Sendable, ExpressibleByDictionaryLiteral {
     return map
   }
 
-  /// Where the key is, or where it would have to go.
+  /// The index of the key, or the index at which it would be inserted.
   private func position(of key: String) -> (index: Int, isFound: Bool) {
     var low = 0
     var high = entries.count

@@ -12,8 +12,7 @@ enum NumberOrder {
     if b.isNaN { return .descending }
     if b < -0x1p63 { return .descending }
     if b >= 0x1p63 { return .ascending }
-    // -2^63 <= b < 2^63: the conversion cuts the fraction off. What it gives is a double's whole part, so converting
-    // it back is exact.
+    // -2^63 <= b < 2^63: the conversion truncates the fraction. The result is a double's whole part, so converting it back is exact.
     let truncated = Int64(b)
     if a != truncated { return a < truncated ? .ascending : .descending }
     return compare(Double(truncated), b)

@@ -39,7 +39,7 @@ package struct ReferenceValue: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Where the parts of a document's name are in its bytes.
+/// The places of the parts of a document's name in its bytes.
 package struct ReferenceNameParts {
   let project: UnsafeRawBufferPointer
   let database: UnsafeRawBufferPointer
@@ -70,7 +70,7 @@ package struct ReferenceNameParts {
       .then(ByteOrder.withUTF8(of: b.key.canonicalString) { PathSegment.comparePaths(a.path, $0) })
   }
 
-  /// Takes a segment and the slash that must follow it.
+  /// Removes a segment and the slash that must follow it.
   private static func takeSegment(from rest: inout UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
     guard let slash = rest.firstIndex(of: PathSegment.separator), slash > 0 else { return nil }
     let segment = UnsafeRawBufferPointer(rebasing: rest[..<slash])

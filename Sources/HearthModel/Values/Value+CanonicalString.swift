@@ -1,6 +1,6 @@
 extension Value {
-  /// A text that two values share exactly when they are equal by `==`: every part is tagged with its type, and what has a
-  /// variable length is preceded by it. For keys of queries that mean the same, not for people.
+  /// A text that is equal for two values exactly when they are equal by `==`: every part is tagged with its type, and parts of variable
+  /// length are preceded by it. For keys of queries, not for people.
   package var canonicalString: String {
     var text = ""
     appendCanonicalString(to: &text)

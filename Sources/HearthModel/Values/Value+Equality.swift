@@ -19,7 +19,7 @@ extension Value: Hashable {
   }
 
   package func hash(into hasher: inout Hasher) {
-    // The class is not enough: a vector and a map must agree with `==`, which knows them as maps only.
+    // The class is not enough: a vector and a map must agree with `==`, which treats both as maps.
     switch self {
     case .null: hasher.combine(0)
     case .boolean(let value): hasher.combine(value ? 1 : 2)

@@ -36,7 +36,7 @@ extension Value {
     }
   }
 
-  /// Whether filters and cursors take the two values as the same: 1 and 1.0 are, as are NaN and NaN.
+  /// Returns whether filters and cursors take the two values as the same: 1 and 1.0 are, as are NaN and NaN.
   package func isOrderEqual(to other: Value) -> Bool {
     Value.compare(self, other) == .same
   }

@@ -1,7 +1,7 @@
-// The published rules of Firestore for the size of documents, which its limit of 1 MiB is about.
+// The published rules of Firestore for the size of documents, to which its limit of 1 MiB applies.
 
 extension Value {
-  /// What the value counts in the size of its document.
+  /// The value's part in the size of its document.
   package var storageSizeBytes: Int {
     switch self {
     case .null, .boolean: 1
@@ -17,7 +17,7 @@ extension Value {
 }
 
 extension MapValue {
-  /// What the names and values count in the size of their document.
+  /// The part of the names and values in the size of their document.
   package var storageSizeBytes: Int {
     entries.reduce(0) { $0 + $1.key.utf8.count + 1 + $1.value.storageSizeBytes }
   }
@@ -27,13 +27,13 @@ extension DocumentKey {
   private static let nameOverheadBytes = 16
   private static let documentOverheadBytes = 32
 
-  /// What the name counts: each segment as a string, and 16 bytes.
+  /// The size of the name: each segment as a string, and 16 bytes.
   package var storageSizeBytes: Int {
     // Each segment counts its bytes and one more: as many as the separators between them and one at the end.
     canonicalString.utf8.count + 1 + Self.nameOverheadBytes
   }
 
-  /// The size of a document with this key and these fields, as the limit of 1 MiB (1,048,576 bytes) counts it.
+  /// The size of a document with this key and these fields, as counted for the limit of 1 MiB (1,048,576 bytes).
   package func documentStorageSizeBytes(fields: MapValue) -> Int {
     storageSizeBytes + fields.storageSizeBytes + Self.documentOverheadBytes
   }

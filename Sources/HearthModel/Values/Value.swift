@@ -1,8 +1,8 @@
 /// A value of a field of a document.
 ///
-/// There are two relations on values, and they differ on purpose. `==` asks whether data have changed: the integer 1 is
-/// not the double 1.0, doubles are compared by their bits (every NaN counts as one). `compare(_:_:)` is the order of
-/// filters and sorting, in which 1, 1.0 and -0.0, 0 are the same.
+/// There are two relations on values, and they differ on purpose. `==` detects changes of data: the integer 1 is not the double 1.0, and
+/// doubles are compared by their bits (every NaN counts as one). `compare(_:_:)` is the order of filters and sorting, in which 1 and 1.0
+/// are equal, and -0.0 and 0 too.
 package enum Value: Sendable {
   case null
   case boolean(Bool)
@@ -18,7 +18,7 @@ package enum Value: Sendable {
   indirect case reference(ReferenceValue)
   case geoPoint(GeoPoint)
   case array([Value])
-  /// Also vectors: maps with `__type__` = "__vector__" and an array `value`, see `isVector`.
+  /// A map, or a vector: a map with `__type__` = "__vector__" and an array `value`, see `isVector`.
   case map(MapValue)
 
   /// The class of the value in the total order, ascending; values of different classes are ordered by it.
@@ -40,24 +40,24 @@ package enum Value: Sendable {
     }
   }
 
-  /// Whether the value is a number, integer or double.
+  /// True if the value is a number, integer or double.
   package var isNumber: Bool { typeClass == .number }
 
   package var isNull: Bool { typeClass == .null }
 
-  /// Whether the value is a double that is not a number.
+  /// True if the value is a double that is not a number.
   package var isNaN: Bool {
     if case .double(let number) = self { number.isNaN } else { false }
   }
 
-  /// Whether the value is a vector; then it is no map for filters and order.
+  /// True if the value is a vector; then it is no map for filters and order.
   package var isVector: Bool { typeClass == .vector }
 
   package static func vector(_ elements: [Double]) -> Value {
     .map([MapValue.typeKey: .string(MapValue.vectorType), MapValue.vectorKey: .array(elements.map(Value.double))])
   }
 
-  /// The elements of a vector as doubles; nil for other values and for a vector that holds something else than numbers.
+  /// The elements of a vector as doubles; nil for other values and for a vector with elements that are not numbers.
   package var vectorElements: [Double]? {
     guard case .map(let map) = self, let array = map.vectorArray else { return nil }
     var elements: [Double] = []

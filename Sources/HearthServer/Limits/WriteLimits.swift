@@ -15,7 +15,7 @@ enum WriteLimits {
   /// - Throws: INVALID_ARGUMENT that names the document and the field.
   static func checked(_ mutation: Mutation, database: DatabaseID) throws(StatusError) -> Mutation {
     do {
-      try mutation.key.validateServerRules()
+      try mutation.key.validateServerLimits()
     } catch {
       throw StatusError(code: .invalidArgument, message: error.description)
     }
@@ -59,7 +59,7 @@ enum WriteLimits {
 
   private static func check(_ path: FieldPath, place: String) throws(StatusError) {
     do {
-      try path.validateServerRules()
+      try path.validateServerLimits()
     } catch {
       throw StatusError(code: .invalidArgument, message: "\(place): \(error)")
     }
@@ -113,7 +113,7 @@ private struct ValueChecker {
     for entry in map.entries {
       let fieldPath = path + [entry.key]
       do {
-        try FieldPath.validateServerRules(name: entry.key)
+        try FieldPath.validateServerLimits(name: entry.key)
       } catch {
         throw failure(fieldPath, entry.key.isEmpty ? "The property.name is the empty string." : error.description)
       }

@@ -29,7 +29,7 @@ struct ResourceName {
     let resource = try ResourceName(parsing: name, at: field)
     do {
       let key = try DocumentKey(resource.path)
-      try key.validateServerRules()
+      try key.validateServerLimits()
       return (resource.database, key)
     } catch {
       if resource.path.isEmpty || !resource.path.count.isMultiple(of: 2) {

@@ -4,86 +4,70 @@ internal import HearthStore
 enum ServerSchema {
   static let schema = Schema(
     component: "server",
-    migrations: [
-      Migration(version: 1, name: "change log, batch responses") { database in
-        // One row: what must survive a restart besides documents and log.
-        // log_start: the log tells everything that happened after this version.
-        try database.execute(
-          """
-          CREATE TABLE server_state (
-            id INTEGER PRIMARY KEY CHECK (id = 1),
-            incarnation BLOB NOT NULL,
-            last_version INTEGER NOT NULL,
-            log_start INTEGER NOT NULL
-          )
-          """)
-        // Every document that a commit changed, as it was before: with the present documents this gives each state
-        // since log_start. `sequence` rises with the commits. The rowid is the last column of the index, so one
-        // collection's changes after a sequence are one range of it.
-        try database.execute(
-          """
-          CREATE TABLE server_changes (
-            sequence INTEGER PRIMARY KEY,
-            path TEXT NOT NULL,
-            collection TEXT NOT NULL,
-            collection_group TEXT NOT NULL,
-            old_version INTEGER NOT NULL,
-            old_create_time INTEGER NOT NULL,
-            old_fields BLOB
-          )
-          """)
-        try database.execute(
-          "CREATE INDEX server_changes_by_collection ON server_changes (collection_group, collection)")
-        // Where each commit's changes end in server_changes.
-        try database.execute(
-          """
-          CREATE TABLE server_commits (
-            version INTEGER PRIMARY KEY,
-            last_sequence INTEGER NOT NULL,
-            bytes INTEGER NOT NULL
-          )
-          """)
-        // The answers to labelled batches; see version 2.
-        try database.execute(
-          """
-          CREATE TABLE server_batch_responses (
-            cache_id TEXT NOT NULL,
-            batch_id INTEGER NOT NULL,
-            response BLOB NOT NULL,
-            PRIMARY KEY (cache_id, batch_id)
-          ) WITHOUT ROWID
-          """)
-      },
-      Migration(
-        version: 2, name: "batch responses by identity and digest",
-        statements: [
-          // The answers of version 1 were known by a batch number, which a copied cache gives again for other writes. No
-          // client asks for them any more.
-          "DROP TABLE server_batch_responses",
-          // The answers to labelled requests; see RequestLabel. `sequence` rises with the commits, and with it `version`,
-          // their time; `number` rises by one with each answer to the client.
-          """
-          CREATE TABLE server_batch_responses (
-            sequence INTEGER PRIMARY KEY,
-            client INTEGER NOT NULL,
-            number INTEGER NOT NULL,
-            identity BLOB NOT NULL,
-            digest BLOB NOT NULL,
-            version INTEGER NOT NULL,
-            response BLOB NOT NULL
-          )
-          """,
-          "CREATE UNIQUE INDEX server_batch_responses_by_request ON server_batch_responses (identity, digest)",
-          "CREATE UNIQUE INDEX server_batch_responses_by_client ON server_batch_responses (client, number)",
-          // One row: how many answers there are, and the bytes of them.
-          """
-          CREATE TABLE server_batch_response_totals (
-            id INTEGER PRIMARY KEY CHECK (id = 1),
-            count INTEGER NOT NULL,
-            bytes INTEGER NOT NULL
-          )
-          """,
-          "INSERT INTO server_batch_response_totals VALUES (1, 0, 0)",
-        ]),
+    migrations: [Migration(version: 1, name: "change log, batch responses", statements: statements)],
+    probes: [
+      "SELECT incarnation, last_version, log_start FROM server_state",
+      "SELECT identity, digest, client, number, version, response FROM server_batch_responses",
+      "SELECT count, bytes FROM server_batch_response_totals",
     ])
+
+  private static let statements = [
+    // One row: what must survive a restart besides documents and log.
+    // log_start: the log tells everything that happened after this version.
+    """
+    CREATE TABLE server_state (
+      id INTEGER PRIMARY KEY CHECK (id = 1),
+      incarnation BLOB NOT NULL,
+      last_version INTEGER NOT NULL,
+      log_start INTEGER NOT NULL
+    )
+    """,
+    // Every document that a commit changed, as it was before: with the present documents this gives each state
+    // since log_start. `sequence` rises with the commits. The rowid is the last column of the index, so one
+    // collection's changes after a sequence are one range of it.
+    """
+    CREATE TABLE server_changes (
+      sequence INTEGER PRIMARY KEY,
+      path TEXT NOT NULL,
+      collection TEXT NOT NULL,
+      collection_group TEXT NOT NULL,
+      old_version INTEGER NOT NULL,
+      old_create_time INTEGER NOT NULL,
+      old_fields BLOB
+    )
+    """,
+    "CREATE INDEX server_changes_by_collection ON server_changes (collection_group, collection)",
+    // Where each commit's changes end in server_changes.
+    """
+    CREATE TABLE server_commits (
+      version INTEGER PRIMARY KEY,
+      last_sequence INTEGER NOT NULL,
+      bytes INTEGER NOT NULL
+    )
+    """,
+    // The answers to labelled requests; see RequestLabel. `sequence` rises with the commits, and with it `version`,
+    // their time; `number` rises by one with each answer to the client.
+    """
+    CREATE TABLE server_batch_responses (
+      sequence INTEGER PRIMARY KEY,
+      client INTEGER NOT NULL,
+      number INTEGER NOT NULL,
+      identity BLOB NOT NULL,
+      digest BLOB NOT NULL,
+      version INTEGER NOT NULL,
+      response BLOB NOT NULL
+    )
+    """,
+    "CREATE UNIQUE INDEX server_batch_responses_by_request ON server_batch_responses (identity, digest)",
+    "CREATE UNIQUE INDEX server_batch_responses_by_client ON server_batch_responses (client, number)",
+    // One row: how many answers there are, and the bytes of them.
+    """
+    CREATE TABLE server_batch_response_totals (
+      id INTEGER PRIMARY KEY CHECK (id = 1),
+      count INTEGER NOT NULL,
+      bytes INTEGER NOT NULL
+    )
+    """,
+    "INSERT INTO server_batch_response_totals VALUES (1, 0, 0)",
+  ]
 }

@@ -91,12 +91,11 @@ extension IndexTable {
     _ body: (_ id: String?, _ place: Int64, _ isFound: Bool, _ fields: UnsafeRawBufferPointer) throws -> Bool
   ) throws -> Bool {
     let collections = try database.prepare(
-      "SELECT number FROM collections WHERE group_id = ? AND number >= ? ORDER BY number")
-    try collections.bind(1, group)
-    try collections.bind(2, mark >> Place.arrivalBits)
+      "SELECT number FROM collections WHERE group_id = ? AND number >= ? ORDER BY number", .text(group),
+      .integer(mark >> Place.arrivalBits))
     let documents = try database.prepare("SELECT id, place, kind, fields FROM documents WHERE place > ? AND place <= ?")
     while try collections.step() {
-      let number = try DocumentStore.checked(collections.int64(at: 0), path: group)
+      let number = try DocumentSchema.checked(collections.int64(at: 0), path: group)
       documents.reset()
       try documents.bind(1, max(mark, Place.first(in: number) - 1))
       try documents.bind(2, Place.last(in: number))
@@ -104,7 +103,7 @@ extension IndexTable {
         let place = try documents.int64(at: 1)
         let row = try Self.undamaged { () throws(StoreError) in
           (
-            id: try documents.string(at: 0), isFound: try documents.int64(at: 2) == StoredDocument.StoredKind.found,
+            id: try documents.string(at: 0), isFound: try documents.int64(at: 2) == DocumentSchema.Kind.found,
             fields: try documents.blob(at: 3)
           )
         }
@@ -156,17 +155,15 @@ extension IndexTable {
       removed += try removeEntries("index_local_entries", "owner, collection, key", number, limits)
       guard removed == 0 else { return }
       for sql in ["DELETE FROM index_fields WHERE number = ?", "DELETE FROM index_definitions WHERE number = ?"] {
-        let delete = try database.prepare(sql)
-        try delete.bind(1, number)
-        try delete.run()
+        try database.update(sql, .integer(number))
       }
     }
     return true
   }
 
   private func nextDropped() throws -> Int64? {
-    let next = try database.prepare("SELECT number FROM index_definitions WHERE state <> ? LIMIT 1")
-    try next.bind(1, IndexSchema.State.active)
+    let next = try database.prepare(
+      "SELECT number FROM index_definitions WHERE state <> ? LIMIT 1", .integer(IndexSchema.State.active))
     return try next.step() ? try next.int64(at: 0) : nil
   }
 
@@ -181,16 +178,16 @@ extension IndexTable {
     _ table: String, _ key: String, _ number: Int64, _ limits: FillLimits
   ) throws(StoreError) -> Int {
     let next = "SELECT \(key) FROM \(table) WHERE number = ?1 ORDER BY \(key) LIMIT 1 OFFSET ?2"
-    let rest = try database.prepare(next)
-    try rest.bind(1, number)
-    try rest.bind(2, limits.entries)
+    let rest = try database.prepare(next, .integer(number), .integer(Int64(limits.entries)))
     let isWhole = try !rest.step()
     rest.reset()
-    let statement = try database.prepare(
-      "DELETE FROM \(table) WHERE number = ?1" + (isWhole ? "" : " AND (\(key)) < (\(next))"))
-    try statement.bind(1, number)
-    if !isWhole { try statement.bind(2, limits.entries) }
-    try statement.run()
+    if isWhole {
+      try database.update("DELETE FROM \(table) WHERE number = ?", .integer(number))
+    } else {
+      try database.update(
+        "DELETE FROM \(table) WHERE number = ?1 AND (\(key)) < (\(next))", .integer(number),
+        .integer(Int64(limits.entries)))
+    }
     return database.changedRowCount
   }
 }

@@ -116,11 +116,8 @@ extension IndexTable {
   ) throws {
     let statement = try database.prepare(
       "SELECT place FROM index_entries WHERE number = ?1 AND collection = ?2 AND key >= ?3"
-        + (range.end == nil ? "" : " AND key < ?4") + (backward ? " ORDER BY key DESC" : " ORDER BY key"))
-    try statement.bind(1, number)
-    try statement.bind(2, collection)
-    try statement.bind(3, range.start)
-    if let end = range.end { try statement.bind(4, end) }
+        + (range.end == nil ? "" : " AND key < ?4") + (backward ? " ORDER BY key DESC" : " ORDER BY key"),
+      [.integer(number), .integer(collection), .blob(range.start)] + (range.end.map { [.blob($0)] } ?? []))
     while try statement.step() {
       guard try body(try statement.int64(at: 0)) else { return }
     }
@@ -131,16 +128,19 @@ extension IndexTable {
     in range: IndexRange, of number: Int64, owner: Int64, scope: CollectionScope, to keys: inout Set<DocumentKey>
   ) throws {
     let collection: String? = if case .collection(let path) = scope { path.canonicalString } else { nil }
-    let statement = try database.prepare(
-      "SELECT collection, id FROM index_local_entries WHERE number = ?1 AND owner = ?2 AND key >= ?3"
-        + (range.end == nil ? "" : " AND key < ?4") + (collection == nil ? "" : " AND collection = ?5"))
-    try statement.bind(1, number)
-    try statement.bind(2, owner)
-    try statement.bind(3, range.start)
-    if let end = range.end { try statement.bind(4, end) }
-    if let collection { try statement.bind(5, collection) }
+    var sql = "SELECT collection, id FROM index_local_entries WHERE number = ? AND owner = ? AND key >= ?"
+    var parameters: [Statement.Parameter] = [.integer(number), .integer(owner), .blob(range.start)]
+    if let end = range.end {
+      sql += " AND key < ?"
+      parameters.append(.blob(end))
+    }
+    if let collection {
+      sql += " AND collection = ?"
+      parameters.append(.text(collection))
+    }
+    let statement = try database.prepare(sql, parameters)
     while try statement.step() {
-      let path = try DocumentStore.path(try statement.string(at: 0))
+      let path = try DocumentSchema.path(try statement.string(at: 0))
       let id = try statement.string(at: 1)
       guard !id.isEmpty, !id.utf8.contains(UInt8(ascii: "/")), let key = try? DocumentKey(path.appending(id)) else {
         throw StoreError.corrupt("table index_local_entries, collection \(path): \"\(id)\" is no document id")

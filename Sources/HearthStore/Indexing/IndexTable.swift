@@ -18,13 +18,8 @@ package final class IndexTable {
   /// Transactions mostly touch a few groups; more are not searched through.
   private static let knownGroupLimit = 16
 
-  init(database: Database) throws {
-    self.database = database
-    try IndexSchema.schema.migrate(database)
-  }
-
-  /// For a connection that only reads, to a database whose tables are there.
-  init(reading database: Database) {
+  /// For a database whose tables are there (`StoreSchema`).
+  init(database: Database) {
     self.database = database
   }
 
@@ -67,9 +62,8 @@ package final class IndexTable {
       """
       SELECT number, origin, collection_group, filled_through, local_filled_through FROM index_definitions
       WHERE state = ?\(group == nil ? "" : " AND collection_group = ?") ORDER BY number
-      """)
-    try statement.bind(1, IndexSchema.State.active)
-    if let group { try statement.bind(2, group) }
+      """,
+      [.integer(IndexSchema.State.active)] + (group.map { [.text($0)] } ?? []))
     var indexes: [StoredIndex] = []
     while try statement.step() {
       do throws(StoreError) {
@@ -95,8 +89,8 @@ package final class IndexTable {
   }
 
   private func fields(of number: Int64) throws(StoreError) -> [IndexDefinition.Field] {
-    let statement = try database.prepare("SELECT path, kind FROM index_fields WHERE number = ? ORDER BY position")
-    try statement.bind(1, number)
+    let statement = try database.prepare(
+      "SELECT path, kind FROM index_fields WHERE number = ? ORDER BY position", .integer(number))
     var fields: [IndexDefinition.Field] = []
     while try statement.step() {
       let text = try statement.string(at: 0)
@@ -155,10 +149,8 @@ package final class IndexTable {
       """
       INSERT INTO index_definitions (number, state, origin, collection_group, filled_through, local_filled_through)
       VALUES ((SELECT coalesce(max(number), 0) + 1 FROM index_definitions), ?, ?, ?, 0, 0) RETURNING number
-      """)
-    try insert.bind(1, IndexSchema.State.active)
-    try insert.bind(2, origin.rawValue)
-    try insert.bind(3, definition.collectionGroup)
+      """,
+      .integer(IndexSchema.State.active), .integer(origin.rawValue), .text(definition.collectionGroup))
     guard try insert.step() else { throw .corrupt("table index_definitions takes no row") }
     let number = try insert.int64(at: 0)
     try insertFields(of: definition, number: number)
@@ -167,48 +159,40 @@ package final class IndexTable {
 
   private func insertFields(of definition: IndexDefinition, number: Int64) throws(StoreError) {
     // A number may have been left behind by a damaged row.
-    let delete = try database.prepare("DELETE FROM index_fields WHERE number = ?")
-    try delete.bind(1, number)
-    try delete.run()
+    try database.update("DELETE FROM index_fields WHERE number = ?", .integer(number))
     let keyKind: IndexDefinition.Kind = definition.keyDirection == .ascending ? .ascending : .descending
     let fields = definition.fields + [IndexDefinition.Field(path: .documentKey, kind: keyKind)]
     for (position, field) in fields.enumerated() {
-      let insert = try database.prepare("INSERT INTO index_fields (number, position, path, kind) VALUES (?, ?, ?, ?)")
-      try insert.bind(1, number)
-      try insert.bind(2, position)
-      try insert.bind(3, field.path.canonicalString)
-      switch field.kind {
-      case .ascending: try insert.bind(4, IndexSchema.FieldKind.ascending)
-      case .descending: try insert.bind(4, IndexSchema.FieldKind.descending)
-      case .contains: try insert.bind(4, IndexSchema.FieldKind.contains)
-      }
-      try insert.run()
+      let kind =
+        switch field.kind {
+        case .ascending: IndexSchema.FieldKind.ascending
+        case .descending: IndexSchema.FieldKind.descending
+        case .contains: IndexSchema.FieldKind.contains
+        }
+      try database.update(
+        "INSERT INTO index_fields (number, position, path, kind) VALUES (?, ?, ?, ?)", .integer(number),
+        .integer(Int64(position)), .text(field.path.canonicalString), .integer(kind))
     }
   }
 
   private func setOrigin(_ origin: IndexOrigin, of number: Int64) throws(StoreError) {
-    let update = try database.prepare("UPDATE index_definitions SET origin = ?2 WHERE number = ?1")
-    try update.bind(1, number)
-    try update.bind(2, origin.rawValue)
-    try update.run()
+    try database.update(
+      "UPDATE index_definitions SET origin = ?2 WHERE number = ?1", .integer(number), .integer(origin.rawValue))
     forget()
   }
 
   /// Gives all indexes up, those with damaged rows too. Their entries are removed bit by bit.
   package func dropAll() throws {
     try database.transaction("Drop indexes") {
-      let update = try database.prepare("UPDATE index_definitions SET state = ?")
-      try update.bind(1, IndexSchema.State.dropped)
-      try update.run()
+      try database.update("UPDATE index_definitions SET state = ?", .integer(IndexSchema.State.dropped))
       forget()
     }
   }
 
   private func drop(_ number: Int64) throws(StoreError) {
-    let update = try database.prepare("UPDATE index_definitions SET state = ?2 WHERE number = ?1")
-    try update.bind(1, number)
-    try update.bind(2, IndexSchema.State.dropped)
-    try update.run()
+    try database.update(
+      "UPDATE index_definitions SET state = ?2 WHERE number = ?1", .integer(number), .integer(IndexSchema.State.dropped)
+    )
     forget()
   }
 
@@ -223,10 +207,8 @@ package final class IndexTable {
   }
 
   private func setMark(_ column: String, _ mark: Int64, _ number: Int64) throws(StoreError) {
-    let update = try database.prepare("UPDATE index_definitions SET \(column) = ?2 WHERE number = ?1")
-    try update.bind(1, number)
-    try update.bind(2, mark)
-    try update.run()
+    try database.update(
+      "UPDATE index_definitions SET \(column) = ?2 WHERE number = ?1", .integer(number), .integer(mark))
     forget()
   }
 
@@ -255,8 +237,7 @@ package final class IndexTable {
   }
 
   private func size(_ sql: String, _ index: StoredIndex) throws(StoreError) -> (rows: Int64, bytes: Int64) {
-    let statement = try database.prepare(sql)
-    try statement.bind(1, index.number)
+    let statement = try database.prepare(sql, .integer(index.number))
     guard try statement.step() else { return (0, 0) }
     return (try statement.int64(at: 0), try statement.int64(at: 1))
   }

@@ -53,7 +53,7 @@ package struct BesideQuery: Equatable, Sendable {
         switch purpose {
         case .read: .snapshot(ViewSnapshot(query: query, cachedResult: answer.documents))
         case .aggregate: .values(answer.totals?.values ?? [:])
-        case .listen: .view(PreparedView(query: query, result: answer.documents, remoteKeys: answer.remoteKeys))
+        case .listen: .view(PreparedView(query: query, result: answer.documents, confirmedKeys: answer.remoteKeys))
         }
       return BesideResult(content, query: query, execution: answer.execution)
     }

@@ -123,4 +123,19 @@ struct BesideTable {
       preparations[id]?.targetHasChanged = true
     }
   }
+
+  /// Checks in debug builds what must hold between two events.
+  ///
+  /// - Parameter isActive: Whether the listener has a view.
+  func assertInvariants(isActive: (ListenerID) -> Bool) {
+    assert(
+      preparations.values.allSatisfy { !$0.listeners.isEmpty },
+      "A query is being prepared for no listener: \(preparations).")
+    assert(
+      preparations.values.allSatisfy { !$0.listeners.contains { isActive($0.id) } },
+      "A listener waits for a first result although it has a view: \(preparations).")
+    assert(
+      preparations.keys.allSatisfy { reads[$0] == nil && $0.rawValue <= lastID },
+      "Queries beside the engine share numbers: \(preparations.keys.sorted()), \(reads.keys.sorted()).")
+  }
 }

@@ -12,10 +12,10 @@ package struct SyncConfiguration: Sendable {
   package var streamHealthyAfter: Duration
   /// Without any answer for this long the client counts as offline.
   package var onlineStateTimeout: Duration
-  /// After the start the cache's garbage is left alone for this time.
-  package var firstCollectionAfter: Duration
-  /// From the end of one collection to the start of the next.
-  package var collectionInterval: Duration
+  /// The time from the start to the first garbage collection.
+  package var firstGarbageCollectionAfter: Duration
+  /// The time from the end of one garbage collection to the start of the next.
+  package var garbageCollectionInterval: Duration
   /// Which queries run beside the loop; nil for none.
   package var detachment: DetachmentLimits?
   /// After the start the filling of indexes waits for this time.
@@ -32,8 +32,8 @@ package struct SyncConfiguration: Sendable {
     streamIdleTimeout: Duration = .seconds(60),
     streamHealthyAfter: Duration = .seconds(10),
     onlineStateTimeout: Duration = .seconds(10),
-    firstCollectionAfter: Duration = .seconds(60),
-    collectionInterval: Duration = .seconds(300),
+    firstGarbageCollectionAfter: Duration = .seconds(60),
+    garbageCollectionInterval: Duration = .seconds(300),
     detachment: DetachmentLimits? = nil,
     firstIndexFillAfter: Duration = .seconds(1),
     indexFillRetry: Duration = .seconds(60),
@@ -45,8 +45,8 @@ package struct SyncConfiguration: Sendable {
     self.streamIdleTimeout = streamIdleTimeout
     self.streamHealthyAfter = streamHealthyAfter
     self.onlineStateTimeout = onlineStateTimeout
-    self.firstCollectionAfter = firstCollectionAfter
-    self.collectionInterval = collectionInterval
+    self.firstGarbageCollectionAfter = firstGarbageCollectionAfter
+    self.garbageCollectionInterval = garbageCollectionInterval
     self.detachment = detachment
     self.firstIndexFillAfter = firstIndexFillAfter
     self.indexFillRetry = indexFillRetry

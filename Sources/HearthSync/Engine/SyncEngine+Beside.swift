@@ -19,7 +19,7 @@ extension SyncEngine {
     let besideID = beside.nextID()
     beside.add(id, connections: detached.connectionCount, as: besideID)
     let purpose: BesideQuery.Purpose = aggregations.isEmpty ? .read : .aggregate
-    perform(.runBeside(BesideQuery(id: besideID, detached: detached, purpose: purpose)))
+    emit(.runBeside(BesideQuery(id: besideID, detached: detached, purpose: purpose)))
     return true
   }
 
@@ -37,7 +37,7 @@ extension SyncEngine {
       prepare(Preparation(targetID: target.targetID, detached: detached, attempt: 1, listeners: [(id, options)]))
     } catch {
       detached.close()
-      perform(.raiseError(id, .listenFailed(error)))
+      emit(.raiseError(id, .listenFailed(error)))
     }
     return true
   }
@@ -45,21 +45,21 @@ extension SyncEngine {
   private func prepare(_ preparation: Preparation) {
     let id = beside.nextID()
     beside.add(preparation, as: id)
-    perform(.runBeside(BesideQuery(id: id, detached: preparation.detached, purpose: .listen)))
+    emit(.runBeside(BesideQuery(id: id, detached: preparation.detached, purpose: .listen)))
   }
 
   /// Ends the wait of a listener.
   func stopPreparing(for listener: ListenerID) {
     guard let (id, preparation) = beside.leave(listener) else { return }
-    perform(.cancelBeside(id))
+    emit(.cancelBeside(id))
     releaseIfUnused(preparation.targetID, views: [])
   }
 
   /// The backend has refused the target: those who wait end like those who listen.
   func rejectPreparations(for target: TargetID, _ error: StatusError) {
     for (id, preparation) in beside.removePreparations(for: target) {
-      perform(.cancelBeside(id))
-      for listener in preparation.listeners { perform(.raiseError(listener.id, error)) }
+      emit(.cancelBeside(id))
+      for listener in preparation.listeners { emit(.raiseError(listener.id, error)) }
     }
   }
 
@@ -68,18 +68,19 @@ extension SyncEngine {
   func besideEnded(_ id: BesideID, _ result: Result<BesideResult, any Error>) {
     if let request = beside.removeRead(id) {
       switch result.map(\.content) {
-      case .success(.snapshot(let snapshot)): perform(.queryRead(request, snapshot))
-      case .success(.values(let values)): perform(.aggregationRead(request, values))
-      case .success(.view): assertionFailure("A view was prepared for a one-time read.")
-      case .failure(let error): perform(.readFailed(request, .readFailed(error)))
+      case .success(.snapshot(let snapshot)): emit(.queryRead(request, snapshot))
+      case .success(.values(let values)): emit(.aggregationRead(request, values))
+      case .success(.view): assertionFailure("A view was prepared for the one-time read \(request).")
+      case .failure(let error): emit(.readFailed(request, .readFailed(error)))
       }
     } else if let preparation = beside.removePreparation(id) {
       switch result.map(\.content) {
       case .success(.view(let view)): prepared(preparation, view)
-      case .success(.snapshot), .success(.values): assertionFailure("A listen was given the answer to a one-time read.")
+      case .success(.snapshot), .success(.values):
+        assertionFailure("Target \(preparation.targetID) got the answer to a read.")
       case .failure(let error):
         releaseIfUnused(preparation.targetID, views: [])
-        for listener in preparation.listeners { perform(.raiseError(listener.id, .listenFailed(error))) }
+        for listener in preparation.listeners { emit(.raiseError(listener.id, .listenFailed(error))) }
       }
     }
     if case .success(let result) = result { considerIndexes(for: result.query, after: result.execution) }
@@ -93,7 +94,7 @@ extension SyncEngine {
     }
     if preparation.targetHasChanged, view != nil {
       do {
-        view?.remoteKeys = try localStore.remoteDocumentKeys(for: preparation.targetID)
+        view?.confirmedKeys = try localStore.remoteDocumentKeys(for: preparation.targetID)
       } catch {
         view = nil
       }

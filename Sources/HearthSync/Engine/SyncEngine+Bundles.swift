@@ -9,8 +9,8 @@ extension SyncEngine {
     let known = bundles.updateValue(nil, forKey: id)
     guard var loader = known ?? BundleLoader(localStore: localStore) else { return }
     do {
-      let isIncomplete = try loader.append(bytes) { perform(.bundleProgress(id, $0)) }
-      guard isIncomplete else { return perform(.completeRequest(id, nil)) }
+      let isIncomplete = try loader.append(bytes) { emit(.bundleProgress(id, $0)) }
+      guard isIncomplete else { return emit(.completeRequest(id, nil)) }
       bundles[id] = loader
     } catch {
       failBundle(id, loader.failure, .storage("The bundle could not be stored", error))
@@ -24,8 +24,8 @@ extension SyncEngine {
       let (changes, progress) = try loader.finish()
       beside.noteTargets { _ in true }
       refreshViews(changes)
-      perform(.bundleProgress(id, progress))
-      perform(.completeRequest(id, nil))
+      emit(.bundleProgress(id, progress))
+      emit(.completeRequest(id, nil))
     } catch {
       failBundle(id, loader.failure, .storage("The bundle could not be stored", error))
     }
@@ -33,15 +33,15 @@ extension SyncEngine {
 
   func failBundle(_ id: RequestID, _ progress: BundleProgress, _ error: StatusError) {
     log(.warning, "A bundle was not loaded: \(error.message)")
-    perform(.bundleProgress(id, progress))
-    perform(.completeRequest(id, error))
+    emit(.bundleProgress(id, progress))
+    emit(.completeRequest(id, error))
   }
 
   func readNamedQuery(_ id: RequestID, _ name: String) {
     do {
-      perform(.namedQueryRead(id, try localStore.query(named: name)?.query))
+      emit(.namedQueryRead(id, try localStore.query(named: name)?.query))
     } catch {
-      perform(.readFailed(id, .storage("The named query could not be read from the cache", error)))
+      emit(.readFailed(id, .storage("The named query could not be read from the cache", error)))
     }
   }
 }

@@ -16,10 +16,10 @@ extension SyncEngine {
   private func changeIndexes(_ id: RequestID, _ failure: String, _ change: () throws -> Void) {
     do {
       try change()
-      perform(.completeRequest(id, nil))
+      emit(.completeRequest(id, nil))
       startIndexFill(after: .zero)
     } catch {
-      perform(.completeRequest(id, .storage(failure, error)))
+      emit(.completeRequest(id, .storage(failure, error)))
     }
   }
 
@@ -45,13 +45,13 @@ extension SyncEngine {
 
   private func startIndexFill(after delay: Duration) {
     isFillingIndexes = true
-    perform(.startTimer(.indexBackfill, after: delay))
+    emit(.startTimer(.indexBackfill, after: delay))
   }
 
   func stopIndexFill() {
     guard isFillingIndexes else { return }
     isFillingIndexes = false
-    perform(.cancelTimer(.indexBackfill))
+    emit(.cancelTimer(.indexBackfill))
   }
 
   /// Does one step and lets what is waiting come before the next: the timer for it runs out at once.

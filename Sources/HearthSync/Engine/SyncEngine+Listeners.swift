@@ -17,7 +17,7 @@ extension SyncEngine {
   ///
   /// - Parameter prepared: the first state of the view if the query has none, nil for running the query now.
   func begin(_ id: ListenerID, to query: Query, _ options: ListenOptions, _ prepared: PreparedView?) {
-    var listener = QueryListener(id: id, options: options, onlineState: online.state)
+    var listener = QueryListener(id: id, options: options, onlineState: link.onlineState)
     let queryID: QueryID
     do {
       let active = queries.id(of: query)
@@ -29,17 +29,17 @@ extension SyncEngine {
         queryID = try active ?? activate(query, target, prepared)
         if listener.listensToBackend {
           queries.update(queryID) { $0.view.startWatching() }
-          watch(target)
+          follow(link.watch(target, confirmed: confirmedKeys))
         }
       }
     } catch {
-      perform(.raiseError(id, .listenFailed(error)))
+      emit(.raiseError(id, .listenFailed(error)))
       return
     }
     let first = queries[queryID].flatMap { listener.viewChanged($0.view.snapshot()) }
     queries.add(listener, to: queryID)
     if let first {
-      perform(.raiseSnapshot(id, first))
+      emit(.raiseSnapshot(id, first))
       raiseSnapshotsInSync()
     }
   }
@@ -60,8 +60,8 @@ extension SyncEngine {
     let sharesSyncedTarget = queries.queries(of: target.targetID).contains { $0.view.isSynced }
     do {
       let first = try prepared ?? run(query)
-      var view = View(query: query, syncedKeys: first.remoteKeys, hasCachedResults: !target.resumeToken.isEmpty)
-      let outcome = view.begin(with: first, isCurrent: sharesSyncedTarget && online.state != .offline)
+      var view = View(query: query, confirmedKeys: first.confirmedKeys, hasCachedResults: !target.resumeToken.isEmpty)
+      let outcome = view.begin(with: first, isCurrent: sharesSyncedTarget && link.onlineState != .offline)
       let id = queries.insert(query, targetID: target.targetID, view: view)
       resolveLimbo(limbo.viewChanged(id, entered: outcome.enteredLimbo, left: outcome.leftLimbo))
       return id
@@ -74,7 +74,7 @@ extension SyncEngine {
   private func run(_ query: Query) throws -> PreparedView {
     let result = try localStore.run(query, usePreviousResults: true)
     considerIndexes(for: query, after: result.execution)
-    return PreparedView(query: query, result: result.documents, remoteKeys: result.remoteKeys)
+    return PreparedView(query: query, result: result.documents, confirmedKeys: result.remoteKeys)
   }
 
   /// Ends a query that nobody listens to any more.
@@ -106,7 +106,7 @@ extension SyncEngine {
 
   private func unwatchIfUnused(_ target: TargetID) {
     guard !queries.queries(of: target).contains(where: \.hasBackendListeners) else { return }
-    unwatch(target)
+    follow(link.unwatch(target))
     for id in queries.ids(of: target) {
       guard let outcome = queries.update(id, { $0.view.stopWatching() }) else { continue }
       resolveLimbo(limbo.viewChanged(id, entered: [], left: outcome.leftLimbo))
@@ -122,7 +122,7 @@ extension SyncEngine {
       if error.deservesWarning {
         log(.warning, "Listen for query at \(query.query.path.canonicalString) failed: \(error.message)")
       }
-      for listener in query.listeners { perform(.raiseError(listener.id, error)) }
+      for listener in query.listeners { emit(.raiseError(listener.id, error)) }
       resolveLimbo(limbo.viewRemoved(id))
     }
   }
@@ -132,11 +132,11 @@ extension SyncEngine {
   func addSnapshotsInSyncListener(_ id: ListenerID) {
     guard !snapshotsInSyncListeners.contains(id) else { return }
     snapshotsInSyncListeners.append(id)
-    perform(.snapshotsInSync(id))
+    emit(.snapshotsInSync(id))
   }
 
   private func raiseSnapshotsInSync() {
-    for id in snapshotsInSyncListeners { perform(.snapshotsInSync(id)) }
+    for id in snapshotsInSyncListeners { emit(.snapshotsInSync(id)) }
   }
 
   // MARK: - Views
@@ -212,7 +212,7 @@ extension SyncEngine {
           return snapshot.map { .raiseSnapshot(query.listeners[index].id, $0) }
         }
       }
-      perform(raised ?? [])
+      emit(raised ?? [])
       if raised?.isEmpty == false { hasRaised = true }
     }
     if hasRaised { raiseSnapshotsInSync() }
@@ -234,7 +234,7 @@ extension SyncEngine {
       }
       if let snapshot = snapshot ?? nil { round.append((id, snapshot)) }
     }
-    perform(first)
+    emit(first)
     if !first.isEmpty { raiseSnapshotsInSync() }
     raise(round)
   }
@@ -246,10 +246,10 @@ extension SyncEngine {
       switch action {
       case .listen(let key, let targetID):
         log(.debug, "New document in limbo: \(key.canonicalString)")
-        watch(
-          TargetData(target: Query(path: key.path).target, targetID: targetID, purpose: .limboResolution))
+        let target = TargetData(target: Query(path: key.path).target, targetID: targetID, purpose: .limboResolution)
+        follow(link.watch(target, confirmed: confirmedKeys))
       case .unlisten(let targetID):
-        unwatch(targetID)
+        follow(link.unwatch(targetID))
       }
     }
   }
@@ -258,9 +258,9 @@ extension SyncEngine {
 
   func readDocument(_ id: RequestID, _ key: DocumentKey) {
     do {
-      perform(.documentRead(id, try localStore.readDocument(key)))
+      emit(.documentRead(id, try localStore.readDocument(key)))
     } catch {
-      perform(.readFailed(id, .storage("Document \(key.canonicalString) could not be read from the cache", error)))
+      emit(.readFailed(id, .storage("Document \(key.canonicalString) could not be read from the cache", error)))
     }
   }
 
@@ -268,10 +268,10 @@ extension SyncEngine {
     if readsBeside(id, query, aggregations) { return }
     do {
       let result = try localStore.aggregate(aggregations, over: query)
-      perform(.aggregationRead(id, result.totals.values))
+      emit(.aggregationRead(id, result.totals.values))
       considerIndexes(for: query, after: result.execution)
     } catch {
-      perform(.readFailed(id, .readFailed(error)))
+      emit(.readFailed(id, .readFailed(error)))
     }
   }
 
@@ -279,10 +279,10 @@ extension SyncEngine {
     if readsBeside(id, query) { return }
     do {
       let result = try localStore.read(query)
-      perform(.queryRead(id, ViewSnapshot(query: query, cachedResult: result.documents)))
+      emit(.queryRead(id, ViewSnapshot(query: query, cachedResult: result.documents)))
       considerIndexes(for: query, after: result.execution)
     } catch {
-      perform(.readFailed(id, .readFailed(error)))
+      emit(.readFailed(id, .readFailed(error)))
     }
   }
 }

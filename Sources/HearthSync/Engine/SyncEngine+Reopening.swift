@@ -17,17 +17,17 @@ extension SyncEngine {
   /// Ends this engine in favour of another one. Listeners and requests are not handed over: what they rely on is gone.
   package func handOver() -> SyncHandover {
     SyncHandover(
-      user: signedInUser, waitingWrites: waitingWrites, answers: retries.answers,
-      isNetworkDisabled: offlineCauses.contains(.disabledByUser), createsIndexes: localStore.createsIndexes)
+      user: signedInUser, waitingWrites: waits.pendingWrites, answers: retries.answers,
+      isNetworkDisabled: link.isForbidden(for: .disabledByUser), createsIndexes: localStore.createsIndexes)
   }
 
   /// Goes on for another engine, before the start.
   ///
   /// - Parameter reason: what those are told whose batch could not be saved.
   package func takeOver(_ handover: SyncHandover, reason: String) {
-    waitingWrites = handover.waitingWrites
+    waits = WriteWaits(writes: handover.waitingWrites)
     localStore.createsIndexes = handover.createsIndexes
-    if handover.isNetworkDisabled { offlineCauses.insert(.disabledByUser) }
+    if handover.isNetworkDisabled { link.forbid(.disabledByUser) }
     for answer in handover.answers {
       do {
         switch answer {
@@ -40,12 +40,11 @@ extension SyncEngine {
         log(.warning, "An answer could not be stored in the cache that was opened anew: \(error)")
       }
     }
-    for (batchID, write) in waitingWrites.sorted(by: { $0.key < $1.key }) {
+    for batchID in waits.pendingWrites.keys.sorted() {
       guard let isPending = try? localStore.isPending(batchID), !isPending else { continue }
-      waitingWrites[batchID] = nil
-      perform(
-        .completeWrite(
-          write, StatusError(code: .dataLoss, message: "Pending write \(batchID) could not be saved: \(reason)")))
+      emit(
+        waits.complete(
+          batchID, StatusError(code: .dataLoss, message: "Pending write \(batchID) could not be saved: \(reason)")))
     }
   }
 }

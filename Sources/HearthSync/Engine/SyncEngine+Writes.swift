@@ -11,33 +11,39 @@ extension SyncEngine {
     var queue: [SyncWrite] = []
     for write in writes {
       // Nothing to store, nothing to send.
-      if write.mutations.isEmpty { perform(.completeWrite(write.id, nil)) } else { queue.append(write) }
+      if write.mutations.isEmpty { emit(.completeWrite(write.id, nil)) } else { queue.append(write) }
     }
-    let owner = LocalStore.Owner.user(signedInUser)
-    if queue.count > 1,
-      let stored = try? localStore.write(
-        many: queue.map {
-          LocalStore.LocalWrite(mutations: $0.mutations, localWriteTime: $0.localWriteTime, identity: $0.identity)
-        }, of: owner)
-    {
-      for (write, result) in zip(queue, stored) { show(write, result) }
+    var batches: [MutationBatch] = []
+    if queue.count > 1, let stored = try? store(queue) {
+      for (write, result) in zip(queue, stored) {
+        show(write, result)
+        batches.append(result.batch)
+      }
     } else {
       for write in queue {
         do {
-          show(
-            write,
-            try localStore.write(
-              write.mutations, localWriteTime: write.localWriteTime, identity: write.identity, of: owner))
+          for result in try store([write]) {
+            show(write, result)
+            batches.append(result.batch)
+          }
         } catch {
-          perform(.completeWrite(write.id, .storage("Failed to persist write", error)))
+          emit(.completeWrite(write.id, .storage("Failed to persist write", error)))
         }
       }
     }
-    fillWritePipeline()
+    // While a change of the user waits, they are not in the outbox that is sent.
+    fillWritePipeline(inHand: localStore.isUser(signedInUser) ? batches : [])
   }
 
-  private func show(_ write: SyncWrite, _ result: (batchID: BatchID, changes: DocumentMap)) {
-    waitingWrites[result.batchID] = write.id
+  private func store(_ writes: [SyncWrite]) throws -> [(batch: MutationBatch, changes: DocumentMap)] {
+    try localStore.write(
+      many: writes.map {
+        LocalStore.LocalWrite(mutations: $0.mutations, localWriteTime: $0.localWriteTime, identity: $0.identity)
+      }, of: .user(signedInUser))
+  }
+
+  private func show(_ write: SyncWrite, _ result: (batch: MutationBatch, changes: DocumentMap)) {
+    waits.add(write.id, for: result.batch.batchID)
     // The write of a user whose change is not carried out yet is shown with that change.
     if localStore.isUser(signedInUser) { refreshViews(result.changes) }
   }
@@ -45,95 +51,68 @@ extension SyncEngine {
   func waitForPendingWrites(_ id: RequestID) {
     do {
       if let highest = try localStore.highestUnacknowledgedBatchID(of: .user(signedInUser)) {
-        if !canWrite {
+        if !link.canWrite {
           log(.debug, "The network is disabled: waiting for pending writes lasts until it is enabled again.")
         }
-        pendingWriteWaits.append((highest, id))
+        waits.add(id, upTo: highest)
       } else {
-        perform(.completeRequest(id, nil))
+        emit(.completeRequest(id, nil))
       }
     } catch {
-      perform(.completeRequest(id, .storage("Pending writes could not be counted", error)))
+      emit(.completeRequest(id, .storage("Pending writes could not be counted", error)))
     }
   }
 
-  func cancelPendingWriteWaits() {
-    for wait in pendingWriteWaits { perform(.completeRequest(wait.request, .userChanged)) }
-    pendingWriteWaits = []
-  }
+  // MARK: - Sending
 
-  // MARK: - Pipeline
-
-  /// Moves queued batches into the pipeline as far as there is room, and sends them if the stream is ready.
-  func fillWritePipeline() {
-    guard canWrite, !awaitsLateAnswers else { return }
+  /// Moves queued batches onto their way to the backend as far as there is room.
+  ///
+  /// - Parameter inHand: The batches that were just stored at the end of the outbox. If everything before them is on its way,
+  ///   they need not be read back.
+  func fillWritePipeline(inHand: [MutationBatch] = []) {
+    for batch in inHand { follow(link.offer(batch)) }
+    guard link.maySendBatches else { return }
     do {
-      while writePipeline.count < configuration.maxPendingWriteBatches {
-        let last = writePipeline.last?.batchID ?? unknownBatchID
-        guard let batch = try localStore.nextMutationBatch(after: last) else { break }
-        writePipeline.append(batch)
-        send(batch)
+      // After a write the end of the outbox is known; at other times it is looked for in the cache, which may have been repaired.
+      while link.hasRoomForBatch, inHand.isEmpty || !link.reachesEndOfOutbox {
+        guard let batch = try localStore.nextMutationBatch(after: link.lastBatchID) else {
+          link.endOfOutboxReached()
+          break
+        }
+        follow(link.add(batch))
       }
     } catch {
       goOffline(after: error, retrying: .probe(.outboxFailure))
       return
     }
-    if writePipeline.isEmpty {
-      perform(writeStream.markIdle())
-    } else {
-      startWriteStreamIfNeeded()
-    }
-  }
-
-  private func send(_ batch: MutationBatch) {
-    let label = batch.identity.map { BatchLabel(cacheID: localStore.cacheID, identity: $0).text }
-    perform(writeStream.send(batch.mutations, batchLabel: label))
-  }
-
-  // MARK: - The stream
-
-  private func startWriteStreamIfNeeded() {
-    guard canWrite, !writeStream.isStarted, !writePipeline.isEmpty else { return }
-    perform(writeStream.start(now: now, jitter: configuration.jitter, nextID: nextStreamID))
-  }
-
-  func stopWriteStream() {
-    partFromWriteStream()
-    perform(writeStream.stop())
-    writePipeline = []
+    follow(link.batchesAdded())
   }
 
   func writeStreamReceived(_ response: WriteResponse, on id: StreamID) {
-    switch writeStream.received(response, on: id) {
-    case .stale:
-      lateAnswerReceived(response, on: id)
-    case .handshakeComplete:
-      for batch in writePipeline { send(batch) }
-    case .batchAnswered:
-      guard !writePipeline.isEmpty else { return }
-      let batch = writePipeline.removeFirst()
-      attempt(
-        .acknowledge(
-          MutationBatchResult(batch: batch, commitVersion: response.commitVersion, results: response.results),
-          owner: localStore.user))
-      fillWritePipeline()
-    }
+    let (actions, answered) = link.received(response, on: id)
+    follow(actions)
+    guard let answered else { return }
+    let result = MutationBatchResult(
+      batch: answered.batch, commitVersion: response.commitVersion, results: response.results)
+    attempt(.acknowledge(result, owner: answered.owner))
+    if answered.makesRoom { fillWritePipeline() }
   }
 
   func writeStreamClosed(_ id: StreamID, _ error: StatusError?) {
-    guard let closure = writeStream.closed(id, error: error, now: now) else { return partingStreamEnded(id) }
-    perform(closure.actions)
-    log(.debug, "Write stream closed: \(error?.description ?? "without an error")")
-    // Answers come in order, so the error is about the first batch that has none. Before the handshake it is about the
-    // stream, which is opened again after a pause whatever the code says.
-    if let error, closure.handshakeWasComplete, error.code.isPermanentForWrites, !writePipeline.isEmpty {
-      let batch = writePipeline.removeFirst()
-      // The backend works; it is this batch that it does not want.
-      writeStream.inhibitBackoff()
-      attempt(.reject(batch, error, owner: localStore.user))
+    let (actions, end) = link.writeStreamClosed(id, error)
+    follow(actions)
+    switch end {
+    case .ignored:
+      break
+    case .partingEnded:
       fillWritePipeline()
+    case .ended(let rejected):
+      if let rejected, let error {
+        attempt(.reject(rejected.batch, error, owner: rejected.owner))
+        fillWritePipeline()
+      }
+      follow(link.startWriteStreamIfNeeded())
     }
-    startWriteStreamIfNeeded()
   }
 
   // MARK: - Outcomes
@@ -160,38 +139,17 @@ extension SyncEngine {
     for batch in batches {
       let message = "Pending write \(batch.batchID) cannot be read in the cache and was set aside: \(batch.reason)"
       log(.error, message)
-      if let write = waitingWrites.removeValue(forKey: batch.batchID) {
-        perform(.completeWrite(write, StatusError(code: .dataLoss, message: message)))
-      }
+      emit(waits.complete(batch.batchID, StatusError(code: .dataLoss, message: message)))
     }
     refreshViews(changes)
-    try lowerPendingWriteWaits()
+    let owner = LocalStore.Owner.user(signedInUser)
+    emit(try waits.lower { try localStore.highestUnacknowledgedBatchID(notAfter: $0, of: owner) })
   }
 
-  /// Lets nobody wait for batches that left the queue without an answer.
-  private func lowerPendingWriteWaits() throws {
-    var waits: [(highestBatchID: BatchID, request: RequestID)] = []
-    var ended: [RequestID] = []
-    for wait in pendingWriteWaits {
-      if let highest = try localStore.highestUnacknowledgedBatchID(
-        notAfter: wait.highestBatchID, of: .user(signedInUser))
-      {
-        waits.append((highest, wait.request))
-      } else {
-        ended.append(wait.request)
-      }
-    }
-    pendingWriteWaits = waits
-    for request in ended { perform(.completeRequest(request, nil)) }
-  }
-
-  /// Tells everybody who waited for the batch. Runs before the listeners hear of its outcome.
+  /// Completes the calls that wait for the batch. Runs before the listeners hear of its outcome.
   func complete(_ batchID: BatchID, of owner: String?, _ error: StatusError?) {
-    if let write = waitingWrites.removeValue(forKey: batchID) { perform(.completeWrite(write, error)) }
+    emit(waits.complete(batchID, error))
     // An answer to a former user's batch says nothing of this user's.
-    guard LocalStore.isSameUser(owner, signedInUser) else { return }
-    // Batches are answered in order, so all earlier ones are answered too.
-    for wait in pendingWriteWaits where wait.highestBatchID <= batchID { perform(.completeRequest(wait.request, nil)) }
-    pendingWriteWaits.removeAll { $0.highestBatchID <= batchID }
+    if LocalStore.isSameUser(owner, signedInUser) { emit(waits.batchAnswered(batchID)) }
   }
 }

@@ -8,45 +8,26 @@ package import HearthModel
 ///
 /// How it is divided:
 /// * ``QueryTable`` knows the queries that somebody listens to, each with its ``View`` and its ``QueryListener``s;
-/// * ``WatchStream`` and ``WriteStream`` are the two conversations with the backend, ``WatchChangeAggregator`` gathers
-///   what the first one says until it makes a consistent snapshot;
 /// * ``LimboResolutions`` looks up documents whose state a query's result leaves open;
-/// * ``OnlineStateMachine`` decides whether the backend counts as reachable;
+/// * ``BackendLink`` owns the two streams to the backend, the targets and batches on them, and the online state;
 /// * ``RetryQueue`` repeats what the storage refused.
 ///
 /// Storage failures do not end anything: a refused listen or local write is reported to its caller; for all else the
 /// stream whose messages cannot be stored rests, so that nothing from the backend is lost, and comes back when the storage
 /// works. A batch that was sent keeps its stream: its answer is kept until it can be stored, and it is not sent twice.
 package final class SyncEngine {
-  /// Why the streams must not be open.
-  enum OfflineCause: Hashable {
-    case notStarted
-    case disabledByUser
-    case credentialChange
-    case connectivityChange
-    /// The cache does not start, or does not take an answer to a write. Listeners must not see what comes after it.
-    case storageFailure
-    /// The cache does not take snapshots. Writes and their answers go on.
-    case snapshotFailure
-    /// The next batch cannot be read. Listeners go on, and so do the answers to what was sent.
-    case outboxFailure
-    case shutdown
-  }
-
   let localStore: LocalStore
   let configuration: SyncConfiguration
 
   /// Monotonic time of the event being handled.
   var now: Duration = .zero
   private var actions: [SyncAction] = []
-  private var lastStreamID = 0
 
-  var offlineCauses: Set<OfflineCause> = [.notStarted]
-  var online: OnlineStateMachine
+  var link: BackendLink
   var retries: RetryQueue
 
-  /// The collection of garbage that is under way.
-  var collection: CollectionRun?
+  /// The garbage collection that is under way.
+  var garbageCollection: CollectionRun?
 
   /// Whether the timer for the next step of filling indexes runs.
   var isFillingIndexes = false
@@ -57,32 +38,19 @@ package final class SyncEngine {
   var beside = BesideTable()
   var snapshotsInSyncListeners: [ListenerID] = []
 
-  /// The targets that the backend is, or will be, asked for.
-  var watchTargets: [TargetID: TargetData] = [:]
-  var watchStream: WatchStream
-  var aggregator = WatchChangeAggregator()
-
-  var writeStream: WriteStream
-  /// The batches that are on their way to the backend, in order: sent as soon as the stream is ready.
-  var writePipeline: [MutationBatch] = []
-  /// The write streams that were closed in good order and have not ended, as far as they owe answers.
-  var partingWrites: [StreamID: PartingWrites] = [:]
   /// The bundles that are being loaded; nil for one whose end has been told, while its source goes on.
   var bundles: [RequestID: BundleLoader?] = [:]
 
-  /// The callers who wait for the answer to a batch.
-  var waitingWrites: [BatchID: WriteID] = [:]
-  /// The callers who wait until everything up to a batch has been answered, in the order in which they asked.
-  var pendingWriteWaits: [(highestBatchID: BatchID, request: RequestID)] = []
+  var waits = WriteWaits()
 
   package init(localStore: LocalStore, configuration: SyncConfiguration) {
     self.localStore = localStore
     self.configuration = configuration
-    online = OnlineStateMachine(timeout: configuration.onlineStateTimeout)
+    link = BackendLink(
+      configuration: configuration, databaseID: localStore.databaseID, cacheID: localStore.cacheID,
+      user: localStore.user)
     retries = RetryQueue(parameters: configuration.backoff)
     limbo = LimboResolutions(limit: configuration.maxConcurrentLimboResolutions)
-    watchStream = WatchStream(configuration: configuration)
-    writeStream = WriteStream(configuration: configuration)
   }
 
   // MARK: - Events
@@ -93,14 +61,30 @@ package final class SyncEngine {
   /// - Returns: What must be done, in this order. Completions come before the snapshots that have the same cause.
   package func handle(_ event: SyncEvent, now: Duration) -> [SyncAction] {
     self.now = max(now, self.now)
-    if offlineCauses.contains(.shutdown) {
+    link.advance(to: self.now)
+    if link.isForbidden(for: .shutdown) {
       refuse(event)
     } else {
       dispatch(event)
       runRetries()
     }
+    assertInvariants()
     defer { actions = [] }
     return actions
+  }
+
+  /// Checks in debug builds what must hold between two events.
+  private func assertInvariants() {
+    link.assertInvariants()
+    queries.assertInvariants()
+    limbo.assertInvariants()
+    beside.assertInvariants { queries.id(of: $0) != nil }
+    assert(
+      limbo.active.values.allSatisfy { link.isWatched($0) },
+      "Documents are looked up with targets that are not watched: \(limbo.active).")
+    assert(
+      beside.preparedQueries.allSatisfy { queries.id(of: $0) == nil },
+      "A query is being prepared that has a view.")
   }
 
   private func dispatch(_ event: SyncEvent) {
@@ -108,8 +92,6 @@ package final class SyncEngine {
     case .start: start()
     case .listen(let id, let query, let options): listen(id, to: query, options)
     case .unlisten(let id): unlisten(id)
-    case .write(let id, let mutations, let time, let identity):
-      write([SyncWrite(id: id, mutations: mutations, localWriteTime: time, identity: identity)])
     case .writes(let writes): write(writes)
     case .waitForPendingWrites(let id): waitForPendingWrites(id)
     case .addSnapshotsInSyncListener(let id): addSnapshotsInSyncListener(id)
@@ -128,10 +110,10 @@ package final class SyncEngine {
     case .disableNetwork(let id): disableNetwork(id)
     case .changeUser(let user): userChanged(to: user)
     case .connectivityChanged: connectivityChanged()
-    case .watchStreamOpened(let id): watchStreamOpened(id)
+    case .watchStreamOpened(let id): follow(link.watchStreamOpened(id, confirmed: confirmedKeys))
     case .watchStreamMessage(let id, let message): watchStreamReceived(message, on: id)
-    case .watchStreamClosed(let id, let error): watchStreamClosed(id, error)
-    case .writeStreamOpened(let id): perform(writeStream.opened(id, now: self.now))
+    case .watchStreamClosed(let id, let error): follow(link.watchStreamClosed(id, error))
+    case .writeStreamOpened(let id): follow(link.writeStreamOpened(id))
     case .writeStreamMessage(let id, let message): writeStreamReceived(message, on: id)
     case .writeStreamClosed(let id, let error): writeStreamClosed(id, error)
     case .timerFired(let kind): timerFired(kind)
@@ -141,15 +123,11 @@ package final class SyncEngine {
 
   private func timerFired(_ kind: TimerKind) {
     switch kind {
-    case .listenStreamIdle: watchStreamIdle()
-    case .listenStreamConnectionBackoff:
-      perform(watchStream.backoffTimerFired(now: now, nextID: nextStreamID))
-    case .writeStreamIdle: perform(writeStream.idleTimerFired())
-    case .writeStreamConnectionBackoff:
-      perform(writeStream.backoffTimerFired(now: now, nextID: nextStreamID))
-    case .onlineStateTimeout: perform(online.timerFired(isWaiting: awaitsResults))
+    case .listenStreamIdle, .listenStreamConnectionBackoff, .writeStreamIdle, .writeStreamConnectionBackoff,
+      .onlineStateTimeout:
+      follow(link.timerFired(kind))
     case .asyncQueueRetry: retries.timerFired(now: now)
-    case .lruGarbageCollection: collectionTimerFired()
+    case .lruGarbageCollection: garbageCollectionTimerFired()
     case .indexBackfill: indexFillTimerFired()
     }
   }
@@ -157,14 +135,13 @@ package final class SyncEngine {
   /// Nothing is answered with success after the end, and nobody waits for an answer for ever.
   private func refuse(_ event: SyncEvent) {
     switch event {
-    case .listen(let id, _, _): perform(.raiseError(id, .terminated))
-    case .write(let id, _, _, _): perform(.completeWrite(id, .terminated))
-    case .writes(let writes): for write in writes { perform(.completeWrite(write.id, .terminated)) }
+    case .listen(let id, _, _): emit(.raiseError(id, .terminated))
+    case .writes(let writes): for write in writes { emit(.completeWrite(write.id, .terminated)) }
     case .waitForPendingWrites(let id), .enableNetwork(let id?), .disableNetwork(let id?), .setIndexes(let id, _),
       .deleteAllIndexes(let id):
-      perform(.completeRequest(id, .terminated))
+      emit(.completeRequest(id, .terminated))
     case .readDocument(let id, _), .readQuery(let id, _), .readAggregation(let id, _, _), .readNamedQuery(let id, _):
-      perform(.readFailed(id, .terminated))
+      emit(.readFailed(id, .terminated))
     case .bundleBytes(let id, _), .bundleEnded(let id, _): failBundle(id, .failed, .terminated)
     case .start, .unlisten, .besideEnded, .addSnapshotsInSyncListener, .removeSnapshotsInSyncListener, .enableNetwork,
       .disableNetwork, .changeUser, .connectivityChanged, .watchStreamOpened, .watchStreamMessage, .watchStreamClosed,
@@ -175,11 +152,11 @@ package final class SyncEngine {
 
   // MARK: - Actions
 
-  func perform(_ action: SyncAction) {
+  func emit(_ action: SyncAction) {
     actions.append(action)
   }
 
-  func perform(_ more: [SyncAction]) {
+  func emit(_ more: [SyncAction]) {
     actions += more
   }
 
@@ -187,25 +164,27 @@ package final class SyncEngine {
     actions.append(.log(level, message))
   }
 
-  func nextStreamID() -> StreamID {
-    lastStreamID += 1
-    return StreamID(rawValue: lastStreamID)
+  /// Adds actions of the link; the views see a new online state at its place among them.
+  func follow(_ linkActions: [SyncAction]) {
+    for action in linkActions {
+      emit(action)
+      if case .onlineStateChanged(let state) = action { showOnlineState(state) }
+    }
   }
+
+  /// The documents that the link has to know, for one call.
+  var confirmedKeys: ConfirmedKeys { ConfirmedKeys(of: queries, and: limbo) }
 
   // MARK: - What can be seen from outside
 
-  package var onlineState: OnlineState { online.state }
+  package var onlineState: OnlineState { link.onlineState }
   /// The documents that are being looked up, with their targets.
   package var activeLimboDocuments: [DocumentKey: TargetID] { limbo.active }
   /// The documents that wait to be looked up, in order.
   package var enqueuedLimboDocuments: [DocumentKey] { limbo.enqueued }
   /// The batches that are sent, or about to be, and not answered.
-  package var outstandingWriteCount: Int { writePipeline.count }
-  package var isNetworkUsable: Bool { offlineCauses.isEmpty }
-  /// Whether the watch stream may be open.
-  var canWatch: Bool { offlineCauses.isSubset(of: [.outboxFailure]) }
-  /// Whether batches may be sent that were not sent before.
-  var canWrite: Bool { offlineCauses.isSubset(of: [.snapshotFailure]) }
+  package var outstandingWriteCount: Int { link.outstandingWriteCount }
+  package var isNetworkUsable: Bool { link.isNetworkUsable }
 
   /// Whether the listener's query is running beside the engine, so that it has heard nothing yet.
   package func isPreparing(_ listener: ListenerID) -> Bool { beside.isPreparing(listener) }

@@ -31,7 +31,7 @@ package enum TimerKind: String, Hashable, Sendable, CaseIterable {
   case onlineStateTimeout
   /// Repeats a storage operation that failed.
   case asyncQueueRetry
-  /// Starts a collection of the cache's garbage, or does the next step of the one that is under way.
+  /// Starts a garbage collection of the cache, or does the next step of the one that is under way.
   case lruGarbageCollection
   /// Fills indexes, or removes what is left of those that were given up, for one more step.
   case indexBackfill
@@ -47,8 +47,7 @@ package enum SyncEvent: Sendable {
 
   case listen(ListenerID, Query, ListenOptions)
   case unlisten(ListenerID)
-  case write(WriteID, [Mutation], localWriteTime: Timestamp, identity: BatchIdentity? = nil)
-  /// Several waiting writes, each a batch of its own, made durable together.
+  /// The writes that wait together, each a batch of its own, made durable in one commit.
   case writes([SyncWrite])
   case waitForPendingWrites(RequestID)
   case addSnapshotsInSyncListener(ListenerID)

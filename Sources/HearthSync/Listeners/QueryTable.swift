@@ -49,6 +49,7 @@ struct QueryTable {
 
   /// Adds a query without listeners.
   mutating func insert(_ query: Query, targetID: TargetID, view: View) -> QueryID {
+    assert(idByQuery[query] == nil, "A query at \(query.path.canonicalString) is active already.")
     let id = QueryID(rawValue: nextID)
     nextID += 1
     ids.append(id)
@@ -71,6 +72,8 @@ struct QueryTable {
   }
 
   mutating func add(_ listener: QueryListener, to id: QueryID) {
+    assert(queries[id] != nil, "Listener \(listener.id) is added to \(id), which is not active.")
+    assert(idByListener[listener.id] == nil, "Listener \(listener.id) is in use already.")
     queries[id]?.listeners.append(listener)
     idByListener[listener.id] = id
   }
@@ -87,5 +90,15 @@ struct QueryTable {
     guard var query = queries.removeValue(forKey: id) else { return nil }
     defer { queries[id] = query }
     return body(&query)
+  }
+
+  /// Checks in debug builds that the indexes agree in size. Their contents are not compared: thousands of queries may be active,
+  /// and this runs after every event.
+  func assertInvariants() {
+    assert(
+      ids.count == queries.count && ids.count == idByQuery.count,
+      "\(ids.count) ids stand for \(queries.count) queries, \(idByQuery.count) of them found by query.")
+    assert(idsByTarget.count <= ids.count, "\(idsByTarget.count) targets serve \(ids.count) queries.")
+    assert(idByListener.count >= ids.count, "\(idByListener.count) listeners listen to \(ids.count) queries.")
   }
 }

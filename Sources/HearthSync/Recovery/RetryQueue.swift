@@ -5,7 +5,7 @@ internal import HearthModel
 enum RetryableOperation {
   case start
   /// Reads something small, to learn whether the storage works again and what was stopped for this cause can go on.
-  case probe(SyncEngine.OfflineCause)
+  case probe(OfflineCause)
   /// The owner's batch was committed; the user may have changed since.
   case acknowledge(MutationBatchResult, owner: String?)
   case reject(MutationBatch, StatusError, owner: String?)
@@ -16,7 +16,7 @@ enum RetryableOperation {
   case refreshViews
 
   /// What rests until the operation has succeeded.
-  var offlineCause: SyncEngine.OfflineCause? {
+  var offlineCause: OfflineCause? {
     switch self {
     case .start, .acknowledge, .reject: .storageFailure
     case .setAsideUnreadableBatches: .outboxFailure
@@ -84,7 +84,7 @@ struct RetryQueue {
   var first: RetryableOperation? { operations.first }
 
   /// Whether some operation in the list has this cause.
-  func holds(_ cause: SyncEngine.OfflineCause) -> Bool { operations.contains { $0.offlineCause == cause } }
+  func holds(_ cause: OfflineCause) -> Bool { operations.contains { $0.offlineCause == cause } }
 
   /// Whether answers of the backend wait to be stored.
   var holdsAnswers: Bool { !answers.isEmpty }

@@ -160,3 +160,14 @@ struct OnlineStateMachine {
     return actions
   }
 }
+
+extension OnlineStateMachine.Action {
+  func syncAction(timeout: Duration) -> SyncAction {
+    switch self {
+    case .startTimer: .startTimer(.onlineStateTimeout, after: timeout)
+    case .cancelTimer: .cancelTimer(.onlineStateTimeout)
+    case .warn(let message): .log(.warning, message)
+    case .changed(let state): .onlineStateChanged(state)
+    }
+  }
+}

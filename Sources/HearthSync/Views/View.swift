@@ -6,10 +6,11 @@ internal import HearthModel
 ///
 /// Two steps for each change, because the first may have to be repeated: ``computeChanges(_:after:)`` says what a set
 /// of changed documents does to the result and whether the cache must be asked again (a document fell out of a full
-/// limit); ``apply(_:targetChange:isPendingReset:)`` makes it so and gives the snapshot.
+/// limit); ``apply(_:targetChange:isPendingReset:snapshotVersion:)`` makes it so and gives the snapshot.
 ///
-/// Invariants: `documents` holds at most `query.limit` documents, all of which match the query; while the view is
-/// current, a document in `limboKeys` is in `documents`, not in `syncedKeys`, and has no local mutations.
+/// Invariants: `documents` holds at most `query.limit` documents, all of which match the query; a document in exact
+/// `limboKeys` is in `documents` and not in `confirmedKeys`; a view in sync with the backend has no document in limbo.
+/// ``assertInvariants()`` checks those that cost little.
 struct View {
   /// The outcome of the first step.
   struct Changes {
@@ -45,7 +46,7 @@ struct View {
   private let documentKey: DocumentKey?
   private(set) var documents: DocumentSet
   /// The documents that the backend has confirmed to belong to the target.
-  private(set) var syncedKeys: Set<DocumentKey>
+  private(set) var confirmedKeys: Set<DocumentKey>
   /// The documents that match here although the backend, which has sent everything, did not send them.
   private(set) var limboKeys: Set<DocumentKey> = []
   private(set) var mutatedKeys: Set<DocumentKey> = []
@@ -63,12 +64,12 @@ struct View {
   private var limboKeysAreExact = false
 
   /// - Parameters:
-  ///   - syncedKeys: What the backend had confirmed when the target was last listened to.
+  ///   - confirmedKeys: The documents that the backend had confirmed when the target was last listened to.
   ///   - hasCachedResults: Whether the cache remembers a complete result of the target.
-  init(query: Query, syncedKeys: Set<DocumentKey>, hasCachedResults: Bool) {
+  init(query: Query, confirmedKeys: Set<DocumentKey>, hasCachedResults: Bool) {
     self.query = query
     documentKey = query.documentKey
-    self.syncedKeys = syncedKeys
+    self.confirmedKeys = confirmedKeys
     self.hasCachedResults = hasCachedResults
     self.documents = DocumentSet(query: query)
   }
@@ -77,7 +78,7 @@ struct View {
 
   /// The documents of the result that the backend has not confirmed to belong to the target.
   var unconfirmedKeys: Set<DocumentKey> {
-    Set(documents.documents.lazy.map(\.key).filter { !syncedKeys.contains($0) })
+    Set(documents.documents.lazy.map(\.key).filter { !confirmedKeys.contains($0) })
   }
 
   // MARK: - The first state
@@ -86,7 +87,9 @@ struct View {
   ///
   /// - Parameter isCurrent: Whether the backend has sent everything that the target holds.
   mutating func begin(with first: PreparedView, isCurrent: Bool) -> Outcome {
-    assert(syncState == .initial && documents.isEmpty, "A view begins once.")
+    assert(
+      syncState == .initial && documents.isEmpty,
+      "A view begins once; this one is \(syncState) with \(documents.count) documents.")
     documents = first.documents
     mutatedKeys = first.mutatedKeys
     self.isCurrent = isCurrent
@@ -94,6 +97,7 @@ struct View {
     updateLimbo(DocumentViewChangeSet(), nil, isPendingReset: false, &outcome)
     syncState = isCurrent && limboKeys.isEmpty ? .synced : .local
     if isSynced { hasCachedResults = true }
+    assertInvariants()
     return outcome
   }
 
@@ -241,8 +245,8 @@ struct View {
     mutatedKeys = changes.mutatedKeys
     heldBack = changes.heldBack
     if let targetChange {
-      syncedKeys.formUnion(targetChange.added)
-      syncedKeys.subtract(targetChange.removed)
+      confirmedKeys.formUnion(targetChange.added)
+      confirmedKeys.subtract(targetChange.removed)
       isCurrent = targetChange.isCurrent
     }
     var outcome = Outcome()
@@ -253,6 +257,7 @@ struct View {
     let syncStateChanged = newState != syncState
     syncState = newState
     if newState == .synced { hasCachedResults = true }
+    assertInvariants()
     if syncStateChanged || !carriedOut.isEmpty {
       outcome.snapshot = ViewSnapshot(
         query: query, documents: documents.documents, oldDocuments: old,
@@ -278,6 +283,18 @@ struct View {
       hasCachedResults: hasCachedResults)
   }
 
+  /// Checks in debug builds what must hold after every step.
+  private func assertInvariants() {
+    assert(
+      documents.count <= query.limit.map { max($0, 0) } ?? .max,
+      "A view shows \(documents.count) documents; its limit is \(query.limit ?? 0).")
+    assert(
+      !limboKeysAreExact || limboKeys.allSatisfy { documents.contains($0) && !confirmedKeys.contains($0) },
+      "In limbo are documents that the view does not show, or that are confirmed: \(limboKeys.sorted()).")
+    assert(!isSynced || limboKeys.isEmpty, "A view in sync has documents in limbo: \(limboKeys.sorted()).")
+    assert(isWatched || limboKeys.isEmpty, "A view that is not watched has documents in limbo: \(limboKeys.sorted()).")
+  }
+
   private mutating func updateLimbo(
     _ changeSet: DocumentViewChangeSet, _ targetChange: TargetChange?, isPendingReset: Bool,
     snapshotVersion: SnapshotVersion = .none, _ outcome: inout Outcome
@@ -296,7 +313,7 @@ struct View {
       limboKeys = Set(documents.documents.lazy.map(\.key).filter(isInLimbo))
       limboKeysAreExact = true
     }
-    for (key, version) in heldBack where version <= snapshotVersion && !syncedKeys.contains(key) {
+    for (key, version) in heldBack where version <= snapshotVersion && !confirmedKeys.contains(key) {
       // The snapshot holds the write and does not bring its document: it has gone from the result again, and nobody tells.
       limboKeys.insert(key)
     }
@@ -314,7 +331,7 @@ struct View {
 
   private func isInLimbo(_ key: DocumentKey) -> Bool {
     // First what is true of nearly all.
-    guard !syncedKeys.contains(key), let document = documents[key] else { return false }
+    guard !confirmedKeys.contains(key), let document = documents[key] else { return false }
     // One that is held back stays in limbo once it is.
     return !document.hasLocalMutations || (heldBack[key] != nil && limboKeys.contains(key))
   }

@@ -76,6 +76,20 @@ struct LimboResolutions {
     return fillPlaces()
   }
 
+  /// Checks in debug builds what must hold between two calls.
+  func assertInvariants() {
+    assert(targetIDs.count <= limit, "\(targetIDs.count) documents are looked up, of at most \(limit) at a time.")
+    assert(
+      waiting.isEmpty || targetIDs.count == limit,
+      "Documents wait although only \(targetIDs.count) of \(limit) places are taken: \(waiting.elements).")
+    assert(
+      targetIDs.count == resolutions.count && targetIDs.allSatisfy { resolutions[$1]?.key == $0 },
+      "The documents \(targetIDs) are looked up with the targets \(resolutions).")
+    assert(
+      targetIDs.keys.allSatisfy { viewsByKey[$0]?.isEmpty == false },
+      "No view needs some of the documents that are looked up: \(targetIDs.keys.sorted()).")
+  }
+
   private mutating func release(_ key: DocumentKey, from view: QueryID) -> [Action] {
     keysByView[view]?.remove(key)
     if keysByView[view]?.isEmpty == true { keysByView[view] = nil }
@@ -108,6 +122,7 @@ private struct FIFOSet<Element: Hashable> {
   private var head = 0
   private var positions: [Element: Int] = [:]
 
+  var isEmpty: Bool { positions.isEmpty }
   var elements: [Element] { slots[head...].compactMap { $0 } }
 
   mutating func append(_ element: Element) {

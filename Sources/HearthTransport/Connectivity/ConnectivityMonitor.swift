@@ -1,6 +1,6 @@
-/// A change of the machine's network after which connections that stood before may be dead.
+/// A change of the machine's network after which existing connections may be dead.
 package struct ConnectivityChange: Sendable, Equatable {
-  /// Whether a way out of the machine is left.
+  /// True if a way out of the machine is left.
   package var hasPath: Bool
 
   package init(hasPath: Bool) {
@@ -8,22 +8,22 @@ package struct ConnectivityChange: Sendable, Equatable {
   }
 }
 
-/// Watches the machine's network. Tests put a monitor of their own in the system's place.
+/// Watches the machine's network. Tests replace the system's monitor by one of their own.
 package protocol ConnectivityMonitor: Sendable {
-  /// Calls `onChange`, on a thread of the monitor, after each change, until the watch is ended. A burst of notices of the
-  /// system counts once, and notices that change nothing do not count.
+  /// Calls `onChange`, on a thread of the monitor, after each change, until the watch is ended. A burst of notices of the system counts
+  /// once, and notices without a change do not count.
   ///
-  /// - Throws: The reason why the system cannot be watched. Nothing is left behind then.
+  /// - Throws: The reason why the system cannot be watched. Nothing needs to be released then.
   func watch(
     _ onChange: @escaping @Sendable (ConnectivityChange) -> Void
   ) throws(ConnectivityError) -> ConnectivityWatch
 }
 
-/// A watch that is under way. It ends with its last reference at the latest.
+/// A running watch. It ends with its last reference at the latest.
 package final class ConnectivityWatch: Sendable {
   private let stop: @Sendable () -> Void
 
-  /// - Parameter stop: Gives back what the watch holds. Calling it repeatedly must be harmless.
+  /// - Parameter stop: Releases the resources of the watch. Repeated calls must be harmless.
   package init(stop: @escaping @Sendable () -> Void) {
     self.stop = stop
   }
@@ -43,12 +43,12 @@ package struct ConnectivityError: Error, CustomStringConvertible {
   }
 }
 
-/// The monitors that the platforms have.
+/// The monitors of the platforms.
 package enum SystemConnectivity {
   /// Returns the monitor for clients of the backend at `host`.
   ///
-  /// A backend on this machine (an emulator, a local `hearth serve`) is reached whatever the network does, so there is no
-  /// monitor for it, and none on platforms that say nothing about their network.
+  /// A backend on this machine (an emulator, a local `hearth serve`) is reachable whatever the network does, so there is no monitor for
+  /// it, and none on platforms that do not report their network.
   package static func monitor(forBackendAt host: String) -> (any ConnectivityMonitor)? {
     guard !isLoopback(host) else { return nil }
     #if canImport(Network)

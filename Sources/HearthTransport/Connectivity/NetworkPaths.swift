@@ -1,19 +1,19 @@
-/// The ways out of the machine, as far as connections depend on them.
+/// The routes out of the machine ("ways out"), as far as connections depend on them.
 ///
-/// What counts as a change, and why:
+/// The definition of a change, and its reasons:
 ///
 /// * Ways out are the links that a default route leads onto, each with its gateway, and point-to-point links (VPNs) with an address.
 ///   Bridges and virtual links that containers and virtual machines bring are neither: they come and go without touching a
 ///   connection to the backend. Only where there is no default route at all, every link with an address is a way out.
-/// * Another set of ways out is a change: the network is lost or back, or connections would take another way.
+/// * Another set of ways out is a change: the network is lost or back, or connections would take another route.
 /// * The loss of an address on a way out is one, because connections from that address are dead. A further address is none:
-///   connections go on, and IPv6 brings new addresses all the time. Temporary IPv6 addresses are not looked at for the same reason.
-/// * Metrics, lifetimes and routes to particular networks are not looked at: systems renew them every few minutes or seconds.
+///   connections continue, and IPv6 adds addresses all the time. Temporary IPv6 addresses are ignored for the same reason.
+/// * Metrics, lifetimes and routes to particular networks are ignored: systems renew them every few minutes or seconds.
 struct NetworkPaths: Equatable, Sendable {
   private(set) var ways: Set<RouteMessage.Route> = []
   private(set) var addresses: Set<RouteMessage.Address> = []
 
-  /// - Parameter messages: The kernel's answers to the questions for all links, addresses and routes.
+  /// - Parameter messages: The kernel's answers to the requests for all links, addresses and routes.
   init(_ messages: [RouteMessage]) {
     var links: [Int32: RouteMessage.LinkFlags] = [:]
     var routes: Set<RouteMessage.Route> = []
@@ -43,7 +43,7 @@ struct NetworkPaths: Equatable, Sendable {
 }
 
 extension RouteDatagram {
-  /// True if the ways out of the machine may have changed. Machines that route for others hear of thousands of routes that are none.
+  /// True if the ways out of the machine may have changed. Machines that route for others get thousands of notices about other routes.
   var concernsPaths: Bool {
     isDamaged
       || messages.contains { message in

@@ -5,8 +5,8 @@
 
   /// The network as Apple's systems report it.
   ///
-  /// What counts as a change: another set of interfaces in use, of gateways, or of address families, or the loss or return of any
-  /// path. The path's other properties (expensive, constrained, DNS) say nothing about connections that stand.
+  /// A change is another set of interfaces in use, of gateways, or of address families, or the loss or return of any path. The path's
+  /// other properties (expensive, constrained, DNS) do not affect existing connections.
   struct PathConnectivity: ConnectivityMonitor {
     private struct Way: Equatable {
       var isSatisfied: Bool
@@ -17,7 +17,7 @@
 
       init(_ path: NWPath) {
         isSatisfied = path.status == .satisfied
-        // Only interfaces that traffic takes: all available ones include links that come and go beside it.
+        // Only interfaces that carry traffic: the list of available ones includes links that come and go without effect.
         interfaces = path.availableInterfaces.filter { path.usesInterfaceType($0.type) }.map(\.name).sorted()
         gateways = path.gateways.map { "\($0)" }.sorted()
         supportsIPv4 = path.supportsIPv4
@@ -36,7 +36,7 @@
           defer { known = way }
           return known
         }
-        // The first report says how things are at the start.
+        // The first report is the initial state.
         if let former, former != way { onChange(ConnectivityChange(hasPath: way.isSatisfied)) }
       }
       monitor.start(queue: DispatchQueue(label: "hearth.connectivity"))

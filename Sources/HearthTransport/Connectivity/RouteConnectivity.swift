@@ -3,10 +3,10 @@
 
   /// The network as the Linux kernel reports it (rtnetlink(7)).
   ///
-  /// A notice only says that something happened. A moment later, when a burst is over, the kernel is asked how things are, and
+  /// A notice only means that something happened. A moment later, when a burst is over, the kernel is asked for the present state, and
   /// only a difference counts (``NetworkPaths``). Sandboxes that forbid the sockets, as Android does, make `watch` throw.
   struct RouteConnectivity: ConnectivityMonitor {
-    /// From the first notice of a burst to the look at the result.
+    /// The delay from the first notice of a burst to the request for the state.
     private let settling: DispatchTimeInterval
 
     init(settling: DispatchTimeInterval = .milliseconds(200)) {
@@ -54,7 +54,7 @@
 
     func start() {
       source.setEventHandler { self.noticed() }
-      // The handlers are given up with the source, and with them the sockets: never while the source still uses one.
+      // The handlers are released with the source, and with them the sockets: never while the source still uses one.
       source.setCancelHandler { self.source.setEventHandler(handler: nil) }
       source.activate()
     }
@@ -71,7 +71,7 @@
 
     private func look() {
       isLookingSoon = false
-      // Without an answer nothing is known, so nothing is done.
+      // Without an answer the state is unknown, so nothing is done.
       guard !source.isCancelled, let now = try? questions.paths() else { return }
       let former = paths
       paths = now

@@ -36,9 +36,9 @@ enum RouteMessage: Equatable, Sendable {
   case defaultRoutes([Route])
   /// A link or an address is gone, or an address that no connection is made from changed.
   case otherLinkOrAddress
-  /// A route to somewhere in particular, or something about a route that does not lead out of the machine.
+  /// A route to particular networks, or a notice about a route that does not lead out of the machine.
   case otherRoute
-  /// The answer to a question is complete.
+  /// The answer to a request is complete.
   case done
   case failed(code: Int32)
   /// Any other message.
@@ -48,7 +48,7 @@ enum RouteMessage: Equatable, Sendable {
 /// The contents of one datagram from the kernel.
 struct RouteDatagram: Equatable, Sendable {
   var messages: [RouteMessage] = []
-  /// True if the bytes did not end with a whole message, or one was too short for what it claims to be.
+  /// True if the bytes did not end with a whole message, or a message was too short for its type.
   var isDamaged = false
 }
 
@@ -197,7 +197,7 @@ private struct RouteBytes {
 
   func dropFirst(_ count: Int) -> RouteBytes { RouteBytes(bytes.dropFirst(count)) }
 
-  /// Takes a part off, and what fills it up to a multiple of four; nil if there are not as many bytes.
+  /// Removes a part and its padding to a multiple of four; returns nil if there are not as many bytes.
   mutating func takeFirst(_ count: Int) -> RouteBytes? {
     guard count <= bytes.count else { return nil }
     let part = RouteBytes(bytes.prefix(count))
@@ -213,7 +213,7 @@ private struct RouteBytes {
       guard let length = rest.number(UInt16.self, at: 0), let type = rest.number(UInt16.self, at: 2), length >= 4,
         let attribute = rest.takeFirst(Int(length))
       else { return nil }
-      // The two high bits say how the contents are written.
+      // The two high bits give the encoding of the contents.
       result[type & 0x3FFF] = attribute.dropFirst(4)
     }
     return result

@@ -9,7 +9,7 @@
 
   /// A socket to the part of the kernel that knows links, addresses and routes. Closed with its last reference.
   final class RouteSocket: Sendable {
-    /// The groups of notices that a socket hears (RTMGRP_ of linux/rtnetlink.h).
+    /// The groups of notices that a socket receives (RTMGRP_ of linux/rtnetlink.h).
     struct Groups: OptionSet {
       var rawValue: UInt32
 
@@ -42,7 +42,7 @@
       if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Takes all notices that wait. Returns true if one concerns the ways out of the machine, or if some were lost.
+    /// Reads all pending notices. Returns true if one concerns the routes out of the machine, or if some were lost.
     func takeNotices() -> Bool {
       var concerns = false
       // Bounded, so that a flood of notices does not hold the queue: the event source fires again for the rest.
@@ -50,7 +50,7 @@
         switch receive() {
         case .bytes(let bytes): concerns = RouteDatagram(bytes).concernsPaths || concerns
         case .nothing: return concerns
-        // ENOBUFS: more notices came than the socket takes.
+        // ENOBUFS: more notices arrived than the socket can hold.
         case .failed: return true
         }
       }
@@ -77,21 +77,21 @@
       withUnsafeBytes(of: flags) { request += $0 }
       withUnsafeBytes(of: sequence) { request += $0 }
       request += [UInt8](repeating: 0, count: 8)
-      // What an earlier question left behind, because its answer was given up.
+      // Messages left from an earlier request whose answer was given up.
       while case .bytes = receive() {}
       guard send(descriptor, request, request.count, 0) == request.count else {
-        throw Self.error("a netlink question cannot be sent")
+        throw Self.error("a netlink request cannot be sent")
       }
       var messages: [RouteMessage] = []
       while true {
-        // The kernel has the beginning of the answer ready before `send` returns, and each part before the one before it is taken.
+        // The kernel has the beginning of the answer ready before `send` returns, and each further part before the previous one is read.
         guard case .bytes(let bytes) = receive() else { throw Self.error("a netlink answer is not complete") }
         let datagram = RouteDatagram(bytes)
         guard !datagram.isDamaged else { throw ConnectivityError("a netlink answer is damaged") }
         for message in datagram.messages {
           switch message {
           case .done: return messages
-          case .failed(let code): throw ConnectivityError("a netlink question was refused (\(Self.text(of: code)))")
+          case .failed(let code): throw ConnectivityError("a netlink request was refused (\(Self.text(of: code)))")
           default: messages.append(message)
           }
         }

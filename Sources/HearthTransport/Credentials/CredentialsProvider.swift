@@ -1,14 +1,14 @@
-/// Says who is asking. Asked for a token each time that a stream is opened or a call is made.
+/// Provides the token of requests, each time a stream is opened or a call is made.
 package protocol CredentialsProvider: Sendable {
-  /// The token to send, or `nil` to ask as nobody.
+  /// Returns the token to send, or `nil` to send requests without one.
   func token() async throws -> AccessToken?
 
-  /// The backend refused `token`, or a request without one: the next token must be fetched anew, unless another one was fetched
-  /// since. It takes effect at once, so that a stream which is opened right afterwards does not get the refused one again.
+  /// The backend refused `token`, or a request without one: the next token must be fetched anew, unless another one was fetched since.
+  /// Takes effect at once, so that a stream which is opened right afterwards does not get the refused token.
   func invalidate(_ token: AccessToken?)
 }
 
-/// A bearer token. Its text never shows it, so that it cannot end up in a log.
+/// A bearer token. Its text never shows it, so that it cannot reach a log.
 package struct AccessToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
   CustomReflectable
 {
@@ -24,14 +24,14 @@ package struct AccessToken: Sendable, Hashable, CustomStringConvertible, CustomD
   package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Asks as nobody: the security rules decide what that may do.
+/// Sends no token: security rules decide what such requests may do.
 package struct NoCredentials: CredentialsProvider {
   package init() {}
   package func token() async -> AccessToken? { nil }
   package func invalidate(_ token: AccessToken?) {}
 }
 
-/// Asks as the owner of the data, to whom rules do not apply. Emulators and local servers accept it.
+/// Sends the token of the data's owner, who is not subject to security rules. Emulators and local servers accept it.
 package struct OwnerCredentials: CredentialsProvider {
   package init() {}
   package func token() async -> AccessToken? { AccessToken("owner") }

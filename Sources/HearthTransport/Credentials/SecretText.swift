@@ -1,15 +1,15 @@
-/// Takes secrets out of texts that people will read: backends and token providers may repeat a token in their messages.
+/// Removes secrets from texts that people read: backends and token providers may repeat a token in their messages.
 package enum SecretText {
-  /// What stands in the place of a secret.
+  /// The replacement of a secret.
   static let replacement = Array("(hidden)".utf8)
 
   /// Parts of tokens that are shorter than this many bytes are words rather than secrets.
   private static let shortestPart = 12
 
-  /// `text` without any of `secrets`, their beginnings and their parts between dots, and without anything that has the form of a JSON Web Token, of
-  /// one of Google's access or refresh tokens, or of a private key in PEM form.
+  /// Returns `text` without any of `secrets`, their beginnings and their parts between dots, and without anything that has the form of a
+  /// JSON Web Token, of one of Google's access or refresh tokens, or of a private key in PEM form.
   package static func hidden(in text: String, secrets: [String] = []) -> String {
-    // By form first: what two tokens have in common must not be all that is taken out of one of them.
+    // By form first: otherwise only the common part of two tokens might be removed from one of them.
     let bytes = replacingTokens(in: replacingPrivateKeys(in: Array(text.utf8)))
     // Shorter ones, such as "owner", are words rather than secrets, and would make messages unreadable.
     let known = secrets.map { Array($0.utf8) }.filter { $0.count >= 8 }
@@ -18,7 +18,7 @@ package enum SecretText {
     return String(decoding: replacing(known + parts, in: bytes), as: UTF8.self)
   }
 
-  /// Replaces secrets, and what begins like one: messages may cut long texts off.
+  /// Replaces secrets and beginnings of secrets: messages may truncate long texts.
   private static func replacing(_ secrets: [[UInt8]], in bytes: [UInt8]) -> [UInt8] {
     let beginnings = secrets.map { $0.prefix(shortestPart) }
     var result: [UInt8] = []
@@ -40,7 +40,7 @@ package enum SecretText {
 
   // MARK: - Tokens by their form
 
-  /// How tokens begin: a JSON Web Token with the base64url form of `{"` (RFC 7519), Google's access and refresh tokens with
+  /// The beginnings of tokens: a JSON Web Token with the base64url form of `{"` (RFC 7519), Google's access and refresh tokens with
   /// prefixes of their own.
   private static let tokenStarts = ["eyJ", "ya29.", "1//0"].map { Array($0.utf8) }
   /// Fewer bytes than these are no token.

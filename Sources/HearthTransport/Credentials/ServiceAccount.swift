@@ -2,7 +2,7 @@ package import Foundation
 package import HearthModel
 internal import JWTKit
 
-/// A Google service account: who asks, and the key that proves it. No text of it shows the key.
+/// A Google service account: its identity, and the key that proves it. No text of it shows the key.
 package struct ServiceAccount: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   package let email: String
   /// The project that the account belongs to, if the file says so.
@@ -13,7 +13,7 @@ package struct ServiceAccount: Sendable, CustomStringConvertible, CustomDebugStr
   /// Larger files are not service accounts; real ones have less than 3 KiB.
   private static let maximumFileBytes = 64 * 1024
 
-  /// Reads the JSON file that the Google Cloud console hands out for a service account.
+  /// Reads the JSON file that the Google Cloud console provides for a service account.
   ///
   /// - Throws: `failedPrecondition` when the file cannot be read, `invalidArgument` when it is not the file of a service
   ///   account. The message names the file and the member, and never contains the key.
@@ -38,12 +38,12 @@ package struct ServiceAccount: Sendable, CustomStringConvertible, CustomDebugStr
     try self.init(json: content, source: "Service account file \"\(path)\"")
   }
 
-  /// Takes the members of a service account's JSON file.
+  /// Reads the members of a service account's JSON file.
   ///
-  /// - Parameter source: What messages call the text.
+  /// - Parameter source: The name of the text in messages.
   /// - Throws: `invalidArgument`; the message never contains the key.
   package init(json: Data, source: String) throws(StatusError) {
-    // Foundation's own messages quote what they could not read, which may be the key.
+    // Foundation's own messages quote unreadable parts, which may be the key.
     guard let object = (try? JSONSerialization.jsonObject(with: json)) as? [String: Any] else {
       throw StatusError(code: .invalidArgument, message: "\(source) is not a JSON object.")
     }

@@ -3,16 +3,16 @@ internal import HearthModel
 internal import JWTKit
 internal import Synchronization
 
-/// The tokens of a service account: it signs them itself, so no other service is asked for them.
+/// Signs the tokens of a service account, so no other service is asked for them.
 ///
-/// Google's APIs take a JSON Web Token (RS256) that the account signed for the API's own address in the place of an access
-/// token (Google identity documentation, "Self-signed JWTs"). One is kept until five minutes before its end.
+/// Google's APIs take a JSON Web Token (RS256) that the account signed for the API's own address instead of an access token (Google
+/// identity documentation, "Self-signed JWTs"). One is kept until five minutes before it expires.
 package final class ServiceAccountTokens: Sendable, CustomReflectable {
-  /// Whom the tokens are for: Firestore and nobody else.
+  /// The audience of the tokens: only Firestore accepts them.
   static let audience = "https://firestore.googleapis.com/"
   /// The longest that Google accepts.
   static let lifetimeSeconds = 3600
-  /// Fewer seconds left than these, and a new token is signed: a stream must be able to open with it.
+  /// If fewer seconds are left, a new token is signed: a stream must be able to open with it.
   static let refreshMarginSeconds = 300
 
   private struct Signed {
@@ -31,9 +31,9 @@ package final class ServiceAccountTokens: Sendable, CustomReflectable {
     self.now = now
   }
 
-  /// The kept token, or one that is signed now.
+  /// The kept token, or a newly signed one.
   ///
-  /// - Parameter forcingRefresh: Whether the kept one must not be handed out again.
+  /// - Parameter forcingRefresh: Whether the kept one must not be returned.
   /// - Throws: a `StatusError` (`internal`) when the key cannot sign; it does not contain the key.
   package func token(forcingRefresh: Bool) async throws -> String {
     let seconds = secondsSince1970(now())
@@ -54,16 +54,16 @@ package final class ServiceAccountTokens: Sendable, CustomReflectable {
     }
   }
 
-  /// Shows whose tokens they are, and none of them.
+  /// Shows the account, and no token.
   package var customMirror: Mirror { Mirror(self, children: ["account": account.email]) }
 
-  /// A clock that was set back makes a token one of the future, which backends refuse.
+  /// After a clock was set back, a kept token is one of the future, which backends refuse.
   private func isUsable(_ signed: Signed, at seconds: Int) -> Bool {
     let age = seconds - signed.issuedAt
     return age >= 0 && age < Self.lifetimeSeconds - Self.refreshMarginSeconds
   }
 
-  /// Whole seconds; a clock that is out of all bounds gives 1970 or the year 9999.
+  /// Whole seconds; a clock outside the valid range gives 1970 or the year 9999.
   private func secondsSince1970(_ date: Date) -> Int {
     Int(min(max(date.timeIntervalSince1970, 0), 253_402_300_799))
   }
@@ -76,6 +76,6 @@ private struct Claims: JWTPayload {
   var iat: Int
   var exp: Int
 
-  /// These are only signed here; whoever receives them verifies them.
+  /// These are only signed here; their receiver verifies them.
   func verify(using algorithm: some JWTAlgorithm) {}
 }

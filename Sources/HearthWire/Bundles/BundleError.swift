@@ -1,4 +1,4 @@
-/// Why a bundle cannot be read, and where.
+/// The reason why a bundle cannot be read, with its place.
 package struct BundleError: Error, Equatable, CustomStringConvertible, Sendable {
   package var description: String
 

@@ -1,27 +1,26 @@
 package import HearthModel
 
-/// Cuts a bundle into its elements, as the bytes come.
+/// Splits a bundle into its elements, as the bytes arrive.
 ///
-/// A bundle is a row of elements, each a decimal length in bytes and that many bytes of JSON (Firestore bundle format). Nothing
-/// is kept but the element that is not yet complete.
+/// A bundle is a sequence of elements, each a decimal length in bytes and that many bytes of JSON (Firestore bundle format). Only the
+/// incomplete element is kept.
 package struct BundleReader {
   /// More than the largest document of any edition takes in JSON.
   package static let maximumElementSize = 128 << 20
 
-  /// Twice what a document of 1 MiB can hold, whose smallest values take a byte each and are two values of JSON.
+  /// Twice the number of values in a document of 1 MiB, whose smallest values take a byte each and are two values of JSON.
   ///
-  /// An element of that many values was measured to take 0.5 GB while it is read; one of the maximum size, were they not counted,
-  /// 8 GB.
+  /// Reading an element of that many values was measured to take 0.5 GB; one of the maximum size would take 8 GB without this limit.
   package static let maximumValueCount = 1 << 22
 
-  /// An element, and what it takes in the bundle, its length included.
+  /// An element, and its size in the bundle, its length included.
   package struct Sized {
     package var element: BundleElement
     package var byteCount: Int
     fileprivate var number: Int
     fileprivate var offset: Int
 
-    /// What is wrong with the element at its place.
+    /// Returns an error about the element at its place.
     package func failure(_ message: String) -> BundleError {
       BundleError(element: number, at: offset, message)
     }
@@ -29,12 +28,12 @@ package struct BundleReader {
 
   private let decoder: BundleElementDecoder
   private var buffer: [UInt8] = []
-  /// How much of the buffer has been read.
+  /// The number of bytes of the buffer that have been read.
   private var consumed = 0
   private var elementCount = 0
   private var offset = 0
 
-  /// - Parameter maximumValueCount: How many values of JSON an element may have.
+  /// - Parameter maximumValueCount: The number of JSON values that an element may have.
   package init(databaseID: DatabaseID, maximumValueCount: Int = Self.maximumValueCount) {
     decoder = BundleElementDecoder(databaseID: databaseID, maximumValueCount: maximumValueCount)
   }
@@ -65,14 +64,14 @@ package struct BundleReader {
     return sized
   }
 
-  /// No more bytes come.
+  /// Ends the input.
   ///
   /// - Throws: if an element is incomplete.
   package func finish() throws(BundleError) {
     guard consumed == buffer.count else { throw failure("the bundle ends within the element") }
   }
 
-  /// What is wrong with the element that would be next.
+  /// Returns an error about the next element.
   package func failure(_ message: String) -> BundleError {
     BundleError(element: elementCount + 1, at: offset, message)
   }

@@ -2,7 +2,7 @@ internal import HearthModel
 internal import SwiftProtobuf
 
 extension ProtoJSON {
-  /// A `BundledQuery`: a structured query under a parent, and from which end its limit counts.
+  /// A `BundledQuery`: a structured query under a parent, and the end from which its limit counts.
   ///
   /// The orders are those of the query as the application wrote it, also when the limit counts from the end.
   func bundledQuery(_ translator: WireTranslator) throws(ProtoJSONError) -> Query {
@@ -38,7 +38,7 @@ extension ProtoJSON {
     }
   }
 
-  /// Has the query go through the same checks as one from the network: operands, cursors, names.
+  /// Applies the same checks as to a query from the network: operands, cursors, names.
   private func checked(_ query: Query, _ translator: WireTranslator) throws(ProtoJSONError) -> Query {
     let (parent, message) = translator.structuredQuery(query.target)
     do {

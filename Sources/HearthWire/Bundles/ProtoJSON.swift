@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HearthModel
 
-/// Where in an element something is wrong, and what.
+/// An error in an element, with its place.
 struct ProtoJSONError: Error, CustomStringConvertible {
   var path: String
   var message: String
@@ -9,18 +9,18 @@ struct ProtoJSONError: Error, CustomStringConvertible {
   var description: String { path.isEmpty ? message : "\(path): \(message)" }
 }
 
-/// A value of protocol buffers' JSON form, and where it stands.
+/// A value of protocol buffers' JSON form, and its place.
 struct ProtoJSON {
-  /// The way from the element to a value in it.
+  /// The path from the element to a value in it.
   ///
-  /// It is written out for errors only. As text beside each value it would take the length of the names above times the number of
-  /// values below, which an author of a small bundle can make as large as the memory.
+  /// It is written out for errors only. As text stored with each value it would take the length of the names above times the number of
+  /// values below, which the author of a small bundle can make as large as the memory.
   indirect enum Place: CustomStringConvertible {
     case element
     case member(String, of: Place)
     case item(Int, of: Place)
 
-    /// Such as "document.fields.tags.arrayValue.values[2]"; empty for the element itself.
+    /// A text such as "document.fields.tags.arrayValue.values[2]"; empty for the element itself.
     var description: String {
       switch self {
       case .element: return ""
@@ -83,7 +83,7 @@ struct ProtoJSON {
     }
   }
 
-  /// A count of things: not negative.
+  /// A count; not negative.
   func count() throws(ProtoJSONError) -> Int {
     let value = try integer()
     guard let count = Int(exactly: value), count >= 0 else { throw failure("\(value) is not a count") }

@@ -100,13 +100,13 @@ struct FieldPathTests {
     arguments: ["__x__", "____", "__id7__", String(repeating: "x", count: 1501)])
   func serverRules(_ name: String) throws {
     let path = try FieldPath(["a", name])
-    #expect(throws: ModelError.self) { try path.validateServerRules() }
+    #expect(throws: ModelError.self) { try path.validateServerLimits() }
   }
 
   @Test(
     "what a backend accepts as a field name",
     arguments: ["__x", "x__", ".", "a.b", String(repeating: "x", count: 1500)])
   func acceptedByServer(_ name: String) throws {
-    try FieldPath([name]).validateServerRules()
+    try FieldPath([name]).validateServerLimits()
   }
 }

@@ -127,7 +127,7 @@ struct DocumentKeyTests {
     ])
   func serverRules(_ path: String) throws {
     let key = try DocumentKey(parsing: path)
-    let error = #expect(throws: ModelError.self) { try key.validateServerRules() }
+    let error = #expect(throws: ModelError.self) { try key.validateServerLimits() }
     #expect((error?.description.utf8.count ?? 0) < 400)
   }
 
@@ -138,7 +138,7 @@ struct DocumentKeyTests {
       String(repeating: "c/d/", count: 100),
     ])
   func acceptedByServer(_ path: String) throws {
-    try DocumentKey(parsing: path).validateServerRules()
+    try DocumentKey(parsing: path).validateServerLimits()
   }
 }
 

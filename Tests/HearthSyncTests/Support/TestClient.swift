@@ -228,9 +228,11 @@ final class TestClient {
     let id = WriteID(rawValue: nextNumber)
     nextNumber += 1
     post(
-      .write(
-        id, mutations, localWriteTime: Timestamp(seconds: 1, nanoseconds: 0),
-        identity: BatchIdentity(high: 0, low: UInt64(id.rawValue))))
+      .writes([
+        SyncWrite(
+          id: id, mutations: mutations, localWriteTime: Timestamp(seconds: 1, nanoseconds: 0),
+          identity: BatchIdentity(high: 0, low: UInt64(id.rawValue)))
+      ]))
     return id
   }
 

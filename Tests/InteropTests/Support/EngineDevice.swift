@@ -62,7 +62,11 @@ final class EngineDevice {
     lastWrite += 1
     let id = WriteID(rawValue: lastWrite)
     identities[id] = identity
-    post(.write(id, mutations, localWriteTime: Timestamp(seconds: 1, nanoseconds: 0), identity: identity))
+    post(
+      .writes([
+        SyncWrite(
+          id: id, mutations: mutations, localWriteTime: Timestamp(seconds: 1, nanoseconds: 0), identity: identity)
+      ]))
   }
 
   func pending() throws -> [MutationBatch] { try store.pendingBatches() }

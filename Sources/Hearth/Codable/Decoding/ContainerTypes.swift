@@ -7,9 +7,9 @@ protocol StoredContainer<Key>: KeyedDecodingContainerProtocol {
 
 /// The types of keyed containers by their type of keys.
 ///
-/// Naming `KeyedStoredContainer<Key>` makes the runtime look it and its conformances up, in tables where it counts readers: with two
-/// threads these counts took a fifth of the time of decoding. Here a type that was found before is found again without writing to
-/// memory that other threads read.
+/// Naming `KeyedStoredContainer<Key>` makes the runtime look up the type and its conformances, in tables where it counts readers: with two
+/// threads these counts took a fifth of the time of decoding. Here a type that was found before is found again without writing to memory
+/// that other threads read.
 enum ContainerTypes {
   private enum State {
     static let empty: UInt8 = 0
@@ -24,8 +24,8 @@ enum ContainerTypes {
 
   private static let slotBits = 10
 
-  /// Of every slot: whether it has an entry. A slot is filled once, by the thread that made it `filling`, and never emptied: types
-  /// live as long as the process.
+  /// The state of every slot. A slot is filled once, by the thread that made it `filling`, and never emptied: types live as long as the
+  /// process.
   // Only atomic operations touch what the pointer leads to.
   nonisolated(unsafe) private static let states: UnsafeMutablePointer<Atomic<UInt8>> = {
     let states = UnsafeMutablePointer<Atomic<UInt8>>.allocate(capacity: 1 << slotBits)
@@ -33,8 +33,8 @@ enum ContainerTypes {
     return states
   }()
 
-  // An entry is written before its state is stored as `filled`, with releasing order, and read only after that was loaded, with
-  // acquiring order; nobody writes to it again.
+  // An entry is written before its state is stored as `filled`, with releasing order, and read only after that was loaded, with acquiring
+  // order; it is never written again.
   nonisolated(unsafe) private static let entries = UnsafeMutablePointer<Entry>.allocate(capacity: 1 << slotBits)
 
   /// The type of containers with these keys.

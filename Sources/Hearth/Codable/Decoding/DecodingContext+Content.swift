@@ -2,7 +2,7 @@ internal import Foundation
 internal import HearthModel
 
 extension DecodingContext {
-  /// What a value is. What it holds, if it is a map or an array, is not looked into.
+  /// Returns the kind of a value. The contents of a map or an array are not read.
   func content(of value: StoredValue) throws(WireFormatError) -> StoredContent {
     switch value {
     case .null: .null
@@ -12,7 +12,7 @@ extension DecodingContext {
     }
   }
 
-  /// Whether an encoded value is null, or a pending timestamp that is read as null.
+  /// Returns whether an encoded value is null, or a pending timestamp that is read as null.
   func isNull(_ message: WireReader) throws(WireFormatError) -> Bool {
     let value = try EncodedValue(message)
     switch value.payload {
@@ -51,7 +51,7 @@ extension DecodingContext {
     }
   }
 
-  /// What a pending timestamp has replaced, through any number of them.
+  /// The value that a pending timestamp has replaced, through any number of them.
   private func previousContent(_ message: WireReader?) throws(WireFormatError) -> StoredContent {
     var message = message
     while let current = message {
@@ -85,7 +85,7 @@ extension DecodingContext {
     case let elements as [Any]: return .array(.objects(elements))
     default:
       guard let unwrapped = UserDataReader.unwrap(object) else { return .null }
-      // What is no optional comes back as it is, and stays foreign.
+      // A value that is not an optional comes back unchanged, and stays foreign.
       return type(of: unwrapped) == type(of: object) ? .foreign(object) : content(of: unwrapped)
     }
   }

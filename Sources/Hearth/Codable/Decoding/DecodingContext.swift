@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HearthModel
 
-/// What a decoder's properties say, fixed for one run.
+/// The settings of a decoder, fixed for one run.
 struct DecodingOptions {
   var date: FirebaseDataDecoder.DateDecodingStrategy
   var data: FirebaseDataDecoder.DataDecodingStrategy
@@ -14,12 +14,12 @@ struct DecodingOptions {
 
 /// The document that is decoded.
 ///
-/// Keeps what belongs to the document, and not the Firestore object: that is the same for all threads, which would wait for each
-/// other while they count their references to it.
+/// Keeps the properties of the document instead of the Firestore object: all threads share that one, and counting references to it would
+/// make them wait for each other.
 struct DecodingOrigin {
   enum Document {
     case snapshot(DocumentSnapshot)
-    /// Given beside a dictionary.
+    /// The document of a dictionary, given by the caller.
     case reference(DocumentReference)
   }
 
@@ -48,7 +48,7 @@ struct DecodingOrigin {
   }
 }
 
-/// One run of a decoder. Every run has its own, so that runs on several threads do not meet.
+/// One run of a decoder. Every run has a context of its own, so that runs on several threads are independent.
 final class DecodingContext {
   let options: DecodingOptions
   /// nil where objects are decoded that belong to no document.
@@ -56,9 +56,9 @@ final class DecodingContext {
   /// The memory that encoded values are read from.
   private let bytes: PinnedBytes?
   let hasDefaultKeys: Bool
-  /// Whether Firestore's own types are handed through, and no others.
+  /// True if Firestore's own types are passed through, and no others.
   let handsOverOwnTypes: Bool
-  /// What a container found damaged and could not throw.
+  /// Damage that a container found and could not throw.
   private var damage: (any Error)?
   /// The reference of the document, for ``DocumentID``; nil where there is none.
   private(set) lazy var documentReference = origin?.reference
@@ -79,7 +79,7 @@ final class DecodingContext {
     handsOverOwnTypes = options.passthrough == nil
   }
 
-  /// Whether nothing but the types decides how values are decoded.
+  /// True if nothing but the types decides how values are decoded.
   var isPlain: Bool { hasDefaultKeys && handsOverOwnTypes }
 
   /// Decodes a document from its stored encoding; nil stands for a document that does not exist.
@@ -88,7 +88,7 @@ final class DecodingContext {
   ) throws -> T {
     guard let fields else { return try DecodingContext(options, origin: origin).decodeRoot(type, from: .null) }
     let bytes = PinnedBytes(fields.bytes)
-    // The context keeps the bytes for as long as anybody keeps a decoder or a container.
+    // The context keeps the bytes alive for as long as a decoder or a container exists.
     return try DecodingContext(options, origin: origin, bytes: bytes).decodeRoot(type, from: .fields(bytes.reader))
   }
 
@@ -122,8 +122,8 @@ final class DecodingContext {
 }
 
 extension DecodingError {
-  /// The same error with the document in its text, which the standard library's own types know nothing of: enums whose raw value
-  /// is unknown, for example.
+  /// The same error with the document in its text, which errors of the standard library's own types lack, for example those of enums whose
+  /// raw value is unknown.
   fileprivate func naming(_ document: DocumentKey) -> DecodingError {
     func named(_ context: Context) -> Context {
       guard !context.debugDescription.contains("document \(document.canonicalString)") else { return context }

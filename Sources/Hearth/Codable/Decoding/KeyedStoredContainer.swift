@@ -10,7 +10,7 @@ struct KeyedStoredContainer<Key: CodingKey>: StoredContainer {
     do {
       return try decoder.keys().compactMap { Key(stringValue: $0) }
     } catch {
-      // There is no way to throw here, so the whole run fails when it ends.
+      // This function cannot throw, so the whole run fails when it ends.
       decoder.context.report(error)
       return []
     }

@@ -1,14 +1,14 @@
 internal import Foundation
 internal import HearthModel
 
-// Reading one value. `step` is the way from this decoder to the value, nil if the value is the decoder's own; it is only
-// evaluated for an error, or to go down.
+// Reading one value. `step` leads from this decoder to the value, nil if the value is the decoder's own; it is only evaluated for an
+// error, or to decode a part.
 extension StoredDecoder {
   func content(of value: StoredValue, _ step: @autoclosure () -> CodingStep?) throws -> StoredContent {
     try reportingDamage(step()) { () throws(WireFormatError) in try context.content(of: value) }
   }
 
-  /// Whether the value is null, without building it. Damage counts as something, and is reported when it is read.
+  /// Returns whether the value is null, without building it. Damage counts as something, and is reported when it is read.
   func isNull(_ value: StoredValue) -> Bool {
     switch value {
     case .null: true
@@ -75,7 +75,7 @@ extension StoredDecoder {
 
   /// Decodes any type.
   ///
-  /// - Parameter decoder: The decoder that stands on the value, made only if the type decodes itself.
+  /// - Parameter decoder: The decoder at the value's place, made only if the type decodes itself.
   func decode<T: Decodable>(
     _ type: T.Type, from value: StoredValue, _ step: @autoclosure () -> CodingStep?,
     _ decoder: () throws -> StoredDecoder
@@ -103,8 +103,8 @@ extension StoredDecoder {
     return try T(from: decoder())
   }
 
-  /// As above, for decoders that hand other types through or change keys. A function of its own, because with it in the other one
-  /// the runtime would look for the type `Optional<T>` there for each value, in a table that all threads share.
+  /// Same as above, for decoders that pass other types through or change keys. A separate function: in a common one the runtime would look
+  /// up the type `Optional<T>` for each value, in a table that all threads share.
   @inline(never)
   private func decodeSpecially<T: Decodable>(
     _ type: T.Type, from value: StoredValue, _ decoder: () throws -> StoredDecoder

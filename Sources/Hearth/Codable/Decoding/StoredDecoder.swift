@@ -1,14 +1,14 @@
 internal import Foundation
 internal import HearthModel
 
-/// The decoder that a type sees, at one place of the data. It is also the node of the coding path: what is below it refers to it.
+/// The decoder that a type sees, at one place of the data. It is also the node of the coding path: decoders of parts refer to it.
 final class StoredDecoder: Decoder {
   let context: DecodingContext
   let value: StoredValue
   private let parent: StoredDecoder?
   private let step: CodingStep?
   private let depth: Int
-  /// What keyed containers read; found when the first one is asked for.
+  /// The map that keyed containers read; found when the first one is requested.
   private var map: StoredMap?
 
   /// The decoder of a whole value.
@@ -65,14 +65,14 @@ final class StoredDecoder: Decoder {
 
   func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
-  /// The entries of the map that this decoder stands on, under the keys that the strategy gives.
+  /// The entries of the map at this decoder's place, under the keys that the strategy gives.
   private func namedMap(for type: @autoclosure () -> Any.Type) throws -> StoredMap {
     let map = try storedMap(for: type())
     if context.hasDefaultKeys { return map }
     return try reportingDamage(nil) { () throws(WireFormatError) in try map.renamed(name(_:)) }
   }
 
-  /// The entries of the map that this decoder stands on, under their stored names.
+  /// The entries of the map at this decoder's place, under their stored names.
   func storedMap(for type: @autoclosure () -> Any.Type) throws -> StoredMap {
     switch try content(of: value, nil) {
     case .map(let map): return map
@@ -134,7 +134,7 @@ final class StoredDecoder: Decoder {
       type, errorContext("Expected to decode \(type) but found \(content.kindDescription) instead", step))
   }
 
-  /// Turns an error of the encoding, which was checked when the document came in, into one of decoding.
+  /// Turns an error of the encoding, which was validated when the document arrived, into one of decoding.
   func reportingDamage<R>(_ step: @autoclosure () -> CodingStep?, _ read: () throws(WireFormatError) -> R) throws -> R {
     do {
       return try read()

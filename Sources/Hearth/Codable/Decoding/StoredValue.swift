@@ -11,7 +11,7 @@ enum StoredValue {
   case object(Any)
 }
 
-/// What a value is, whichever form it has.
+/// The content of a value, in either form.
 enum StoredContent {
   case null
   case boolean(Bool)
@@ -27,10 +27,10 @@ enum StoredContent {
   case vector(VectorValue)
   case array(StoredElements)
   case map(StoredMap)
-  /// An object of a type that nothing is decoded from.
+  /// An object of a type that cannot be decoded from.
   case foreign(Any)
 
-  /// What the value is, for messages about another one being expected.
+  /// The kind of value, for messages that expected another one.
   var kindDescription: String {
     switch self {
     case .null: "null"
@@ -49,7 +49,7 @@ enum StoredContent {
     }
   }
 
-  /// The value as an object of this type, if it is one and the type is handed through.
+  /// The value as an object of this type, if it is one and the type is passed through.
   func object(as type: Any.Type) -> AnyObject? {
     switch self {
     case .timestamp(let timestamp) where type == Timestamp.self: Timestamp(timestamp)
@@ -85,7 +85,7 @@ enum StoredElements {
 enum StoredMap {
   case encoded(EncodedMapIndex)
   case objects([String: Any])
-  /// With the keys that a strategy made of the names.
+  /// Entries under the keys that a strategy made of the names.
   case renamed(RenamedEntries)
 
   func value(forKey key: String) -> StoredValue? {

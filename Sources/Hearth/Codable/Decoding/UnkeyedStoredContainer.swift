@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// Reads the elements of an array one after the other. An element that cannot be decoded is not passed over.
+/// Reads the elements of an array one after the other. An element that cannot be decoded is not skipped.
 struct UnkeyedStoredContainer: UnkeyedDecodingContainer {
   let decoder: StoredDecoder
   let elements: StoredElements

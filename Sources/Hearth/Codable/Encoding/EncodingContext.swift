@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HearthModel
 
-/// What an encoder's properties say, fixed for one run.
+/// The settings of an encoder, fixed for one run.
 struct EncodingOptions {
   var date: FirebaseDataEncoder.DateEncodingStrategy
   var data: FirebaseDataEncoder.DataEncodingStrategy
@@ -15,7 +15,7 @@ struct EncodingOptions {
 /// One run of an encoder: turns a value into objects.
 final class EncodingContext {
   let options: EncodingOptions
-  /// What a container could not report, because asking for one cannot throw.
+  /// An error that a container could not report, because requesting one cannot throw.
   private var misuse: EncodingError?
 
   init(_ options: EncodingOptions) {
@@ -40,7 +40,7 @@ final class EncodingContext {
     try encode(value, into: ObjectEncoder(context: self, parent: parent, step: step), isRoot: false)
   }
 
-  /// Encodes a value in the place of the one that an encoder was asked for.
+  /// Encodes a value in place of the one that an encoder was made for.
   func encode<T: Encodable>(_ value: T, inPlaceOf encoder: ObjectEncoder) throws {
     let inner = ObjectEncoder(context: self, parent: encoder, step: nil, node: encoder.node)
     if case .object(let object) = try encode(value, into: inner, isRoot: false) { encoder.set(object) }
@@ -161,7 +161,7 @@ enum EncodedObject {
   case object(Any)
   case node(EncodingNode)
 
-  /// The finished objects; nil for a container that was never asked for.
+  /// The finished objects; nil for a container that was never requested.
   var object: Any? {
     switch self {
     case .object(let object): object
@@ -170,8 +170,8 @@ enum EncodedObject {
   }
 }
 
-/// What a type encodes itself into. Containers keep it, so that what is added later, for example through `superEncoder()`, finds
-/// its place.
+/// The output of a type's encoding. Containers refer to it, so that later additions, for example through `superEncoder()`, find their
+/// place.
 final class EncodingNode {
   enum Kind {
     case empty
@@ -189,7 +189,7 @@ final class EncodingNode {
 
   /// Makes the node a container, if it is not yet one of the kind.
   ///
-  /// - Returns: Whether nothing was lost.
+  /// - Returns: False if a value was lost.
   @discardableResult
   func become(_ kind: Kind) -> Bool {
     defer { self.kind = kind }
@@ -198,7 +198,7 @@ final class EncodingNode {
 
   /// Makes the node a value.
   ///
-  /// - Returns: Whether nothing was lost.
+  /// - Returns: False if a value was lost.
   @discardableResult
   func set(_ object: Any) -> Bool {
     defer { kind = .value }

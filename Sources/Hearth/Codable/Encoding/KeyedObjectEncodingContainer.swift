@@ -52,7 +52,7 @@ struct KeyedObjectEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProto
 
   func superEncoder(forKey key: Key) -> any Encoder { child(key) }
 
-  /// An encoder for what a key holds; asking again goes on where the first one ended.
+  /// An encoder for the value of a key; a second one continues where the first one ended.
   private func child(_ key: Key) -> ObjectEncoder {
     let name = encoder.context.name(of: key, in: encoder)
     let child = encoder.child(.key(key), encoder.node.node(for: name) ?? EncodingNode())

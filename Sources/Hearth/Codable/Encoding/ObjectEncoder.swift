@@ -40,7 +40,7 @@ final class ObjectEncoder: Encoder {
 
   func singleValueContainer() -> any SingleValueEncodingContainer { self }
 
-  /// An encoder for a part of what this one encodes.
+  /// An encoder for a part of this one's value.
   func child(_ step: CodingStep, _ node: EncodingNode = EncodingNode()) -> ObjectEncoder {
     ObjectEncoder(context: context, parent: self, step: step, node: node)
   }
@@ -54,7 +54,7 @@ final class ObjectEncoder: Encoder {
     if !node.become(kind) { reportMisuse() }
   }
 
-  /// The protocols have no room for an error there, so the run fails when it ends.
+  /// The protocols do not allow an error there, so the run fails when it ends.
   private func reportMisuse() {
     context.report(
       .invalidValue(

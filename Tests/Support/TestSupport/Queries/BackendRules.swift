@@ -18,7 +18,7 @@ package enum BackendRules {
       return Timestamp.validSeconds.contains(time.seconds) && time.nanoseconds % 1000 == 0
     case .pendingServerTimestamp: return false
     case .reference(let reference):
-      return reference.database == database && (try? reference.key.validateServerRules()) != nil
+      return reference.database == database && (try? reference.key.validateServerLimits()) != nil
     case .geoPoint(let point):
       // Google's emulator tells -0.0 from 0 here and in vectors, and nowhere else.
       return abs(point.latitude) <= 90 && abs(point.longitude) <= 180 && !isNegativeZero(point.latitude)
@@ -36,7 +36,7 @@ package enum BackendRules {
         return value == .vector(elements) && !elements.contains { $0.isNaN || isNegativeZero($0) }
       }
       return map.entries.allSatisfy {
-        (try? FieldPath.validateServerRules(name: $0.key)) != nil && accept($0.value, in: database, hasNaN: hasNaN)
+        (try? FieldPath.validateServerLimits(name: $0.key)) != nil && accept($0.value, in: database, hasNaN: hasNaN)
       }
     }
   }

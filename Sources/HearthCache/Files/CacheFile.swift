@@ -1,0 +1,217 @@
+internal import Foundation
+package import HearthModel
+package import HearthStore
+
+/// A cache folder that is open: its database, and the right to use it. Keep it as long as the database is used; when the
+/// last reference goes, it closes.
+package final class OpenedCache {
+  package let database: Database
+  /// What had to be done to open the folder; nil when the file was in order or new.
+  package let recovery: CacheRecovery?
+  private let lock: FolderLock
+  private let files: CacheFiles
+
+  init(database: Database, recovery: CacheRecovery?, lock: FolderLock, files: CacheFiles) {
+    self.database = database
+    self.recovery = recovery
+    self.lock = lock
+    self.files = files
+  }
+
+  /// Leaves a mark beside the file, so that the next opening sets the file aside and saves the outbox from it.
+  package func markDamaged(_ reason: String) throws {
+    try files.mark(reason)
+  }
+
+  /// Gives the folder back for a while. Until ``resume()`` has returned true, nothing may be read or written.
+  package func suspend() { lock.release() }
+
+  /// Takes the folder again.
+  ///
+  /// - Returns: false when another opener had it meanwhile, so that what is remembered of the cache may be wrong.
+  /// - Throws: `StoreError`: `unavailable` while another opener has it.
+  package func resume() throws -> Bool { try lock.acquireUnchanged() }
+
+  /// Closes the database, then gives the folder back.
+  package func close() {
+    database.close()
+    lock.release()
+  }
+
+  deinit { close() }
+}
+
+/// A damaged file was set aside, and this became of it.
+package struct CacheRecovery: Equatable, Sendable, CustomStringConvertible {
+  /// Why the file could not be used.
+  package var reason: String
+  /// Where the damaged file is now.
+  package var setAsidePath: String
+  /// How many batches of pending writes, of all users, were saved into the new file.
+  package var savedBatchCount: Int
+  /// How many batches were seen but could not be read.
+  package var unreadableBatchCount: Int
+  /// Whether the whole outbox could be looked through. If not, more batches may be lost than were counted.
+  package var isOutboxComplete: Bool
+
+  package var description: String {
+    var text = "The cache file was damaged (\(reason)) and set aside as \"\(setAsidePath)\". "
+    text += "Pending writes saved: \(savedBatchCount) batches"
+    if unreadableBatchCount > 0 { text += "; unreadable: \(unreadableBatchCount)" }
+    if !isOutboxComplete { text += "; part of the outbox could not be looked through, more may be lost" }
+    return text + "."
+  }
+}
+
+/// Where a durable cache lives: the file "cache.sqlite" in a folder of its own.
+package enum CacheFile {
+  package struct Options: Sendable {
+    /// Reads the whole file and checks it before it is used. Without it only the header, the tables and the counters
+    /// are looked at, and damage elsewhere shows when it is read.
+    package var checksWholeFile: Bool
+    package var database: Database.Options
+
+    package init(checksWholeFile: Bool = false, database: Database.Options = Database.Options()) {
+      self.checksWholeFile = checksWholeFile
+      self.database = database
+    }
+  }
+
+  static let fileName = "cache.sqlite"
+
+  /// Opens the cache in a folder, which is made with its parents if it does not exist, for this opener alone.
+  ///
+  /// A file that is damaged or not a database, or that was marked as damaged when it was last open, is renamed to
+  /// "cache.sqlite.corrupt" (in place of an earlier one), the pending writes that can be read in it go into a new file, and
+  /// the result says so. An interruption at any moment of that loses nothing: the new file takes the place of the old one only
+  /// when it is complete.
+  ///
+  /// - Throws: `StoreError`: `unavailable` while another opener has the folder, `cannotOpen` when the folder cannot be
+  ///   made or written or the file belongs to another program, `newerSchema` when a newer release wrote the file. None
+  ///   of these changes the file.
+  package static func open(folder: String, databaseID: DatabaseID, options: Options = Options()) throws -> OpenedCache {
+    try makeFolder(folder)
+    let lock = try FolderLock(folder: folder)
+    let files = CacheFiles(folder: folder)
+    do {
+      try files.finishInterruptedRecovery()
+      do {
+        if let reason = files.markedDamage { throw StoreError(kind: .corrupt, message: reason) }
+        return OpenedCache(database: try openChecked(files.main, options), recovery: nil, lock: lock, files: files)
+      } catch {
+        guard let damage = CacheDamage(error) else { throw error }
+        let recovery = try recover(files, reason: damage.reason, databaseID: databaseID, options: options)
+        return OpenedCache(
+          database: try openChecked(files.main, options), recovery: recovery, lock: lock, files: files)
+      }
+    } catch {
+      lock.release()
+      throw error
+    }
+  }
+
+  /// As ``open(folder:databaseID:options:)``, with a local store that has been started. Damage that only the store comes across
+  /// is dealt with like damage that opening the file finds.
+  package static func openStore(
+    folder: String, databaseID: DatabaseID, options: Options = Options(), makeStore: (Database) throws -> LocalStore
+  ) throws -> (cache: OpenedCache, store: LocalStore) {
+    let first = try open(folder: folder, databaseID: databaseID, options: options)
+    do {
+      return (first, try start(first, makeStore))
+    } catch {
+      guard let damage = CacheDamage(error) else {
+        first.close()
+        throw error
+      }
+      defer { first.close() }
+      try first.markDamaged(damage.reason)
+    }
+    let second = try open(folder: folder, databaseID: databaseID, options: options)
+    do {
+      return (second, try start(second, makeStore))
+    } catch {
+      second.close()
+      throw error
+    }
+  }
+
+  private static func start(_ cache: OpenedCache, _ makeStore: (Database) throws -> LocalStore) throws -> LocalStore {
+    let store = try makeStore(cache.database)
+    try store.start()
+    return store
+  }
+
+  /// Deletes everything that the cache has stored in a folder, files that were set aside included.
+  ///
+  /// - Throws: `StoreError`: `unavailable` while the cache is open, `io` when a file cannot be deleted.
+  package static func delete(folder: String) throws {
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else { return }
+    let lock = try FolderLock(folder: folder)
+    defer { lock.release() }
+    try CacheFiles(folder: folder).deleteAll()
+  }
+
+  private static func makeFolder(_ folder: String) throws(StoreError) {
+    do {
+      try DatabaseFolder.create(folder, permissions: 0o700)
+    } catch {
+      throw StoreError(
+        kind: .cannotOpen,
+        message: "Cache folder \"\(folder)\" cannot be created: \(error.message). "
+          + "Choose a folder that this user can write.")
+    }
+  }
+
+  /// Opens the database and looks at what every use needs: the header, the tables, the counters.
+  private static func openChecked(_ path: String, _ options: Options) throws -> Database {
+    let database = try Database(.file(path: path), options: options.database)
+    do {
+      _ = try CacheSchema.migrate(database)
+      try CacheGlobals(database: database).check()
+      if options.checksWholeFile, let problem = try database.integrityProblems().first {
+        throw StoreError(kind: .corrupt, message: problem)
+      }
+      return database
+    } catch {
+      database.close()
+      throw error
+    }
+  }
+
+  /// The outbox in a damaged file, also in one whose list of tables is lost.
+  private static func readOutbox(_ files: CacheFiles, databaseID: DatabaseID) throws -> SalvagedOutbox {
+    let outbox = SalvagedOutbox(reading: files.main, databaseID: databaseID)
+    guard !outbox.hasTables else { return outbox }
+    try files.removeScratch()
+    defer { try? files.removeScratch() }
+    let template = try Database(.file(path: files.template))
+    do { _ = try CacheSchema.migrate(template) } catch {
+      template.close()
+      throw error
+    }
+    template.close()
+    try SchemaGraft.copy(files.main, to: files.graft, schemaOf: files.template)
+    var grafted = SalvagedOutbox(reading: files.graft, databaseID: databaseID)
+    grafted.isComplete = false
+    return grafted
+  }
+
+  private static func recover(
+    _ files: CacheFiles, reason: String, databaseID: DatabaseID, options: Options
+  ) throws -> CacheRecovery {
+    let outbox = try readOutbox(files, databaseID: databaseID)
+    let replacement = try Database(.file(path: files.replacement), options: options.database)
+    do {
+      try outbox.save(to: replacement, databaseID: databaseID)
+    } catch {
+      replacement.close()
+      throw error
+    }
+    replacement.close()
+    let setAsidePath = try files.replaceMain()
+    return CacheRecovery(
+      reason: reason, setAsidePath: setAsidePath, savedBatchCount: outbox.batches.count,
+      unreadableBatchCount: outbox.unreadableBatchCount, isOutboxComplete: outbox.isComplete)
+  }
+}

@@ -1,0 +1,249 @@
+internal import HearthModel
+internal import HearthStore
+internal import HearthWire
+
+/// The pending writes that can still be read in a damaged cache file.
+///
+/// Damage hits pages, and a table can be unreadable in the middle while the rest is in order. So the queue is read from its
+/// beginning, where that breaks off from its end, and what lies between is looked up by every number that an index or the
+/// list of documents still names. Where the pages that lead to the batches are damaged, the pages that hold them are read
+/// directly; then only batches count that an index names, because a page may also hold what was answered long ago.
+struct SalvagedOutbox {
+  struct Entry {
+    var userKey: String
+    var batch: MutationBatch
+  }
+
+  /// The bytes of a batch that is not what this release writes.
+  struct UnreadableEntry {
+    var batchID: BatchID
+    var userKey: String
+    var bytes: [UInt8]
+    var reason: String
+  }
+
+  /// In order of batch id.
+  private(set) var batches: [Entry] = []
+  /// Kept for a release that can read them.
+  private(set) var unreadable: [UnreadableEntry] = []
+  /// The number of batches that were seen and of which nothing could be kept.
+  private(set) var lostBatchCount = 0
+  /// False when the reading broke off somewhere.
+  var isComplete = true
+  /// Whether the file still says where the outbox lies.
+  private(set) var hasTables = true
+  /// Empty when it could not be read. Then the new cache gets another name, and batch ids may start over: the backend
+  /// knows each batch by its own identity, which is saved with it.
+  private(set) var cacheID = ""
+  private(set) var highestBatchID: BatchID = 0
+  private var userKeys: [Int64: String] = [:]
+  /// The user's row of each batch that an index or the list of documents names; nil where they disagree.
+  private var owners: [BatchID: Int64?] = [:]
+  private var seen: Set<BatchID> = []
+  private let databaseID: DatabaseID
+
+  var unreadableBatchCount: Int { unreadable.count + lostBatchCount }
+
+  /// Reads what can be read. The file is not changed.
+  init(reading path: String, databaseID: DatabaseID) {
+    self.databaseID = databaseID
+    var options = Database.Options()
+    options.isReadOnly = true
+    options.toleratesDamage = true
+    guard let database = try? Database(.file(path: path), options: options) else {
+      (isComplete, hasTables) = (false, false)
+      return
+    }
+    checkTables(database)
+    readGlobals(database)
+    readOwners(database)
+    readUsers(database, path)
+    readQueue(database)
+    readSetAside(database)
+    database.close()
+    readMissingBatches(of: path)
+    finish()
+  }
+
+  // MARK: - What belongs to the batches
+
+  private mutating func checkTables(_ database: Database) {
+    let names = CacheSchema.outboxTables.map { "'\($0)'" }.joined(separator: ", ")
+    let sql = "SELECT count(*) FROM sqlite_master WHERE name IN (\(names)) AND rootpage > 1"
+    let count = try? database.firstRow(sql) { try $0.int64(at: 0) }
+    hasTables = count == Int64(CacheSchema.outboxTables.count)
+  }
+
+  private mutating func readGlobals(_ database: Database) {
+    func sql(_ column: String) -> String { "SELECT \(column) FROM cache_globals WHERE id = 1" }
+    cacheID = (try? database.firstRow(sql("cache_id")) { try $0.string(at: 0) }) ?? ""
+    let highest = try? database.firstRow(sql("highest_batch_id")) { try $0.int64(at: 0) }
+    if let highest, highest >= 0, highest < .max { highestBatchID = highest }
+  }
+
+  /// From the table and from its index, each of which has all that is wanted.
+  private mutating func readUsers(_ database: Database, _ path: String) {
+    for source in ["NOT INDEXED", "INDEXED BY sqlite_autoindex_cache_users_1"] {
+      scan(database, "SELECT user_id, user_key FROM cache_users \(source)") { outbox, row in
+        // The page may be that of another table or index.
+        guard let number = try? row.int64(at: 0), let key = try? row.string(at: 1), key.isEmpty || key.hasPrefix("="),
+          outbox.userKeys[number] == nil
+        else { return }
+        outbox.userKeys[number] = key
+      }
+    }
+    // Where both are damaged, from the pages. Users are never deleted, so every row that is found is right.
+    let missing = Set(owners.values.compactMap { $0 }).subtracting(userKeys.keys)
+    var found: [Int64: Set<String>] = [:]
+    for row in DatabaseLeaves.rows(in: path, numbers: missing) {
+      guard row.columns.count == 2, row.columns[0] == .null, case .text(let bytes) = row.columns[1],
+        let key = String(validating: bytes, as: UTF8.self), key.isEmpty || key.hasPrefix("=")
+      else { continue }
+      found[row.number, default: []].insert(key)
+    }
+    for (number, keys) in found where keys.count == 1 { userKeys[number] = keys.first }
+  }
+
+  private mutating func readOwners(_ database: Database) {
+    for table in ["cache_mutation_batches INDEXED BY cache_mutation_batches_by_user", "cache_batch_documents"] {
+      scan(database, "SELECT batch_id, user_id FROM \(table) WHERE user_id > 0") { outbox, row in
+        guard let batchID = try? row.int64(at: 0), let user = try? row.int64(at: 1) else { return }
+        if let known = outbox.owners[batchID], known != user {
+          outbox.owners[batchID] = .some(nil)
+        } else {
+          outbox.owners[batchID] = user
+        }
+      }
+    }
+  }
+
+  // MARK: - Batches
+
+  private static let batch = "SELECT batch_id, user_id, batch FROM cache_mutation_batches NOT INDEXED"
+  /// Below this many, every number of a gap is looked up.
+  private static let gapLimit: Int64 = 50_000
+
+  private mutating func readQueue(_ database: Database) {
+    var (low, high) = (Int64(0), Int64.max)
+    let isWhole = scan(database, "\(Self.batch) ORDER BY batch_id") { outbox, row in
+      if let batchID = outbox.take(row) { low = batchID }
+    }
+    guard !isWhole else { return }
+    isComplete = false
+    scan(database, "\(Self.batch) WHERE batch_id > \(low) ORDER BY batch_id DESC") { outbox, row in
+      if let batchID = outbox.take(row) { high = batchID }
+    }
+    let end = min(high, max(highestBatchID, owners.keys.max() ?? 0) + 1)
+    var candidates = Set(owners.keys)
+    if end > low, end - low <= Self.gapLimit { candidates.formUnion(low..<end) }
+    for batchID in candidates.subtracting(seen).sorted() {
+      scan(database, "\(Self.batch) WHERE batch_id = \(batchID)") { outbox, row in _ = outbox.take(row) }
+    }
+  }
+
+  private mutating func readSetAside(_ database: Database) {
+    scan(database, "SELECT batch_id, user_id, batch FROM cache_unreadable_batches") { outbox, row in
+      _ = outbox.take(row)
+    }
+  }
+
+  /// Looks through the pages of the file for batches that exist and were not found.
+  private mutating func readMissingBatches(of path: String) {
+    let missing = Set(owners.keys).subtracting(seen)
+    guard !missing.isEmpty else { return }
+    isComplete = false
+    for row in DatabaseLeaves.rows(in: path, numbers: missing) where row.columns.count >= 3 {
+      guard !seen.contains(row.number), let owner = owners[row.number], let user = owner,
+        case .integer(user) = row.columns[1], case .blob(let bytes) = row.columns[2],
+        (try? decode(bytes, row.number)) != nil
+      else { continue }
+      take(row.number, user: user, bytes)
+    }
+  }
+
+  /// - Returns: the number of the batch, if that can be read.
+  private mutating func take(_ row: Statement) -> BatchID? {
+    guard let batchID = try? row.int64(at: 0), batchID > 0, batchID < .max else {
+      lostBatchCount += 1
+      return nil
+    }
+    guard !seen.contains(batchID) else { return batchID }
+    let user = (try? row.int64(at: 1)) ?? owners[batchID].flatMap { $0 }
+    take(batchID, user: user, (try? row.bytes(at: 2)) ?? [])
+    return batchID
+  }
+
+  private mutating func take(_ batchID: BatchID, user: Int64?, _ bytes: [UInt8]) {
+    seen.insert(batchID)
+    let owner = owners[batchID].flatMap { $0 }
+    guard let userKey = user.flatMap({ userKeys[$0] }) ?? owner.flatMap({ userKeys[$0] }) else {
+      lostBatchCount += 1
+      return
+    }
+    do {
+      batches.append(Entry(userKey: userKey, batch: try decode(bytes, batchID)))
+    } catch {
+      unreadable.append(UnreadableEntry(batchID: batchID, userKey: userKey, bytes: bytes, reason: "\(error)"))
+    }
+  }
+
+  private func decode(_ bytes: [UInt8], _ batchID: BatchID) throws -> MutationBatch {
+    let batch = try CacheCodec.decodeBatch(bytes, database: databaseID)
+    guard batch.batchID == batchID else {
+      throw CacheError.unreadableBatch(batchID, reason: "the batch inside says id \(batch.batchID)")
+    }
+    return batch
+  }
+
+  private mutating func finish() {
+    lostBatchCount += Set(owners.keys).subtracting(seen).count
+    batches.sort { $0.batch.batchID < $1.batch.batchID }
+    highestBatchID = max(highestBatchID, seen.max() ?? 0, owners.keys.filter { $0 < .max }.max() ?? 0)
+  }
+
+  /// Calls `body` with each row until one cannot be read.
+  /// - Returns: whether all could be read.
+  @discardableResult
+  private mutating func scan(
+    _ database: Database, _ sql: String, _ body: (inout SalvagedOutbox, Statement) -> Void
+  ) -> Bool {
+    do {
+      try database.forEachRow(sql) {
+        body(&self, $0)
+        return true
+      }
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  // MARK: - Saving
+
+  /// Stores the outbox in an empty database, under the same batch ids, with the overlays that go with it.
+  func save(to database: Database, databaseID: DatabaseID) throws {
+    let documents = try CacheSchema.migrate(database)
+    let globals = CacheGlobals(database: database)
+    let queue = MutationQueue(database: database, databaseID: databaseID, globals: globals)
+    let overlays = OverlayTable(database: database, databaseID: databaseID)
+    let localDocuments = LocalDocuments(documents: documents, queue: queue, overlays: overlays)
+    try database.transaction("Save outbox", synchronous: .full) {
+      try globals.restore(cacheID: cacheID, highestBatchID: highestBatchID)
+      var keysByUser: [MutationQueue.UserRow: Set<DocumentKey>] = [:]
+      for entry in batches {
+        let user = try queue.makeRow(userKey: entry.userKey)
+        try queue.insert(entry.batch, user: user)
+        keysByUser[user, default: []].formUnion(entry.batch.keys)
+      }
+      for entry in unreadable {
+        try database.update(
+          "INSERT INTO cache_unreadable_batches (batch_id, user_id, batch, reason) VALUES (?, ?, ?, ?)",
+          .integer(entry.batchID), .integer(queue.makeRow(userKey: entry.userKey)), .blob(entry.bytes),
+          .text(entry.reason))
+      }
+      for (user, keys) in keysByUser.sorted(by: { $0.key < $1.key }) {
+        _ = try localDocuments.recalculate(localDocuments.remoteDocuments(for: keys), user: user)
+      }
+    }
+  }
+}

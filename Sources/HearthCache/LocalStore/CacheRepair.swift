@@ -1,0 +1,189 @@
+internal import HearthModel
+internal import HearthStore
+internal import HearthWire
+
+/// Repairs the rows of a cache in one transaction, which reads all of it.
+///
+/// | rows | what becomes of damaged ones |
+/// |---|---|
+/// | documents, collections | removed, and the tokens of the targets that hold them dropped: the backend sends them again |
+/// | targets | removed; the next listen begins without a token |
+/// | documents of targets | removed with the token of the target |
+/// | uses of documents | made anew from what refers to the documents |
+/// | batches | the owner is taken from `cache_batch_documents`; contents are never changed here |
+/// | batches by document, overlays | made anew from the queue |
+/// | indexes | emptied and filled anew; definitions that cannot be read are removed |
+/// | bundles, named queries | removed |
+/// | counters | raised to what the rows say |
+///
+/// Nothing that is only here, which is the outbox alone, is ever removed.
+struct CacheRepair {
+  struct Report: CustomStringConvertible {
+    var removedDocumentCount = 0
+    var removedTargetCount = 0
+    var removedKeyCount = 0
+    var droppedTokenCount = 0
+    var setAsideBatchCount = 0
+
+    /// Whether a target has lost something that those who listen to it rely on.
+    var concernsTargets: Bool {
+      removedDocumentCount > 0 || removedTargetCount > 0 || removedKeyCount > 0 || droppedTokenCount > 0
+    }
+
+    var description: String {
+      "\(removedDocumentCount) documents, \(removedTargetCount) targets and \(removedKeyCount) entries of targets "
+        + "removed, \(droppedTokenCount) resume tokens dropped, \(setAsideBatchCount) batches set aside whose user is not "
+        + "known, overlays and indexes made anew"
+    }
+  }
+
+  private let store: LocalStore
+  private let database: Database
+  private var report = Report()
+
+  private init(_ store: LocalStore) {
+    self.store = store
+    database = store.database
+  }
+
+  /// Inside a transaction.
+  static func run(on store: LocalStore) throws -> Report {
+    var repair = CacheRepair(store)
+    try repair.repairDocuments()
+    try repair.repairTargets()
+    try repair.repairTargetDocuments()
+    try repair.repairBundles()
+    try repair.repairQueue()
+    if !store.isEager { try repair.repairUses() }
+    try store.globals.repair()
+    store.state.userRow = nil
+    return repair.report
+  }
+
+  // MARK: Documents and targets
+
+  private mutating func repairDocuments() throws {
+    try store.documents.indexes.startOver()
+    let removed = try store.documents.removeDamaged()
+    report.removedDocumentCount = removed.count
+    guard removed.count > 0 else { return }
+    guard removed.areAllKnown else { return try dropTokens("TRUE") }
+    for key in removed.keys.sorted() {
+      try dropTokens(
+        "target_id IN (SELECT target_id FROM cache_target_documents WHERE path = ?)", .text(key.canonicalString))
+    }
+  }
+
+  /// Without a token the backend sends the whole result again, so the keys may stay.
+  private mutating func dropTokens(_ condition: String, _ parameters: Statement.Parameter...) throws {
+    try dropTokens(condition, parameters)
+  }
+
+  private mutating func dropTokens(_ condition: String, _ parameters: [Statement.Parameter]) throws {
+    try database.update(
+      """
+      UPDATE cache_targets SET resume_token = x'', snapshot_seconds = 0, snapshot_nanos = 0,
+        limbo_free_seconds = 0, limbo_free_nanos = 0
+      WHERE \(condition)
+      """, parameters)
+    report.droppedTokenCount += database.changedRowCount
+  }
+
+  private mutating func repairTargets() throws {
+    var damaged: [Int64] = []
+    try store.targets.forEachDamaged { damaged.append($0) }
+    for number in damaged {
+      try database.update("DELETE FROM cache_target_documents WHERE target_id = ?", .integer(number))
+      try database.update("DELETE FROM cache_targets WHERE target_id = ?", .integer(number))
+    }
+    report.removedTargetCount = damaged.count
+  }
+
+  private mutating func repairTargetDocuments() throws {
+    // Which target an entry without a number belonged to is not known.
+    let isLost = "typeof(target_id) <> 'integer'"
+    let lost = try database.firstRow("SELECT 1 FROM cache_target_documents WHERE \(isLost) LIMIT 1") { _ in true }
+    if lost != nil { try dropTokens("TRUE") }
+    try removeEntries(isLost)
+    try removeEntries("typeof(path) <> 'text'")
+    for path in try unreadablePaths(in: "cache_target_documents") {
+      try removeEntries("path = CAST(? AS TEXT)", .blob(path))
+    }
+    try database.update(
+      "UPDATE cache_target_documents SET sequence_number = 0 WHERE typeof(sequence_number) <> 'integer'")
+    // What is left of keys whose target is gone would keep documents in the cache.
+    try database.update(
+      """
+      DELETE FROM cache_target_documents WHERE target_id NOT IN (SELECT target_id FROM cache_targets)
+        AND target_id NOT IN (SELECT target_id FROM cache_removed_targets)
+      """)
+  }
+
+  private mutating func removeEntries(_ condition: String, _ parameters: Statement.Parameter...) throws {
+    try dropTokens(
+      "target_id IN (SELECT target_id FROM cache_target_documents WHERE \(condition))", parameters)
+    try database.update("DELETE FROM cache_target_documents WHERE \(condition)", parameters)
+    report.removedKeyCount += database.changedRowCount
+  }
+
+  /// The bytes of texts in the column `path` that are no path of a document.
+  private func unreadablePaths(in table: String) throws -> Set<[UInt8]> {
+    var paths: Set<[UInt8]> = []
+    try database.forEachRow("SELECT path FROM \(table) WHERE typeof(path) = 'text'") { row in
+      if (try? row.documentKey(at: 0, table: table)) == nil {
+        try row.withUTF8(at: 0) { _ = paths.insert([UInt8]($0)) }
+      }
+      return true
+    }
+    return paths
+  }
+
+  private func repairBundles() throws {
+    var bundles: [String] = []
+    try database.forEachRow("SELECT bundle_id FROM bundles WHERE typeof(bundle_id) = 'text'") {
+      if let id = try? $0.string(at: 0) { bundles.append(id) }
+      return true
+    }
+    for id in bundles where (try? store.bundles.createTime(of: id)) == nil {
+      try database.update("DELETE FROM bundles WHERE bundle_id = ?", .text(id))
+    }
+    var names: [String] = []
+    try database.forEachRow("SELECT name FROM named_queries WHERE typeof(name) = 'text'") {
+      if let name = try? $0.string(at: 0) { names.append(name) }
+      return true
+    }
+    for name in names where (try? store.bundles.query(named: name)) == nil {
+      try database.update("DELETE FROM named_queries WHERE name = ?", .text(name))
+    }
+  }
+
+  // MARK: The queue and what is derived from it
+
+  private mutating func repairQueue() throws {
+    report.setAsideBatchCount = try store.queue.repairOwners()
+    let overlaid = try store.queue.rebuildDocuments()
+    try database.update("DELETE FROM cache_overlays")
+    for (user, keys) in overlaid.sorted(by: { $0.key < $1.key }) {
+      _ = try store.localDocuments.recalculate(store.localDocuments.remoteDocuments(for: keys), user: user)
+    }
+  }
+
+  private func repairUses() throws {
+    try database.update("DELETE FROM cache_document_uses WHERE typeof(path) <> 'text'")
+    for path in try unreadablePaths(in: "cache_document_uses") {
+      try database.update("DELETE FROM cache_document_uses WHERE path = CAST(? AS TEXT)", .blob(path))
+    }
+    try database.update(
+      """
+      UPDATE cache_document_uses SET sequence_number = 0
+      WHERE typeof(sequence_number) <> 'integer' OR sequence_number < 0 OR sequence_number >= 1 << 62
+      """)
+    // A document without any mark would stay permanently.
+    try database.update(
+      """
+      INSERT OR IGNORE INTO cache_document_uses (path, sequence_number)
+      SELECT c.path || '/' || d.id, 0 FROM documents AS d JOIN collections AS c ON c.number = d.collection
+      """)
+    try database.update("UPDATE cache_document_uses SET is_unneeded = \(DocumentUses.isUnneeded)")
+  }
+}

@@ -1,0 +1,67 @@
+internal import HearthModel
+internal import HearthStore
+
+/// The reason to close a cache and open it anew.
+package enum Reopening: Equatable, Sendable {
+  /// Its file cannot be used any more: opening it again sets it aside and saves the outbox.
+  case fileIsDamaged(String)
+  /// Its rows were repaired, but targets that are listened to have lost documents or tokens, or batches their user: what is in
+  /// memory no longer agrees with the file.
+  case targetsWereRepaired(String)
+
+  package var reason: String {
+    switch self {
+    case .fileIsDamaged(let reason), .targetsWereRepaired(let reason): reason
+    }
+  }
+}
+
+extension LocalStore {
+  /// Executes something that is a transaction or a few of them; when it comes across damaged rows, repairs the cache and tries
+  /// it once more.
+  func repairing<T>(_ body: () throws -> T) throws -> T {
+    do {
+      return try body()
+    } catch {
+      guard !database.isInTransaction, try repairs(after: error) else { throw error }
+    }
+    do {
+      return try body()
+    } catch {
+      // The repair did not help, so nothing less than another file does.
+      if let damage = CacheDamage(error) { fileIsDamaged(damage.reason) }
+      throw error
+    }
+  }
+
+  /// Takes note of an error that a reader beside this store came across.
+  package func noteDamage(_ error: any Error) {
+    _ = try? repairs(after: error)
+  }
+
+  /// - Returns: whether the cache was repaired and can be used as before.
+  private func repairs(after error: any Error) throws -> Bool {
+    guard case .file = database.location, reopening == nil, let damage = CacheDamage(error) else { return false }
+    guard case .rows(let reason) = damage else {
+      fileIsDamaged(damage.reason)
+      return false
+    }
+    let report: CacheRepair.Report
+    do {
+      report = try runTransaction("Repair cache", synchronous: .full) { try CacheRepair.run(on: self) }
+    } catch let failure {
+      // A full disk does not make the file a damaged one: the next use tries again.
+      if let damage = CacheDamage(failure) { fileIsDamaged(damage.reason) }
+      return false
+    }
+    repaired?("The cache was repaired: \(report). It had been found damaged: \(reason)")
+    // Callers wait for the answers to batches, and views show them.
+    guard report.concernsTargets && !state.targets.isEmpty || report.setAsideBatchCount > 0 else { return true }
+    reopening = .targetsWereRepaired(reason)
+    return false
+  }
+
+  private func fileIsDamaged(_ reason: String) {
+    if reopening == nil { reopening = .fileIsDamaged(reason) }
+  }
+}

@@ -1,0 +1,25 @@
+package import HearthModel
+internal import HearthStore
+
+extension LocalStore {
+  /// Puts batches that were set aside back into their queues, where they can be read now: the release that could not may have
+  /// been an older one than that which wrote them.
+  func retryUnreadableBatches() throws {
+    guard try !read("Look at unreadable batches", { try queue.readableAgain() }).isEmpty else { return }
+    try transaction("Retry unreadable batches", synchronous: .full) {
+      for (batch, user) in try queue.readableAgain() {
+        try database.update("DELETE FROM cache_unreadable_batches WHERE batch_id = ?", .integer(batch.batchID))
+        try queue.insert(batch, user: user)
+        if !isEager {
+          for key in batch.keys.sorted() { try uses.markUseByBatch(of: key, sequenceNumber: sequenceNumber()) }
+        }
+        _ = try localDocuments.recalculate(localDocuments.remoteDocuments(for: batch.keys), user: user)
+      }
+    }
+  }
+
+  /// Whether a batch still waits for an answer, whoever its user is.
+  package func isPending(_ batchID: BatchID) throws -> Bool {
+    try read("Look for batch") { try queue.holds(batchID) }
+  }
+}

@@ -1,0 +1,176 @@
+internal import HearthStore
+
+/// The tables of a cache, in the same file as those of the document store.
+///
+/// Paths are canonical strings ("cities/SF"); users, targets and batches are numbers. A version takes two columns,
+/// seconds and nanoseconds, so that it comes back exactly as the backend sent it.
+enum CacheSchema {
+  /// Creates the tables that are missing and migrates the others.
+  ///
+  /// The order of all statements is fixed, so that every new file has its tables at the same pages. `SchemaGraft` relies on that.
+  /// The tables of the cache come first: a file of another version is refused before anything in it has changed.
+  static func migrate(_ database: Database) throws -> DocumentStore {
+    try schema.migrate(database)
+    return try DocumentStore(database: database)
+  }
+
+  /// The names of the tables that hold the outbox.
+  static let outboxTables = ["cache_globals", "cache_users", "cache_mutation_batches", "cache_batch_documents"]
+
+  private static let schema = Schema(
+    component: "cache",
+    migrations: [Migration(version: 1, name: "tables of the cache", statements: outbox + targets + bundles)],
+    probes: [
+      """
+      SELECT cache_id, highest_batch_id, highest_target_id, highest_sequence_number, target_count,
+        snapshot_seconds, snapshot_nanos FROM cache_globals
+      """,
+      "SELECT user_id, user_key FROM cache_users",
+      "SELECT batch_id, user_id, batch FROM cache_mutation_batches INDEXED BY cache_mutation_batches_by_user WHERE user_id = 0",
+      "SELECT user_id, path, batch_id FROM cache_batch_documents",
+      """
+      SELECT overlay_id, user_id, path, collection_path, collection_group, largest_batch_id, mutation, state
+      FROM cache_overlays INDEXED BY cache_overlays_by_path WHERE user_id = 0 AND path >= ''
+      """,
+      "SELECT batch_id, user_id, batch, reason FROM cache_unreadable_batches",
+      """
+      SELECT target_id, canonical_id, target, sequence_number, snapshot_seconds, snapshot_nanos,
+        limbo_free_seconds, limbo_free_nanos, resume_token FROM cache_targets
+      """,
+      "SELECT target_id, path, sequence_number FROM cache_target_documents",
+      "SELECT target_id FROM cache_removed_targets",
+      """
+      SELECT sequence_number, path FROM cache_document_uses INDEXED BY cache_unneeded_documents
+      WHERE is_unneeded = 1 AND sequence_number <= 0
+      """,
+      "SELECT bundle_id, format_version, create_seconds, create_nanos FROM bundles",
+      "SELECT name, target, is_limit_to_last, read_seconds, read_nanos FROM named_queries",
+    ])
+
+  /// The counters, the users, their batches, and the overlays that the batches make.
+  private static let outbox = [
+    // One row. `cache_id` is empty until the first `LocalStore` gives the cache its name.
+    """
+    CREATE TABLE cache_globals (
+      id INTEGER PRIMARY KEY CHECK (id = 1),
+      cache_id TEXT NOT NULL,
+      highest_batch_id INTEGER NOT NULL,
+      highest_target_id INTEGER NOT NULL,
+      highest_sequence_number INTEGER NOT NULL,
+      target_count INTEGER NOT NULL,
+      snapshot_seconds INTEGER NOT NULL,
+      snapshot_nanos INTEGER NOT NULL
+    )
+    """,
+    "INSERT INTO cache_globals VALUES (1, '', 0, 0, 0, 0, 0, 0)",
+
+    // `user_key` is "=" and the user id, or empty for nobody signed in.
+    "CREATE TABLE cache_users (user_id INTEGER PRIMARY KEY, user_key TEXT NOT NULL UNIQUE)",
+
+    // The outbox. Batch ids rise over all users and are never given twice (`cache_globals.highest_batch_id`).
+    "CREATE TABLE cache_mutation_batches (batch_id INTEGER PRIMARY KEY, user_id INTEGER NOT NULL, batch BLOB NOT NULL)",
+    "CREATE INDEX cache_mutation_batches_by_user ON cache_mutation_batches (user_id, batch_id)",
+    """
+    CREATE TABLE cache_batch_documents (
+      user_id INTEGER NOT NULL,
+      path TEXT NOT NULL,
+      batch_id INTEGER NOT NULL,
+      PRIMARY KEY (user_id, path, batch_id)
+    ) WITHOUT ROWID
+    """,
+
+    // Batches whose row did not hold what was written. They are out of the queue.
+    """
+    CREATE TABLE cache_unreadable_batches (
+      batch_id INTEGER PRIMARY KEY,
+      user_id INTEGER NOT NULL,
+      batch BLOB,
+      reason TEXT NOT NULL
+    )
+    """,
+
+    // The combined effect of all pending batches of one user on one document. `state` is an `OverlayTable.State`.
+    //
+    // The only index is the one by path. Each further one is another page in every durable commit of a write and of its
+    // acknowledgement, 10 to 15 microseconds of processor time. The overlays of a collection are a range of paths; those of a
+    // collection group are rarely asked for, and found by reading all overlays of the user, which exist only for pending writes.
+    """
+    CREATE TABLE cache_overlays (
+      overlay_id INTEGER PRIMARY KEY,
+      user_id INTEGER NOT NULL,
+      path TEXT NOT NULL,
+      collection_path TEXT NOT NULL,
+      collection_group TEXT NOT NULL,
+      largest_batch_id INTEGER NOT NULL,
+      mutation BLOB NOT NULL,
+      state INTEGER NOT NULL
+    )
+    """,
+    "CREATE UNIQUE INDEX cache_overlays_by_path ON cache_overlays (user_id, path)",
+  ]
+
+  /// The targets, their documents, and the state of garbage collection.
+  private static let targets = [
+    """
+    CREATE TABLE cache_targets (
+      target_id INTEGER PRIMARY KEY,
+      canonical_id TEXT NOT NULL,
+      target BLOB NOT NULL,
+      sequence_number INTEGER NOT NULL,
+      snapshot_seconds INTEGER NOT NULL,
+      snapshot_nanos INTEGER NOT NULL,
+      limbo_free_seconds INTEGER NOT NULL,
+      limbo_free_nanos INTEGER NOT NULL,
+      resume_token BLOB NOT NULL
+    )
+    """,
+    "CREATE INDEX cache_targets_by_canonical_id ON cache_targets (canonical_id)",
+    "CREATE INDEX cache_targets_by_sequence_number ON cache_targets (sequence_number)",
+
+    // `sequence_number` is the use that the document had when it came to the target.
+    """
+    CREATE TABLE cache_target_documents (
+      target_id INTEGER NOT NULL,
+      path TEXT NOT NULL,
+      sequence_number INTEGER NOT NULL,
+      PRIMARY KEY (target_id, path)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX cache_target_documents_by_path ON cache_target_documents (path, target_id)",
+    // Targets whose row is gone while some of their documents are still marked as theirs. Their removal continues from here.
+    "CREATE TABLE cache_removed_targets (target_id INTEGER PRIMARY KEY)",
+
+    // The last use of each document, as far as no target says it (`DocumentUses`). The partial index lists the documents that
+    // nothing refers to, in the order of their last use, so that garbage collection reads only what it may remove.
+    """
+    CREATE TABLE cache_document_uses (
+      path TEXT PRIMARY KEY,
+      sequence_number INTEGER NOT NULL,
+      is_unneeded INTEGER NOT NULL
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX cache_unneeded_documents ON cache_document_uses (sequence_number, path) WHERE is_unneeded = 1",
+  ]
+
+  /// The bundles that were loaded, and the queries that they named.
+  private static let bundles = [
+    """
+    CREATE TABLE bundles (
+      bundle_id TEXT PRIMARY KEY,
+      format_version INTEGER NOT NULL,
+      create_seconds INTEGER NOT NULL,
+      create_nanos INTEGER NOT NULL
+    ) WITHOUT ROWID
+    """,
+    // `target` is the query with its limit at the beginning, wherever it counts from.
+    """
+    CREATE TABLE named_queries (
+      name TEXT PRIMARY KEY,
+      target BLOB NOT NULL,
+      is_limit_to_last INTEGER NOT NULL,
+      read_seconds INTEGER NOT NULL,
+      read_nanos INTEGER NOT NULL
+    ) WITHOUT ROWID
+    """,
+  ]
+}

@@ -1,0 +1,52 @@
+internal import HearthModel
+internal import HearthStore
+internal import HearthWire
+
+/// The bundles that were loaded, and the queries that they gave names to.
+struct BundleTable {
+  let database: Database
+  let databaseID: DatabaseID
+
+  /// When the bundle of that id was made that was loaded last.
+  func createTime(of bundleID: String) throws -> SnapshotVersion? {
+    try database.firstRow("SELECT create_seconds, create_nanos FROM bundles WHERE bundle_id = ?", .text(bundleID)) {
+      try $0.version(at: 0, table: "bundles", row: bundleID)
+    }
+  }
+
+  func save(_ metadata: BundleMetadata) throws {
+    try database.update(
+      "INSERT OR REPLACE INTO bundles (bundle_id, format_version, create_seconds, create_nanos) VALUES (?, ?, ?, ?)",
+      .text(metadata.id), .integer(Int64(metadata.version)), .integer(metadata.createTime.timestamp.seconds),
+      .integer(Int64(metadata.createTime.timestamp.nanoseconds)))
+  }
+
+  func query(named name: String) throws -> NamedQuery? {
+    try database.firstRow(
+      "SELECT target, is_limit_to_last, read_seconds, read_nanos FROM named_queries WHERE name = ?", .text(name)
+    ) {
+      var query: Query
+      do {
+        query = try CacheCodec.decodeTarget(try $0.bytes(at: 0), database: databaseID).query
+      } catch {
+        throw CacheError.corruptRecord(table: "named_queries", row: name, reason: "\(error)")
+      }
+      if try $0.int64(at: 1) != 0, let limit = query.limit { query = query.with(limit: limit, type: .last) }
+      return NamedQuery(
+        name: name, query: query, readTime: try $0.version(at: 2, table: "named_queries", row: name))
+    }
+  }
+
+  func save(_ named: NamedQuery) throws {
+    var fromTheBeginning = named.query
+    if let limit = named.query.limit { fromTheBeginning = named.query.with(limit: limit, type: .first) }
+    try database.update(
+      """
+      INSERT OR REPLACE INTO named_queries (name, target, is_limit_to_last, read_seconds, read_nanos)
+      VALUES (?, ?, ?, ?, ?)
+      """,
+      .text(named.name), .blob(CacheCodec.encode(target: fromTheBeginning.target, database: databaseID)),
+      .integer(named.query.isLimitToLast ? 1 : 0), .integer(named.readTime.timestamp.seconds),
+      .integer(Int64(named.readTime.timestamp.nanoseconds)))
+  }
+}

@@ -1,0 +1,199 @@
+internal import HearthModel
+internal import HearthStore
+
+extension MutationQueue {
+  /// Looks for batches of users that do not exist, which would never be sent. Its cost grows with the number of users.
+  func checkOwners() throws {
+    try checkIndexes()
+    try checkKeys()
+    let lost = try database.firstRow(
+      """
+      WITH RECURSIVE owners (user) AS (
+        SELECT min(user_id) FROM cache_mutation_batches
+        UNION ALL
+        SELECT (SELECT min(user_id) FROM cache_mutation_batches WHERE user_id > user) FROM owners
+        WHERE user IS NOT NULL)
+      SELECT 1 FROM owners WHERE user IS NOT NULL AND user NOT IN (SELECT user_id FROM cache_users) LIMIT 1
+      """
+    ) { _ in true }
+    guard lost == nil else {
+      throw CacheError.corruptRecord(
+        table: "cache_mutation_batches", row: "user_id", reason: "a batch belongs to a user that does not exist")
+    }
+  }
+
+  /// Compares the tables with their indexes where that costs little: at all users, at the first and the last
+  /// batch and target.
+  ///
+  /// Two pages that have changed places are in order for SQLite as long as nobody compares tables with indexes; the outbox
+  /// looks empty through them.
+  private func checkIndexes() throws {
+    let problem = try database.firstRow(
+      """
+      SELECT 'cache_users' FROM cache_users AS u NOT INDEXED
+      WHERE NOT EXISTS (SELECT 1 FROM cache_users AS i INDEXED BY sqlite_autoindex_cache_users_1
+        WHERE i.user_key = u.user_key AND i.user_id = u.user_id)
+      UNION ALL
+      SELECT 'cache_users' FROM cache_users AS i INDEXED BY sqlite_autoindex_cache_users_1
+      WHERE NOT EXISTS (SELECT 1 FROM cache_users AS u NOT INDEXED WHERE u.user_id = i.user_id)
+      UNION ALL
+      SELECT 'cache_mutation_batches'
+      WHERE EXISTS (SELECT 1 FROM cache_mutation_batches NOT INDEXED)
+        <> EXISTS (SELECT 1 FROM cache_mutation_batches INDEXED BY cache_mutation_batches_by_user)
+      UNION ALL
+      SELECT 'cache_mutation_batches' FROM cache_mutation_batches AS b NOT INDEXED
+      WHERE batch_id IN (SELECT min(batch_id) FROM cache_mutation_batches NOT INDEXED
+          UNION ALL SELECT max(batch_id) FROM cache_mutation_batches NOT INDEXED)
+        AND NOT EXISTS (SELECT 1 FROM cache_mutation_batches AS i INDEXED BY cache_mutation_batches_by_user
+          WHERE i.user_id = b.user_id AND i.batch_id = b.batch_id)
+      UNION ALL
+      SELECT 'cache_targets' FROM cache_targets AS t NOT INDEXED
+      WHERE target_id IN (SELECT min(target_id) FROM cache_targets NOT INDEXED
+          UNION ALL SELECT max(target_id) FROM cache_targets NOT INDEXED)
+        AND (NOT EXISTS (SELECT 1 FROM cache_targets AS i INDEXED BY cache_targets_by_canonical_id
+            WHERE i.canonical_id IS t.canonical_id AND i.target_id = t.target_id)
+          OR NOT EXISTS (SELECT 1 FROM cache_targets AS i INDEXED BY cache_targets_by_sequence_number
+            WHERE i.sequence_number IS t.sequence_number AND i.target_id = t.target_id))
+      LIMIT 1
+      """
+    ) { try $0.string(at: 0) }
+    if let problem { throw Self.pagesAreDamaged("An index of \(problem) does not fit the table.") }
+  }
+
+  /// Makes sure that a new user did not get the number of another one, whose writes would go out as the new user's. That happens
+  /// where the table has lost its rows, and its index has not.
+  func checkIsNobodys(_ user: UserRow) throws {
+    let problem = try database.firstRow(
+      """
+      SELECT 1 WHERE
+        (SELECT count(*) FROM cache_users INDEXED BY sqlite_autoindex_cache_users_1 WHERE user_id = ?1) <> 1
+        OR EXISTS (SELECT 1 FROM cache_mutation_batches INDEXED BY cache_mutation_batches_by_user WHERE user_id = ?1)
+        OR EXISTS (SELECT 1 FROM cache_batch_documents WHERE user_id = ?1)
+      """, .integer(user)
+    ) { _ in true }
+    guard problem == nil else { throw Self.pagesAreDamaged("The number \(user) of a new user is another one's.") }
+  }
+
+  /// As SQLite says it (SQLITE_CORRUPT): only another file helps.
+  private static func pagesAreDamaged(_ reason: String) -> StoreError {
+    StoreError(kind: .corrupt, message: reason, sqliteCode: 11)
+  }
+
+  /// The condition for keys that name no user. Bytes behind "=" that are no UTF-8 count as a name.
+  private static let isNoKey = "typeof(user_key) <> 'text' OR (user_key <> '' AND substr(user_key, 1, 1) <> '=')"
+
+  /// Looks for users whose key is damaged, whose batches would never be sent.
+  func checkKeys() throws {
+    let damaged = try database.firstRow("SELECT user_id FROM cache_users WHERE \(Self.isNoKey) LIMIT 1") {
+      try $0.int64(at: 0)
+    }
+    guard let damaged else { return }
+    throw CacheError.corruptRecord(table: "cache_users", row: "\(damaged)", reason: "the key names no user")
+  }
+
+  /// Gives batches of users that do not exist back to those that `cache_batch_documents` names. A batch whose user cannot be
+  /// found is set aside: it must not be sent as anybody else.
+  ///
+  /// - Returns: how many were set aside.
+  func repairOwners() throws -> Int {
+    // The number of a row that goes may be given to another user.
+    try database.update(
+      """
+      UPDATE cache_unreadable_batches SET user_id = -1
+      WHERE user_id IN (SELECT user_id FROM cache_users WHERE \(Self.isNoKey))
+      """)
+    try database.update("DELETE FROM cache_users WHERE \(Self.isNoKey)")
+    var setAsideCount = 0
+    var lost: [BatchID] = []
+    try database.forEachRow(
+      "SELECT batch_id FROM cache_mutation_batches WHERE user_id NOT IN (SELECT user_id FROM cache_users)"
+    ) {
+      lost.append(try $0.int64(at: 0))
+      return true
+    }
+    for batchID in lost {
+      let id = Statement.Parameter.integer(batchID)
+      var owners: [UserRow] = []
+      try database.forEachRow(
+        """
+        SELECT DISTINCT user_id FROM cache_batch_documents
+        WHERE batch_id = ? AND user_id IN (SELECT user_id FROM cache_users)
+        """, id
+      ) {
+        owners.append(try $0.int64(at: 0))
+        return true
+      }
+      if owners.count == 1 {
+        try database.update(
+          "UPDATE cache_mutation_batches SET user_id = ? WHERE batch_id = ?", .integer(owners[0]), id)
+      } else {
+        try database.update(
+          """
+          INSERT OR REPLACE INTO cache_unreadable_batches (batch_id, user_id, batch, reason)
+          SELECT batch_id, -1, batch, 'its user is not known' FROM cache_mutation_batches WHERE batch_id = ?
+          """, id)
+        try database.update("DELETE FROM cache_mutation_batches WHERE batch_id = ?", id)
+        setAsideCount += 1
+      }
+    }
+    return setAsideCount
+  }
+
+  /// Enters the documents of all batches anew. A batch that cannot be read keeps the entries that can be.
+  ///
+  /// - Returns: the documents with pending batches, without those of batches that cannot be read.
+  func rebuildDocuments() throws -> [UserRow: Set<DocumentKey>] {
+    let unreadable = try unreadableBatches()
+    try database.update("DELETE FROM cache_batch_documents")
+    var keysByUser: [UserRow: Set<DocumentKey>] = [:]
+    let unreadableIDs = Set(unreadable.map(\.batchID))
+    try database.forEachRow("SELECT batch_id, batch, user_id FROM cache_mutation_batches ORDER BY batch_id") {
+      let (batchID, user) = (try $0.int64(at: 0), try $0.int64(at: 2))
+      guard !unreadableIDs.contains(batchID) else { return true }
+      let keys = try decode($0).keys
+      try enter(keys, of: batchID, user: user)
+      keysByUser[user, default: []].formUnion(keys)
+      return true
+    }
+    for batch in unreadable {
+      try enter(Set(batch.keys), of: batch.batchID, user: batch.user)
+      keysByUser[batch.user]?.subtract(batch.keys)
+    }
+    return keysByUser
+  }
+
+  private func enter(_ keys: Set<DocumentKey>, of batchID: BatchID, user: UserRow) throws {
+    for key in keys.sorted() {
+      try database.update(
+        "INSERT OR IGNORE INTO cache_batch_documents (user_id, path, batch_id) VALUES (?, ?, ?)",
+        .integer(user), .text(key.canonicalString), .integer(batchID))
+    }
+  }
+
+  /// Whether any user's queue holds the batch.
+  func holds(_ batchID: BatchID) throws -> Bool {
+    try database.firstRow("SELECT 1 FROM cache_mutation_batches WHERE batch_id = ?", .integer(batchID)) { _ in true }
+      ?? false
+  }
+
+  /// The batches that were set aside and can be read by now, with their users.
+  func readableAgain() throws -> [(batch: MutationBatch, user: UserRow)] {
+    var batches: [(MutationBatch, UserRow)] = []
+    try database.forEachRow(
+      """
+      SELECT batch_id, batch, user_id FROM cache_unreadable_batches
+      WHERE user_id IN (SELECT user_id FROM cache_users)
+        AND batch_id NOT IN (SELECT batch_id FROM cache_mutation_batches)
+      ORDER BY batch_id
+      """
+    ) { row in
+      do {
+        batches.append((try decode(row), try row.int64(at: 2)))
+      } catch CacheError.unreadableBatch {
+        return true
+      }
+      return true
+    }
+    return batches
+  }
+}

@@ -1,0 +1,260 @@
+internal import HearthModel
+internal import HearthStore
+internal import HearthWire
+
+/// The outbox: one queue of mutation batches per user, in the order in which they were written.
+///
+/// `UserRow` is the number of the user's row; a user without a row has never written anything.
+struct MutationQueue {
+  typealias UserRow = Int64
+
+  let database: Database
+  let databaseID: DatabaseID
+  let globals: CacheGlobals
+
+  // MARK: Users
+
+  /// The row of a user, nil for one who has never written.
+  func row(of user: String?) throws -> UserRow? {
+    try row(userKey: Self.userKey(user))
+  }
+
+  func makeRow(userKey: String) throws -> UserRow {
+    if let row = try row(userKey: userKey) { return row }
+    try database.update("INSERT INTO cache_users (user_key) VALUES (?)", .text(userKey))
+    guard let row = try row(userKey: userKey) else {
+      throw CacheError.corruptRecord(table: "cache_users", row: userKey, reason: "the new row is missing")
+    }
+    try checkIsNobodys(row)
+    return row
+  }
+
+  private func row(userKey: String) throws -> UserRow? {
+    let row = try database.firstRow("SELECT user_id FROM cache_users WHERE user_key = ?", .text(userKey)) {
+      try $0.int64(at: 0)
+    }
+    // A user whose key is damaged is not one who has never written.
+    if row == nil { try checkKeys() }
+    return row
+  }
+
+  /// The users that have pending batches. Its cost grows with the number of users, not with their queues.
+  func usersWithPendingBatches() throws -> [UserRow] {
+    var rows: [UserRow] = []
+    try database.forEachRow(
+      """
+      SELECT user_id FROM cache_users AS u
+      WHERE EXISTS (SELECT 1 FROM cache_mutation_batches AS b WHERE b.user_id = u.user_id) ORDER BY user_id
+      """
+    ) {
+      rows.append(try $0.int64(at: 0))
+      return true
+    }
+    return rows
+  }
+
+  /// How a user is called in the table: "=" and the user id, or nothing for nobody signed in.
+  static func userKey(_ user: String?) -> String { user.map { "=" + $0 } ?? "" }
+
+  // MARK: Batches
+
+  /// Appends a batch under the next batch id.
+  func append(
+    _ mutations: [Mutation], baseMutations: [Mutation], localWriteTime: Timestamp, identity: BatchIdentity?,
+    user: UserRow
+  ) throws -> MutationBatch {
+    let batch = MutationBatch(
+      batchID: try globals.takeBatchID(), identity: identity, localWriteTime: localWriteTime,
+      baseMutations: baseMutations, mutations: mutations)
+    try insert(batch, user: user)
+    return batch
+  }
+
+  /// Stores a batch under the id that it carries.
+  func insert(_ batch: MutationBatch, user: UserRow) throws {
+    try database.update(
+      "INSERT INTO cache_mutation_batches (batch_id, user_id, batch) VALUES (?, ?, ?)",
+      .integer(batch.batchID), .integer(user), .blob(CacheCodec.encode(batch: batch, database: databaseID)))
+    for key in batch.keys.sorted() {
+      try database.update(
+        "INSERT INTO cache_batch_documents (user_id, path, batch_id) VALUES (?, ?, ?)",
+        .integer(user), .text(key.canonicalString), .integer(batch.batchID))
+    }
+  }
+
+  func remove(_ batch: MutationBatch, user: UserRow) throws {
+    try database.update("DELETE FROM cache_mutation_batches WHERE batch_id = ?", .integer(batch.batchID))
+    for key in batch.keys.sorted() {
+      try database.update(
+        "DELETE FROM cache_batch_documents WHERE user_id = ? AND path = ? AND batch_id = ?",
+        .integer(user), .text(key.canonicalString), .integer(batch.batchID))
+    }
+  }
+
+  /// Whether the user's queue holds the batch, readable or not.
+  func holds(_ batchID: BatchID, user: UserRow) throws -> Bool {
+    try database.firstRow(
+      "SELECT 1 FROM cache_mutation_batches WHERE batch_id = ? AND user_id = ?", .integer(batchID), .integer(user)
+    ) { _ in true } ?? false
+  }
+
+  func batch(_ batchID: BatchID, user: UserRow) throws -> MutationBatch? {
+    try database.firstRow(
+      "SELECT batch_id, batch FROM cache_mutation_batches WHERE batch_id = ? AND user_id = ?",
+      .integer(batchID), .integer(user), body: decode)
+  }
+
+  /// The first batch behind `batchID` in the user's queue.
+  func batch(after batchID: BatchID, user: UserRow) throws -> MutationBatch? {
+    try database.firstRow(
+      """
+      SELECT batch_id, batch FROM cache_mutation_batches
+      WHERE user_id = ? AND batch_id > ? ORDER BY batch_id LIMIT 1
+      """,
+      .integer(user), .integer(batchID), body: decode)
+  }
+
+  /// At most `limit` batches behind `batchID`, in order.
+  func batches(after batchID: BatchID, limit: Int64, user: UserRow) throws -> [MutationBatch] {
+    var batches: [MutationBatch] = []
+    try database.forEachRow(
+      """
+      SELECT batch_id, batch FROM cache_mutation_batches
+      WHERE user_id = ? AND batch_id > ? ORDER BY batch_id LIMIT ?
+      """,
+      .integer(user), .integer(batchID), .integer(limit)
+    ) {
+      batches.append(try decode($0))
+      return true
+    }
+    return batches
+  }
+
+  func highestBatchID(user: UserRow, notAfter limit: BatchID = .max) throws -> BatchID? {
+    try database.firstRow(
+      "SELECT batch_id FROM cache_mutation_batches WHERE user_id = ? AND batch_id <= ? ORDER BY batch_id DESC LIMIT 1",
+      .integer(user), .integer(limit)
+    ) { try $0.int64(at: 0) }
+  }
+
+  func count(user: UserRow) throws -> Int {
+    let count = try database.firstRow(
+      "SELECT count(*) FROM cache_mutation_batches WHERE user_id = ?", .integer(user)
+    ) { try $0.int64(at: 0) }
+    return Int(clamping: count ?? 0)
+  }
+
+  // MARK: Batches that cannot be read
+
+  /// The batches of all users that cannot be read, in order. Reads all queues.
+  func unreadableBatches() throws -> [UnreadableBatch] {
+    var batches: [UnreadableBatch] = []
+    try database.forEachRow("SELECT batch_id, batch, user_id FROM cache_mutation_batches ORDER BY batch_id") {
+      do {
+        _ = try decode($0)
+      } catch CacheError.unreadableBatch(let batchID, let reason) {
+        let user = try $0.int64(at: 2)
+        batches.append(
+          UnreadableBatch(batchID: batchID, reason: reason, user: user, keys: try keys(of: batchID, user: user)))
+      }
+      return true
+    }
+    return batches
+  }
+
+  /// The documents of a batch, without those whose row is damaged as well.
+  private func keys(of batchID: BatchID, user: UserRow) throws -> [DocumentKey] {
+    var keys: [DocumentKey] = []
+    try database.forEachRow(
+      "SELECT path FROM cache_batch_documents WHERE user_id = ? AND batch_id = ?", .integer(user), .integer(batchID)
+    ) {
+      if let key = try? $0.documentKey(at: 0, table: "cache_batch_documents") { keys.append(key) }
+      return true
+    }
+    return keys
+  }
+
+  /// Takes a batch out of its queue and keeps its row.
+  func setAside(_ batch: UnreadableBatch) throws {
+    let id = Statement.Parameter.integer(batch.batchID)
+    try database.update(
+      """
+      INSERT OR REPLACE INTO cache_unreadable_batches (batch_id, user_id, batch, reason)
+      SELECT batch_id, user_id, batch, ? FROM cache_mutation_batches WHERE batch_id = ?
+      """, .text(batch.reason), id)
+    try database.update("DELETE FROM cache_mutation_batches WHERE batch_id = ?", id)
+    try database.update(
+      "DELETE FROM cache_batch_documents WHERE user_id = ? AND batch_id = ?", .integer(batch.user), id)
+  }
+
+  // MARK: Batches by document
+
+  /// The ids of the user's pending batches for each of the documents that has any, ascending.
+  func pendingBatchIDs(for keys: some Sequence<DocumentKey>, user: UserRow) throws -> [DocumentKey: [BatchID]] {
+    var pending: [DocumentKey: [BatchID]] = [:]
+    for key in keys {
+      try database.forEachRow(
+        "SELECT batch_id FROM cache_batch_documents WHERE user_id = ? AND path = ? ORDER BY batch_id",
+        .integer(user), .text(key.canonicalString)
+      ) {
+        pending[key, default: []].append(try $0.int64(at: 0))
+        return true
+      }
+    }
+    return pending
+  }
+
+  /// Those of some documents that the user has pending batches for.
+  ///
+  /// Reads at most one row and does at most one look-up per key. With fewer pending batches than keys, it reads their rows
+  /// and looks up what is among them.
+  func keysWithPendingBatches(among keys: [DocumentKey], user: UserRow) throws -> Set<DocumentKey> {
+    var paths: Set<String> = []
+    var rows = 0
+    try database.forEachRow(
+      "SELECT path FROM cache_batch_documents WHERE user_id = ? LIMIT ?",
+      .integer(user), .integer(Int64(keys.count))
+    ) {
+      rows += 1
+      // A damaged row names none of the documents.
+      if let path = try? $0.string(at: 0) { paths.insert(path) }
+      return true
+    }
+    // All rows are read when there were fewer than asked for. Equal strings may still differ in their bytes.
+    let candidates = rows < keys.count ? keys.filter { paths.contains($0.canonicalString) } : keys
+    return try Set(candidates.filter { try firstPendingBatchID(for: $0, user: user) != nil })
+  }
+
+  func firstPendingBatchID(for key: DocumentKey, user: UserRow) throws -> BatchID? {
+    try database.firstRow(
+      "SELECT batch_id FROM cache_batch_documents WHERE user_id = ? AND path = ? ORDER BY batch_id LIMIT 1",
+      .integer(user), .text(key.canonicalString)
+    ) { try $0.int64(at: 0) }
+  }
+
+  /// Whether any user has a pending batch for the document.
+  func hasPendingBatch(for key: DocumentKey) throws -> Bool {
+    try database.firstRow(
+      """
+      SELECT 1 FROM cache_users AS u CROSS JOIN cache_batch_documents AS d ON d.user_id = u.user_id
+      WHERE d.path = ? LIMIT 1
+      """, .text(key.canonicalString)
+    ) { _ in true } ?? false
+  }
+
+  func decode(_ statement: Statement) throws -> MutationBatch {
+    let batchID = try statement.int64(at: 0)
+    let batch: MutationBatch
+    do {
+      batch = try CacheCodec.decodeBatch(try statement.bytes(at: 1), database: databaseID)
+    } catch let error as WireError {
+      throw CacheError.unreadableBatch(batchID, reason: error.description)
+    } catch let error as StoreError where error.kind == .corrupt {
+      throw CacheError.unreadableBatch(batchID, reason: error.message)
+    }
+    guard batch.batchID == batchID else {
+      throw CacheError.unreadableBatch(batchID, reason: "the batch inside says id \(batch.batchID)")
+    }
+    return batch
+  }
+}

@@ -1,0 +1,92 @@
+/// The names that a backend accepts, by the documented limits of Firestore. Clients check none of this: they send the write, and the
+/// backend rejects it.
+private enum ServerLimits {
+  static let maximumNameBytes = 1500
+  static let maximumDocumentNameBytes = 6 * 1024
+  /// 100 pairs of a collection and a document.
+  static let maximumSegments = 200
+
+  /// `__.*__`
+  static func isReserved(_ name: String) -> Bool {
+    name.utf8.count >= 4 && name.utf8.starts(with: [0x5F, 0x5F]) && name.utf8.suffix(2).allSatisfy { $0 == 0x5F }
+  }
+
+  /// `__id[0-9]+__`
+  static func isNumericID(_ id: String) -> Bool {
+    guard isReserved(id), id.utf8.count > 6 else { return false }
+    let inner = id.utf8.dropFirst(2).dropLast(2)
+    return inner.starts(with: [0x69, 0x64]) && inner.dropFirst(2).allSatisfy { (0x30...0x39).contains($0) }
+  }
+
+  static func requireShort(_ name: String, _ place: String) throws(ModelError) {
+    if name.utf8.count > maximumNameBytes {
+      throw .violatesServerLimit(
+        name: shortened(name), place: place,
+        rule: "it has \(name.utf8.count) bytes, and at most \(maximumNameBytes) are allowed.")
+    }
+  }
+
+  /// At most 64 characters of a name, for messages.
+  static func shortened(_ name: String) -> String {
+    name.unicodeScalars.count <= 64 ? name : String(String.UnicodeScalarView(name.unicodeScalars.prefix(64))) + "…"
+  }
+}
+
+extension ResourcePath {
+  /// Checks collection and document ids as a backend does: at most 1500 bytes each, not `.` or `..`, not `__.*__` except
+  /// for numeric document ids, and at most 100 pairs of them in 6 KiB.
+  ///
+  /// - Throws: `ModelError.violatesServerLimit`
+  package func validateServerLimits() throws(ModelError) {
+    let segments = segments
+    for (index, id) in segments.enumerated() {
+      let place = index.isMultiple(of: 2) ? "Collection id" : "Document id"
+      try ServerLimits.requireShort(id, place)
+      if id == "." || id == ".." {
+        throw .violatesServerLimit(name: id, place: place, rule: "\".\" and \"..\" cannot be ids.")
+      }
+      let isAllowedNumber = !index.isMultiple(of: 2) && ServerLimits.isNumericID(id)
+      if ServerLimits.isReserved(id), !isAllowedNumber {
+        throw .violatesServerLimit(name: id, place: place, rule: "ids of the form __.*__ are reserved.")
+      }
+    }
+    if segments.count > ServerLimits.maximumSegments {
+      throw .violatesServerLimit(
+        name: ServerLimits.shortened(canonicalString), place: "Path",
+        rule: "Key path is too long. Cannot exceed \(ServerLimits.maximumSegments / 2) elements.")
+    }
+    if canonicalString.utf8.count > ServerLimits.maximumDocumentNameBytes {
+      throw .violatesServerLimit(
+        name: ServerLimits.shortened(canonicalString), place: "Path",
+        rule: "it has \(canonicalString.utf8.count) bytes, and at most "
+          + "\(ServerLimits.maximumDocumentNameBytes) are allowed.")
+    }
+  }
+}
+
+extension DocumentKey {
+  /// Checks the key as a backend does; see `ResourcePath.validateServerLimits()`.
+  package func validateServerLimits() throws(ModelError) {
+    try path.validateServerLimits()
+  }
+}
+
+extension FieldPath {
+  /// Checks field names as a backend does: not empty, at most 1500 bytes each, and not `__.*__`.
+  ///
+  /// - Throws: `ModelError.violatesServerLimit`
+  package func validateServerLimits() throws(ModelError) {
+    for name in segments { try Self.validateServerLimits(name: name) }
+  }
+
+  /// Checks one field name; see `validateServerLimits()`.
+  package static func validateServerLimits(name: String) throws(ModelError) {
+    if name.isEmpty {
+      throw .violatesServerLimit(name: name, place: "Field name", rule: "field names must not be empty.")
+    }
+    try ServerLimits.requireShort(name, "Field name")
+    if ServerLimits.isReserved(name) {
+      throw .violatesServerLimit(name: name, place: "Field name", rule: "names of the form __.*__ are reserved.")
+    }
+  }
+}

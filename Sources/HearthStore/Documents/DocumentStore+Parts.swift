@@ -1,0 +1,115 @@
+package import HearthModel
+
+/// A part of the stored documents, by where they lie, so that several connections can share a scan.
+package struct DocumentPart: Hashable, Sendable {
+  /// See `Place`.
+  let places: ClosedRange<Int64>
+  /// Whether no other part lies before this one.
+  let isFirst: Bool
+}
+
+extension DocumentStore {
+  /// A scope with more collections than this is not looked at collection by collection to estimate its size.
+  private static let estimatedCollectionLimit = 256
+
+  /// About how many documents are stored in a scope: never fewer than there are, and more where documents have gone.
+  ///
+  /// Takes two look-ups per collection, however many documents there are.
+  ///
+  /// - Returns: nil when the scope has too many collections to say.
+  package func estimatedDocumentCount(in scope: CollectionScope) throws -> Int? {
+    try database.readTransaction("Estimate documents") {
+      try extents(in: scope)?.reduce(0) { $0 + Int(clamping: $1.upperBound - $1.lowerBound + 1) }
+    }
+  }
+
+  /// About how many documents are stored in collections. Of many collections, some are looked at.
+  func estimatedDocumentCount(of collections: [(path: ResourcePath, number: Int64)]) throws -> Int {
+    let step = max(1, collections.count / Self.estimatedCollectionLimit)
+    let looked = stride(from: 0, to: collections.count, by: step)
+    var count: Int64 = 0
+    for index in looked {
+      guard let extent = try extent(of: collections[index].number) else { continue }
+      count += extent.upperBound - extent.lowerBound + 1
+    }
+    let (all, isOverflow) = Int(clamping: count).multipliedReportingOverflow(by: step)
+    return isOverflow ? .max : all
+  }
+
+  /// How many documents of a scope were read from the backend later than a version; counting stops at `limit`.
+  ///
+  /// - Returns: nil when the scope has too many collections to say.
+  package func changedDocumentCount(
+    in scope: CollectionScope, after version: SnapshotVersion, limit: Int
+  ) throws -> Int? {
+    try database.readTransaction("Count changed documents") {
+      guard let collections = try collections(in: scope, limit: Self.estimatedCollectionLimit) else { return nil }
+      var count = 0
+      let statement = try database.prepare(
+        """
+        SELECT count(*) FROM (SELECT 1 FROM documents INDEXED BY documents_by_read_time
+        WHERE collection = ? AND read_time > ? LIMIT ?)
+        """)
+      for (_, number) in collections where count < limit {
+        statement.reset()
+        try statement.bind(1, number)
+        try statement.bind(2, version.microseconds)
+        try statement.bind(3, limit - count)
+        if try statement.step() { count += Int(clamping: try statement.int64(at: 0)) }
+      }
+      return count
+    }
+  }
+
+  /// Cuts a scope into parts of about the same number of documents, which together hold each of them once.
+  ///
+  /// - Parameter count: no more parts than this. There is always one, also for a scope without documents.
+  package func parts(of scope: CollectionScope, count: Int) throws -> [DocumentPart] {
+    try database.readTransaction("Cut into parts") {
+      let extents = (try extents(in: scope) ?? []).sorted { $0.lowerBound < $1.lowerBound }
+      var places: [Int64] = []
+      let total = extents.reduce(Int64(0)) { $0 + ($1.upperBound - $1.lowerBound + 1) }
+      let step = total / Int64(max(count, 1))
+      if step > 0 {
+        var before: Int64 = 0
+        for extent in extents {
+          let size = extent.upperBound - extent.lowerBound + 1
+          while places.count + 1 < count, step * Int64(places.count + 1) < before + size {
+            places.append(extent.lowerBound + (step * Int64(places.count + 1) - before))
+          }
+          before += size
+        }
+      }
+      var parts: [DocumentPart] = []
+      var first = Int64.min
+      for place in places where place > first {
+        parts.append(DocumentPart(places: first...(place - 1), isFirst: parts.isEmpty))
+        first = place
+      }
+      parts.append(DocumentPart(places: first...Int64.max, isFirst: parts.isEmpty))
+      return parts
+    }
+  }
+
+  /// The first and the last place of each collection that holds something; nil for too many collections.
+  private func extents(in scope: CollectionScope) throws -> [ClosedRange<Int64>]? {
+    guard let collections = try collections(in: scope, limit: Self.estimatedCollectionLimit) else { return nil }
+    return try collections.compactMap { try extent(of: $0.number) }
+  }
+
+  private func extent(of collection: Int64) throws -> ClosedRange<Int64>? {
+    // Two subqueries: SQLite finds the ends of an index at once only for one of them at a time.
+    let statement = try database.prepare(
+      """
+      SELECT (SELECT min(place) FROM documents WHERE place BETWEEN ?1 AND ?2),
+        (SELECT max(place) FROM documents WHERE place BETWEEN ?1 AND ?2)
+      """,
+      .integer(Place.first(in: collection)), .integer(Place.last(in: collection)))
+    guard try statement.step(), !statement.isNull(at: 0) else { return nil }
+    let (first, last) = (try statement.int64(at: 0), try statement.int64(at: 1))
+    guard first <= last else {
+      throw StoreError.corrupt("table documents: collection \(collection) ends at \(last) before it begins at \(first)")
+    }
+    return first...last
+  }
+}

@@ -1,0 +1,105 @@
+/// A step from one version of a component's tables to the next.
+package struct Migration: Sendable {
+  /// The version that the tables have afterwards; the first is 1.
+  package let version: Int
+  package let name: String
+  package let apply: @Sendable (Database) throws -> Void
+
+  package init(version: Int, name: String, apply: @escaping @Sendable (Database) throws -> Void) {
+    self.version = version
+    self.name = name
+    self.apply = apply
+  }
+
+  /// A migration that executes these statements in order.
+  package init(version: Int, name: String, statements: [String]) {
+    self.init(version: version, name: name) { database in
+      for statement in statements { try database.execute(statement) }
+    }
+  }
+}
+
+/// The tables of one component ("store", "cache", "server") and how they came about.
+///
+/// Each component keeps its version in the table `schema_versions` of the database. Migrations go forward only.
+package struct Schema: Sendable {
+  package let component: String
+  /// In ascending order of version, without gaps, from 1.
+  package let migrations: [Migration]
+  /// Statements that must compile after the migration. They tell a file whose version says one thing and whose tables say
+  /// another from a healthy one when it is opened, not at the first use.
+  package let probes: [String]
+
+  package init(component: String, migrations: [Migration], probes: [String] = []) {
+    self.component = component
+    self.migrations = migrations
+    self.probes = probes
+  }
+
+  package var currentVersion: Int { migrations.last?.version ?? 0 }
+
+  /// Brings the component's tables to the current version; all pending steps are one transaction.
+  ///
+  /// - Throws: ``StoreError`` `newerSchema` when a newer release wrote the file, which is then not changed; `corrupt`
+  ///   when the tables are not those of their version; any failure of a step.
+  package func migrate(_ database: Database) throws {
+    if try version(in: database) != currentVersion {
+      try database.transaction("Migrate \(component)") {
+        // Read again under the write lock: another process may have migrated in between.
+        let found = try version(in: database)
+        guard found != currentVersion else { return }
+        try database.execute(
+          "CREATE TABLE IF NOT EXISTS schema_versions "
+            + "(component TEXT PRIMARY KEY NOT NULL, version INTEGER NOT NULL) WITHOUT ROWID")
+        for migration in migrations where migration.version > found {
+          do {
+            try migration.apply(database)
+          } catch let error as StoreError where error.kind == .misuse || error.kind == .constraint {
+            // The steps are right where the tables are what the version says.
+            throw StoreError.corrupt(
+              "Migration \(migration.version) (\(migration.name)) of \"\(component)\" does not fit the tables: "
+                + error.message)
+          } catch let error as StoreError {
+            throw error.at("Migration \(migration.version) (\(migration.name)) of \"\(component)\"")
+          }
+        }
+        try database.update(
+          "INSERT OR REPLACE INTO schema_versions (component, version) VALUES (?, ?)", .text(component),
+          .integer(Int64(currentVersion)))
+      }
+    }
+    try probe(database)
+  }
+
+  /// The version in the file: 0 when the component has no tables there.
+  private func version(in database: Database) throws -> Int {
+    let table = try database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_versions'")
+    guard try table.step() else { return 0 }
+    let statement = try database.prepare("SELECT version FROM schema_versions WHERE component = ?", .text(component))
+    guard try statement.step() else { return 0 }
+    let found = try statement.int64(at: 0)
+    guard found >= 1 else {
+      throw StoreError.corrupt("Database \(database.name): \"\(component)\" has the version \(found); the first is 1.")
+    }
+    guard found <= Int64(currentVersion) else {
+      throw StoreError(
+        kind: .newerSchema,
+        message: "Database \(database.name): its \"\(component)\" tables have version \(found), and this release knows "
+          + "versions up to \(currentVersion). Use the release that wrote it, or another folder.")
+    }
+    return Int(found)
+  }
+
+  private func probe(_ database: Database) throws(StoreError) {
+    for probe in probes {
+      do throws(StoreError) {
+        _ = try database.prepare(probe)
+      } catch {
+        guard error.kind == .misuse else { throw error }
+        throw .corrupt(
+          "Database \(database.name): its \"\(component)\" tables are not those of version \(currentVersion): "
+            + error.message)
+      }
+    }
+  }
+}

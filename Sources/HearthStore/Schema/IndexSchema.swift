@@ -1,0 +1,61 @@
+/// The tables of local indexes.
+///
+/// An index holds every document of its collection group whose `place` is at most `filled_through`, and no other. That one
+/// number says everything about a half-filled index: who changes a document knows from it whether entries have to follow, and
+/// a query reads the entries and then scans what lies behind it.
+///
+/// Entries are ordered by index, collection and key, so that a query reads one range for each collection. The key holds
+/// the values of the fields and the document's id in an encoding whose bytes are in the order of queries. Documents with
+/// pending writes have entries of their own, one set for each owner of writes, as that owner sees them.
+enum IndexSchema {
+  static let statements = [
+    """
+    CREATE TABLE index_definitions (
+      number INTEGER PRIMARY KEY, state INTEGER NOT NULL, origin INTEGER NOT NULL, collection_group TEXT NOT NULL,
+      filled_through INTEGER NOT NULL, local_filled_through INTEGER NOT NULL)
+    """,
+    """
+    CREATE TABLE index_fields (
+      number INTEGER NOT NULL, position INTEGER NOT NULL, path TEXT NOT NULL, kind INTEGER NOT NULL,
+      PRIMARY KEY (number, position)) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE index_entries (
+      number INTEGER NOT NULL, collection INTEGER NOT NULL, key BLOB NOT NULL, place INTEGER NOT NULL,
+      PRIMARY KEY (number, collection, key)) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE index_local_entries (
+      number INTEGER NOT NULL, owner INTEGER NOT NULL, collection TEXT NOT NULL, key BLOB NOT NULL, id TEXT NOT NULL,
+      PRIMARY KEY (number, owner, collection, key)) WITHOUT ROWID
+    """,
+    "CREATE INDEX index_local_entries_by_document ON index_local_entries (owner, collection, id)",
+  ]
+  static let probes = [
+    """
+    SELECT number, state, origin, collection_group, filled_through, local_filled_through FROM index_definitions
+    WHERE state = 0
+    """,
+    "SELECT path, kind FROM index_fields WHERE number = 0 ORDER BY position",
+    "SELECT key, place FROM index_entries WHERE number = 0 AND collection = 0 AND key >= x''",
+    "SELECT key, id FROM index_local_entries WHERE number = 0 AND owner = 0 AND collection = '' AND key >= x''",
+    """
+    SELECT number FROM index_local_entries INDEXED BY index_local_entries_by_document
+    WHERE owner = 0 AND collection = '' AND id = ''
+    """,
+  ]
+
+  /// The numbers of the column `state`.
+  enum State {
+    static let active: Int64 = 1
+    /// Given up; its entries are still to be removed.
+    static let dropped: Int64 = 2
+  }
+
+  /// The numbers of the column `kind` of fields.
+  enum FieldKind {
+    static let ascending: Int64 = 1
+    static let descending: Int64 = 2
+    static let contains: Int64 = 3
+  }
+}

@@ -1,0 +1,421 @@
+internal import HearthCache
+internal import HearthModel
+
+/// Talks to the backend: owns both streams, what is watched and sent on them, and the online state.
+///
+/// It reads and writes no storage. The engine tells it what to watch and which batches to send, and carries out the actions
+/// that each method returns, in order. An action `onlineStateChanged` is also the sign to show the new state to the views.
+///
+/// | state | written by |
+/// |---|---|
+/// | `offlineCauses` | ``forbid(_:)``, ``allow(_:)``, ``rest(for:)``, ``closeStreams(for:)`` |
+/// | `online` | the network switch, and all that happens to the watch stream |
+/// | `targets` | ``watch(_:confirmed:)``, ``unwatch(_:)``, ``forget(_:awaitingRemoval:)``, ``snapshotStored(_:)`` |
+/// | `watchStream`, `aggregator` | events of the watch stream; an aggregator lives as long as its stream |
+/// | `writeStream`, `pipeline` | events of the write stream, ``add(_:)`` |
+struct BackendLink {
+  private let configuration: SyncConfiguration
+  private let databaseID: DatabaseID
+  /// Names the cache in the labels of batches.
+  private let cacheID: String
+
+  /// Monotonic time of the event being handled.
+  private var now: Duration = .zero
+  private var lastStreamID = 0
+  private var offlineCauses: Set<OfflineCause> = [.notStarted]
+  private var online: OnlineStateMachine
+
+  /// The targets that the backend is, or will be, asked for.
+  private var targets: [TargetID: TargetData] = [:]
+  private var watchStream: WatchStream
+  private var aggregator = WatchChangeAggregator()
+
+  private var writeStream: WriteStream
+  private var pipeline: WritePipeline
+  /// The user whose outbox is sent.
+  private var user: String?
+
+  init(configuration: SyncConfiguration, databaseID: DatabaseID, cacheID: String, user: String?) {
+    self.configuration = configuration
+    self.databaseID = databaseID
+    self.cacheID = cacheID
+    self.user = user
+    online = OnlineStateMachine(timeout: configuration.onlineStateTimeout)
+    watchStream = WatchStream(configuration: configuration)
+    writeStream = WriteStream(configuration: configuration)
+    pipeline = WritePipeline(capacity: configuration.maxPendingWriteBatches)
+  }
+
+  // MARK: - State
+
+  var onlineState: OnlineState { online.state }
+  var isNetworkUsable: Bool { offlineCauses.isEmpty }
+  /// Whether the watch stream may be open.
+  var canWatch: Bool { offlineCauses.isSubset(of: [.outboxFailure]) }
+  /// Whether batches may be sent that were not sent before.
+  var canWrite: Bool { offlineCauses.isSubset(of: [.snapshotFailure]) }
+  /// The number of batches that are sent, or about to be, and not answered.
+  var outstandingWriteCount: Int { pipeline.batches.count }
+
+  func isForbidden(for cause: OfflineCause) -> Bool { offlineCauses.contains(cause) }
+
+  /// Takes the time of the next event.
+  mutating func advance(to now: Duration) {
+    self.now = now
+  }
+
+  /// The cache shows this user's outbox from now on. Comes while no stream is open.
+  mutating func serve(_ user: String?) {
+    assert(!watchStream.isStarted && !writeStream.isStarted, "The user changes under a stream.")
+    self.user = user
+  }
+
+  func assertInvariants() {
+    pipeline.assertInvariants()
+    assert(canWatch || !watchStream.isStarted, "The watch stream is started in spite of \(offlineCauses).")
+    assert(
+      pipeline.batches.isEmpty || !pipeline.awaitsLateAnswers(for: user),
+      "Batches \(pipeline.batches.map(\.batchID)) are sent although earlier ones may be answered on a closed stream.")
+  }
+
+  // MARK: - The network
+
+  /// Notes a cause, before the start or before the streams are closed.
+  mutating func forbid(_ cause: OfflineCause) {
+    offlineCauses.insert(cause)
+  }
+
+  /// Removes a cause.
+  ///
+  /// - Returns: Whether it was there.
+  mutating func allow(_ cause: OfflineCause) -> Bool {
+    offlineCauses.remove(cause) != nil
+  }
+
+  /// Closes what must not be open for a cause that came from the storage. The write stream stays open with the batches that
+  /// were sent: see ``SyncEngine/goOffline(after:retrying:)``.
+  mutating func rest(for cause: OfflineCause?) -> [SyncAction] {
+    if let cause { offlineCauses.insert(cause) }
+    guard !canWatch else { return [] }
+    return stopWatching() + setOnlineState(.offline)
+  }
+
+  mutating func closeStreams() -> [SyncAction] {
+    stopWatching() + stopWriting()
+  }
+
+  /// Closes the streams, which are to be opened again soon, for other credentials or on another connection.
+  mutating func closeStreams(for cause: OfflineCause) -> [SyncAction] {
+    let usedNetwork = canWatch
+    offlineCauses.insert(cause)
+    return closeStreams() + (usedNetwork ? setOnlineState(.unknown) : [])
+  }
+
+  /// Opens the watch stream without a pause, if there is a use for it and nothing forbids it.
+  mutating func resumeWatching() -> [SyncAction] {
+    guard canWatch else { return [] }
+    watchStream.inhibitBackoff()
+    if shouldStartWatchStream { return startWatchStream() }
+    return watchStream.isStarted ? [] : setOnlineState(.unknown)
+  }
+
+  /// Lets the next start of the write stream be without a pause.
+  mutating func resumeWriting() {
+    if canWrite { writeStream.inhibitBackoff() }
+  }
+
+  mutating func setOnlineState(_ state: OnlineState) -> [SyncAction] {
+    changeOnlineState { $0.set(state) }
+  }
+
+  /// A timer fired that a stream or the online state asked for.
+  mutating func timerFired(_ kind: TimerKind) -> [SyncAction] {
+    switch kind {
+    case .listenStreamIdle:
+      return watchStreamIdle()
+    case .listenStreamConnectionBackoff:
+      return opening { $0.watchStream.backoffTimerFired(now: $0.now, nextID: $1) }
+    case .writeStreamIdle:
+      return writeStream.idleTimerFired()
+    case .writeStreamConnectionBackoff:
+      return opening { $0.writeStream.backoffTimerFired(now: $0.now, nextID: $1) }
+    case .onlineStateTimeout:
+      let isWaiting = awaitsResults
+      return changeOnlineState { $0.timerFired(isWaiting: isWaiting) }
+    case .asyncQueueRetry, .lruGarbageCollection, .indexBackfill:
+      assertionFailure("The timer \(kind) is none of the link's.")
+      return []
+    }
+  }
+
+  private mutating func changeOnlineState(
+    _ change: (inout OnlineStateMachine) -> [OnlineStateMachine.Action]
+  ) -> [SyncAction] {
+    let timeout = configuration.onlineStateTimeout
+    return change(&online).map { $0.syncAction(timeout: timeout) }
+  }
+
+  /// Does something that may open a stream, under the next number.
+  private mutating func opening(_ body: (inout BackendLink, () -> StreamID) -> [SyncAction]) -> [SyncAction] {
+    var last = lastStreamID
+    let actions = body(&self) {
+      last += 1
+      return StreamID(rawValue: last)
+    }
+    lastStreamID = last
+    return actions
+  }
+}
+
+// MARK: - Watching
+
+extension BackendLink {
+  func isWatched(_ target: TargetID) -> Bool { targets[target] != nil }
+
+  /// Whether what comes for the target belongs to an earlier listen, because answers to requests are outstanding.
+  func awaitsAnswer(_ target: TargetID) -> Bool { aggregator.awaitsAnswer(target) }
+
+  /// Asks the backend for a target, now or as soon as the stream is open.
+  mutating func watch(_ target: TargetData, confirmed: ConfirmedKeys) -> [SyncAction] {
+    guard targets[target.targetID] == nil else { return [] }
+    targets[target.targetID] = target
+    if shouldStartWatchStream { return startWatchStream() }
+    let request = watchStream.isOpen ? sendAdd(target, confirmed) : []
+    // A read on a stream that was started before has a right to an answer in time as well.
+    return request + (watchStream.isStarted ? changeOnlineState { $0.requestSent() } : [])
+  }
+
+  mutating func unwatch(_ target: TargetID) -> [SyncAction] {
+    guard targets.removeValue(forKey: target) != nil else { return [] }
+    if watchStream.isOpen {
+      return stopSending(target) + (targets.isEmpty ? watchStream.markIdle() : [])
+    }
+    // An attempt that failed before stays known until the next one is over, so that the next read need not wait for it.
+    return targets.isEmpty && canWatch ? changeOnlineState { $0.lastTargetRemoved() } : []
+  }
+
+  /// Lets the backend stop sending a target; what it sent before its answer does not count.
+  mutating func stopSending(_ target: TargetID) -> [SyncAction] {
+    aggregator.requestSent(target)
+    return watchStream.send(.removeTarget(target))
+  }
+
+  /// Forgets a target of which the backend knows nothing any more, or will say so.
+  mutating func forget(_ target: TargetID, awaitingRemoval: Bool) -> [SyncAction] {
+    targets[target] = nil
+    if !awaitingRemoval { aggregator.remove(target) }
+    return targets.isEmpty ? watchStream.markIdle() : []
+  }
+
+  mutating func watchStreamOpened(_ id: StreamID, confirmed: ConfirmedKeys) -> [SyncAction] {
+    guard watchStream.opened(id, now: now) else { return [] }
+    var actions: [SyncAction] = []
+    for (_, target) in targets.sorted(by: { $0.key < $1.key }) { actions += sendAdd(target, confirmed) }
+    guard targets.isEmpty else { return actions }
+    actions += watchStream.markIdle()
+    // The backend was reached while nobody listened: the next read may wait for its answer.
+    if online.state == .offline { actions += setOnlineState(.unknown) }
+    return actions
+  }
+
+  mutating func watchStreamClosed(_ id: StreamID, _ error: StatusError?) -> [SyncAction] {
+    guard var result = watchStream.closed(id, error: error, now: now) else { return [] }
+    result.append(.log(.debug, "Watch stream closed: \(error?.description ?? "without an error")"))
+    aggregator = WatchChangeAggregator()
+    // Without a target no attempt is under way that could say more.
+    guard shouldStartWatchStream else { return result + setOnlineState(.unknown) }
+    result += changeOnlineState { $0.streamFailed(error) }
+    return result + startWatchStream()
+  }
+
+  /// Closes the open stream as if the backend had ended it.
+  mutating func breakWatchStream(_ id: StreamID, _ error: StatusError) -> [SyncAction] {
+    guard watchStream.isOpen else { return [] }
+    return [.closeWatchStream(id)] + watchStreamClosed(id, error)
+  }
+
+  mutating func received(
+    _ message: WatchResponse, on id: StreamID, confirmed: ConfirmedKeys
+  ) -> (actions: [SyncAction], outcome: WatchOutcome) {
+    guard watchStream.messageReceived(id) else { return ([], .none) }
+    let actions = changeOnlineState { $0.messageReceived() }
+    let source = watchedTargets(confirmed)
+    switch message {
+    case .targetChange(let change):
+      if change.state == .removed, let cause = change.cause {
+        return (actions, .targetsRejected(change.targetIDs, cause))
+      }
+      aggregator.handle(change, source: source)
+      // Only a message for no target in particular speaks for all of them.
+      if change.state == .noChange, change.targetIDs.isEmpty, change.readTime > .none {
+        watchStream.snapshotReceived()
+        return (actions, .snapshot(change.readTime))
+      }
+    case .documentChange(let change):
+      aggregator.handle(change, source: source)
+    case .existenceFilter(let filter):
+      aggregator.handle(filter, source: source)
+    case .unreadable(let message):
+      return (actions, .unreadable(message))
+    }
+    return (actions, .none)
+  }
+
+  /// Takes everything gathered so far as one event, which is to be stored.
+  mutating func takeSnapshot(at version: SnapshotVersion, confirmed: ConfirmedKeys) -> RemoteEvent {
+    aggregator.makeRemoteEvent(at: version, source: watchedTargets(confirmed))
+  }
+
+  /// Takes over what the stored snapshot says of targets, and asks again for those that do not agree with the backend's count.
+  mutating func snapshotStored(_ event: RemoteEvent, confirmed: ConfirmedKeys) -> [SyncAction] {
+    // Only now: a token must never be ahead of the data.
+    for (id, change) in event.targetChanges where !change.resumeToken.isEmpty {
+      guard let target = targets[id] else { continue }
+      targets[id] = target.with(resumeToken: change.resumeToken, snapshotVersion: event.snapshotVersion)
+    }
+    var actions: [SyncAction] = []
+    for (id, purpose) in event.targetMismatches.sorted(by: { $0.key < $1.key }) {
+      guard let target = targets[id] else { continue }
+      let fresh = target.with(resumeToken: [], snapshotVersion: .none)
+      targets[id] = fresh
+      actions += stopSending(id)
+      // The purpose is only for this request; a later one after a reconnect is an ordinary listen.
+      actions += sendAdd(fresh.with(purpose: purpose), confirmed)
+    }
+    return actions
+  }
+
+  private var shouldStartWatchStream: Bool { canWatch && !watchStream.isStarted && !targets.isEmpty }
+
+  /// Whether the backend still owes a target that it was asked for on the open stream.
+  private var awaitsResults: Bool {
+    watchStream.isOpen && targets.keys.contains { !aggregator.isInSync($0) }
+  }
+
+  private func watchedTargets(_ confirmed: ConfirmedKeys) -> WatchedTargets {
+    WatchedTargets(targets: targets, confirmed: confirmed, databaseID: databaseID)
+  }
+
+  private mutating func sendAdd(_ target: TargetData, _ confirmed: ConfirmedKeys) -> [SyncAction] {
+    aggregator.requestSent(target.targetID)
+    let request = TargetRequest(target) { confirmed(of: target.targetID).count }
+    return watchStream.send(.addTarget(request))
+  }
+
+  private mutating func startWatchStream() -> [SyncAction] {
+    aggregator = WatchChangeAggregator()
+    let start = opening {
+      $0.watchStream.start(now: $0.now, jitter: $0.configuration.jitter, nextID: $1)
+    }
+    return start + changeOnlineState { $0.streamStarted() }
+  }
+
+  private mutating func stopWatching() -> [SyncAction] {
+    aggregator = WatchChangeAggregator()
+    return watchStream.stop()
+  }
+
+  private mutating func watchStreamIdle() -> [SyncAction] {
+    guard let closing = watchStream.idleTimerFired() else { return [] }
+    aggregator = WatchChangeAggregator()
+    return closing + setOnlineState(.unknown)
+  }
+}
+
+// MARK: - Writing
+
+extension BackendLink {
+  /// Whether batches may be sent that were not sent before; those that wait on a closed stream for an answer come first.
+  var maySendBatches: Bool { canWrite && !pipeline.awaitsLateAnswers(for: user) }
+  var hasRoomForBatch: Bool { pipeline.hasRoom }
+  /// Whether every batch of the outbox is on its way, as far as that was looked for.
+  var reachesEndOfOutbox: Bool { pipeline.reachesEndOfOutbox }
+  /// The last batch on its way; `unknownBatchID` if there is none.
+  var lastBatchID: BatchID { pipeline.batches.last?.batchID ?? unknownBatchID }
+
+  /// Puts a batch that was just stored at the end of the outbox on its way, if all before it are on theirs.
+  mutating func offer(_ batch: MutationBatch) -> [SyncAction] {
+    guard maySendBatches, pipeline.hasRoom, pipeline.reachesEndOfOutbox else {
+      pipeline.outboxHasGrown()
+      return []
+    }
+    return add(batch)
+  }
+
+  /// The outbox holds no batch behind the last one on its way.
+  mutating func endOfOutboxReached() {
+    pipeline.endOfOutboxReached()
+  }
+
+  /// Puts a batch on its way behind the others, and sends it if the stream is ready.
+  mutating func add(_ batch: MutationBatch) -> [SyncAction] {
+    assert(maySendBatches && pipeline.hasRoom, "Batch \(batch.batchID) is added in spite of \(offlineCauses).")
+    pipeline.append(batch)
+    return send(batch)
+  }
+
+  /// Opens the stream for the batches on their way; an unused one is closed after a while.
+  mutating func batchesAdded() -> [SyncAction] {
+    pipeline.batches.isEmpty ? writeStream.markIdle() : startWriteStreamIfNeeded()
+  }
+
+  mutating func startWriteStreamIfNeeded() -> [SyncAction] {
+    guard canWrite, !writeStream.isStarted, !pipeline.batches.isEmpty else { return [] }
+    return opening {
+      $0.writeStream.start(now: $0.now, jitter: $0.configuration.jitter, nextID: $1)
+    }
+  }
+
+  mutating func writeStreamOpened(_ id: StreamID) -> [SyncAction] {
+    writeStream.opened(id, now: now)
+  }
+
+  mutating func received(
+    _ response: WriteResponse, on id: StreamID
+  ) -> (actions: [SyncAction], answered: WritePipeline.Answered?) {
+    switch writeStream.received(response, on: id) {
+    case .stale:
+      return ([], pipeline.lateAnswer(response, on: id))
+    case .handshakeComplete:
+      // Batches added before were not sent.
+      var actions: [SyncAction] = []
+      for batch in pipeline.batches { actions += send(batch) }
+      return (actions, nil)
+    case .batchAnswered:
+      return ([], takeFirst())
+    }
+  }
+
+  mutating func writeStreamClosed(
+    _ id: StreamID, _ error: StatusError?
+  ) -> (actions: [SyncAction], end: WriteStreamEnd) {
+    guard let closure = writeStream.closed(id, error: error, now: now) else {
+      return ([], pipeline.partingStreamEnded(id) ? .partingEnded : .ignored)
+    }
+    let log = SyncAction.log(.debug, "Write stream closed: \(error?.description ?? "without an error")")
+    var rejected: WritePipeline.Answered?
+    // Answers come in order, so the error is about the first batch that has none. Before the handshake it is about the
+    // stream, which is opened again after a pause whatever the code says.
+    if let error, closure.handshakeWasComplete, error.code.isPermanentForWrites {
+      rejected = takeFirst()
+      // The backend works; it is this batch that it does not want.
+      if rejected != nil { writeStream.inhibitBackoff() }
+    }
+    return (closure.actions + [log], .ended(rejected: rejected))
+  }
+
+  private mutating func takeFirst() -> WritePipeline.Answered? {
+    pipeline.removeFirst().map { WritePipeline.Answered(batch: $0, owner: user, makesRoom: true) }
+  }
+
+  private mutating func send(_ batch: MutationBatch) -> [SyncAction] {
+    let label = batch.identity.map { BatchLabel(cacheID: cacheID, identity: $0).text }
+    return writeStream.send(batch.mutations, batchLabel: label)
+  }
+
+  private mutating func stopWriting() -> [SyncAction] {
+    // The stream forgets that it was ready when it stops.
+    pipeline.part(from: writeStream.readyID, owner: user)
+    return writeStream.stop()
+  }
+}

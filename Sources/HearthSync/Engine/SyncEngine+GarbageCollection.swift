@@ -1,0 +1,50 @@
+package import HearthCache
+internal import HearthModel
+
+extension SyncEngine {
+  // MARK: - Garbage collection
+
+  /// The first garbage collection comes some time after the start, which has enough to do; later ones at intervals. A cache that
+  /// is not collected at intervals gets no timer.
+  func startGarbageCollectionTimer(after delay: Duration) {
+    guard localStore.collectionParameters != nil else { return }
+    emit(.startTimer(.lruGarbageCollection, after: delay))
+  }
+
+  func stopGarbageCollection() {
+    garbageCollection = nil
+    guard localStore.collectionParameters != nil else { return }
+    emit(.cancelTimer(.lruGarbageCollection))
+  }
+
+  /// Does one step of a garbage collection and lets what is waiting come before the next: the timer for it runs out at once.
+  ///
+  /// A step that the storage refuses ends the garbage collection; what it has done so far stands, and the next one goes on there.
+  func garbageCollectionTimerFired() {
+    guard let parameters = localStore.collectionParameters else { return }
+    var run = garbageCollection ?? CollectionRun(parameters)
+    garbageCollection = nil
+    do {
+      guard try localStore.advance(&run, isShown: isShown) else {
+        garbageCollection = run
+        startGarbageCollectionTimer(after: .zero)
+        return
+      }
+      if run.report.hasCollected || run.report.releasedBytes > 0 { log(.debug, "\(run.report)") }
+    } catch {
+      log(.warning, "The cache's garbage could not be collected: \(error)")
+    }
+    startGarbageCollectionTimer(after: configuration.garbageCollectionInterval)
+  }
+
+  /// Runs a whole garbage collection at once, with parameters of the caller's choice. Does nothing on a cache with eager garbage
+  /// collection.
+  package func collectGarbage(_ parameters: CollectionParameters) throws -> CollectionReport {
+    try localStore.collectGarbage(parameters, isShown: isShown)
+  }
+
+  /// Whether a view shows the document, or may do so once it is prepared. Documents in limbo are among those.
+  private func isShown(_ key: DocumentKey) -> Bool {
+    beside.mayShow(key) || queries.ids.contains { queries[$0]?.view.documents.contains(key) ?? false }
+  }
+}

@@ -1,0 +1,60 @@
+internal import HearthCache
+internal import HearthModel
+
+/// The callers who wait for answers to writes.
+struct WriteWaits {
+  /// By the batches that they wait for.
+  private var writes: [BatchID: WriteID]
+  /// The callers who wait until everything up to a batch has been answered, in the order in which they asked.
+  private var requests: [(highestBatchID: BatchID, request: RequestID)] = []
+
+  /// - Parameter writes: The callers whom an earlier engine left.
+  init(writes: [BatchID: WriteID] = [:]) {
+    self.writes = writes
+  }
+
+  /// The callers who wait for the answer to one batch.
+  var pendingWrites: [BatchID: WriteID] { writes }
+
+  mutating func add(_ write: WriteID, for batchID: BatchID) {
+    writes[batchID] = write
+  }
+
+  mutating func add(_ request: RequestID, upTo batchID: BatchID) {
+    requests.append((batchID, request))
+  }
+
+  /// Completes the write whose batch was answered or lost, and nothing else.
+  mutating func complete(_ batchID: BatchID, _ error: StatusError?) -> [SyncAction] {
+    writes.removeValue(forKey: batchID).map { [.completeWrite($0, error)] } ?? []
+  }
+
+  /// Ends the waits for a batch that was answered, and for all earlier ones: batches are answered in order.
+  mutating func batchAnswered(_ batchID: BatchID) -> [SyncAction] {
+    defer { requests.removeAll { $0.highestBatchID <= batchID } }
+    return requests.filter { $0.highestBatchID <= batchID }.map { .completeRequest($0.request, nil) }
+  }
+
+  /// Ends the waits for batches that left the queue without an answer.
+  ///
+  /// - Parameter highest: Returns the last batch in the queue up to the given one, nil if there is none.
+  mutating func lower(to highest: (BatchID) throws -> BatchID?) throws -> [SyncAction] {
+    var remaining: [(highestBatchID: BatchID, request: RequestID)] = []
+    var actions: [SyncAction] = []
+    for wait in requests {
+      if let batchID = try highest(wait.highestBatchID) {
+        remaining.append((batchID, wait.request))
+      } else {
+        actions.append(.completeRequest(wait.request, nil))
+      }
+    }
+    requests = remaining
+    return actions
+  }
+
+  /// Another user signs in, whose outbox says nothing of these waits.
+  mutating func userChanges() -> [SyncAction] {
+    defer { requests = [] }
+    return requests.map { .completeRequest($0.request, .userChanged) }
+  }
+}

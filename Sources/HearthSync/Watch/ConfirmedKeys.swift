@@ -1,0 +1,26 @@
+internal import HearthModel
+
+/// The documents that the backend had confirmed for each target up to the last snapshot.
+///
+/// A value for the duration of one call: nobody may keep it, because a view whose keys are held elsewhere copies them when
+/// they change.
+struct ConfirmedKeys {
+  private let queries: QueryTable
+  private let limbo: LimboResolutions
+
+  init(of queries: QueryTable, and limbo: LimboResolutions) {
+    self.queries = queries
+    self.limbo = limbo
+  }
+
+  func callAsFunction(of targetID: TargetID) -> Set<DocumentKey> {
+    if let resolution = limbo.resolution(of: targetID) {
+      return resolution.hasReceivedDocument ? [resolution.key] : []
+    }
+    var keys: Set<DocumentKey>?
+    for query in queries.queries(of: targetID) {
+      keys = keys?.union(query.view.confirmedKeys) ?? query.view.confirmedKeys
+    }
+    return keys ?? []
+  }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import Testing
+
+@Suite("docs/architecture.md and docs/glossary.md")
+struct ArchitectureTests {
+  /// A row of a walk: places (files, or types) and functions that they declare.
+  struct Step: CustomTestStringConvertible, Sendable {
+    let walk: String
+    let number: String
+    let places: [String]
+    let functions: [String]
+
+    var testDescription: String { "\(walk), \(number)" }
+  }
+
+  /// A Swift file below Sources, without the generated ones.
+  struct Source: Sendable {
+    let name: String
+    let text: String
+
+    func declaresType(_ type: String) -> Bool {
+      ["struct", "class", "enum", "actor", "protocol", "extension"].contains { keyword in
+        declares(keyword, type) { !($0.isLetter || $0.isNumber || $0 == "_" || $0 == ".") }
+      }
+    }
+
+    func declaresFunction(_ function: String) -> Bool {
+      declares("func", function) { $0 == "(" || $0 == "<" }
+    }
+
+    private func declares(_ keyword: String, _ name: String, followedBy isEnd: (Character) -> Bool) -> Bool {
+      var rest = text[...]
+      while let found = rest.range(of: "\(keyword) \(name)") {
+        rest = rest[found.upperBound...]
+        if rest.first.map(isEnd) ?? true { return true }
+      }
+      return false
+    }
+  }
+
+  static let steps: [Step] = {
+    guard let text = try? Article.text("docs/architecture.md") else { return [] }
+    var section = ""
+    var walk = ""
+    var steps: [Step] = []
+    for line in Article.lines(text) {
+      if line.hasPrefix("## ") { section = line }
+      if line.hasPrefix("### ") { walk = String(line.dropFirst(4)) }
+      guard section.hasSuffix("Step by step"), line.hasPrefix("|") else { continue }
+      let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+      guard cells.count == 4, Int(cells[0]) != nil else { continue }
+      steps.append(Step(walk: walk, number: cells[0], places: names(in: cells[1]), functions: names(in: cells[2])))
+    }
+    return steps
+  }()
+
+  private static func names(in cell: String) -> [String] {
+    cell.split(separator: "`", omittingEmptySubsequences: false).enumerated()
+      .filter { !$0.offset.isMultiple(of: 2) }.map { String($0.element) }
+  }
+
+  static let sources: [Source] = {
+    let folder = Article.root.appendingPathComponent("Sources", isDirectory: true)
+    guard let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil) else { return [] }
+    return files.compactMap { entry in
+      guard let file = entry as? URL, file.pathExtension == "swift", !file.path.contains("/Generated/"),
+        let text = try? String(contentsOf: file, encoding: .utf8)
+      else { return nil }
+      return Source(name: file.lastPathComponent, text: text)
+    }
+  }()
+
+  @Test("has three walks")
+  func walks() {
+    let lengths = Dictionary(grouping: Self.steps, by: \.walk).mapValues(\.count)
+    #expect(lengths.count == 3)
+    #expect(lengths.values.allSatisfy { $0 >= 10 })
+  }
+
+  @Test("the files, types and functions of the walks exist", arguments: steps)
+  func names(_ step: Step) {
+    #expect(!step.places.isEmpty && !step.functions.isEmpty)
+    let files = step.places.map { place in
+      Self.sources.filter { place.hasSuffix(".swift") ? $0.name == place : $0.declaresType(place) }
+    }
+    for (place, files) in zip(step.places, files) {
+      #expect(!files.isEmpty, "\(place) is not in Sources")
+      #expect(
+        files.contains { file in step.functions.contains(where: file.declaresFunction) },
+        "\(place) declares none of \(step.functions)")
+    }
+    for function in step.functions {
+      #expect(
+        files.joined().contains { $0.declaresFunction(function) }, "\(function) is not declared in \(step.places)")
+    }
+  }
+  @Test("the identifiers of the glossary exist")
+  func glossary() throws {
+    let words = Self.sources.reduce(into: Set<Substring>()) { words, file in
+      words.formUnion(file.text.split { !($0.isLetter || $0.isNumber || $0 == "_") })
+    }
+    let rows = Article.lines(try Article.text("docs/glossary.md")).filter { $0.hasPrefix("|") }
+    let identifiers = rows.flatMap { row in Self.names(in: String(row.split(separator: "|").last ?? "")) }
+    #expect(identifiers.count > 50)
+    for identifier in identifiers { #expect(words.contains(identifier[...]), "\(identifier) is not in Sources") }
+  }
+}
