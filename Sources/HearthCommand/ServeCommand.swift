@@ -14,8 +14,8 @@ struct ServeCommand: AsyncParsableCommand {
       Any project and database id is accepted; a database is created by its first write. Point clients at \
       the server with FIRESTORE_EMULATOR_HOST=HOST:PORT.
 
-      The server cannot tell callers apart yet: whoever reaches its address may read, write and delete everything. So \
-      it listens on addresses of other machines only with --open-to-everyone.
+      The server cannot tell callers apart yet: every caller may read, write and delete everything. So it listens on \
+      addresses of other machines only with --open-to-everyone.
       """)
 
   @Option(help: "The IP address to listen on.")
@@ -24,7 +24,7 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(help: "The port to listen on; 0 lets the system choose.")
   var port = 8080
 
-  @Flag(help: "Listen on an address that other machines reach: everybody may then read, write and delete everything.")
+  @Flag(help: "Listen on an address that other machines reach: every caller may then read and write everything.")
   var openToEveryone = false
 
   @Option(help: "The folder that holds the databases; it is created when it is missing.")
@@ -71,7 +71,7 @@ struct ServeCommand: AsyncParsableCommand {
   }
 }
 
-/// The running server as a part of the process's life cycle.
+/// Stops the server when the process is asked to end.
 private struct RunningServer: Service {
   let server: EmbeddedServer
 

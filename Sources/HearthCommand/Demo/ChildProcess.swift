@@ -61,7 +61,7 @@ final class ChildProcess: @unchecked Sendable {
     input.fileHandleForWriting.write(Data((line + "\n").utf8))
   }
 
-  /// Ends the process as a power cut would: SIGKILL, nothing is flushed, nobody is told.
+  /// Ends the process as a power cut would, with SIGKILL: it can flush and close nothing.
   func killAtOnce() async {
     kill(process.processIdentifier, SIGKILL)
     await exit()

@@ -4,11 +4,11 @@ import Hearth
 import HearthServer
 import Logging
 
-/// The main job, told as it happens, on real data and with every claim checked against the backend.
+/// `hearth demo`: tells a story of two devices on real data, and checks every claim against the backend.
 struct DemoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "demo",
-    abstract: "Shows two devices that work offline, one of which is killed, and are in step with the backend again.",
+    abstract: "Shows two devices that work offline, one of which is killed, and are in sync with the backend again.",
     discussion: "Exit status 0 only if every check held.")
 
   @Option(help: "Use a running backend (hearth serve, or Google's emulator) instead of starting one.")
@@ -25,7 +25,7 @@ struct DemoCommand: AsyncParsableCommand {
 
   func run() async throws {
     let narrator = Narrator(json: json)
-    // The story itself tells what the log would say.
+    // The story reports all that matters; the log would interrupt it.
     LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("hearth-demo-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -8,7 +8,7 @@ struct DemoDeviceCommand: AsyncParsableCommand {
     commandName: "demo-device", abstract: "The demo's second process; started by the demo itself.", shouldDisplay: false
   )
 
-  /// How many writes the device queues while it is offline.
+  /// The number of writes that the device queues while it is offline.
   static let queuedWriteCount = 25
 
   @Option(help: "Backend as HOST:PORT.") var backend: String
@@ -76,7 +76,7 @@ struct DemoDeviceCommand: AsyncParsableCommand {
     batch.commit()
   }
 
-  /// Starts on the cache that the killed process left, shows what is there, and lets the network back when told to.
+  /// Starts on the cache that the killed process left, shows its content, and enables the network on request.
   private func comeBack(_ firestore: Firestore) async throws {
     try await firestore.disableNetwork()
     let query = firestore.collection("cities").whereField("state", isEqualTo: "CA")

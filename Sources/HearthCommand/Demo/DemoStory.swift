@@ -7,7 +7,7 @@ struct DemoStory {
   let backend: BackendAddress
   let folder: URL
   let project: String
-  /// Whether the backend is the one that the demo has started, which recognises a write that it gets once more.
+  /// True if the demo has started the backend. That one recognises a repeated write.
   let isOwnServer: Bool
 
   private var queuedWriteCount: Int { DemoDeviceCommand.queuedWriteCount }
@@ -35,7 +35,7 @@ struct DemoStory {
     try await witness.firestore.terminate()
   }
 
-  /// A write waits for its backend for ever, a read from the server does not: so an address that leads nowhere is found out here.
+  /// Reads from the backend to find a wrong address: a write would wait for the backend without end, a read does not.
   private func checkBackendAnswers(_ witness: Device) async throws {
     do {
       _ = try await witness.firestore.collection("cities").limit(to: 1).getDocuments(source: .server)

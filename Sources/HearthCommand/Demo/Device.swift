@@ -29,7 +29,7 @@ struct Device {
   /// - Parameters:
   ///   - name: the app name; several devices can live in one process under different names.
   ///   - project: the project's id, the same for all devices.
-  ///   - backend: the server that the device is in step with.
+  ///   - backend: the server that the device synchronizes with.
   ///   - cache: the folder of the durable cache, or nil for a cache in memory.
   init(name: String, project: String, backend: BackendAddress, cache: URL?) throws {
     if FirebaseApp.app(name: name) == nil {
@@ -55,7 +55,7 @@ struct DemoError: Error, CustomStringConvertible {
   var description: String
 }
 
-/// Collects what a listener is told, so that the story can wait for a certain snapshot.
+/// Collects the snapshots of a listener, so that the story can wait for a certain one.
 final class SnapshotRecorder: @unchecked Sendable {
   // Safe: `latest` and `failure` are only touched under `lock`; snapshots themselves are Sendable.
   private let lock = NSLock()

@@ -1,7 +1,7 @@
 internal import Foundation
 package import HearthModel
 
-/// Where the server takes the time from: commit times, transaction expiry and the age of change-log entries.
+/// The clock of the server, for commit times, the expiry of transactions and the age of change-log entries.
 ///
 /// Tests inject a clock of their own; a running server uses ``system``.
 package struct ServerClock: Sendable {

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Tells long-lived streams that the server is stopping, so that they end by themselves.
+/// Notifies long-lived streams that the server is stopping, so that they end.
 package final class ShutdownSignal: Sendable {
   private struct State {
     var isTriggered = false
@@ -16,7 +16,7 @@ package final class ShutdownSignal: Sendable {
 
   /// Calls `observer` once when the server stops, at once when it is stopping already.
   ///
-  /// - Returns: what ``remove(_:)`` takes.
+  /// - Returns: The id for ``remove(_:)``.
   package func observe(_ observer: @escaping @Sendable () -> Void) -> Int {
     let (id, callNow) = state.withLock { state -> (Int, Bool) in
       state.nextID += 1

@@ -3,8 +3,8 @@ internal import HearthStore
 internal import HearthWire
 
 extension StatusError {
-  /// What a caller learns of a failure of the storage. Details of the file stay in the server's log, except for what the
-  /// caller can do something about.
+  /// The status that a client gets for a failure of the storage. Details of the file stay in the server's log, except for
+  /// causes that the client can do something about.
   init(storage error: any Error) {
     guard let error = error as? StoreError else {
       self.init(code: .internal, message: "The storage failed; the server's log says why.")

@@ -3,14 +3,14 @@ internal import Synchronization
 
 /// Passes committed changes from the storage to the listen streams.
 ///
-/// The feed remembers the latest commits, once for all streams. A stream keeps only the version up to which it has sent,
-/// is woken when a commit touches what it is interested in, and takes what came after its version. So a stream that is
-/// slow, because its client does not read, holds nothing up and costs no memory: when the feed has forgotten what comes
-/// next for it, it gets the difference from the storage's change log.
+/// The feed keeps the latest commits in memory, once for all streams. A stream keeps only the version up to which it has
+/// sent, is woken when a commit touches one of its interests, and takes the commits after its version. So a slow stream,
+/// whose client does not read, blocks nothing and costs no memory: when the feed has dropped the next commits for it, the
+/// stream gets the difference from the storage's change log.
 package final class ChangeFeed: Sendable {
   package typealias SubscriberID = Int
 
-  /// What a subscriber wants to be woken for.
+  /// A set of documents whose changes wake a subscriber.
   package enum Interest: Hashable, Sendable {
     case document(DocumentKey)
     case collection(ResourcePath)
@@ -35,9 +35,9 @@ package final class ChangeFeed: Sendable {
   private let maximumBytes: Int
 
   /// - Parameters:
-  ///   - version: the newest commit that there is.
-  ///   - maximumCommits: how many commits are remembered at most.
-  ///   - maximumBytes: how many bytes of documents are remembered at most.
+  ///   - version: The newest commit.
+  ///   - maximumCommits: The maximum number of commits to keep.
+  ///   - maximumBytes: The maximum size in bytes of the documents to keep.
   package init(version: SnapshotVersion, maximumCommits: Int = 4096, maximumBytes: Int = 32 * 1024 * 1024) {
     state = Mutex(State(rememberedAfter: version, latest: version))
     self.maximumCommits = maximumCommits
@@ -47,13 +47,15 @@ package final class ChangeFeed: Sendable {
   /// The newest commit that is durable.
   package var latestVersion: SnapshotVersion { state.withLock { $0.latest } }
 
-  /// Adds a commit and wakes those who wait for it. Called in the order of versions, after the commit is durable.
+  /// Adds a commit and wakes the subscribers that are interested. Called in the order of versions, after the commit is durable.
   package func publish(_ change: CommittedChange) {
     let wakers = state.withLock { state in
+      assert(change.version > state.latest, "commit \(change.version) is published after \(state.latest)")
       state.latest = change.version
       remember(change, in: &state)
       return interestedSubscribers(in: change, state).compactMap { state.wakers[$0] }
     }
+    // Outside of the lock: a woken stream may ask the feed at once.
     for wake in wakers { wake() }
   }
 
@@ -61,7 +63,7 @@ package final class ChangeFeed: Sendable {
     state.commits.append(change)
     state.bytes += Self.size(of: change)
     guard state.commits.count > maximumCommits || state.bytes > maximumBytes else { return }
-    // Forget down to three quarters, so that the array is moved rarely.
+    // Drop down to three quarters of the limits, so that the array is moved rarely.
     var forgotten = 0
     while forgotten < state.commits.count,
       state.commits.count - forgotten > maximumCommits * 3 / 4 || state.bytes > maximumBytes * 3 / 4
@@ -89,7 +91,7 @@ package final class ChangeFeed: Sendable {
     return subscribers
   }
 
-  /// The commits after `version`, oldest first, and the newest version there is; nil when the feed has forgotten some.
+  /// The commits after `version`, oldest first; nil when the feed has dropped some of them.
   package func changes(after version: SnapshotVersion) -> [CommittedChange]? {
     state.withLock { state in
       guard version >= state.rememberedAfter else { return nil }
@@ -109,7 +111,7 @@ package final class ChangeFeed: Sendable {
     }
   }
 
-  /// Replaces what a subscriber is woken for.
+  /// Replaces the interests of a subscriber.
   package func setInterests(_ interests: Set<Interest>, of id: SubscriberID) {
     state.withLock { state in
       let old = state.interests[id] ?? []

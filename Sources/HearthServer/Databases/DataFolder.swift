@@ -13,8 +13,8 @@ internal import HearthStore
 /// The folder that holds one SQLite file for each database. It is locked for one server at a time; the lock goes with
 /// the process, however it ends.
 ///
-/// Only the user whom the server runs as can read what is in it: a folder that is new, empty or the server's from earlier
-/// gets the permissions 0700, and all files have 0600.
+/// Only the user that the server runs as can read it: a folder that is new, empty, or was used by a server before gets the
+/// permissions 0700, and all files have 0600.
 final class DataFolder: Sendable {
   let path: String
   private let lock: LockFile
@@ -22,7 +22,7 @@ final class DataFolder: Sendable {
   /// File systems allow 255 bytes for a name; SQLite appends up to 4 ("-wal", "-shm").
   private static let maximumFileNameBytes = 250
 
-  /// Creates the folder if need be and locks it.
+  /// Creates the folder if it is missing, and locks it.
   init(path: String) throws(ServerError) {
     self.path = path
     do {
@@ -55,8 +55,8 @@ final class DataFolder: Sendable {
   private static let filePermissions: mode_t = 0o600
   private static let lockName = "hearth.lock"
 
-  /// Takes the permissions of others away from a folder of ours that holds nothing else. A folder with other content, or
-  /// of another owner, may be meant for others; there the permissions of our files have to do.
+  /// Removes the permissions of other users from the folder, unless it has other content or another owner. Such a folder may
+  /// be shared on purpose; the permissions of the files protect the databases there.
   private static func closeToOthers(folder: String) {
     let content = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     guard content.isEmpty || content.contains(lockName) else { return }

@@ -6,16 +6,16 @@ internal import Synchronization
 
 /// All databases of a server. Any project and database id is accepted; a database is created by its first commit.
 ///
-/// A database without any commit is *blank*: it lives in memory, and is forgotten when nobody uses it and others are asked
-/// for. So a mistyped project id leaves nothing behind.
+/// A database without commits is *blank*: it is in memory, and is discarded when no call uses it and enough other blank
+/// ones were opened since. So a mistyped project id leaves nothing behind.
 package final class EmbeddedBackend: Sendable {
   package let shutdownSignal = ShutdownSignal()
 
   private struct State {
     var databases: [DatabaseID: HostedDatabase] = [:]
-    /// Those in use and the latest ones.
+    /// The blank databases that are in use, and those in `latestBlanks`.
     var blanks: [DatabaseID: WeakDatabase] = [:]
-    /// Oldest first: kept because a client may come back, with a transaction that it has begun.
+    /// Oldest first. They are kept because a client may continue, for example with a transaction that it has begun.
     var latestBlanks: [HostedDatabase] = []
     var isClosed = false
   }
@@ -30,7 +30,7 @@ package final class EmbeddedBackend: Sendable {
   private let logger: Logger
   private let state = Mutex(State())
 
-  /// So many databases can be open at a time.
+  /// The maximum number of databases that are open at the same time.
   private static let maximumDatabases = 1000
   /// A blank database takes about 320 KB.
   private static let keptBlanks = 64
@@ -48,7 +48,7 @@ package final class EmbeddedBackend: Sendable {
 
   /// The database of this name: open, opened, or blank.
   ///
-  /// - Throws: `StatusError`: INVALID_ARGUMENT for a name that cannot be a file's, or the storage's trouble.
+  /// - Throws: `StatusError`: INVALID_ARGUMENT for a name that cannot be a file's, or the failure of the storage.
   package func database(_ id: DatabaseID) throws(StatusError) -> HostedDatabase {
     let result = state.withLock { state -> Result<HostedDatabase, StatusError> in
       if let known = state.databases[id] ?? state.blanks[id]?.database { return .success(known) }

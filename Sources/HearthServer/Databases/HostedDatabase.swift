@@ -1,7 +1,7 @@
 package import HearthModel
 internal import HearthWire
 
-/// One database with all that serves it.
+/// One database: its storage, its open transactions and the translation of its messages.
 package final class HostedDatabase: Sendable {
   package let id: DatabaseID
   package let storage: any ServerStorage

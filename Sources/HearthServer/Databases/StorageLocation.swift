@@ -1,4 +1,4 @@
-/// Where the embedded storage keeps its databases.
+/// The place of the databases.
 package enum StorageLocation: Sendable, Equatable {
   /// In memory: everything is gone when the server stops.
   case memory

@@ -94,7 +94,7 @@ enum WriteLimits {
 /// Walks through a value, checks each part and cuts timestamps.
 private struct ValueChecker {
   let place: String
-  /// Whether a timestamp was cut.
+  /// True if a timestamp was cut.
   var hasChanged = false
 
   init(place: String) {
@@ -123,7 +123,7 @@ private struct ValueChecker {
     return result
   }
 
-  /// - Parameter depth: how many maps and arrays are around the value.
+  /// - Parameter depth: The number of maps and arrays around the value.
   mutating func checked(_ value: Value, at path: [String], depth: Int) throws(StatusError) -> Value {
     switch value {
     case .null, .boolean, .integer, .double, .reference:

@@ -48,11 +48,11 @@ package final class EmbeddedServer: Sendable {
   /// - Parameters:
   ///   - host: an IP address of this machine, or `localhost`.
   ///   - port: 0...65535; 0 lets the system choose, see ``port``.
-  ///   - storage: where the databases are kept.
+  ///   - storage: the place of the databases.
   ///   - clock: commit times come from here.
-  ///   - openToEveryone: serve on an address that other machines reach. Everybody who does may then read and write.
-  ///   - tokenRefreshInterval: how often an idle listen stream gets a fresh resume token, if the database has moved on.
-  ///   - connectionLimits: what one connection may ask for.
+  ///   - openToEveryone: serve on an address that other machines reach. Every caller may then read and write everything.
+  ///   - tokenRefreshInterval: the interval at which an idle listen stream gets a fresh resume token, if there were commits.
+  ///   - connectionLimits: the limits of one connection.
   /// - Throws: `ServerError` when the folder cannot be used, when the address cannot be bound, or when it is not a loopback
   ///   address and `openToEveryone` is false.
   package static func start(
@@ -72,12 +72,12 @@ package final class EmbeddedServer: Sendable {
       guard openToEveryone else {
         throw ServerError(
           .address,
-          "\(host) can be reached from other machines, and this server cannot tell callers apart yet: everybody who "
-            + "reaches it may read, write and delete everything. Use a loopback address such as 127.0.0.1, or say "
+          "\(host) can be reached from other machines, and this server cannot tell callers apart yet: every caller "
+            + "may read, write and delete everything. Use a loopback address such as 127.0.0.1, or say "
             + "--open-to-everyone if that is what you want.")
       }
       logger.warning(
-        "open to everyone: whoever reaches this address may read, write and delete everything",
+        "open to everyone: every caller of this address may read, write and delete everything",
         metadata: ["host": "\(host)"])
     }
     let backend = try EmbeddedBackend(location: storage, clock: clock, logger: logger)
@@ -98,7 +98,7 @@ package final class EmbeddedServer: Sendable {
       host: host, port: boundPort, backend: backend, transportServer: server, serving: serving, logger: logger)
   }
 
-  /// The reason the transport gave for not listening, in words for the person who chose the address.
+  /// Translates the transport's reason for not listening into a message about the address.
   private static func startFailure(
     of serving: Task<Void, any Error>, host: String, port: Int
   ) async -> ServerError {
@@ -117,7 +117,7 @@ package final class EmbeddedServer: Sendable {
 
   /// Waits until the server has stopped and its databases are closed.
   ///
-  /// - Throws: `ServerError` when it stopped by itself, which only a failing transport can bring about.
+  /// - Throws: `ServerError` when it stopped by itself because the transport failed.
   package func waitUntilStopped() async throws(ServerError) {
     let result = await serving.result
     if backend.shutdownSignal.isTriggered {
@@ -127,8 +127,8 @@ package final class EmbeddedServer: Sendable {
     }
   }
 
-  /// Ends all streams (clients see UNAVAILABLE and come back when there is a server again), finishes the calls under way
-  /// and closes the databases. Returns when the port is free, at the latest after about two seconds.
+  /// Ends all streams, finishes the calls in progress and closes the databases. Clients see UNAVAILABLE and retry until a
+  /// server listens again. Returns when the port is free, at the latest after about two seconds.
   package func shutdown() async {
     logger.info("shutting down")
     backend.shutdownSignal.trigger()

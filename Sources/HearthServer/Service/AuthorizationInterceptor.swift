@@ -18,7 +18,7 @@ struct AuthorizationInterceptor: ServerInterceptor {
     return try await next(request, context)
   }
 
-  /// Whether the header's value is `Bearer owner` or has the form of a JSON web token.
+  /// Returns true if the header's value is `Bearer owner` or has the form of a JSON web token.
   static func isAcceptable(_ header: String) -> Bool {
     let parts = header.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
     guard parts.count == 2, parts[0].lowercased() == "bearer" else { return false }

@@ -47,7 +47,7 @@ private struct DocumentList {
   let database: HostedDatabase
   let pageSize: Int
 
-  /// What a token must belong to.
+  /// Identifies the list, so that a page token of another list is refused.
   private var identity: String {
     let order = orders.map { "\($0.path) \($0.direction)" }.joined(separator: ",")
     return "\(database.id)\n\(collection)\n\(order)\n\(showsMissing)"
@@ -72,8 +72,9 @@ private struct DocumentList {
     return (Array(documents.prefix(pageSize)), next)
   }
 
-  /// The place behind the last document of the page before. If it was deleted in between and the list has an order, its
-  /// place is not known any more.
+  /// The position after the last document of the previous page.
+  ///
+  /// - Throws: INVALID_ARGUMENT if the list has an order and that document was deleted, because its position is lost.
   private func bound(after id: String, of query: Query, in plan: ReadPlan) async throws -> Bound {
     let key = try DocumentKey(collection.appending(id))
     let reference = Value.reference(ReferenceValue(database: database.id, key: key))

@@ -39,7 +39,7 @@ extension FirestoreService {
     return try ResourceName.database(name, at: field)
   }
 
-  /// Runs the body of a stream; when the server stops, the stream ends with UNAVAILABLE, upon which clients come back.
+  /// Runs the body of a stream. When the server stops, the stream ends with UNAVAILABLE, so that clients retry.
   fileprivate func untilShutdown(_ body: @escaping @Sendable () async throws -> Void) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask(operation: body)
@@ -85,7 +85,7 @@ extension FirestoreService {
     }
   }
 
-  /// Handles what comes in until the client closes its side.
+  /// Handles requests, commits and refreshes in the order of the mailbox until the client closes its side.
   private func serve(
     _ mailbox: ListenMailbox, metadata: Metadata, writer: RPCWriter<Google_Firestore_V1_ListenResponse>
   ) async throws {

@@ -4,11 +4,11 @@ internal import HearthWire
 internal import Logging
 internal import SwiftProtobuf
 
-/// The gRPC service `google.firestore.v1.Firestore`: takes requests apart, asks the storage, puts answers together.
+/// The gRPC service `google.firestore.v1.Firestore`: decodes requests, calls the storage, encodes answers.
 struct FirestoreService: Google_Firestore_V1_Firestore.ServiceProtocol {
   let backend: EmbeddedBackend
   let logger: Logger
-  /// How often an idle listen stream gets a fresh resume token, if the database has moved on.
+  /// The interval at which an idle listen stream gets a fresh resume token, if there were commits.
   let tokenRefreshInterval: Duration
 
   /// Runs the body of a unary call and gives its errors the form of gRPC.
@@ -38,7 +38,7 @@ struct FirestoreService: Google_Firestore_V1_Firestore.ServiceProtocol {
 
   func failure(_ error: any Error, in context: ServerContext) -> RPCError {
     let rpcError = RPCError(error)
-    // A client that went away makes the answer to it fail; that is no fault of the server's.
+    // An answer to a client that has disconnected fails too; that is not a defect of the server.
     let clientIsGone = context.cancellation.isCancelled
     let isServerFault = rpcError.code == .dataLoss || rpcError.code == .internalError && !clientIsGone
     let level: Logger.Level = isServerFault ? .error : .debug

@@ -1,20 +1,20 @@
 internal import Foundation
 internal import HearthModel
 
-/// Where a list goes on. To clients it is opaque text; a token of another list is refused.
+/// The position at which a list continues. To clients it is opaque text; a token of another list is refused.
 struct PageToken {
   enum Kind: UInt8 {
     case documents = 1
     case collections = 2
   }
 
-  /// How many entries a page has when the client leaves it to the server.
+  /// Entries per page if the client does not set a page size.
   static let defaultPageSize = 300
 
   /// The last entry of the page before: a document id or a collection id.
   var lastID: String
   var kind: Kind
-  /// What is listed: parent, collection and order. Only its hash is in the token.
+  /// The list: parent, collection and order. The token holds its hash only.
   private var listHash: UInt64
 
   init(lastID: String, kind: Kind, of list: String) {
@@ -24,7 +24,7 @@ struct PageToken {
   }
 
   /// - Returns: nil for the empty text, which asks for the first page.
-  /// - Throws: INVALID_ARGUMENT for anything that this list has not given out.
+  /// - Throws: INVALID_ARGUMENT for text that is not a token of this list.
   init?(parsing text: String, kind: Kind, of list: String) throws(StatusError) {
     if text.isEmpty { return nil }
     guard let data = Data(base64Encoded: text), data.count > 9, data.first == kind.rawValue,

@@ -3,7 +3,7 @@ internal import HearthModel
 
 extension RPCError {
   /// A status travels in HTTP headers, percent-encoded, and clients refuse more than 8 to 16 KiB of those: they would
-  /// see a broken stream, and try again for ever, instead of the error. The longest legal document name is 6 KiB.
+  /// see a broken stream, and retry forever, instead of the error. The longest legal document name is 6 KiB.
   private static let maximumMessageBytes = 2048
 
   /// The error as it is sent: its code, and as much of its text as fits.

@@ -3,7 +3,7 @@ internal import HearthModel
 internal import HearthWire
 internal import SwiftProtobuf
 
-/// At which version a read happens, from the consistency selector of its request.
+/// The version at which a read happens, from the consistency selector of its request.
 struct ReadPlan {
   /// The version to read at; nil for the present.
   var version: SnapshotVersion?
@@ -11,7 +11,8 @@ struct ReadPlan {
   var newTransaction: [UInt8]?
   private var isInTransaction = false
 
-  /// Works out the version and notes in the transaction what is going to be read.
+  /// Chooses the version. In a transaction it also records the keys or the query: the commit is refused if their documents
+  /// change after this version. A request that opens a transaction opens it here.
   init(
     _ selector: Selector, in database: HostedDatabase, keys: [DocumentKey] = [], query: Query? = nil
   ) async throws {
@@ -51,7 +52,7 @@ struct ReadPlan {
     return try database.transactions.begin(isReadOnly: true, at: try await database.storage.snapshot(at: timestamp))
   }
 
-  /// Runs a read; a transaction whose snapshot has become too old is to be tried again from its start.
+  /// Runs a read. A transaction whose snapshot has become too old ends with ABORTED, so that the client retries it.
   func reading<T>(_ body: (SnapshotVersion?) async throws(StatusError) -> T) async throws(StatusError) -> T {
     do {
       return try await body(version)

@@ -8,7 +8,7 @@ struct ResourceName {
 
   /// Parses `projects/<p>/databases/<d>/documents[/<path>]`.
   ///
-  /// - Parameter field: where the name stands, for the error.
+  /// - Parameter field: The field of the request that holds the name, for the error.
   init(parsing name: String, at field: String) throws(StatusError) {
     let parts = name.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 4, omittingEmptySubsequences: false)
     guard parts.count == 5, parts[4].starts(with: "documents".utf8) else {
@@ -39,7 +39,7 @@ struct ResourceName {
     }
   }
 
-  /// The name of a document or of the root: what collections hang under.
+  /// The name of a document or of the root, the parents of collections.
   static func parent(_ name: String, at field: String) throws(StatusError) -> ResourceName {
     let resource = try ResourceName(parsing: name, at: field)
     guard resource.path.count.isMultiple(of: 2) else {

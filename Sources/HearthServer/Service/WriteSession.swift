@@ -5,7 +5,7 @@ internal import HearthWire
 /// A write stream after its handshake: one response for each request, in order.
 struct WriteSession {
   let database: HostedDatabase
-  /// Clients send the token of the latest response back; nothing depends on it.
+  /// The number in the token of the latest response. Clients send the token back, and the server ignores it.
   private var responseCount = 0
 
   init(database: HostedDatabase) {
@@ -30,7 +30,9 @@ struct WriteSession {
 
   private func token(_ number: Int) -> Data { Data("\(number)".utf8) }
 
-  /// Commits the writes of one message. A message without writes is the goodbye.
+  /// Commits the writes of one message. A message without writes closes the stream.
+  ///
+  /// A labelled batch that was committed before is not applied again; its answer is the stored one.
   func answer(
     _ message: Google_Firestore_V1_WriteRequest
   ) async throws -> (response: Google_Firestore_V1_WriteResponse, isLast: Bool) {

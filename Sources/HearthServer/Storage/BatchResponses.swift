@@ -6,22 +6,22 @@ internal import SwiftProtobuf
 
 /// The answers to the latest labelled requests.
 ///
-/// An answer is stored in the transaction of its commit. So a client whose connection broke before it got the answer can
-/// send the batch again, also after a restart of either side, and it is applied once.
+/// An answer is stored in the transaction of its commit. So a client whose connection broke before it received the answer
+/// can send the batch again, even after a restart of either side, and it is applied once.
 struct BatchResponses {
-  /// How much is kept. The oldest answers go when any of the limits is exceeded, a few with each commit that adds one.
+  /// The limits of the table. When one is exceeded, each commit that adds an answer removes a few of the oldest ones.
   struct Retention: Sendable {
-    /// By the times of the commits, which never go back.
+    /// The maximum age, by commit times, which never decrease.
     var microseconds: Int64 = 30 * 24 * 3_600_000_000
-    /// A cache has at most 10 batches on their way. The rest is for copies of it, which count as the same client.
+    /// A cache has at most 10 batches in flight. The rest is for copies of it, which count as the same client.
     var countPerClient: Int64 = 1_024
     var count: Int64 = 1_000_000
-    /// Of the answers themselves, all clients together.
+    /// The maximum size of the answers of all clients.
     var bytes: Int64 = 256 * 1024 * 1024
   }
 
-  /// A commit that adds one answer removes at most so many of its client's, and as many of the oldest of all. That is more
-  /// than it adds, so the table always comes back to its limits, and no commit pays for many others.
+  /// The maximum number of answers of the same client that a commit removes, and of the oldest ones of all clients. It is
+  /// more than the one that the commit adds, so the table returns to its limits, and no commit pays for many others.
   static let removedPerCommit: Int64 = 8
 
   let database: Database
@@ -82,7 +82,7 @@ struct BatchResponses {
 
   // MARK: - Removal
 
-  /// What the table holds. Counted as rows come and go, so that no commit has to count them.
+  /// The number and size of all answers, updated with each row, so that no commit has to count them.
   private struct Totals {
     var count: Int64
     var bytes: Int64
@@ -103,7 +103,7 @@ struct BatchResponses {
     try update.run()
   }
 
-  /// A client's answers are numbered without gaps but at the beginning.
+  /// The answers of a client have consecutive numbers; the oldest ones are removed first.
   private func highestNumber(of client: Int64) throws -> Int64 {
     let select = try database.prepare(
       "SELECT number FROM server_batch_responses WHERE client = ? ORDER BY number DESC LIMIT 1")

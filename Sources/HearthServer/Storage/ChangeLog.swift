@@ -1,15 +1,14 @@
 internal import HearthModel
 internal import HearthStore
 
-/// What commits have changed, kept for a while: the source of incremental listens, of resumption and of reads in the
-/// past.
+/// The changes of recent commits: the source of incremental listens, of resumption and of reads in the past.
 ///
 /// Each changed document is logged as it was before the commit. The state of a document at version `v` is then the
 /// oldest entry that is younger than `v`, or the present document when there is none.
 ///
 /// Confined to its owner, like the `Database` it works on; every method that writes runs inside the owner's transaction.
 final class ChangeLog {
-  /// How much is kept. The log is cut when any of the limits is exceeded.
+  /// The limits of the log. When one is exceeded, the oldest commits are removed.
   struct Retention: Sendable {
     var microseconds: Int64 = 3_600_000_000
     var commitCount = 100_000
@@ -32,7 +31,7 @@ final class ChangeLog {
     (commitCount, bytes) = try Self.totals(in: database)
   }
 
-  /// Counts again what the log holds, after a transaction was rolled back.
+  /// Reads the totals from the tables again, after a transaction was rolled back.
   func reload(start: SnapshotVersion) throws {
     (commitCount, bytes) = try Self.totals(in: database)
     self.start = start
@@ -44,7 +43,7 @@ final class ChangeLog {
     return (Int(try totals.int64(at: 0)), try totals.int64(at: 1))
   }
 
-  /// Whether everything after `version` is still known.
+  /// Returns true if the log holds every change after `version`.
   func reaches(_ version: SnapshotVersion) -> Bool { version >= start }
 
   /// Logs one commit.
@@ -80,7 +79,9 @@ final class ChangeLog {
 
   /// The documents of `scope` that changed after `version`, as they were at `version`.
   ///
-  /// The caller has made sure that the log ``reaches(_:)`` back. `end` leaves out what happened after it.
+  /// The log must reach back to `version`, see ``reaches(_:)``.
+  ///
+  /// - Parameter end: Changes after this version are ignored.
   func documentsBefore(
     in scope: ChangeScope, after version: SnapshotVersion, through end: SnapshotVersion? = nil
   ) throws -> [DocumentKey: Document] {
@@ -157,10 +158,10 @@ final class ChangeLog {
 // MARK: - Trimming
 
 extension ChangeLog {
-  /// How many of the oldest commits one trim forgets at most, so that no commit waits long for it.
+  /// The maximum number of commits that one trim removes, so that no commit waits long for it.
   private static let commitsPerTrim = 1000
 
-  /// Forgets what is beyond the limits, a part at a time.
+  /// Removes the oldest commits beyond the limits, at most ``commitsPerTrim`` per call.
   ///
   /// - Returns: the new ``start`` if it has moved.
   func trim(now: Timestamp) throws -> SnapshotVersion? {

@@ -1,12 +1,12 @@
 internal import HearthModel
 
-/// Works out what the writes of one request do, without storing anything: preconditions, transforms and limits, in
-/// order, each write on the outcome of those before it.
+/// Evaluates the writes of one request without storing anything: preconditions, transforms and limits, in order, each
+/// write on the result of those before it.
 struct CommitEvaluation {
   let database: DatabaseID
   /// The commit time.
   let version: SnapshotVersion
-  /// What server timestamps become.
+  /// The value of server timestamps.
   let requestTime: Timestamp
 
   private(set) var results: [MutationResult] = []

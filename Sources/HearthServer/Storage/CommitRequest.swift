@@ -4,7 +4,7 @@ package import HearthModel
 package struct CommitRequest: Sendable {
   /// Applied in order; the same document may appear several times.
   package var mutations: [Mutation]
-  /// What the transaction has read, if the commit ends one.
+  /// The reads of the transaction, if the commit ends one.
   package var reads: TransactionReads?
   /// A commit with the same label is applied only once: a repetition gets the answer of the first.
   package var label: RequestLabel?
@@ -16,7 +16,7 @@ package struct CommitRequest: Sendable {
   }
 }
 
-/// What a committed request brought about.
+/// The result of a committed request.
 package struct CommitOutcome: Sendable, Equatable {
   /// The commit time, shared by all writes of the request.
   package var version: SnapshotVersion

@@ -19,7 +19,7 @@ package actor EmbeddedStorage: ServerStorage {
   private let retention: ChangeLog.Retention
   private let responseRetention: BatchResponses.Retention
   private var tables: Tables
-  /// Where a database without any commit goes with its first one; nil when it is there.
+  /// The place to which a database without commits moves with its first one; nil once it is there.
   private var home: StorageHome?
 
   /// The newest commit, or the creation of the database. Never goes back, also not over restarts.
@@ -32,7 +32,7 @@ package actor EmbeddedStorage: ServerStorage {
     var continuation: CheckedContinuation<Result<CommitOutcome, StatusError>, Never>
   }
 
-  /// What belongs to one connection.
+  /// The objects that use one connection.
   private struct Tables {
     let database: Database
     let store: DocumentStore
@@ -58,7 +58,7 @@ package actor EmbeddedStorage: ServerStorage {
   private var log: ChangeLog { tables.log }
   private var responses: BatchResponses { tables.responses }
 
-  /// How many requests share one transaction at most.
+  /// The maximum number of requests that share one transaction.
   private static let commitsPerGroup = 64
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -80,9 +80,9 @@ package actor EmbeddedStorage: ServerStorage {
   /// Takes over an open database.
   ///
   /// - Parameters:
-  ///   - feedCapacity: how many commits the feed remembers.
-  ///   - retention: how much of the past the change log keeps.
-  ///   - responseRetention: how many answers to labelled requests are kept.
+  ///   - feedCapacity: The number of commits that the feed keeps in memory.
+  ///   - retention: The limits of the change log.
+  ///   - responseRetention: The limits of the stored answers to labelled requests.
   init(
     database: sending Database, home: StorageHome? = nil, databaseID: DatabaseID, clock: ServerClock, logger: Logger,
     feedCapacity: Int = 4096, retention: ChangeLog.Retention = ChangeLog.Retention(),
@@ -120,7 +120,7 @@ package actor EmbeddedStorage: ServerStorage {
     if isClosed { throw StatusError(code: .unavailable, message: "the server is shutting down") }
   }
 
-  /// Runs `body` and turns whatever the store throws into a status.
+  /// Runs `body` in a read transaction and converts its errors to a status.
   private func reading<T>(_ name: String, _ body: () throws -> T) throws(StatusError) -> T {
     try requireOpen()
     do {
@@ -144,7 +144,8 @@ extension EmbeddedStorage {
     try requireOpen()
     let result = await withCheckedContinuation { continuation in
       waiting.append(WaitingCommit(request: request, continuation: continuation))
-      // The drain queues behind the calls that have arrived by now, and takes them along.
+      // The first request of a group posts the commit to the end of the actor's queue. Requests that arrive before it runs
+      // join the group and share its durable transaction.
       if waiting.count == 1 { Task { self.commitWaiting() } }
     }
     return try result.get()
@@ -155,6 +156,7 @@ extension EmbeddedStorage {
     let group = Array(waiting.prefix(Self.commitsPerGroup))
     guard !group.isEmpty else { return }
     waiting.removeFirst(group.count)
+    // The next group is posted now: `commit` posts one only when it finds nothing waiting.
     if !waiting.isEmpty { Task { self.commitWaiting() } }
 
     let versionBefore = lastVersion
@@ -169,6 +171,7 @@ extension EmbeddedStorage {
             outcomes.append(.success(outcome))
             if let change { changes.append(change) }
           } catch let error as StatusError {
+            // A refused request has stored nothing, so the others of the group commit. Errors of the store end the transaction.
             outcomes.append(.failure(error))
           }
         }
@@ -178,17 +181,21 @@ extension EmbeddedStorage {
         }
       }
     } catch {
+      // Rolled back: no version was used, and nothing may be published or answered with success.
       lastVersion = versionBefore
       let failure = status(of: error)
       outcomes = group.map { _ in .failure(failure) }
       changes = []
       reloadLog()
     }
+    assert(outcomes.count == group.count, "\(group.count) requests have \(outcomes.count) outcomes")
+    // Only now are the changes durable. Listeners must not see what a power cut could take back.
     for change in changes { feed.publish(change) }
     for (waitingCommit, outcome) in zip(group, outcomes) { waitingCommit.continuation.resume(returning: outcome) }
   }
 
-  /// Whether a request would be the first commit of a database that holds nothing.
+  /// Returns true if a request would succeed as the first commit of an empty database. A request that fails, or that is
+  /// empty, must not create a file.
   private func wouldCommit(_ request: CommitRequest) -> Bool {
     var evaluation = CommitEvaluation(database: databaseID, version: lastVersion, requestTime: lastVersion.timestamp)
     do {
@@ -199,7 +206,7 @@ extension EmbeddedStorage {
     }
   }
 
-  /// Gives a database that nothing was committed to its place on disk. There is nothing in it but its identity.
+  /// Moves a database without commits to its place on disk. Only its identity is copied: it holds nothing else.
   private func moveHome() throws {
     guard let home else { return }
     let location = try home.create()
@@ -223,7 +230,7 @@ extension EmbeddedStorage {
     home.settled(self)
   }
 
-  /// The log counts what it holds; after a rollback it has to count again.
+  /// Brings the totals of the log, which are kept in memory, back in line with the tables after a rollback.
   private func reloadLog() {
     do {
       try log.reload(start: ServerState.load(from: database, now: clock.now()).logStart)
@@ -233,8 +240,10 @@ extension EmbeddedStorage {
     }
   }
 
-  /// Applies one request inside the group's transaction. Nothing is stored before all of it has been found good, so a
-  /// `StatusError` leaves the others of the group alone.
+  /// Applies one request inside the group's transaction.
+  ///
+  /// The whole request is evaluated before anything is stored. So a `StatusError` leaves no trace, and the other requests of
+  /// the group commit.
   private func apply(_ request: CommitRequest) throws -> (CommitOutcome, CommittedChange?) {
     if let label = request.label, let known = try responses.response(for: label) { return (known, nil) }
     if let reads = request.reads { try checkReadsStillHold(reads) }
@@ -268,12 +277,13 @@ extension EmbeddedStorage {
     return document.isFound ? document : .missing(key, version: lastVersion)
   }
 
-  /// - Throws: ABORTED when something that the transaction has read was changed after its snapshot.
+  /// - Throws: ABORTED if a document or a query result that the transaction has read changed after its snapshot.
   private func checkReadsStillHold(_ reads: TransactionReads) throws {
     let conflict = StatusError(
       code: .aborted,
       message: "Aborted due to cross-transaction contention. This occurs when multiple transactions attempt to access "
         + "the same data, requiring Firestore to abort at least one in order to enforce serializability.")
+    // A conflict can no longer be excluded when the log was trimmed beyond the snapshot.
     guard log.reaches(reads.version) else { throw conflict }
     if !reads.keys.isEmpty,
       try !log.documentsBefore(in: .documents(reads.keys), after: reads.version).isEmpty
@@ -282,6 +292,7 @@ extension EmbeddedStorage {
     }
     for query in reads.queries {
       let changed = try log.documentsBefore(in: ChangeScope(of: query), after: reads.version)
+      // A result changes only through documents that match before or after: one that matches neither was never in it.
       for (key, before) in changed {
         if before.isFound, query.matches(before) { throw conflict }
         let present = try presentDocument(key)
@@ -315,8 +326,8 @@ extension EmbeddedStorage {
       let past = try past(of: ChangeScope(of: query), at: version)
       let readVersion = version ?? lastVersion
       guard !past.isEmpty else { return (try queries.run(query).documents, readVersion) }
-      // Documents that have changed since are left out of the present result and come back as they were. The wider
-      // limit makes up for those that are left out.
+      // The result in the past is the present result without the documents that changed since, plus their old versions that
+      // match. The limit is widened by their number, because as many of the present result may drop out.
       var wider = query
       if let limit = query.limit {
         let (sum, overflow) = limit.addingReportingOverflow(past.count)
@@ -357,7 +368,7 @@ extension EmbeddedStorage {
         code: .invalidArgument, message: "The requested 'read_time' \(readTime) cannot be in the future.")
     }
     guard log.reaches(version) else { throw Self.tooOld }
-    // Nothing may be committed at or before a time that somebody has read at.
+    // A later commit must not have a time at or before a snapshot that was read: it would change that snapshot.
     if lastVersion < version { lastVersion = version }
     return version
   }

@@ -2,15 +2,15 @@ internal import Crypto
 package import HearthModel
 internal import HearthWire
 
-/// What a labelled request of a write stream is known by: the name that its client has given it, and a digest of what it
-/// asks for. A client can repeat a request whose answer was lost without having it applied twice.
+/// The identity of a labelled request of a write stream: the label that its client has given it, and a digest of its
+/// writes. With it, a client can repeat a request whose answer was lost, and the request is applied once.
 ///
-/// Only a request that agrees in both is a repetition. One with a known name and other writes is a request of its own: a
-/// client that breaks the rule that a name is never given twice loses nothing by it.
+/// A request is a repetition only if both agree. One with a known label and other writes is applied: a client that gives a
+/// label twice, against the rule, loses no write.
 package struct RequestLabel: Hashable, Sendable {
   package let label: BatchLabel
-  /// SHA-256 over the writes in the order of the request, fields in the encoding in which they came. Clients send a
-  /// batch again as they have stored it, so its digest stays the same.
+  /// SHA-256 of the writes in the order of the request, with fields in the encoding of the request. Clients repeat a batch
+  /// as they have stored it, so its digest stays the same.
   package let digest: [UInt8]
 
   package init(_ label: BatchLabel, mutations: [Mutation], database: DatabaseID) {

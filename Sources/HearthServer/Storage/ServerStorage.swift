@@ -8,8 +8,8 @@ package protocol ServerStorage: Sendable {
   /// Commits as they become durable, in order; listeners live on it.
   var feed: ChangeFeed { get }
 
-  /// Random bytes drawn when the database was created: they tell its resume tokens from those of another database that
-  /// had the same name.
+  /// Random bytes drawn when the database was created. They distinguish its resume tokens from those of an earlier database
+  /// of the same name.
   var incarnation: [UInt8] { get }
 
   /// Applies all writes of one request or none, durably.
@@ -32,8 +32,8 @@ package protocol ServerStorage: Sendable {
     _ query: Query, at version: SnapshotVersion?
   ) async throws(StatusError) -> (documents: [Document], readVersion: SnapshotVersion)
 
-  /// What differs between two versions for documents of `scope`, one entry for each document that was written in
-  /// between; nil when the change log does not reach back to `start`.
+  /// The differences between two versions for documents of `scope`: one entry for each document that was written in between;
+  /// nil when the change log does not reach back to `start`.
   func changes(
     in scope: ChangeScope, after start: SnapshotVersion, through end: SnapshotVersion
   ) async throws(StatusError) -> [DocumentTransition]?
@@ -53,6 +53,6 @@ package protocol ServerStorage: Sendable {
   /// The ids of documents of a collection that do not exist themselves but have documents below them, sorted.
   func missingDocumentIDs(in collection: ResourcePath) async throws(StatusError) -> [String]
 
-  /// Finishes what is under way and releases the database. Later calls throw UNAVAILABLE.
+  /// Finishes the operations in progress and releases the database. Later calls throw UNAVAILABLE.
   func close() async
 }

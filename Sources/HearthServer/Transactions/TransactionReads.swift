@@ -1,6 +1,6 @@
 package import HearthModel
 
-/// What a transaction has read, and when: the commit fails if any of it has changed since.
+/// The documents and queries that a transaction has read, at one version. The commit fails if their results changed since.
 package struct TransactionReads: Sendable, Equatable {
   package var version: SnapshotVersion
   package var keys: Set<DocumentKey> = []

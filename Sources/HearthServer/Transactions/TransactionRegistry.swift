@@ -4,16 +4,16 @@ internal import Synchronization
 /// The open transactions of one database. They are optimistic: a transaction reads one snapshot, fixed by its first
 /// read, takes no locks, and its commit is refused with ABORTED when something it has read was changed since.
 ///
-/// An id holds the number of the process's run, a counter, the time of the begin and random bytes; so ended and expired
-/// transactions are told from invented ones without remembering them.
+/// An id holds a number drawn for the run of the process, a counter, the time of the begin and random bytes. So ended and
+/// expired transactions are distinguished from invented ids without keeping them.
 package final class TransactionRegistry: Sendable {
-  /// A transaction may take this long in all.
+  /// The maximum duration of a transaction.
   static let maximumAgeMicroseconds: Int64 = 270_000_000
-  /// A transaction may rest this long between two uses.
+  /// The maximum time between two uses of a transaction.
   static let maximumIdleMicroseconds: Int64 = 60_000_000
-  /// Open transactions at a time.
+  /// The maximum number of open transactions.
   static let maximumCount = 10_000
-  /// Documents and queries that one transaction may read.
+  /// The maximum number of documents and queries that one transaction reads.
   static let maximumReads = 100_000
 
   private struct Transaction {
@@ -77,7 +77,7 @@ package final class TransactionRegistry: Sendable {
 
   // MARK: - Use
 
-  /// Notes a read.
+  /// Records a read.
   ///
   /// - Parameter latest: the snapshot of the transaction if this is its first read.
   /// - Returns: the version to read at.
@@ -111,7 +111,7 @@ package final class TransactionRegistry: Sendable {
 
   /// Ends a transaction by its commit.
   ///
-  /// - Returns: what has to be unchanged for the commit; nil when nothing was read.
+  /// - Returns: The reads that must be unchanged for the commit; nil when nothing was read.
   package func end(_ id: [UInt8], isWriting: Bool) throws(StatusError) -> TransactionReads? {
     let now = clock.now().microseconds
     let result = state.withLock { state -> Result<TransactionReads?, StatusError> in
@@ -131,7 +131,7 @@ package final class TransactionRegistry: Sendable {
     return try result.get()
   }
 
-  /// Ends a transaction without a commit. One that has ended already is fine.
+  /// Ends a transaction without a commit. Does nothing for one that has ended.
   package func rollback(_ id: [UInt8]) throws(StatusError) {
     let isKnown = state.withLock { $0.transactions.removeValue(forKey: id) != nil }
     if !isKnown { try checkForm(of: id) }
@@ -149,7 +149,9 @@ package final class TransactionRegistry: Sendable {
     return transaction
   }
 
-  /// Checks that the id was given out by a server, and gives the time of the begin in microseconds.
+  /// Checks that the id comes from a server.
+  ///
+  /// - Returns: The time of the begin in microseconds.
   @discardableResult
   private func checkForm(of id: [UInt8]) throws(StatusError) -> Int64 {
     guard id.count == 32 else { throw StatusError(code: .invalidArgument, message: "Invalid transaction.") }

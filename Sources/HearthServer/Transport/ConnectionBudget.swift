@@ -1,6 +1,6 @@
 internal import NIOCore
 
-/// Tells honest use of a connection from a flood, by what its frames ask for and what they bring.
+/// Distinguishes normal use of a connection from a flood, by the cost and the content of its frames.
 ///
 /// One method for each event; those that can exceed a limit return the reason as ``Excess``.
 struct ConnectionBudget {

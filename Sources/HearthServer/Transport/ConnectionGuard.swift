@@ -2,15 +2,15 @@ internal import Logging
 internal import NIOCore
 internal import NIOHTTP2
 
-/// Stands between the socket and the HTTP/2 codec of one connection, and does what the codec below gRPC cannot be told
-/// to do (docs/decisions/0010-connection-guard.md).
+/// Handles the frames between the socket and the HTTP/2 codec of one connection that the codec below gRPC cannot be
+/// configured to handle (docs/decisions/0010-connection-guard.md).
 ///
 /// - The codec's settings count from the first moment, not from when the client has acknowledged them.
 /// - Pings are answered here, and counted against a budget that calls pay into.
 /// - A stream that the client resets is closed from our side: the codec never sees the reset, which it would count.
 /// - Streams above the announced limit are refused one by one. The codec's own limit would end the connection.
 /// - DATA for streams that are over is dropped and its window given back. The codec would end the connection.
-/// - A peer that is silent is asked for a sign of life, and the connection closed when none comes.
+/// - A peer that is silent gets a PING, and the connection is closed if nothing comes back.
 final class ConnectionGuard: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
@@ -39,10 +39,10 @@ final class ConnectionGuard: ChannelDuplexHandler {
   private var waitingToClose: [any Channel] = []
 
   private var context: ChannelHandlerContext?
-  /// GOAWAY was sent: what still comes is not looked at.
+  /// True after GOAWAY: later bytes are ignored.
   private var isEnded = false
   private var isReading = false
-  /// What the bytes that are being passed on have exceeded. The connection is ended after them: a codec that is opening a
+  /// The limit that was exceeded while bytes are passed on. The connection is ended after them: a codec that is opening a
   /// stream does not expect it.
   private var excessOfPassed: ConnectionBudget.Excess?
   private var needsFlush = false
@@ -53,7 +53,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
   private var isAwaitingAnswer = false
   private let keepAliveData = UInt64.random(in: .min ... .max)
 
-  /// How long a peer that is thrown out has to read why.
+  /// The time that a peer has to read the GOAWAY frame before its connection is closed.
   private static let farewell = TimeAmount.seconds(1)
 
   init(limits: ConnectionLimits, shutdownGrace: Duration, logger: Logger) {
@@ -245,7 +245,7 @@ extension ConnectionGuard {
     context.write(wrapOutboundOut(.byteBuffer(bytes)), promise: promise)
   }
 
-  /// What the system has taken of that for the client.
+  /// The part of these bytes that the system has taken.
   private func sentBytes(_ context: ChannelHandlerContext) -> Int {
     let buffered = try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)
     return writtenBytes - (buffered ?? 0)
@@ -280,7 +280,7 @@ extension ConnectionGuard {
     frame.writeInteger(ErrorCode.enhanceYourCalm)
     frame.writeImmutableBuffer(text)
     context.writeAndFlush(wrapOutboundOut(.byteBuffer(frame)), promise: nil)
-    // What still comes is read and dropped meanwhile: a socket that is closed with bytes unread takes the reason back.
+    // Later bytes are read and dropped: closing a socket with unread bytes would reset it, and the client might lose the GOAWAY.
     let channel = context.channel
     context.eventLoop.scheduleTask(in: Self.farewell) { channel.close(promise: nil) }
   }

@@ -1,6 +1,6 @@
 internal import NIOCore
 
-/// What one HTTP/2 connection may ask of the server, and how a dead one is found.
+/// The limits of one HTTP/2 connection, and the times after which a dead one is closed.
 ///
 /// Official clients under load ping with their data, reset each call that is over, and open a stream for each listener;
 /// the limits are far above that. What they end are the floods that are known for HTTP/2 (CVE-2019-9511 to 9518,
@@ -24,7 +24,7 @@ package struct ConnectionLimits: Sendable, Hashable {
   /// Pings on a connection without a call. Keep-alive of the official clients is one in 10 s at most.
   package var idlePings = RateLimit(burst: 100, perSecond: 1)
 
-  /// How long after its last call a connection counts as one with calls.
+  /// The time after its last call in which a connection counts as one with calls.
   package var activityMemory = Duration.seconds(10)
 
   /// Answers to pings that wait because the peer does not read: each holds memory.
@@ -40,21 +40,21 @@ package struct ConnectionLimits: Sendable, Hashable {
   /// Frames that bring nothing: DATA without content, PRIORITY, unknown types. Each stream that is opened gives one back.
   package var emptyFrames = RateLimit(burst: 1_000, perSecond: 100)
 
-  /// DATA with content for streams that are over: what a client had sent when it learned that they were refused or ended.
+  /// DATA with content for streams that are over, which a client sent before it learned that they were refused or ended.
   ///
   /// At most a stream's window of 256 KiB each, 16 frames of usual size.
   package var strayFrames = RateLimit(burst: 50_000, perSecond: 5_000)
 
-  /// A connection from which nothing came for this long is asked for a sign of life with a PING.
+  /// A connection that was silent for this long gets a PING.
   package var keepAliveTime = Duration.seconds(20)
 
-  /// How long the peer has to send anything after that, before the connection is closed. With ``keepAliveTime``, a dead
+  /// The time that the peer has to send anything after that PING before the connection is closed. With ``keepAliveTime``, a dead
   /// peer is found within 40 s.
   package var keepAliveTimeout = Duration.seconds(15)
 
   package init() {}
 
-  /// So many at once, and so many a second over time.
+  /// A number of events at once, and a number per second over time.
   package struct RateLimit: Sendable, Hashable {
     package var burst: Int
     package var perSecond: Int

@@ -11,7 +11,7 @@ struct GuardedListener: HTTP2ServerTransport.ListenerFactory {
   let host: String
   let port: Int
   let limits: ConnectionLimits
-  /// How long a connection may go on after the server has begun to shut down.
+  /// The time that connections have to finish after the server has begun to shut down.
   let shutdownGrace: Duration
   let logger: Logger
 
@@ -46,7 +46,7 @@ struct GuardedListener: HTTP2ServerTransport.ListenerFactory {
       }
   }
 
-  /// Connections that the system may hold until they are accepted: all clients come back at once after a restart.
+  /// The backlog of connections that are not accepted yet: after a restart all clients reconnect at once.
   private static let backlog: Int32 = 1024
 
   /// Each time that a connection's unsent bytes cross these marks, the codec visits all of its streams; with NIO's own

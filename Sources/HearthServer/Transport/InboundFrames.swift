@@ -1,14 +1,14 @@
 internal import NIOCore
 
-/// Cuts what a client sends at the borders of HTTP/2 frames, and takes those out that the codec behind is not to see.
+/// Splits the bytes of a client into HTTP/2 frames, and removes the frames that the codec must not see.
 ///
-/// Everything else is passed on as it came, also what is malformed: the codec answers that with the errors that the
-/// protocol demands. Nothing is kept but the start of a frame whose kind or short payload is not complete yet.
+/// All other bytes are passed on unchanged, malformed ones too: the codec answers those with the errors that the protocol
+/// demands. Only the start of a frame whose kind or short payload is incomplete is kept.
 struct InboundFrames {
   enum Event: Equatable {
     /// Bytes for the codec, whole or partial frames.
     ///
-    /// - callFrames: how many frames of calls (HEADERS, DATA with content) begin in them.
+    /// - callFrames: The number of frames of calls (HEADERS, DATA with content) that begin in them.
     case pass(ByteBuffer, callFrames: Int)
     case ping(UInt64)
     case pingAnswer(UInt64)
@@ -40,7 +40,7 @@ struct InboundFrames {
   private var isInsideHeaders = false
   private var settings = SettingsExchange.isAwaited
 
-  /// How far the exchange of the first SETTINGS frames has come.
+  /// The progress of the exchange of the first SETTINGS frames.
   private enum SettingsExchange {
     case isAwaited
     /// The frame is among the bytes that are being passed on.
@@ -67,7 +67,7 @@ struct InboundFrames {
 
   /// The next thing to do, nil when more bytes are needed.
   ///
-  /// - Parameter isOpen: whether the codec knows the stream. Asked after all bytes before have been passed on.
+  /// - Parameter isOpen: Returns true if the codec knows the stream. It is called after all bytes before are passed on.
   mutating func next(isOpen: (UInt32) -> Bool) -> Event? {
     while true {
       if remainingToDrop > 0 {
@@ -95,7 +95,7 @@ struct InboundFrames {
         pass(header)
         continue
       }
-      // What comes before reaches the codec first.
+      // The bytes before it are passed on first.
       if let passed = takePassed() { return passed }
       if isContent, isOpen(header.streamID) {
         pass(header)
@@ -106,7 +106,7 @@ struct InboundFrames {
     }
   }
 
-  /// Whether the frame is one of those that need a closer look.
+  /// Returns true for frames that may have to be removed or counted.
   private func mayBeTakenOut(_ header: FrameHeader) -> Bool {
     guard header.length <= Self.maximumPayloadByteCount else { return false }
     return switch header.kind {
@@ -123,7 +123,7 @@ struct InboundFrames {
     streamID <= lastStreamID && !streamID.isMultiple(of: 2)
   }
 
-  /// Whether enough of the frame is there to take it out. Those that are dropped may be longer than what is.
+  /// Returns true if enough of the frame was received to remove it. Frames that are dropped may be received in parts.
   private func isWhole(_ header: FrameHeader) -> Bool {
     switch header.kind {
     case .ping, .resetStream: passedIndex + FrameHeader.byteCount + header.length <= unread.writerIndex

@@ -1,8 +1,8 @@
 internal import NIOCore
 
-/// Follows the frames that the codec sends, and changes the few that say what the codec cannot be told to say.
+/// Follows the frames that the codec sends, and changes those few whose content cannot be configured in the codec.
 struct OutboundFrames {
-  /// What is to become of a RST_STREAM frame.
+  /// The treatment of a RST_STREAM frame.
   enum ResetFate {
     case send
     /// The peer reset the stream itself, and is not to be answered with the like (RFC 9113, section 5.4.2).
@@ -25,7 +25,7 @@ struct OutboundFrames {
 
   /// Changes one write of the codec in place.
   ///
-  /// - Returns: how many frames of calls (HEADERS, DATA with content) begin in it.
+  /// - Returns: The number of frames of calls (HEADERS, DATA with content) that begin in it.
   mutating func process(_ bytes: inout ByteBuffer, fateOfReset: (UInt32) -> ResetFate) -> Int {
     var callFrames = 0
     var index = bytes.readerIndex

@@ -2,7 +2,7 @@ internal import NIOCore
 internal import NIOHPACK
 internal import NIOHTTP2
 
-/// Stands in front of gRPC's handler of one stream and takes headers out that gRPC would stop the process for.
+/// Removes request headers of one stream on which gRPC would stop the process, before gRPC reads them.
 ///
 /// grpc-swift 2.4 reads `grpc-timeout` as a signed number and traps on a negative one. It also takes a number of eight
 /// digits, which the protocol allows, for no deadline at all; such a number is written in the next larger unit.
@@ -24,7 +24,7 @@ final class RequestHeadersGuard: ChannelInboundHandler {
     context.fireChannelRead(wrapInboundOut(.headers(frame)))
   }
 
-  /// The timeout with at most seven digits; nil for what is none.
+  /// The timeout with at most seven digits; nil for text that is not a timeout.
   ///
   /// One to eight digits and a unit (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, "Timeout").
   static func readableTimeout(_ value: String) -> String? {
@@ -40,7 +40,7 @@ final class RequestHeadersGuard: ChannelInboundHandler {
 
   private static let maximumReadableAmount = 9_999_999
 
-  /// How many of a unit are one of the next larger one.
+  /// The number of units in the next larger one.
   private static let larger: [UInt8: (count: Int, unit: String)] = [
     UInt8(ascii: "n"): (1000, "u"), UInt8(ascii: "u"): (1000, "m"), UInt8(ascii: "m"): (1000, "S"),
     UInt8(ascii: "S"): (60, "M"), UInt8(ascii: "M"): (60, "H"), UInt8(ascii: "H"): (1, "H"),

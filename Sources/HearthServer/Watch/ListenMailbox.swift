@@ -2,22 +2,22 @@ internal import HearthModel
 internal import HearthWire
 internal import Synchronization
 
-/// What a listen stream has to deal with, in order of arrival, bounded in size.
+/// The events of a listen stream in order of arrival, bounded in size.
 final class ListenMailbox: Sendable {
   enum Event: Sendable {
     case request(Google_Firestore_V1_ListenRequest)
-    /// Something was committed that the stream may be interested in.
+    /// There was a commit that touches an interest of the stream.
     case wake
     /// It is time for a fresh resume token.
     case refresh
   }
 
-  /// So many requests may wait while the client does not take its messages.
+  /// The maximum number of events that wait while the client does not read its messages.
   private static let capacity = 1024
 
   let events: AsyncThrowingStream<Event, any Error>
   private let continuation: AsyncThrowingStream<Event, any Error>.Continuation
-  /// One wake in the mailbox stands for all commits up to the time when it is taken.
+  /// True while a wake is in the mailbox. One stands for all commits up to the time when it is taken.
   private let isWakePosted = Mutex(false)
 
   init() {
@@ -38,11 +38,11 @@ final class ListenMailbox: Sendable {
       defer { isPosted = true }
       return !isPosted
     }
-    // In a full mailbox there are events enough after which the stream catches up.
+    // A full mailbox needs no wake: the stream catches up after each of its events.
     if isFirst, case .dropped = continuation.yield(.wake) { wakeIsTaken() }
   }
 
-  /// To be called before the stream catches up.
+  /// Called before the stream catches up. A commit that comes later must post a new wake.
   func wakeIsTaken() {
     isWakePosted.withLock { $0 = false }
   }

@@ -1,27 +1,27 @@
 internal import HearthModel
 internal import HearthWire
 
-/// The conversation of one listen stream: which targets it has and up to which version the client knows them.
+/// The state of one listen stream: its targets, and the version up to which the client has their changes.
 ///
-/// All targets of a stream stand at the same version. Each step brings them to a later one and ends in one global
-/// snapshot (a NO_CHANGE without target ids), so that what one commit changed in several targets is seen at once.
+/// All targets of a stream are at the same version. Each step brings them to a later one and ends in one global snapshot (a
+/// NO_CHANGE without target ids), so that the client sees all changes of a commit at once, whatever target they are in.
 ///
 /// Confined to the stream's handler.
 struct ListenSession {
-  /// Takes messages for the client; waits while the client does not read.
+  /// Sends messages to the client; waits while the client does not read.
   typealias Send = @Sendable ([WatchResponse]) async throws -> Void
 
-  /// One stream may have this many targets.
+  /// The maximum number of targets of one stream.
   static let maximumTargets = 10_000
 
-  /// So many messages are given to the transport at a time.
+  /// The number of messages that are passed to the transport at a time.
   private static let messagesPerBatch = 128
 
   private let database: HostedDatabase
   private let send: Send
   private let subscriber: ChangeFeed.SubscriberID
   private var targets: [TargetID: WatchedTarget] = [:]
-  /// What the client has been told is the state at this version.
+  /// The version of the changes that were sent to the client.
   private var version: SnapshotVersion
   /// The version of the latest global snapshot.
   private var announcedVersion: SnapshotVersion = .none
@@ -71,8 +71,9 @@ struct ListenSession {
       try await send([.targetChange(.init(state: .removed, targetIDs: [id], cause: cause))])
       return
     }
-    // Registered before the version is chosen, so that no later commit is missed.
+    // Registered before the version is chosen: a commit in between would otherwise not wake this stream.
     updateInterests(with: target)
+    // The other targets are brought to the same version first, because a global snapshot speaks for all of them.
     if targets.isEmpty { version = feed.latestVersion } else { try await catchUp() }
     do {
       try await start(target, resumingFrom: message)
@@ -153,7 +154,7 @@ struct ListenSession {
 
   // MARK: - Later snapshots
 
-  /// Tells the client everything that was committed since the last step.
+  /// Sends everything that was committed since the last step.
   mutating func catchUp() async throws {
     guard feed.latestVersion > version else { return }
     guard !targets.isEmpty else {
@@ -167,7 +168,7 @@ struct ListenSession {
     }
   }
 
-  /// Gives the client a young resume token although nothing of its targets has changed.
+  /// Sends a fresh resume token even if nothing of the targets has changed, so that a later resumption is short.
   mutating func refreshToken() async throws {
     try await catchUp()
     guard !targets.isEmpty, announcedVersion < version else { return }
@@ -175,6 +176,7 @@ struct ListenSession {
   }
 
   private mutating func advance(over commit: CommittedChange) async throws {
+    assert(commit.version > version, "a stream at version \(version) advances over commit \(commit.version)")
     version = commit.version
     var delta = WatchDelta()
     for id in targets.keys.sorted() {
@@ -187,7 +189,7 @@ struct ListenSession {
     try await sendInBatches(delta.responses(at: version) + [globalSnapshot()])
   }
 
-  /// Catches up with many commits at once. What the log has forgotten too is sent anew as a whole.
+  /// Catches up with many commits at once. A target whose changes are no longer in the log is reset and sent as a whole.
   private mutating func advanceFromLog(to latest: SnapshotVersion) async throws {
     let start = version
     version = latest
@@ -211,7 +213,7 @@ struct ListenSession {
     try await sendInBatches(delta.responses(at: version) + currents + [globalSnapshot()])
   }
 
-  /// What the changes mean for one target.
+  /// Adds the effect of the changes on one target to `delta`.
   private mutating func collect(
     _ transitions: [DocumentTransition], of target: WatchedTarget, into delta: inout WatchDelta
   ) async throws {

@@ -1,7 +1,7 @@
 internal import HearthModel
 
-/// What a listen stream gives its client to continue from: the version up to which the client knows everything, of one
-/// incarnation of the database.
+/// The position from which a client can resume a target: the version up to which it has all changes, of one incarnation of
+/// the database.
 ///
 /// To clients it is opaque bytes: a format number, the incarnation, and the version in microseconds (big endian).
 struct ResumeToken: Equatable, Sendable {
@@ -15,7 +15,7 @@ struct ResumeToken: Equatable, Sendable {
     self.version = version
   }
 
-  /// Reads a token; nil for bytes that are none of ours.
+  /// Reads a token; nil for bytes that are not one.
   init?(bytes: [UInt8]) {
     guard bytes.count >= 9, bytes[0] == Self.format else { return nil }
     let microseconds = bytes.suffix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

@@ -2,20 +2,20 @@ internal import HearthModel
 internal import HearthWire
 internal import SwiftProtobuf
 
-/// How a target begins: with everything, or with what has changed since its client was last in step.
+/// The first messages of a target: all documents, or the changes since the version from which the client resumes.
 struct WatchStart {
   var delta = WatchDelta()
-  /// The client asked to resume and has to forget what it knows instead.
+  /// True if the client asked to resume, but has to discard its documents instead.
   var isReset = false
   var window: LimitWindow?
-  /// How many documents belong to the target, for clients that said how many they expect.
+  /// The number of documents of the target, for clients that sent the number they expect.
   var existenceFilterCount: Int?
 
   /// - Parameters:
   ///   - message: the request, for its resume token, read time and expected count.
   ///   - version: the version that the stream stands at.
   /// - Throws: `StatusError` when the target cannot be read. A token that is broken, foreign, too old or of the future
-  ///   is not an error: the client gets everything anew.
+  ///   is not an error: the client gets all documents again.
   init(
     target: WatchedTarget, message: Google_Firestore_V1_Target, database: HostedDatabase, version: SnapshotVersion
   ) async throws {
@@ -54,7 +54,7 @@ struct WatchStart {
     window = LimitWindow(documents)
   }
 
-  /// The version from which the client wants to go on; nil when it has to begin anew.
+  /// The version from which the client resumes; nil when it has to start from the beginning.
   private static func resumeVersion(
     of message: Google_Firestore_V1_Target, database: HostedDatabase, version: SnapshotVersion
   ) -> SnapshotVersion? {
@@ -86,10 +86,10 @@ struct WatchStart {
 }
 
 extension HostedDatabase {
-  /// The result of a query as a stream wants to show it.
+  /// The result of a query at a version, for a stream.
   ///
-  /// - Throws: UNAVAILABLE when the version is not kept any more because the stream is so slow: the client comes back and
-  ///   begins anew.
+  /// - Throws: UNAVAILABLE when the stream is so slow that the version is no longer kept: the client reconnects and starts
+  ///   from the beginning.
   func watchedResult(of query: Query, at version: SnapshotVersion) async throws(StatusError) -> [Document] {
     do {
       return try await storage.run(query, at: version).documents

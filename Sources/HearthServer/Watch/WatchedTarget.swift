@@ -3,9 +3,9 @@ internal import HearthStore
 
 /// One target of a listen stream.
 ///
-/// Membership of a document in the result of a query without limit depends on nothing but the document, so a change is
-/// judged by looking at the document before and after it and nothing is remembered. For a query with a limit the keys
-/// and versions in its window are kept, and the last document, which says whether a newcomer falls into the window.
+/// Whether a document belongs to a query without limit depends on the document alone. So a change is judged by the document
+/// before and after it, and no state is kept. For a query with a limit the window is kept: the keys and versions of its
+/// documents, and the last document, which decides whether a new document falls into the window.
 struct WatchedTarget: Sendable {
   enum Source: Sendable {
     case query(Query)
@@ -30,7 +30,7 @@ struct WatchedTarget: Sendable {
     }
   }
 
-  /// What wakes the stream for this target.
+  /// The changes that wake the stream for this target.
   var interests: Set<ChangeFeed.Interest> {
     switch scope {
     case .collections(.collection(let path)): [.collection(path)]
@@ -40,7 +40,7 @@ struct WatchedTarget: Sendable {
     }
   }
 
-  /// Whether an existing document belongs to the target, leaving the limit out of account.
+  /// Returns true if an existing document belongs to the target, without regard to the limit.
   func matches(_ document: Document) -> Bool {
     guard document.isFound else { return false }
     switch source {
@@ -55,7 +55,7 @@ struct WatchedTarget: Sendable {
     return query
   }
 
-  /// Whether the window of a limit query can be another one after these changes.
+  /// Returns true if these changes may change the window of a query with a limit.
   func isWindowAffected(by transitions: [DocumentTransition]) -> Bool {
     guard let window, let query = limitQuery else { return false }
     return transitions.contains { transition in
@@ -67,7 +67,7 @@ struct WatchedTarget: Sendable {
   }
 }
 
-/// What a query with a limit shows.
+/// The documents of a query with a limit that the client has.
 struct LimitWindow: Sendable {
   var versions: [DocumentKey: SnapshotVersion]
   var last: Document?
@@ -78,7 +78,7 @@ struct LimitWindow: Sendable {
   }
 }
 
-/// What one step has to tell the client about documents, gathered over all targets: one message for each document.
+/// The document changes of one step, collected over all targets: one message for each document.
 struct WatchDelta: Sendable {
   private struct Entry {
     var document: Document
@@ -92,14 +92,14 @@ struct WatchDelta: Sendable {
 
   var isEmpty: Bool { order.isEmpty }
 
-  /// The document is in the target and is new there or has changed.
+  /// Adds a document that is in the target and is new there or has changed.
   mutating func update(_ document: Document, in target: TargetID) {
     withEntry(document, isContentNew: true) { $0.updated.append(target) }
   }
 
-  /// The document is not in the target any more.
+  /// Adds a document that has left the target.
   ///
-  /// - Parameter isContentNew: whether the document itself has changed or gone; false when others pushed it out.
+  /// - Parameter isContentNew: True if the document itself was changed or deleted; false if others pushed it out of a limit.
   mutating func remove(_ document: Document, from target: TargetID, isContentNew: Bool) {
     withEntry(document, isContentNew: isContentNew) { $0.removed.append(target) }
   }
