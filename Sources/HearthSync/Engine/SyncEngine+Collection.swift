@@ -7,13 +7,13 @@ extension SyncEngine {
   /// The first collection comes some time after the start, which has enough to do; later ones at intervals. A cache that
   /// is not collected at intervals gets no timer.
   func startCollectionTimer(after delay: Duration) {
-    guard localStore.collectionParameters != nil else { return }
+    guard localStore.garbageCollectionParameters != nil else { return }
     perform(.startTimer(.lruGarbageCollection, after: delay))
   }
 
   func stopCollection() {
     collection = nil
-    guard localStore.collectionParameters != nil else { return }
+    guard localStore.garbageCollectionParameters != nil else { return }
     perform(.cancelTimer(.lruGarbageCollection))
   }
 
@@ -21,8 +21,8 @@ extension SyncEngine {
   ///
   /// A step that the storage refuses ends the collection; what it has done so far stands, and the next one goes on there.
   func collectionTimerFired() {
-    guard let parameters = localStore.collectionParameters else { return }
-    var run = collection ?? CollectionRun(parameters)
+    guard let parameters = localStore.garbageCollectionParameters else { return }
+    var run = collection ?? GarbageCollectionRun(parameters)
     collection = nil
     do {
       guard try localStore.advance(&run, isShown: isShown) else {
@@ -39,7 +39,7 @@ extension SyncEngine {
 
   /// Runs a whole collection at once, with parameters of the caller's choice. Does nothing on a cache with eager
   /// collection.
-  package func collectGarbage(_ parameters: CollectionParameters) throws -> CollectionReport {
+  package func collectGarbage(_ parameters: GarbageCollectionParameters) throws -> GarbageCollectionReport {
     try localStore.collectGarbage(parameters, isShown: isShown)
   }
 

@@ -46,7 +46,7 @@ package final class SyncEngine {
   var retries: RetryQueue
 
   /// The collection of garbage that is under way.
-  var collection: CollectionRun?
+  var collection: GarbageCollectionRun?
 
   /// Whether the timer for the next step of filling indexes runs.
   var isFillingIndexes = false
