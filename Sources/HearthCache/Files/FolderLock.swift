@@ -23,7 +23,7 @@ package final class FolderLock {
   /// The number that this holder has written into the file; nil if writing failed.
   private var number: Int?
 
-  /// - Throws: `StoreError`: `unavailable` while somebody else has the folder, `cannotOpen` when the lock file cannot be
+  /// - Throws: `StoreError`: `unavailable` while another opener has the folder, `cannotOpen` when the lock file cannot be
   ///   made.
   package init(folder: String) throws(StoreError) {
     self.folder = folder
