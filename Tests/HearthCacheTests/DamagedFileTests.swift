@@ -65,7 +65,7 @@ private final class DamagedCache {
       event.targetChanges[target] = TargetChange(
         resumeToken: [1, 2, 3], isCurrent: true, added: Set(event.documentUpdates.keys), removed: [])
       _ = try store.apply(event)
-      try store.releaseTarget(target, keepPersistedTargetData: false)
+      try store.releaseTarget(target)
     }
     for number in 0..<20 {
       for user in Self.users {
@@ -143,7 +143,7 @@ private final class DamagedCache {
         _ = try store.run(collection(name), usePreviousResults: true)
         let time = 200 + Int64(round)
         try store.receive(found("\(name)/0", time, ["n": .integer(0)]), at: time, for: [target])
-        try store.releaseTarget(target, keepPersistedTargetData: false)
+        try store.releaseTarget(target)
       }
       attempt("scan") { _ = try store.read(collection(name)) }
       attempt("order") { _ = try store.read(collection(name).ordered(by: field("n"))) }
@@ -160,7 +160,7 @@ private final class DamagedCache {
       _ = try store.indexListings()
     }
     attempt("garbage") {
-      _ = try store.collectGarbage(CollectionParameters(thresholdBytes: 0), isShown: { _ in false })
+      _ = try store.collectGarbage(GarbageCollectionParameters(thresholdBytes: 0), isShown: { _ in false })
     }
     return failures
   }

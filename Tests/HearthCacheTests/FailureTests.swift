@@ -55,7 +55,7 @@ private enum Step: String, CaseIterable, CustomStringConvertible {
       ])
       return ""
     case .release:
-      try store.releaseTarget(target, keepPersistedTargetData: false)
+      try store.releaseTarget(target)
       return ""
     case .changeUser:
       let change = try store.changeUser("alice")

@@ -13,7 +13,7 @@ struct RowRepairTests {
     try cache.store.receive(
       found("rooms/a", 3, ["n": .integer(1)]), found("rooms/b", 3, ["n": .integer(2)]), at: 3, for: [target],
       token: "token")
-    try cache.store.releaseTarget(target, keepPersistedTargetData: false)
+    try cache.store.releaseTarget(target)
     return (cache, target)
   }
 
@@ -44,7 +44,7 @@ struct RowRepairTests {
     defer { cache.close() }
     try cache.store.receive(found("rooms/c", 4, [:]), found("rooms/d", 4, [:]), at: 4)
     try cache.database.execute("UPDATE cache_document_uses SET path = \(value) WHERE path = 'rooms/c'")
-    let everything = CollectionParameters(thresholdBytes: 0, percentile: 100, maxSequenceNumbers: 1000)
+    let everything = GarbageCollectionParameters(thresholdBytes: 0, percentile: 100, maxSequenceNumbers: 1000)
     _ = try cache.store.collectGarbage(everything, isShown: { _ in false })
     #expect(try cache.store.read("rooms/c").isUnknown && cache.store.read("rooms/d").isUnknown)
   }

@@ -117,7 +117,7 @@ struct TargetTests {
     #expect(try persistedToken() == "minute 5")
     try store.receive(at: 2 + 5 * minute, for: [id], token: "latest")
     #expect(try persistedToken() == "minute 5")
-    try store.releaseTarget(id, keepPersistedTargetData: false)
+    try store.releaseTarget(id)
     #expect(try persistedToken() == "latest")
     let again = try store.allocateTarget(rooms)
     #expect(again.targetID == id && again.resumeToken == [UInt8]("latest".utf8))
@@ -149,12 +149,12 @@ struct TargetTests {
     let store = cache.store
     let id = try store.allocateTarget(rooms).targetID
     try store.receive(found("rooms/a", 3, [:]), at: 5, for: [id], token: "t5")
-    try store.releaseTarget(id, keepPersistedTargetData: false)
+    try store.releaseTarget(id)
     try store.receive(found("rooms/b", 6, [:]), at: 6, for: [id], token: "t6")
     #expect(try store.remoteDocumentKeys(for: id) == [key("rooms/a")])
     #expect(try store.targetData(for: rooms)?.resumeToken == [UInt8]("t5".utf8))
     #expect(throws: CacheError.unknownTarget(id)) {
-      try store.releaseTarget(id, keepPersistedTargetData: false)
+      try store.releaseTarget(id)
     }
   }
 
@@ -168,10 +168,10 @@ struct TargetTests {
     try store.receive(at: 6, for: [id], token: "t6")
     #expect(throws: injected) {
       try cache.failing(at: .transaction("Release target")) {
-        try store.releaseTarget(id, keepPersistedTargetData: false)
+        try store.releaseTarget(id)
       }
     }
-    #expect(throws: CacheError.unknownTarget(id)) { try store.releaseTarget(id, keepPersistedTargetData: false) }
+    #expect(throws: CacheError.unknownTarget(id)) { try store.releaseTarget(id) }
     #expect(try store.allocateTarget(rooms).resumeToken == [UInt8]("t5".utf8))
   }
 
@@ -239,7 +239,7 @@ struct TargetTests {
     try store.write(.set(key("halls/a"), [:]))
     try store.acknowledgeNext(at: 6)
     #expect(try #require(try store.uses.lastUse(of: key("halls/a"))) > added)
-    try store.releaseTarget(first.targetID, keepPersistedTargetData: false)
+    try store.releaseTarget(first.targetID)
     let released = try #require(try store.targetData(for: rooms)).sequenceNumber
     #expect(try released == store.globals.highestSequenceNumber())
     try cache.restart()

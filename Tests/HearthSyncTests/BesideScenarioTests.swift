@@ -96,7 +96,7 @@ struct BesideScenarioTests {
   func garbage() throws {
     let client = try makeClient()
     let listener = client.listen(rooms)
-    _ = try client.engine.collectGarbage(CollectionParameters(thresholdBytes: 0, percentile: 100))
+    _ = try client.engine.collectGarbage(GarbageCollectionParameters(thresholdBytes: 0, percentile: 100))
     try client.runBeside()
     #expect(shown(listener, client).last?.count == 10)
     client.request { .readDocument($0, key("rooms/10")) }

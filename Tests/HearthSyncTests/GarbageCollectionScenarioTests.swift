@@ -94,7 +94,7 @@ struct GarbageCollectionScenarioTests {
       client.write(.set(key("halls/\(number)"), [:]))
       try client.commit(at: Int64(number))
     }
-    let many = CollectionParameters(thresholdBytes: 0, percentile: 100, maxSequenceNumbers: 10)
+    let many = GarbageCollectionParameters(thresholdBytes: 0, percentile: 100, maxSequenceNumbers: 10)
     _ = try client.engine.collectGarbage(many)
     #expect(try isCached("rooms/shown", client) && !isCached("halls/17", client) && isCached("halls/18", client))
     // Its end is a use, so all that was written before goes first.

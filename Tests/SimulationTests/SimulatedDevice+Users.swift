@@ -138,7 +138,7 @@ extension SimulatedDevice {
   }
 
   func collectGarbage() {
-    _ = try? engine.collectGarbage(CollectionParameters(thresholdBytes: 0, percentile: 100))
+    _ = try? engine.collectGarbage(GarbageCollectionParameters(thresholdBytes: 0, percentile: 100))
   }
 }
 

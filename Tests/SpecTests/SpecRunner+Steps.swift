@@ -91,7 +91,7 @@ extension SpecRunner {
     case "failDatabase": failingTransactions = value == .bool(false) ? [] : Set(try value.strings())
     case "drainQueue": break
     case "triggerLruGC":
-      let parameters = CollectionParameters(thresholdBytes: Int64(try value.integer()), percentile: 100)
+      let parameters = GarbageCollectionParameters(thresholdBytes: Int64(try value.integer()), percentile: 100)
       _ = try engine.collectGarbage(parameters)
     default: return false
     }

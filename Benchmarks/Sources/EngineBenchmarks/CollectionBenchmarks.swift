@@ -29,7 +29,7 @@ enum CollectionBenchmarks {
         return cache
       },
       run: { cache, _ in
-        let report = try cache.store.collectGarbage(CollectionParameters(thresholdBytes: 0)) { _ in false }
+        let report = try cache.store.collectGarbage(GarbageCollectionParameters(thresholdBytes: 0)) { _ in false }
         precondition(report.removedDocumentCount == 1_000, "\(report)")
       },
       tearDown: { $0.close() })
@@ -39,7 +39,7 @@ enum CollectionBenchmarks {
     try session.measure(
       items: session.size, setUp: { try session.openCopyOfCache() },
       run: { cache, _ in
-        var run = CollectionRun(CollectionParameters(thresholdBytes: 0, percentile: 100))
+        var run = GarbageCollectionRun(GarbageCollectionParameters(thresholdBytes: 0, percentile: 100))
         while try !cache.store.advance(&run, isShown: { _ in false }) {}
         precondition(run.report.removedDocumentCount == session.size, "\(run.report)")
       },

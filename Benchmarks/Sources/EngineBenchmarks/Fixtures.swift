@@ -14,7 +14,7 @@ enum Fixtures {
       let documents = try (start..<min(start + 1_000, size)).map { try samples.document($0) }
       _ = try cache.store.apply(.adding(documents, to: target.targetID, isCurrent: true))
     }
-    try cache.store.releaseTarget(target.targetID, keepPersistedTargetData: false)
+    try cache.store.releaseTarget(target.targetID)
     try cache.compactLog()
     cache.close()
 

@@ -11,14 +11,14 @@ package final class DetachedQuery: Sendable {
   package struct Answer: Sendable {
     /// In the order of the query, with its limit applied.
     package var documents: [Document]
-    /// What the backend had confirmed for the target; empty if it was not asked for.
+    /// The confirmed keys of the target; empty if they were not asked for.
     package var remoteKeys: Set<DocumentKey>
-    /// What was asked for instead of the documents.
+    /// The totals of an aggregation; nil for a query for documents.
     package var totals: AggregationTotals?
     package var execution: QueryExecution
   }
 
-  /// What one of the connections does.
+  /// The work of one of the connections.
   enum Step: Sendable {
     /// Scans a part of the documents.
     case scan(DocumentPart)
@@ -28,7 +28,7 @@ package final class DetachedQuery: Sendable {
     case plan(TargetData?)
   }
 
-  /// What one of the connections has found.
+  /// The result of one of the connections.
   private enum Finding: Sendable {
     case scanned(PartialResult)
     case remoteKeys(Set<DocumentKey>)
@@ -36,7 +36,7 @@ package final class DetachedQuery: Sendable {
   }
 
   package let query: Query
-  /// What to compute of the result; empty for its documents.
+  /// The aggregations to compute of the result; empty for its documents.
   private let aggregations: [Aggregation]
   private let scope: CollectionScope
   private let databaseID: DatabaseID
@@ -56,10 +56,10 @@ package final class DetachedQuery: Sendable {
     self.steps = steps
   }
 
-  /// Whether a document lies where the query looks for documents.
+  /// Returns whether a document lies where the query looks for documents.
   package func covers(_ key: DocumentKey) -> Bool { scope.contains(key) }
 
-  /// How many connections it holds.
+  /// The number of connections it holds.
   package var connectionCount: Int { steps.count }
 
   /// Runs the query, then closes its connections, also when it fails.

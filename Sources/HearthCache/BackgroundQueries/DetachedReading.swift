@@ -67,7 +67,7 @@ extension LocalStore {
     }
   }
 
-  /// Whether the collections hold no more documents than the limit, stored ones and those with pending writes together.
+  /// Returns whether the collections hold no more documents than the limit, stored ones and those with pending writes together.
   func isSmall(_ scope: CollectionScope, limit: Int) throws -> Bool {
     guard let count = try documents.estimatedDocumentCount(in: scope), count <= limit else { return false }
     guard let user = try userRow() else { return true }

@@ -8,7 +8,7 @@ package struct DetachmentLimits: Sendable {
   package var documentsOnLoop: Int
   /// The parts into which a scan is cut, each with a connection and, where there are cores, a thread of its own.
   package var partsPerScan: Int
-  /// How many connections all queries beside the loop may hold together. Further queries run on the loop.
+  /// The limit of connections for all background queries together. Further queries run on the loop.
   package var connections: Int
 
   package init(documentsOnLoop: Int = 4_000, partsPerScan: Int, connections: Int = 10) {
@@ -19,7 +19,7 @@ package struct DetachmentLimits: Sendable {
 }
 
 extension LocalStore {
-  /// Whether somebody listens to the target.
+  /// Returns whether the target has a listener.
   package func isActive(_ targetID: TargetID) -> Bool { state.targets[targetID] != nil }
 
   /// Takes a query that is expected to touch many documents away from the loop, on the state that the cache has now.
@@ -61,7 +61,7 @@ extension LocalStore {
     }
   }
 
-  /// Whether starting from the previous result of a target surely touches few documents.
+  /// Returns whether starting from the previous result of a target surely touches few documents.
   private func isQuick(
     _ query: Query, previousResultOf data: TargetData, _ scope: CollectionScope, limit: Int
   ) throws -> Bool {

@@ -6,7 +6,7 @@ package import HearthStore
 /// last reference goes, it closes.
 package final class OpenedCache {
   package let database: Database
-  /// What had to be done to open the folder; nil when the file was in order or new.
+  /// The recovery that opening the folder needed; nil when the file was in order or new.
   package let recovery: CacheRecovery?
   private let lock: FolderLock
   private let files: CacheFiles
@@ -47,11 +47,11 @@ package struct CacheRecovery: Equatable, Sendable, CustomStringConvertible {
   package var reason: String
   /// Where the damaged file is now.
   package var setAsidePath: String
-  /// How many batches of pending writes, of all users, were saved into the new file.
+  /// The number of batches of pending writes, of all users, that were saved into the new file.
   package var savedBatchCount: Int
-  /// How many batches were seen but could not be read.
+  /// The number of batches that were seen but could not be read.
   package var unreadableBatchCount: Int
-  /// Whether the whole outbox could be looked through. If not, more batches may be lost than were counted.
+  /// True if the whole outbox could be read. Otherwise more batches may be lost than were counted.
   package var isOutboxComplete: Bool
 
   package var description: String {

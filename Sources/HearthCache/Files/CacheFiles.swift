@@ -16,7 +16,7 @@ struct CacheFiles {
   /// There as long as a recovery is due, because damage was found while the database was in use.
   var marker: String { main + ".damaged" }
 
-  /// What SQLite keeps beside a database.
+  /// The suffixes of the files that SQLite keeps beside a database.
   private static let companions = ["-wal", "-shm", "-journal"]
 
   /// The damage that was found when the database was last open; nil if there was none.
@@ -83,7 +83,7 @@ struct CacheFiles {
   }
 
   private func installReplacement() throws {
-    // What was said of the damaged database must not be taken for the new one's either.
+    // The mark of the damaged database must not be taken for one of the new database.
     if exists(marker) { try removeFile(marker) }
     // A log that belongs to the damaged database must not be taken for the new one's.
     for companion in Self.companions where exists(main + companion) { try removeFile(main + companion) }

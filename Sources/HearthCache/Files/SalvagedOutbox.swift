@@ -30,7 +30,7 @@ struct SalvagedOutbox {
   private(set) var lostBatchCount = 0
   /// False when the reading broke off somewhere.
   var isComplete = true
-  /// Whether the file still says where the outbox lies.
+  /// True if the file still says where the outbox lies.
   private(set) var hasTables = true
   /// Empty when it could not be read. Then the new cache gets another name, and batch ids may start over: the backend
   /// knows each batch by its own identity, which is saved with it.
@@ -65,7 +65,7 @@ struct SalvagedOutbox {
     finish()
   }
 
-  // MARK: - What belongs to the batches
+  // MARK: - Owners and counters
 
   private mutating func checkTables(_ database: Database) {
     let names = CacheSchema.outboxTables.map { "'\($0)'" }.joined(separator: ", ")

@@ -1,5 +1,5 @@
-/// How much a run of the least-recently-used collector removes, with the official SDKs' values.
-package struct CollectionParameters: Equatable, Sendable {
+/// The limits of one run of least-recently-used garbage collection, by default those of firebase-ios-sdk lru_garbage_collector.h.
+package struct GarbageCollectionParameters: Equatable, Sendable {
   /// Nothing is removed while the cache is smaller than this.
   package var thresholdBytes: Int64
   /// The share of targets and unneeded documents that a run aims at, in `0 ... 100`.
@@ -13,12 +13,12 @@ package struct CollectionParameters: Equatable, Sendable {
     self.maxSequenceNumbers = max(maxSequenceNumbers, 0)
   }
 
-  /// The threshold that switches collection off.
+  /// The threshold that switches garbage collection off.
   package static let unlimitedBytes: Int64 = -1
 }
 
-/// What a run of the collector has done.
-package struct CollectionReport: Equatable, Sendable, CustomStringConvertible {
+/// The result of a run of garbage collection.
+package struct GarbageCollectionReport: Equatable, Sendable, CustomStringConvertible {
   /// False when the cache was smaller than the threshold, or is not collected this way.
   package var hasCollected = false
   package var removedTargetCount = 0

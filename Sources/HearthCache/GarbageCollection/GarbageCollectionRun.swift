@@ -1,12 +1,12 @@
 package import HearthModel
 internal import HearthStore
 
-/// One run of the least-recently-used collector, in short steps between which anything else may happen.
+/// One run of least-recently-used garbage collection, in short steps between which anything else may happen.
 ///
-/// The rule (official SDK behaviour): the oldest tenth of all targets and unneeded documents, at most 1,000, gives a
-/// bound on the scale of sequence numbers. First go the targets that nobody listens to and that were last used up to the
+/// The rule (firebase-ios-sdk lru_garbage_collector.cc): the oldest tenth of all targets and unneeded documents, at most 1,000, gives a
+/// bound on the scale of sequence numbers. First go the targets without a listener that were last used up to the
 /// bound, then the documents up to it that no target holds, no user has pending writes for and no view shows. Unlike
-/// there, documents with pending writes do not count as unneeded, so that many of them cannot keep the rest for ever.
+/// there, documents with pending writes do not count as unneeded, so that many of them cannot keep the rest permanently.
 ///
 /// | step | does | then |
 /// |---|---|---|
@@ -21,7 +21,7 @@ internal import HearthStore
 /// its documents, and each step asks anew what is listened to, pending and shown. So the process may end, and a target or
 /// a document may come into use, between any two steps. Each step costs what it removes; nothing that stays is looked at,
 /// except the targets that are listened to and the documents that only views need.
-package struct CollectionRun {
+package struct GarbageCollectionRun {
   private enum Phase {
     case finishing
     case measuring
@@ -32,27 +32,27 @@ package struct CollectionRun {
     case finished
   }
 
-  /// How much one step takes on, chosen for some milliseconds of processor time.
+  /// The limits of one step, chosen for a few milliseconds of processor time.
   struct StepLimits {
     var targets = 200
     var keys = 500
     var documents = 200
-    /// Giving up a large document means reading all its pages.
+    /// Deleting a large document reads all its pages.
     var documentBytes = 4 << 20
     var pages = 128
   }
 
-  private let parameters: CollectionParameters
+  private let parameters: GarbageCollectionParameters
   private let limits: StepLimits
   private var phase = Phase.finishing
   private var bound: Int64 = -1
-  package private(set) var report = CollectionReport()
+  package private(set) var report = GarbageCollectionReport()
 
-  package init(_ parameters: CollectionParameters) {
+  package init(_ parameters: GarbageCollectionParameters) {
     self.init(parameters, limits: StepLimits())
   }
 
-  init(_ parameters: CollectionParameters, limits: StepLimits) {
+  init(_ parameters: GarbageCollectionParameters, limits: StepLimits) {
     self.parameters = parameters
     self.limits = limits
   }
@@ -97,7 +97,7 @@ package struct CollectionRun {
     report.cacheBytesAfter = used
     report.releasedBytes = 0
     guard used >= parameters.thresholdBytes else {
-      // Space that documents left behind which went otherwise, or before the process was ended in a vacuum.
+      // Free pages left by ordinary deletes, or by a vacuum that was interrupted.
       phase = free > used / 3 ? .vacuuming : .finished
       return
     }
@@ -162,7 +162,7 @@ package struct CollectionRun {
         last = position
         if isShown(key) { continue }
         if try store.targets.hasTarget(for: key) || store.queue.hasPendingBatch(for: key) {
-          // Marked by a release that did not keep the marks.
+          // A damaged mark. The references decide.
           try store.uses.markNeeded(key)
           continue
         }
@@ -194,30 +194,30 @@ package struct CollectionRun {
 }
 
 extension LocalStore {
-  /// What the periodic collection of this cache aims at; nil when it has none.
-  package var collectionParameters: CollectionParameters? {
+  /// The parameters of this cache's periodic garbage collection; nil when it has none.
+  package var garbageCollectionParameters: GarbageCollectionParameters? {
     guard case .leastRecentlyUsed(let thresholdBytes) = garbageCollection,
-      thresholdBytes != CollectionParameters.unlimitedBytes
+      thresholdBytes != GarbageCollectionParameters.unlimitedBytes
     else { return nil }
-    return CollectionParameters(thresholdBytes: thresholdBytes)
+    return GarbageCollectionParameters(thresholdBytes: thresholdBytes)
   }
 
-  /// Does the next step of a collection. Does nothing on a cache with eager collection.
+  /// Does the next step of a run. Does nothing on a cache with eager garbage collection.
   ///
   /// - Parameter isShown: whether a view or a limbo resolution needs a document, also one that its target does not hold.
   /// - Returns: whether the run has ended.
   /// - Throws: when the step could not be stored; the run can be continued or given up then.
-  package func advance(_ run: inout CollectionRun, isShown: (DocumentKey) -> Bool) throws -> Bool {
+  package func advance(_ run: inout GarbageCollectionRun, isShown: (DocumentKey) -> Bool) throws -> Bool {
     guard !isEager else { return true }
     try run.step(on: self, isShown: isShown)
     return run.isFinished
   }
 
-  /// Runs a whole collection.
+  /// Does a whole run.
   package func collectGarbage(
-    _ parameters: CollectionParameters, isShown: (DocumentKey) -> Bool
-  ) throws -> CollectionReport {
-    var run = CollectionRun(parameters)
+    _ parameters: GarbageCollectionParameters, isShown: (DocumentKey) -> Bool
+  ) throws -> GarbageCollectionReport {
+    var run = GarbageCollectionRun(parameters)
     while try !advance(&run, isShown: isShown) {}
     return run.report
   }

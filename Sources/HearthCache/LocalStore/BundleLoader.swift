@@ -3,8 +3,7 @@ internal import HearthWire
 
 /// Reads a bundle as its bytes come, and hands it to the cache when it is complete.
 ///
-/// Until then the cache is not touched, so that a bundle that turns out to be malformed leaves everything as it was. What was read
-/// is kept in memory.
+/// Until then the cache is not touched, so that a malformed bundle changes nothing. The elements read so far are kept in memory.
 package struct BundleLoader {
   private let localStore: LocalStore
   private var reader: BundleReader
@@ -60,7 +59,7 @@ package struct BundleLoader {
   /// Puts the complete bundle into the cache.
   ///
   /// - Returns: the documents that changed, as the local view now has them, and the final progress.
-  /// - Throws: As ``append(_:)``; `unknown` for a bundle of nothing (official SDK behaviour).
+  /// - Throws: As ``append(_:)``; `unknown` for an empty bundle (firebase-ios-sdk FIRBundlesTests, testLoadBundleFromEmptyDataFails).
   package mutating func finish() throws -> (changes: DocumentMap, progress: BundleProgress) {
     do {
       return try storeEverything()

@@ -25,7 +25,7 @@ struct CacheRepair {
     var droppedTokenCount = 0
     var setAsideBatchCount = 0
 
-    /// Whether a target has lost something that those who listen to it rely on.
+    /// True if a target has lost something that its listeners rely on.
     var concernsTargets: Bool {
       removedDocumentCount > 0 || removedTargetCount > 0 || removedKeyCount > 0 || droppedTokenCount > 0
     }

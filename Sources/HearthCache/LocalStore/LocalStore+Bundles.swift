@@ -2,7 +2,7 @@ package import HearthModel
 internal import HearthStore
 
 extension LocalStore {
-  /// Whether the bundle, or a later one of its id, has been loaded before.
+  /// Returns whether the bundle, or a later one of its id, has been loaded before.
   package func hasBundle(_ metadata: BundleMetadata) throws -> Bool {
     try read("Has newer bundle") { try isLoaded(metadata) }
   }
@@ -19,9 +19,10 @@ extension LocalStore {
   /// Takes over a bundle that has been read to its end: all of it or, if the transaction fails, nothing.
   ///
   /// Documents are applied like changes of the backend, each only if it is newer than the cached one. They belong to one
-  /// artificial target per bundle id, so that collectors spare them at first. A named query's target takes the bundle's documents
-  /// of that query as its result if its read time is newer than what is known; then there is no resume token, and the next listen
-  /// sends the read time (official SDK behaviour).
+  /// artificial target per bundle id, so that garbage collection keeps them until the next start.
+  ///
+  /// A named query's target takes the bundle's documents of that query as its result if its read time is newer than what is
+  /// known; then there is no resume token, and the next listen sends the read time (firebase-ios-sdk local_store.cc, ApplyBundledDocuments and SaveNamedQuery).
   ///
   /// - Returns: the documents that changed, as the local view now has them.
   package func apply(
@@ -79,8 +80,8 @@ extension LocalStore {
     try bundles.save(named)
   }
 
-  /// The target's row, made if there is none. Nobody listens to it for that, but it counts as in use until this process
-  /// ends, or a listener to it (official SDK behaviour): what was loaded is not collected before it can be read.
+  /// The target's row, made if there is none. It has no listener, but counts as in use until this process or a listener to
+  /// it ends (firebase-ios-sdk local_store.cc, SaveNamedQuery): loaded documents are not removed before they can be read.
   private func storedTarget(_ target: Target) throws -> TargetData {
     let data: TargetData
     if let known = try knownTarget(target) {

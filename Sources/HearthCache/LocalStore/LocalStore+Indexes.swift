@@ -36,14 +36,14 @@ extension LocalStore {
     }
   }
 
-  /// Whether some index does not hold everything, or something is left of one that was given up.
+  /// Returns whether some index is not filled, or entries of a dropped one are left.
   package func hasIndexWork() throws -> Bool {
     try read("Look for unfilled indexes") {
       try documents.indexes.nextLocalFill() != nil || documents.indexes.hasWork()
     }
   }
 
-  /// How many overlays one step looks at.
+  /// The number of overlays that one step reads.
   private static let overlaysPerFill = 500
 
   /// Enters some of the documents with pending writes. Those that are written from now on are entered as it happens.
@@ -61,11 +61,11 @@ extension LocalStore {
 
   /// Below this, a scan is quick enough.
   private static let automaticIndexRows = 100
-  /// How much more than its result a query must read (official SDK behaviour: 3.4 on Apple platforms and Android, 4 to 8
-  /// in browsers). Kept as a fraction of whole numbers.
+  /// The ratio of documents read to documents found from which a query creates an index: 3.4 as in firebase-ios-sdk
+  /// query_engine.cc (the JavaScript SDK uses 4 to 8). Kept as a fraction of whole numbers.
   private static let automaticIndexRatio = (numerator: 34, denominator: 10)
 
-  /// How many indexes of a collection group are made by themselves. Each one costs every later write of its documents, and an
+  /// The largest number of automatic indexes of a collection group. Each one costs every later write of its documents, and an
   /// app whose fields are named after its data ("likes.<user>") asks for a new one with every name.
   package static let automaticIndexLimit = 50
 
@@ -95,7 +95,7 @@ extension LocalStore {
     return true
   }
 
-  /// Whether scans that were worth it make indexes. Off at every start (official SDK behaviour).
+  /// True if slow scans create indexes. Off at every start (firebase-ios-sdk query_engine.cc).
   package var createsIndexes: Bool {
     get { state.createsIndexes }
     set { state.createsIndexes = newValue }

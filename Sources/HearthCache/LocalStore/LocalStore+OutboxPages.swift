@@ -31,7 +31,7 @@ extension LocalStore {
   /// - Parameters:
   ///   - batchID: the last batch of the part before; -1 for the first part.
   ///   - last: the last batch that is wanted.
-  ///   - user: nil for nobody signed in.
+  ///   - user: nil when no user is signed in.
   /// - Throws: `CacheError.unreadableBatch`, `StoreError`.
   package func outboxPage(
     after batchID: BatchID, through last: BatchID, of user: String?, _ limits: OutboxPageLimits = .init()

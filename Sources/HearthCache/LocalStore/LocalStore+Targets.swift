@@ -2,8 +2,8 @@ package import HearthModel
 package import HearthStore
 
 extension LocalStore {
-  /// How much snapshot time may pass before a resume token is written although nothing else has changed (official SDK
-  /// behaviour: five minutes).
+  /// The snapshot time after which a resume token is written although nothing else has changed: five minutes
+  /// (firebase-ios-sdk local_store.cc, ShouldPersistTargetData).
   private static let resumeTokenMaxAgeSeconds: Int64 = 300
 
   // MARK: - Targets
@@ -28,23 +28,19 @@ extension LocalStore {
     }
   }
 
-  /// What is known of a target, whether somebody listens to it or not; nil if the cache has no row for it.
+  /// The state of a target, with or without a listener; nil if the cache has no row for it.
   package func targetData(for target: Target) throws -> TargetData? {
     try read("Get target data") { try knownTarget(target) }
   }
 
   /// Ends listening to a target, with its latest resume token written.
   ///
-  /// With eager collection the row goes, and with it the documents that nothing else needs. The target is no longer
+  /// With eager garbage collection the row goes, and with it the documents that nothing else needs. The target is no longer
   /// listened to even when the transaction fails: then the row keeps an older token, which still agrees with the
   /// documents.
   ///
-  /// - Parameters:
-  ///   - keepPersistedTargetData: leaves the row as it is, because another process listens to it.
-  ///   - unconfirmedKeys: documents that its views showed although the target does not hold them; they were of use.
-  package func releaseTarget(
-    _ targetID: TargetID, keepPersistedTargetData: Bool, unconfirmedKeys: Set<DocumentKey> = []
-  ) throws {
+  /// - Parameter unconfirmedKeys: documents that its views showed although the target does not hold them; they were of use.
+  package func releaseTarget(_ targetID: TargetID, unconfirmedKeys: Set<DocumentKey> = []) throws {
     guard let active = state.targets[targetID] else { throw CacheError.unknownTarget(targetID) }
     defer {
       state.targets[targetID] = nil
@@ -54,7 +50,6 @@ extension LocalStore {
     }
     try transaction("Release target") {
       try touch(state.viewReferences.removeAll(target: targetID).sorted())
-      if keepPersistedTargetData { return }
       if isEager {
         try touch(targets.keys(of: targetID))
         try targets.remove(targetID)
@@ -112,7 +107,7 @@ extension LocalStore {
     return (documents, result.remoteKeys)
   }
 
-  /// Runs a query once on the local view, for somebody who does not listen.
+  /// Runs a query once on the local view, without a listener.
   ///
   /// - Returns: the matching documents in the order of the query, with its limit applied, and how it was answered.
   package func read(_ query: Query) throws -> (documents: [Document], execution: QueryExecution) {
@@ -193,7 +188,7 @@ extension LocalStore {
     }
   }
 
-  /// Documents of a snapshot that came for targets which nobody listens to any more. Without a note of their use they
+  /// Documents of a snapshot that arrived for targets without a listener. Without a note of their use they
   /// would never be collected.
   private func unlistenedKeys(_ event: RemoteEvent) -> Set<DocumentKey> {
     // The usual case: what came is exactly what changed in one target.
@@ -245,7 +240,7 @@ extension LocalStore {
     state.targets[targetID] = active
   }
 
-  /// Whether the row has fallen so far behind that it is worth a write of its own.
+  /// Returns whether the row is stale enough to be worth a write of its own.
   private static func isDue(_ active: ActiveTarget) -> Bool {
     active.persisted.resumeToken.isEmpty
       || isDue(active.data.snapshotVersion, since: active.persisted.snapshotVersion)

@@ -18,7 +18,7 @@ extension LocalStore {
     }
   }
 
-  /// Whether a batch still waits for an answer, whoever its user is.
+  /// Returns whether a batch, of any user, still waits for an answer.
   package func isPending(_ batchID: BatchID) throws -> Bool {
     try read("Look for batch") { try queue.holds(batchID) }
   }

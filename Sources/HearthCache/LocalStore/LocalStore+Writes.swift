@@ -20,7 +20,7 @@ extension LocalStore {
   package enum Owner: Sendable {
     /// The user whose outbox the local view shows.
     case activeUser
-    /// This user, active or not; nil for nobody signed in.
+    /// This user, active or not; nil when no user is signed in.
     case user(String?)
   }
 
@@ -67,7 +67,7 @@ extension LocalStore {
     return (batch, changes)
   }
 
-  /// What the fields of transforms that are not idempotent (an increment) hold in the local view at the time of the
+  /// The values of fields with transforms that are not idempotent (an increment) in the local view at the time of the
   /// write, as patches that are applied before it. Without them a later remote change would be counted twice.
   private func baseMutations(of mutations: [Mutation], in view: [DocumentKey: LocalDocuments.Overlaid]) throws
     -> [Mutation]
@@ -225,14 +225,6 @@ extension LocalStore {
     }
   }
 
-  /// How many batches of the current user wait for an answer. Grows with the queue.
-  package func pendingBatchCount() throws -> Int {
-    try read("Count pending batches") {
-      guard let user = try userRow() else { return 0 }
-      return try queue.count(user: user)
-    }
-  }
-
   // MARK: - Users
 
   /// Makes another user's queue the active one.
@@ -279,7 +271,7 @@ extension LocalStore {
     return try isUser(user) ? userRowForWriting() : queue.makeRow(userKey: MutationQueue.userKey(user))
   }
 
-  /// Whether the active queue is that of `user`. By bytes: Swift's `==` also unites composed and decomposed characters.
+  /// Returns whether the active queue is that of `user`. By bytes: Swift's `==` also unites composed and decomposed characters.
   package func isUser(_ user: String?) -> Bool {
     Self.isSameUser(user, state.user)
   }

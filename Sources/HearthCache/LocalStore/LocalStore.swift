@@ -19,23 +19,19 @@ package final class LocalStore {
   /// The backend's database that this is a cache of.
   package let databaseID: DatabaseID
 
-  /// Which documents limbo resolutions and views use beyond what `notifyLocalViewChanges(_:)` reported; asked by eager
-  /// collection at the end of a transaction.
-  package var pinnedByViews: (() -> Set<DocumentKey>)?
-
-  /// What is in memory. A value, so that a failed transaction gives back the one from before it.
+  /// The state in memory. A value, so that a failed transaction restores the one from before it.
   struct State {
     var user: String?
     /// Nil until the user has written something. Rows are never deleted, so a known number stays right.
     var userRow: MutationQueue.UserRow?
-    /// The targets that somebody listens to.
+    /// The targets that have a listener.
     var targets: [TargetID: ActiveTarget] = [:]
     var targetIDs: [Target: TargetID] = [:]
-    /// The targets that bundles loaded since the start have filled and nobody has listened to and left since.
+    /// The targets that bundles loaded since the start have filled and that no listener has released since.
     var bundleTargets: Set<TargetID> = []
-    /// Whether queries that would have gained by an index make it.
+    /// True if a query that an index would have made faster creates it.
     var createsIndexes = false
-    /// Kept for eager collection only.
+    /// Kept for eager garbage collection only.
     var viewReferences = ViewReferences()
   }
 
@@ -56,7 +52,7 @@ package final class LocalStore {
   let localDocuments: LocalDocuments
   let garbageCollection: GarbageCollection
   var state: State
-  /// What the running transaction has used and touched; empty between transactions.
+  /// The sequence number and the keys of the running transaction; empty between transactions.
   var step = Step()
 
   /// The reason to open the cache anew; nil while this one can be used.
@@ -66,14 +62,14 @@ package final class LocalStore {
 
   struct Step {
     var sequenceNumber: Int64?
-    /// Documents that may have lost their last reference. Kept for eager collection only.
+    /// Documents that may have lost their last reference. Kept for eager garbage collection only.
     var touchedKeys: Set<DocumentKey> = []
   }
 
   /// Opens the cache in a database, making or migrating its tables.
   ///
   /// - Parameters:
-  ///   - user: whose queue is active; nil for nobody signed in.
+  ///   - user: whose queue is active; nil when no user is signed in.
   ///   - newCacheID: the name that the cache takes if it has none yet. Must differ from that of every other cache.
   /// - Throws: `StoreError`, with kind `newerSchema` when a newer version of this package wrote the file.
   package init(
@@ -113,7 +109,7 @@ package final class LocalStore {
     if case .targetsWereRepaired = reopening, state.targets.isEmpty { reopening = nil }
   }
 
-  /// Whether the collector must leave a target alone.
+  /// Returns whether garbage collection must keep a target.
   func isInUse(_ targetID: TargetID) -> Bool {
     state.targets[targetID] != nil || state.bundleTargets.contains(targetID)
   }
@@ -208,9 +204,8 @@ package final class LocalStore {
   /// needs. Runs after the transaction has read what it returns, so a view can still show what the cache just lost.
   private func collectTouchedDocuments() throws {
     guard !step.touchedKeys.isEmpty else { return }
-    let pinned = pinnedByViews?() ?? []
     for key in step.touchedKeys.sorted() {
-      if pinned.contains(key) || state.viewReferences.contains(key) { continue }
+      if state.viewReferences.contains(key) { continue }
       if try targets.hasTarget(for: key) || queue.hasPendingBatch(for: key) { continue }
       try documents.remove(key)
     }

@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// Which documents the open views show, by target: what eager collection must leave alone.
+/// Which documents the open views show, by target: what eager garbage collection must leave alone.
 struct ViewReferences {
   private var keysByTarget: [TargetID: Set<DocumentKey>] = [:]
   private var countByKey: [DocumentKey: Int] = [:]

@@ -1,6 +1,6 @@
 package import HearthModel
 
-/// What the cache refuses or cannot read, apart from the failures of the database itself (`StoreError`).
+/// Errors of the cache itself; failures of the database are `StoreError`s.
 package enum CacheError: Error, Equatable, CustomStringConvertible {
   /// A row of the cache does not hold what the schema says: the file is damaged or was written by something else.
   case corruptRecord(table: String, row: String, reason: String)
@@ -15,7 +15,7 @@ package enum CacheError: Error, Equatable, CustomStringConvertible {
   /// The counter has reached its largest value.
   case exhausted(counter: String, highest: Int64)
 
-  /// What the failure means to who asked.
+  /// The failure as a status for the caller.
   package var statusCode: StatusCode {
     switch self {
     case .corruptRecord, .unreadableBatch: .dataLoss

@@ -22,7 +22,8 @@ struct CacheGlobals {
     try advance("highest_batch_id", by: 1, limit: .max)
   }
 
-  /// Takes the next target id of a user's query: two more than the highest ever used (official SDK behaviour).
+  /// Takes the next target id of a user's query: two more than the highest ever used
+  /// (firebase-ios-sdk target_id_generator.cc).
   func takeTargetID() throws -> TargetID {
     let next = try advance("highest_target_id", by: 2, limit: Int64(TargetID.max))
     guard let targetID = TargetID(exactly: next) else {
@@ -38,10 +39,6 @@ struct CacheGlobals {
 
   func highestSequenceNumber() throws -> Int64 {
     try row("highest_sequence_number") { try $0.int64(at: 0) }
-  }
-
-  func highestTargetID() throws -> Int64 {
-    try row("highest_target_id") { try $0.int64(at: 0) }
   }
 
   func targetCount() throws -> Int64 {

@@ -1,9 +1,9 @@
 internal import HearthModel
 internal import HearthStore
 
-/// When each document was last of use, and which documents nothing refers to any more.
+/// The last use of each document, and the documents that nothing refers to any more.
 ///
-/// A mark is kept at the moment at which a reference comes or goes, so whoever removes a reference does that first:
+/// A mark is kept at the moment at which a reference comes or goes, so remove the reference before setting the mark:
 ///
 /// | what happens to a document | mark |
 /// |---|---|

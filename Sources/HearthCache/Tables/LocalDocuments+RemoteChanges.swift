@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import HearthStore
 
-/// What changes of remote documents do to the overlays on top of them.
+/// Updates overlays when the remote documents beneath them change.
 ///
 /// An overlay is kept unless the document came into being or went, and the overlay depends on whether it exists
 /// (firebase-ios-sdk local_documents_view.cc, ComputeViews). Calculated again, a transform that the backend has carried
@@ -38,7 +38,7 @@ extension LocalDocuments {
       do {
         owned.before[key] = try documents.document(for: key)
       } catch let error as StoreError where error.kind == .corrupt {
-        // What the backend has sent takes its place.
+        // The document from the backend takes its place.
       }
     }
     return owned
@@ -154,7 +154,7 @@ extension LocalDocuments {
 }
 
 extension Mutation {
-  /// Whether nothing of the document before remains, whatever it was.
+  /// True if nothing of the document before remains, whatever it was.
   fileprivate var replacesDocument: Bool {
     switch operation {
     case .set, .delete: precondition == .none

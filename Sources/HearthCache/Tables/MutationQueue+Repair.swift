@@ -25,7 +25,7 @@ extension MutationQueue {
   /// Compares the tables with their indexes where that costs little: at all users, at the first and the last
   /// batch and target.
   ///
-  /// Two pages that have changed places are in order for SQLite as long as nobody compares tables with indexes; the outbox
+  /// Two pages that have changed places are in order for SQLite as long as no check compares tables with indexes; the outbox
   /// looks empty through them.
   private func checkIndexes() throws {
     let problem = try database.firstRow(
@@ -170,7 +170,7 @@ extension MutationQueue {
     }
   }
 
-  /// Whether any user's queue holds the batch.
+  /// Returns whether any user's queue holds the batch.
   func holds(_ batchID: BatchID) throws -> Bool {
     try database.firstRow("SELECT 1 FROM cache_mutation_batches WHERE batch_id = ?", .integer(batchID)) { _ in true }
       ?? false

@@ -53,7 +53,7 @@ struct MutationQueue {
     return rows
   }
 
-  /// How a user is called in the table: "=" and the user id, or nothing for nobody signed in.
+  /// The key of a user in the table: "=" and the user id, or empty when no user is signed in.
   static func userKey(_ user: String?) -> String { user.map { "=" + $0 } ?? "" }
 
   // MARK: Batches
@@ -91,7 +91,7 @@ struct MutationQueue {
     }
   }
 
-  /// Whether the user's queue holds the batch, readable or not.
+  /// Returns whether the user's queue holds the batch, readable or not.
   func holds(_ batchID: BatchID, user: UserRow) throws -> Bool {
     try database.firstRow(
       "SELECT 1 FROM cache_mutation_batches WHERE batch_id = ? AND user_id = ?", .integer(batchID), .integer(user)
@@ -135,13 +135,6 @@ struct MutationQueue {
       "SELECT batch_id FROM cache_mutation_batches WHERE user_id = ? AND batch_id <= ? ORDER BY batch_id DESC LIMIT 1",
       .integer(user), .integer(limit)
     ) { try $0.int64(at: 0) }
-  }
-
-  func count(user: UserRow) throws -> Int {
-    let count = try database.firstRow(
-      "SELECT count(*) FROM cache_mutation_batches WHERE user_id = ?", .integer(user)
-    ) { try $0.int64(at: 0) }
-    return Int(clamping: count ?? 0)
   }
 
   // MARK: Batches that cannot be read
@@ -232,7 +225,7 @@ struct MutationQueue {
     ) { try $0.int64(at: 0) }
   }
 
-  /// Whether any user has a pending batch for the document.
+  /// Returns whether any user has a pending batch for the document.
   func hasPendingBatch(for key: DocumentKey) throws -> Bool {
     try database.firstRow(
       """

@@ -9,7 +9,7 @@ internal import HearthWire
 struct OverlayTable {
   typealias UserRow = MutationQueue.UserRow
 
-  /// How an overlay relates to what the pending batches do to the remote document as it is now. All show the same but
+  /// The relation of an overlay to the effect of the pending batches on the current remote document. All show the same but
   /// `kept`.
   enum State: Int64 {
     /// It is what they do.
@@ -44,7 +44,7 @@ struct OverlayTable {
     return overlays
   }
 
-  /// Whether there may be an overlay in a scope; for a collection group, whether the user has any.
+  /// Returns whether there may be an overlay in a scope; for a collection group, whether the user has any.
   func hasOverlays(in scope: CollectionScope, user: UserRow) throws -> Bool {
     guard case .collection(let path) = scope else {
       return try database.firstRow("SELECT 1 FROM cache_overlays WHERE user_id = ? LIMIT 1", .integer(user)) { _ in true

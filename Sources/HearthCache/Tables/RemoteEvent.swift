@@ -2,11 +2,11 @@ package import HearthModel
 
 package typealias DocumentMap = [DocumentKey: Document]
 
-/// What one consistent snapshot of the backend changes for one target.
+/// The changes of one consistent snapshot of the backend for one target.
 package struct TargetChange: Equatable, Sendable {
   /// Empty when the backend sent no new token.
   package var resumeToken: [UInt8]
-  /// Whether the backend has sent everything that the target holds.
+  /// True if the backend has sent everything that the target holds.
   package var isCurrent: Bool
   package var added: Set<DocumentKey>
   package var modified: Set<DocumentKey>
@@ -51,7 +51,7 @@ package struct RemoteEvent: Equatable, Sendable {
   }
 }
 
-/// What a view reports back after it has shown a snapshot.
+/// The report of a view after it has raised a snapshot.
 package struct LocalViewChanges: Equatable, Sendable {
   package var targetID: TargetID
   /// False when the view agrees with the backend and has no document in limbo.

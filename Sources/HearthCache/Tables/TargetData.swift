@@ -1,6 +1,6 @@
 package import HearthModel
 
-/// What the cache remembers about one target: its number, and how far it is known.
+/// The state of one target in the cache: its number, its resume token and its versions.
 ///
 /// The row in the database may carry an older resume token than the value in memory (tokens are written only when it
 /// is worth a write, see `LocalStore.apply(_:)`), never a newer one than the documents beside it.
@@ -17,13 +17,11 @@ package struct TargetData: Equatable, Sendable {
   package var lastLimboFreeSnapshotVersion: SnapshotVersion
   /// Empty means "start from the beginning".
   package var resumeToken: [UInt8]
-  /// How many documents the client holds as confirmed by the backend, sent with a resume token.
-  package var expectedCount: Int?
 
   package init(
     target: Target, targetID: TargetID, sequenceNumber: Int64 = 0, purpose: TargetPurpose = .listen,
     snapshotVersion: SnapshotVersion = .none, lastLimboFreeSnapshotVersion: SnapshotVersion = .none,
-    resumeToken: [UInt8] = [], expectedCount: Int? = nil
+    resumeToken: [UInt8] = []
   ) {
     self.target = target
     self.targetID = targetID
@@ -32,7 +30,6 @@ package struct TargetData: Equatable, Sendable {
     self.snapshotVersion = snapshotVersion
     self.lastLimboFreeSnapshotVersion = lastLimboFreeSnapshotVersion
     self.resumeToken = resumeToken
-    self.expectedCount = expectedCount
   }
 
   package func with(sequenceNumber: Int64) -> TargetData {
@@ -51,12 +48,6 @@ package struct TargetData: Equatable, Sendable {
   package func with(lastLimboFreeSnapshotVersion: SnapshotVersion) -> TargetData {
     var copy = self
     copy.lastLimboFreeSnapshotVersion = lastLimboFreeSnapshotVersion
-    return copy
-  }
-
-  package func with(expectedCount: Int?) -> TargetData {
-    var copy = self
-    copy.expectedCount = expectedCount
     return copy
   }
 

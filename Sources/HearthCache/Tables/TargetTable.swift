@@ -77,7 +77,7 @@ struct TargetTable {
 
   // MARK: Documents of targets
 
-  /// How many keys a target has; counting stops at `limit`.
+  /// The number of keys a target has; counting stops at `limit`.
   func keyCount(of targetID: TargetID, limit: Int) throws -> Int {
     try database.firstRow(
       "SELECT count(*) FROM (SELECT 1 FROM cache_target_documents WHERE target_id = ? LIMIT ?)",
@@ -96,7 +96,7 @@ struct TargetTable {
     return keys
   }
 
-  /// - Parameter sequenceNumber: when the document was of use by that.
+  /// - Parameter sequenceNumber: the last use that this counts as.
   func add(_ key: DocumentKey, to targetID: TargetID, sequenceNumber: Int64) throws {
     try database.update(
       """
@@ -118,7 +118,7 @@ struct TargetTable {
     ) { _ in true } ?? false
   }
 
-  // MARK: Collection
+  // MARK: Garbage collection
 
   /// A place in the order of last use.
   struct Position {

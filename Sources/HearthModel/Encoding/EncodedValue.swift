@@ -179,8 +179,6 @@ package struct EncodedValue {
     if case .double(let number) = payload { number.isNaN } else { false }
   }
 
-  package var isArray: Bool { typeClass == .array }
-
   /// Calls `body` with each element of an array until it returns false. Other values, vectors too, have no elements.
   package func forEachElement(_ body: (EncodedValue) throws -> Bool) throws {
     guard case .array(let message) = payload else { return }

@@ -55,10 +55,7 @@ package struct Query: Sendable {
   /// The fields of inequalities, in the order of field paths.
   package var inequalityFields: [FieldPath] { Self.inequalityFields(of: filters) }
 
-  /// True if the query names one document and sets no further condition.
-  package var isDocumentQuery: Bool { documentKey != nil }
-
-  /// The document that a document query names.
+  /// The document that the query names, if it names one and sets no further condition.
   package var documentKey: DocumentKey? { target.documentKey }
 
   package var isCollectionGroupQuery: Bool { collectionGroup != nil }

@@ -36,25 +36,6 @@ extension MapValue {
       changeMap(forKey: name) { $0.remove(at: path.dropFirst()) }
     }
   }
-
-  /// The paths that a merge of this map sets: those of all values that are not maps, of empty maps, and of vectors. An empty map at the
-  /// root has none.
-  package var leafPaths: Set<FieldPath> {
-    var paths: Set<FieldPath> = []
-    collectLeafPaths(below: [], into: &paths)
-    return paths
-  }
-
-  private func collectLeafPaths(below parent: [String], into paths: inout Set<FieldPath>) {
-    for entry in entries {
-      let segments = parent + [entry.key]
-      if case .map(let inner) = entry.value, !inner.isEmpty, inner.vectorArray == nil {
-        inner.collectLeafPaths(below: segments, into: &paths)
-      } else {
-        paths.insert(FieldPath(unchecked: segments))
-      }
-    }
-  }
 }
 
 extension MapValue {

@@ -109,7 +109,7 @@ extension DocumentStore {
 
   // MARK: - Sizes
 
-  /// How many keys something is stored for, also those of documents that are known to be missing. Walks an index.
+  /// The number of keys with a stored document, also those of documents that are known to be missing. Walks an index.
   package func count() throws -> Int {
     let statement = try database.prepare("SELECT count(*) FROM documents")
     return try statement.step() ? Int(statement.int64(at: 0)) : 0
@@ -126,7 +126,7 @@ extension DocumentStore {
     return try statement.step() ? Int(clamping: statement.int64(at: 0)) : 0
   }
 
-  /// How many documents of a collection exist. Reads the collection.
+  /// The number of existing documents of a collection. Reads the collection.
   package func count(in collection: ResourcePath) throws -> Int {
     guard let number = try number(of: collection) else { return 0 }
     let statement = try database.prepare(

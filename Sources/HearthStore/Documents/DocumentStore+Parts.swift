@@ -4,7 +4,7 @@ package import HearthModel
 package struct DocumentPart: Hashable, Sendable {
   /// See `Place`.
   let places: ClosedRange<Int64>
-  /// Whether no other part lies before this one.
+  /// True if no other part lies before this one.
   let isFirst: Bool
 }
 
@@ -36,7 +36,7 @@ extension DocumentStore {
     return isOverflow ? .max : all
   }
 
-  /// How many documents of a scope were read from the backend later than a version; counting stops at `limit`.
+  /// The number of documents of a scope that were read from the backend later than a version; counting stops at `limit`.
   ///
   /// - Returns: nil when the scope has too many collections to say.
   package func changedDocumentCount(

@@ -6,7 +6,7 @@ package struct RemovedDocuments: Equatable, Sendable {
   /// Those whose key could still be read.
   package var keys: Set<DocumentKey> = []
 
-  /// Whether ``keys`` names all of them.
+  /// True if ``keys`` names all of them.
   package var areAllKnown: Bool { keys.count == count }
 }
 

@@ -44,7 +44,7 @@ extension DocumentStore {
       while try fields.step() {
         looked += 1
         guard (try? conditions.areMet(by: EncodedFieldsView(fields.blob(at: 1)))) ?? true else { continue }
-        // Also for fields that cannot be read: whoever tests them again says where they are.
+        // Also for fields that cannot be read: the test of the whole query reports where they are.
         met += 1
         let place = try fields.int64(at: 0)
         if let document = try reader.document(at: place) { try body(document) }

@@ -67,9 +67,8 @@ package final class DocumentStore {
 
   // MARK: - Writing
 
-  /// What is stored for a key, without the contents.
+  /// The head of the row that is stored for a key, without the contents.
   package struct Head {
-    package var kind: Document.Kind
     package var version: SnapshotVersion
     package var hasCommittedMutations: Bool
     fileprivate var place: Int64
@@ -119,11 +118,11 @@ package final class DocumentStore {
     guard try statement.step() else { return nil }
     let stored = StoredDocument(statement: statement, collection: path)
     return Head(
-      kind: try stored.kind, version: try stored.version, hasCommittedMutations: try stored.hasCommittedMutations,
+      version: try stored.version, hasCommittedMutations: try stored.hasCommittedMutations,
       place: try statement.int64(at: 7))
   }
 
-  /// What lies at a place that some index holds; nil when no index has to follow its change.
+  /// The contents at a place that some index holds; nil when no index has to follow its change.
   private func indexedContents(at place: Int64, of key: DocumentKey) throws(StoreError) -> IndexTable.Contents? {
     guard try indexes.holds(place, group: key.collectionGroup) else { return nil }
     let statement = try database.prepare("SELECT kind, fields FROM documents WHERE place = ?")
@@ -193,7 +192,7 @@ package final class DocumentStore {
 
   /// Behind every document of the collection.
   private func nextPlace(in collection: Int64) throws(StoreError) -> Int64 {
-    // Set when this transaction has used the collection last; then nobody else can have added to it.
+    // Set when this transaction has used the collection last; then no other connection can have added to it.
     if let latest, latest.number == collection, let place = latest.nextPlace { return place }
     let statement = try database.prepare(
       "SELECT coalesce(max(place), ?1) + 1 FROM documents WHERE place BETWEEN ?1 AND ?2")

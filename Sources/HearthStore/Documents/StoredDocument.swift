@@ -88,7 +88,7 @@ package struct StoredDocument {
     }
   }
 
-  /// Whether the fields meet conditions. Malformed fields are reported as by ``withFields(_:)``.
+  /// Returns whether the fields meet conditions. Malformed fields are reported as by ``withFields(_:)``.
   func meets(_ conditions: FieldConditions) throws -> Bool {
     do {
       return try conditions.areMet(by: EncodedFieldsView(statement.blob(at: Column.fields)))

@@ -1,7 +1,7 @@
 internal import HearthModel
 
 extension IndexTable {
-  /// How much one step of the filling takes on, chosen for some tens of milliseconds of processor time. The more
+  /// The limits of one step of filling, chosen for some tens of milliseconds of processor time. The more
   /// documents at once, the fewer pages are written again and again, because their entries are put in in order.
   package struct FillLimits: Sendable {
     package var documents: Int
@@ -35,7 +35,7 @@ extension IndexTable {
     return true
   }
 
-  /// Whether ``fill(_:)`` has something to do.
+  /// Returns whether ``fill(_:)`` has something to do.
   package func hasWork() throws -> Bool {
     try nextDropped() != nil || active().contains { $0.filledThrough != StoredIndex.complete }
   }
@@ -130,7 +130,7 @@ extension IndexTable {
   package struct LocalFill: Sendable {
     package var number: Int64
     package var collectionGroup: String
-    /// How far their owner has come, 0 at the beginning.
+    /// The owner's progress through them, 0 at the beginning.
     package var mark: Int64
   }
 

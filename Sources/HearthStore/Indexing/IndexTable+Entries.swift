@@ -12,7 +12,7 @@ extension IndexTable {
 
   // MARK: - Stored documents
 
-  /// What is stored at a place, before and after a change.
+  /// The contents at a place, before or after a change.
   struct Contents {
     /// Nil if no document exists there.
     var fields: EncodedFields?
@@ -28,7 +28,7 @@ extension IndexTable {
     }
   }
 
-  /// Whether a change of the document at this place has to be followed by its entries.
+  /// Returns whether a change of the document at this place has to be followed by its entries.
   func holds(_ place: Int64, group: String) throws(StoreError) -> Bool {
     try indexes(of: group).contains { $0.filledThrough >= place }
   }

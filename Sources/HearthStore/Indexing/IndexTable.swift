@@ -7,7 +7,7 @@ package import HearthModel
 package final class IndexTable {
   let database: Database
 
-  /// What a transaction has read of the active indexes, true as long as it runs.
+  /// The active indexes as a transaction has read them, valid until it ends.
   private struct Known {
     var transaction: UInt64
     var all: [StoredIndex]?
@@ -37,7 +37,7 @@ package final class IndexTable {
     return indexes
   }
 
-  /// How many active indexes of a collection group nobody has declared.
+  /// The number of active indexes of a collection group that were created automatically.
   package func automaticIndexCount(of group: String) throws(StoreError) -> Int {
     try indexes(of: group).count { $0.origin == .automatic }
   }
@@ -69,8 +69,8 @@ package final class IndexTable {
       do throws(StoreError) {
         if let index = try index(in: statement) { indexes.append(index) }
       } catch {
-        // Only what is in the row makes an index as if it were not there. After a failure that passes, the documents that this
-        // transaction writes would be missing in it for ever.
+        // Skip an index only if its row is corrupt. Skipping it after a transient error would leave this transaction's
+        // documents out of it permanently.
         guard error.kind == .corrupt else { throw error }
       }
     }

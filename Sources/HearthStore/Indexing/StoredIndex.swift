@@ -1,16 +1,16 @@
 package import HearthModel
 
-/// Why there is an index.
+/// The reason for which an index exists.
 package enum IndexOrigin: Int64, Sendable {
-  /// Somebody asked for it.
+  /// Declared by the app.
   case declared = 1
-  /// A query would have been faster with it.
+  /// Created for a query that would have been faster with it.
   case automatic = 2
 }
 
 /// An index as the database has it.
 struct StoredIndex: Sendable {
-  /// Of a mark behind which nothing lies.
+  /// The mark of an index that holds every document.
   static let complete = Int64.max
 
   let number: Int64
@@ -18,9 +18,9 @@ struct StoredIndex: Sendable {
   let origin: IndexOrigin
   /// Documents up to this place have entries.
   let filledThrough: Int64
-  /// How far the owner of the local mutations has come with their entries.
+  /// The progress of the owner of the local mutations with their entries.
   let localFilledThrough: Int64
-  /// The definition's, put together once.
+  /// Parts of the definition, computed once.
   let components: [OrderBy]
   let member: FieldPath?
 
@@ -44,7 +44,7 @@ struct StoredIndex: Sendable {
   var holdsLocalMutations: Bool { localFilledThrough == Self.complete }
 }
 
-/// What can be told about an index.
+/// The public description of an index.
 package struct IndexListing: Equatable, Sendable {
   package enum Fill: Equatable, Sendable {
     case complete
@@ -56,7 +56,7 @@ package struct IndexListing: Equatable, Sendable {
   package var origin: IndexOrigin
   /// Entries, those of pending writes included. A document has one, or with array membership one for each element.
   package var rowCount: Int64
-  /// What the entries hold, without the file's own overhead.
+  /// The bytes of the entries, without the overhead of the file.
   package var byteCount: Int64
   package var fill: Fill
 

@@ -24,10 +24,7 @@ final class InPlaceFilter {
     guard try stored.kind == .found else { return nil }
     let key = try stored.key
     return try stored.withFields { fields in
-      if let edge {
-        let inward: Ordering = query.limitType == .first ? .ascending : .descending
-        guard try query.compare(key: key, fields: fields, to: edge) == inward else { return nil }
-      }
+      if let edge, try !query.sorts(key: key, fields: fields, inside: edge) { return nil }
       return try query.matches(key: key, fields: fields) ? key : nil
     }
   }

@@ -2,9 +2,9 @@ internal import HearthModel
 
 /// The execution of a query along indexes.
 ///
-/// Entries lead to places of documents; every document is then tested against the whole query, so that an index only has
-/// to lead to enough documents, not to the right ones. Documents with pending writes are left out on this way and come
-/// from entries of their own. What an index is not filled with yet is scanned.
+/// Entries lead to places of documents. An index may return a superset: every document is then tested against the whole
+/// query. Documents with pending writes are left out on this way and come from entries of their own.
+/// Documents that an index does not hold yet are scanned.
 struct IndexedRun {
   private let executor: QueryExecutor
   private let query: Query
@@ -17,7 +17,7 @@ struct IndexedRun {
   private var result: LimitedResult
   private var execution: QueryExecution
 
-  /// Whether documents of the scope may have local mutations.
+  /// True if documents of the scope may have local mutations.
   private var isOverlaid = false
   /// The places that were looked at, and whether their documents match, where several accesses may lead to the same one.
   private var seenPlaces: [Int64: Bool] = [:]
@@ -79,7 +79,7 @@ struct IndexedRun {
     return (contents, execution)
   }
 
-  /// Whether the ranges hold no more than `limit` entries, and no more documents are not indexed yet.
+  /// Returns whether the ranges hold at most `limit` entries, and at most as many documents are not indexed yet.
   func isSmall(atMost limit: Int) throws -> Bool {
     guard let collections = try documents.collections(in: scope, limit: limit),
       collections.count * indexAccesses.count <= limit
@@ -151,7 +151,7 @@ struct IndexedRun {
     }
   }
 
-  /// Whether looking into each index in each collection takes less than a scan, whatever is found there. It does not for many
+  /// Returns whether reading each index in each collection costs less than a scan, whatever it finds. It does not for many
   /// alternatives in many collections with few documents each.
   private func isWorthLooking(into collectionCount: Int, documentCount: Int) -> Bool {
     let looks = (indexAccesses.count + Set(indexAccesses.map(\.index.number)).count) * collectionCount
@@ -238,12 +238,12 @@ struct IndexedRun {
     return true
   }
 
-  /// Whether there are other ways to a document than one range of one index.
+  /// True if there are other ways to a document than one range of one index.
   private var isComeAcrossTwice: Bool {
     accesses.count > 1 || filledThrough != StoredIndex.complete
   }
 
-  /// What an index is not filled with is scanned; another index may be filled further.
+  /// Documents that an index does not hold are scanned; another index may be filled further.
   private mutating func addUnfilled(in path: ResourcePath, _ number: Int64, behind mark: Int64) throws {
     guard let last = try documents.lastPlace(in: number), last > mark else { return }
     try documents.forEach(in: path, number: number, behind: mark) { stored in

@@ -1,10 +1,10 @@
 internal import HearthModel
 
-/// What a query has given.
+/// The result of a query.
 struct ResultContents {
   /// In the order of the query; empty where only totals were asked for.
   var documents: [Document]
-  /// What was asked for of an aggregation.
+  /// The totals of an aggregation; nil for a query for documents.
   var totals: AggregationTotals?
 
   var documentCount: Int { totals?.documentCount ?? documents.count }
@@ -78,11 +78,10 @@ struct LimitedResult {
     guard gathered.count > limit else { return }
     if query.limitType == .first {
       gathered.removeLast(gathered.count - limit)
-      edge = gathered.last
     } else {
       gathered.removeFirst(gathered.count - limit)
-      edge = gathered.first
     }
+    edge = query.edge(first: gathered.first, last: gathered.last)
   }
 }
 

@@ -2,11 +2,11 @@ package import HearthModel
 
 /// Local writes that the backend has not confirmed, as one net mutation per document ("overlay").
 ///
-/// What a user sees is the stored documents with these laid over them.
+/// A user sees the stored documents with these laid over them.
 package protocol LocalMutationSource {
   /// Under whose number the indexes hold the documents with these mutations; nil when there cannot be any.
   var owner: Int64? { get }
-  /// Whether a document of the scope has a mutation. Never wrong when it says no.
+  /// Returns whether a document of the scope has a mutation. May return true without one, but never false with one.
   func hasLocalMutations(in scope: CollectionScope) throws -> Bool
   /// The mutations of all documents in a scope, whether something is stored for them or not.
   func localMutations(in scope: CollectionScope) throws -> [DocumentKey: Mutation]

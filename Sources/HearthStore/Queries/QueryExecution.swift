@@ -1,6 +1,6 @@
 package import HearthModel
 
-/// How a query is answered. All ways give the same documents in the same order.
+/// The plan that answers a query. All plans give the same documents in the same order.
 package enum QueryPlan: Equatable, Sendable {
   /// One document by its key.
   case document(DocumentKey)
@@ -14,9 +14,9 @@ package enum QueryPlan: Equatable, Sendable {
   case scan
 }
 
-/// What it took to answer a query.
+/// The cost of answering a query.
 package struct QueryExecution: Equatable, Sendable {
-  /// What one of a query's alternatives (`or`, `in`) was answered by.
+  /// The plan of one of a query's alternatives (`or`, `in`).
   package enum Access: Equatable, Sendable {
     case document(DocumentKey)
     case index(IndexDefinition, bounds: [String], isOrdered: Bool)
@@ -59,7 +59,7 @@ package struct QueryExecution: Equatable, Sendable {
   }
 }
 
-/// Measures the parts of an execution with somebody else's clock.
+/// Measures the parts of an execution with a clock of the caller.
 struct ExecutionTimer {
   private let clock: (() -> Duration)?
   private var last: Duration

@@ -1,6 +1,6 @@
 package import HearthModel
 
-/// What a scan of one part of the documents has found: no more than the limit of the query, in its order.
+/// The result of a scan of one part of the documents: no more than the limit of the query, in its order.
 package struct PartialResult: Sendable {
   var documents: [Document]
   var totals: AggregationTotals?

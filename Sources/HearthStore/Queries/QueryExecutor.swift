@@ -15,7 +15,7 @@ package struct PreviousResult: Equatable, Sendable {
 package struct QueryExecutor {
   let documents: DocumentStore
   let localMutations: (any LocalMutationSource)?
-  /// What to compute of the result instead of giving its documents; empty for the documents.
+  /// The aggregations to compute of the result; empty for its documents.
   private(set) var aggregations: [Aggregation] = []
 
   package init(documents: DocumentStore, localMutations: (any LocalMutationSource)? = nil) {
@@ -103,7 +103,7 @@ package struct QueryExecutor {
     return try QueryPlanner(query, indexes: documents.indexes.indexes(of: group)).decide()
   }
 
-  /// What indexes would take for a query.
+  /// The indexes that would help a query.
   package enum IndexEffort: Equatable, Sendable {
     /// None serves it.
     case none
@@ -220,16 +220,15 @@ package struct QueryExecutor {
     return (try result.finish(), execution)
   }
 
-  /// Whether documents that were beyond the limit may have to come in: one of the former result is gone, or the one at the
-  /// edge has changed, so that it may now sort behind a document that nobody has looked at. This is the rule of the
-  /// official SDKs.
+  /// Returns whether documents from beyond the limit may have to come in: a document of the former result is gone, or the
+  /// one at the edge has changed and may now sort behind a document that was not read (firebase-ios-sdk query_engine.cc,
+  /// NeedsRefill).
   private func needsRefill(_ query: Query, _ matching: [Document], _ previous: PreviousResult) -> Bool {
     guard query.limit != nil else { return false }
     if matching.count != previous.keys.count { return true }
     let edge = matching.reduce(nil as Document?) { edge, document in
       guard let edge else { return document }
-      let isFurtherOut = query.compare(document, edge) == (query.isLimitToLast ? .ascending : .descending)
-      return isFurtherOut ? document : edge
+      return query.sorts(document, beyond: edge) ? document : edge
     }
     guard let edge else { return false }
     return edge.hasPendingWrites || edge.version > previous.limboFreeVersion

@@ -13,10 +13,10 @@ struct IndexAccess {
   var range: IndexRange
   /// The conditions that the range stands for, as text.
   var bounds: [String]
-  /// Whether the range, read in the direction of ``isBackward``, has the order of the query. Then a limit holds for it.
+  /// True if the range, read in the direction of ``isBackward``, has the order of the query. Then a limit holds for it.
   var isOrdered: Bool
   var isBackward: Bool
-  /// Whether every document in the range meets the conditions, whatever its other fields hold.
+  /// True if every document in the range meets the conditions, whatever its other fields hold.
   var isExact: Bool
 
   fileprivate var score: Int
@@ -148,12 +148,12 @@ struct QueryPlanner {
       isBackward: isReversed != query.isLimitToLast, isExact: isExact, score: score)
   }
 
-  /// Whether all documents of this alternative have the field.
+  /// Returns whether all documents of this alternative have the field.
   private func isRequired(_ path: FieldPath, by filters: [FieldFilter]) -> Bool {
     filters.contains { $0.path == path } || query.orders.contains { $0.path == path }
   }
 
-  /// How the order of the index behind its equalities stands to that of the query; nil if they do not agree.
+  /// Compares the order of the index behind its equalities with that of the query; nil if they do not agree.
   private func order(
     of rest: ArraySlice<OrderBy>, _ keyDirection: OrderBy.Direction, _ filters: [FieldFilter]
   ) -> (isReversed: Bool, skipsOrders: Bool)? {
@@ -243,7 +243,7 @@ struct QueryPlanner {
     return (position.bytes, bound.position.count == rest.count + 1)
   }
 
-  // MARK: - What would be best
+  // MARK: - The best index
 
   /// Equalities, at most one array membership, then the fields of the order.
   private func bestDefinition(for filters: [FieldFilter], group: String) throws -> IndexDefinition? {
@@ -259,7 +259,7 @@ struct QueryPlanner {
     return definition.fields.isEmpty ? nil : definition
   }
 
-  /// Whether an index binds and orders as much as a wanted one would.
+  /// Returns whether an index binds and orders as much as a wanted one would.
   private func serves(_ index: StoredIndex, _ filters: [FieldFilter], as wanted: IndexAccess) throws -> Bool {
     guard let found = try access(index, filters) else { return false }
     return found.score >= wanted.score && index.definition.fields.count >= wanted.index.definition.fields.count

@@ -82,7 +82,7 @@ package final class Database {
   private var current: RunningTransaction?
 
   /// Counts outermost transactions. What was read inside a transaction is still true while this number stays the same and
-  /// ``isInTransaction`` holds, because nobody else can have changed it.
+  /// ``isInTransaction`` holds, because no other connection can have changed it.
   package private(set) var transactionNumber: UInt64 = 0
 
   private struct RunningTransaction {
@@ -277,7 +277,7 @@ package final class Database {
     try prepare(sql).run()
   }
 
-  /// Enough for every fixed statement of all rooms; texts that are made on the fly do not push memory up for ever.
+  /// Enough for every fixed statement of all targets. Texts that are built at run time do not grow memory without bound.
   private static let idleStatementLimit = 256
 
   /// The idle statements of one text. Its statements hold it, so that giving one back needs no search.

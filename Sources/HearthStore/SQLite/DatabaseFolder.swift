@@ -20,7 +20,7 @@ package enum DatabaseFolder {
     }
   }
 
-  /// What stands in the way, as far as the nearest part of the path that exists tells. Foundation's own text for a
+  /// The obstacle, as far as the nearest existing part of the path shows it. Foundation's own text for a
   /// folder below a file is a bare error number on Linux.
   private static func obstacle(on path: String) -> String? {
     var place = URL(fileURLWithPath: path).standardizedFileURL

@@ -3,7 +3,7 @@ internal import Foundation
 /// Reads rows of tables directly from the pages of a file that SQLite cannot get to any more, because a page that leads to
 /// them is damaged (https://www.sqlite.org/fileformat.html#b_tree_pages).
 ///
-/// A page may be one that is no longer used, so a row found here may be an old one: whoever uses it must know from elsewhere
+/// A page may be one that is no longer used, so a row found here may be an old one: the caller must know from elsewhere
 /// that it exists. The write-ahead log is not looked at.
 package enum DatabaseLeaves {
   package enum Column: Equatable, Sendable {

@@ -41,7 +41,7 @@ extension StoreError.Kind {
     }
   }
 
-  /// What somebody who reads the message can do.
+  /// Advice for the reader of the message.
   fileprivate var wayOut: String {
     switch self {
     case .unavailable: "Another process or connection is using it; try again."
@@ -58,7 +58,7 @@ extension StoreError.Kind {
 }
 
 extension StoreError {
-  /// Whether a statement names a table or an index that the file does not have.
+  /// True if a statement names a table or an index that the file does not have.
   package var isMissingTable: Bool { sqliteCode & 0xFF == SQLITE_ERROR && message.contains(": no such ") }
 
   /// The error for a result code of SQLite.

@@ -5,7 +5,7 @@ package import HearthModel
 /// Everything that a disk, another process or the content of a file can cause arrives as this error; nothing traps. The
 /// message names the file, the statement or the table and key, and where it helps the way out.
 package struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What a caller can decide on.
+  /// The kind of failure, for a caller to act on.
   package enum Kind: Sendable {
     /// The operation did not happen, but may succeed later: another process holds the file, or memory ran out.
     case unavailable
@@ -42,7 +42,7 @@ package struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
 
   package var description: String { message }
 
-  /// What the failure means to who asked: wait, make space, or change the set-up.
+  /// The failure as a status for the caller: wait, make space, or change the set-up.
   package var statusCode: StatusCode {
     switch kind {
     case .unavailable, .io: .unavailable

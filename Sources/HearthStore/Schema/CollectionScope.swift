@@ -9,7 +9,7 @@ package enum CollectionScope: Hashable, Sendable {
   /// All collections whose path begins with `under`; the empty path means the whole database.
   case everything(under: ResourcePath)
 
-  /// What a query that is not for a single document looks into.
+  /// The scope of a query that is not for a single document.
   package init(of query: Query) {
     if let group = query.collectionGroup {
       self = group.isEmpty ? .everything(under: query.path) : .group(group, under: query.path)
@@ -18,7 +18,7 @@ package enum CollectionScope: Hashable, Sendable {
     }
   }
 
-  /// Whether a document with this key lies in one of the collections.
+  /// Returns whether a document with this key lies in one of the collections.
   package func contains(_ key: DocumentKey) -> Bool {
     switch self {
     case .collection(let path): path == key.collectionPath

@@ -1,7 +1,7 @@
 /// The tables of local indexes.
 ///
 /// An index holds every document of its collection group whose `place` is at most `filled_through`, and no other. That one
-/// number says everything about a half-filled index: who changes a document knows from it whether entries have to follow, and
+/// number says everything about a half-filled index: a change of a document reads from it whether entries have to follow, and
 /// a query reads the entries and then scans what lies behind it.
 ///
 /// Entries are ordered by index, collection and key, so that a query reads one range for each collection. The key holds

@@ -7,13 +7,13 @@ extension SyncEngine {
   /// The first garbage collection comes some time after the start, which has enough to do; later ones at intervals. A cache that
   /// is not collected at intervals gets no timer.
   func startGarbageCollectionTimer(after delay: Duration) {
-    guard localStore.collectionParameters != nil else { return }
+    guard localStore.garbageCollectionParameters != nil else { return }
     emit(.startTimer(.lruGarbageCollection, after: delay))
   }
 
   func stopGarbageCollection() {
     garbageCollection = nil
-    guard localStore.collectionParameters != nil else { return }
+    guard localStore.garbageCollectionParameters != nil else { return }
     emit(.cancelTimer(.lruGarbageCollection))
   }
 
@@ -21,8 +21,8 @@ extension SyncEngine {
   ///
   /// A step that the storage refuses ends the garbage collection; what it has done so far stands, and the next one goes on there.
   func garbageCollectionTimerFired() {
-    guard let parameters = localStore.collectionParameters else { return }
-    var run = garbageCollection ?? CollectionRun(parameters)
+    guard let parameters = localStore.garbageCollectionParameters else { return }
+    var run = garbageCollection ?? GarbageCollectionRun(parameters)
     garbageCollection = nil
     do {
       guard try localStore.advance(&run, isShown: isShown) else {
@@ -39,7 +39,7 @@ extension SyncEngine {
 
   /// Runs a whole garbage collection at once, with parameters of the caller's choice. Does nothing on a cache with eager garbage
   /// collection.
-  package func collectGarbage(_ parameters: CollectionParameters) throws -> CollectionReport {
+  package func collectGarbage(_ parameters: GarbageCollectionParameters) throws -> GarbageCollectionReport {
     try localStore.collectGarbage(parameters, isShown: isShown)
   }
 

@@ -98,7 +98,7 @@ extension SyncEngine {
   private func release(_ target: TargetID, views: [View]) {
     let unconfirmed = views.reduce(into: Set()) { $0.formUnion($1.unconfirmedKeys) }
     do {
-      try localStore.releaseTarget(target, keepPersistedTargetData: false, unconfirmedKeys: unconfirmed)
+      try localStore.releaseTarget(target, unconfirmedKeys: unconfirmed)
     } catch {
       log(.warning, "The end of target \(target) could not be stored: \(error)")
     }

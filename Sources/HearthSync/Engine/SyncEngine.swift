@@ -27,7 +27,7 @@ package final class SyncEngine {
   var retries: RetryQueue
 
   /// The garbage collection that is under way.
-  var garbageCollection: CollectionRun?
+  var garbageCollection: GarbageCollectionRun?
 
   /// Whether the timer for the next step of filling indexes runs.
   var isFillingIndexes = false

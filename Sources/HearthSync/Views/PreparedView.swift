@@ -46,11 +46,11 @@ struct PreparedView: Sendable {
     }
     guard let edge else { return true }
     guard documents.count == limit, let outermost else { return false }
-    return query.compare(outermost, edge) != (query.limitType == .first ? .descending : .ascending)
+    return !query.sorts(outermost, beyond: edge)
   }
 
   /// The document at the end where the limit cuts off.
   private var outermost: Document? {
-    query.limitType == .first ? documents.last : documents.first
+    query.edge(first: documents.first, last: documents.last)
   }
 }

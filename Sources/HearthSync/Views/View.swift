@@ -159,7 +159,7 @@ struct View {
         } else {
           result.mutatedKeys.remove(key)
         }
-        if old != nil, let edge, isBeyond(edge, new) { result.needsRefill = true }
+        if old != nil, let edge, query.sorts(new, beyond: edge) { result.needsRefill = true }
       } else if let old {
         result.changeSet.track(.removed, old)
         removed.append(key)
@@ -206,17 +206,12 @@ struct View {
   /// The document at the end where a full limit cuts the result off, `nil` if there is no limit or it is not full.
   private func limitEdge(of documents: DocumentSet) -> Document? {
     guard let limit = query.limit, documents.count == limit else { return nil }
-    return query.limitType == .first ? documents.last : documents.first
-  }
-
-  private func isBeyond(_ edge: Document, _ document: Document) -> Bool {
-    query.compare(document, edge) == (query.limitType == .first ? .descending : .ascending)
+    return query.edge(first: documents.first, last: documents.last)
   }
 
   private func cut(_ documents: inout DocumentSet, to limit: Int, _ result: inout Changes) {
     while documents.count > limit {
-      let outside = query.limitType == .first ? documents.last : documents.first
-      guard let outside else { return }
+      guard let outside = query.edge(first: documents.first, last: documents.last) else { return }
       documents.remove(outside.key)
       result.mutatedKeys.remove(outside.key)
       result.heldBack[outside.key] = nil

@@ -116,6 +116,6 @@ final class CachePlayer {
     _ = try cache.store.apply(event)
     try naive.apply(event)
     try cache.store.notifyLocalViewChanges([LocalViewChanges(targetID: targetID, isFromCache: false)])
-    if clock % 20 == 0 { try cache.store.releaseTarget(targetID, keepPersistedTargetData: false) }
+    if clock % 20 == 0 { try cache.store.releaseTarget(targetID) }
   }
 }

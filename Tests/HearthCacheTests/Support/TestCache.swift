@@ -211,6 +211,9 @@ extension LocalStore {
     return try apply(event)
   }
 
+  /// The number of batches of the current user that wait for an answer.
+  func pendingBatchCount() throws -> Int { try pendingBatches().count }
+
   func read(_ path: String) throws -> Document { try readDocument(key(path)) }
 
   /// The paths of the documents that a query finds.

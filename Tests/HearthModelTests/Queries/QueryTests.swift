@@ -16,7 +16,7 @@ struct QueryTests {
     #expect(!query.matches(found("c/a/c/a", [:])) && !query.matches(found("d/a", [:])))
     #expect(!query.matches(.missing(key("c/a"), version: version(1))) && !query.matches(.unknown(key("c/a"))))
     #expect(!query.matches(.foundWithUnknownContents(key("c/a"), version: version(1))))
-    #expect(query.matchesAllDocuments && !query.isDocumentQuery && !query.isCollectionGroupQuery)
+    #expect(query.matchesAllDocuments && query.documentKey == nil && !query.isCollectionGroupQuery)
   }
 
   @Test("a collection group holds collections of that id at any depth below its path")
@@ -41,11 +41,11 @@ struct QueryTests {
   @Test("a document query holds one document")
   func document() {
     let query = Query(path: path("c/a"))
-    #expect(query.isDocumentQuery && query.documentKey == key("c/a") && query.target.isDocumentTarget)
+    #expect(query.documentKey == key("c/a") && query.target.isDocumentTarget)
     #expect(query.matches(found("c/a", [:])) && !query.matches(found("c/a/c/b", [:])))
-    #expect(!Query(path: path("c/a"), collectionGroup: "d").isDocumentQuery)
-    #expect(!query.with(filter: filter("a", .equal)).isDocumentQuery)
-    #expect(!Query(path: ResourcePath()).isDocumentQuery)
+    #expect(Query(path: path("c/a"), collectionGroup: "d").documentKey == nil)
+    #expect(query.with(filter: filter("a", .equal)).documentKey == nil)
+    #expect(Query(path: ResourcePath()).documentKey == nil)
   }
 
   @Test("a document lacking an ordered field is not in the result")

@@ -50,16 +50,4 @@ struct MapValueTests {
     map.remove(at: try FieldPath(["x", "y"]))
     #expect(map == ["a": [:], "c": 2])
   }
-
-  @Test("leaf paths: scalars, arrays, empty maps, vectors and pending timestamps; nothing for an empty root")
-  func leafPaths() throws {
-    let map: MapValue = [
-      "s": 1, "a": [["x": 1]], "e": [:], "v": .vector([1]), "m": ["x": 1, "y": ["z": [:]]],
-      "t": .pendingServerTimestamp(localWriteTime: Timestamp(seconds: 1, nanoseconds: 0), previousValue: nil),
-    ]
-    let expected = try Set(
-      [["s"], ["a"], ["e"], ["v"], ["m", "x"], ["m", "y", "z"], ["t"]].map { try FieldPath($0) })
-    #expect(map.leafPaths == expected)
-    #expect(MapValue().leafPaths.isEmpty)
-  }
 }

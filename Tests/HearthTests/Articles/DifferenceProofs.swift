@@ -354,12 +354,12 @@ struct DifferenceProof {
     DifferenceProof(
       "A cache holds many documents with pending writes",
       (
-        "HearthCacheTests/CollectionTests",
+        "HearthCacheTests/GarbageCollectionTests",
         "the oldest go first: a tenth of targets and unneeded documents, and no more than the limit"
       )),
     DifferenceProof(
       "The size that is compared with the threshold",
-      ("HearthCacheTests/CollectionFileTests", "space that was left unused is given back below the threshold too")),
+      ("HearthCacheTests/GarbageCollectionFileTests", "space that was left unused is given back below the threshold too")),
     DifferenceProof(
       "A call breaks a rule, such as a path with the wrong number of segments",
       ("HearthTests/MisuseTests", "paths and names")),

@@ -215,14 +215,14 @@ struct OfflineCacheArticleTests {
         userID: nil)
     }
     let unlimited = try opened(FirestoreCacheSizeUnlimited)
-    #expect(unlimited.localStore.collectionParameters == nil)
+    #expect(unlimited.localStore.garbageCollectionParameters == nil)
     unlimited.close()
 
     // What the clean-up does when its time has come, with a larger share than a tenth of what there is.
     let limited = try opened(1_048_576)
-    #expect(limited.localStore.collectionParameters?.thresholdBytes == 1_048_576)
-    func collect(_ bytes: Int64) throws -> CollectionReport {
-      try limited.localStore.collectGarbage(CollectionParameters(thresholdBytes: bytes, percentile: 50)) { _ in false }
+    #expect(limited.localStore.garbageCollectionParameters?.thresholdBytes == 1_048_576)
+    func collect(_ bytes: Int64) throws -> GarbageCollectionReport {
+      try limited.localStore.collectGarbage(GarbageCollectionParameters(thresholdBytes: bytes, percentile: 50)) { _ in false }
     }
     #expect(try !collect(1_048_576).hasCollected, "the file is smaller")
     #expect(try collect(0).removedDocumentCount == 19)

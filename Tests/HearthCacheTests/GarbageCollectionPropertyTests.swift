@@ -47,7 +47,7 @@ private struct NaiveCollector {
 
 private struct Simulation {
   let cache: TestCache
-  let limits: CollectionRun.StepLimits
+  let limits: GarbageCollectionRun.StepLimits
   var random: SeededGenerator
   var naive = NaiveCollector()
   var targetIDs: [TargetID: Target] = [:]
@@ -90,7 +90,7 @@ private struct Simulation {
   mutating func unlisten() throws {
     guard let id = naive.active.sorted().randomElement(using: &random) else { return }
     let unconfirmed = keys(upTo: 1)
-    try cache.store.releaseTarget(id, keepPersistedTargetData: false, unconfirmedKeys: unconfirmed)
+    try cache.store.releaseTarget(id, unconfirmedKeys: unconfirmed)
     naive.active.remove(id)
     naive.rows[id]?.sequenceNumber = naive.clock
     naive.use(unconfirmed)
@@ -160,9 +160,9 @@ private struct Simulation {
     let percentile = [0, 10, 40, 100].randomElement(using: &random) ?? 10
     let maximum = chance(30) ? 3 : 1_000
     let shown = keys(upTo: 2)
-    let parameters = CollectionParameters(
+    let parameters = GarbageCollectionParameters(
       thresholdBytes: 0, percentile: Int64(percentile), maxSequenceNumbers: Int64(maximum))
-    var run = CollectionRun(parameters, limits: limits)
+    var run = GarbageCollectionRun(parameters, limits: limits)
     while try !cache.store.advance(&run, isShown: shown.contains) {}
     let expected = naive.collect(percentile: percentile, maxSequenceNumbers: maximum, shown: shown)
     #expect(run.report.removedTargetCount == expected.targets)
@@ -204,16 +204,17 @@ extension TestCache {
   }
 }
 
-@Suite("Collection removes what the official rule says")
-struct CollectionPropertyTests {
-  private static let tiny = CollectionRun.StepLimits(targets: 1, keys: 2, documents: 1, documentBytes: 1, pages: 1)
+@Suite("Garbage collection removes what the official rule says")
+struct GarbageCollectionPropertyTests {
+  private static let tiny = GarbageCollectionRun.StepLimits(
+    targets: 1, keys: 2, documents: 1, documentBytes: 1, pages: 1)
 
   @Test(
     "after any sequence of listens, snapshots, writes, answers, users and restarts",
     arguments: SeededGenerator.seeds(40))
   func rule(_ seed: UInt64) throws {
     var dumps: [[String]] = []
-    for limits in [CollectionRun.StepLimits(), Self.tiny] {
+    for limits in [GarbageCollectionRun.StepLimits(), Self.tiny] {
       let cache = try TestCache(seed % 4 == 0 ? .file : .memory)
       defer { cache.close() }
       var simulation = Simulation(cache: cache, limits: limits, random: SeededGenerator(seed: seed))

@@ -4,8 +4,8 @@ import Testing
 
 @testable import HearthCache
 
-@Suite("Eager collection")
-struct EagerCollectionTests {
+@Suite("Eager garbage collection")
+struct EagerGarbageCollectionTests {
   private let rooms = collection("rooms").target
 
   @Test("a document goes with the acknowledgement when nothing else needs it")
@@ -30,7 +30,7 @@ struct EagerCollectionTests {
     try store.receive(found("rooms/b", 3, [:]), at: 6, for: [id], token: "t")
     try store.receive(found("rooms/nobody", 3, [:]), at: 7)
     #expect(try store.read("rooms/nobody").isUnknown)
-    try store.releaseTarget(id, keepPersistedTargetData: false)
+    try store.releaseTarget(id)
     #expect(try store.read("rooms/a").isFound)
     #expect(try store.read("rooms/b").isUnknown)
     #expect(try store.targetData(for: rooms) == nil)
@@ -47,7 +47,7 @@ struct EagerCollectionTests {
     try store.receive(found("rooms/a", 3, ["n": .integer(1)]), at: 5, for: [id], token: "t")
     let (batchID, _) = try store.write(.patch(key("rooms/a"), ["n": .integer(2)], mask: mask("n")))
     _ = try store.changeUser("alice")
-    try store.releaseTarget(id, keepPersistedTargetData: false)
+    try store.releaseTarget(id)
     #expect(try store.read("rooms/a") == found("rooms/a", 3, ["n": .integer(1)]))
     _ = try store.changeUser(nil)
     #expect(try store.reject(store.batch(batchID))[key("rooms/a")] == found("rooms/a", 3, ["n": .integer(1)]))
@@ -73,20 +73,7 @@ struct EagerCollectionTests {
     #expect(try store.found(collection("rooms")) == ["rooms/a", "rooms/b"])
     try show([], dropping: [key("rooms/a")])
     #expect(try store.found(collection("rooms")) == ["rooms/b"])
-    try store.releaseTarget(id, keepPersistedTargetData: false)
-    #expect(try store.found(collection("rooms")) == [])
-  }
-
-  @Test("what limbo resolutions use is left alone as long as they say so")
-  func pins() throws {
-    let cache = try TestCache(.memory, .eager)
-    defer { cache.close() }
-    let store = cache.store
-    store.pinnedByViews = { [key("rooms/a")] }
-    try store.receive(found("rooms/a", 3, [:]), found("rooms/b", 3, [:]), at: 5)
-    #expect(try store.found(collection("rooms")) == ["rooms/a"])
-    store.pinnedByViews = nil
-    try store.receive(found("rooms/a", 4, [:]), at: 6)
+    try store.releaseTarget(id)
     #expect(try store.found(collection("rooms")) == [])
   }
 }

@@ -5,10 +5,11 @@ import Testing
 
 @testable import HearthCache
 
-@Suite("Collection of what was used least recently")
-struct CollectionTests {
-  private static let everything = CollectionParameters(thresholdBytes: 0, percentile: 100)
-  private static let tiny = CollectionRun.StepLimits(targets: 1, keys: 1, documents: 1, documentBytes: 1, pages: 1)
+@Suite("Garbage collection of what was used least recently")
+struct GarbageCollectionTests {
+  private static let everything = GarbageCollectionParameters(thresholdBytes: 0, percentile: 100)
+  private static let tiny = GarbageCollectionRun.StepLimits(
+    targets: 1, keys: 1, documents: 1, documentBytes: 1, pages: 1)
 
   private func rooms(_ limit: Int) -> Target { collection("rooms").with(limit: limit, type: .first).target }
 
@@ -31,7 +32,7 @@ struct CollectionTests {
           found("rooms/shared", 3, [:]), found("rooms/alices", 3, [:]), found("rooms/own", 3, [:]), at: 15, for: [id],
           token: "t15")
       }
-      try store.releaseTarget(id, keepPersistedTargetData: false)
+      try store.releaseTarget(id)
     }
     try store.write(.set(key("rooms/own"), [:]))
     try store.receive(found("rooms/shown", 50, [:]), at: 50)
@@ -66,7 +67,7 @@ struct CollectionTests {
     for number in 10..<50 { try cache.store.receive(found("rooms/\(number)", 3, [:]), at: Int64(number)) }
     func collect(percentile: Int64 = 10, most: Int64 = 1_000) throws -> [String] {
       let before = try storedPaths(cache)
-      let parameters = CollectionParameters(thresholdBytes: 0, percentile: percentile, maxSequenceNumbers: most)
+      let parameters = GarbageCollectionParameters(thresholdBytes: 0, percentile: percentile, maxSequenceNumbers: most)
       _ = try cache.store.collectGarbage(parameters) { _ in false }
       let after = Set(try storedPaths(cache))
       return before.filter { !after.contains($0) }
@@ -80,7 +81,7 @@ struct CollectionTests {
     #expect(try collect(percentile: 4) == ["rooms/20"])
   }
 
-  @Test("a cache below the threshold, without limit or with eager collection is left alone")
+  @Test("a cache below the threshold, without limit or with eager garbage collection is left alone")
   func threshold() throws {
     let (cache, _) = try makeCache()
     defer { cache.close() }
@@ -96,14 +97,14 @@ struct CollectionTests {
     let eager = try TestCache(.memory, .eager)
     defer { eager.close() }
     try eager.store.write(.set(key("rooms/a"), [:]))
-    #expect(try eager.store.collectGarbage(Self.everything) { _ in false } == CollectionReport())
-    #expect(eager.store.collectionParameters == nil)
+    #expect(try eager.store.collectGarbage(Self.everything) { _ in false } == GarbageCollectionReport())
+    #expect(eager.store.garbageCollectionParameters == nil)
     let unlimited = try TestCache(.memory, .leastRecentlyUsed(thresholdBytes: -1))
     defer { unlimited.close() }
-    #expect(unlimited.store.collectionParameters == nil)
+    #expect(unlimited.store.garbageCollectionParameters == nil)
     #expect(
-      cache.store.collectionParameters
-        == CollectionParameters(thresholdBytes: 100 << 20, percentile: 10, maxSequenceNumbers: 1_000))
+      cache.store.garbageCollectionParameters
+        == GarbageCollectionParameters(thresholdBytes: 100 << 20, percentile: 10, maxSequenceNumbers: 1_000))
   }
 
   @Test("what comes into use between two steps stays")
@@ -113,7 +114,7 @@ struct CollectionTests {
       let (cache, _) = try makeCache()
       defer { cache.close() }
       let store = cache.store
-      var run = CollectionRun(Self.everything, limits: Self.tiny)
+      var run = GarbageCollectionRun(Self.everything, limits: Self.tiny)
       var target: TargetData?
       var isFinished = false
       var steps = 0
@@ -142,7 +143,7 @@ struct CollectionTests {
     for steps in 0..<40 {
       let (cache, inUse) = try makeCache(backing)
       defer { cache.close() }
-      var run = CollectionRun(Self.everything, limits: Self.tiny)
+      var run = GarbageCollectionRun(Self.everything, limits: Self.tiny)
       for _ in 0..<steps where !run.isFinished { _ = try cache.store.advance(&run, isShown: isShown) }
       try cache.restart()
       for target in [collection("rooms").target] + (1...4).map(rooms) {
@@ -172,7 +173,7 @@ struct CollectionTests {
     let expected = try control.dump()
     let (cache, _) = try makeCache()
     defer { cache.close() }
-    var run = CollectionRun(Self.everything, limits: CollectionRun.StepLimits())
+    var run = GarbageCollectionRun(Self.everything, limits: GarbageCollectionRun.StepLimits())
     var failures = 0
     while !run.isFinished {
       var index = 0
@@ -192,7 +193,7 @@ struct CollectionTests {
     let cache = try TestCache(.memory)
     defer { cache.close() }
     let id = try cache.store.allocateTarget(rooms(1)).targetID
-    try cache.store.releaseTarget(id, keepPersistedTargetData: false)
+    try cache.store.releaseTarget(id)
     try cache.store.receive(found("rooms/late", 3, [:]), at: 5, for: [id], token: "t")
     _ = try cache.store.collectGarbage(Self.everything) { _ in false }
     #expect(try storedPaths(cache) == [])
@@ -213,11 +214,11 @@ struct CollectionTests {
     _ = try store.apply(
       BundleMetadata(id: "bundle", createTime: version(9), version: 1, totalDocuments: 2, totalBytes: 100),
       documents: documents, queries: [NamedQuery(name: "one", query: query, readTime: version(9))])
-    func collect() throws -> CollectionReport { try cache.store.collectGarbage(Self.everything) { _ in false } }
+    func collect() throws -> GarbageCollectionReport { try cache.store.collectGarbage(Self.everything) { _ in false } }
     #expect(try collect().removedTargetCount == 0)
     // A listener that has ended makes the named query's target one like others; the bundle still holds its documents.
     let target = try store.allocateTarget(query.target)
-    try store.releaseTarget(target.targetID, keepPersistedTargetData: false)
+    try store.releaseTarget(target.targetID)
     #expect(try collect().removedTargetCount == 1)
     #expect(try storedPaths(cache) == ["rooms/a", "rooms/b"])
     try cache.restart()
@@ -253,7 +254,7 @@ struct CollectionTests {
     defer { cache.close() }
     let large: MapValue = ["text": .string(String(repeating: "x", count: 900_000))]
     for number in 0..<12 { try cache.store.receive(found("rooms/\(number)", 3, large), at: 5) }
-    var run = CollectionRun(Self.everything)
+    var run = GarbageCollectionRun(Self.everything)
     var removed: [Int] = []
     while try !cache.store.advance(&run, isShown: { _ in false }) { removed.append(run.report.removedDocumentCount) }
     let steps = zip(removed.dropFirst(), removed).map { $0 - $1 }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import HearthCache
 
-@Suite("Collection and the file")
-struct CollectionFileTests {
-  private static let everything = CollectionParameters(thresholdBytes: 0, percentile: 100)
+@Suite("Garbage collection and the file")
+struct GarbageCollectionFileTests {
+  private static let everything = GarbageCollectionParameters(thresholdBytes: 0, percentile: 100)
 
   private func fill(_ cache: TestCache, _ count: Int) throws {
     let id = try cache.store.allocateTarget(collection("rooms").target).targetID
@@ -21,7 +21,7 @@ struct CollectionFileTests {
         resumeToken: [1], isCurrent: true, added: Set(event.documentUpdates.keys))
       _ = try cache.store.apply(event)
     }
-    try cache.store.releaseTarget(id, keepPersistedTargetData: false)
+    try cache.store.releaseTarget(id)
   }
 
   private func sizes(_ cache: TestCache) throws -> (file: Int, log: Int) {
@@ -66,7 +66,7 @@ struct CollectionFileTests {
     try fill(cache, 1_000)
     try cache.store.documents.removeAll()
     let before = try cache.database.fileSizeBytes
-    let report = try cache.store.collectGarbage(CollectionParameters(thresholdBytes: 100 << 20)) { _ in false }
+    let report = try cache.store.collectGarbage(GarbageCollectionParameters(thresholdBytes: 100 << 20)) { _ in false }
     #expect(!report.hasCollected && report.releasedBytes > 1_000_000)
     #expect(try cache.database.fileSizeBytes == before - report.releasedBytes)
   }
