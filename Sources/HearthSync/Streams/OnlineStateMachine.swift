@@ -1,15 +1,5 @@
 internal import HearthModel
 
-/// Whether the backend can be reached, as far as the client knows.
-package enum OnlineState: Hashable, Sendable {
-  /// Nothing is known yet: treat as online, a connection may be under way.
-  case unknown
-  /// The backend has answered, and the stream has not failed since.
-  case online
-  /// The backend cannot be reached or must not be used; answer from the cache.
-  case offline
-}
-
 /// Decides whether the client is online from what happens to the watch stream.
 ///
 /// | state | stream starts | request | answer arrives | stream fails | 10 s pass | nobody listens | set |
