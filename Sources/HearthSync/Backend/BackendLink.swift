@@ -42,9 +42,9 @@ struct BackendLink {
 
   var onlineState: OnlineState { online.state }
   var isNetworkUsable: Bool { offlineCauses.isEmpty }
-  /// Whether the watch stream may be open.
+  /// True if the watch stream may be open.
   var canWatch: Bool { offlineCauses.isSubset(of: [.outboxFailure]) }
-  /// Whether batches may be sent that were not sent before.
+  /// True if batches may be sent that were not sent before.
   var canWrite: Bool { offlineCauses.isSubset(of: [.snapshotFailure]) }
   /// The number of batches that are sent, or about to be, and not answered.
   var outstandingWriteCount: Int { pipeline.batches.count }
@@ -76,7 +76,7 @@ struct BackendLink {
 
   /// Removes a cause.
   ///
-  /// - Returns: Whether it was there.
+  /// - Returns: True if it was there.
   mutating func allow(_ cause: OfflineCause) -> Bool {
     offlineCauses.remove(cause) != nil
   }
@@ -161,7 +161,7 @@ struct BackendLink {
 extension BackendLink {
   func isWatched(_ target: TargetID) -> Bool { targets[target] != nil }
 
-  /// Whether what comes for the target belongs to an earlier listen, because answers to requests are outstanding.
+  /// True if what comes for the target belongs to an earlier listen, because answers to requests are outstanding.
   func awaitsAnswer(_ target: TargetID) -> Bool { aggregator.awaitsAnswer(target) }
 
   /// Asks the backend for a target, now or as soon as the stream is open.
@@ -202,7 +202,7 @@ extension BackendLink {
     for (_, target) in targets.sorted(by: { $0.key < $1.key }) { actions += sendAdd(target, confirmed) }
     guard targets.isEmpty else { return actions }
     actions += watchStream.markIdle()
-    // The backend was reached while nobody listened: the next read may wait for its answer.
+    // The backend was reached while no target was wanted: the next read may wait for its answer.
     if online.state == .offline { actions += setOnlineState(.unknown) }
     return actions
   }
@@ -276,7 +276,7 @@ extension BackendLink {
 
   private var shouldStartWatchStream: Bool { canWatch && !watchStream.isStarted && !targets.isEmpty }
 
-  /// Whether the backend still owes a target that it was asked for on the open stream.
+  /// True if the backend still owes a target that it was asked for on the open stream.
   private var awaitsResults: Bool {
     watchStream.isOpen && targets.keys.contains { !aggregator.isInSync($0) }
   }
@@ -314,10 +314,10 @@ extension BackendLink {
 // MARK: - Writing
 
 extension BackendLink {
-  /// Whether batches may be sent that were not sent before; those that wait on a closed stream for an answer come first.
+  /// True if batches may be sent that were not sent before; those that wait on a closed stream for an answer come first.
   var maySendBatches: Bool { canWrite && !pipeline.awaitsLateAnswers }
   var hasRoomForBatch: Bool { pipeline.hasRoom }
-  /// Whether every batch of the outbox is on its way, as far as that was looked for.
+  /// True if every batch of the outbox is on its way, as far as that was looked for.
   var reachesEndOfOutbox: Bool { pipeline.reachesEndOfOutbox }
   /// The last batch on its way; `unknownBatchID` if there is none.
   var lastBatchID: BatchID { pipeline.batches.last?.batchID ?? unknownBatchID }

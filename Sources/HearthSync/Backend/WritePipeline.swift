@@ -6,7 +6,7 @@ internal import HearthModel
 /// A stream that is closed, because the network was switched off or has changed, or for another user, is given a moment for
 /// the answers to what was sent. The backend may have committed those batches. Without their answers they would be sent again,
 /// and a backend that does not know labels would commit them twice. The official client drops such answers (firebase-ios-sdk
-/// stream.cc, Close: the observer is told of nothing more).
+/// stream.cc, Close: the observer gets no more calls).
 ///
 /// Until the stream has ended, its batches are neither in the pipeline nor may they be sent again, so nothing more of their
 /// owner's is sent: answers are matched to batches by their order alone. The transport ends such a stream within its patience,
@@ -17,7 +17,7 @@ struct WritePipeline {
     let batch: MutationBatch
     /// The user for whom the batch was sent; another one may be signed in when the answer comes.
     let owner: String?
-    /// Whether further batches may be sent because of this answer.
+    /// True if further batches may be sent because of this answer.
     let makesRoom: Bool
   }
 
@@ -45,7 +45,7 @@ struct WritePipeline {
   private var user: String?
   private(set) var stream: WriteStream
   private(set) var batches: [MutationBatch] = []
-  /// Whether the outbox held no batch behind the last one here when it was read last, and everything stored since is here too.
+  /// True if the outbox held no batch behind the last one here when it was read last, and everything stored since is here too.
   /// Then a batch that is written next can be sent as it is.
   private(set) var reachesEndOfOutbox = false
   /// By the streams that have not ended.
@@ -60,7 +60,7 @@ struct WritePipeline {
 
   var hasRoom: Bool { batches.count < capacity }
 
-  /// Whether batches of the user may still be answered on a stream that was closed.
+  /// True if batches of the user may still be answered on a stream that was closed.
   var awaitsLateAnswers: Bool {
     parting.values.contains { LocalStore.isSameUser($0.owner, user) }
   }
