@@ -12,12 +12,10 @@ internal import HearthModel
 /// | `online` | the network switch, and all that happens to the watch stream |
 /// | `targets` | ``watch(_:confirmed:)``, ``unwatch(_:)``, ``forget(_:awaitingRemoval:)``, ``snapshotStored(_:)`` |
 /// | `watchStream`, `aggregator` | events of the watch stream; an aggregator lives as long as its stream |
-/// | `writeStream`, `pipeline` | events of the write stream, ``add(_:)`` |
+/// | `pipeline` | events of the write stream, ``add(_:)`` |
 struct BackendLink {
   private let configuration: SyncConfiguration
   private let databaseID: DatabaseID
-  /// Names the cache in the labels of batches.
-  private let cacheID: String
 
   /// Monotonic time of the event being handled.
   private var now: Duration = .zero
@@ -30,29 +28,23 @@ struct BackendLink {
   private var watchStream: WatchStream
   private var aggregator = WatchChangeAggregator()
 
-  private var writeStream: WriteStream
   private var pipeline: WritePipeline
-  /// The user whose outbox is sent.
-  private var user: String?
 
   init(configuration: SyncConfiguration, databaseID: DatabaseID, cacheID: String, user: String?) {
     self.configuration = configuration
     self.databaseID = databaseID
-    self.cacheID = cacheID
-    self.user = user
     online = OnlineStateMachine(timeout: configuration.onlineStateTimeout)
     watchStream = WatchStream(configuration: configuration)
-    writeStream = WriteStream(configuration: configuration)
-    pipeline = WritePipeline(capacity: configuration.maxPendingWriteBatches)
+    pipeline = WritePipeline(configuration: configuration, cacheID: cacheID, user: user)
   }
 
   // MARK: - State
 
   var onlineState: OnlineState { online.state }
   var isNetworkUsable: Bool { offlineCauses.isEmpty }
-  /// Whether the watch stream may be open.
+  /// True if the watch stream may be open.
   var canWatch: Bool { offlineCauses.isSubset(of: [.outboxFailure]) }
-  /// Whether batches may be sent that were not sent before.
+  /// True if batches may be sent that were not sent before.
   var canWrite: Bool { offlineCauses.isSubset(of: [.snapshotFailure]) }
   /// The number of batches that are sent, or about to be, and not answered.
   var outstandingWriteCount: Int { pipeline.batches.count }
@@ -66,16 +58,13 @@ struct BackendLink {
 
   /// The cache shows this user's outbox from now on. Comes while no stream is open.
   mutating func serve(_ user: String?) {
-    assert(!watchStream.isStarted && !writeStream.isStarted, "The user changes under a stream.")
-    self.user = user
+    assert(!watchStream.isStarted && !pipeline.stream.isStarted, "The user changes under a stream.")
+    pipeline.serve(user)
   }
 
   func assertInvariants() {
     pipeline.assertInvariants()
     assert(canWatch || !watchStream.isStarted, "The watch stream is started in spite of \(offlineCauses).")
-    assert(
-      pipeline.batches.isEmpty || !pipeline.awaitsLateAnswers(for: user),
-      "Batches \(pipeline.batches.map(\.batchID)) are sent although earlier ones may be answered on a closed stream.")
   }
 
   // MARK: - The network
@@ -87,7 +76,7 @@ struct BackendLink {
 
   /// Removes a cause.
   ///
-  /// - Returns: Whether it was there.
+  /// - Returns: True if it was there.
   mutating func allow(_ cause: OfflineCause) -> Bool {
     offlineCauses.remove(cause) != nil
   }
@@ -101,7 +90,7 @@ struct BackendLink {
   }
 
   mutating func closeStreams() -> [SyncAction] {
-    stopWatching() + stopWriting()
+    stopWatching() + pipeline.stop()
   }
 
   /// Closes the streams, which are to be opened again soon, for other credentials or on another connection.
@@ -121,7 +110,7 @@ struct BackendLink {
 
   /// Lets the next start of the write stream be without a pause.
   mutating func resumeWriting() {
-    if canWrite { writeStream.inhibitBackoff() }
+    if canWrite { pipeline.inhibitBackoff() }
   }
 
   mutating func setOnlineState(_ state: OnlineState) -> [SyncAction] {
@@ -136,9 +125,9 @@ struct BackendLink {
     case .listenStreamConnectionBackoff:
       return opening { $0.watchStream.backoffTimerFired(now: $0.now, nextID: $1) }
     case .writeStreamIdle:
-      return writeStream.idleTimerFired()
+      return pipeline.idleTimerFired()
     case .writeStreamConnectionBackoff:
-      return opening { $0.writeStream.backoffTimerFired(now: $0.now, nextID: $1) }
+      return opening { $0.pipeline.backoffTimerFired(now: $0.now, nextID: $1) }
     case .onlineStateTimeout:
       let isWaiting = awaitsResults
       return changeOnlineState { $0.timerFired(isWaiting: isWaiting) }
@@ -172,7 +161,7 @@ struct BackendLink {
 extension BackendLink {
   func isWatched(_ target: TargetID) -> Bool { targets[target] != nil }
 
-  /// Whether what comes for the target belongs to an earlier listen, because answers to requests are outstanding.
+  /// True if what comes for the target belongs to an earlier listen, because answers to requests are outstanding.
   func awaitsAnswer(_ target: TargetID) -> Bool { aggregator.awaitsAnswer(target) }
 
   /// Asks the backend for a target, now or as soon as the stream is open.
@@ -213,7 +202,7 @@ extension BackendLink {
     for (_, target) in targets.sorted(by: { $0.key < $1.key }) { actions += sendAdd(target, confirmed) }
     guard targets.isEmpty else { return actions }
     actions += watchStream.markIdle()
-    // The backend was reached while nobody listened: the next read may wait for its answer.
+    // The backend was reached while no target was wanted: the next read may wait for its answer.
     if online.state == .offline { actions += setOnlineState(.unknown) }
     return actions
   }
@@ -287,7 +276,7 @@ extension BackendLink {
 
   private var shouldStartWatchStream: Bool { canWatch && !watchStream.isStarted && !targets.isEmpty }
 
-  /// Whether the backend still owes a target that it was asked for on the open stream.
+  /// True if the backend still owes a target that it was asked for on the open stream.
   private var awaitsResults: Bool {
     watchStream.isOpen && targets.keys.contains { !aggregator.isInSync($0) }
   }
@@ -325,10 +314,10 @@ extension BackendLink {
 // MARK: - Writing
 
 extension BackendLink {
-  /// Whether batches may be sent that were not sent before; those that wait on a closed stream for an answer come first.
-  var maySendBatches: Bool { canWrite && !pipeline.awaitsLateAnswers(for: user) }
+  /// True if batches may be sent that were not sent before; those that wait on a closed stream for an answer come first.
+  var maySendBatches: Bool { canWrite && !pipeline.awaitsLateAnswers }
   var hasRoomForBatch: Bool { pipeline.hasRoom }
-  /// Whether every batch of the outbox is on its way, as far as that was looked for.
+  /// True if every batch of the outbox is on its way, as far as that was looked for.
   var reachesEndOfOutbox: Bool { pipeline.reachesEndOfOutbox }
   /// The last batch on its way; `unknownBatchID` if there is none.
   var lastBatchID: BatchID { pipeline.batches.last?.batchID ?? unknownBatchID }
@@ -350,72 +339,34 @@ extension BackendLink {
   /// Puts a batch on its way behind the others, and sends it if the stream is ready.
   mutating func add(_ batch: MutationBatch) -> [SyncAction] {
     assert(maySendBatches && pipeline.hasRoom, "Batch \(batch.batchID) is added in spite of \(offlineCauses).")
-    pipeline.append(batch)
-    return send(batch)
+    return pipeline.append(batch)
   }
 
   /// Opens the stream for the batches on their way; an unused one is closed after a while.
   mutating func batchesAdded() -> [SyncAction] {
-    pipeline.batches.isEmpty ? writeStream.markIdle() : startWriteStreamIfNeeded()
+    pipeline.batches.isEmpty ? pipeline.markIdle() : startWriteStreamIfNeeded()
   }
 
   mutating func startWriteStreamIfNeeded() -> [SyncAction] {
-    guard canWrite, !writeStream.isStarted, !pipeline.batches.isEmpty else { return [] }
+    guard canWrite, !pipeline.stream.isStarted, !pipeline.batches.isEmpty else { return [] }
     return opening {
-      $0.writeStream.start(now: $0.now, jitter: $0.configuration.jitter, nextID: $1)
+      $0.pipeline.start(now: $0.now, jitter: $0.configuration.jitter, nextID: $1)
     }
   }
 
   mutating func writeStreamOpened(_ id: StreamID) -> [SyncAction] {
-    writeStream.opened(id, now: now)
+    pipeline.opened(id, now: now)
   }
 
   mutating func received(
     _ response: WriteResponse, on id: StreamID
   ) -> (actions: [SyncAction], answered: WritePipeline.Answered?) {
-    switch writeStream.received(response, on: id) {
-    case .stale:
-      return ([], pipeline.lateAnswer(response, on: id))
-    case .handshakeComplete:
-      // Batches added before were not sent.
-      var actions: [SyncAction] = []
-      for batch in pipeline.batches { actions += send(batch) }
-      return (actions, nil)
-    case .batchAnswered:
-      return ([], takeFirst())
-    }
+    pipeline.received(response, on: id)
   }
 
   mutating func writeStreamClosed(
     _ id: StreamID, _ error: StatusError?
-  ) -> (actions: [SyncAction], end: WriteStreamEnd) {
-    guard let closure = writeStream.closed(id, error: error, now: now) else {
-      return ([], pipeline.partingStreamEnded(id) ? .partingEnded : .ignored)
-    }
-    let log = SyncAction.log(.debug, "Write stream closed: \(error?.description ?? "without an error")")
-    var rejected: WritePipeline.Answered?
-    // Answers come in order, so the error is about the first batch that has none. Before the handshake it is about the
-    // stream, which is opened again after a pause whatever the code says.
-    if let error, closure.handshakeWasComplete, error.code.isPermanentForWrites {
-      rejected = takeFirst()
-      // The backend works; it is this batch that it does not want.
-      if rejected != nil { writeStream.inhibitBackoff() }
-    }
-    return (closure.actions + [log], .ended(rejected: rejected))
-  }
-
-  private mutating func takeFirst() -> WritePipeline.Answered? {
-    pipeline.removeFirst().map { WritePipeline.Answered(batch: $0, owner: user, makesRoom: true) }
-  }
-
-  private mutating func send(_ batch: MutationBatch) -> [SyncAction] {
-    let label = batch.identity.map { BatchLabel(cacheID: cacheID, identity: $0).text }
-    return writeStream.send(batch.mutations, batchLabel: label)
-  }
-
-  private mutating func stopWriting() -> [SyncAction] {
-    // The stream forgets that it was ready when it stops.
-    pipeline.part(from: writeStream.readyID, owner: user)
-    return writeStream.stop()
+  ) -> (actions: [SyncAction], end: WritePipeline.StreamEnd) {
+    pipeline.closed(id, error, now: now)
   }
 }

@@ -1,12 +1,12 @@
 internal import HearthCache
 internal import HearthModel
 
-/// The batches on their way to the backend, in order: sent as soon as the write stream is ready.
+/// The batches on their way to the backend, in order, and the write stream: they are sent as soon as it is ready.
 ///
 /// A stream that is closed, because the network was switched off or has changed, or for another user, is given a moment for
 /// the answers to what was sent. The backend may have committed those batches. Without their answers they would be sent again,
 /// and a backend that does not know labels would commit them twice. The official client drops such answers (firebase-ios-sdk
-/// stream.cc, Close: the observer is told of nothing more).
+/// stream.cc, Close: the observer gets no more calls).
 ///
 /// Until the stream has ended, its batches are neither in the pipeline nor may they be sent again, so nothing more of their
 /// owner's is sent: answers are matched to batches by their order alone. The transport ends such a stream within its patience,
@@ -17,8 +17,18 @@ struct WritePipeline {
     let batch: MutationBatch
     /// The user for whom the batch was sent; another one may be signed in when the answer comes.
     let owner: String?
-    /// Whether further batches may be sent because of this answer.
+    /// True if further batches may be sent because of this answer.
     let makesRoom: Bool
+  }
+
+  /// The end of a write stream.
+  enum StreamEnd {
+    /// Nothing is known of the stream.
+    case ignored
+    /// The backend refused the batch, or none.
+    case ended(rejected: Answered?)
+    /// The stream was closed before, and its batches have to be sent again.
+    case partingEnded
   }
 
   /// The answers that a stream that was closed in good order still owes.
@@ -29,40 +39,42 @@ struct WritePipeline {
   }
 
   private let capacity: Int
+  /// Names the cache in the labels of batches.
+  private let cacheID: String
+  /// The user whose outbox is sent.
+  private var user: String?
+  private(set) var stream: WriteStream
   private(set) var batches: [MutationBatch] = []
-  /// Whether the outbox held no batch behind the last one here when it was read last, and everything stored since is here too.
+  /// True if the outbox held no batch behind the last one here when it was read last, and everything stored since is here too.
   /// Then a batch that is written next can be sent as it is.
   private(set) var reachesEndOfOutbox = false
   /// By the streams that have not ended.
   private var parting: [StreamID: Parting] = [:]
 
-  init(capacity: Int) {
-    self.capacity = capacity
+  init(configuration: SyncConfiguration, cacheID: String, user: String?) {
+    capacity = configuration.maxPendingWriteBatches
+    self.cacheID = cacheID
+    self.user = user
+    stream = WriteStream(configuration: configuration)
   }
 
   var hasRoom: Bool { batches.count < capacity }
 
-  /// Whether batches of the user may still be answered on a stream that was closed.
-  func awaitsLateAnswers(for user: String?) -> Bool {
+  /// True if batches of the user may still be answered on a stream that was closed.
+  var awaitsLateAnswers: Bool {
     parting.values.contains { LocalStore.isSameUser($0.owner, user) }
   }
 
-  mutating func append(_ batch: MutationBatch) {
+  // MARK: - The outbox
+
+  mutating func serve(_ user: String?) {
+    self.user = user
+  }
+
+  /// Adds a batch, and sends it if the stream is ready.
+  mutating func append(_ batch: MutationBatch) -> [SyncAction] {
     batches.append(batch)
-  }
-
-  /// Removes the batch that an answer is about. Answers come in order.
-  mutating func removeFirst() -> MutationBatch? {
-    batches.isEmpty ? nil : batches.removeFirst()
-  }
-
-  /// The stream is about to be closed: the batches leave the pipeline.
-  ///
-  /// - Parameter id: The stream that they were sent on, nil if they were not sent.
-  mutating func part(from id: StreamID?, owner: String?) {
-    if let id, !batches.isEmpty { parting[id] = Parting(batches: batches, owner: owner) }
-    batches = []
-    reachesEndOfOutbox = false
+    return send(batch)
   }
 
   mutating func endOfOutboxReached() {
@@ -74,21 +86,89 @@ struct WritePipeline {
     reachesEndOfOutbox = false
   }
 
-  /// Takes the answer to the oldest batch that a closed stream owes. One without its results is that to the goodbye.
-  mutating func lateAnswer(_ response: WriteResponse, on id: StreamID) -> Answered? {
-    guard var stream = parting[id], let batch = stream.batches.first,
-      response.results.count == batch.mutations.count
-    else { return nil }
-    stream.batches.removeFirst()
-    parting[id] = stream.batches.isEmpty ? nil : stream
-    return Answered(batch: batch, owner: stream.owner, makesRoom: stream.batches.isEmpty)
+  // MARK: - The stream
+
+  mutating func start(now: Duration, jitter: () -> Double, nextID: () -> StreamID) -> [SyncAction] {
+    stream.start(now: now, jitter: jitter, nextID: nextID)
   }
 
-  /// A stream has ended that was closed before.
-  ///
-  /// - Returns: Whether it owed answers, so that its batches are to be sent again.
-  mutating func partingStreamEnded(_ id: StreamID) -> Bool {
-    parting.removeValue(forKey: id) != nil
+  /// Closes the stream. The batches leave the pipeline; those that were sent may be answered until the stream has ended.
+  mutating func stop() -> [SyncAction] {
+    if let id = stream.readyID, !batches.isEmpty { parting[id] = Parting(batches: batches, owner: user) }
+    batches = []
+    reachesEndOfOutbox = false
+    return stream.stop()
+  }
+
+  mutating func inhibitBackoff() {
+    stream.inhibitBackoff()
+  }
+
+  mutating func backoffTimerFired(now: Duration, nextID: () -> StreamID) -> [SyncAction] {
+    stream.backoffTimerFired(now: now, nextID: nextID)
+  }
+
+  mutating func idleTimerFired() -> [SyncAction] {
+    stream.idleTimerFired()
+  }
+
+  mutating func markIdle() -> [SyncAction] {
+    stream.markIdle()
+  }
+
+  mutating func opened(_ id: StreamID, now: Duration) -> [SyncAction] {
+    stream.opened(id, now: now)
+  }
+
+  mutating func received(_ response: WriteResponse, on id: StreamID) -> (actions: [SyncAction], answered: Answered?) {
+    switch stream.received(response, on: id) {
+    case .stale:
+      return ([], lateAnswer(response, on: id))
+    case .handshakeComplete:
+      // Batches that were added before have not been sent.
+      var actions: [SyncAction] = []
+      for batch in batches { actions += send(batch) }
+      return (actions, nil)
+    case .batchAnswered:
+      return ([], takeFirst())
+    }
+  }
+
+  mutating func closed(_ id: StreamID, _ error: StatusError?, now: Duration) -> (actions: [SyncAction], end: StreamEnd)
+  {
+    guard let closure = stream.closed(id, error: error, now: now) else {
+      return ([], parting.removeValue(forKey: id) == nil ? .ignored : .partingEnded)
+    }
+    let log = SyncAction.log(.debug, "Write stream closed: \(error?.description ?? "without an error")")
+    var rejected: Answered?
+    // Answers come in order, so the error is about the first batch that has none. Before the handshake it is about the
+    // stream, which is opened again after a pause whatever the code says.
+    if let error, closure.handshakeWasComplete, error.code.isPermanentForWrites {
+      rejected = takeFirst()
+      // The backend works; it is this batch that it does not want.
+      if rejected != nil { stream.inhibitBackoff() }
+    }
+    return (closure.actions + [log], .ended(rejected: rejected))
+  }
+
+  /// Takes the answer to the oldest batch that a closed stream owes. One without its results is that to the goodbye.
+  private mutating func lateAnswer(_ response: WriteResponse, on id: StreamID) -> Answered? {
+    guard var closed = parting[id], let batch = closed.batches.first,
+      response.results.count == batch.mutations.count
+    else { return nil }
+    closed.batches.removeFirst()
+    parting[id] = closed.batches.isEmpty ? nil : closed
+    return Answered(batch: batch, owner: closed.owner, makesRoom: closed.batches.isEmpty)
+  }
+
+  private mutating func takeFirst() -> Answered? {
+    guard !batches.isEmpty else { return nil }
+    return Answered(batch: batches.removeFirst(), owner: user, makesRoom: true)
+  }
+
+  private mutating func send(_ batch: MutationBatch) -> [SyncAction] {
+    let label = batch.identity.map { BatchLabel(cacheID: cacheID, identity: $0).text }
+    return stream.send(batch.mutations, batchLabel: label)
   }
 
   func assertInvariants() {
@@ -97,5 +177,8 @@ struct WritePipeline {
       zip(batches, batches.dropFirst()).allSatisfy { $0.batchID < $1.batchID },
       "Batches are out of order: \(batches.map(\.batchID)).")
     assert(parting.values.allSatisfy { !$0.batches.isEmpty }, "A closed stream owes no batch.")
+    assert(
+      batches.isEmpty || !awaitsLateAnswers,
+      "Batches \(batches.map(\.batchID)) are sent although earlier ones may be answered on a closed stream.")
   }
 }

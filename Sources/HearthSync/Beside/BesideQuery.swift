@@ -15,14 +15,13 @@ package struct BesideID: Hashable, Comparable, Sendable {
 
 /// A big query that runs beside the engine, on the state that the cache had when the engine asked for it.
 ///
-/// Whoever carries out the engine's actions calls ``run(concurrently:)`` on any thread and posts what it returns as
-/// ``SyncEvent/besideEnded(_:_:)``. Everything whose effort grows with the result is done there, so that little is left for
-/// the loop.
+/// The runtime calls ``run(concurrently:)`` on any thread and posts the result as ``SyncEvent/besideEnded(_:_:)``. All work
+/// that grows with the result is done there, so that little is left for the loop.
 package struct BesideQuery: Equatable, Sendable {
   enum Purpose {
-    /// One answer for somebody who does not listen.
+    /// The answer to a one-time read.
     case read
-    /// What is computed of a result, for somebody who does not listen.
+    /// The answer to a one-time aggregation.
     case aggregate
     /// The first state of a view.
     case listen
@@ -72,7 +71,7 @@ package struct BesideQuery: Equatable, Sendable {
   package static func == (a: BesideQuery, b: BesideQuery) -> Bool { a.detached === b.detached }
 }
 
-/// What a query beside the engine has found.
+/// The result of a query that ran beside the engine.
 package struct BesideResult: Sendable {
   enum Content: Sendable {
     case snapshot(ViewSnapshot)

@@ -65,7 +65,7 @@ struct BesideTable {
     preparations.values.contains { $0.targetID == target }
   }
 
-  /// Whether a view that is being prepared may come to show the document.
+  /// True if a view that is being prepared may come to show the document.
   func mayShow(_ key: DocumentKey) -> Bool {
     preparations.values.contains { $0.detached.covers(key) }
   }
@@ -106,7 +106,7 @@ struct BesideTable {
     return (Array(preparations.keys) + reads.keys).sorted()
   }
 
-  // MARK: - What happens meanwhile
+  // MARK: - Changes meanwhile
 
   /// Takes note of documents whose local view has changed.
   mutating func note(_ changes: DocumentMap) {
@@ -126,7 +126,7 @@ struct BesideTable {
 
   /// Checks in debug builds what must hold between two events.
   ///
-  /// - Parameter isActive: Whether the listener has a view.
+  /// - Parameter isActive: True if the listener has a view.
   func assertInvariants(isActive: (ListenerID) -> Bool) {
     assert(
       preparations.values.allSatisfy { !$0.listeners.isEmpty },

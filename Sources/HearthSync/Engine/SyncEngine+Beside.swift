@@ -55,7 +55,7 @@ extension SyncEngine {
     releaseIfUnused(preparation.targetID, views: [])
   }
 
-  /// The backend has refused the target: those who wait end like those who listen.
+  /// The backend has refused the target: listeners that wait for their first result end as well.
   func rejectPreparations(for target: TargetID, _ error: StatusError) {
     for (id, preparation) in beside.removePreparations(for: target) {
       emit(.cancelBeside(id))

@@ -43,7 +43,7 @@ extension SyncEngine {
     try localStore.collectGarbage(parameters, isShown: isShown)
   }
 
-  /// Whether a view shows the document, or may do so once it is prepared. Documents in limbo are among those.
+  /// True if a view shows the document, or may do so once it is prepared. Documents in limbo are among those.
   private func isShown(_ key: DocumentKey) -> Bool {
     beside.mayShow(key) || queries.ids.contains { queries[$0]?.view.documents.contains(key) ?? false }
   }

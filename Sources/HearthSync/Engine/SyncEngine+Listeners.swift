@@ -77,7 +77,7 @@ extension SyncEngine {
     return PreparedView(query: query, result: result.documents, confirmedKeys: result.remoteKeys)
   }
 
-  /// Ends a query that nobody listens to any more.
+  /// Ends a query that has no listener any more.
   private func deactivate(_ id: QueryID) {
     guard let query = queries.remove(id) else { return }
     releaseIfUnused(query.targetID, views: [query.view])
@@ -91,8 +91,8 @@ extension SyncEngine {
     release(target, views: views)
   }
 
-  /// The target is not listened to any more. What its row would have been told is only how recently it was used and
-  /// a token; an older one does no harm, so a failure is of no consequence.
+  /// Releases a target that is not listened to any more. Its row would only get a newer last-use mark and resume token. Stale ones
+  /// are safe, so a failure is only logged.
   ///
   /// - Parameter views: what showed its documents until now.
   private func release(_ target: TargetID, views: [View]) {
@@ -147,6 +147,7 @@ extension SyncEngine {
   /// - Returns: Why some view could not be brought up to date, which is then on the list of what is repeated.
   @discardableResult
   func refreshViews(_ changes: DocumentMap, event: RemoteEvent? = nil) -> (any Error)? {
+    // A result that is computed meanwhile does not have these changes.
     beside.note(changes)
     var round: [(QueryID, ViewSnapshot)] = []
     var reports: [LocalViewChanges] = []
@@ -160,13 +161,16 @@ extension SyncEngine {
           snapshotVersion: event?.snapshotVersion ?? .none)
       }
       guard let outcome, let query = queries[id] else { continue }
+      // Also for a view without a snapshot: what is in limbo may change without a visible change.
       resolveLimbo(limbo.viewChanged(id, entered: outcome.enteredLimbo, left: outcome.leftLimbo))
       if let snapshot = outcome.snapshot {
         round.append((id, snapshot))
         reports.append(LocalViewChanges(snapshot, targetID: query.targetID))
       }
     }
+    // In one round after all views have changed, so that the mark "snapshots in sync" comes once, and behind all of them.
     raise(round)
+    // A second transaction: what the views show follows from what was stored, and is only a help for later queries.
     report(reports)
     if let failure, !retries.refreshesViews {
       log(.error, "Views could not be read from the cache: \(failure)")

@@ -22,7 +22,7 @@ extension SyncEngine {
     emit(retries.stop())
     stopGarbageCollection()
     stopIndexFill()
-    // Not offline: nobody is to be shown cached data at the end.
+    // Not offline: that would show cached data to listeners at the end.
     queries = QueryTable()
     for id in beside.removeAll() { emit(.cancelBeside(id)) }
     follow(link.setOnlineState(.unknown))

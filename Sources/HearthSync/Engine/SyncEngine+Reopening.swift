@@ -5,7 +5,7 @@ internal import HearthModel
 package struct SyncHandover {
   /// Whose outbox the new cache is to show: also when the change to this user could not be carried out in the old one.
   package let user: String?
-  /// The callers who wait for the answer to a batch.
+  /// The calls that wait for the answer to a batch.
   var waitingWrites: [BatchID: WriteID]
   /// Answers of the backend that could not be stored.
   var answers: [RetryableOperation]
@@ -23,7 +23,7 @@ extension SyncEngine {
 
   /// Goes on for another engine, before the start.
   ///
-  /// - Parameter reason: what those are told whose batch could not be saved.
+  /// - Parameter reason: Stands in the error of calls whose batch could not be saved.
   package func takeOver(_ handover: SyncHandover, reason: String) {
     waits = WriteWaits(writes: handover.waitingWrites)
     localStore.createsIndexes = handover.createsIndexes

@@ -27,10 +27,13 @@ extension SyncEngine {
   }
 
   private func apply(_ event: RemoteEvent) throws {
+    // One transaction for documents and tokens. If it fails, nothing of the snapshot may be shown or taken over.
     let changes = try localStore.apply(event)
     retries.storageProven()
+    // A result that is being computed may have been read before the snapshot was stored.
     beside.noteTargets { event.targetChanges[$0] != nil || event.targetMismatches[$0] != nil }
     follow(link.snapshotStored(event, confirmed: confirmedKeys))
+    // Before the views change: a document that was found leaves limbo in that step, and its target is no longer needed.
     for (id, change) in event.targetChanges {
       guard let key = limbo.resolution(of: id)?.key else { continue }
       if change.added.contains(key) || change.modified.contains(key) {
@@ -58,7 +61,7 @@ extension SyncEngine {
     follow(link.breakWatchStream(id, message.error))
   }
 
-  /// - Parameter isWatchedByBackend: The backend goes on with the targets unless it is told.
+  /// - Parameter isWatchedByBackend: True if the backend goes on with the targets unless it is asked not to.
   private func targetsRejected(_ ids: [TargetID], _ error: StatusError, isWatchedByBackend: Bool = false) {
     for id in ids where link.isWatched(id) {
       if isWatchedByBackend { follow(link.stopSending(id)) }

@@ -1,13 +1,13 @@
 package import HearthCache
 package import HearthModel
 
-/// Keeps the cache, the listeners and the backend in step: events go in, actions come out.
+/// Keeps the cache, the listeners and the backend in sync: events go in, actions come out.
 ///
-/// The engine is deterministic: the same cache and the same events give the same actions. It owns no thread and knows
-/// no time but what it is told; its owner feeds it from one place, in order, and carries out the actions in order.
+/// The engine is deterministic: the same cache and the same events give the same actions. It owns no thread and reads
+/// no clock; its owner posts events from one place, in order, and carries out the actions in order.
 ///
 /// How it is divided:
-/// * ``QueryTable`` knows the queries that somebody listens to, each with its ``View`` and its ``QueryListener``s;
+/// * ``QueryTable`` holds the queries that have listeners, each with its ``View`` and its ``QueryListener``s;
 /// * ``LimboResolutions`` looks up documents whose state a query's result leaves open;
 /// * ``BackendLink`` owns the two streams to the backend, the targets and batches on them, and the online state;
 /// * ``RetryQueue`` repeats what the storage refused.
@@ -29,7 +29,7 @@ package final class SyncEngine {
   /// The garbage collection that is under way.
   var garbageCollection: GarbageCollectionRun?
 
-  /// Whether the timer for the next step of filling indexes runs.
+  /// True if the timer for the next step of filling indexes runs.
   var isFillingIndexes = false
 
   var queries = QueryTable()
@@ -38,7 +38,7 @@ package final class SyncEngine {
   var beside = BesideTable()
   var snapshotsInSyncListeners: [ListenerID] = []
 
-  /// The bundles that are being loaded; nil for one whose end has been told, while its source goes on.
+  /// The bundles that are being loaded; nil for one whose end has been reported, while its source goes on.
   var bundles: [RequestID: BundleLoader?] = [:]
 
   var waits = WriteWaits()
@@ -58,7 +58,7 @@ package final class SyncEngine {
   /// Handles one event to its end.
   ///
   /// - Parameter now: Monotonic time; must not go back from one event to the next.
-  /// - Returns: What must be done, in this order. Completions come before the snapshots that have the same cause.
+  /// - Returns: The actions to be carried out, in this order. Completions come before the snapshots that have the same cause.
   package func handle(_ event: SyncEvent, now: Duration) -> [SyncAction] {
     self.now = max(now, self.now)
     link.advance(to: self.now)
@@ -132,7 +132,7 @@ package final class SyncEngine {
     }
   }
 
-  /// Nothing is answered with success after the end, and nobody waits for an answer for ever.
+  /// Answers every event after the end that expects an answer with an error.
   private func refuse(_ event: SyncEvent) {
     switch event {
     case .listen(let id, _, _): emit(.raiseError(id, .terminated))
@@ -175,7 +175,7 @@ package final class SyncEngine {
   /// The documents that the link has to know, for one call.
   var confirmedKeys: ConfirmedKeys { ConfirmedKeys(of: queries, and: limbo) }
 
-  // MARK: - What can be seen from outside
+  // MARK: - Visible state
 
   package var onlineState: OnlineState { link.onlineState }
   /// The documents that are being looked up, with their targets.
@@ -186,13 +186,13 @@ package final class SyncEngine {
   package var outstandingWriteCount: Int { link.outstandingWriteCount }
   package var isNetworkUsable: Bool { link.isNetworkUsable }
 
-  /// Whether the listener's query is running beside the engine, so that it has heard nothing yet.
+  /// True if the listener's query is running beside the engine, so that it has heard nothing yet.
   package func isPreparing(_ listener: ListenerID) -> Bool { beside.isPreparing(listener) }
 
   /// Whose outbox takes what is written now. Until a change of the user is stored, the cache still shows the former one's.
   package var signedInUser: String? { retries.latestUser ?? localStore.user }
 
-  /// The target of a query that somebody listens to.
+  /// The target of a query that has a listener.
   package func targetID(of query: Query) -> TargetID? {
     queries.id(of: query).flatMap { queries[$0]?.targetID }
   }

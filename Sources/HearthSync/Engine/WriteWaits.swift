@@ -1,19 +1,19 @@
 internal import HearthCache
 internal import HearthModel
 
-/// The callers who wait for answers to writes.
+/// The calls that wait for answers to writes.
 struct WriteWaits {
   /// By the batches that they wait for.
   private var writes: [BatchID: WriteID]
-  /// The callers who wait until everything up to a batch has been answered, in the order in which they asked.
+  /// The calls that wait until everything up to a batch has been answered, in the order in which they came.
   private var requests: [(highestBatchID: BatchID, request: RequestID)] = []
 
-  /// - Parameter writes: The callers whom an earlier engine left.
+  /// - Parameter writes: The calls that an earlier engine left.
   init(writes: [BatchID: WriteID] = [:]) {
     self.writes = writes
   }
 
-  /// The callers who wait for the answer to one batch.
+  /// The calls that wait for the answer to one batch.
   var pendingWrites: [BatchID: WriteID] { writes }
 
   mutating func add(_ write: WriteID, for batchID: BatchID) {

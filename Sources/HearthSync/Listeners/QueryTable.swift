@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// One query that somebody listens to: its target, its view and its listeners.
+/// A query that has listeners: its target, its view and its listeners.
 struct ActiveQuery {
   /// Rises with every query that becomes active; gives the order of everything that is done for each of them.
   let id: QueryID

@@ -15,7 +15,7 @@ enum RetryableOperation {
   /// Computes the views anew that could not read the cache when they needed it.
   case refreshViews
 
-  /// What rests until the operation has succeeded.
+  /// The cause for which streams stay closed until the operation has succeeded.
   var offlineCause: OfflineCause? {
     switch self {
     case .start, .acknowledge, .reject: .storageFailure
@@ -83,16 +83,16 @@ struct RetryQueue {
   /// The operation to be tried next.
   var first: RetryableOperation? { operations.first }
 
-  /// Whether some operation in the list has this cause.
+  /// True if some operation in the list has this cause.
   func holds(_ cause: OfflineCause) -> Bool { operations.contains { $0.offlineCause == cause } }
 
-  /// Whether answers of the backend wait to be stored.
+  /// True if answers of the backend wait to be stored.
   var holdsAnswers: Bool { !answers.isEmpty }
 
   /// The answers of the backend that are not stored yet, in order.
   var answers: [RetryableOperation] { operations.filter { $0.owner != nil } }
 
-  /// Whether views are to be computed anew already.
+  /// True if views are to be computed anew already.
   var refreshesViews: Bool {
     operations.contains { operation in
       guard case .refreshViews = operation else { return false }

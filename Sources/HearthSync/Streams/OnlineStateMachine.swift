@@ -1,18 +1,8 @@
 internal import HearthModel
 
-/// Whether the backend can be reached, as far as the client knows.
-package enum OnlineState: Hashable, Sendable {
-  /// Nothing is known yet: treat as online, a connection may be under way.
-  case unknown
-  /// The backend has answered, and the stream has not failed since.
-  case online
-  /// The backend cannot be reached or must not be used; answer from the cache.
-  case offline
-}
-
 /// Decides whether the client is online from what happens to the watch stream.
 ///
-/// | state | stream starts | request | answer arrives | stream fails | 10 s pass | nobody listens | set |
+/// | state | stream starts | request | answer arrives | stream fails | 10 s pass | last target removed | set |
 /// |---|---|---|---|---|---|---|---|
 /// | undecided, timer off | timer on | timer on | online | offline | - | - | as told |
 /// | undecided, timer on | - | - | online | offline | offline | timer off | as told |
@@ -21,7 +11,7 @@ package enum OnlineState: Hashable, Sendable {
 /// | offline after a failure | - | - | online | - | - | - | as told |
 ///
 /// One failure is enough for offline. After it no further timer is started until an answer arrives or the state is set
-/// from outside (official SDK behaviour).
+/// from outside (firebase-ios-sdk online_state_tracker.cc, HandleWatchStreamStart).
 ///
 /// A connection may be dead without a sign. So a request on an open stream starts the timer as well: 10 s without any
 /// message mean offline; otherwise the timer starts anew as long as some target waits for its result.
@@ -79,7 +69,7 @@ struct OnlineStateMachine {
     }
   }
 
-  /// Nobody waits for the attempt that is under way. What an attempt that failed has shown stays known.
+  /// No target needs the attempt that is under way. The outcome of an earlier attempt that failed stays known.
   mutating func lastTargetRemoved() -> [Action] {
     guard case .awaitingAnswer = machine else { return [] }
     return transition(to: .settled(.unknown))
@@ -114,7 +104,7 @@ struct OnlineStateMachine {
 
   /// The timer started by ``Action/startTimer`` fired; ignored when it does not run.
   ///
-  /// - Parameter isWaiting: Whether some target still waits for its result.
+  /// - Parameter isWaiting: True if some target still waits for its result.
   mutating func timerFired(isWaiting: Bool) -> [Action] {
     let warning = "Backend didn't respond within \(timeout.components.seconds) seconds."
     switch machine {

@@ -52,7 +52,7 @@ struct StreamConnection<Session> {
     backoff = ExponentialBackoff(parameters: configuration.backoff, now: now)
   }
 
-  /// Whether the stream is open, being opened or pausing before the next attempt.
+  /// True if the stream is open, being opened or pausing before the next attempt.
   var isStarted: Bool {
     switch state {
     case .idle, .failed: false
@@ -66,7 +66,7 @@ struct StreamConnection<Session> {
     return stream.id
   }
 
-  /// What the protocol remembers about the open stream, `nil` while none is open. Setting it does nothing then.
+  /// The protocol's state of the open stream, `nil` while none is open. Setting it does nothing then.
   var session: Session? {
     get {
       guard case .open(let stream) = state else { return nil }
@@ -178,7 +178,7 @@ struct StreamConnection<Session> {
     return [.cancelIdleTimer]
   }
 
-  /// Whether the open stream is waiting to be stopped for want of use.
+  /// True if the open stream is waiting to be stopped for want of use.
   var idleTimerRuns: Bool {
     guard case .open(let stream) = state else { return false }
     return stream.idleTimerRuns

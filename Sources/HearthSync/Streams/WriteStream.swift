@@ -21,7 +21,7 @@ struct WriteStream {
     case ready(streamToken: [UInt8], knowsBatchLabels: Bool)
   }
 
-  /// What a message of the backend means.
+  /// The meaning of a message of the backend.
   enum Message {
     /// It came from a stream that was closed or is gone.
     case stale
@@ -32,7 +32,7 @@ struct WriteStream {
   /// The end of a stream.
   struct Closure {
     var actions: [SyncAction]
-    /// Whether the error concerns the first batch on its way; before the handshake it concerns the stream.
+    /// True if the error concerns the first batch on its way; before the handshake it concerns the stream.
     var handshakeWasComplete: Bool
   }
 
@@ -44,7 +44,7 @@ struct WriteStream {
 
   var isStarted: Bool { connection.isStarted }
 
-  /// Whether batches can be sent.
+  /// True if batches can be sent.
   var isReady: Bool { readyID != nil }
 
   /// The stream that batches can be sent on.

@@ -1,9 +1,10 @@
 package import HearthModel
 
-/// What one attempt at a transaction has read and wants to write, and the writes that commit it optimistically.
+/// The reads and writes of one attempt at a transaction, and the writes that commit it optimistically.
 ///
 /// The backend is asked to commit only if every document still is as it was read: the first write to a document carries that as
-/// its precondition, a document that was only read is verified (official SDK behaviour).
+/// its precondition, a document that was only read is verified (firebase-ios-sdk
+/// transaction.cc, Commit).
 package struct TransactionRecord {
   private var readVersions: [DocumentKey: SnapshotVersion] = [:]
   private var writtenKeys: Set<DocumentKey> = []
@@ -13,7 +14,7 @@ package struct TransactionRecord {
 
   package init() {}
 
-  /// Whether a document may be read now.
+  /// True if a document may be read now.
   ///
   /// - Throws: `invalidArgument` after the first write.
   package func validateRead() throws(StatusError) {
@@ -35,7 +36,7 @@ package struct TransactionRecord {
     readVersions[document.key] = version
   }
 
-  /// Adds a write. Whether it needs the document to exist is decided by what was read.
+  /// Adds a write. Its precondition follows from what was read.
   package mutating func write(_ mutation: Mutation) {
     var mutation = mutation
     let key = mutation.key
@@ -68,7 +69,7 @@ package struct TransactionRecord {
       }
   }
 
-  /// Whether another attempt can succeed where one ended with this code: after a conflict, and after everything that is
+  /// True if another attempt can succeed where one ended with this code: after a conflict, and after everything that is
   /// not permanent.
   package static func mayRetry(after code: StatusCode) -> Bool {
     switch code {

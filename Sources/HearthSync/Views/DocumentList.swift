@@ -138,7 +138,7 @@ package struct DocumentList: RandomAccessCollection, Sendable {
     return Position(chunk: chunk, offset: low)
   }
 
-  /// What is at a position, nil behind the last one.
+  /// The document at a position, nil behind the last one.
   func box(at position: Position) -> Box? {
     position.chunk < chunks.count ? chunks[position.chunk][position.offset] : nil
   }

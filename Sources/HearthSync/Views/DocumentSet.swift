@@ -94,7 +94,7 @@ struct DocumentSet: Sendable {
     return index
   }
 
-  /// Whether a new version of the document at a position belongs where the old one is.
+  /// True if a new version of the document at a position belongs where the old one is.
   private func staysInPlace(_ box: DocumentList.Box, at position: DocumentList.Position) -> Bool {
     if query.isOrderedByKeyOnly { return true }
     if let before = list.box(before: position), !before.isBefore(box, query) { return false }

@@ -5,7 +5,7 @@ internal import HearthModel
 /// A value that shares what it can: divided into many small dictionaries by the hash of the key, so that changing a few
 /// documents of a copy copies only the dictionaries that hold them.
 struct DocumentTable: Sendable {
-  /// About as many documents does each of the dictionaries hold at first, and twice as many before they are made more.
+  /// Target documents per dictionary; the table is split when the average reaches twice this.
   private static let usualPartSize = 16
 
   /// A power of two of them.

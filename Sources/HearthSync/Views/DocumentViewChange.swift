@@ -1,6 +1,6 @@
 package import HearthModel
 
-/// What happened to one document of a query's result.
+/// A change of one document of a query's result.
 package struct DocumentViewChange: Sendable, Equatable {
   package enum Kind: Hashable, Sendable {
     case removed
@@ -27,7 +27,7 @@ package struct DocumentViewChange: Sendable, Equatable {
   }
 }
 
-/// Gathers what happens to documents and keeps one change for each: what somebody sees who looks only at the end.
+/// Gathers the changes of documents and keeps one for each: the difference between the first state and the last.
 struct DocumentViewChangeSet {
   private var changes: [DocumentKey: DocumentViewChange] = [:]
 

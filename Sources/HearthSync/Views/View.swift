@@ -53,19 +53,18 @@ struct View {
   /// Documents that are shown as they were before the acknowledgement of a write, by the version that it made: the watch stream
   /// is to bring the outcome.
   private var heldBack: [DocumentKey: SnapshotVersion] = [:]
-  /// Whether the backend has sent everything that the target holds.
+  /// True if the backend has sent everything that the target holds.
   private var isCurrent = false
-  /// Whether the backend goes on telling what the target holds. If not, nothing can be found out about documents that it has
-  /// not confirmed.
+  /// True while the backend reports changes of the target. Otherwise nothing can be found out about unconfirmed documents.
   private var isWatched = true
   private var syncState = SyncState.initial
   private var hasCachedResults: Bool
-  /// Whether `limboKeys` is exact, so that only documents touched by a change need a new look.
+  /// True if `limboKeys` is exact, so that only documents touched by a change need a new look.
   private var limboKeysAreExact = false
 
   /// - Parameters:
   ///   - confirmedKeys: The documents that the backend had confirmed when the target was last listened to.
-  ///   - hasCachedResults: Whether the cache remembers a complete result of the target.
+  ///   - hasCachedResults: True if the cache remembers a complete result of the target.
   init(query: Query, confirmedKeys: Set<DocumentKey>, hasCachedResults: Bool) {
     self.query = query
     documentKey = query.documentKey
@@ -85,7 +84,7 @@ struct View {
 
   /// Takes over what running the query has given as the first state.
   ///
-  /// - Parameter isCurrent: Whether the backend has sent everything that the target holds.
+  /// - Parameter isCurrent: True if the backend has sent everything that the target holds.
   mutating func begin(with first: PreparedView, isCurrent: Bool) -> Outcome {
     assert(
       syncState == .initial && documents.isEmpty,
@@ -103,10 +102,11 @@ struct View {
 
   // MARK: - Watching
 
-  /// Nobody listens to the backend's answers any more, while somebody still listens to the cache.
+  /// The last listener to the backend has gone, while others still listen to the cache.
   ///
-  /// No snapshot comes of it, and a result that was in step goes on to count as such (official SDK behaviour). But no document is
-  /// looked up any more: it would stay in limbo for ever, because the backend cannot confirm it.
+  /// This raises no snapshot, and a result that was in sync goes on to count as such (firebase-js-sdk sync_engine_impl.ts,
+  /// triggerRemoteStoreUnlisten, leaves the view as it is). But documents are not looked up any more: the backend cannot confirm
+  /// them, so they would stay in limbo permanently.
   mutating func stopWatching() -> Outcome {
     guard isWatched else { return Outcome() }
     isWatched = false
@@ -263,7 +263,7 @@ struct View {
     return outcome
   }
 
-  /// A view that was in step with the backend no longer is once the client is offline.
+  /// A view that was in sync with the backend no longer is once the client is offline.
   mutating func apply(onlineState: OnlineState) -> Outcome {
     guard isCurrent, onlineState == .offline else { return Outcome() }
     isCurrent = false
@@ -309,7 +309,7 @@ struct View {
       limboKeysAreExact = true
     }
     for (key, version) in heldBack where version <= snapshotVersion && !confirmedKeys.contains(key) {
-      // The snapshot holds the write and does not bring its document: it has gone from the result again, and nobody tells.
+      // The snapshot includes the write but not its document, so the document has left the result again without a message.
       limboKeys.insert(key)
     }
     outcome.enteredLimbo = limboKeys.subtracting(before).sorted()

@@ -17,7 +17,7 @@ extension ViewSnapshot {
     var carriedOut = before
     merged.changes = gathered.apply(to: &carriedOut, query: query).map { change in
       var change = change
-      // What goes is shown as the listener last had it, not as it was in the snapshot that it did not get.
+      // A removed document is shown as the listener last had it, not as it was in the snapshot that it did not get.
       if change.kind == .removed, let known = before[change.document.key] { change.document = known }
       return change
     }

@@ -7,7 +7,7 @@ package struct ViewSnapshot: Sendable {
   package var documents: DocumentList
   /// The result before `changes`; empty in a listener's first snapshot.
   package var oldDocuments: DocumentList
-  /// What leads from `oldDocuments` to `documents`, in this order.
+  /// The changes that lead from `oldDocuments` to `documents`, in this order.
   ///
   /// Those of a first snapshot are put together whenever they are asked for, because the loop that raises it has no time
   /// for a list as long as the result.
@@ -20,15 +20,15 @@ package struct ViewSnapshot: Sendable {
   }
   /// Nil when every document is added.
   private var listedChanges: [DocumentViewChange]?
-  /// Whether the result may differ from the backend's.
+  /// True if the result may differ from the backend's.
   package var isFromCache: Bool
   /// The documents that show writes which the watch stream has not confirmed.
   package var mutatedKeys: Set<DocumentKey>
-  /// Whether `isFromCache` differs from the snapshot before.
+  /// True if `isFromCache` differs from the snapshot before.
   package var syncStateChanged: Bool
-  /// Whether changes of kind ``DocumentViewChange/Kind-swift.enum/metadata`` have been left out of `changes`.
+  /// True if changes of kind ``DocumentViewChange/Kind-swift.enum/metadata`` have been left out of `changes`.
   package var excludesMetadataChanges: Bool
-  /// Whether a complete result has been known before, so that an empty one means something.
+  /// True if a complete result has been known before, so that an empty one means something.
   package var hasCachedResults: Bool
 
   package var hasPendingWrites: Bool { !mutatedKeys.isEmpty }
@@ -49,7 +49,7 @@ package struct ViewSnapshot: Sendable {
     self.hasCachedResults = hasCachedResults
   }
 
-  /// What the cache holds for a query that nobody listens to; every document is added.
+  /// The cached result of a query without a view; every document is added.
   ///
   /// - Parameter result: The documents in the order of the query.
   init(query: Query, cachedResult result: [Document]) {

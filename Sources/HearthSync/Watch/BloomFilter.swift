@@ -6,7 +6,7 @@ internal import HearthModel
 /// The backend sends it with an existence filter: the names of all documents that match now. Format and hash function are
 /// those of the Firestore protocol, held by the golden data of the official SDKs.
 struct BloomFilter {
-  /// A filter with more hash functions than this is refused: one in 2 to the power of 1,000 wrong answers serves nobody, and
+  /// A filter with more hash functions than this is refused: one in 2 to the power of 1,000 wrong answers is of no use, and
   /// every lookup costs as much.
   static let maximumHashCount = 1000
 
@@ -27,7 +27,7 @@ struct BloomFilter {
     hashCount = data.hashCount
   }
 
-  /// Whether the name may be in the set.
+  /// True if the name may be in the set.
   ///
   /// - Parameter name: A document's full resource name; its UTF-8 form counts.
   func mightContain(_ name: String) -> Bool {

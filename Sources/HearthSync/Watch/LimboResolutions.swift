@@ -19,7 +19,7 @@ struct LimboResolutions {
 
   struct Resolution: Equatable {
     var key: DocumentKey
-    /// Whether the last snapshot left the document in the target. Nothing may be concluded from its absence before the
+    /// True if the last snapshot left the document in the target. Nothing may be concluded from its absence before the
     /// backend has said that the target is current.
     var hasReceivedDocument = false
   }

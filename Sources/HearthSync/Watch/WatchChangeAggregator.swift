@@ -1,7 +1,7 @@
 internal import HearthCache
 internal import HearthModel
 
-/// What the aggregator has to know about the client's targets.
+/// The state of the client's targets while one message is handled.
 protocol WatchTargetSource {
   /// The target as the client listens to it, `nil` if it does not.
   func listenedTarget(_ targetID: TargetID) -> TargetData?
@@ -24,13 +24,13 @@ struct WatchChangeAggregator {
     case added, modified, removed
   }
 
-  /// What was gathered for one target since the last snapshot.
+  /// The changes of one target since the last snapshot.
   private struct Gathered {
     var outstandingAnswers = 0
     var documents: [DocumentKey: DocumentChange] = [:]
     var resumeToken: [UInt8] = []
     var isCurrent = false
-    /// True at first, so that the next snapshot says of a new target that it is not yet current.
+    /// Initially true, so that the next snapshot reports a new target as not yet current.
     var hasChanges = true
 
     mutating func take(resumeToken token: [UInt8]) {
@@ -49,7 +49,7 @@ struct WatchChangeAggregator {
       hasChanges = false
     }
 
-    /// What the next snapshot says of the target.
+    /// The target's part of the next snapshot.
     func targetChange() -> TargetChange {
       var change = TargetChange(resumeToken: resumeToken, isCurrent: isCurrent)
       for (key, kind) in documents {
@@ -67,7 +67,7 @@ struct WatchChangeAggregator {
     }
   }
 
-  /// What was gathered about one document since the last snapshot.
+  /// The changes of one document since the last snapshot.
   private struct News {
     /// The latest state that the backend sent; nil while it has only said that the document left a target.
     var state: Document?
@@ -172,11 +172,13 @@ struct WatchChangeAggregator {
   mutating func makeRemoteEvent(at version: SnapshotVersion, source: some WatchTargetSource) -> RemoteEvent {
     var event = RemoteEvent(snapshotVersion: version, targetMismatches: mismatches)
     for id in targets.keys.sorted() where isActive(id, source) {
+      // Adds to what was gathered, so it comes before the target's part is taken.
       proveAbsence(in: id, at: version, source)
       guard let gathered = targets[id], gathered.hasChanges else { continue }
       event.targetChanges[id] = gathered.targetChange()
       targets[id]?.forgetChanges()
     }
+    // The cache marks documents that only lookups concern as recently used: no other target does so.
     var isForLimbo: [TargetID: Bool] = [:]
     for id in targets.keys {
       isForLimbo[id] = !isActive(id, source) || source.listenedTarget(id)?.purpose == .limboResolution
@@ -195,12 +197,12 @@ struct WatchChangeAggregator {
     return event
   }
 
-  /// Whether what comes for the target belongs to an earlier listen, because answers to requests are outstanding.
+  /// True if what comes for the target belongs to an earlier listen, because answers to requests are outstanding.
   func awaitsAnswer(_ id: TargetID) -> Bool {
     (targets[id]?.outstandingAnswers ?? 0) > 0
   }
 
-  /// Whether the target's result was complete in the last snapshot, and nothing has come for it since.
+  /// True if the target's result was complete in the last snapshot, and nothing has come for it since.
   func isInSync(_ id: TargetID) -> Bool {
     guard let target = targets[id] else { return false }
     return target.outstandingAnswers == 0 && target.isCurrent && !target.hasChanges
@@ -213,7 +215,7 @@ struct WatchChangeAggregator {
   }
 
   private mutating func answered(_ id: TargetID, with change: WatchTargetChange) {
-    // An answer that nobody asked for says nothing.
+    // An answer without a request means nothing.
     guard var gathered = targets[id], gathered.outstandingAnswers > 0 else { return }
     gathered.outstandingAnswers -= 1
     if change.state == .added {
@@ -261,7 +263,7 @@ struct WatchChangeAggregator {
   }
 
   /// Takes those documents out of the target that the backend had confirmed up to the last snapshot and that no longer match
-  /// for certain. What became of them is for limbo resolution to find out.
+  /// for certain. Limbo resolution finds out their state.
   ///
   /// - Returns: how many these are. One that has left since the last snapshot counts as well, as with the official SDKs; then the
   ///   count does not come out and the result is asked for again.
@@ -281,7 +283,7 @@ struct WatchChangeAggregator {
   /// A target of a single document that is complete without it proves that the document does not exist.
   ///
   /// Only what was delivered for this very target counts: another target may have brought an older state of the same
-  /// document, even after this one had been told that it is gone.
+  /// document, even after this one reported that it is gone.
   private mutating func proveAbsence(in id: TargetID, at version: SnapshotVersion, _ source: some WatchTargetSource) {
     guard targets[id]?.isCurrent == true, let key = source.listenedTarget(id)?.target.documentKey else { return }
     if news[key]?.deliveringTargets.contains(id) == true || source.confirmedKeys(of: id).contains(key) { return }

@@ -6,7 +6,7 @@ package enum ListenSource: Hashable, Sendable {
   case cache
 }
 
-/// What a listener wants to be told.
+/// The changes that a listener is notified of.
 package struct ListenOptions: Hashable, Sendable {
   /// Report changes of a document's pending state as changes of kind ``DocumentViewChange/Kind-swift.enum/metadata``.
   package var includeDocumentMetadataChanges: Bool

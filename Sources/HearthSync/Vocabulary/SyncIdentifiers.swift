@@ -1,4 +1,4 @@
-/// Names one listener; chosen by the caller, who must not use it again while the listener lives.
+/// Names one listener; chosen by the caller, and not used again while the listener lives.
 package struct ListenerID: Hashable, Sendable {
   package var rawValue: Int
 
@@ -7,7 +7,7 @@ package struct ListenerID: Hashable, Sendable {
   }
 }
 
-/// Names one write whose completion somebody waits for; chosen by the caller.
+/// Names one write whose completion is reported; chosen by the caller.
 package struct WriteID: Hashable, Sendable {
   package var rawValue: Int
 

@@ -29,7 +29,7 @@ extension SyncEngine {
 
   /// Makes the attempts that are due.
   ///
-  /// What they put on the list themselves is not tried in the same round but when the timer fires, so that nothing
+  /// Operations that they add to the list are not tried in the same round but when the timer fires, so that nothing
   /// runs in circles.
   func runRetries() {
     for _ in 0..<retries.takeDueAttempts() { runRetry() }
@@ -78,7 +78,7 @@ extension SyncEngine {
       case .refreshViews: if let failure = refreshViews([:]) { throw failure }
       }
     } catch CacheError.unknownBatch(let batchID, _) {
-      // Somebody else has dealt with the batch; there is nothing left to do for it.
+      // The batch has left the queue already; there is nothing left to do for it.
       log(.warning, "Batch \(batchID) was answered but is no longer in the queue.")
       complete(batchID, of: operation.owner ?? signedInUser, operation.rejection)
     }

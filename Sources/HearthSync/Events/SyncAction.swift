@@ -9,7 +9,7 @@ package enum LogLevel: Int, Comparable, Sendable {
   }
 }
 
-/// What the world outside must do, in the order in which it must be done.
+/// A piece of work for the runtime. Actions are carried out in the order in which the engine returns them.
 package enum SyncAction: Equatable, Sendable {
   case openWatchStream(StreamID)
   case sendWatch(StreamID, WatchRequest)
@@ -46,7 +46,7 @@ package enum SyncAction: Equatable, Sendable {
 
   /// Runs a big query on another thread, while further events are handled; its end is ``SyncEvent/besideEnded(_:_:)``.
   case runBeside(BesideQuery)
-  /// Nobody waits for this query any more: it should end soon. How it ends is of no interest.
+  /// The query is not needed any more and should end soon; its result is ignored.
   case cancelBeside(BesideID)
 
   /// How far a bundle is loaded. After `success` or `failed` comes the completion, and further bytes are ignored.

@@ -9,14 +9,4 @@ extension BackendLink {
     case targetsRejected([TargetID], StatusError)
     case unreadable(UnreadableWatchMessage)
   }
-
-  /// The end of a write stream.
-  enum WriteStreamEnd {
-    /// Nothing is known of the stream.
-    case ignored
-    /// The backend refused the batch, or none.
-    case ended(rejected: WritePipeline.Answered?)
-    /// The stream was closed before, and its batches have to be sent again.
-    case partingEnded
-  }
 }

@@ -2,7 +2,7 @@
 ///
 /// The first pause is nothing, the second ``Parameters/initialDelay``, each later one longer by
 /// ``Parameters/factor`` up to ``Parameters/maximumDelay``; jitter moves each by up to half of its base, so that many
-/// clients do not come back in step. A pause is counted from the last attempt: time that has passed since then is
+/// clients do not come back at the same time. A pause is counted from the last attempt: time that has passed since then is
 /// deducted.
 package struct ExponentialBackoff: Sendable {
   package struct Parameters: Sendable, Equatable {

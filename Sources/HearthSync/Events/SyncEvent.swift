@@ -58,13 +58,13 @@ package enum SyncEvent: Sendable {
   case readQuery(RequestID, Query)
   /// Computes aggregations of a query's result, local writes included, on the cache.
   case readAggregation(RequestID, Query, [Aggregation])
-  /// What ``BesideQuery/run(concurrently:)`` has returned for an action ``SyncAction/runBeside(_:)``.
+  /// The result of ``BesideQuery/run(concurrently:)`` for an action ``SyncAction/runBeside(_:)``.
   case besideEnded(BesideID, Result<BesideResult, any Error>)
 
   /// Makes these the indexes of the cache. Answered when they are stored, not when they are filled.
   case setIndexes(RequestID, [IndexDefinition])
   case deleteAllIndexes(RequestID)
-  /// Whether queries that would have gained by an index make it.
+  /// True if an index is added for a query that would have been faster with it.
   case setIndexAutoCreation(Bool)
 
   /// The next bytes of a bundle; the first ones begin its loading.
@@ -76,7 +76,7 @@ package enum SyncEvent: Sendable {
 
   case enableNetwork(RequestID?)
   case disableNetwork(RequestID?)
-  /// The signed-in user (`nil`: nobody), or the same one again after the credentials were renewed.
+  /// The signed-in user (`nil` if none is), or the same one again after the credentials were renewed.
   case changeUser(String?)
   /// The machine's network changed: connections are worth a new attempt at once.
   case connectivityChanged

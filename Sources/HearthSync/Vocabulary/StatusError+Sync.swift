@@ -3,10 +3,10 @@ internal import HearthModel
 internal import HearthStore
 
 extension StatusCode {
-  /// Whether a write that failed with this code would fail again: it is dropped and its caller told.
+  /// True if a write that failed with this code would fail again: it is dropped, and its caller gets the error.
   ///
-  /// All other failures are retried. Official SDK behaviour: `aborted` is retried although the backend's other calls
-  /// treat it as final.
+  /// All other failures are retried, `aborted` too, although the backend's other calls treat it as final (spec test "Writes that
+  /// fail with code aborted are retried").
   var isPermanentForWrites: Bool {
     switch self {
     case .ok, .cancelled, .unknown, .deadlineExceeded, .resourceExhausted, .aborted, .internal, .unavailable,
@@ -20,7 +20,7 @@ extension StatusCode {
 }
 
 extension StatusError {
-  /// What the user is told when the cache could not be read or written.
+  /// The error that a caller gets when the cache could not be read or written.
   static func storage(_ operation: String, _ error: any Error) -> StatusError {
     switch error {
     case let status as StatusError: status
