@@ -139,7 +139,8 @@ package final class LocalStore {
     _ name: String, synchronous: Database.Synchronous, _ body: () throws -> T
   ) throws -> T {
     let before = state
-    before.assertInvariants()
+    // A repair may leave memory and file apart until the cache is opened again.
+    if reopening == nil { before.assertInvariants() }
     step = Step()
     defer { step = Step() }
     do {
