@@ -110,7 +110,7 @@ package enum CacheFile {
     }
   }
 
-  /// As ``open(folder:databaseID:options:)``, with a local store that has been started. Damage that only the store comes across
+  /// As ``open(folder:databaseID:options:)``, with a local store that has been started. Damage that only the store finds
   /// is dealt with like damage that opening the file finds.
   package static func openStore(
     folder: String, databaseID: DatabaseID, options: Options = Options(), makeStore: (Database) throws -> LocalStore

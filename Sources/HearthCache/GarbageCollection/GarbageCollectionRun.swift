@@ -18,7 +18,7 @@ internal import HearthStore
 /// | vacuum | moves pages from the end of the file into free ones, and cuts the file | end |
 ///
 /// Every step is one transaction and holds by itself: a target's row, with its resume token, goes before the first of
-/// its documents, and each step asks anew what is listened to, pending and shown. So the process may end, and a target or
+/// its documents, and each step asks again what is listened to, pending and shown. So the process may end, and a target or
 /// a document may come into use, between any two steps. Each step costs what it removes; nothing that stays is looked at,
 /// except the targets that are listened to and the documents that only views need.
 package struct GarbageCollectionRun {
@@ -129,7 +129,7 @@ package struct GarbageCollectionRun {
 
   // MARK: - Removing
 
-  /// - Returns: where to go on, nil at the end.
+  /// - Returns: the position to continue from, nil at the end.
   private mutating func removeTargets(
     _ store: LocalStore, after position: TargetTable.Position
   ) throws -> TargetTable.Position? {
@@ -149,7 +149,7 @@ package struct GarbageCollectionRun {
     try store.transaction("Collect garbage") { try store.targets.removeSomeKeysOfRemovedTargets(limits.keys) }
   }
 
-  /// - Returns: where to go on, nil at the end.
+  /// - Returns: the position to continue from, nil at the end.
   private mutating func removeDocuments(
     _ store: LocalStore, after position: DocumentUses.Position, isShown: (DocumentKey) -> Bool
   ) throws -> DocumentUses.Position? {

@@ -9,10 +9,10 @@ internal import HearthWire
 /// | documents, collections | removed, and the tokens of the targets that hold them dropped: the backend sends them again |
 /// | targets | removed; the next listen begins without a token |
 /// | documents of targets | removed with the token of the target |
-/// | uses of documents | made anew from what refers to the documents |
+/// | uses of documents | rebuilt from what refers to the documents |
 /// | batches | the owner is taken from `cache_batch_documents`; contents are never changed here |
-/// | batches by document, overlays | made anew from the queue |
-/// | indexes | emptied and filled anew; definitions that cannot be read are removed |
+/// | batches by document, overlays | rebuilt from the queue |
+/// | indexes | emptied and filled again; definitions that cannot be read are removed |
 /// | bundles, named queries | removed |
 /// | counters | raised to what the rows say |
 ///

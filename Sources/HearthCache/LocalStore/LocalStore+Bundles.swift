@@ -22,7 +22,8 @@ extension LocalStore {
   /// artificial target per bundle id, so that garbage collection keeps them until the next start.
   ///
   /// A named query's target takes the bundle's documents of that query as its result if its read time is newer than what is
-  /// known; then there is no resume token, and the next listen sends the read time (firebase-ios-sdk local_store.cc, ApplyBundledDocuments and SaveNamedQuery).
+  /// known; then there is no resume token, and the next listen sends the read time
+  /// (firebase-ios-sdk local_store.cc, ApplyBundledDocuments and SaveNamedQuery).
   ///
   /// - Returns: the documents that changed, as the local view now has them.
   package func apply(

@@ -4,7 +4,7 @@ package import HearthStore
 extension LocalStore {
   // MARK: - Definitions
 
-  /// Makes these the indexes of the cache. Those that exist keep their entries, the others are given up, those that are new
+  /// Makes these the indexes of the cache. Those that exist keep their entries, the others are dropped, those that are new
   /// are filled by ``advanceIndexFill()``. Queries are answered the same before, meanwhile and afterwards.
   package func setIndexes(_ definitions: [IndexDefinition]) throws {
     try transaction("Set indexes") { try documents.indexes.set(definitions) }
@@ -103,7 +103,7 @@ extension LocalStore {
 
   // MARK: - Explaining
 
-  /// Runs a query as ``read(_:)`` does and tells how it was answered, and which indexes would have answered it better.
+  /// Runs a query as ``read(_:)`` does and returns its plan, and the indexes that would have answered it faster.
   ///
   /// - Parameter clock: measures the steps.
   package func explain(_ query: Query, clock: () -> Duration) throws -> QueryExecution {

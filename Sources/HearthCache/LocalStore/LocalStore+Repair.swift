@@ -1,7 +1,7 @@
 internal import HearthModel
 internal import HearthStore
 
-/// The reason to close a cache and open it anew.
+/// The reason to close a cache and open it again.
 package enum Reopening: Equatable, Sendable {
   /// Its file cannot be used any more: opening it again sets it aside and saves the outbox.
   case fileIsDamaged(String)
@@ -17,7 +17,7 @@ package enum Reopening: Equatable, Sendable {
 }
 
 extension LocalStore {
-  /// Executes something that is a transaction or a few of them; when it comes across damaged rows, repairs the cache and tries
+  /// Executes one or a few transactions; when it finds damaged rows, repairs the cache and tries
   /// it once more.
   func repairing<T>(_ body: () throws -> T) throws -> T {
     do {
@@ -34,7 +34,7 @@ extension LocalStore {
     }
   }
 
-  /// Takes note of an error that a reader beside this store came across.
+  /// Notes an error that a reader beside this store has found.
   package func noteDamage(_ error: any Error) {
     _ = try? repairs(after: error)
   }

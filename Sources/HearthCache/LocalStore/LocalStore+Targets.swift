@@ -39,7 +39,7 @@ extension LocalStore {
   /// listened to even when the transaction fails: then the row keeps an older token, which still agrees with the
   /// documents.
   ///
-  /// - Parameter unconfirmedKeys: documents that its views showed although the target does not hold them; they were of use.
+  /// - Parameter unconfirmedKeys: documents that its views showed although the target does not hold them; they count as used.
   package func releaseTarget(_ targetID: TargetID, unconfirmedKeys: Set<DocumentKey> = []) throws {
     guard let active = state.targets[targetID] else { throw CacheError.unknownTarget(targetID) }
     defer {
@@ -172,15 +172,18 @@ extension LocalStore {
         let added = Self.sorted(change.added, among: updatedKeys)
         try apply(change, added: added, of: event, to: targetID)
       }
+      // Before the documents change: an overlay is kept or recalculated by the document that it was calculated on.
       let owned = try localDocuments.owned(among: updatedKeys)
       let changed = try applyNewer(event.documentUpdates, keys: updatedKeys) { document in
         document.readTime = event.snapshotVersion > .none ? event.snapshotVersion : document.version
       }
+      // After the targets: a mark of use looks up which targets hold the document.
       if isEager {
         try touch(event.documentUpdates.keys)
       } else {
         try touch(event.limboDocumentChanges.union(unlistenedKeys(event)).sorted())
       }
+      // Never back, also for events without a version: the engine ignores snapshots that are older than this one.
       if try event.snapshotVersion > globals.lastRemoteSnapshotVersion() {
         try globals.setLastRemoteSnapshotVersion(event.snapshotVersion)
       }
@@ -218,7 +221,7 @@ extension LocalStore {
   private func apply(
     _ change: TargetChange, added: [DocumentKey], of event: RemoteEvent, to targetID: TargetID
   ) throws {
-    // Nobody listens any more: keys and token must stay as they agree with each other in the row.
+    // Without a listener, keys and token must stay as they agree with each other in the row.
     guard var active = state.targets[targetID] else { return }
     let removed = change.removed.sorted()
     for key in removed { try targets.remove(key, from: targetID) }
@@ -233,6 +236,8 @@ extension LocalStore {
     } else if !change.resumeToken.isEmpty {
       active.data = active.data.with(resumeToken: change.resumeToken, snapshotVersion: event.snapshotVersion)
     }
+    // After a mismatch the stored token must go. Otherwise an older token is safe, so it is written together with changed
+    // documents or when it is due.
     if isMismatch || change.changesDocuments || Self.isDue(active) {
       try targets.update(active.data)
       active.persisted = active.data

@@ -55,11 +55,14 @@ extension LocalStore {
   {
     let mutations = write.mutations
     guard !mutations.isEmpty else { throw CacheError.emptyBatch }
+    // The view before the write: base values are taken from it, and the batch is applied on top of it, so that a write
+    // costs the same however many batches are pending.
     let remote = try localDocuments.remoteDocuments(for: Set(mutations.map(\.key)))
     let view = try remote.mapValues { try localDocuments.overlaid($0, user: user) }
     let batch = try queue.append(
       mutations, baseMutations: baseMutations(of: mutations, in: view), localWriteTime: write.localWriteTime,
       identity: write.identity, user: user)
+    // After the batch is queued, because the mark says that the document has a pending batch.
     if !isEager {
       for key in batch.keys.sorted() { try uses.markUseByBatch(of: key, sequenceNumber: sequenceNumber()) }
     }
@@ -110,13 +113,14 @@ extension LocalStore {
         remote[key] = after
         outcome.changes[key] = (before, after)
       }
+      // The reference goes before the mark of use is set, and both before the overlays are calculated without the batch.
       try queue.remove(batch, user: user)
       try touchLeftByBatch(batch.keys.sorted())
       return try localView(after: outcome, remote: remote)
     }
   }
 
-  /// Takes a batch that the backend has refused for good out of the queue.
+  /// Takes a batch that the backend has refused permanently out of the queue.
   ///
   /// - Returns: its documents, as the active user's local view has them without it.
   /// - Throws: `CacheError.unknownBatch` when the owner's queue does not hold the batch.

@@ -33,6 +33,13 @@ package final class LocalStore {
     var createsIndexes = false
     /// Kept for eager garbage collection only.
     var viewReferences = ViewReferences()
+
+    /// Checks what holds between transactions, in debug builds only.
+    func assertInvariants() {
+      assert(
+        targets.count == targetIDs.count,
+        "\(targets.count) targets have a listener, but \(targetIDs.count) are found by query")
+    }
   }
 
   /// A target as it is now, and as its row in the database has it.
@@ -55,7 +62,7 @@ package final class LocalStore {
   /// The sequence number and the keys of the running transaction; empty between transactions.
   var step = Step()
 
-  /// The reason to open the cache anew; nil while this one can be used.
+  /// The reason to open the cache again; nil while this one can be used.
   package internal(set) var reopening: Reopening?
   /// Told about each repair, in words for a log.
   package var repaired: ((String) -> Void)?
@@ -132,6 +139,8 @@ package final class LocalStore {
     _ name: String, synchronous: Database.Synchronous, _ body: () throws -> T
   ) throws -> T {
     let before = state
+    // A repair may leave memory and file apart until the cache is opened again.
+    if reopening == nil { before.assertInvariants() }
     step = Step()
     defer { step = Step() }
     do {

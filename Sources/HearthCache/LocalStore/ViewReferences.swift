@@ -1,6 +1,6 @@
 internal import HearthModel
 
-/// Which documents the open views show, by target: what eager garbage collection must leave alone.
+/// The documents that the open views show, by target. Eager garbage collection keeps them.
 struct ViewReferences {
   private var keysByTarget: [TargetID: Set<DocumentKey>] = [:]
   private var countByKey: [DocumentKey: Int] = [:]
@@ -26,7 +26,9 @@ struct ViewReferences {
   }
 
   private mutating func release(_ key: DocumentKey) {
-    guard let count = countByKey[key] else { return }
+    guard let count = countByKey[key] else {
+      return assertionFailure("\(key) is shown by a view, but counted by none")
+    }
     countByKey[key] = count > 1 ? count - 1 : nil
   }
 }

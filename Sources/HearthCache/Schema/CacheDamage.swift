@@ -33,7 +33,7 @@ enum CacheDamage {
     switch error {
     // A counter at its end is one that was not counted up to there.
     case .corruptRecord, .exhausted: self = .rows(error.description)
-    // Set aside by themselves, so that the rest of the queue goes on.
+    // Set aside by themselves, so that the rest of the queue is sent.
     case .unreadableBatch: return nil
     case .unknownBatch, .unknownTarget, .emptyBatch: return nil
     }

@@ -4,7 +4,7 @@ package import HearthModel
 package enum CacheError: Error, Equatable, CustomStringConvertible {
   /// A row of the cache does not hold what the schema says: the file is damaged or was written by something else.
   case corruptRecord(table: String, row: String, reason: String)
-  /// A batch of some user's queue does not hold what was written. It can be set aside, so that the rest goes on.
+  /// A batch of some user's queue does not hold what was written. It can be set aside, so that the rest of the queue is sent.
   case unreadableBatch(BatchID, reason: String)
   /// The batch is not in the queue of the current user.
   case unknownBatch(BatchID, user: String?)

@@ -24,7 +24,7 @@ struct DocumentUses {
 
   let database: Database
 
-  /// Notes that a document was of use, and finds out whether something still refers to it.
+  /// Marks a use of a document, and whether something still refers to it.
   ///
   /// CROSS JOIN keeps SQLite to this order: for each of the few users a lookup. Otherwise it may read all pending batches.
   func markUse(of key: DocumentKey, sequenceNumber: Int64) throws {
@@ -39,14 +39,14 @@ struct DocumentUses {
       .text(key.canonicalString), .integer(sequenceNumber))
   }
 
-  /// Notes that a document was of use and has a pending batch.
+  /// Marks a use of a document that has a pending batch.
   func markUseByBatch(of key: DocumentKey, sequenceNumber: Int64) throws {
     try database.update(
       "INSERT OR REPLACE INTO cache_document_uses (path, sequence_number, is_unneeded) VALUES (?, ?, 0)",
       .text(key.canonicalString), .integer(sequenceNumber))
   }
 
-  /// Something refers to the document. When it was last of use stays as it is.
+  /// Notes that something refers to the document. Its last use stays as it is.
   func markNeeded(_ key: DocumentKey) throws {
     try database.update(
       "UPDATE cache_document_uses SET is_unneeded = 0 WHERE path = ? AND is_unneeded = 1", .text(key.canonicalString))

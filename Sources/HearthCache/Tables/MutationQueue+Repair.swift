@@ -91,7 +91,7 @@ extension MutationQueue {
     throw CacheError.corruptRecord(table: "cache_users", row: "\(damaged)", reason: "the key names no user")
   }
 
-  /// Gives batches of users that do not exist back to those that `cache_batch_documents` names. A batch whose user cannot be
+  /// Returns batches of users that do not exist to the users that `cache_batch_documents` names. A batch whose user cannot be
   /// found is set aside: it must not be sent as anybody else.
   ///
   /// - Returns: how many were set aside.
@@ -139,7 +139,7 @@ extension MutationQueue {
     return setAsideCount
   }
 
-  /// Enters the documents of all batches anew. A batch that cannot be read keeps the entries that can be.
+  /// Rebuilds the list of documents from all batches. A batch that cannot be read keeps the entries that can be.
   ///
   /// - Returns: the documents with pending batches, without those of batches that cannot be read.
   func rebuildDocuments() throws -> [UserRow: Set<DocumentKey>] {

@@ -14,7 +14,7 @@ struct MutationQueue {
 
   // MARK: Users
 
-  /// The row of a user, nil for one who has never written.
+  /// The row of a user; nil before the first write.
   func row(of user: String?) throws -> UserRow? {
     try row(userKey: Self.userKey(user))
   }
@@ -33,7 +33,7 @@ struct MutationQueue {
     let row = try database.firstRow("SELECT user_id FROM cache_users WHERE user_key = ?", .text(userKey)) {
       try $0.int64(at: 0)
     }
-    // A user whose key is damaged is not one who has never written.
+    // A user with a damaged key is not one without a row.
     if row == nil { try checkKeys() }
     return row
   }

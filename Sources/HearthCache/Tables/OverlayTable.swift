@@ -4,7 +4,7 @@ internal import HearthWire
 
 /// For each document with pending writes of a user: the one mutation that does the same as all of them.
 ///
-/// Kept in step with the queue in every transaction, so that reading the local view costs one lookup however long the
+/// Kept in sync with the queue in every transaction, so that reading the local view costs one lookup however long the
 /// queue is. An overlay exists only while a batch for its document is pending.
 struct OverlayTable {
   typealias UserRow = MutationQueue.UserRow
@@ -33,7 +33,7 @@ struct OverlayTable {
       "SELECT path, mutation, state FROM cache_overlays WHERE user_id = ? AND path = ?",
       .integer(user), .text(key.canonicalString)
     ) {
-      // A state that no release knows says nothing, as `kept` does: the next answer ends it.
+      // An unknown state is treated like `kept`: the next answer ends it.
       Entry(mutation: try decode($0), state: (try? $0.int64(at: 2)).flatMap(State.init) ?? .kept)
     }
   }
@@ -167,7 +167,7 @@ struct OverlayTable {
 /// The overlays of one user as the query executor reads them.
 struct UserOverlays: LocalMutationSource {
   let table: OverlayTable
-  /// Nil for a user who has never written.
+  /// Nil before the first write of the user.
   let user: MutationQueue.UserRow?
 
   var owner: Int64? { user }

@@ -11,7 +11,7 @@ package final class DocumentStore {
   /// The collection that was used last, true as long as the transaction with this number runs.
   private var latest: (transaction: UInt64, path: ResourcePath, number: Int64, nextPlace: Int64?)?
 
-  /// The statements that are executed for every document, put together once.
+  /// The statements that are executed for every document, built once.
   private enum SQL {
     // CROSS JOIN keeps SQLite to this order: the collection by its path, then the document by its id.
     static let document = """

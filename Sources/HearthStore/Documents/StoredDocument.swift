@@ -76,7 +76,7 @@ package struct StoredDocument {
     }
   }
 
-  /// Calls `body` with the fields in place. Malformed fields that `body` comes across are reported as a corrupt database
+  /// Calls `body` with the fields in place. Malformed fields that `body` reads are reported as a corrupt database
   /// that names the document.
   package func withFields<R>(_ body: (EncodedFieldsView) throws -> R) throws -> R {
     do {

@@ -2,13 +2,13 @@ internal import HearthModel
 
 extension IndexTable {
   /// The limits of one step of filling, chosen for some tens of milliseconds of processor time. The more
-  /// documents at once, the fewer pages are written again and again, because their entries are put in in order.
+  /// documents at once, the fewer pages are rewritten, because their entries are inserted in order.
   package struct FillLimits: Sendable {
     package var documents: Int
     package var documentBytes: Int
     /// New entries. The document that exceeds them is entered as a whole.
     package var newEntries: Int
-    /// Entries of indexes that were given up.
+    /// Entries of dropped indexes.
     package var entries: Int
 
     package init(
@@ -21,7 +21,7 @@ extension IndexTable {
     }
   }
 
-  /// Does a part of what is to be done so that all indexes hold all documents, and nothing is left of those given up.
+  /// Does one step towards indexes that hold all documents, and removes the entries of dropped ones.
   ///
   /// - Returns: whether there may be more to do.
   package func fill(_ limits: FillLimits = FillLimits()) throws -> Bool {
@@ -55,7 +55,7 @@ extension IndexTable {
       if isFound {
         let identity = IndexKeys.identity(of: place)
         for position in indexes.indices where indexes[position].filledThrough < place {
-          // A damaged row must not hold up the filling. Queries come across it, and say so.
+          // A damaged row must not stop the filling. Queries read it and report it.
           let keys =
             id.map { writers[position].keys(of: fields, id: $0, identity: identity) }
             ?? [[IndexKeys.withoutValues] + identity]
@@ -145,7 +145,7 @@ extension IndexTable {
     try setLocalMark(mark ?? StoredIndex.complete, of: fill.number)
   }
 
-  // MARK: - Indexes that were given up
+  // MARK: - Dropped indexes
 
   /// - Returns: whether something was removed.
   private func removeDropped(_ limits: FillLimits) throws -> Bool {

@@ -18,7 +18,7 @@ struct IndexKeys {
     self.index = index
   }
 
-  /// - Parameter identity: tells the document from others of the collection when it is entered without values.
+  /// - Parameter identity: distinguishes the document from others of the collection when its entry has no values.
   /// - Returns: none if the document lacks a field of the index.
   mutating func keys(of fields: EncodedFields, id: String, identity: [UInt8]) -> [[UInt8]] {
     fields.withUnsafeBytes { keys(of: $0, id: id, identity: identity) }
@@ -29,7 +29,7 @@ struct IndexKeys {
     do {
       return try keys(of: EncodedFieldsView(bytes), id: id) ?? [[Self.withoutValues] + identity]
     } catch {
-      // Malformed where the index reads it. Queries come across it, and say so.
+      // Malformed where the index reads it. Queries read it and report it.
       return [[Self.withoutValues] + identity]
     }
   }

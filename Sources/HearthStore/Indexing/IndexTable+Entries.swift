@@ -1,7 +1,7 @@
 package import HearthModel
 
 extension IndexTable {
-  /// The statements that are executed for every entry, put together once.
+  /// The statements that are executed for every entry, built once.
   private enum SQL {
     static let insert = "INSERT OR REPLACE INTO index_entries (number, collection, key, place) VALUES (?, ?, ?, ?)"
     static let delete = "DELETE FROM index_entries WHERE number = ? AND collection = ? AND key = ?"
@@ -33,7 +33,7 @@ extension IndexTable {
     try indexes(of: group).contains { $0.filledThrough >= place }
   }
 
-  /// Brings the entries of a document in step with its contents.
+  /// Brings the entries of a document in sync with its contents.
   func change(
     _ key: DocumentKey, at place: Int64, in collection: Int64, from before: Contents, to after: Contents
   ) throws(StoreError) {

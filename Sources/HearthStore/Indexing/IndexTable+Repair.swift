@@ -1,5 +1,5 @@
 extension IndexTable {
-  /// Empties all indexes, so that they are filled anew, and removes definitions that cannot be read. An index is derived
+  /// Empties all indexes, so that they are filled again, and removes definitions that cannot be read. An index is derived
   /// from the documents, so nothing is lost but the time to fill it.
   package func startOver() throws {
     try database.transaction("Start indexes over") {

@@ -109,7 +109,7 @@ package final class IndexTable {
 
   // MARK: - Definitions
 
-  /// Makes these the indexes there are. Those that exist keep their entries; the others are given up.
+  /// Makes these the indexes there are. Those that exist keep their entries; the others are dropped.
   package func set(_ definitions: [IndexDefinition]) throws {
     try database.transaction("Set indexes") {
       let active = try active()

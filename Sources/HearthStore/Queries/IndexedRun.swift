@@ -21,7 +21,7 @@ struct IndexedRun {
   private var isOverlaid = false
   /// The places that were looked at, and whether their documents match, where several accesses may lead to the same one.
   private var seenPlaces: [Int64: Bool] = [:]
-  /// The documents of the result, where they may be come across by another way than their place.
+  /// The documents of the result, where they can be reached in another way than by their place.
   private var seenKeys: Set<DocumentKey> = []
 
   /// Reading along an index costs about as much as scanning this many documents instead, or twice as many where the places

@@ -31,6 +31,9 @@ package struct Schema: Sendable {
   package let probes: [String]
 
   package init(component: String, migrations: [Migration], probes: [String] = []) {
+    assert(
+      migrations.enumerated().allSatisfy { $0.element.version == $0.offset + 1 },
+      "The versions of \"\(component)\" are \(migrations.map(\.version)), not 1, 2, 3 …")
     self.component = component
     self.migrations = migrations
     self.probes = probes

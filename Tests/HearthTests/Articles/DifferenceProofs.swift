@@ -359,7 +359,10 @@ struct DifferenceProof {
       )),
     DifferenceProof(
       "The size that is compared with the threshold",
-      ("HearthCacheTests/GarbageCollectionFileTests", "space that was left unused is given back below the threshold too")),
+      (
+        "HearthCacheTests/GarbageCollectionFileTests",
+        "space that was left unused is given back below the threshold too"
+      )),
     DifferenceProof(
       "A call breaks a rule, such as a path with the wrong number of segments",
       ("HearthTests/MisuseTests", "paths and names")),

@@ -222,7 +222,9 @@ struct OfflineCacheArticleTests {
     let limited = try opened(1_048_576)
     #expect(limited.localStore.garbageCollectionParameters?.thresholdBytes == 1_048_576)
     func collect(_ bytes: Int64) throws -> GarbageCollectionReport {
-      try limited.localStore.collectGarbage(GarbageCollectionParameters(thresholdBytes: bytes, percentile: 50)) { _ in false }
+      try limited.localStore.collectGarbage(GarbageCollectionParameters(thresholdBytes: bytes, percentile: 50)) { _ in
+        false
+      }
     }
     #expect(try !collect(1_048_576).hasCollected, "the file is smaller")
     #expect(try collect(0).removedDocumentCount == 19)
