@@ -13,8 +13,8 @@ package import HearthModel
 /// * ``WriteWaits`` holds the calls that wait for answers to writes;
 /// * ``RetryQueue`` repeats what the storage refused.
 ///
-/// These types keep their state private. The engine calls them, adds the actions that they return to its output in order, and is the
-/// only one that reads and writes the cache.
+/// These types keep their state private. The engine calls them, adds the actions that they return to its output in order, and reads
+/// and writes the cache.
 ///
 /// Storage failures do not end anything: a refused listen or local write is reported to its caller; for all else the
 /// stream whose messages cannot be stored rests, so that nothing from the backend is lost, and comes back when the storage
