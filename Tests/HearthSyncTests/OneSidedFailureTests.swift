@@ -81,4 +81,18 @@ struct OneSidedFailureTests {
     try client.commit(at: 30, transformResults: [[1]])
     #expect(client.takeTold().contains("write \(waiting): OK"))
   }
+
+  @Test("a write that was just stored is sent without being read back, unless others wait before it")
+  func batchInHand() throws {
+    let client = try TestClient(durable: true)
+    client.failing = ["Get next mutation batch"]
+    client.write(increment("rooms/a"))
+    client.write(increment("rooms/b"))
+    #expect(client.sentBatches == [[increment("rooms/a")], [increment("rooms/b")]])
+    client.failing = []
+    client.post(.disableNetwork(nil))
+    client.write(increment("rooms/c"))
+    client.post(.enableNetwork(nil))
+    #expect(client.sentBatches == ["rooms/a", "rooms/b", "rooms/c"].map { [increment($0)] })
+  }
 }

@@ -61,18 +61,19 @@ extension SimulatedDevice {
 
   // MARK: - Writes
 
-  func write(_ mutations: [Mutation]) {
-    let number = world.nextNumber()
-    let identity = identities.next()
-    openWrites.append(WriteID(rawValue: number))
-    world.ledger.wrote(number, mutations, identity, by: user)
-    if hasDamagedUsers { world.ledger.mayBeLost(number) }
-    post(
-      .writes([
-        SyncWrite(
-          id: WriteID(rawValue: number), mutations: mutations, localWriteTime: Self.mark(of: user, number),
-          identity: identity)
-      ]))
+  /// Makes writes that wait together, as those of calls in a row do.
+  func write(_ batches: [[Mutation]]) {
+    let writes = batches.map { mutations in
+      let number = world.nextNumber()
+      let identity = identities.next()
+      openWrites.append(WriteID(rawValue: number))
+      world.ledger.wrote(number, mutations, identity, by: user)
+      if hasDamagedUsers { world.ledger.mayBeLost(number) }
+      return SyncWrite(
+        id: WriteID(rawValue: number), mutations: mutations, localWriteTime: Self.mark(of: user, number),
+        identity: identity)
+    }
+    post(.writes(writes))
   }
 
   /// The local write time that tells whose write a batch is, and which.

@@ -25,7 +25,7 @@ extension Simulation {
     switch Int.random(in: 0..<100, using: &generator) {
     case 0..<12: device.listen(to: query(), options())
     case 12..<16: device.unlisten()
-    case 16..<30: device.write(mutations())
+    case 16..<30: device.write((0..<(generator.chance(20) ? 3 : 1)).map { _ in mutations() })
     case 30..<32: device.waitForPendingWrites()
     case 32..<34: changeUser(of: device)
     case 34..<36: device.switchNetwork(on: generator.chance(60))

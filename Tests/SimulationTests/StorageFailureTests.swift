@@ -13,7 +13,7 @@ struct StorageFailureTests {
     let seed: UInt64 = 3
     let steps = 24
     let count = try Simulation.run(seed: seed, steps: steps, disturbance: nil)
-    #expect(count > 200)
+    #expect(count > 150)
     let failures = await HeavyWork.run {
       (0..<count).compactMap { position in
         Self.failure(seed: seed, steps: steps, .init(position: position, length: 1, kind: kind))

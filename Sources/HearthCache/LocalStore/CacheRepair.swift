@@ -181,8 +181,8 @@ struct CacheRepair {
     // A document without any mark would stay permanently.
     try database.update(
       """
-      INSERT OR IGNORE INTO cache_document_uses (path, sequence_number)
-      SELECT c.path || '/' || d.id, 0 FROM documents AS d JOIN collections AS c ON c.number = d.collection
+      INSERT OR IGNORE INTO cache_document_uses (path, sequence_number, is_unneeded)
+      SELECT c.path || '/' || d.id, 0, 0 FROM documents AS d JOIN collections AS c ON c.number = d.collection
       """)
     try database.update("UPDATE cache_document_uses SET is_unneeded = \(DocumentUses.isUnneeded)")
   }

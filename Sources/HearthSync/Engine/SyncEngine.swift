@@ -10,7 +10,11 @@ package import HearthModel
 /// * ``QueryTable`` holds the queries that have listeners, each with its ``View`` and its ``QueryListener``s;
 /// * ``LimboResolutions`` looks up documents whose state a query's result leaves open;
 /// * ``BackendLink`` owns the two streams to the backend, the targets and batches on them, and the online state;
+/// * ``WriteWaits`` holds the calls that wait for answers to writes;
 /// * ``RetryQueue`` repeats what the storage refused.
+///
+/// These types keep their state private. The engine calls them, adds the actions that they return to its output in order, and reads
+/// and writes the cache.
 ///
 /// Storage failures do not end anything: a refused listen or local write is reported to its caller; for all else the
 /// stream whose messages cannot be stored rests, so that nothing from the backend is lost, and comes back when the storage
@@ -20,25 +24,27 @@ package final class SyncEngine {
   let configuration: SyncConfiguration
 
   /// Monotonic time of the event being handled.
-  var now: Duration = .zero
+  private(set) var now: Duration = .zero
   private var actions: [SyncAction] = []
 
   var link: BackendLink
   var retries: RetryQueue
 
-  /// The garbage collection that is under way.
+  /// The garbage collection that is under way. Written in SyncEngine+GarbageCollection.swift.
   var garbageCollection: GarbageCollectionRun?
 
-  /// True if the timer for the next step of filling indexes runs.
+  /// True if the timer for the next step of filling indexes runs. Written in SyncEngine+Indexes.swift.
   var isFillingIndexes = false
 
+  /// Changed in SyncEngine+Listeners.swift, as are `limbo` (and in SyncEngine+Watch.swift) and `snapshotsInSyncListeners`.
   var queries = QueryTable()
   var limbo: LimboResolutions
-  /// The queries that run beside the engine.
+  /// The queries that run beside the engine. Changed in SyncEngine+Beside.swift; `refreshViews` notes changes in it.
   var beside = BesideTable()
   var snapshotsInSyncListeners: [ListenerID] = []
 
   /// The bundles that are being loaded; nil for one whose end has been reported, while its source goes on.
+  /// Written in SyncEngine+Bundles.swift.
   var bundles: [RequestID: BundleLoader?] = [:]
 
   var waits = WriteWaits()
