@@ -1,7 +1,7 @@
 internal import Synchronization
 
 /// Notifies long-lived streams that the server is stopping, so that they end.
-package final class ShutdownSignal: Sendable {
+final class ShutdownSignal: Sendable {
   private struct State {
     var isTriggered = false
     var nextID = 0
@@ -10,14 +10,14 @@ package final class ShutdownSignal: Sendable {
 
   private let state = Mutex(State())
 
-  package init() {}
+  init() {}
 
-  package var isTriggered: Bool { state.withLock { $0.isTriggered } }
+  var isTriggered: Bool { state.withLock { $0.isTriggered } }
 
   /// Calls `observer` once when the server stops, at once when it is stopping already.
   ///
   /// - Returns: The id for ``remove(_:)``.
-  package func observe(_ observer: @escaping @Sendable () -> Void) -> Int {
+  func observe(_ observer: @escaping @Sendable () -> Void) -> Int {
     let (id, callNow) = state.withLock { state -> (Int, Bool) in
       state.nextID += 1
       if !state.isTriggered { state.observers[state.nextID] = observer }
@@ -27,11 +27,11 @@ package final class ShutdownSignal: Sendable {
     return id
   }
 
-  package func remove(_ id: Int) {
+  func remove(_ id: Int) {
     state.withLock { _ = $0.observers.removeValue(forKey: id) }
   }
 
-  package func trigger() {
+  func trigger() {
     let observers = state.withLock { state in
       state.isTriggered = true
       defer { state.observers.removeAll() }
@@ -43,7 +43,7 @@ package final class ShutdownSignal: Sendable {
 
 extension ShutdownSignal {
   /// Returns when the server stops, or when the task is cancelled.
-  package func wait() async {
+  func wait() async {
     let (stream, continuation) = AsyncStream<Never>.makeStream()
     let id = observe { continuation.finish() }
     defer { remove(id) }

@@ -1,4 +1,4 @@
-package import HearthModel
+internal import HearthModel
 internal import Synchronization
 
 /// Passes committed changes from the storage to the listen streams.
@@ -7,11 +7,11 @@ internal import Synchronization
 /// sent, is woken when a commit touches one of its interests, and takes the commits after its version. So a slow stream,
 /// whose client does not read, blocks nothing and costs no memory: when the feed has dropped the next commits for it, the
 /// stream gets the difference from the storage's change log.
-package final class ChangeFeed: Sendable {
-  package typealias SubscriberID = Int
+final class ChangeFeed: Sendable {
+  typealias SubscriberID = Int
 
   /// A set of documents whose changes wake a subscriber.
-  package enum Interest: Hashable, Sendable {
+  enum Interest: Hashable, Sendable {
     case document(DocumentKey)
     case collection(ResourcePath)
     case group(String)
@@ -38,17 +38,17 @@ package final class ChangeFeed: Sendable {
   ///   - version: The newest commit.
   ///   - maximumCommits: The maximum number of commits to keep.
   ///   - maximumBytes: The maximum size in bytes of the documents to keep.
-  package init(version: SnapshotVersion, maximumCommits: Int = 4096, maximumBytes: Int = 32 * 1024 * 1024) {
+  init(version: SnapshotVersion, maximumCommits: Int = 4096, maximumBytes: Int = 32 * 1024 * 1024) {
     state = Mutex(State(rememberedAfter: version, latest: version))
     self.maximumCommits = maximumCommits
     self.maximumBytes = maximumBytes
   }
 
   /// The newest commit that is durable.
-  package var latestVersion: SnapshotVersion { state.withLock { $0.latest } }
+  var latestVersion: SnapshotVersion { state.withLock { $0.latest } }
 
   /// Adds a commit and wakes the subscribers that are interested. Called in the order of versions, after the commit is durable.
-  package func publish(_ change: CommittedChange) {
+  func publish(_ change: CommittedChange) {
     let wakers = state.withLock { state in
       assert(change.version > state.latest, "commit \(change.version) is published after \(state.latest)")
       state.latest = change.version
@@ -92,7 +92,7 @@ package final class ChangeFeed: Sendable {
   }
 
   /// The commits after `version`, oldest first; nil when the feed has dropped some of them.
-  package func changes(after version: SnapshotVersion) -> [CommittedChange]? {
+  func changes(after version: SnapshotVersion) -> [CommittedChange]? {
     state.withLock { state in
       guard version >= state.rememberedAfter else { return nil }
       let first = state.commits.partitionIndex { $0.version > version }
@@ -103,7 +103,7 @@ package final class ChangeFeed: Sendable {
   /// Registers a subscriber without interests.
   ///
   /// - Parameter wake: called after a commit that touches an interest, on the storage's queue: it must return at once.
-  package func subscribe(wake: @escaping @Sendable () -> Void) -> SubscriberID {
+  func subscribe(wake: @escaping @Sendable () -> Void) -> SubscriberID {
     state.withLock { state in
       state.nextSubscriber += 1
       state.wakers[state.nextSubscriber] = wake
@@ -112,7 +112,7 @@ package final class ChangeFeed: Sendable {
   }
 
   /// Replaces the interests of a subscriber.
-  package func setInterests(_ interests: Set<Interest>, of id: SubscriberID) {
+  func setInterests(_ interests: Set<Interest>, of id: SubscriberID) {
     state.withLock { state in
       let old = state.interests[id] ?? []
       for interest in old.subtracting(interests) {
@@ -124,7 +124,7 @@ package final class ChangeFeed: Sendable {
     }
   }
 
-  package func unsubscribe(_ id: SubscriberID) {
+  func unsubscribe(_ id: SubscriberID) {
     setInterests([], of: id)
     state.withLock { state in
       state.interests[id] = nil

@@ -1,19 +1,19 @@
-package import HearthModel
-package import HearthStore
+internal import HearthModel
+internal import HearthStore
 
 /// The documents whose changes are asked for.
-package enum ChangeScope: Hashable, Sendable {
+enum ChangeScope: Hashable, Sendable {
   /// All documents of some collections.
   case collections(CollectionScope)
   /// These documents.
   case documents(Set<DocumentKey>)
 
   /// Covers every document that can be in the result of a query.
-  package init(of query: Query) {
+  init(of query: Query) {
     self = if let key = query.documentKey { .documents([key]) } else { .collections(CollectionScope(of: query)) }
   }
 
-  package func contains(_ key: DocumentKey) -> Bool {
+  func contains(_ key: DocumentKey) -> Bool {
     switch self {
     case .collections(let scope): scope.contains(key)
     case .documents(let keys): keys.contains(key)

@@ -1,15 +1,15 @@
 internal import Foundation
-package import HearthModel
+internal import HearthModel
 internal import HearthStore
-package import Logging
+internal import Logging
 internal import Synchronization
 
 /// All databases of a server. Any project and database id is accepted; a database is created by its first commit.
 ///
 /// A database without commits is *blank*: it is in memory, and is discarded when no call uses it and enough other blank
 /// ones were opened since. So a mistyped project id leaves nothing behind.
-package final class EmbeddedBackend: Sendable {
-  package let shutdownSignal = ShutdownSignal()
+final class EmbeddedBackend: Sendable {
+  let shutdownSignal = ShutdownSignal()
 
   private struct State {
     var databases: [DatabaseID: HostedDatabase] = [:]
@@ -36,7 +36,7 @@ package final class EmbeddedBackend: Sendable {
   private static let keptBlanks = 64
 
   /// - Throws: `ServerError` when the folder cannot be created, written or locked.
-  package init(location: StorageLocation, clock: ServerClock, logger: Logger) throws(ServerError) {
+  init(location: StorageLocation, clock: ServerClock, logger: Logger) throws(ServerError) {
     self.location = location
     self.clock = clock
     self.logger = logger
@@ -49,7 +49,7 @@ package final class EmbeddedBackend: Sendable {
   /// The database of this name: open, opened, or blank.
   ///
   /// - Throws: `StatusError`: INVALID_ARGUMENT for a name that cannot be a file's, or the failure of the storage.
-  package func database(_ id: DatabaseID) throws(StatusError) -> HostedDatabase {
+  func database(_ id: DatabaseID) throws(StatusError) -> HostedDatabase {
     let result = state.withLock { state -> Result<HostedDatabase, StatusError> in
       if let known = state.databases[id] ?? state.blanks[id]?.database { return .success(known) }
       guard !state.isClosed else {
@@ -126,7 +126,7 @@ package final class EmbeddedBackend: Sendable {
   }
 
   /// Closes all databases; later calls get UNAVAILABLE.
-  package func close() async {
+  func close() async {
     let databases = state.withLock { state in
       state.isClosed = true
       defer { (state.databases, state.blanks, state.latestBlanks) = ([:], [:], []) }

@@ -1,14 +1,14 @@
-package import HearthModel
+internal import HearthModel
 internal import HearthWire
 
 /// One database: its storage, its open transactions and the translation of its messages.
-package final class HostedDatabase: Sendable {
-  package let id: DatabaseID
-  package let storage: any ServerStorage
-  package let transactions: TransactionRegistry
+final class HostedDatabase: Sendable {
+  let id: DatabaseID
+  let storage: any ServerStorage
+  let transactions: TransactionRegistry
   let translator: WireTranslator
 
-  package init(id: DatabaseID, storage: any ServerStorage, clock: ServerClock) {
+  init(id: DatabaseID, storage: any ServerStorage, clock: ServerClock) {
     self.id = id
     self.storage = storage
     self.transactions = TransactionRegistry(clock: clock)

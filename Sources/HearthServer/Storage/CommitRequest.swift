@@ -1,15 +1,15 @@
-package import HearthModel
+internal import HearthModel
 
 /// One request's writes and the conditions under which they apply.
-package struct CommitRequest: Sendable {
+struct CommitRequest: Sendable {
   /// Applied in order; the same document may appear several times.
-  package var mutations: [Mutation]
+  var mutations: [Mutation]
   /// The reads of the transaction, if the commit ends one.
-  package var reads: TransactionReads?
+  var reads: TransactionReads?
   /// A commit with the same label is applied only once: a repetition gets the answer of the first.
-  package var label: RequestLabel?
+  var label: RequestLabel?
 
-  package init(mutations: [Mutation], reads: TransactionReads? = nil, label: RequestLabel? = nil) {
+  init(mutations: [Mutation], reads: TransactionReads? = nil, label: RequestLabel? = nil) {
     self.mutations = mutations
     self.reads = reads
     self.label = label
@@ -17,13 +17,13 @@ package struct CommitRequest: Sendable {
 }
 
 /// The result of a committed request.
-package struct CommitOutcome: Sendable, Equatable {
+struct CommitOutcome: Sendable, Equatable {
   /// The commit time, shared by all writes of the request.
-  package var version: SnapshotVersion
+  var version: SnapshotVersion
   /// One for each write. ``SnapshotVersion/none`` as version means that there is none to report (after a delete).
-  package var results: [MutationResult]
+  var results: [MutationResult]
 
-  package init(version: SnapshotVersion, results: [MutationResult]) {
+  init(version: SnapshotVersion, results: [MutationResult]) {
     self.version = version
     self.results = results
   }

@@ -1,16 +1,16 @@
 internal import Foundation
-package import HearthModel
-package import HearthStore
+internal import HearthModel
+internal import HearthStore
 internal import HearthWire
-package import Logging
+internal import Logging
 
 /// The storage in one SQLite file (or in memory): documents, change log and the answers to labelled batches.
 ///
 /// Commits that wait at the same moment share one durable transaction (`synchronous=FULL`); each still has a commit time
 /// of its own and applies whole or not at all. All work happens on one queue.
-package actor EmbeddedStorage: ServerStorage {
-  package nonisolated let feed: ChangeFeed
-  package nonisolated let incarnation: [UInt8]
+actor EmbeddedStorage: ServerStorage {
+  nonisolated let feed: ChangeFeed
+  nonisolated let incarnation: [UInt8]
 
   private nonisolated let executor: DatabaseExecutor
   private let databaseID: DatabaseID
@@ -61,14 +61,14 @@ package actor EmbeddedStorage: ServerStorage {
   /// The maximum number of requests that share one transaction.
   private static let commitsPerGroup = 64
 
-  package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   /// Opens or creates the database.
   ///
   /// - Parameter home: Set for a database that does not exist. It is then kept in `location`, which is in memory, until
   ///   something is committed: reads leave nothing behind.
   /// - Throws: `StoreError`, for example for a file that is not a database, or one that a newer release wrote.
-  package init(
+  init(
     location: Database.Location, home: StorageHome? = nil, databaseID: DatabaseID, clock: ServerClock, logger: Logger
   ) throws {
     let database = try Database(location, options: Self.options)
@@ -105,12 +105,12 @@ package actor EmbeddedStorage: ServerStorage {
     self.feed = ChangeFeed(version: state.lastVersion, maximumCommits: feedCapacity)
   }
 
-  package func currentVersion() throws(StatusError) -> SnapshotVersion {
+  func currentVersion() throws(StatusError) -> SnapshotVersion {
     try requireOpen()
     return lastVersion
   }
 
-  package func close() {
+  func close() {
     while !waiting.isEmpty { commitWaiting() }
     isClosed = true
     database.close()
@@ -140,7 +140,7 @@ package actor EmbeddedStorage: ServerStorage {
 // MARK: - Commits
 
 extension EmbeddedStorage {
-  package func commit(_ request: CommitRequest) async throws(StatusError) -> CommitOutcome {
+  func commit(_ request: CommitRequest) async throws(StatusError) -> CommitOutcome {
     try requireOpen()
     let result = await withCheckedContinuation { continuation in
       waiting.append(WaitingCommit(request: request, continuation: continuation))
@@ -305,7 +305,7 @@ extension EmbeddedStorage {
 // MARK: - Reads
 
 extension EmbeddedStorage {
-  package func documents(
+  func documents(
     for keys: [DocumentKey], at version: SnapshotVersion?
   ) throws(StatusError) -> (documents: [Document], readVersion: SnapshotVersion) {
     try reading("read documents") {
@@ -319,7 +319,7 @@ extension EmbeddedStorage {
     }
   }
 
-  package func run(
+  func run(
     _ query: Query, at version: SnapshotVersion?
   ) throws(StatusError) -> (documents: [Document], readVersion: SnapshotVersion) {
     try reading("run query") {
@@ -341,7 +341,7 @@ extension EmbeddedStorage {
     }
   }
 
-  package func changes(
+  func changes(
     in scope: ChangeScope, after start: SnapshotVersion, through end: SnapshotVersion
   ) throws(StatusError) -> [DocumentTransition]? {
     try reading("read changes") {
@@ -355,7 +355,7 @@ extension EmbeddedStorage {
     }
   }
 
-  package func snapshot(at readTime: Timestamp) throws(StatusError) -> SnapshotVersion {
+  func snapshot(at readTime: Timestamp) throws(StatusError) -> SnapshotVersion {
     try requireOpen()
     guard readTime.truncatedToMicroseconds() == readTime else {
       throw StatusError(
@@ -373,11 +373,11 @@ extension EmbeddedStorage {
     return version
   }
 
-  package func collectionIDs(under parent: ResourcePath) throws(StatusError) -> [String] {
+  func collectionIDs(under parent: ResourcePath) throws(StatusError) -> [String] {
     try reading("list collections") { try store.collectionIDs(under: parent) }
   }
 
-  package func missingDocumentIDs(in collection: ResourcePath) throws(StatusError) -> [String] {
+  func missingDocumentIDs(in collection: ResourcePath) throws(StatusError) -> [String] {
     try reading("list missing documents") {
       try store.documentIDsWithSubcollections(in: collection).filter { id in
         try !store.document(for: DocumentKey(collection.appending(id))).isFound

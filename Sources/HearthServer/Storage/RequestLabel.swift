@@ -1,5 +1,5 @@
 internal import Crypto
-package import HearthModel
+internal import HearthModel
 internal import HearthWire
 
 /// The identity of a labelled request of a write stream: the label that its client has given it, and a digest of its
@@ -7,13 +7,13 @@ internal import HearthWire
 ///
 /// A request is a repetition only if both agree. One with a known label and other writes is applied: a client that gives a
 /// label twice, against the rule, loses no write.
-package struct RequestLabel: Hashable, Sendable {
-  package let label: BatchLabel
+struct RequestLabel: Hashable, Sendable {
+  let label: BatchLabel
   /// SHA-256 of the writes in the order of the request, with fields in the encoding of the request. Clients repeat a batch
   /// as they have stored it, so its digest stays the same.
-  package let digest: [UInt8]
+  let digest: [UInt8]
 
-  package init(_ label: BatchLabel, mutations: [Mutation], database: DatabaseID) {
+  init(_ label: BatchLabel, mutations: [Mutation], database: DatabaseID) {
     self.label = label
     var hash = SHA256()
     for mutation in mutations {
@@ -25,7 +25,7 @@ package struct RequestLabel: Hashable, Sendable {
   }
 
   /// - Throws: INVALID_ARGUMENT that names the rule.
-  package init(parsing text: String, mutations: [Mutation], database: DatabaseID) throws(StatusError) {
+  init(parsing text: String, mutations: [Mutation], database: DatabaseID) throws(StatusError) {
     guard let label = BatchLabel(parsing: text) else {
       throw StatusError(
         code: .invalidArgument,

@@ -1,10 +1,10 @@
-package import HearthModel
+internal import HearthModel
 
 /// Everything the server needs from the place where one database's documents are kept.
 ///
 /// The service layer knows nothing else of the storage, so that another kind of database can take the place of the
 /// embedded one. All methods may be called at the same time from any task. Versions are commit times.
-package protocol ServerStorage: Sendable {
+protocol ServerStorage: Sendable {
   /// Commits as they become durable, in order; listeners live on it.
   var feed: ChangeFeed { get }
 

@@ -1,15 +1,15 @@
-package import HearthStore
+internal import HearthStore
 
 /// The place that a database without any commit gets with its first one.
-package struct StorageHome: Sendable {
+struct StorageHome: Sendable {
   /// Makes room for the database. `.memory` says that it stays where it is.
-  package var create: @Sendable () throws -> Database.Location
+  var create: @Sendable () throws -> Database.Location
   /// Undoes ``create`` when the database could not be moved there.
-  package var discard: @Sendable () -> Void
+  var discard: @Sendable () -> Void
   /// The database has moved.
-  package var settled: @Sendable (any ServerStorage) -> Void
+  var settled: @Sendable (any ServerStorage) -> Void
 
-  package init(
+  init(
     create: @escaping @Sendable () throws -> Database.Location, discard: @escaping @Sendable () -> Void,
     settled: @escaping @Sendable (any ServerStorage) -> Void
   ) {

@@ -1,12 +1,12 @@
-package import HearthModel
+internal import HearthModel
 
 /// The documents and queries that a transaction has read, at one version. The commit fails if their results changed since.
-package struct TransactionReads: Sendable, Equatable {
-  package var version: SnapshotVersion
-  package var keys: Set<DocumentKey> = []
-  package var queries: [Query] = []
+struct TransactionReads: Sendable, Equatable {
+  var version: SnapshotVersion
+  var keys: Set<DocumentKey> = []
+  var queries: [Query] = []
 
-  package init(version: SnapshotVersion) {
+  init(version: SnapshotVersion) {
     self.version = version
   }
 }

@@ -1,4 +1,4 @@
-package import HearthModel
+internal import HearthModel
 internal import Synchronization
 
 /// The open transactions of one database. They are optimistic: a transaction reads one snapshot, fixed by its first
@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// An id holds a number drawn for the run of the process, a counter, the time of the begin and random bytes. So ended and
 /// expired transactions are distinguished from invented ids without keeping them.
-package final class TransactionRegistry: Sendable {
+final class TransactionRegistry: Sendable {
   /// The maximum duration of a transaction.
   static let maximumAgeMicroseconds: Int64 = 270_000_000
   /// The maximum time between two uses of a transaction.
@@ -33,7 +33,7 @@ package final class TransactionRegistry: Sendable {
   private let run: [UInt8]
   private let state = Mutex(State())
 
-  package init(clock: ServerClock) {
+  init(clock: ServerClock) {
     self.clock = clock
     self.run = Self.randomBytes(8)
   }
@@ -47,7 +47,7 @@ package final class TransactionRegistry: Sendable {
   /// Opens a transaction.
   ///
   /// - Parameter version: fixes the snapshot at once, for read-only transactions with a read time.
-  package func begin(isReadOnly: Bool, at version: SnapshotVersion? = nil) throws(StatusError) -> [UInt8] {
+  func begin(isReadOnly: Bool, at version: SnapshotVersion? = nil) throws(StatusError) -> [UInt8] {
     let now = clock.now().microseconds
     let result = state.withLock { state -> Result<[UInt8], StatusError> in
       removeAged(from: &state, now: now)
@@ -81,7 +81,7 @@ package final class TransactionRegistry: Sendable {
   ///
   /// - Parameter latest: the snapshot of the transaction if this is its first read.
   /// - Returns: the version to read at.
-  package func read(
+  func read(
     _ id: [UInt8], keys: [DocumentKey] = [], query: Query? = nil, latest: SnapshotVersion
   ) throws(StatusError) -> SnapshotVersion {
     let now = clock.now().microseconds
@@ -112,7 +112,7 @@ package final class TransactionRegistry: Sendable {
   /// Ends a transaction by its commit.
   ///
   /// - Returns: The reads that must be unchanged for the commit; nil when nothing was read.
-  package func end(_ id: [UInt8], isWriting: Bool) throws(StatusError) -> TransactionReads? {
+  func end(_ id: [UInt8], isWriting: Bool) throws(StatusError) -> TransactionReads? {
     let now = clock.now().microseconds
     let result = state.withLock { state -> Result<TransactionReads?, StatusError> in
       do throws(StatusError) {
@@ -132,7 +132,7 @@ package final class TransactionRegistry: Sendable {
   }
 
   /// Ends a transaction without a commit. Does nothing for one that has ended.
-  package func rollback(_ id: [UInt8]) throws(StatusError) {
+  func rollback(_ id: [UInt8]) throws(StatusError) {
     let isKnown = state.withLock { $0.transactions.removeValue(forKey: id) != nil }
     if !isKnown { try checkForm(of: id) }
   }
