@@ -90,8 +90,8 @@ final class ClientLoop {
     case suspended(RunningClient, FolderWait)
     case locked(FolderWait, NSError)
     case failed(NSError)
-    /// The group is empty when everything is closed.
-    case stopped(DispatchGroup)
+    /// With the queue of the completions of all calls that end the client. It is suspended until everything is closed.
+    case stopped(DispatchQueue)
   }
 
   private var state: State
@@ -280,30 +280,32 @@ final class ClientLoop {
   private func stop(_ completion: @escaping @Sendable () -> Void) {
     suspensionWatch = nil
     switch state {
-    case .stopped(let closing):
-      closing.notify(queue: .global(), execute: completion)
+    case .stopped(let endings):
+      endings.async(execute: completion)
     case .running(let client):
-      let closing = DispatchGroup()
-      state = .stopped(closing)
-      closing.enter()
-      closing.notify(queue: .global(), execute: completion)
-      client.stop { closing.leave() }
+      let endings = Self.makeEndings()
+      state = .stopped(endings)
+      endings.suspend()
+      endings.async(execute: completion)
+      client.stop { endings.resume() }
     case .suspended(let client, let wait):
       // Without the folder nothing may be stored.
       client.end(.terminated)
       state = .waiting(wait)
       stop(completion)
     case .waiting(let wait):
-      state = .stopped(DispatchGroup())
+      state = .stopped(Self.makeEndings())
       for message in wait.takeHeld() {
         if case .write(_, _, _, let write) = message { write?.abandon() } else { handle(message) }
       }
       completion()
     case .idle, .locked, .failed:
-      state = .stopped(DispatchGroup())
+      state = .stopped(Self.makeEndings())
       completion()
     }
   }
+
+  private static func makeEndings() -> DispatchQueue { DispatchQueue(label: "hearth.endings") }
 
   private func handleWrites(_ messages: [Message]) {
     var writes: [PendingLocalWrite] = []
