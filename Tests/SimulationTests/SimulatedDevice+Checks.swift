@@ -110,12 +110,9 @@ extension SimulatedDevice {
     }
   }
 
-  /// Whether callers wait for answers.
-  var hasWaitingCallers: Bool { !openWrites.isEmpty || !openWaits.isEmpty }
-
   /// Nobody waits.
   func checkEnd() throws {
-    guard !hasWaitingCallers else {
+    guard openWrites.isEmpty, openWaits.isEmpty else {
       throw Failure(description: "callers still wait: \(openWrites) \(openWaits)")
     }
     guard engine.activeLimboDocuments.isEmpty, engine.enqueuedLimboDocuments.isEmpty else {

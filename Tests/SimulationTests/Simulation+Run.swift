@@ -64,7 +64,7 @@ extension Simulation {
       backend.poisoned = []
     }
     for device in devices { try device.settle() }
-    if history.isDamaged, ledger.isMissingWrites || devices.contains(where: \.hasWaitingCallers) {
+    if history.isDamaged, ledger.isMissingWrites {
       // What SQLite does not report is found at the next start.
       for device in devices {
         try device.restart()
