@@ -59,7 +59,7 @@ public final class TestServer: Sendable {
   /// Clients that are connected see `UNAVAILABLE`, are offline, and connect again if a server is started on the same port. Terminate
   /// them first where that is not wanted.
   ///
-  /// - Returns: When the port is free, at the latest after about two seconds.
+  /// The port is free when it returns, after about two seconds at the latest.
   public func stop() async {
     await server.shutdown()
   }
