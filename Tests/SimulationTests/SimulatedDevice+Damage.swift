@@ -174,7 +174,7 @@ extension SimulatedDevice {
 
   /// What the user has written is there, whatever became of the rest.
   func checkOwnWrite(of key: DocumentKey) {
-    guard disturbance == nil, failingTransactions.isEmpty, !hasMisplacedOverlays,
+    guard disturbance == nil, failingTransactions.isEmpty, !hasMisplacedOverlays, store.user == user,
       let write = world.ledger.latest(by: user, of: key),
       world.ledger.isSurelyPending(write.number), let mutation = write.mutations.last, mutation.transforms.isEmpty
     else { return }
