@@ -3,7 +3,7 @@ internal import SwiftProtobuf
 
 extension WireTranslator {
   /// Encodes an aggregation with the explicit orders only: the backend adds the implicit ones itself, and an order that it does not need
-  /// could require an index that does not exist (firebase-ios-sdk query.cc, ToAggregateTarget).
+  /// could require an index that does not exist (firebase-ios-sdk query.h, ToAggregateTarget).
   package func encodeAggregation(
     _ query: Query, _ aggregations: [Aggregation]
   ) -> Google_Firestore_V1_RunAggregationQueryRequest {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HearthCache
 
-/// What the user sees of pending writes while the backend changes the documents beneath.
+/// The local view of pending writes while the backend changes the documents beneath.
 @Suite("Pending writes over changes of the backend")
 struct KeptOverlayTests {
   private func transform(_ name: String, _ operation: TransformOperation, of path: String = "rooms/a") -> Mutation {

@@ -38,6 +38,18 @@ struct RowRepairTests {
     #expect(cache.store.reopening == nil)
   }
 
+  @Test("of the list of tables, which then lacks one, have the file opened anew")
+  func missingTable() throws {
+    let (cache, _) = try makeCache()
+    defer { cache.close() }
+    try cache.database.execute("DROP TABLE cache_target_documents")
+    #expect(throws: StoreError.self) { try cache.store.remoteDocumentKeys(for: 2) }
+    guard case .fileIsDamaged? = cache.store.reopening else {
+      Issue.record("\(String(describing: cache.store.reopening))")
+      return
+    }
+  }
+
   @Test("of uses do not stop the collector", arguments: ["x'FF'", "'a'", "CAST(x'FF' AS TEXT)"])
   func use(value: String) throws {
     let (cache, _) = try makeCache()

@@ -87,7 +87,7 @@ struct ValueScenarioTests {
     #expect(try fields(of: client, second)["at"] == before)
   }
 
-  /// What a snapshot with one document shows to somebody who asks for the previous value of a pending server timestamp.
+  /// The contents of a snapshot with one document, with the previous value of a pending server timestamp.
   private struct Shown: Equatable {
     var at: Value?
     var n: Value?

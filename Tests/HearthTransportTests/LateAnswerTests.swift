@@ -27,9 +27,11 @@ struct LateAnswerTests {
     ])
   }
 
-  @Test("what was sent on a write stream is answered although the stream was closed meanwhile; then comes the end")
-  func write() async throws {
-    let (received, mayAnswer) = (Signal<Bool>(), Signal<Bool>())
+  /// Closes a stream whose batch has reached the backend and is not answered.
+  private func closedStream(
+    _ mayAnswer: Signal<Bool>
+  ) async throws -> (backend: ScriptedBackend, transport: FirestoreTransport, events: EventRecorder<WriteResponse>) {
+    let received = Signal<Bool>()
     let backend = try await backend(received: received, mayAnswer: mayAnswer)
     let transport = try FirestoreTransport(configuration(port: backend.port))
     let events = EventRecorder<WriteResponse>()
@@ -40,6 +42,13 @@ struct LateAnswerTests {
     stream.send(batch)
     #expect(await received.wait() == true)
     stream.close()
+    return (backend, transport, events)
+  }
+
+  @Test("what was sent on a write stream is answered although the stream was closed meanwhile; then comes the end")
+  func write() async throws {
+    let mayAnswer = Signal<Bool>()
+    let (backend, transport, events) = try await closedStream(mayAnswer)
     mayAnswer.send(true)
     #expect(await events.nextMessage() == WriteResponse(streamToken: [2]))
     #expect(await events.next() == .closed(nil))
@@ -49,17 +58,8 @@ struct LateAnswerTests {
 
   @Test("a backend that does not answer in time is not waited for")
   func patience() async throws {
-    let (received, mayAnswer) = (Signal<Bool>(), Signal<Bool>())
-    let backend = try await backend(received: received, mayAnswer: mayAnswer)
-    let transport = try FirestoreTransport(configuration(port: backend.port))
-    let events = EventRecorder<WriteResponse>()
-    let stream = transport.openWriteStream(onEvent: events.record)
-    stream.send(.handshake)
-    #expect(await events.next() == .opened)
-    #expect(await events.nextMessage() != nil)
-    stream.send(batch)
-    #expect(await received.wait() == true)
-    stream.close()
+    let mayAnswer = Signal<Bool>()
+    let (backend, transport, events) = try await closedStream(mayAnswer)
     #expect(await events.next() == .closed(nil))
     mayAnswer.send(true)
     await transport.shutdown()

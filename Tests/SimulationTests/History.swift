@@ -88,10 +88,10 @@ struct History {
     if kind != .copies, !isDamaged { backendKnowsLabels = generator.chance(80) }
   }
 
-  /// Whether the cache is a file.
+  /// True if the cache is a file.
   var isInFile: Bool { [.file, .beside, .copies, .damagedRows, .damagedPages].contains(kind) }
 
-  /// Whether the cache's file becomes something else than what was written.
+  /// True if the cache's file is damaged.
   var isDamaged: Bool { [.damagedRows, .damagedPages].contains(kind) }
 
   /// Whether the reference foretells every view and answer: nothing fails that it knows nothing of.

@@ -1,7 +1,7 @@
 import HearthModel
 
-/// What pending batches did to documents when the backend changed the documents beneath: that stays as it is until the first of
-/// the batches is answered.
+/// The effects of pending batches on documents at the moment at which the backend changed the documents beneath. They stay until
+/// the first of the batches is answered.
 struct KeptChanges {
   private struct Kept {
     var overlay: Mutation

@@ -4,7 +4,7 @@ import HearthModel
 import HearthStore
 import HearthSync
 
-/// What a disk does to a cache's file, and how the client goes on.
+/// Damages a cache's file as a disk does, and lets the client go on.
 extension SimulatedDevice {
   /// Something in the file becomes something else; then the client goes on, or its process begins anew.
   func damage() throws {
@@ -136,7 +136,7 @@ extension SimulatedDevice {
 
   // MARK: - Going on
 
-  /// What a running client does when its cache must be opened anew.
+  /// Reopens the cache if its store asks for that, as a running client does.
   func reopenIfNeeded() {
     while let cause = store.reopening {
       world.note("\(name) opens its cache anew: \(cause.reason)")
@@ -172,7 +172,7 @@ extension SimulatedDevice {
     writeRequests.append(Request(number: number, mutations: mutations, label: label))
   }
 
-  /// What the user has written is there, whatever became of the rest.
+  /// Checks that the user's own write is visible, whatever became of the rest.
   func checkOwnWrite(of key: DocumentKey) {
     guard disturbance == nil, failingTransactions.isEmpty, !hasMisplacedOverlays, store.user == user,
       let write = world.ledger.latest(by: user, of: key),

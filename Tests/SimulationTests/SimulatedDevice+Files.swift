@@ -14,7 +14,7 @@ extension SimulatedDevice {
     var identities: IdentitySource?
   }
 
-  /// What an application holds while its client runs.
+  /// The parts of a running client.
   struct OpenClient {
     var database: Database
     /// Keeps the folder; nil for a cache in memory.
@@ -64,7 +64,7 @@ extension SimulatedDevice {
     try begin()
   }
 
-  /// What was in memory is gone.
+  /// Forgets everything in memory.
   func end() {
     failingTransactions = []
     isNetworkEnabled = true
@@ -75,7 +75,7 @@ extension SimulatedDevice {
     endEngine()
   }
 
-  /// What goes with the engine, even if another takes its place in the same process.
+  /// Forgets everything that ends with the engine, even if another takes its place in the same process.
   func endEngine() {
     clearInbox()
     timers = []

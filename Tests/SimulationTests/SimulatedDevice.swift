@@ -45,7 +45,7 @@ final class SimulatedDevice {
   var reference = SimulationReference()
 
   private var inbox: [SyncEvent] = []
-  /// What is being handled.
+  /// The event that is being handled.
   var event: SyncEvent?
   var now = Duration.zero
   var timers: [(kind: TimerKind, due: Duration)] = []
@@ -85,7 +85,7 @@ final class SimulatedDevice {
   var hasDamagedUsers = false
   /// The tables that say whose a batch is, as far as they were damaged.
   var damagedOwners: Set<String> = []
-  /// Whether an overlay may stand where nobody looks for it.
+  /// True if an overlay may have a damaged key, so that no read finds it.
   var hasMisplacedOverlays = false
   /// Pages of the file were damaged, and it has not been replaced since.
   var hasDamagedPages = false

@@ -11,9 +11,9 @@ struct StorageFailureTests {
   @Test("each statement of a history may fail", arguments: kinds)
   func eachStatement(_ kind: StoreError.Kind) async throws {
     let seed: UInt64 = 3
-    let steps = 24
+    let steps = 28
     let count = try Simulation.run(seed: seed, steps: steps, disturbance: nil)
-    #expect(count > 150)
+    #expect(count > 200)
     let failures = await HeavyWork.run {
       (0..<count).compactMap { position in
         Self.failure(seed: seed, steps: steps, .init(position: position, length: 1, kind: kind))

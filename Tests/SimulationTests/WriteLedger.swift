@@ -14,7 +14,7 @@ struct WriteLedger {
     var answer: Answer?
     /// The cache did not take it.
     var wasRefused = false
-    /// What held it was replaced, or damaged.
+    /// The file that held it was replaced or damaged.
     var mayBeLost = false
     /// The name of the cache that it was sent from was damaged, so that its label may change.
     var mayBeDoubled = false
@@ -80,7 +80,7 @@ struct WriteLedger {
     }
   }
 
-  /// What says whose the batches are, or where they are, was damaged.
+  /// The users of the batches, or the list of tables, were damaged.
   mutating func allMayBeLost() {
     for number in writes.keys { mayBeLost(number) }
   }
@@ -96,8 +96,7 @@ struct WriteLedger {
 
   func owner(of number: Int) -> String? { writes[number]?.owner }
 
-  /// Whether the user may count on the write's being in the outbox: it was stored, nobody has answered it, nothing has happened
-  /// to it.
+  /// True if the write must be in the outbox: it was stored, was not answered, and its file was not damaged there.
   func isSurelyPending(_ number: Int) -> Bool {
     guard let write = writes[number] else { return false }
     return write.answer == nil && !write.wasRefused && !write.mayBeLost
@@ -109,7 +108,7 @@ struct WriteLedger {
       .max { $0.key < $1.key }.map { ($0.key, $0.value.mutations.filter { $0.key == key }) }
   }
 
-  /// Whether a write waits somewhere that was not sent.
+  /// True if a write that must be in an outbox has not been answered.
   var isMissingWrites: Bool { writes.keys.contains(where: isSurelyPending) }
 
   /// Everything was sent that waited anywhere.

@@ -38,8 +38,8 @@ enum QueryBuilder {
     return query
   }
 
-  /// Checks that are due when a query's documents are read or listened to. An aggregation needs no order (firebase-ios-sdk query_core.cc
-  /// and aggregate_query.cc, ValidateHasExplicitOrderByForLimitToLast).
+  /// Checks that are due when a query's documents are read or listened to. An aggregation needs no order (firebase-ios-sdk query_core.cc,
+  /// ValidateHasExplicitOrderByForLimitToLast, which aggregate_query.cc does not call).
   static func validateForRunning(_ query: HearthModel.Query) throws(ProgrammingError) {
     guard query.limitType == .first || query.limit == nil || !query.explicitOrders.isEmpty else {
       throw ProgrammingError("limit(toLast:) queries require specifying at least one OrderBy() clause.")

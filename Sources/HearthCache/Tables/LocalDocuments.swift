@@ -103,8 +103,8 @@ struct LocalDocuments {
     return view.mapValues(\.document)
   }
 
-  /// What an overlay that was `exact` on top of `before` is after the oldest batch in it was acknowledged and has made
-  /// `after` of the remote document: `exact`, `wide`, or nil if it no longer shows what the other batches do.
+  /// Returns the state of an overlay that was `exact` on top of `before`, after the oldest batch in it was acknowledged and
+  /// changed the remote document to `after`: `exact`, `wide`, or nil if it no longer shows what the other batches do.
   ///
   /// It shows that if the next batch has an effect both ways and leaves the same contents. Whatever follows starts from
   /// there. The overlay covers every field that the next batch changes, so the fields that it takes from the remote

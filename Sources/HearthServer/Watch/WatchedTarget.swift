@@ -3,7 +3,7 @@ internal import HearthStore
 
 /// One target of a listen stream.
 ///
-/// Whether a document belongs to a query without limit depends on the document alone. So a change is judged by the document
+/// The membership of a document in a query without limit depends on the document alone. So a change is judged by the document
 /// before and after it, and no state is kept. For a query with a limit the window is kept: the keys and versions of its
 /// documents, and the last document, which decides whether a new document falls into the window.
 struct WatchedTarget: Sendable {

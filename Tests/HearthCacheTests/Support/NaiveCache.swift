@@ -2,10 +2,10 @@ import HearthModel
 
 @testable import HearthCache
 
-/// What the cache must know, kept in the simplest way: remote documents, all batches of all users, and the local changes that
+/// The contents that the cache must have, kept in the simplest way: remote documents, all batches of all users, and the local changes that
 /// stay as they are while the backend changes the documents beneath.
 struct NaiveCache {
-  /// What some batches did to a document when the backend changed it.
+  /// The effect of some batches on a document at the moment at which the backend changed it.
   struct Kept {
     var overlay: Mutation
     var last: BatchID

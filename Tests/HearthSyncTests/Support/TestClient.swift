@@ -29,7 +29,7 @@ final class TestClient {
   var knowsBatchLabels = true
   /// Whether attempts to open a stream come to no end at all.
   var isBlackHole = false
-  /// Whether the backend still answers on a write stream that the client has closed, until the test ends the stream.
+  /// True if the backend still answers on a write stream that the client has closed, until the test ends the stream.
   var answersLate = false
   /// The write streams that were closed and have not ended, oldest first, with the batches that have no answer.
   private(set) var parting: [(id: StreamID, batches: [[Mutation]])] = []
