@@ -34,7 +34,7 @@ struct EagerGarbageCollectionTests {
     #expect(try store.read("rooms/a").isFound)
     #expect(try store.read("rooms/b").isUnknown)
     #expect(try store.targetData(for: rooms) == nil)
-    #expect(try store.remoteDocumentKeys(for: id).isEmpty)
+    #expect(try store.confirmedKeys(for: id).isEmpty)
     #expect(try store.allocateTarget(rooms).targetID == other + 2)
   }
 

@@ -139,7 +139,7 @@ struct FailureTests {
       ("Get next mutation batch", { _ = try store.nextMutationBatch(after: -1) }),
       ("Get highest unacknowledged batch id", { _ = try store.highestUnacknowledgedBatchID() }),
       ("Get target data", { _ = try store.targetData(for: collection("rooms").target) }),
-      ("Remote document keys", { _ = try store.remoteDocumentKeys(for: 2) }),
+      ("Remote document keys", { _ = try store.confirmedKeys(for: 2) }),
       ("read document", { _ = try store.read("rooms/a") }),
       ("Execute query", { _ = try store.found(collection("rooms")) }),
     ]
@@ -172,7 +172,7 @@ struct FailureTests {
     #expect(table { _ = try store.found(collection("rooms")) } == "cache_overlays")
     #expect(throws: CacheError.self) { try store.nextMutationBatch(after: -1) }
     try cache.database.execute("UPDATE cache_target_documents SET path = 'rooms' WHERE path = 'rooms/a'")
-    #expect(table { _ = try store.remoteDocumentKeys(for: target) } == "cache_target_documents")
+    #expect(table { _ = try store.confirmedKeys(for: target) } == "cache_target_documents")
     #expect(throws: CacheError.exhausted(counter: "highest_batch_id", highest: .max)) {
       try store.write(.set(key("halls/a"), [:]))
     }

@@ -177,7 +177,7 @@ private struct Simulation {
     }
     for (id, target) in targetIDs {
       #expect(try store.targets.target(target)?.targetID == (naive.rows[id] == nil ? nil : id) || naive.rows[id] == nil)
-      #expect(try store.remoteDocumentKeys(for: id) == naive.rows[id]?.keys ?? [])
+      #expect(try store.confirmedKeys(for: id) == naive.rows[id]?.keys ?? [])
     }
     try checkUses()
     try #expect(cache.unneededPaths() == naive.unneeded.map(\.canonicalString).sorted())

@@ -55,7 +55,7 @@ struct GarbageCollectionTests {
     #expect(report.hasCollected && report.removedTargetCount == 4 && report.removedDocumentCount == 8)
     #expect(try storedPaths(cache) == Self.needed)
     #expect(try cache.store.targetData(for: rooms(1)) == nil)
-    #expect(try cache.store.remoteDocumentKeys(for: inUse) == [key("rooms/used"), key("rooms/shared")])
+    #expect(try cache.store.confirmedKeys(for: inUse) == [key("rooms/used"), key("rooms/shared")])
     // The row of a target that is listened to again is a new one.
     #expect(try cache.store.allocateTarget(rooms(1)).targetID == inUse + 10)
   }
@@ -128,7 +128,7 @@ struct GarbageCollectionTests {
       }
       guard let target else { return }
       let stored = try storedPaths(cache)
-      let keys = try store.remoteDocumentKeys(for: target.targetID)
+      let keys = try store.confirmedKeys(for: target.targetID)
       // Either everything is still there, or the listener starts from the beginning.
       #expect(keys.count == (target.resumeToken.isEmpty ? 0 : 2), "after \(interruption) steps")
       for key in keys { #expect(stored.contains(key.canonicalString), "after \(interruption) steps") }
@@ -148,7 +148,7 @@ struct GarbageCollectionTests {
       try cache.restart()
       for target in [collection("rooms").target] + (1...4).map(rooms) {
         guard let data = try cache.store.targetData(for: target) else { continue }
-        let keys = try cache.store.remoteDocumentKeys(for: data.targetID)
+        let keys = try cache.store.confirmedKeys(for: data.targetID)
         #expect(keys.count == (data.targetID == inUse + 2 ? 5 : 2), "after \(steps) steps")
         for key in keys { #expect(try cache.store.read(key.canonicalString).isFound, "after \(steps) steps") }
       }

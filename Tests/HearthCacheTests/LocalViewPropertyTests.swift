@@ -233,7 +233,7 @@ private struct Simulation {
     }
     #expect(try store.pendingBatches() == naive.queue)
     #expect(try store.nextMutationBatch(after: -1) == naive.queue.first)
-    for target in targets { #expect(try store.remoteDocumentKeys(for: target) == naive.targetKeys[target] ?? []) }
+    for target in targets { #expect(try store.confirmedKeys(for: target) == naive.targetKeys[target] ?? []) }
   }
 }
 

@@ -33,7 +33,7 @@ struct RowRepairTests {
     let (cache, target) = try makeCache()
     defer { cache.close() }
     try cache.database.execute("UPDATE cache_target_documents SET path = \(value) WHERE path = 'rooms/a'")
-    #expect(try cache.store.remoteDocumentKeys(for: target) == [key("rooms/b")])
+    #expect(try cache.store.confirmedKeys(for: target) == [key("rooms/b")])
     #expect(try cache.store.targetData(for: collection("rooms").target)?.resumeToken == [])
     #expect(cache.store.reopening == nil)
   }
@@ -43,7 +43,7 @@ struct RowRepairTests {
     let (cache, _) = try makeCache()
     defer { cache.close() }
     try cache.database.execute("DROP TABLE cache_target_documents")
-    #expect(throws: StoreError.self) { try cache.store.remoteDocumentKeys(for: 2) }
+    #expect(throws: StoreError.self) { try cache.store.confirmedKeys(for: 2) }
     guard case .fileIsDamaged? = cache.store.reopening else {
       Issue.record("\(String(describing: cache.store.reopening))")
       return
@@ -84,7 +84,7 @@ struct RowRepairTests {
     #expect(try cache.store.read(collection("rooms")).documents.map(\.key) == [key("rooms/a"), key("rooms/b")])
     #expect(try cache.store.read("rooms/a").values == ["m": .integer(2)])
     #expect(try cache.store.targetData(for: collection("rooms").target)?.resumeToken == [])
-    #expect(try cache.store.remoteDocumentKeys(for: target).count == 2)
+    #expect(try cache.store.confirmedKeys(for: target).count == 2)
     #expect(try cache.store.pendingBatches().count == 1)
     #expect(cache.store.reopening == nil)
   }

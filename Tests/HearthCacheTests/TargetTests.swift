@@ -48,17 +48,17 @@ struct TargetTests {
     let changes = try cache.store.receive(
       found("rooms/a", 3, [:]), found("rooms/b", 4, [:]), at: 5, for: [id], token: "t5")
     #expect(Set(changes.keys) == [key("rooms/a"), key("rooms/b")])
-    #expect(try cache.store.remoteDocumentKeys(for: id) == [key("rooms/a"), key("rooms/b")])
+    #expect(try cache.store.confirmedKeys(for: id) == [key("rooms/a"), key("rooms/b")])
     try cache.store.receive(missing("rooms/a", 6), at: 6, for: [id], token: "t6")
     try cache.restart()
     let data = try #require(try cache.store.targetData(for: rooms))
     #expect(data.resumeToken == [UInt8]("t6".utf8) && data.snapshotVersion == version(6))
-    #expect(try cache.store.remoteDocumentKeys(for: id) == [key("rooms/b")])
+    #expect(try cache.store.confirmedKeys(for: id) == [key("rooms/b")])
     #expect(try cache.store.lastRemoteSnapshotVersion() == version(6))
     #expect(try cache.store.read("rooms/a") == missing("rooms/a", 6))
     #expect(try cache.store.found(collection("rooms")) == ["rooms/b"])
     let execution = try cache.store.execute(collection("rooms"), usePreviousResults: true)
-    #expect(execution.remoteKeys == [key("rooms/b")])
+    #expect(execution.confirmedKeys == [key("rooms/b")])
   }
 
   @Test("neither a document nor the snapshot version goes back", arguments: Backing.allCases)
@@ -151,7 +151,7 @@ struct TargetTests {
     try store.receive(found("rooms/a", 3, [:]), at: 5, for: [id], token: "t5")
     try store.releaseTarget(id)
     try store.receive(found("rooms/b", 6, [:]), at: 6, for: [id], token: "t6")
-    #expect(try store.remoteDocumentKeys(for: id) == [key("rooms/a")])
+    #expect(try store.confirmedKeys(for: id) == [key("rooms/a")])
     #expect(try store.targetData(for: rooms)?.resumeToken == [UInt8]("t5".utf8))
     #expect(throws: CacheError.unknownTarget(id)) {
       try store.releaseTarget(id)

@@ -36,7 +36,7 @@ struct LoopStepTests {
         cache: inMemory
           ? .memory(.leastRecentlyUsed(sizeBytes: -1)) : .file(folder: folder.url.path, sizeBytes: -1),
         callbackQueue: .global())
-      configuration.detachment.documentsOnLoop = documentsOnLoop
+      configuration.backgroundQueryLimits.documentsOnLoop = documentsOnLoop
       loop = ClientLoop(configuration)
       handle([.start, request(.setNetwork(isEnabled: false) { _ in })])
       _ = mailbox.take()
@@ -114,8 +114,8 @@ struct LoopStepTests {
     #expect(client.handlePosted() == 1)
   }
 
-  @Test("queries are explained and indexes are listed beside the loop, on the state of the moment of the call")
-  func beside() async throws {
+  @Test("queries are explained and indexes are listed in the background, on the state of the moment of the call")
+  func readings() async throws {
     let client = try Client(documentsOnLoop: 10)
     client.handle(try (0..<20).map { try client.write("a/\($0)") })
     let execution = Answer<Result<QueryExecution, NSError>>()
@@ -144,7 +144,7 @@ struct LoopStepTests {
     #expect(try execution.value?.get().resultCount == 10)
   }
 
-  @Test("a client that ends closes what is read beside its loop")
+  @Test("a client that ends closes what is read in the background")
   func closes() throws {
     let client = try Client(documentsOnLoop: 0)
     client.handle(try (0..<20).map { try client.write("a/\($0)") })

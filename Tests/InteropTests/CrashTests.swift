@@ -140,7 +140,7 @@ private final class CrashRun {
     let target = HearthModel.Query(path: try ResourcePath(parsing: "remote")).target
     guard let data = try store.targetData(for: target), !data.resumeToken.isEmpty else { return }
     comparedTokens += 1
-    let keys = try store.remoteDocumentKeys(for: data.targetID)
+    let keys = try store.confirmedKeys(for: data.targetID)
     for (key, version) in remoteVersions where version <= data.snapshotVersion {
       let cached = try store.readDocument(key)
       #expect(

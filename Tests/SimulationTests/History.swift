@@ -8,8 +8,8 @@ struct History {
     case exact
     /// As `exact`, in a file.
     case file
-    /// As `file`, and every query runs beside the engine, for some steps.
-    case beside
+    /// As `file`, and every query runs in the background, for some steps.
+    case background
     /// Documents that nobody needs go at once.
     case eager
     /// Old documents are collected now and then.
@@ -31,7 +31,7 @@ struct History {
       self =
         switch seed % 20 {
         case 0..<4: .exact
-        case 4: seed / 20 % 2 == 0 ? .file : .beside
+        case 4: seed / 20 % 2 == 0 ? .file : .background
         case 5: .eager
         case 6: .collected
         case 7: .failing
@@ -73,7 +73,7 @@ struct History {
       position: Int.random(in: 0..<800, using: &generator), length: Int.random(in: 1...150, using: &generator),
       kind: generator.pick(failures))
     switch kind {
-    case .exact, .file, .beside, .eager, .collected: break
+    case .exact, .file, .background, .eager, .collected: break
     case .failing: self.disturbance = disturbance
     case .users:
       self.disturbance = disturbance
@@ -89,11 +89,11 @@ struct History {
   }
 
   /// True if the cache is a file.
-  var isInFile: Bool { [.file, .beside, .copies, .damagedRows, .damagedPages].contains(kind) }
+  var isInFile: Bool { [.file, .background, .copies, .damagedRows, .damagedPages].contains(kind) }
 
   /// True if the cache's file is damaged.
   var isDamaged: Bool { [.damagedRows, .damagedPages].contains(kind) }
 
   /// Whether the reference foretells every view and answer: nothing fails that it knows nothing of.
-  var isExact: Bool { [.exact, .file, .beside, .copies].contains(kind) && disturbance == nil }
+  var isExact: Bool { [.exact, .file, .background, .copies].contains(kind) && disturbance == nil }
 }

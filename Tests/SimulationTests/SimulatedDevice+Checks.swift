@@ -20,7 +20,8 @@ extension SimulatedDevice {
     try readQueues()
     guard world.history.isExact else { return }
     let pending = queues[store.user] ?? []
-    for (id, listener) in listeners where !engine.isPreparing(id) && !reference.isCatchingUp(listener.query, pending) {
+    for (id, listener) in listeners
+    where !engine.hasBackgroundListen(id) && !reference.isCatchingUp(listener.query, pending) {
       let expected = reference.run(listener.query, pending)
       guard let snapshot = listener.snapshot else {
         if !expected.isEmpty, !listener.options.waitForSyncWhenOnline {
@@ -136,8 +137,8 @@ extension SimulatedDevice {
   /// Delivers until nothing happens any more.
   func drain() throws {
     for _ in 0..<400 {
-      while !besideQueries.isEmpty {
-        endBeside()
+      while !backgroundQueries.isEmpty {
+        endBackgroundQuery()
         try check()
       }
       while answerParting(ends: false) { try check() }
@@ -155,7 +156,7 @@ extension SimulatedDevice {
       let busy = timers.filter {
         [.asyncQueueRetry, .listenStreamConnectionBackoff, .writeStreamConnectionBackoff].contains($0.kind)
       }
-      if busy.isEmpty, besideQueries.isEmpty, opening.isEmpty, writeRequests.isEmpty,
+      if busy.isEmpty, backgroundQueries.isEmpty, opening.isEmpty, writeRequests.isEmpty,
         listenersToRepeat.isEmpty || !world.backend.poisoned.isEmpty,
         try world.history.isDamaged || store.pendingBatches().isEmpty,
         engine.activeLimboDocuments.isEmpty, engine.enqueuedLimboDocuments.isEmpty

@@ -36,9 +36,10 @@ extension SimulatedDevice {
         garbageCollection: history.kind == .eager ? .eager : .leastRecentlyUsed(thresholdBytes: 100 << 20), user: user,
         newCacheID: cacheID)
     }
-    let detachment = DetachmentLimits(documentsOnLoop: -1, partsPerScan: 3)
+    let backgroundQueryLimits = BackgroundQueryLimits(documentsOnLoop: -1, partsPerScan: 3)
     let configuration = SyncConfiguration(
-      maxConcurrentLimboResolutions: 2, detachment: history.kind == .beside ? detachment : nil, jitter: { 0 })
+      maxConcurrentLimboResolutions: 2,
+      backgroundQueryLimits: history.kind == .background ? backgroundQueryLimits : nil, jitter: { 0 })
     guard let folder else {
       let database = try reused ?? Database(.memory, options: .init(synchronous: .normal))
       let store = try makeStore(database)
@@ -82,8 +83,8 @@ extension SimulatedDevice {
     opening = []
     openWaits = []
     expectedAnswers = [:]
-    for query in besideQueries { query.close() }
-    besideQueries = []
+    for query in backgroundQueries { query.close() }
+    backgroundQueries = []
     breakWatchStream(nil)
     breakWriteStream(nil)
     parting = []

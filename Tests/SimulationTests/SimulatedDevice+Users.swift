@@ -115,7 +115,7 @@ extension SimulatedDevice {
     let id = RequestID(rawValue: world.nextNumber())
     expectedAnswers[id] = (query, documents)
     post(.readQuery(id, query))
-    if world.history.kind != .beside, expectedAnswers[id] != nil { fail("the cache did not answer \(query)") }
+    if world.history.kind != .background, expectedAnswers[id] != nil { fail("the cache did not answer \(query)") }
   }
 
   func answered(_ id: RequestID, _ snapshot: ViewSnapshot) {
@@ -130,12 +130,12 @@ extension SimulatedDevice {
     }
   }
 
-  /// Runs one of the queries beside the engine to its end, which the engine hears of.
-  func endBeside() {
-    guard let index = besideQueries.indices.randomElement(using: &world.generator) else { return }
-    let query = besideQueries.remove(at: index)
+  /// Runs one of the queries in the background to its end, which the engine hears of.
+  func endBackgroundQuery() {
+    guard let index = backgroundQueries.indices.randomElement(using: &world.generator) else { return }
+    let query = backgroundQueries.remove(at: index)
     // The last part first: the order must not matter.
-    post(.besideEnded(query.id, query.run { count, body in (0..<count).reversed().forEach { body($0) } }))
+    post(.backgroundQueryEnded(query.id, query.run { count, body in (0..<count).reversed().forEach { body($0) } }))
   }
 
   func collectGarbage() {

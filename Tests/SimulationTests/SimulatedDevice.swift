@@ -91,8 +91,8 @@ final class SimulatedDevice {
   var hasDamagedPages = false
   /// How often the cache was opened anew in a running process.
   var reopeningCount = 0
-  /// The queries beside the engine that have not ended.
-  var besideQueries: [BesideQuery] = []
+  /// The queries in the background that have not ended.
+  var backgroundQueries: [BackgroundQueryJob] = []
 
   /// Every user's queue as it was after the step before.
   var queues: [String?: [MutationBatch]] = [:]
@@ -117,8 +117,8 @@ final class SimulatedDevice {
 
   /// Ends the process.
   func close() {
-    for query in besideQueries { query.close() }
-    besideQueries = []
+    for query in backgroundQueries { query.close() }
+    backgroundQueries = []
     client.database.injectFailure = nil
     client.database.close()
     client.cache?.close()
@@ -220,8 +220,8 @@ final class SimulatedDevice {
     case .queryRead(let id, let snapshot): answered(id, snapshot)
     case .documentRead(let id, let document): answered(id, document)
     case .readFailed(let id, let error): refused(id, error)
-    case .runBeside(let query): besideQueries.append(query)
-    case .cancelBeside(let id): besideQueries.first { $0.id == id }?.cancel()
+    case .runBackgroundQuery(let query): backgroundQueries.append(query)
+    case .cancelBackgroundQuery(let id): backgroundQueries.first { $0.id == id }?.cancel()
     default: break
     }
   }

@@ -39,7 +39,7 @@ extension Simulation {
     case 66..<70: device.sendSnapshot()
     case 70..<72: device.sendChanges()
     case 72..<75: device.fireNextTimer()
-    case 76..<84 where history.kind == .beside: device.endBeside()
+    case 76..<84 where history.kind == .background: device.endBackgroundQuery()
     case 75..<76: if history.kind == .collected { device.collectGarbage() }
     default: for _ in 0..<Int.random(in: 1...4, using: &generator) { device.deliverWatchMessage() }
     }

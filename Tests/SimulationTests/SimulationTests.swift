@@ -10,8 +10,9 @@ struct SimulationTests {
     "any sequence of events leaves the client in step", arguments: Seeds.groups(.exact, .file, .eager, .collected))
   func contract(_ group: Seeds.Group) async { await group.run() }
 
-  @Test("queries that run beside the engine show what they would have shown on it", arguments: Seeds.groups(.beside))
-  func beside(_ group: Seeds.Group) async { await group.run() }
+  @Test(
+    "queries that run in the background show what they would have shown on it", arguments: Seeds.groups(.background))
+  func background(_ group: Seeds.Group) async { await group.run() }
 
   @Test(
     "folders that are put back or copied to other devices lose and double no write", arguments: Seeds.groups(.copies))

@@ -6,7 +6,7 @@ enum Main {
   static func main() {
     let groups: [[Benchmark]] = [
       ApplyBenchmarks.all, QueryBenchmarks.all, WriteBenchmarks.all, ReadBenchmarks.all, SyncBenchmarks.all,
-      OutboxBenchmarks.all, CollectionBenchmarks.all, BesideBenchmarks.all, IndexBenchmarks.all,
+      OutboxBenchmarks.all, CollectionBenchmarks.all, BackgroundQueryBenchmarks.all, IndexBenchmarks.all,
       ComplaintBenchmarks.all,
     ]
     Suite(groups.flatMap(\.self), makeFixtures: Fixtures.make).main()

@@ -43,12 +43,12 @@ enum OutboxBenchmarks {
         }
       }),
     Benchmark(
-      "outbox.detach-explanation", group: "Outbox", title: "send an explanation beside the loop, 100,000 queued",
+      "outbox.background-explanation", group: "Outbox", title: "send an explanation to the background, 100,000 queued",
       sizes: [100_000], goals: [100_000: .init(processorTime: 20e-3)],
       body: { session in
         try withOutbox(session) { cache in
           try session.measure {
-            let reading = try cache.store.detachExplanation(
+            let reading = try cache.store.backgroundExplanation(
               of: SampleDocuments.everything, documentsOnLoop: 4_000, clock: { .zero })
             guard let reading else { throw WrongResult(count: 0, expected: 1) }
             reading.close()

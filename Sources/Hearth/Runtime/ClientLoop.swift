@@ -34,9 +34,9 @@ final class ClientLoop {
     case bundleBytes(RequestID, [UInt8], taken: @Sendable (_ wantsMore: Bool) -> Void)
     case bundleEnded(RequestID, StatusError?)
     case stream(SyncEvent)
-    case besideEnded(BesideID, Result<BesideResult, any Error>)
+    case backgroundQueryEnded(BackgroundQueryID, Result<BackgroundQueryResult, any Error>)
     /// A background reading has ended. `answer` completes its request, if that still waits.
-    case readBeside(RequestID, failure: (any Error)?, answer: @Sendable () -> Void)
+    case backgroundReadingEnded(RequestID, failure: (any Error)?, answer: @Sendable () -> Void)
     /// The next page of a list of pending writes is to be read.
     case continueListing(RequestID)
     case timerFired(TimerKind, generation: Int)

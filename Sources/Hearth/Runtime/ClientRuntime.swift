@@ -26,8 +26,8 @@ struct ClientConfiguration: Sendable {
   /// on success.
   var cacheOpened: (@Sendable ((any Error)?) -> Void)?
   /// The limits that decide which queries run in the background.
-  var detachment = DetachmentLimits.standard
-  var besideQueue = DispatchQueue.besideQueries
+  var backgroundQueryLimits = BackgroundQueryLimits.standard
+  var backgroundQueue = DispatchQueue.backgroundQueries
   /// Reports changes of the network; nil for the monitor of the system.
   var connectivity: (any ConnectivityMonitor)?
   /// The bytes of watch messages that may wait for the loop; the stream is not read beyond them. A loop that takes them all at once holds

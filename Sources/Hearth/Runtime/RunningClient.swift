@@ -16,7 +16,7 @@ final class RunningClient {
   private let startInstant: ContinuousClock.Instant
   private var streams: StreamCarrier
   private var timers: TimerSet
-  private var besideQueries: BesideQueries
+  private var backgroundQueries: BackgroundQueries
 
   private var listeners: [ListenerID: (listener: Listener<SnapshotEvent>, isOneShot: Bool)] = [:]
   private var syncListeners: [ListenerID: Listener<Void>] = [:]
@@ -40,13 +40,13 @@ final class RunningClient {
     engine = SyncEngine(
       localStore: cache.localStore,
       configuration: SyncConfiguration(
-        detachment: configuration.detachment, backoff: configuration.backoff,
+        backgroundQueryLimits: configuration.backgroundQueryLimits, backoff: configuration.backoff,
         jitter: { Double.random(in: -0.5...0.5) }))
     startInstant = clock.now
     streams = StreamCarrier(configuration, post: post)
     streams.user = user
     timers = TimerSet(post: post)
-    besideQueries = BesideQueries(queue: configuration.besideQueue, post: post)
+    backgroundQueries = BackgroundQueries(queue: configuration.backgroundQueue, post: post)
     if let former { takeOver(former) }
   }
 
@@ -95,12 +95,12 @@ final class RunningClient {
     case .stream(let event):
       run(event)
       if case .watchStreamMessage(let id, _) = event { streams.watchMessageHandled(on: id) }
-    case .besideEnded(let id, let result):
-      besideQueries.ended(id)
+    case .backgroundQueryEnded(let id, let result):
+      backgroundQueries.ended(id)
       if case .failure(let error) = result { cache.localStore.noteDamage(error) }
-      run(.besideEnded(id, result))
-    case .readBeside(let id, let failure, let answer):
-      besideQueries.ended(id)
+      run(.backgroundQueryEnded(id, result))
+    case .backgroundReadingEnded(let id, let failure, let answer):
+      backgroundQueries.ended(id)
       if let failure { cache.localStore.noteDamage(failure) }
       if requests.removeValue(forKey: id) != nil { answer() }
     case .continueListing(let id):
@@ -168,14 +168,15 @@ final class RunningClient {
     switch request {
     case .listIndexes(let completion):
       read(
-        request, id, completion, beside: { try store.detachIndexListings() }, onLoop: { try store.indexListings() })
+        request, id, completion, inBackground: { try store.backgroundIndexListings() },
+        onLoop: { try store.indexListings() })
     case .explain(let query, let completion):
       let (clock, startInstant) = (clock, clock.now)
       let elapsed = { @Sendable in clock.now - startInstant }
-      let documentsOnLoop = configuration.detachment.documentsOnLoop
+      let documentsOnLoop = configuration.backgroundQueryLimits.documentsOnLoop
       read(
         request, id, completion,
-        beside: { try store.detachExplanation(of: query, documentsOnLoop: documentsOnLoop, clock: elapsed) },
+        inBackground: { try store.backgroundExplanation(of: query, documentsOnLoop: documentsOnLoop, clock: elapsed) },
         onLoop: { try store.explain(query, clock: elapsed) })
     default: break
     }
@@ -183,15 +184,17 @@ final class RunningClient {
 
   private func read<Answer: Sendable>(
     _ request: ClientLoop.Request, _ id: RequestID, _ completion: @escaping @Sendable (Result<Answer, NSError>) -> Void,
-    beside: () throws -> DetachedReading<Answer>?, onLoop: () throws -> Answer
+    inBackground: () throws -> BackgroundReading<Answer>?, onLoop: () throws -> Answer
   ) {
     let finish = { @Sendable (result: Result<Answer, any Error>) in
       completion(result.mapError { NSError.firestore($0) })
     }
     do {
-      guard besideQueries.takesReadings, let reading = try beside() else { return finish(Result { try onLoop() }) }
+      guard backgroundQueries.takesReadings, let reading = try inBackground() else {
+        return finish(Result { try onLoop() })
+      }
       requests[id] = request
-      besideQueries.start(reading, for: id, answer: finish)
+      backgroundQueries.start(reading, for: id, answer: finish)
     } catch {
       finish(.failure(error))
     }
@@ -210,7 +213,7 @@ final class RunningClient {
     writes = [:]
     requests = [:]
     listings = [:]
-    besideQueries.closeAll()
+    backgroundQueries.closeAll()
     cache.close()
     streams.shutdown(completion)
   }
@@ -259,7 +262,7 @@ final class RunningClient {
   ///
   /// Background queries end with an error, as they hold locks on the file of their own.
   func suspend() {
-    besideQueries.cancelAll()
+    backgroundQueries.cancelAll()
     cache.suspend()
   }
 
@@ -284,7 +287,7 @@ final class RunningClient {
     for (_, entry) in listeners { entry.listener.deliver(.failure(error)) }
     for (_, request) in requests { request.fail(error) }
     (listeners, syncListeners, writes, requests, listings) = ([:], [:], [:], [:], [:])
-    besideQueries.closeAll()
+    backgroundQueries.closeAll()
     cache.close()
     streams.shutdown {}
   }
@@ -313,8 +316,8 @@ final class RunningClient {
     case .startTimer(let kind, let duration): timers.start(kind, after: duration)
     case .cancelTimer(let kind): timers.cancel(kind)
     case .invalidateCredentials: streams.invalidateCredentials()
-    case .runBeside(let query): besideQueries.start(query)
-    case .cancelBeside(let id): besideQueries.cancel(id)
+    case .runBackgroundQuery(let query): backgroundQueries.start(query)
+    case .cancelBackgroundQuery(let id): backgroundQueries.cancel(id)
     case .onlineStateChanged(let state): HearthLog.debug("Online state: \(state)")
     case .log(let level, let text): HearthLog.log(level, text)
     case .raiseSnapshot(let id, let snapshot): raise(id, snapshot)

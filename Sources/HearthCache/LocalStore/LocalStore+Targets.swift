@@ -61,7 +61,7 @@ extension LocalStore {
   }
 
   /// The documents that the backend has confirmed for a target.
-  package func remoteDocumentKeys(for targetID: TargetID) throws -> Set<DocumentKey> {
+  package func confirmedKeys(for targetID: TargetID) throws -> Set<DocumentKey> {
     try read("Remote document keys") { try targets.keys(of: targetID) }
   }
 
@@ -87,24 +87,24 @@ extension LocalStore {
   /// - Returns: the matching documents in the order of the query (limit applied), the keys that the backend has
   ///   confirmed for the target, and how the query was answered.
   package func run(_ query: Query, usePreviousResults: Bool) throws
-    -> (documents: [Document], remoteKeys: Set<DocumentKey>, execution: QueryExecution)
+    -> (documents: [Document], confirmedKeys: Set<DocumentKey>, execution: QueryExecution)
   {
     try read("Execute query") {
       let data = try knownTarget(query.target)
-      let remoteKeys = try data.map { try targets.keys(of: $0.targetID) } ?? []
-      let previous = data.flatMap { Self.previousResult(of: $0, keys: remoteKeys) }
+      let confirmedKeys = try data.map { try targets.keys(of: $0.targetID) } ?? []
+      let previous = data.flatMap { Self.previousResult(of: $0, keys: confirmedKeys) }
       let answer = try run(query, previous: usePreviousResults ? previous : nil)
-      return (answer.documents, remoteKeys, answer.execution)
+      return (answer.documents, confirmedKeys, answer.execution)
     }
   }
 
   /// As ``run(_:usePreviousResults:)``, with the documents by key.
   package func execute(_ query: Query, usePreviousResults: Bool) throws
-    -> (documents: DocumentMap, remoteKeys: Set<DocumentKey>)
+    -> (documents: DocumentMap, confirmedKeys: Set<DocumentKey>)
   {
     let result = try run(query, usePreviousResults: usePreviousResults)
     let documents = DocumentMap(result.documents.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
-    return (documents, result.remoteKeys)
+    return (documents, result.confirmedKeys)
   }
 
   /// Runs a query once on the local view, without a listener.

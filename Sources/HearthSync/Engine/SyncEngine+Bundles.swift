@@ -22,7 +22,7 @@ extension SyncEngine {
     if let error { return failBundle(id, loader.failure, error) }
     do {
       let (changes, progress) = try loader.finish()
-      beside.noteTargets { _ in true }
+      backgroundQueries.noteTargets { _ in true }
       refreshViews(changes)
       emit(.bundleProgress(id, progress))
       emit(.completeRequest(id, nil))

@@ -43,8 +43,8 @@ extension SyncEngine {
     try localStore.collectGarbage(parameters, isShown: isShown)
   }
 
-  /// True if a view shows the document, or may do so once it is prepared. Documents in limbo are among those.
+  /// True if a view shows the document, or may do so once its first result is there. Documents in limbo are among those.
   private func isShown(_ key: DocumentKey) -> Bool {
-    beside.mayShow(key) || queries.ids.contains { queries[$0]?.view.documents.contains(key) ?? false }
+    backgroundQueries.mayShow(key) || queries.ids.contains { queries[$0]?.view.documents.contains(key) ?? false }
   }
 }

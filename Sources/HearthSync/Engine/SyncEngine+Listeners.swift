@@ -5,18 +5,18 @@ extension SyncEngine {
   // MARK: - Query listeners
 
   func listen(_ id: ListenerID, to query: Query, _ options: ListenOptions) {
-    guard queries.id(of: id) == nil, !beside.isPreparing(id) else {
+    guard queries.id(of: id) == nil, !backgroundQueries.hasBackgroundListen(id) else {
       log(.error, "Listener \(id.rawValue) is in use; a second listen under the same number is ignored.")
       return
     }
-    if prepares(id, to: query, options) { return }
+    if listenInBackground(id, to: query, options) { return }
     begin(id, to: query, options, nil)
   }
 
   /// Starts a listener and gives it its first snapshot.
   ///
-  /// - Parameter prepared: the first state of the view if the query has none, nil for running the query now.
-  func begin(_ id: ListenerID, to query: Query, _ options: ListenOptions, _ prepared: PreparedView?) {
+  /// - Parameter initial: the first state of the view if the query has none, nil for running the query now.
+  func begin(_ id: ListenerID, to query: Query, _ options: ListenOptions, _ initial: InitialViewState?) {
     var listener = QueryListener(id: id, options: options, onlineState: link.onlineState)
     let queryID: QueryID
     do {
@@ -26,7 +26,7 @@ extension SyncEngine {
         queryID = active
       } else {
         let target = try localStore.allocateTarget(query.target)
-        queryID = try active ?? activate(query, target, prepared)
+        queryID = try active ?? activate(query, target, initial)
         if listener.listensToBackend {
           queries.update(queryID) { $0.view.startWatching() }
           follow(link.watch(target, confirmed: confirmedKeys))
@@ -45,7 +45,7 @@ extension SyncEngine {
   }
 
   func unlisten(_ id: ListenerID) {
-    guard let queryID = queries.id(of: id) else { return stopPreparing(for: id) }
+    guard let queryID = queries.id(of: id) else { return stopBackgroundListen(for: id) }
     queries.removeListener(id)
     guard let query = queries[queryID] else { return }
     if query.listeners.isEmpty {
@@ -56,10 +56,10 @@ extension SyncEngine {
   }
 
   /// Gives the query a view on what the cache holds.
-  private func activate(_ query: Query, _ target: TargetData, _ prepared: PreparedView?) throws -> QueryID {
+  private func activate(_ query: Query, _ target: TargetData, _ initial: InitialViewState?) throws -> QueryID {
     let sharesSyncedTarget = queries.queries(of: target.targetID).contains { $0.view.isSynced }
     do {
-      let first = try prepared ?? run(query)
+      let first = try initial ?? run(query)
       var view = View(query: query, confirmedKeys: first.confirmedKeys, hasCachedResults: !target.resumeToken.isEmpty)
       let outcome = view.begin(with: first, isCurrent: sharesSyncedTarget && link.onlineState != .offline)
       let id = queries.insert(query, targetID: target.targetID, view: view)
@@ -71,10 +71,10 @@ extension SyncEngine {
     }
   }
 
-  private func run(_ query: Query) throws -> PreparedView {
+  private func run(_ query: Query) throws -> InitialViewState {
     let result = try localStore.run(query, usePreviousResults: true)
     considerIndexes(for: query, after: result.execution)
-    return PreparedView(query: query, result: result.documents, confirmedKeys: result.remoteKeys)
+    return InitialViewState(query: query, result: result.documents, confirmedKeys: result.confirmedKeys)
   }
 
   /// Ends a query that has no listener any more.
@@ -85,9 +85,11 @@ extension SyncEngine {
     resolveLimbo(limbo.viewRemoved(id))
   }
 
-  /// Releases a target that neither shows a result nor is being prepared to.
+  /// Releases a target that neither shows a result nor waits for one.
   func releaseIfUnused(_ target: TargetID, views: [View]) {
-    guard queries.ids(of: target).isEmpty, !beside.isPreparing(for: target), localStore.isActive(target) else { return }
+    guard queries.ids(of: target).isEmpty, !backgroundQueries.hasBackgroundListen(for: target),
+      localStore.isActive(target)
+    else { return }
     release(target, views: views)
   }
 
@@ -116,7 +118,7 @@ extension SyncEngine {
   /// The backend refused the target: all its listeners end.
   func rejectQueries(of target: TargetID, _ error: StatusError) {
     release(target, views: queries.queries(of: target).map(\.view))
-    rejectPreparations(for: target, error)
+    rejectBackgroundListens(for: target, error)
     for id in queries.ids(of: target) {
       guard let query = queries.remove(id) else { continue }
       if error.deservesWarning {
@@ -148,7 +150,7 @@ extension SyncEngine {
   @discardableResult
   func refreshViews(_ changes: DocumentMap, event: RemoteEvent? = nil) -> (any Error)? {
     // A result that is computed meanwhile does not have these changes.
-    beside.note(changes)
+    backgroundQueries.note(changes)
     var round: [(QueryID, ViewSnapshot)] = []
     var reports: [LocalViewChanges] = []
     var failure: (any Error)?
@@ -255,38 +257,6 @@ extension SyncEngine {
       case .unlisten(let targetID):
         follow(link.unwatch(targetID))
       }
-    }
-  }
-
-  // MARK: - Reading the cache
-
-  func readDocument(_ id: RequestID, _ key: DocumentKey) {
-    do {
-      emit(.documentRead(id, try localStore.readDocument(key)))
-    } catch {
-      emit(.readFailed(id, .storage("Document \(key.canonicalString) could not be read from the cache", error)))
-    }
-  }
-
-  func readAggregation(_ id: RequestID, _ query: Query, _ aggregations: [Aggregation]) {
-    if readsBeside(id, query, aggregations) { return }
-    do {
-      let result = try localStore.aggregate(aggregations, over: query)
-      emit(.aggregationRead(id, result.totals.values))
-      considerIndexes(for: query, after: result.execution)
-    } catch {
-      emit(.readFailed(id, .readFailed(error)))
-    }
-  }
-
-  func readQuery(_ id: RequestID, _ query: Query) {
-    if readsBeside(id, query) { return }
-    do {
-      let result = try localStore.read(query)
-      emit(.queryRead(id, ViewSnapshot(query: query, cachedResult: result.documents)))
-      considerIndexes(for: query, after: result.execution)
-    } catch {
-      emit(.readFailed(id, .readFailed(error)))
     }
   }
 }

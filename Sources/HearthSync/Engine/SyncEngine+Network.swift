@@ -24,7 +24,7 @@ extension SyncEngine {
     stopIndexFill()
     // Not offline: that would show cached data to listeners at the end.
     queries = QueryTable()
-    for id in beside.removeAll() { emit(.cancelBeside(id)) }
+    for id in backgroundQueries.removeAll() { emit(.cancelBackgroundQuery(id)) }
     follow(link.setOnlineState(.unknown))
     snapshotsInSyncListeners = []
     waits = WriteWaits()
@@ -83,7 +83,7 @@ extension SyncEngine {
     follow(link.closeStreams(for: .credentialChange))
     if !localStore.isUser(user) {
       do {
-        let shown = queries.ids.compactMap { queries[$0]?.query } + beside.preparedQueries
+        let shown = queries.ids.compactMap { queries[$0]?.query } + backgroundQueries.listenQueries
         let changes = try localStore.changeUser(user, showing: shown)
         link.serve(localStore.user)
         emit(.switchUser(user))

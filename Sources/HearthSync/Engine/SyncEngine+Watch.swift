@@ -31,7 +31,7 @@ extension SyncEngine {
     let changes = try localStore.apply(event)
     retries.storageProven()
     // A result that is being computed may have been read before the snapshot was stored.
-    beside.noteTargets { event.targetChanges[$0] != nil || event.targetMismatches[$0] != nil }
+    backgroundQueries.noteTargets { event.targetChanges[$0] != nil || event.targetMismatches[$0] != nil }
     follow(link.snapshotStored(event, confirmed: confirmedKeys))
     // Before the views change: a document that was found leaves limbo in that step, and its target is no longer needed.
     for (id, change) in event.targetChanges {

@@ -39,8 +39,8 @@ package final class SyncEngine {
   /// Changed in SyncEngine+Listeners.swift, as are `limbo` (and in SyncEngine+Watch.swift) and `snapshotsInSyncListeners`.
   var queries = QueryTable()
   var limbo: LimboResolutions
-  /// The queries that run beside the engine. Changed in SyncEngine+Beside.swift; `refreshViews` notes changes in it.
-  var beside = BesideTable()
+  /// The queries that run in the background. Changed in SyncEngine+BackgroundQueries.swift; `refreshViews` notes changes in it.
+  var backgroundQueries = BackgroundQueryTable()
   var snapshotsInSyncListeners: [ListenerID] = []
 
   /// The bundles that are being loaded; nil for one whose end has been reported, while its source goes on.
@@ -84,13 +84,13 @@ package final class SyncEngine {
     link.assertInvariants()
     queries.assertInvariants()
     limbo.assertInvariants()
-    beside.assertInvariants { queries.id(of: $0) != nil }
+    backgroundQueries.assertInvariants { queries.id(of: $0) != nil }
     assert(
       limbo.active.values.allSatisfy { link.isWatched($0) },
       "Documents are looked up with targets that are not watched: \(limbo.active).")
     assert(
-      beside.preparedQueries.allSatisfy { queries.id(of: $0) == nil },
-      "A query is being prepared that has a view.")
+      backgroundQueries.listenQueries.allSatisfy { queries.id(of: $0) == nil },
+      "A query waits for its first result that has a view.")
   }
 
   private func dispatch(_ event: SyncEvent) {
@@ -105,7 +105,7 @@ package final class SyncEngine {
     case .readDocument(let id, let key): readDocument(id, key)
     case .readQuery(let id, let query): readQuery(id, query)
     case .readAggregation(let id, let query, let aggregations): readAggregation(id, query, aggregations)
-    case .besideEnded(let id, let result): besideEnded(id, result)
+    case .backgroundQueryEnded(let id, let result): backgroundQueryEnded(id, result)
     case .setIndexes(let id, let definitions): setIndexes(id, definitions)
     case .deleteAllIndexes(let id): deleteAllIndexes(id)
     case .setIndexAutoCreation(let isOn): localStore.createsIndexes = isOn
@@ -149,7 +149,8 @@ package final class SyncEngine {
     case .readDocument(let id, _), .readQuery(let id, _), .readAggregation(let id, _, _), .readNamedQuery(let id, _):
       emit(.readFailed(id, .terminated))
     case .bundleBytes(let id, _), .bundleEnded(let id, _): failBundle(id, .failed, .terminated)
-    case .start, .unlisten, .besideEnded, .addSnapshotsInSyncListener, .removeSnapshotsInSyncListener, .enableNetwork,
+    case .start, .unlisten, .backgroundQueryEnded, .addSnapshotsInSyncListener, .removeSnapshotsInSyncListener,
+      .enableNetwork,
       .disableNetwork, .changeUser, .connectivityChanged, .watchStreamOpened, .watchStreamMessage, .watchStreamClosed,
       .writeStreamOpened, .writeStreamMessage, .writeStreamClosed, .timerFired, .setIndexAutoCreation, .shutdown:
       break
@@ -192,8 +193,8 @@ package final class SyncEngine {
   package var outstandingWriteCount: Int { link.outstandingWriteCount }
   package var isNetworkUsable: Bool { link.isNetworkUsable }
 
-  /// True if the listener's query is running beside the engine, so that it has heard nothing yet.
-  package func isPreparing(_ listener: ListenerID) -> Bool { beside.isPreparing(listener) }
+  /// True if the listener's query is running in the background, so that it has heard nothing yet.
+  package func hasBackgroundListen(_ listener: ListenerID) -> Bool { backgroundQueries.hasBackgroundListen(listener) }
 
   /// Whose outbox takes what is written now. Until a change of the user is stored, the cache still shows the former one's.
   package var signedInUser: String? { retries.latestUser ?? localStore.user }

@@ -44,10 +44,10 @@ package enum SyncAction: Equatable, Sendable {
   case aggregationRead(RequestID, [String: Value])
   case readFailed(RequestID, StatusError)
 
-  /// Runs a big query on another thread, while further events are handled; its end is ``SyncEvent/besideEnded(_:_:)``.
-  case runBeside(BesideQuery)
+  /// Runs a big query on another thread, while further events are handled; its end is ``SyncEvent/backgroundQueryEnded(_:_:)``.
+  case runBackgroundQuery(BackgroundQueryJob)
   /// The query is not needed any more and should end soon; its result is ignored.
-  case cancelBeside(BesideID)
+  case cancelBackgroundQuery(BackgroundQueryID)
 
   /// How far a bundle is loaded. After `success` or `failed` comes the completion, and further bytes are ignored.
   case bundleProgress(RequestID, BundleProgress)

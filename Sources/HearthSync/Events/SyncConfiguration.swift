@@ -16,8 +16,8 @@ package struct SyncConfiguration: Sendable {
   package var firstGarbageCollectionAfter: Duration
   /// The time from the end of one garbage collection to the start of the next.
   package var garbageCollectionInterval: Duration
-  /// Which queries run beside the loop; nil for none.
-  package var detachment: DetachmentLimits?
+  /// Which queries run in the background; nil for none.
+  package var backgroundQueryLimits: BackgroundQueryLimits?
   /// After the start the filling of indexes waits for this time.
   package var firstIndexFillAfter: Duration
   /// After a failure the filling of indexes waits for this time.
@@ -34,7 +34,7 @@ package struct SyncConfiguration: Sendable {
     onlineStateTimeout: Duration = .seconds(10),
     firstGarbageCollectionAfter: Duration = .seconds(60),
     garbageCollectionInterval: Duration = .seconds(300),
-    detachment: DetachmentLimits? = nil,
+    backgroundQueryLimits: BackgroundQueryLimits? = nil,
     firstIndexFillAfter: Duration = .seconds(1),
     indexFillRetry: Duration = .seconds(60),
     backoff: ExponentialBackoff.Parameters = .init(),
@@ -47,7 +47,7 @@ package struct SyncConfiguration: Sendable {
     self.onlineStateTimeout = onlineStateTimeout
     self.firstGarbageCollectionAfter = firstGarbageCollectionAfter
     self.garbageCollectionInterval = garbageCollectionInterval
-    self.detachment = detachment
+    self.backgroundQueryLimits = backgroundQueryLimits
     self.firstIndexFillAfter = firstIndexFillAfter
     self.indexFillRetry = indexFillRetry
     self.backoff = backoff

@@ -58,8 +58,8 @@ package enum SyncEvent: Sendable {
   case readQuery(RequestID, Query)
   /// Computes aggregations of a query's result, local writes included, on the cache.
   case readAggregation(RequestID, Query, [Aggregation])
-  /// The result of ``BesideQuery/run(concurrently:)`` for an action ``SyncAction/runBeside(_:)``.
-  case besideEnded(BesideID, Result<BesideResult, any Error>)
+  /// The result of ``BackgroundQueryJob/run(concurrently:)`` for an action ``SyncAction/runBackgroundQuery(_:)``.
+  case backgroundQueryEnded(BackgroundQueryID, Result<BackgroundQueryResult, any Error>)
 
   /// Makes these the indexes of the cache. Answered when they are stored, not when they are filled.
   case setIndexes(RequestID, [IndexDefinition])

@@ -85,7 +85,7 @@ struct View {
   /// Takes over what running the query has given as the first state.
   ///
   /// - Parameter isCurrent: True if the backend has sent everything that the target holds.
-  mutating func begin(with first: PreparedView, isCurrent: Bool) -> Outcome {
+  mutating func begin(with first: InitialViewState, isCurrent: Bool) -> Outcome {
     assert(
       syncState == .initial && documents.isEmpty,
       "A view begins once; this one is \(syncState) with \(documents.count) documents.")

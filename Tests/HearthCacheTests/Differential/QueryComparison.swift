@@ -121,8 +121,8 @@ struct QueryComparison {
     }
     if let targetID = player.targets[query.target] {
       let confirmed = player.naive.targetKeys[targetID] ?? []
-      if result.remoteKeys != confirmed {
-        return "confirmed keys: \(texts(result.remoteKeys)), not \(texts(confirmed))"
+      if result.confirmedKeys != confirmed {
+        return "confirmed keys: \(texts(result.confirmedKeys)), not \(texts(confirmed))"
       }
       if let difference = try previousResult(query, confirmed, expected, &ways) { return difference }
     }
@@ -142,7 +142,7 @@ struct QueryComparison {
     return difference("reading once", try store.read(query).documents, expected)
   }
 
-  /// Scans that are cut into parts, and what runs beside the loop on connections of its own.
+  /// Scans that are cut into parts, and what runs in the background on connections of its own.
   private func shared(_ query: Query, _ expected: [DocumentKey], _ ways: inout Ways) throws -> String? {
     guard query.documentKey == nil else { return nil }
     let store = player.cache.store
@@ -153,13 +153,16 @@ struct QueryComparison {
     if let difference = try difference("scan in parts", QueryExecutor.merge(parts, of: query).documents, expected) {
       return difference
     }
-    let limits = DetachmentLimits(documentsOnLoop: 0, partsPerScan: 3)
-    guard let detached = try store.detach(query, wantsRemoteKeys: true, limits: limits, connections: 4) else {
+    let limits = BackgroundQueryLimits(documentsOnLoop: 0, partsPerScan: 3)
+    guard
+      let backgroundQuery = try store.makeBackgroundQuery(
+        query, wantsConfirmedKeys: true, limits: limits, connections: 4)
+    else {
       return nil
     }
-    ways.note("beside the loop")
-    let answer = try detached.run { count, body in for index in 0..<count { body(index) } }
-    return difference("beside the loop", answer.documents, expected)
+    ways.note("in the background")
+    let answer = try backgroundQuery.run { count, body in for index in 0..<count { body(index) } }
+    return difference("in the background", answer.documents, expected)
   }
 
   private func difference(_ way: String, _ answer: [Document], _ expected: [DocumentKey]) -> String? {

@@ -53,8 +53,8 @@ final class TestClient {
   private(set) var errors: [ListenerID: StatusError] = [:]
   private(set) var logs: [(LogLevel, String)] = []
   private(set) var answers: [SyncAction] = []
-  /// The queries that run beside the engine, in the order in which it asked for them.
-  private(set) var besideQueries: [BesideQuery] = []
+  /// The queries that run in the background, in the order in which it asked for them.
+  private(set) var backgroundQueries: [BackgroundQueryJob] = []
   var user: String?
   /// For whom streams are opened.
   private(set) var streamUser: String?
@@ -66,7 +66,7 @@ final class TestClient {
   ///   and 100 MiB in a file.
   init(
     durable: Bool = false, maxConcurrentLimboResolutions: Int = 100, thresholdBytes: Int64? = nil,
-    detachment: DetachmentLimits? = nil
+    backgroundQueryLimits: BackgroundQueryLimits? = nil
   ) throws {
     isDurable = durable
     folder = NSTemporaryDirectory() + "hearth-sync-" + UUID().uuidString
@@ -74,7 +74,7 @@ final class TestClient {
     (database, engine) = try Self.open(
       durable ? .file(path: folder + "/cache") : .memory,
       thresholdBytes.map { .leastRecentlyUsed(thresholdBytes: $0) } ?? (durable ? Self.durableCollection : .eager),
-      limit: maxConcurrentLimboResolutions, detachment: detachment)
+      limit: maxConcurrentLimboResolutions, backgroundQueryLimits: backgroundQueryLimits)
     injectFailures()
     post(.start)
   }
@@ -86,7 +86,7 @@ final class TestClient {
 
   private static func open(
     _ location: Database.Location, _ garbageCollection: GarbageCollection, limit: Int,
-    detachment: DetachmentLimits? = nil,
+    backgroundQueryLimits: BackgroundQueryLimits? = nil,
     user: String? = nil
   ) throws -> (Database, SyncEngine) {
     let database = try Database(location, options: .init(synchronous: .normal))
@@ -94,7 +94,7 @@ final class TestClient {
       database: database, databaseID: Self.database, garbageCollection: garbageCollection, user: user,
       newCacheID: "cache")
     let configuration = SyncConfiguration(
-      maxConcurrentLimboResolutions: limit, detachment: detachment, jitter: { 0 })
+      maxConcurrentLimboResolutions: limit, backgroundQueryLimits: backgroundQueryLimits, jitter: { 0 })
     return (database, SyncEngine(localStore: store, configuration: configuration))
   }
 
@@ -186,8 +186,8 @@ final class TestClient {
     case .documentRead, .queryRead, .aggregationRead, .readFailed, .bundleProgress, .namedQueryRead,
       .invalidateCredentials:
       answers.append(action)
-    case .runBeside(let query): besideQueries.append(query)
-    case .cancelBeside(let id): besideQueries.first { $0.id == id }?.cancel()
+    case .runBackgroundQuery(let query): backgroundQueries.append(query)
+    case .cancelBackgroundQuery(let id): backgroundQueries.first { $0.id == id }?.cancel()
     case .onlineStateChanged: break
     case .log(let level, let message): logs.append((level, message))
     }
@@ -200,11 +200,11 @@ final class TestClient {
     post(.timerFired(kind))
   }
 
-  /// Runs the first of the queries beside the engine to its end, its parts one after the other, and tells the engine.
-  func runBeside() throws {
-    guard !besideQueries.isEmpty else { throw TestFailure("no query runs beside the engine") }
-    let query = besideQueries.removeFirst()
-    post(.besideEnded(query.id, query.run { count, body in (0..<count).forEach { body($0) } }))
+  /// Runs the first of the queries in the background to its end, its parts one after the other, and tells the engine.
+  func runBackgroundQuery() throws {
+    guard !backgroundQueries.isEmpty else { throw TestFailure("no query runs in the background") }
+    let query = backgroundQueries.removeFirst()
+    post(.backgroundQueryEnded(query.id, query.run { count, body in (0..<count).forEach { body($0) } }))
   }
 
   /// What was told since the last call.

@@ -259,7 +259,7 @@ struct DifferenceProof {
       )),
     DifferenceProof(
       "Large queries of the cache",
-      ("HearthTests/BesideTests", "writes and other listeners go on while big queries are in flight")),
+      ("HearthTests/BackgroundQueryTests", "writes and other listeners go on while big queries are in flight")),
     DifferenceProof(
       "Aggregation of what is in the cache",
       ("HearthTests/AggregationTests", "count, sum and average of what is in the cache, local writes included")),

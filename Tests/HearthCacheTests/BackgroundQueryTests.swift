@@ -5,8 +5,8 @@ import Testing
 @testable import HearthCache
 
 @Suite("Queries that leave the loop")
-struct DetachedQueryTests {
-  private static let always = DetachmentLimits(documentsOnLoop: -1, partsPerScan: 3)
+struct BackgroundQueryTests {
+  private static let always = BackgroundQueryLimits(documentsOnLoop: -1, partsPerScan: 3)
   private let rooms = Query(path: ResourcePath(["rooms"]))
 
   private func key(_ number: Int) throws -> DocumentKey { try DocumentKey(parsing: "rooms/\(number)") }
@@ -41,23 +41,24 @@ struct DetachedQueryTests {
     return cache
   }
 
-  private func run(_ query: DetachedQuery) throws -> DetachedQuery.Answer {
+  private func run(_ query: BackgroundQuery) throws -> BackgroundQuery.Answer {
     try query.run { count, body in (0..<count).forEach { body($0) } }
   }
 
   @Test("have the answer of the moment when they left", arguments: [true, false])
-  func answer(_ wantsRemoteKeys: Bool) throws {
+  func answer(_ wantsConfirmedKeys: Bool) throws {
     let cache = try makeCache()
     defer { cache.close() }
     for query in [rooms, try byNumber(), try byNumber().with(limit: 5, type: .last)] {
       let expected = try cache.store.run(query, usePreviousResults: true)
-      let detached = try #require(
-        try cache.store.detach(query, wantsRemoteKeys: wantsRemoteKeys, limits: Self.always, connections: 10))
+      let backgroundQuery = try #require(
+        try cache.store.makeBackgroundQuery(
+          query, wantsConfirmedKeys: wantsConfirmedKeys, limits: Self.always, connections: 10))
       for number in 4..<8 { try write(number, n: -1, to: cache) }
       _ = try cache.store.changeUser("anna")
-      let answer = try run(detached)
+      let answer = try run(backgroundQuery)
       #expect(answer.documents == expected.documents)
-      if wantsRemoteKeys { #expect(answer.remoteKeys == expected.remoteKeys) }
+      if wantsConfirmedKeys { #expect(answer.confirmedKeys == expected.confirmedKeys) }
       _ = try cache.store.changeUser(nil)
     }
   }
@@ -75,49 +76,55 @@ struct DetachedQueryTests {
     try cache.store.notifyLocalViewChanges([LocalViewChanges(targetID: target, isFromCache: false)])
     let expected = try cache.store.run(query, usePreviousResults: true)
     #expect(expected.execution.plan == .previousResult)
-    let detached = try #require(
-      try cache.store.detach(query, wantsRemoteKeys: true, limits: Self.always, connections: 10))
-    let answer = try run(detached)
+    let backgroundQuery = try #require(
+      try cache.store.makeBackgroundQuery(query, wantsConfirmedKeys: true, limits: Self.always, connections: 10))
+    let answer = try run(backgroundQuery)
     #expect(answer.execution.plan == .previousResult)
-    #expect(answer.documents == expected.documents && answer.remoteKeys == expected.remoteKeys)
+    #expect(answer.documents == expected.documents && answer.confirmedKeys == expected.confirmedKeys)
     // Two keys and no change: quick where more than a handful of documents are needed to leave.
-    let limits = DetachmentLimits(documentsOnLoop: 5, partsPerScan: 3)
-    #expect(try cache.store.detach(query, wantsRemoteKeys: true, limits: limits, connections: 10) == nil)
-    #expect(try cache.store.detach(rooms, wantsRemoteKeys: true, limits: limits, connections: 10) != nil)
+    let limits = BackgroundQueryLimits(documentsOnLoop: 5, partsPerScan: 3)
+    #expect(
+      try cache.store.makeBackgroundQuery(query, wantsConfirmedKeys: true, limits: limits, connections: 10) == nil)
+    #expect(
+      try cache.store.makeBackgroundQuery(rooms, wantsConfirmedKeys: true, limits: limits, connections: 10) != nil)
   }
 
   @Test("are big ones on a file, as long as connections are left")
   func whichLeave() throws {
     let cache = try makeCache()
     defer { cache.close() }
-    func connections(_ query: Query, _ limits: DetachmentLimits, connections: Int = 10) throws -> Int? {
-      try cache.store.detach(query, wantsRemoteKeys: false, limits: limits, connections: connections)?.connectionCount
+    func connections(_ query: Query, _ limits: BackgroundQueryLimits, connections: Int = 10) throws -> Int? {
+      try cache.store.makeBackgroundQuery(query, wantsConfirmedKeys: false, limits: limits, connections: connections)?
+        .connectionCount
     }
     #expect(try connections(rooms, Self.always) == 3)
     #expect(try connections(rooms, Self.always, connections: 2) == 2)
     #expect(try connections(rooms, Self.always, connections: 0) == nil)
     // 20 documents and 2 local writes.
-    #expect(try connections(rooms, DetachmentLimits(documentsOnLoop: 21, partsPerScan: 1)) == 1)
-    #expect(try connections(rooms, DetachmentLimits(documentsOnLoop: 22, partsPerScan: 1)) == nil)
+    #expect(try connections(rooms, BackgroundQueryLimits(documentsOnLoop: 21, partsPerScan: 1)) == 1)
+    #expect(try connections(rooms, BackgroundQueryLimits(documentsOnLoop: 22, partsPerScan: 1)) == nil)
     #expect(try connections(Query(path: try key(1).path), Self.always) == nil)
     let memory = try makeCache(.memory)
-    #expect(try memory.store.detach(rooms, wantsRemoteKeys: false, limits: Self.always, connections: 10) == nil)
+    #expect(
+      try memory.store.makeBackgroundQuery(rooms, wantsConfirmedKeys: false, limits: Self.always, connections: 10)
+        == nil)
   }
 
   @Test("fail when they are cancelled or closed, and leave no connection behind")
   func cancellation() throws {
     let cache = try makeCache()
     defer { cache.close() }
-    func detached() throws -> DetachedQuery {
-      try #require(try cache.store.detach(rooms, wantsRemoteKeys: true, limits: Self.always, connections: 10))
+    func query() throws -> BackgroundQuery {
+      try #require(
+        try cache.store.makeBackgroundQuery(rooms, wantsConfirmedKeys: true, limits: Self.always, connections: 10))
     }
-    let cancelled = try detached()
+    let cancelled = try query()
     cancelled.cancel()
     #expect(throws: StoreError.self) { try run(cancelled) }
-    let closed = try detached()
+    let closed = try query()
     closed.close()
     #expect(throws: StoreError.self) { try run(closed) }
-    let incomplete = try detached()
+    let incomplete = try query()
     #expect(throws: StoreError.self) { try incomplete.run { _, body in body(0) } }
     incomplete.close()
     // No reader holds the log back.
@@ -130,9 +137,9 @@ struct DetachedQueryTests {
     let cache = try makeCache()
     defer { cache.close() }
     try cache.database.update("UPDATE documents SET fields = X'0AFF' WHERE id = '12'")
-    let detached = try #require(
-      try cache.store.detach(byNumber(), wantsRemoteKeys: true, limits: Self.always, connections: 10))
-    let error = #expect(throws: StoreError.self) { try run(detached) }
+    let backgroundQuery = try #require(
+      try cache.store.makeBackgroundQuery(byNumber(), wantsConfirmedKeys: true, limits: Self.always, connections: 10))
+    let error = #expect(throws: StoreError.self) { try run(backgroundQuery) }
     #expect(error?.kind == .corrupt)
   }
 }

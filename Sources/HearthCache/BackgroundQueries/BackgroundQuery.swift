@@ -2,17 +2,17 @@ package import HearthModel
 package import HearthStore
 internal import Synchronization
 
-/// A query that runs beside the loop of a client: on connections of its own, on the state that the cache had when the query
-/// was detached from its ``LocalStore``.
+/// A query that runs in the background of a client: on connections of its own, on the state that the cache had when the query
+/// was made by its ``LocalStore``.
 ///
 /// Made on the loop, used from any thread, once. Its answer is that of ``LocalStore/run(_:usePreviousResults:)`` on the loop
 /// at that moment.
-package final class DetachedQuery: Sendable {
+package final class BackgroundQuery: Sendable {
   package struct Answer: Sendable {
     /// In the order of the query, with its limit applied.
     package var documents: [Document]
     /// The confirmed keys of the target; empty if they were not asked for.
-    package var remoteKeys: Set<DocumentKey>
+    package var confirmedKeys: Set<DocumentKey>
     /// The totals of an aggregation; nil for a query for documents.
     package var totals: AggregationTotals?
     package var execution: QueryExecution
@@ -23,7 +23,7 @@ package final class DetachedQuery: Sendable {
     /// Scans a part of the documents.
     case scan(DocumentPart)
     /// Reads the keys of a target.
-    case remoteKeys(TargetID)
+    case confirmedKeys(TargetID)
     /// Lets the planner choose and starts from the previous result of the target.
     case plan(TargetData?)
   }
@@ -31,7 +31,7 @@ package final class DetachedQuery: Sendable {
   /// The result of one of the connections.
   private enum Finding: Sendable {
     case scanned(PartialResult)
-    case remoteKeys(Set<DocumentKey>)
+    case confirmedKeys(Set<DocumentKey>)
     case complete(Answer)
   }
 
@@ -99,7 +99,7 @@ package final class DetachedQuery: Sendable {
       switch step.step {
       case .scan(let part):
         .scanned(try self.executor(on: database).aggregate(self.aggregations, over: self.query, part: part))
-      case .remoteKeys(let targetID): .remoteKeys(try self.targets(on: database).keys(of: targetID))
+      case .confirmedKeys(let targetID): .confirmedKeys(try self.targets(on: database).keys(of: targetID))
       case .plan(let data): .complete(try self.answer(on: database, data))
       }
     }
@@ -110,10 +110,10 @@ package final class DetachedQuery: Sendable {
     let previous = data.flatMap { LocalStore.previousResult(of: $0, keys: keys) }
     guard aggregations.isEmpty else {
       let result = try executor(on: database).aggregate(aggregations, over: query, previous: previous)
-      return Answer(documents: [], remoteKeys: keys, totals: result.totals, execution: result.execution)
+      return Answer(documents: [], confirmedKeys: keys, totals: result.totals, execution: result.execution)
     }
     let result = try executor(on: database).run(query, previous: previous)
-    return Answer(documents: result.documents, remoteKeys: keys, execution: result.execution)
+    return Answer(documents: result.documents, confirmedKeys: keys, execution: result.execution)
   }
 
   private func executor(on database: Database) -> QueryExecutor {
@@ -128,16 +128,16 @@ package final class DetachedQuery: Sendable {
 
   private func answer(of findings: [Finding]) throws -> Answer {
     var parts: [PartialResult] = []
-    var remoteKeys: Set<DocumentKey> = []
+    var confirmedKeys: Set<DocumentKey> = []
     for finding in findings {
       switch finding {
       case .scanned(let part): parts.append(part)
-      case .remoteKeys(let keys): remoteKeys = keys
+      case .confirmedKeys(let keys): confirmedKeys = keys
       case .complete(let answer): return answer
       }
     }
     let (documents, totals, execution) = try QueryExecutor.merge(parts, of: query)
-    return Answer(documents: documents, remoteKeys: remoteKeys, totals: totals, execution: execution)
+    return Answer(documents: documents, confirmedKeys: confirmedKeys, totals: totals, execution: execution)
   }
 
   /// Gathers what several threads find.

@@ -8,8 +8,8 @@ import Testing
 @testable import Hearth
 
 /// A client whose big queries wait until the test lets them run: their queue is suspended.
-@Suite("Big queries beside the loop")
-struct BesideTests {
+@Suite("Big queries in the background")
+struct BackgroundQueryTests {
   private let folder: TemporaryFolder
   private let held = DispatchQueue(label: "held", attributes: .concurrent)
   private let runtime: ClientRuntime
@@ -21,8 +21,8 @@ struct BesideTests {
       databaseID: DatabaseID(projectID: "demo-hearth"), endpoint: try Endpoint(host: "127.0.0.1:1", usesTLS: false),
       cache: .file(folder: folder.url.appendingPathComponent("cache").path, sizeBytes: -1),
       callbackQueue: DispatchQueue(label: "test"))
-    configuration.detachment = DetachmentLimits(documentsOnLoop: -1, partsPerScan: 2)
-    configuration.besideQueue = held
+    configuration.backgroundQueryLimits = BackgroundQueryLimits(documentsOnLoop: -1, partsPerScan: 2)
+    configuration.backgroundQueue = held
     runtime = ClientRuntime(configuration)
     let outcome = Outcome<Void>()
     runtime.setNetworkEnabled(false) { outcome.resolve($0) }

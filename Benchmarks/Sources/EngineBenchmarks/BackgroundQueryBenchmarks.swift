@@ -6,7 +6,7 @@ internal import HearthSync
 internal import Synchronization
 
 /// What a big query does to everything else. Wall time is what counts here; processor time is that of all threads.
-enum BesideBenchmarks {
+enum BackgroundQueryBenchmarks {
   static let all = [
     latency(
       "scan", "while range + order + limit 25 scans all documents", goal: 3, parts: 2,
@@ -35,12 +35,12 @@ enum BesideBenchmarks {
     disturbance: @escaping @Sendable (Int) throws -> Disturbance
   ) -> Benchmark {
     Benchmark(
-      "beside.write-\(name)", group: "Beside the loop", title: "one durable write after the other, \(what)",
+      "background.write-\(name)", group: "Background queries", title: "one durable write after the other, \(what)",
       unit: .item, sizes: [100_000], goals: goal.map { [100_000: .init(wallTimesFloor: $0)] } ?? [:]
     ) { session in
       let samples = SampleDocuments(session.size)
       let disturbance = try disturbance(session.size)
-      let limits = parts.map { DetachmentLimits(partsPerScan: $0) }
+      let limits = parts.map { BackgroundQueryLimits(partsPerScan: $0) }
       func makeClient() throws -> LoopClient { LoopClient(try session.openCopyOfCache(), limits) }
       func write(_ client: LoopClient) throws {
         for number in 0..<writeCount { client.write(try samples.patch(number)) }
@@ -61,11 +61,11 @@ enum BesideBenchmarks {
     -> Benchmark
   {
     Benchmark(
-      "beside.\(name)-\(parts)", group: "Beside the loop",
+      "background.\(name)-\(parts)", group: "Background queries",
       title: "query that returns \(what), on \(parts == 1 ? "one connection" : "\(parts) connections")",
       sizes: [100_000]
     ) { session in
-      let client = LoopClient(try session.openCopyOfCache(), DetachmentLimits(partsPerScan: parts))
+      let client = LoopClient(try session.openCopyOfCache(), BackgroundQueryLimits(partsPerScan: parts))
       let query = try query()
       try session.measure { client.read(query) }
       client.close()
@@ -73,7 +73,7 @@ enum BesideBenchmarks {
   }
 }
 
-extension BesideBenchmarks.Disturbance {
+extension BackgroundQueryBenchmarks.Disturbance {
   /// The event that begins it, under a number that has not been used.
   fileprivate func event(_ number: Int) -> SyncEvent {
     switch self {
@@ -95,10 +95,11 @@ final class LoopClient: @unchecked Sendable {
   /// By write, request and listener.
   private var waiting: [Int: @Sendable () -> Void] = [:]
 
-  init(_ cache: Cache, _ detachment: DetachmentLimits?) {
+  init(_ cache: Cache, _ backgroundQueryLimits: BackgroundQueryLimits?) {
     self.cache = cache
     engine = SyncEngine(
-      localStore: cache.store, configuration: SyncConfiguration(detachment: detachment, jitter: { 0 }))
+      localStore: cache.store,
+      configuration: SyncConfiguration(backgroundQueryLimits: backgroundQueryLimits, jitter: { 0 }))
   }
 
   func close() { loop.sync { cache.close() } }
@@ -174,10 +175,10 @@ final class LoopClient: @unchecked Sendable {
           handle(.unlisten(id))
           completion()
         }
-      case .runBeside(let query):
+      case .runBackgroundQuery(let query):
         queries.async { [self] in
           let result = query.run { DispatchQueue.concurrentPerform(iterations: $0, execute: $1) }
-          loop.async { [self] in handle(.besideEnded(query.id, result)) }
+          loop.async { [self] in handle(.backgroundQueryEnded(query.id, result)) }
         }
       default: break
       }

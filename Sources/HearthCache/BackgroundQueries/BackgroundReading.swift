@@ -1,11 +1,11 @@
 package import HearthModel
 package import HearthStore
 
-/// One look at the cache, beside the loop of a client, on the state that it had when the reading was detached from its
+/// One look at the cache outside the loop of a client, on the state that it had when the reading was made by its
 /// ``LocalStore``.
 ///
 /// Made on the loop, used from any thread, once.
-package final class DetachedReading<Answer: Sendable>: Sendable {
+package final class BackgroundReading<Answer: Sendable>: Sendable {
   private let snapshot: PinnedSnapshot
   private let body: @Sendable (Database) throws -> Answer
 
@@ -30,9 +30,9 @@ extension LocalStore {
   /// Takes ``indexListings()`` away from the loop.
   ///
   /// - Returns: nil when it has to run on the loop, because the cache is in memory.
-  package func detachIndexListings() throws -> DetachedReading<[IndexListing]>? {
+  package func backgroundIndexListings() throws -> BackgroundReading<[IndexListing]>? {
     guard case .file = database.location else { return nil }
-    return DetachedReading(on: try PinnedSnapshot(of: database)) { database in
+    return BackgroundReading(on: try PinnedSnapshot(of: database)) { database in
       try DocumentStore(reading: database).indexes.listings()
     }
   }
@@ -41,17 +41,17 @@ extension LocalStore {
   ///
   /// - Parameter documentsOnLoop: a query that touches no more documents than this runs on the loop.
   /// - Returns: nil when it should run on the loop: it is quick, or the cache is in memory.
-  package func detachExplanation(
+  package func backgroundExplanation(
     of query: Query, documentsOnLoop: Int, clock: @escaping @Sendable () -> Duration
-  ) throws -> DetachedReading<QueryExecution>? {
+  ) throws -> BackgroundReading<QueryExecution>? {
     guard case .file = database.location else { return nil }
     if query.collectionGroup == nil, (try? DocumentKey(query.path)) != nil { return nil }
-    return try read("Detach explanation") {
+    return try read("Begin background explanation") {
       guard try !isSmall(CollectionScope(of: query), limit: documentsOnLoop) else { return nil }
       // The keys of a query for all documents are all there are, and the planner does not ask for them.
       let target = query.matchesAllDocuments ? nil : try knownTarget(query.target)
       let (user, databaseID) = (try userRow(), databaseID)
-      return DetachedReading(on: try PinnedSnapshot(of: database)) { database in
+      return BackgroundReading(on: try PinnedSnapshot(of: database)) { database in
         let overlays = OverlayTable(database: database, databaseID: databaseID)
         let targets = TargetTable(
           database: database, databaseID: databaseID, globals: CacheGlobals(database: database))

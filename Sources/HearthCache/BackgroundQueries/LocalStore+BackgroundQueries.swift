@@ -2,7 +2,7 @@ package import HearthModel
 internal import HearthStore
 
 /// Which queries leave the loop.
-package struct DetachmentLimits: Sendable {
+package struct BackgroundQueryLimits: Sendable {
   /// A query that touches no more stored documents than this runs on the loop: it takes a few milliseconds, and leaving would
   /// take about half of one.
   package var documentsOnLoop: Int
@@ -26,22 +26,23 @@ extension LocalStore {
   ///
   /// - Parameters:
   ///   - aggregations: what to compute of the result instead of giving its documents.
-  ///   - wantsRemoteKeys: the answer is to have the keys that the backend has confirmed for the target, and to start from
+  ///   - wantsConfirmedKeys: the answer is to have the keys that the backend has confirmed for the target, and to start from
   ///     them, as ``run(_:usePreviousResults:)`` has; without it the answer is that of ``read(_:)``.
   ///   - connections: how many connections may be opened.
   /// - Returns: nil when the query should run on the loop: it is expected to be quick, the cache is in memory, or no
   ///   connection may be opened.
   /// - Throws: `StoreError`, `CacheError` when the cache cannot be read or no connection can be made.
-  package func detach(
-    _ query: Query, aggregations: [Aggregation] = [], wantsRemoteKeys: Bool, limits: DetachmentLimits, connections: Int
-  ) throws -> DetachedQuery? {
+  package func makeBackgroundQuery(
+    _ query: Query, aggregations: [Aggregation] = [], wantsConfirmedKeys: Bool, limits: BackgroundQueryLimits,
+    connections: Int
+  ) throws -> BackgroundQuery? {
     guard case .file = database.location, connections > 0, limits.partsPerScan > 0 else { return nil }
     if query.collectionGroup == nil, (try? DocumentKey(query.path)) != nil { return nil }
-    return try read("Detach query") {
+    return try read("Begin background query") {
       let scope = CollectionScope(of: query)
       if try isSmall(scope, limit: limits.documentsOnLoop) { return nil }
       let data = try knownTarget(query.target)
-      let steps: [DetachedQuery.Step]
+      let steps: [BackgroundQuery.Step]
       let effort = try QueryExecutor(documents: documents).indexEffort(of: query, atMost: limits.documentsOnLoop)
       if effort == .small { return nil }
       if effort == .unknown || (!aggregations.isEmpty && query.limit != nil) {
@@ -50,12 +51,12 @@ extension LocalStore {
         guard try !isQuick(query, previousResultOf: data, scope, limit: limits.documentsOnLoop) else { return nil }
         steps = [.plan(data)]
       } else {
-        let keys: [DetachedQuery.Step] = wantsRemoteKeys ? data.map { [.remoteKeys($0.targetID)] } ?? [] : []
+        let keys: [BackgroundQuery.Step] = wantsConfirmedKeys ? data.map { [.confirmedKeys($0.targetID)] } ?? [] : []
         guard connections > keys.count else { return nil }
         let parts = try documents.parts(of: scope, count: min(limits.partsPerScan, connections - keys.count))
         steps = keys + parts.map { .scan($0) }
       }
-      return DetachedQuery(
+      return BackgroundQuery(
         query: query, aggregations: aggregations, databaseID: databaseID, user: try userRow(),
         steps: try steps.map { ($0, try PinnedSnapshot(of: database)) })
     }

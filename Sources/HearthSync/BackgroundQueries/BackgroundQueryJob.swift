@@ -2,22 +2,22 @@ internal import HearthCache
 package import HearthModel
 internal import HearthStore
 
-/// Names one query that runs beside the engine; chosen by the engine, never used twice in its life.
-package struct BesideID: Hashable, Comparable, Sendable {
+/// Names one query that runs in the background; chosen by the engine, never used twice in its life.
+package struct BackgroundQueryID: Hashable, Comparable, Sendable {
   package var rawValue: Int
 
   package init(rawValue: Int) {
     self.rawValue = rawValue
   }
 
-  package static func < (a: BesideID, b: BesideID) -> Bool { a.rawValue < b.rawValue }
+  package static func < (a: BackgroundQueryID, b: BackgroundQueryID) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// A big query that runs beside the engine, on the state that the cache had when the engine asked for it.
+/// A big query that runs in the background, on the state that the cache had when the engine asked for it.
 ///
-/// The runtime calls ``run(concurrently:)`` on any thread and posts the result as ``SyncEvent/besideEnded(_:_:)``. All work
+/// The runtime calls ``run(concurrently:)`` on any thread and posts the result as ``SyncEvent/backgroundQueryEnded(_:_:)``. All work
 /// that grows with the result is done there, so that little is left for the loop.
-package struct BesideQuery: Equatable, Sendable {
+package struct BackgroundQueryJob: Equatable, Sendable {
   enum Purpose {
     /// The answer to a one-time read.
     case read
@@ -27,17 +27,17 @@ package struct BesideQuery: Equatable, Sendable {
     case listen
   }
 
-  package let id: BesideID
-  private let detached: DetachedQuery
+  package let id: BackgroundQueryID
+  private let backgroundQuery: BackgroundQuery
   private let purpose: Purpose
 
-  init(id: BesideID, detached: DetachedQuery, purpose: Purpose) {
+  init(id: BackgroundQueryID, backgroundQuery: BackgroundQuery, purpose: Purpose) {
     self.id = id
-    self.detached = detached
+    self.backgroundQuery = backgroundQuery
     self.purpose = purpose
   }
 
-  package var query: Query { detached.query }
+  package var query: Query { backgroundQuery.query }
 
   /// Runs the query and lets go of its connections.
   ///
@@ -45,38 +45,41 @@ package struct BesideQuery: Equatable, Sendable {
   ///   likes, and returns when all calls have returned.
   package func run(
     concurrently: (_ count: Int, _ body: @Sendable (Int) -> Void) -> Void
-  ) -> Result<BesideResult, any Error> {
+  ) -> Result<BackgroundQueryResult, any Error> {
     Result {
-      let answer = try detached.run(concurrently: concurrently)
-      let content: BesideResult.Content =
+      let answer = try backgroundQuery.run(concurrently: concurrently)
+      let content: BackgroundQueryResult.Content =
         switch purpose {
         case .read: .snapshot(ViewSnapshot(query: query, cachedResult: answer.documents))
         case .aggregate: .values(answer.totals?.values ?? [:])
-        case .listen: .view(PreparedView(query: query, result: answer.documents, confirmedKeys: answer.remoteKeys))
+        case .listen:
+          .view(InitialViewState(query: query, result: answer.documents, confirmedKeys: answer.confirmedKeys))
         }
-      return BesideResult(content, query: query, execution: answer.execution)
+      return BackgroundQueryResult(content, query: query, execution: answer.execution)
     }
   }
 
   /// Makes the run fail, now or as soon as it begins. Returns at once.
   package func cancel() {
-    detached.cancel()
+    backgroundQuery.cancel()
   }
 
   /// Cancels, and returns when no connection is open any more.
   package func close() {
-    detached.close()
+    backgroundQuery.close()
   }
 
-  package static func == (a: BesideQuery, b: BesideQuery) -> Bool { a.detached === b.detached }
+  package static func == (a: BackgroundQueryJob, b: BackgroundQueryJob) -> Bool {
+    a.backgroundQuery === b.backgroundQuery
+  }
 }
 
-/// The result of a query that ran beside the engine.
-package struct BesideResult: Sendable {
+/// The result of a query that ran in the background.
+package struct BackgroundQueryResult: Sendable {
   enum Content: Sendable {
     case snapshot(ViewSnapshot)
     case values([String: Value])
-    case view(PreparedView)
+    case view(InitialViewState)
   }
 
   let content: Content

@@ -4,16 +4,17 @@ import Testing
 
 @testable import HearthSync
 
-/// Every query with more than five documents runs beside the engine; the test decides when it ends.
-@Suite("Queries beside the engine")
-struct BesideScenarioTests {
+/// Every query with more than five documents runs in the background; the test decides when it ends.
+@Suite("Queries in the background")
+struct BackgroundQueryScenarioTests {
   private let rooms = collection("rooms")
   private let byNumber = collection("rooms").ordered(by: "n")
 
   /// A client offline on a file that holds rooms/10 to rooms/19, with a field `n` from 10 to 19.
   private func makeClient(connections: Int = 10) throws -> TestClient {
     let client = try TestClient(
-      durable: true, detachment: DetachmentLimits(documentsOnLoop: 5, partsPerScan: 2, connections: connections))
+      durable: true,
+      backgroundQueryLimits: BackgroundQueryLimits(documentsOnLoop: 5, partsPerScan: 2, connections: connections))
     for number in 10..<20 {
       client.write(.set(key("rooms/\(number)"), ["n": .integer(Int64(number))]))
       try client.commit(at: Int64(number))
@@ -43,11 +44,11 @@ struct BesideScenarioTests {
     let write = set("rooms/20", n: 20, client)
     try client.commit(at: 100)
     #expect(client.takeTold() == ["write \(write.rawValue): OK"])
-    #expect(client.besideQueries.count == 2 && shown(listener, client).isEmpty)
+    #expect(client.backgroundQueries.count == 2 && shown(listener, client).isEmpty)
 
-    try client.runBeside()
+    try client.runBackgroundQuery()
     #expect(shown(listener, client) == [(10...20).map { "\($0)" }])
-    try client.runBeside()
+    try client.runBackgroundQuery()
     guard case .queryRead(read, let snapshot)? = client.answers.last else { throw TestFailure("no answer") }
     #expect(snapshot.documents.map(\.key.id) == (10...19).map { "\($0)" })
   }
@@ -60,7 +61,7 @@ struct BesideScenarioTests {
     _ = set("rooms/10", n: 1, client)
     #expect(client.snapshots[small]?.last?.documents.first?.hasPendingWrites == true)
     #expect(shown(big, client).isEmpty)
-    try client.runBeside()
+    try client.runBackgroundQuery()
     #expect(client.snapshots[big]?.count == 1)
     #expect(client.snapshots[big]?.last?.mutatedKeys == [key("rooms/10")])
   }
@@ -73,7 +74,7 @@ struct BesideScenarioTests {
     _ = set("rooms/15", n: 0, client)
     _ = set("rooms/21", n: 13, client)
     _ = set("halls/a", n: 13, client)
-    try client.runBeside()
+    try client.runBackgroundQuery()
     #expect(shown(listener, client) == [["15", "10", "11", "13", "21", "14", "16", "17", "18", "19"]])
     _ = set("rooms/10", n: 30, client)
     #expect(shown(listener, client).last?.last == "10")
@@ -86,7 +87,7 @@ struct BesideScenarioTests {
     _ = set("rooms/10", n: 0, client)
     let listener = client.listen(rooms)
     client.changeUser("anna")
-    try client.runBeside()
+    try client.runBackgroundQuery()
     #expect(client.snapshots[listener]?.last?.hasPendingWrites == false)
     client.changeUser(nil)
     #expect(client.snapshots[listener]?.last?.mutatedKeys == [key("rooms/10")])
@@ -97,7 +98,7 @@ struct BesideScenarioTests {
     let client = try makeClient()
     let listener = client.listen(rooms)
     _ = try client.engine.collectGarbage(GarbageCollectionParameters(thresholdBytes: 0, percentile: 100))
-    try client.runBeside()
+    try client.runBackgroundQuery()
     #expect(shown(listener, client).last?.count == 10)
     client.request { .readDocument($0, key("rooms/10")) }
     guard case .documentRead(_, let document)? = client.answers.last else { throw TestFailure("no answer") }
@@ -113,8 +114,8 @@ struct BesideScenarioTests {
     _ = set("rooms/11", n: 9, client)
     _ = set("rooms/5", n: 5, client)
     _ = set("rooms/19", n: 40, client)
-    try client.runBeside()
-    #expect(client.besideQueries.isEmpty && shown(listener, client) == [["5", "11", "10"]])
+    try client.runBackgroundQuery()
+    #expect(client.backgroundQueries.isEmpty && shown(listener, client) == [["5", "11", "10"]])
   }
 
   @Test("a full result that has lost a document is computed again, at last on the loop", arguments: [1, 2, 3, 4])
@@ -122,13 +123,13 @@ struct BesideScenarioTests {
     let client = try makeClient()
     let listener = client.listen(byNumber.with(limit: 2, type: .last))
     for loss in 0..<losses {
-      guard !client.besideQueries.isEmpty else { break }
+      guard !client.backgroundQueries.isEmpty else { break }
       client.write(.delete(key("rooms/\(19 - loss)")))
       #expect(shown(listener, client).isEmpty)
-      try client.runBeside()
+      try client.runBackgroundQuery()
     }
-    #expect(client.besideQueries.count == (losses < 3 ? 1 : 0))
-    if losses < 3 { try client.runBeside() }
+    #expect(client.backgroundQueries.count == (losses < 3 ? 1 : 0))
+    if losses < 3 { try client.runBackgroundQuery() }
     let last = 19 - min(losses, 3)
     #expect(shown(listener, client) == [["\(last - 1)", "\(last)"]])
   }
@@ -139,9 +140,9 @@ struct BesideScenarioTests {
   func sharedRun() throws {
     let client = try makeClient()
     let listeners = (0..<3).map { _ in client.listen(rooms) }
-    #expect(client.besideQueries.count == 1)
+    #expect(client.backgroundQueries.count == 1)
     client.post(.unlisten(listeners[1]))
-    try client.runBeside()
+    try client.runBackgroundQuery()
     #expect(
       client.takeTold().map { String($0.prefix(12)) }
         == [listeners[0], listeners[2]].map {
@@ -156,10 +157,10 @@ struct BesideScenarioTests {
     let listener = client.listen(rooms)
     client.post(.unlisten(listener))
     let next = client.listen(rooms)
-    #expect(client.besideQueries.count == 2)
-    try client.runBeside()
+    #expect(client.backgroundQueries.count == 2)
+    try client.runBackgroundQuery()
     #expect(client.takeTold().isEmpty)
-    try client.runBeside()
+    try client.runBackgroundQuery()
     #expect(shown(listener, client).isEmpty && shown(next, client).last?.count == 10)
     #expect(client.errors.isEmpty)
   }
@@ -171,13 +172,13 @@ struct BesideScenarioTests {
     // Both have one target; the first view is complete when the second query leaves.
     let first = client.listen(byNumber.with(limit: 3, type: .first))
     #expect(client.watched.isEmpty)
-    try client.runBeside()
+    try client.runBackgroundQuery()
     let target = try #require(client.watched.keys.first)
     let mirrored = collection("rooms").ordered(by: "n", .descending).with(limit: 3, type: .last)
     let second = client.listen(mirrored)
     try client.fill(target, (10...12).map { found("rooms/\($0)", 100, ["n": .integer(Int64($0))]) }, at: 200)
     #expect(client.snapshots[first]?.last?.isFromCache == false)
-    try client.runBeside()
+    try client.runBackgroundQuery()
     #expect(shown(second, client) == [["12", "11", "10"]])
     #expect(client.snapshots[second]?.last?.isFromCache == false)
     #expect(client.engine.activeLimboDocuments.isEmpty)
@@ -188,13 +189,13 @@ struct BesideScenarioTests {
     let client = try makeClient()
     client.request { .enableNetwork($0) }
     _ = client.listen(byNumber.with(limit: 3, type: .first))
-    try client.runBeside()
+    try client.runBackgroundQuery()
     let target = try #require(client.watched.keys.first)
     let second = client.listen(collection("rooms").ordered(by: "n", .descending).with(limit: 3, type: .last))
     try client.reject(target, .permissionDenied)
     #expect(client.errors[second]?.code == .permissionDenied)
     _ = client.takeTold()
-    try client.runBeside()
+    try client.runBackgroundQuery()
     #expect(client.takeTold().isEmpty)
   }
 
@@ -204,16 +205,16 @@ struct BesideScenarioTests {
   func failure() throws {
     let client = try makeClient()
     let listeners = [client.listen(rooms), client.listen(rooms)]
-    client.besideQueries.first?.cancel()
-    try client.runBeside()
+    client.backgroundQueries.first?.cancel()
+    try client.runBackgroundQuery()
     #expect(listeners.allSatisfy { client.errors[$0]?.code == .unavailable })
     client.request { .readQuery($0, rooms) }
-    client.besideQueries.first?.cancel()
-    try client.runBeside()
+    client.backgroundQueries.first?.cancel()
+    try client.runBackgroundQuery()
     guard case .readFailed(_, let error)? = client.answers.last else { throw TestFailure("no answer") }
     #expect(error.code == .unavailable)
     let later = client.listen(rooms)
-    try client.runBeside()
+    try client.runBackgroundQuery()
     #expect(shown(later, client).last?.count == 10)
   }
 
@@ -222,7 +223,7 @@ struct BesideScenarioTests {
     let client = try makeClient()
     client.failing = ["Allocate target"]
     let listener = client.listen(rooms)
-    #expect(client.errors[listener]?.code == .unavailable && client.besideQueries.isEmpty)
+    #expect(client.errors[listener]?.code == .unavailable && client.backgroundQueries.isEmpty)
   }
 
   @Test("the shutdown cancels what runs, and late ends are ignored")
@@ -232,8 +233,8 @@ struct BesideScenarioTests {
     client.request { .readQuery($0, rooms) }
     client.post(.shutdown)
     _ = client.takeTold()
-    try client.runBeside()
-    try client.runBeside()
+    try client.runBackgroundQuery()
+    try client.runBackgroundQuery()
     #expect(client.takeTold().isEmpty && shown(listener, client).isEmpty && client.answers.isEmpty)
   }
 
@@ -242,11 +243,11 @@ struct BesideScenarioTests {
     let client = try makeClient(connections: 2)
     let first = client.listen(rooms)
     let second = client.listen(byNumber)
-    #expect(client.besideQueries.count == 1)
+    #expect(client.backgroundQueries.count == 1)
     #expect(shown(first, client).isEmpty && shown(second, client).last?.count == 10)
-    try client.runBeside()
+    try client.runBackgroundQuery()
     _ = client.listen(rooms.filtered("n", .greaterThan, 12))
-    #expect(client.besideQueries.count == 1)
+    #expect(client.backgroundQueries.count == 1)
   }
 
   @Test("quick queries and caches in memory never leave the loop")
@@ -254,9 +255,9 @@ struct BesideScenarioTests {
     let client = try makeClient()
     _ = client.listen(Query(path: key("rooms/10").path))
     _ = client.listen(collection("halls"))
-    let memory = try TestClient(detachment: DetachmentLimits(documentsOnLoop: -1, partsPerScan: 2))
+    let memory = try TestClient(backgroundQueryLimits: BackgroundQueryLimits(documentsOnLoop: -1, partsPerScan: 2))
     _ = memory.listen(rooms)
-    #expect(client.besideQueries.isEmpty && memory.besideQueries.isEmpty)
+    #expect(client.backgroundQueries.isEmpty && memory.backgroundQueries.isEmpty)
     #expect(client.snapshots.count == 2)
   }
 }

@@ -3,11 +3,11 @@ internal import HearthCache
 internal import HearthSync
 
 /// The background queries of a client. Confined to the loop, except the runs themselves.
-struct BesideQueries {
+struct BackgroundQueries {
   private let queue: DispatchQueue
   private let post: @Sendable (ClientLoop.Message) -> Void
   /// Readings that have not ended, or whose end the loop has not handled; also the cancelled ones.
-  private var running: [BesideID: BesideQuery] = [:]
+  private var running: [BackgroundQueryID: BackgroundQueryJob] = [:]
   /// Closes the readings that are not queries. An entry stays until the loop has handled the end of its reading.
   private var readings: [RequestID: @Sendable () -> Void] = [:]
   /// Further readings run on the loop, because each one keeps a connection.
@@ -19,11 +19,11 @@ struct BesideQueries {
     self.post = post
   }
 
-  mutating func start(_ query: BesideQuery) {
+  mutating func start(_ query: BackgroundQueryJob) {
     running[query.id] = query
     queue.async { [post] in
       let result = query.run { count, body in DispatchQueue.concurrentPerform(iterations: count, execute: body) }
-      post(.besideEnded(query.id, result))
+      post(.backgroundQueryEnded(query.id, result))
     }
   }
 
@@ -31,14 +31,14 @@ struct BesideQueries {
 
   /// Runs another kind of reading for a request.
   mutating func start<Answer>(
-    _ reading: DetachedReading<Answer>, for id: RequestID,
+    _ reading: BackgroundReading<Answer>, for id: RequestID,
     answer: @escaping @Sendable (Result<Answer, any Error>) -> Void
   ) {
     readings[id] = { reading.close() }
     queue.async { [post] in
       let result = Result { try reading.run() }
       let failure: (any Error)? = if case .failure(let error) = result { error } else { nil }
-      post(.readBeside(id, failure: failure) { answer(result) })
+      post(.backgroundReadingEnded(id, failure: failure) { answer(result) })
     }
   }
 
@@ -46,11 +46,11 @@ struct BesideQueries {
     readings[id] = nil
   }
 
-  func cancel(_ id: BesideID) {
+  func cancel(_ id: BackgroundQueryID) {
     running[id]?.cancel()
   }
 
-  mutating func ended(_ id: BesideID) {
+  mutating func ended(_ id: BackgroundQueryID) {
     running[id] = nil
   }
 
@@ -70,14 +70,14 @@ struct BesideQueries {
   }
 }
 
-extension DetachmentLimits {
+extension BackgroundQueryLimits {
   /// One thread of a scan per core, up to four: beyond that, reading memory is the limit.
-  static var standard: DetachmentLimits {
-    DetachmentLimits(partsPerScan: min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 4))
+  static var standard: BackgroundQueryLimits {
+    BackgroundQueryLimits(partsPerScan: min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 4))
   }
 }
 
 extension DispatchQueue {
   /// The queue of the background queries of all clients. Dispatch starts no more of them at once than there are cores.
-  static let besideQueries = DispatchQueue(label: "hearth.queries", attributes: .concurrent)
+  static let backgroundQueries = DispatchQueue(label: "hearth.queries", attributes: .concurrent)
 }

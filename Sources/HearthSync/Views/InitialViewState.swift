@@ -2,7 +2,7 @@ internal import HearthCache
 internal import HearthModel
 
 /// The first state of a view: what running its query has given, in a form that a view takes over at once.
-struct PreparedView: Sendable {
+struct InitialViewState: Sendable {
   let query: Query
   private(set) var documents: DocumentSet
   private(set) var mutatedKeys: Set<DocumentKey>

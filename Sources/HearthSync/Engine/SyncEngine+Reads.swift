@@ -1,0 +1,35 @@
+internal import HearthCache
+internal import HearthModel
+
+/// One-time reads of the cache.
+extension SyncEngine {
+  func readDocument(_ id: RequestID, _ key: DocumentKey) {
+    do {
+      emit(.documentRead(id, try localStore.readDocument(key)))
+    } catch {
+      emit(.readFailed(id, .storage("Document \(key.canonicalString) could not be read from the cache", error)))
+    }
+  }
+
+  func readAggregation(_ id: RequestID, _ query: Query, _ aggregations: [Aggregation]) {
+    if readInBackground(id, query, aggregations) { return }
+    do {
+      let result = try localStore.aggregate(aggregations, over: query)
+      emit(.aggregationRead(id, result.totals.values))
+      considerIndexes(for: query, after: result.execution)
+    } catch {
+      emit(.readFailed(id, .readFailed(error)))
+    }
+  }
+
+  func readQuery(_ id: RequestID, _ query: Query) {
+    if readInBackground(id, query) { return }
+    do {
+      let result = try localStore.read(query)
+      emit(.queryRead(id, ViewSnapshot(query: query, cachedResult: result.documents)))
+      considerIndexes(for: query, after: result.execution)
+    } catch {
+      emit(.readFailed(id, .readFailed(error)))
+    }
+  }
+}
