@@ -19,7 +19,8 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
-let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
+let jwt = Target.Dependency.product(
+  name: "JWTKit", package: "jwt-kit", condition: .when(traits: ["ServiceAccounts"]))
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
 let package = Package(
@@ -29,6 +30,12 @@ let package = Package(
     .library(name: "Hearth", targets: ["Hearth"]),
     .library(name: "HearthServer", targets: ["HearthServer"]),
     .executable(name: "hearth", targets: ["HearthCommand"]),
+  ],
+  traits: [
+    .trait(
+      name: "ServiceAccounts",
+      description: "Sign in with the key file of a Google service account (ServiceAccountCredentials)"),
+    .default(enabledTraits: ["ServiceAccounts"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
@@ -60,7 +67,7 @@ let package = Package(
     .target(
       name: "HearthCache", dependencies: ["HearthStore", "HearthWire", "HearthModel"], swiftSettings: settings),
     .target(
-      name: "HearthSync", dependencies: ["HearthCache", "HearthStore", "HearthModel", crypto], swiftSettings: settings),
+      name: "HearthSync", dependencies: ["HearthCache", "HearthStore", "HearthModel"], swiftSettings: settings),
     .target(
       name: "HearthTransport",
       dependencies: ["HearthWire", "HearthModel", protobuf, grpcCore, grpcProtobuf, grpcTransport, logging, jwt],
@@ -93,7 +100,7 @@ let package = Package(
       name: "HearthCacheTests", dependencies: ["HearthCache", "HearthStore", "HearthModel", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
-      name: "HearthSyncTests", dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthModel"],
+      name: "HearthSyncTests", dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthModel", crypto],
       swiftSettings: settings),
     .testTarget(
       name: "SpecTests", dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthModel", "TestSupport"],

@@ -19,7 +19,6 @@ let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-h
 let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
-let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let sqlite = Target.Dependency.target(
   name: "CSQLite", condition: .when(platforms: [.linux, .android, .windows, .openbsd]))
 
@@ -35,7 +34,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
-    .package(url: "https://github.com/vapor/jwt-kit", exact: "5.7.1"),
     .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"5.0.0"),
   ],
   targets: [
@@ -47,7 +45,7 @@ let package = Package(
     .target(name: "HearthStore", dependencies: ["HearthModel", sqlite], swiftSettings: settings),
     .target(name: "HearthCache", dependencies: ["HearthStore", "HearthWire", "HearthModel"], swiftSettings: settings),
     .target(
-      name: "HearthSync", dependencies: ["HearthCache", "HearthStore", "HearthModel", crypto], swiftSettings: settings),
+      name: "HearthSync", dependencies: ["HearthCache", "HearthStore", "HearthModel"], swiftSettings: settings),
 
     .target(name: "CMeasure"),
     .target(name: "BenchmarkKit", dependencies: ["CMeasure"], swiftSettings: settings),
@@ -60,7 +58,7 @@ let package = Package(
     // Through the public API and gRPC. A product of its own, because its dependencies take minutes to build.
     .target(
       name: "HearthTransport",
-      dependencies: ["HearthWire", "HearthModel", protobuf, grpcCore, grpcProtobuf, grpcTransport, logging, jwt],
+      dependencies: ["HearthWire", "HearthModel", protobuf, grpcCore, grpcProtobuf, grpcTransport, logging],
       swiftSettings: settings),
     .target(
       name: "Hearth",

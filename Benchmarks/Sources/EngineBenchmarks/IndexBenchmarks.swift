@@ -43,7 +43,7 @@ enum IndexBenchmarks {
       .field(rank, .lessThan, .integer(Int64(size / 2 + 25))),
     ]
     // No document of the group is in the range.
-    let group = try (0..<SampleDocuments(size).groupCount).first { group in
+    let group = (0..<SampleDocuments(size).groupCount).first { group in
       stride(from: group, to: size, by: SampleDocuments(size).groupCount).allSatisfy {
         !(size / 2..<size / 2 + 25).contains(SampleDocuments(size).rank($0))
       }

@@ -158,6 +158,6 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
     if let named { return named }
     // A file that is wrong is reported when the client starts, if it is needed then.
     return environment[ClientCredentials.serviceAccountVariable]
-      .flatMap { try? ServiceAccount(contentsOfFile: $0).projectID }
+      .flatMap { ClientCredentials.projectID(ofServiceAccountFile: $0) }
   }
 }

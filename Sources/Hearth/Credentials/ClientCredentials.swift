@@ -23,7 +23,7 @@ struct ClientCredentials: Sendable {
       break
     case is EmulatorOwnerCredentials:
       access = OwnerCredentials()
-    case is ServiceAccountCredentials where !endpoint.usesTLS:
+    case let credentials? where credentials.isServiceAccount && !endpoint.usesTLS:
       access = OwnerCredentials()
     case let users as IDTokenCredentials:
       self.users = users
@@ -37,7 +37,7 @@ struct ClientCredentials: Sendable {
         TokenSource.Fetched(
           token: try await credentials.accessToken(forcingRefresh: forcingRefresh).map { AccessToken($0) })
       }
-      if !(credentials is ServiceAccountCredentials) { Self.warnOfPlaintext("Access tokens", endpoint) }
+      if !credentials.isServiceAccount { Self.warnOfPlaintext("Access tokens", endpoint) }
     }
   }
 
@@ -56,7 +56,7 @@ struct ClientCredentials: Sendable {
       return nil
     }
     do {
-      return try ServiceAccountCredentials(contentsOfFile: path)
+      return try serviceAccount(contentsOfFile: path)
     } catch let error as NSError {
       throw NSError.firestore(
         FirestoreErrorCode.Code(rawValue: error.code) ?? .failedPrecondition,
@@ -66,6 +66,39 @@ struct ClientCredentials: Sendable {
 
   /// The environment variable in which Google's libraries look for a service account's file.
   static let serviceAccountVariable = "GOOGLE_APPLICATION_CREDENTIALS"
+}
+
+extension ClientCredentials {
+  /// - Throws: An `NSError` when the file is not a service account's, or Hearth was built without service accounts.
+  private static func serviceAccount(contentsOfFile path: String) throws -> any FirestoreCredentials {
+    #if ServiceAccounts
+      return try ServiceAccountCredentials(contentsOfFile: path)
+    #else
+      throw NSError.firestore(
+        .failedPrecondition,
+        "\(path) cannot be used, because Hearth was built without its package trait ServiceAccounts. Enable the trait, or set the "
+          + "credentials in the settings.")
+    #endif
+  }
+
+  /// The project that a service account's file names; nil if it names none or cannot be read.
+  static func projectID(ofServiceAccountFile path: String) -> String? {
+    #if ServiceAccounts
+      return try? ServiceAccount(contentsOfFile: path).projectID
+    #else
+      return nil
+    #endif
+  }
+}
+
+extension FirestoreCredentials {
+  fileprivate var isServiceAccount: Bool {
+    #if ServiceAccounts
+      return self is ServiceAccountCredentials
+    #else
+      return false
+    #endif
+  }
 }
 
 extension Endpoint {

@@ -1,77 +1,79 @@
-public import Foundation
-internal import HearthModel
-internal import HearthTransport
+#if ServiceAccounts
+  public import Foundation
+  internal import HearthModel
+  internal import HearthTransport
 
-/// Identifies a Google service account, which is not subject to security rules.
-///
-/// ```swift
-/// let settings = Firestore.firestore().settings
-/// settings.credentials = try ServiceAccountCredentials(contentsOfFile: "/etc/my-server/firestore.json")
-/// Firestore.firestore().settings = settings
-/// ```
-///
-/// The key of such an account belongs on servers, never into an app. Without code, the environment variable
-/// `GOOGLE_APPLICATION_CREDENTIALS` names the file; see ``FirestoreSettings/credentials``.
-///
-/// Tokens are signed by the account itself (RS256, for the audience `https://firestore.googleapis.com/` only, valid for an hour by this
-/// machine's clock) and replaced five minutes before they expire; no other service is asked. To a backend without TLS, which is an
-/// emulator, the account sends the owner's token instead, as the official server SDKs do: no signed token is ever sent unencrypted.
-public final class ServiceAccountCredentials: FirestoreCredentials, CustomReflectable {
-  private let tokens: ServiceAccountTokens
-  /// The account's address, for example `"server@my-project.iam.gserviceaccount.com"`.
-  public let clientEmail: String
-  /// The project that the account belongs to, if its file says so.
-  public let projectID: String?
-
-  /// Reads the JSON file that the Google Cloud console provides for a service account.
+  /// Identifies a Google service account, which is not subject to security rules.
   ///
-  /// - Parameter path: The file, of 64 KiB at most. Its key is an RSA key of at least 2048 bits in PEM form.
-  /// - Throws: An `NSError` of ``FirestoreErrorDomain``: `failedPrecondition` when the file cannot be read, `invalidArgument` when
-  ///   it is not the file of a service account. The message names the file and the member and never contains the key.
-  public convenience init(contentsOfFile path: String) throws {
-    try self.init(contentsOfFile: path, now: { Date() })
-  }
-
-  /// Reads the content of such a file, for example from a secret store.
+  /// ```swift
+  /// let settings = Firestore.firestore().settings
+  /// settings.credentials = try ServiceAccountCredentials(contentsOfFile: "/etc/my-server/firestore.json")
+  /// Firestore.firestore().settings = settings
+  /// ```
   ///
-  /// - Parameter json: The whole JSON object, UTF-8.
-  /// - Throws: An `NSError` of ``FirestoreErrorDomain`` (`invalidArgument`) that names the member and never contains the key.
-  public convenience init(json: Data) throws {
-    do {
-      self.init(try ServiceAccount(json: json, source: "Service account"), now: { Date() })
-    } catch {
-      throw NSError.firestore(error)
+  /// The key of such an account belongs on servers, never into an app. Without code, the environment variable
+  /// `GOOGLE_APPLICATION_CREDENTIALS` names the file; see ``FirestoreSettings/credentials``.
+  ///
+  /// Tokens are signed by the account itself (RS256, for the audience `https://firestore.googleapis.com/` only, valid for an hour by this
+  /// machine's clock) and replaced five minutes before they expire; no other service is asked. To a backend without TLS, which is an
+  /// emulator, the account sends the owner's token instead, as the official server SDKs do: no signed token is ever sent unencrypted.
+  public final class ServiceAccountCredentials: FirestoreCredentials, CustomReflectable {
+    private let tokens: ServiceAccountTokens
+    /// The account's address, for example `"server@my-project.iam.gserviceaccount.com"`.
+    public let clientEmail: String
+    /// The project that the account belongs to, if its file says so.
+    public let projectID: String?
+
+    /// Reads the JSON file that the Google Cloud console provides for a service account.
+    ///
+    /// - Parameter path: The file, of 64 KiB at most. Its key is an RSA key of at least 2048 bits in PEM form.
+    /// - Throws: An `NSError` of ``FirestoreErrorDomain``: `failedPrecondition` when the file cannot be read, `invalidArgument` when
+    ///   it is not the file of a service account. The message names the file and the member and never contains the key.
+    public convenience init(contentsOfFile path: String) throws {
+      try self.init(contentsOfFile: path, now: { Date() })
+    }
+
+    /// Reads the content of such a file, for example from a secret store.
+    ///
+    /// - Parameter json: The whole JSON object, UTF-8.
+    /// - Throws: An `NSError` of ``FirestoreErrorDomain`` (`invalidArgument`) that names the member and never contains the key.
+    public convenience init(json: Data) throws {
+      do {
+        self.init(try ServiceAccount(json: json, source: "Service account"), now: { Date() })
+      } catch {
+        throw NSError.firestore(error)
+      }
+    }
+
+    convenience init(contentsOfFile path: String, now: @escaping @Sendable () -> Date) throws {
+      do {
+        self.init(try ServiceAccount(contentsOfFile: path), now: now)
+      } catch {
+        throw NSError.firestore(error)
+      }
+    }
+
+    private init(_ account: ServiceAccount, now: @escaping @Sendable () -> Date) {
+      clientEmail = account.email
+      projectID = account.projectID
+      tokens = ServiceAccountTokens(account, now: now)
+    }
+
+    /// Shows the account's address and project, and no key.
+    public var customMirror: Mirror {
+      Mirror(self, children: ["clientEmail": clientEmail, "projectID": projectID as Any])
+    }
+
+    /// The present token, or a new one when it is about to expire.
+    ///
+    /// - Parameter forcingRefresh: Whether to sign a new one in any case.
+    /// - Throws: An `NSError` of ``FirestoreErrorDomain`` (`internal`) when the key cannot sign.
+    public func accessToken(forcingRefresh: Bool) async throws -> String? {
+      do {
+        return try await tokens.token(forcingRefresh: forcingRefresh)
+      } catch {
+        throw NSError.firestore(error)
+      }
     }
   }
-
-  convenience init(contentsOfFile path: String, now: @escaping @Sendable () -> Date) throws {
-    do {
-      self.init(try ServiceAccount(contentsOfFile: path), now: now)
-    } catch {
-      throw NSError.firestore(error)
-    }
-  }
-
-  private init(_ account: ServiceAccount, now: @escaping @Sendable () -> Date) {
-    clientEmail = account.email
-    projectID = account.projectID
-    tokens = ServiceAccountTokens(account, now: now)
-  }
-
-  /// Shows the account's address and project, and no key.
-  public var customMirror: Mirror {
-    Mirror(self, children: ["clientEmail": clientEmail, "projectID": projectID as Any])
-  }
-
-  /// The present token, or a new one when it is about to expire.
-  ///
-  /// - Parameter forcingRefresh: Whether to sign a new one in any case.
-  /// - Throws: An `NSError` of ``FirestoreErrorDomain`` (`internal`) when the key cannot sign.
-  public func accessToken(forcingRefresh: Bool) async throws -> String? {
-    do {
-      return try await tokens.token(forcingRefresh: forcingRefresh)
-    } catch {
-      throw NSError.firestore(error)
-    }
-  }
-}
+#endif

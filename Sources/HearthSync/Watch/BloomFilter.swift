@@ -1,4 +1,3 @@
-internal import Crypto
 internal import HearthModel
 
 /// A set of document names that may say yes too often, and never no wrongly.
@@ -42,14 +41,7 @@ struct BloomFilter {
   /// The two halves of the name's MD5, each read as a little-endian number. MD5 is part of the protocol; nothing here depends on
   /// its strength.
   private static func hashes(of name: String) -> (UInt64, UInt64) {
-    var hash = Insecure.MD5()
     var name = name
-    name.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
-    return hash.finalize().withUnsafeBytes { bytes in
-      (
-        UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self)),
-        UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
-      )
-    }
+    return name.withUTF8 { MD5.digest(of: UnsafeRawBufferPointer($0)) }
   }
 }
