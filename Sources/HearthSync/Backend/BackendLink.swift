@@ -185,12 +185,14 @@ extension BackendLink {
 
   /// Lets the backend stop sending a target; what it sent before its answer does not count.
   mutating func stopSending(_ target: TargetID) -> [SyncAction] {
+    assert(watchStream.isOpen, "Target \(target) is removed on a stream that is not open, so no answer would come.")
     aggregator.requestSent(target)
     return watchStream.send(.removeTarget(target))
   }
 
   /// Forgets a target of which the backend knows nothing any more, or will say so.
   mutating func forget(_ target: TargetID, awaitingRemoval: Bool) -> [SyncAction] {
+    assert(targets[target] != nil, "Target \(target) is forgotten, which is not watched.")
     targets[target] = nil
     if !awaitingRemoval { aggregator.remove(target) }
     return targets.isEmpty ? watchStream.markIdle() : []
@@ -286,6 +288,7 @@ extension BackendLink {
   }
 
   private mutating func sendAdd(_ target: TargetData, _ confirmed: ConfirmedKeys) -> [SyncAction] {
+    assert(watchStream.isOpen, "Target \(target.targetID) is asked for on a stream that is not open.")
     aggregator.requestSent(target.targetID)
     let request = TargetRequest(target) { confirmed(of: target.targetID).count }
     return watchStream.send(.addTarget(request))

@@ -37,6 +37,7 @@ struct BackgroundQueryTable {
   // MARK: - Reads
 
   mutating func add(_ request: RequestID, connections: Int, as id: BackgroundQueryID) {
+    assert(reads[id] == nil && listens[id] == nil, "Background query \(id.rawValue) runs already.")
     reads[id] = (request, connections)
   }
 
@@ -47,6 +48,7 @@ struct BackgroundQueryTable {
   // MARK: - Listens
 
   mutating func add(_ listen: BackgroundListen, as id: BackgroundQueryID) {
+    assert(reads[id] == nil && listens[id] == nil, "Background query \(id.rawValue) runs already.")
     listens[id] = listen
   }
 
@@ -74,6 +76,7 @@ struct BackgroundQueryTable {
   ///
   /// - Returns: False if there is none.
   mutating func join(_ listener: ListenerID, to query: Query, _ options: ListenOptions) -> Bool {
+    assert(!hasBackgroundListen(listener), "Listener \(listener.rawValue) waits for a first result already.")
     guard let id = listens.first(where: { $0.value.backgroundQuery.query == query })?.key else { return false }
     listens[id]?.listeners.append((listener, options))
     return true

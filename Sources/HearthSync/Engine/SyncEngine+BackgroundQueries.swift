@@ -30,7 +30,7 @@ extension SyncEngine {
   ///
   /// - Returns: false when the listen should go on at once.
   func listenInBackground(_ id: ListenerID, to query: Query, _ options: ListenOptions) -> Bool {
-    guard queries.id(of: query) == nil else { return false }
+    guard !views.hasView(of: query) else { return false }
     if backgroundQueries.join(id, to: query, options) { return true }
     guard let backgroundQuery = makeBackgroundQuery(query, wantsConfirmedKeys: true) else { return false }
     do {
@@ -55,7 +55,7 @@ extension SyncEngine {
   func stopBackgroundListen(for listener: ListenerID) {
     guard let (id, listen) = backgroundQueries.leave(listener) else { return }
     emit(.cancelBackgroundQuery(id))
-    releaseIfUnused(listen.targetID, views: [])
+    releaseIfUnused(listen.targetID)
   }
 
   /// The backend has refused the target: listeners that wait for their first result end as well.
@@ -82,7 +82,7 @@ extension SyncEngine {
       case .success(.snapshot), .success(.values):
         assertionFailure("Target \(listen.targetID) got the answer to a read.")
       case .failure(let error):
-        releaseIfUnused(listen.targetID, views: [])
+        releaseIfUnused(listen.targetID)
         for listener in listen.listeners { emit(.raiseError(listener.id, .listenFailed(error))) }
       }
     }
@@ -104,7 +104,7 @@ extension SyncEngine {
     }
     // The first one takes the result, the others find its view. Without a result the query runs on the loop.
     for listener in listen.listeners { begin(listener.id, to: listen.backgroundQuery.query, listener.options, view) }
-    releaseIfUnused(listen.targetID, views: [])
+    releaseIfUnused(listen.targetID)
   }
 
   private func restart(_ listen: BackgroundListen) -> Bool {

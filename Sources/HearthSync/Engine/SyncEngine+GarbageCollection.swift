@@ -45,6 +45,6 @@ extension SyncEngine {
 
   /// True if a view shows the document, or may do so once its first result is there. Documents in limbo are among those.
   private func isShown(_ key: DocumentKey) -> Bool {
-    backgroundQueries.mayShow(key) || queries.ids.contains { queries[$0]?.view.documents.contains(key) ?? false }
+    backgroundQueries.mayShow(key) || views.shows(key)
   }
 }

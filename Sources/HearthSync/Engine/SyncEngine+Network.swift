@@ -23,10 +23,9 @@ extension SyncEngine {
     stopGarbageCollection()
     stopIndexFill()
     // Not offline: that would show cached data to listeners at the end.
-    queries = QueryTable()
+    views.removeAllListeners()
     for id in backgroundQueries.removeAll() { emit(.cancelBackgroundQuery(id)) }
     follow(link.setOnlineState(.unknown))
-    snapshotsInSyncListeners = []
     waits = WriteWaits()
     bundles = [:]
   }
@@ -83,7 +82,7 @@ extension SyncEngine {
     follow(link.closeStreams(for: .credentialChange))
     if !localStore.isUser(user) {
       do {
-        let shown = queries.ids.compactMap { queries[$0]?.query } + backgroundQueries.listenQueries
+        let shown = views.activeQueries + backgroundQueries.listenQueries
         let changes = try localStore.changeUser(user, showing: shown)
         link.serve(localStore.user)
         emit(.switchUser(user))

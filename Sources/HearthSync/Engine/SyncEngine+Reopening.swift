@@ -25,6 +25,7 @@ extension SyncEngine {
   ///
   /// - Parameter reason: Stands in the error of calls whose batch could not be saved.
   package func takeOver(_ handover: SyncHandover, reason: String) {
+    assert(link.isForbidden(for: .notStarted), "An engine goes on for another after its start.")
     waits = WriteWaits(writes: handover.waitingWrites)
     localStore.createsIndexes = handover.createsIndexes
     if handover.isNetworkDisabled { link.forbid(.disabledByUser) }

@@ -2,16 +2,6 @@ internal import HearthCache
 internal import HearthModel
 
 extension SyncEngine {
-  /// Stores the answer to a write; a failure takes the client offline until it is stored. Answers keep their order.
-  func attempt(_ operation: RetryableOperation) {
-    guard !retries.holdsAnswers else { return retry(operation) }
-    do {
-      try carryOut(operation)
-    } catch {
-      goOffline(after: error, retrying: operation)
-    }
-  }
-
   /// Lets that side of the client rest that cannot be stored, until the operation has succeeded.
   ///
   /// The write stream stays open with the batches that were sent: without it their answers would be lost, and a backend
@@ -54,33 +44,5 @@ extension SyncEngine {
     guard !retries.holds(cause), link.allow(cause) else { return }
     if cause != .outboxFailure { follow(link.resumeWatching()) }
     if cause != .snapshotFailure { resumeWriting() }
-  }
-
-  /// Carries an operation out, without the batches that cannot be read if it comes across one.
-  private func carryOut(_ operation: RetryableOperation) throws {
-    do {
-      try carryOutOnce(operation)
-    } catch CacheError.unreadableBatch {
-      try setAsideUnreadableBatches()
-      try carryOutOnce(operation)
-    }
-  }
-
-  private func carryOutOnce(_ operation: RetryableOperation) throws {
-    do {
-      switch operation {
-      case .start: try localStore.start()
-      case .probe: _ = try localStore.lastRemoteSnapshotVersion()
-      case .acknowledge(let result, let owner): try acknowledge(result, of: owner)
-      case .reject(let batch, let error, let owner): try reject(batch, error, of: owner)
-      case .setAsideUnreadableBatches: try setAsideUnreadableBatches()
-      case .changeUser(let user): try changeUser(user)
-      case .refreshViews: if let failure = refreshViews([:]) { throw failure }
-      }
-    } catch CacheError.unknownBatch(let batchID, _) {
-      // The batch has left the queue already; there is nothing left to do for it.
-      log(.warning, "Batch \(batchID) was answered but is no longer in the queue.")
-      complete(batchID, of: operation.owner ?? signedInUser, operation.rejection)
-    }
   }
 }

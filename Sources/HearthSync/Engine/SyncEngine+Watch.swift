@@ -33,15 +33,6 @@ extension SyncEngine {
     // A result that is being computed may have been read before the snapshot was stored.
     backgroundQueries.noteTargets { event.targetChanges[$0] != nil || event.targetMismatches[$0] != nil }
     follow(link.snapshotStored(event, confirmed: confirmedKeys))
-    // Before the views change: a document that was found leaves limbo in that step, and its target is no longer needed.
-    for (id, change) in event.targetChanges {
-      guard let key = limbo.resolution(of: id)?.key else { continue }
-      if change.added.contains(key) || change.modified.contains(key) {
-        limbo.received(id, holdsDocument: true)
-      } else if change.removed.contains(key) {
-        limbo.received(id, holdsDocument: false)
-      }
-    }
     refreshViews(changes, event: event)
   }
 
@@ -65,7 +56,7 @@ extension SyncEngine {
   private func targetsRejected(_ ids: [TargetID], _ error: StatusError, isWatchedByBackend: Bool = false) {
     for id in ids where link.isWatched(id) {
       if isWatchedByBackend { follow(link.stopSending(id)) }
-      if let key = limbo.resolution(of: id)?.key {
+      if let key = views.limboDocument(of: id) {
         do {
           try limboRejected(id, key)
         } catch {
@@ -86,8 +77,8 @@ extension SyncEngine {
       RemoteEvent(
         snapshotVersion: .none, documentUpdates: [key: .missing(key, version: .none)], limboDocumentChanges: [key]))
     follow(link.forget(id, awaitingRemoval: false))
-    let freed = limbo.rejected(id)
+    let lookups = views.limboRejected(id)
     refreshViews(changes)
-    resolveLimbo(freed)
+    follow(lookups)
   }
 }

@@ -117,6 +117,16 @@ extension SyncEngine {
 
   // MARK: - Outcomes
 
+  /// Stores the answer to a write; a failure takes the client offline until it is stored. Answers keep their order.
+  func attempt(_ operation: RetryableOperation) {
+    guard !retries.holdsAnswers else { return retry(operation) }
+    do {
+      try carryOut(operation)
+    } catch {
+      goOffline(after: error, retrying: operation)
+    }
+  }
+
   func acknowledge(_ result: MutationBatchResult, of owner: String?) throws {
     let changes = try localStore.acknowledge(result, of: .user(owner))
     complete(result.batch.batchID, of: owner, nil)

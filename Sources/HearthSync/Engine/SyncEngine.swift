@@ -1,5 +1,5 @@
 package import HearthCache
-package import HearthModel
+internal import HearthModel
 
 /// Keeps the cache, the listeners and the backend in sync: events go in, actions come out.
 ///
@@ -7,27 +7,37 @@ package import HearthModel
 /// no clock; its owner posts events from one place, in order, and carries out the actions in order.
 ///
 /// How it is divided:
-/// * ``QueryTable`` holds the queries that have listeners, each with its ``View`` and its ``QueryListener``s;
-/// * ``LimboResolutions`` looks up documents whose state a query's result leaves open;
 /// * ``BackendLink`` owns the two streams to the backend, the targets and batches on them, and the online state;
+/// * ``QueryViews`` owns the queries that have listeners, their views, and the documents in limbo;
+/// * ``BackgroundQueryTable`` holds the queries that run in the background, and what they are for;
 /// * ``WriteWaits`` holds the calls that wait for answers to writes;
 /// * ``RetryQueue`` repeats what the storage refused.
 ///
-/// These types keep their state private. The engine calls them, adds the actions that they return to its output in order, and reads
-/// and writes the cache.
+/// These types keep their state private and do not call each other. The engine reads and writes the cache, calls them, and carries
+/// out the actions that they return, in order.
 ///
 /// Storage failures do not end anything: a refused listen or local write is reported to its caller; for all else the
 /// stream whose messages cannot be stored rests, so that nothing from the backend is lost, and comes back when the storage
 /// works. A batch that was sent keeps its stream: its answer is kept until it can be stored, and it is not sent twice.
 package final class SyncEngine {
+  /// The cache. Only the engine reads and writes it.
   let localStore: LocalStore
   let configuration: SyncConfiguration
 
   /// Monotonic time of the event being handled.
   private(set) var now: Duration = .zero
+  /// The actions of the event being handled.
   private var actions: [SyncAction] = []
 
+  /// The streams to the backend, and what is watched and sent on them.
   var link: BackendLink
+  /// The queries that have listeners, and the documents in limbo.
+  var views: QueryViews
+  /// The queries that run in the background.
+  var backgroundQueries = BackgroundQueryTable()
+  /// The calls that wait for answers to writes.
+  var waits = WriteWaits()
+  /// The storage operations that are repeated until they succeed.
   var retries: RetryQueue
 
   /// The garbage collection that is under way. Written in SyncEngine+GarbageCollection.swift.
@@ -36,18 +46,9 @@ package final class SyncEngine {
   /// True if the timer for the next step of filling indexes runs. Written in SyncEngine+Indexes.swift.
   var isFillingIndexes = false
 
-  /// Changed in SyncEngine+Listeners.swift, as are `limbo` (and in SyncEngine+Watch.swift) and `snapshotsInSyncListeners`.
-  var queries = QueryTable()
-  var limbo: LimboResolutions
-  /// The queries that run in the background. Changed in SyncEngine+BackgroundQueries.swift; `refreshViews` notes changes in it.
-  var backgroundQueries = BackgroundQueryTable()
-  var snapshotsInSyncListeners: [ListenerID] = []
-
   /// The bundles that are being loaded; nil for one whose end has been reported, while its source goes on.
   /// Written in SyncEngine+Bundles.swift.
   var bundles: [RequestID: BundleLoader?] = [:]
-
-  var waits = WriteWaits()
 
   package init(localStore: LocalStore, configuration: SyncConfiguration) {
     self.localStore = localStore
@@ -56,7 +57,7 @@ package final class SyncEngine {
       configuration: configuration, databaseID: localStore.databaseID, cacheID: localStore.cacheID,
       user: localStore.user)
     retries = RetryQueue(parameters: configuration.backoff)
-    limbo = LimboResolutions(limit: configuration.maxConcurrentLimboResolutions)
+    views = QueryViews(limboLimit: configuration.maxConcurrentLimboResolutions)
   }
 
   // MARK: - Events
@@ -82,14 +83,10 @@ package final class SyncEngine {
   /// Checks in debug builds what must hold between two events.
   private func assertInvariants() {
     link.assertInvariants()
-    queries.assertInvariants()
-    limbo.assertInvariants()
-    backgroundQueries.assertInvariants { queries.id(of: $0) != nil }
+    views.assertInvariants { link.isWatched($0) }
+    backgroundQueries.assertInvariants { views.hasListener($0) }
     assert(
-      limbo.active.values.allSatisfy { link.isWatched($0) },
-      "Documents are looked up with targets that are not watched: \(limbo.active).")
-    assert(
-      backgroundQueries.listenQueries.allSatisfy { queries.id(of: $0) == nil },
+      backgroundQueries.listenQueries.allSatisfy { !views.hasView(of: $0) },
       "A query waits for its first result that has a view.")
   }
 
@@ -101,7 +98,7 @@ package final class SyncEngine {
     case .writes(let writes): write(writes)
     case .waitForPendingWrites(let id): waitForPendingWrites(id)
     case .addSnapshotsInSyncListener(let id): addSnapshotsInSyncListener(id)
-    case .removeSnapshotsInSyncListener(let id): snapshotsInSyncListeners.removeAll { $0 == id }
+    case .removeSnapshotsInSyncListener(let id): views.removeSnapshotsInSyncListener(id)
     case .readDocument(let id, let key): readDocument(id, key)
     case .readQuery(let id, let query): readQuery(id, query)
     case .readAggregation(let id, let query, let aggregations): readAggregation(id, query, aggregations)
@@ -171,36 +168,88 @@ package final class SyncEngine {
     actions.append(.log(level, message))
   }
 
-  /// Adds actions of the link; the views see a new online state at its place among them.
+  /// Carries out actions of the link; the views see a new online state at its place among them.
   func follow(_ linkActions: [SyncAction]) {
     for action in linkActions {
       emit(action)
-      if case .onlineStateChanged(let state) = action { showOnlineState(state) }
+      if case .onlineStateChanged(let state) = action { follow(views.show(state)) }
+    }
+  }
+
+  /// Carries out actions of the views, in order.
+  func follow(_ viewActions: [QueryViews.Action]) {
+    for action in viewActions {
+      switch action {
+      case .emit(let action): emit(action)
+      case .watch(let target): follow(link.watch(target, confirmed: confirmedKeys))
+      case .unwatch(let target): follow(link.unwatch(target))
+      case .release(let target, let keys): releaseIfUnused(target, unconfirmedKeys: keys)
+      case .report(let changes): report(changes)
+      }
     }
   }
 
   /// The documents that the link has to know, for one call.
-  var confirmedKeys: ConfirmedKeys { ConfirmedKeys(of: queries, and: limbo) }
+  var confirmedKeys: ConfirmedKeys { views.confirmedKeys }
 
-  // MARK: - Visible state
+  // MARK: - Views
 
-  package var onlineState: OnlineState { link.onlineState }
-  /// The documents that are being looked up, with their targets.
-  package var activeLimboDocuments: [DocumentKey: TargetID] { limbo.active }
-  /// The documents that wait to be looked up, in order.
-  package var enqueuedLimboDocuments: [DocumentKey] { limbo.enqueued }
-  /// The batches that are sent, or about to be, and not answered.
-  package var outstandingWriteCount: Int { link.outstandingWriteCount }
-  package var isNetworkUsable: Bool { link.isNetworkUsable }
+  /// Shows changed documents in all views, as one round of snapshots.
+  ///
+  /// - Parameter event: The snapshot of the backend that changed them, if it was one.
+  /// - Returns: Why some view could not be brought up to date, which is then on the list of what is repeated.
+  @discardableResult
+  func refreshViews(_ changes: DocumentMap, event: RemoteEvent? = nil) -> (any Error)? {
+    // A result that is computed meanwhile does not have these changes.
+    backgroundQueries.note(changes)
+    let (viewActions, failure) = views.apply(changes, event: event) { query in
+      try localStore.execute(query, usePreviousResults: false).documents
+    }
+    follow(viewActions)
+    if let failure, !retries.refreshesViews {
+      log(.error, "Views could not be read from the cache: \(failure)")
+      retry(.refreshViews)
+    }
+    return failure
+  }
 
-  /// True if the listener's query is running in the background, so that it has heard nothing yet.
-  package func hasBackgroundListen(_ listener: ListenerID) -> Bool { backgroundQueries.hasBackgroundListen(listener) }
+  /// Stores what the views show now, in a second transaction: it follows from what was stored, and is only a help for later
+  /// queries. So a failure is of no consequence.
+  private func report(_ changes: [LocalViewChanges]) {
+    do {
+      try localStore.notifyLocalViewChanges(changes)
+    } catch {
+      log(.warning, "What the views show could not be stored: \(error)")
+    }
+  }
 
-  /// Whose outbox takes what is written now. Until a change of the user is stored, the cache still shows the former one's.
-  package var signedInUser: String? { retries.latestUser ?? localStore.user }
+  // MARK: - Storage operations
 
-  /// The target of a query that has a listener.
-  package func targetID(of query: Query) -> TargetID? {
-    queries.id(of: query).flatMap { queries[$0]?.targetID }
+  /// Carries an operation out, without the batches that cannot be read if it comes across one.
+  func carryOut(_ operation: RetryableOperation) throws {
+    do {
+      try carryOutOnce(operation)
+    } catch CacheError.unreadableBatch {
+      try setAsideUnreadableBatches()
+      try carryOutOnce(operation)
+    }
+  }
+
+  private func carryOutOnce(_ operation: RetryableOperation) throws {
+    do {
+      switch operation {
+      case .start: try localStore.start()
+      case .probe: _ = try localStore.lastRemoteSnapshotVersion()
+      case .acknowledge(let result, let owner): try acknowledge(result, of: owner)
+      case .reject(let batch, let error, let owner): try reject(batch, error, of: owner)
+      case .setAsideUnreadableBatches: try setAsideUnreadableBatches()
+      case .changeUser(let user): try changeUser(user)
+      case .refreshViews: if let failure = refreshViews([:]) { throw failure }
+      }
+    } catch CacheError.unknownBatch(let batchID, _) {
+      // The batch has left the queue already; there is nothing left to do for it.
+      log(.warning, "Batch \(batchID) was answered but is no longer in the queue.")
+      complete(batchID, of: operation.owner ?? signedInUser, operation.rejection)
+    }
   }
 }

@@ -138,6 +138,7 @@ struct RetryQueue {
 
   /// The first operation was tried. Starts the timer for the next attempt, if there must be one.
   mutating func attemptEnded(succeeded: Bool, now: Duration, jitter: () -> Double) -> [SyncAction] {
+    assert(!operations.isEmpty, "An attempt has \(succeeded ? "succeeded" : "failed") that was at no operation.")
     if succeeded, !operations.isEmpty {
       if case .probe = operations.removeFirst() { isProbeInDoubt = true } else { storageProven() }
     } else if let failing = operations.first?.lane {

@@ -5,13 +5,17 @@ internal import HearthModel
 /// | state | start | opened | closed by backend | stop | idle timer | back-off timer |
 /// |---|---|---|---|---|---|---|
 /// | idle | opening | - | - | - | - | - |
-/// | failed | waiting | - | - | idle | - | - |
-/// | waiting | - | - | - | idle | - | opening |
-/// | opening | - | open | failed | idle | - | - |
-/// | open | - | - | failed | idle | idle | - |
+/// | failed | waiting | - | - | - | - | - |
+/// | waiting | illegal | - | - | idle | - | opening |
+/// | opening | illegal | open | failed | idle | - | - |
+/// | open | illegal | - | failed | idle | idle | - |
 ///
-/// "-": ignored. Events that name another stream than the current one are late ones of a stream that is gone, and
-/// ignored as well. `Session` is what the protocol spoken on the stream has to remember while it is open.
+/// "-": ignored. The transport and the timers post their events from other threads, so these may come late, when the engine has
+/// given up the stream or cancelled the timer: they are ignored in every state, as are those that name another stream than the
+/// current one. "illegal": an error of the owner; an assertion in debug builds, ignored in others. A request, a session and proof
+/// that the backend works belong to an open stream, and are illegal in all other states.
+///
+/// `Session` is what the protocol spoken on the stream has to remember while it is open.
 struct StreamConnection<Session> {
   enum Action: Equatable {
     case open(StreamID)
@@ -66,20 +70,22 @@ struct StreamConnection<Session> {
     return stream.id
   }
 
-  /// The protocol's state of the open stream, `nil` while none is open. Setting it does nothing then.
+  /// The protocol's state of the open stream, `nil` while none is open. Setting it is illegal then.
   var session: Session? {
     get {
       guard case .open(let stream) = state else { return nil }
       return stream.session
     }
     set {
-      guard case .open(var stream) = state, let newValue else { return }
+      guard case .open(var stream) = state, let newValue else {
+        return assertionFailure("A stream gets the session \(newValue as Any) in state \(state).")
+      }
       stream.session = newValue
       state = .open(stream)
     }
   }
 
-  /// The stream is wanted.
+  /// The stream is wanted, and was not before.
   mutating func start(now: Duration, jitter: () -> Double, nextID: () -> StreamID) -> [Action] {
     switch state {
     case .idle:
@@ -88,6 +94,7 @@ struct StreamConnection<Session> {
       state = .waiting
       return [.startBackoffTimer(backoff.nextDelay(now: now, jitter: jitter()))]
     case .waiting, .opening, .open:
+      assertionFailure("A stream is started in state \(state).")
       return []
     }
   }
@@ -159,6 +166,7 @@ struct StreamConnection<Session> {
 
   /// The backend works: after a failure the pauses begin anew with the shortest.
   mutating func resetBackoff() {
+    assert(openStreamID != nil, "The backend has proven that it works on a stream in state \(state).")
     backoff.reset()
   }
 
@@ -172,7 +180,11 @@ struct StreamConnection<Session> {
 
   /// Something is about to be sent on the stream.
   mutating func markUsed() -> [Action] {
-    guard case .open(var stream) = state, stream.idleTimerRuns else { return [] }
+    guard case .open(var stream) = state else {
+      assertionFailure("A request is sent on a stream in state \(state).")
+      return []
+    }
+    guard stream.idleTimerRuns else { return [] }
     stream.idleTimerRuns = false
     state = .open(stream)
     return [.cancelIdleTimer]

@@ -89,6 +89,7 @@ struct View {
     assert(
       syncState == .initial && documents.isEmpty,
       "A view begins once; this one is \(syncState) with \(documents.count) documents.")
+    assert(first.query == query, "A view of \(query) begins with a result of \(first.query).")
     documents = first.documents
     mutatedKeys = first.mutatedKeys
     self.isCurrent = isCurrent

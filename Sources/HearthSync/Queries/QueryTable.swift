@@ -62,7 +62,10 @@ struct QueryTable {
   /// Removes a query and all its listeners.
   @discardableResult
   mutating func remove(_ id: QueryID) -> ActiveQuery? {
-    guard let removed = queries.removeValue(forKey: id) else { return nil }
+    guard let removed = queries.removeValue(forKey: id) else {
+      assertionFailure("\(id) is removed, which is not among the active ones: \(ids).")
+      return nil
+    }
     ids.removeAll { $0 == id }
     idByQuery[removed.query] = nil
     for listener in removed.listeners { idByListener[listener.id] = nil }
@@ -78,16 +81,26 @@ struct QueryTable {
     idByListener[listener.id] = id
   }
 
-  mutating func removeListener(_ listener: ListenerID) {
-    guard let id = idByListener.removeValue(forKey: listener) else { return }
+  /// Removes a listener.
+  ///
+  /// - Returns: Its query, which stays active even without listeners.
+  mutating func removeListener(_ listener: ListenerID) -> ActiveQuery? {
+    guard let id = idByListener.removeValue(forKey: listener) else {
+      assertionFailure("\(listener) is removed, which listens to none of \(ids).")
+      return nil
+    }
     queries[id]?.listeners.removeAll { $0.id == listener }
+    return queries[id]
   }
 
-  /// Changes one query's view or listeners in place; `nil` if the query is not active.
+  /// Changes one query's view or listeners in place.
   @discardableResult
   mutating func update<Result>(_ id: QueryID, _ body: (inout ActiveQuery) -> Result) -> Result? {
     // Taken out while it changes, so that its collections are not copied.
-    guard var query = queries.removeValue(forKey: id) else { return nil }
+    guard var query = queries.removeValue(forKey: id) else {
+      assertionFailure("\(id) is changed, which is not among the active ones: \(ids).")
+      return nil
+    }
     defer { queries[id] = query }
     return body(&query)
   }

@@ -1,0 +1,23 @@
+internal import HearthCache
+package import HearthModel
+
+/// The state of the engine, as its owner and its tests see it.
+extension SyncEngine {
+  package var onlineState: OnlineState { link.onlineState }
+  /// The documents that are being looked up, with their targets.
+  package var activeLimboDocuments: [DocumentKey: TargetID] { views.activeLimboDocuments }
+  /// The documents that wait to be looked up, in order.
+  package var enqueuedLimboDocuments: [DocumentKey] { views.enqueuedLimboDocuments }
+  /// The batches that are sent, or about to be, and not answered.
+  package var outstandingWriteCount: Int { link.outstandingWriteCount }
+  package var isNetworkUsable: Bool { link.isNetworkUsable }
+
+  /// True if the listener's query is running in the background, so that it has heard nothing yet.
+  package func hasBackgroundListen(_ listener: ListenerID) -> Bool { backgroundQueries.hasBackgroundListen(listener) }
+
+  /// Whose outbox takes what is written now. Until a change of the user is stored, the cache still shows the former one's.
+  package var signedInUser: String? { retries.latestUser ?? localStore.user }
+
+  /// The target of a query that has a listener.
+  package func targetID(of query: Query) -> TargetID? { views.targetID(of: query) }
+}

@@ -1,0 +1,330 @@
+internal import HearthCache
+internal import HearthModel
+
+/// The queries that have listeners: their views, the listeners, and the documents in limbo.
+///
+/// It writes no storage, and reads only what a caller hands in as `refill`. The engine says what has changed and carries out the
+/// actions that each method returns, in order.
+///
+/// | state | written by |
+/// |---|---|
+/// | `queries`: a query's entry | ``activate(_:on:with:onlineState:)``, ``unlisten(_:)``, ``reject(_:_:)`` |
+/// | `queries`: a query's listeners | ``listen(_:to:_:target:onlineState:)``, ``unlisten(_:)`` |
+/// | `queries`: a query's view | all of these, ``apply(_:event:refill:)``, ``show(_:)`` |
+/// | `limbo` | all that changes a view, ``limboRejected(_:)`` |
+/// | `inSyncListeners` | ``addSnapshotsInSyncListener(_:)``, ``removeSnapshotsInSyncListener(_:)`` |
+struct QueryViews {
+  enum Action {
+    case emit(SyncAction)
+    /// Ask the backend for a target.
+    case watch(TargetData)
+    /// The backend need not send a target any more.
+    case unwatch(TargetID)
+    /// The target's last view is gone; the keys are those of the documents that it showed without confirmation.
+    case release(TargetID, unconfirmedKeys: Set<DocumentKey>)
+    /// The changes of views that have new snapshots. The cache uses them to answer queries faster.
+    case report([LocalViewChanges])
+  }
+
+  private var queries = QueryTable()
+  private var limbo: LimboResolutions
+  /// The listeners that hear when all views are in step with one change, in the order of registration.
+  private var inSyncListeners: [ListenerID] = []
+
+  /// - Parameter limboLimit: The number of documents that are looked up at a time.
+  init(limboLimit: Int) {
+    limbo = LimboResolutions(limit: limboLimit)
+  }
+
+  // MARK: - State
+
+  /// The confirmed keys of all targets, for one call of the link.
+  var confirmedKeys: ConfirmedKeys { ConfirmedKeys(of: queries, and: limbo) }
+
+  /// The queries that have views, in the order in which they became active.
+  var activeQueries: [Query] { queries.ids.compactMap { queries[$0]?.query } }
+
+  /// The documents that are being looked up, with their targets.
+  var activeLimboDocuments: [DocumentKey: TargetID] { limbo.active }
+  /// The documents that wait to be looked up, in order.
+  var enqueuedLimboDocuments: [DocumentKey] { limbo.enqueued }
+
+  func hasListener(_ id: ListenerID) -> Bool { queries.id(of: id) != nil }
+  func hasView(of query: Query) -> Bool { queries.id(of: query) != nil }
+  func hasView(on target: TargetID) -> Bool { !queries.ids(of: target).isEmpty }
+
+  func targetID(of query: Query) -> TargetID? {
+    queries.id(of: query).flatMap { queries[$0]?.targetID }
+  }
+
+  /// True if a listener with these options needs the query's target: for a new view, or to be the first that listens to the backend.
+  func needsTarget(for query: Query, _ options: ListenOptions) -> Bool {
+    guard let active = queries.id(of: query).flatMap({ queries[$0] }) else { return true }
+    return options.source == .default && !active.hasBackendListeners
+  }
+
+  /// True if a view shows the document. Documents in limbo are among those.
+  func shows(_ key: DocumentKey) -> Bool {
+    queries.ids.contains { queries[$0]?.view.documents.contains(key) ?? false }
+  }
+
+  /// The documents that views of the target show without confirmation.
+  func unconfirmedKeys(of target: TargetID) -> Set<DocumentKey> {
+    queries.queries(of: target).reduce(into: []) { $0.formUnion($1.view.unconfirmedKeys) }
+  }
+
+  /// The document that is looked up with the target; nil for the target of a query.
+  func limboDocument(of target: TargetID) -> DocumentKey? { limbo.resolution(of: target)?.key }
+
+  /// Checks in debug builds what must hold between two events.
+  ///
+  /// - Parameter isWatched: True if the link watches the target.
+  func assertInvariants(isWatched: (TargetID) -> Bool) {
+    queries.assertInvariants()
+    limbo.assertInvariants()
+    assert(
+      limbo.active.values.allSatisfy(isWatched),
+      "Documents are looked up with targets that are not watched: \(limbo.active).")
+  }
+
+  // MARK: - Listening
+
+  /// Gives a query a view of what the cache holds. It has no listener yet.
+  ///
+  /// - Parameter first: The result of running the query.
+  mutating func activate(
+    _ query: Query, on target: TargetData, with first: InitialViewState, onlineState: OnlineState
+  ) -> [Action] {
+    let sharesSyncedTarget = queries.queries(of: target.targetID).contains { $0.view.isSynced }
+    var view = View(query: query, confirmedKeys: first.confirmedKeys, hasCachedResults: !target.resumeToken.isEmpty)
+    let outcome = view.begin(with: first, isCurrent: sharesSyncedTarget && onlineState != .offline)
+    let id = queries.insert(query, targetID: target.targetID, view: view)
+    return limboChanged(by: id, outcome)
+  }
+
+  /// Adds a listener to a query that has a view, and gives it its first snapshot.
+  ///
+  /// - Parameter target: The query's target, if the listener needs it: see ``needsTarget(for:_:)``.
+  mutating func listen(
+    _ id: ListenerID, to query: Query, _ options: ListenOptions, target: TargetData?, onlineState: OnlineState
+  ) -> [Action] {
+    guard let queryID = queries.id(of: query) else {
+      assertionFailure("Listener \(id) is added to a query at \(query.path.canonicalString) that has no view.")
+      return []
+    }
+    assert(target != nil || !needsTarget(for: query, options), "Listener \(id) is added without the target it needs.")
+    var actions: [Action] = []
+    var listener = QueryListener(id: id, options: options, onlineState: onlineState)
+    if let target, listener.listensToBackend {
+      queries.update(queryID) { $0.view.startWatching() }
+      actions.append(.watch(target))
+    }
+    let first = queries[queryID].flatMap { listener.viewChanged($0.view.snapshot()) }
+    queries.add(listener, to: queryID)
+    if let first { actions += [.emit(.raiseSnapshot(id, first))] + snapshotsInSync }
+    return actions
+  }
+
+  /// Removes a listener, and the query's view with the last one.
+  mutating func unlisten(_ id: ListenerID) -> [Action] {
+    guard let query = queries.removeListener(id) else { return [] }
+    guard query.listeners.isEmpty else { return unwatchIfUnused(query.targetID) }
+    queries.remove(query.id)
+    var actions: [Action] = []
+    if !hasView(on: query.targetID) {
+      actions.append(.release(query.targetID, unconfirmedKeys: query.view.unconfirmedKeys))
+    }
+    actions += unwatchIfUnused(query.targetID)
+    return actions + Self.lookups(limbo.viewRemoved(query.id))
+  }
+
+  /// The backend refused the target: all its listeners end. The engine has released the target.
+  mutating func reject(_ target: TargetID, _ error: StatusError) -> [Action] {
+    var actions: [Action] = []
+    for id in queries.ids(of: target) {
+      guard let query = queries.remove(id) else { continue }
+      if error.deservesWarning {
+        let path = query.query.path.canonicalString
+        actions.append(.emit(.log(.warning, "Listen for query at \(path) failed: \(error.message)")))
+      }
+      actions += query.listeners.map { .emit(.raiseError($0.id, error)) }
+      actions += Self.lookups(limbo.viewRemoved(id))
+    }
+    return actions
+  }
+
+  /// Ends all listeners without a word. Lookups of documents in limbo stay as they are: the link's streams are closed.
+  mutating func removeAllListeners() {
+    queries = QueryTable()
+    inSyncListeners = []
+  }
+
+  /// Lets the backend stop sending a target for which only listeners to the cache are left.
+  private mutating func unwatchIfUnused(_ target: TargetID) -> [Action] {
+    guard !queries.queries(of: target).contains(where: \.hasBackendListeners) else { return [] }
+    var actions: [Action] = [.unwatch(target)]
+    for id in queries.ids(of: target) {
+      guard let outcome = queries.update(id, { $0.view.stopWatching() }) else { continue }
+      actions += limboChanged(by: id, outcome)
+    }
+    return actions
+  }
+}
+
+// MARK: - Changes
+
+extension QueryViews {
+  /// Shows changed documents in all views, as one round of snapshots.
+  ///
+  /// - Parameters:
+  ///   - event: The snapshot of the backend that changed them, if it was one.
+  ///   - refill: Runs a query on the cache, for a view whose limit lost documents. Must not use these views.
+  /// - Returns: The failure of `refill` as well, if there was one. A view that needed it asks for it again in the next round.
+  mutating func apply(
+    _ changes: DocumentMap, event: RemoteEvent? = nil, refill: (Query) throws -> DocumentMap
+  ) -> (actions: [Action], failure: (any Error)?) {
+    // Before the views change: a document that was found leaves limbo in that step, and its target is no longer needed.
+    if let event { noteLimboDocuments(event) }
+    var actions: [Action] = []
+    var round: [(QueryID, ViewSnapshot)] = []
+    var reports: [LocalViewChanges] = []
+    var failure: (any Error)?
+    for id in queries.ids {
+      let outcome = queries.update(id) { query in
+        let computed = Self.computeChanges(changes, of: &query, refill, &failure)
+        return query.view.apply(
+          computed, targetChange: event?.targetChanges[query.targetID],
+          isPendingReset: event?.targetMismatches[query.targetID] != nil,
+          snapshotVersion: event?.snapshotVersion ?? .none)
+      }
+      guard let outcome, let query = queries[id] else { continue }
+      // Also for a view without a snapshot: what is in limbo may change without a visible change.
+      actions += limboChanged(by: id, outcome)
+      if let snapshot = outcome.snapshot {
+        round.append((id, snapshot))
+        reports.append(LocalViewChanges(snapshot, targetID: query.targetID))
+      }
+    }
+    // In one round after all views have changed, so that the mark "snapshots in sync" comes once, and behind all of them.
+    actions += raise(round)
+    if !reports.isEmpty { actions.append(.report(reports)) }
+    return (actions, failure)
+  }
+
+  /// Shows the online state to views and listeners.
+  mutating func show(_ state: OnlineState) -> [Action] {
+    var round: [(QueryID, ViewSnapshot)] = []
+    var actions: [Action] = []
+    for id in queries.ids {
+      let snapshot = queries.update(id) { query -> ViewSnapshot? in
+        let outcome = query.view.apply(onlineState: state)
+        for index in query.listeners.indices {
+          if let snapshot = query.listeners[index].onlineStateChanged(state) {
+            actions.append(.emit(.raiseSnapshot(query.listeners[index].id, snapshot)))
+          }
+        }
+        return outcome.snapshot
+      }
+      if let snapshot = snapshot ?? nil { round.append((id, snapshot)) }
+    }
+    if !actions.isEmpty { actions += snapshotsInSync }
+    return actions + raise(round)
+  }
+
+  /// Computes changes, with a second look at the cache where documents fell out of a limit.
+  private static func computeChanges(
+    _ changes: DocumentMap, of query: inout ActiveQuery, _ refill: (Query) throws -> DocumentMap,
+    _ failure: inout (any Error)?
+  ) -> View.Changes {
+    let computed = query.view.computeChanges(changes)
+    guard computed.needsRefill || query.viewIsIncomplete else { return computed }
+    do {
+      let documents = try refill(query.query)
+      query.viewIsIncomplete = false
+      return query.view.computeChanges(documents, after: computed)
+    } catch {
+      query.viewIsIncomplete = true
+      failure = error
+      return computed
+    }
+  }
+
+  /// Hands one round of snapshots to the listeners.
+  private mutating func raise(_ round: [(QueryID, ViewSnapshot)]) -> [Action] {
+    var actions: [Action] = []
+    for (id, viewSnapshot) in round {
+      queries.update(id) { query in
+        for index in query.listeners.indices {
+          guard let snapshot = query.listeners[index].viewChanged(viewSnapshot) else { continue }
+          actions.append(.emit(.raiseSnapshot(query.listeners[index].id, snapshot)))
+        }
+      }
+    }
+    return actions.isEmpty ? [] : actions + snapshotsInSync
+  }
+}
+
+// MARK: - Snapshots in sync
+
+extension QueryViews {
+  mutating func addSnapshotsInSyncListener(_ id: ListenerID) -> [Action] {
+    guard !inSyncListeners.contains(id) else { return [] }
+    inSyncListeners.append(id)
+    return [.emit(.snapshotsInSync(id))]
+  }
+
+  mutating func removeSnapshotsInSyncListener(_ id: ListenerID) {
+    inSyncListeners.removeAll { $0 == id }
+  }
+
+  private var snapshotsInSync: [Action] { inSyncListeners.map { .emit(.snapshotsInSync($0)) } }
+}
+
+// MARK: - Limbo
+
+extension QueryViews {
+  /// The backend refused to look a document up, and the consequence is stored.
+  mutating func limboRejected(_ target: TargetID) -> [Action] {
+    Self.lookups(limbo.rejected(target))
+  }
+
+  private mutating func noteLimboDocuments(_ event: RemoteEvent) {
+    for (id, change) in event.targetChanges {
+      guard let key = limboDocument(of: id) else { continue }
+      if change.added.contains(key) || change.modified.contains(key) {
+        limbo.received(id, holdsDocument: true)
+      } else if change.removed.contains(key) {
+        limbo.received(id, holdsDocument: false)
+      }
+    }
+  }
+
+  private mutating func limboChanged(by id: QueryID, _ outcome: View.Outcome) -> [Action] {
+    Self.lookups(limbo.viewChanged(id, entered: outcome.enteredLimbo, left: outcome.leftLimbo))
+  }
+
+  private static func lookups(_ changes: [LimboResolutions.Action]) -> [Action] {
+    changes.flatMap { change -> [Action] in
+      switch change {
+      case .listen(let key, let targetID):
+        let target = TargetData(target: Query(path: key.path).target, targetID: targetID, purpose: .limboResolution)
+        return [.emit(.log(.debug, "New document in limbo: \(key.canonicalString)")), .watch(target)]
+      case .unlisten(let targetID):
+        return [.unwatch(targetID)]
+      }
+    }
+  }
+}
+
+extension LocalViewChanges {
+  fileprivate init(_ snapshot: ViewSnapshot, targetID: TargetID) {
+    self.init(targetID: targetID, isFromCache: snapshot.isFromCache)
+    for change in snapshot.changes {
+      switch change.kind {
+      case .added: addedKeys.insert(change.document.key)
+      case .removed: removedKeys.insert(change.document.key)
+      case .modified, .metadata: break
+      }
+    }
+  }
+}
