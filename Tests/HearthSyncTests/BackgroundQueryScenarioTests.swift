@@ -19,7 +19,7 @@ struct BackgroundQueryScenarioTests {
       client.write(.set(key("rooms/\(number)"), ["n": .integer(Int64(number))]))
       try client.commit(at: Int64(number))
     }
-    client.request { .disableNetwork($0) }
+    client.request(.disableNetwork)
     _ = client.takeTold()
     return client
   }
@@ -37,10 +37,10 @@ struct BackgroundQueryScenarioTests {
   @Test("a write is stored, sent, acknowledged and completed while a big query runs")
   func writeMeanwhile() throws {
     let client = try makeClient()
-    client.request { .enableNetwork($0) }
+    client.request(.enableNetwork)
     _ = client.takeTold()
     let listener = client.listen(rooms)
-    let read = client.request { .readQuery($0, byNumber) }
+    let read = client.request(.readQuery(byNumber))
     let write = set("rooms/20", n: 20, client)
     try client.commit(at: 100)
     #expect(client.takeTold() == ["write \(write.rawValue): OK"])
@@ -49,7 +49,7 @@ struct BackgroundQueryScenarioTests {
     try client.runBackgroundQuery()
     #expect(shown(listener, client) == [(10...20).map { "\($0)" }])
     try client.runBackgroundQuery()
-    guard case .queryRead(read, let snapshot)? = client.answers.last else { throw TestFailure("no answer") }
+    guard case .answer(read, .snapshot(let snapshot))? = client.answers.last else { throw TestFailure("no answer") }
     #expect(snapshot.documents.map(\.key.id) == (10...19).map { "\($0)" })
   }
 
@@ -100,8 +100,8 @@ struct BackgroundQueryScenarioTests {
     _ = try client.engine.collectGarbage(GarbageCollectionParameters(thresholdBytes: 0, percentile: 100))
     try client.runBackgroundQuery()
     #expect(shown(listener, client).last?.count == 10)
-    client.request { .readDocument($0, key("rooms/10")) }
-    guard case .documentRead(_, let document)? = client.answers.last else { throw TestFailure("no answer") }
+    client.request(.readDocument(key("rooms/10")))
+    guard case .answer(_, .document(let document))? = client.answers.last else { throw TestFailure("no answer") }
     #expect(document.isFound)
   }
 
@@ -168,7 +168,7 @@ struct BackgroundQueryScenarioTests {
   @Test("the target is watched only when there is a view, with what the backend confirmed meanwhile for another one")
   func sharedTarget() throws {
     let client = try makeClient()
-    client.request { .enableNetwork($0) }
+    client.request(.enableNetwork)
     // Both have one target; the first view is complete when the second query leaves.
     let first = client.listen(byNumber.with(limit: 3, type: .first))
     #expect(client.watched.isEmpty)
@@ -187,7 +187,7 @@ struct BackgroundQueryScenarioTests {
   @Test("a target that the backend refuses ends those who wait for it too")
   func rejectedTarget() throws {
     let client = try makeClient()
-    client.request { .enableNetwork($0) }
+    client.request(.enableNetwork)
     _ = client.listen(byNumber.with(limit: 3, type: .first))
     try client.runBackgroundQuery()
     let target = try #require(client.watched.keys.first)
@@ -208,10 +208,10 @@ struct BackgroundQueryScenarioTests {
     client.backgroundQueries.first?.cancel()
     try client.runBackgroundQuery()
     #expect(listeners.allSatisfy { client.errors[$0]?.code == .unavailable })
-    client.request { .readQuery($0, rooms) }
+    client.request(.readQuery(rooms))
     client.backgroundQueries.first?.cancel()
     try client.runBackgroundQuery()
-    guard case .readFailed(_, let error)? = client.answers.last else { throw TestFailure("no answer") }
+    guard case .requestFailed(_, let error)? = client.answers.last else { throw TestFailure("no answer") }
     #expect(error.code == .unavailable)
     let later = client.listen(rooms)
     try client.runBackgroundQuery()
@@ -230,7 +230,7 @@ struct BackgroundQueryScenarioTests {
   func shutdown() throws {
     let client = try makeClient()
     let listener = client.listen(rooms)
-    client.request { .readQuery($0, rooms) }
+    client.request(.readQuery(rooms))
     client.post(.shutdown)
     _ = client.takeTold()
     try client.runBackgroundQuery()

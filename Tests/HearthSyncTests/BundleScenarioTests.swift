@@ -48,15 +48,14 @@ struct BundleScenarioTests {
   @discardableResult
   private func load(_ bytes: [UInt8], into client: TestClient, piece: Int = .max) -> [BundleProgress] {
     let before = client.answers.count
-    client.request { id in
-      var rest = bytes[...]
-      while rest.count > piece {
-        client.post(.bundleBytes(id, Array(rest.prefix(piece))))
-        rest = rest.dropFirst(piece)
-      }
-      client.post(.bundleBytes(id, Array(rest)))
-      return .bundleEnded(id, nil)
+    let id = client.newRequestID()
+    var rest = bytes[...]
+    while rest.count > piece {
+      client.post(.bundleBytes(id, Array(rest.prefix(piece))))
+      rest = rest.dropFirst(piece)
     }
+    client.post(.bundleBytes(id, Array(rest)))
+    client.post(.bundleEnded(id, nil))
     return client.answers.dropFirst(before).compactMap { action in
       if case .bundleProgress(_, let progress) = action { progress } else { nil }
     }
@@ -65,7 +64,7 @@ struct BundleScenarioTests {
   @Test("documents appear in listeners, and progress is told after each of them", arguments: [1, 50, .max])
   func progress(_ piece: Int) throws {
     let client = try TestClient()
-    client.post(.disableNetwork(nil))
+    client.setNetwork(isEnabled: false)
     let listener = client.listen(rooms).rawValue
     _ = client.takeTold()
     let bytes = bundle(at: 5, ("a", 1, 1), ("b", 2, nil), ("c", 3, 3))
@@ -82,7 +81,7 @@ struct BundleScenarioTests {
     let client = try TestClient(durable: true)
     load(bundle(at: 5, ("a", 1, 1)), into: client)
     try client.restart()
-    client.post(.disableNetwork(nil))
+    client.setNetwork(isEnabled: false)
     let listener = client.listen(rooms).rawValue
     _ = client.takeTold()
     for createTime in [5, 4] as [Int64] {
@@ -117,8 +116,8 @@ struct BundleScenarioTests {
     let client = try TestClient(durable: true)
     load(bundle(at: 500, ("a", 100, 1), queryAt: 400), into: client)
     try client.restart()
-    client.request { .readNamedQuery($0, "all") }
-    guard case .namedQueryRead(_, let query?)? = client.answers.last else {
+    client.request(.readNamedQuery("all"))
+    guard case .answer(_, .query(let query?))? = client.answers.last else {
       Issue.record("the named query is not known")
       return
     }
@@ -127,8 +126,8 @@ struct BundleScenarioTests {
     #expect(client.takeTold() == ["listener \(listener): cache [a] +a"])
     let request = try #require(client.addRequests.last)
     #expect(request.resumeToken.isEmpty && request.readTime == version(400) && request.expectedCount == 1)
-    client.request { .readNamedQuery($0, "none") }
-    guard case .namedQueryRead(_, nil)? = client.answers.last else {
+    client.request(.readNamedQuery("none"))
+    guard case .answer(_, .query(nil))? = client.answers.last else {
       Issue.record("a query was found that nobody named")
       return
     }
@@ -141,7 +140,7 @@ struct BundleScenarioTests {
     let first = client.listen(query)
     try client.fill(2, [found("rooms/a", 100, ["n": 1])], at: 2_000_000)
     client.post(.unlisten(first))
-    client.post(.disableNetwork(nil))
+    client.setNetwork(isEnabled: false)
     load(bundle(at: 500, ("b", 50, 2)), into: client)
     _ = client.takeTold()
     let second = client.listen(query).rawValue
@@ -175,8 +174,8 @@ struct BundleScenarioTests {
       #expect(steps.last?.state == .failed)
       #expect(client.takeTold().last?.hasSuffix("\(code)") == true)
       #expect(client.logs.last?.1.contains(reason) == true, "\(client.logs.last?.1 ?? "")")
-      client.request { .readDocument($0, key("rooms/a")) }
-      guard case .documentRead(_, let document)? = client.answers.last else { continue }
+      client.request(.readDocument(key("rooms/a")))
+      guard case .answer(_, .document(let document))? = client.answers.last else { continue }
       #expect(document.isUnknown)
     }
   }
@@ -208,10 +207,9 @@ struct BundleScenarioTests {
   @Test("a source that fails ends the loading with its error")
   func sourceFails() throws {
     let client = try TestClient()
-    client.request { id in
-      client.post(.bundleBytes(id, Array(bundle(at: 5, ("a", 1, 1)).prefix(200))))
-      return .bundleEnded(id, error(.unknown))
-    }
-    #expect(client.takeTold() == ["request 1: UNKNOWN"])
+    let id = client.newRequestID()
+    client.post(.bundleBytes(id, Array(bundle(at: 5, ("a", 1, 1)).prefix(200))))
+    client.post(.bundleEnded(id, error(.unknown)))
+    #expect(client.takeTold() == ["request \(id.rawValue): UNKNOWN"])
   }
 }

@@ -41,10 +41,12 @@ struct EventOrderTests {
           id: WriteID(rawValue: number), mutations: [.set(key(path), ["n": .integer(time)])],
           localWriteTime: Timestamp(seconds: time, nanoseconds: 0), identity: nil)
       ])
-    case 5: return .waitForPendingWrites(RequestID(rawValue: number))
+    case 5: return .request(RequestID(rawValue: number), .waitForPendingWrites)
     case 6: return .changeUser(["alice", nil][number % 2])
-    case 7: return Bool.random(using: &generator) ? .disableNetwork(nil) : .connectivityChanged
-    case 8, 9: return .enableNetwork(nil)
+    case 7:
+      return Bool.random(using: &generator)
+        ? .request(RequestID(rawValue: number), .disableNetwork) : .connectivityChanged
+    case 8, 9: return .request(RequestID(rawValue: number), .enableNetwork)
     case 10: return .watchStreamOpened(stream)
     case 11: return .writeStreamOpened(stream)
     case 12: return .watchStreamClosed(stream, failure)

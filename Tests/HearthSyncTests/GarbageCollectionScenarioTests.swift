@@ -20,8 +20,8 @@ struct GarbageCollectionScenarioTests {
   }
 
   private func isCached(_ path: String, _ client: TestClient) throws -> Bool {
-    client.request { .readDocument($0, key(path)) }
-    guard case .documentRead(_, let document)? = client.answers.last else {
+    client.request(.readDocument(key(path)))
+    guard case .answer(_, .document(let document))? = client.answers.last else {
       throw TestFailure("\(path) was not read")
     }
     return !document.isUnknown

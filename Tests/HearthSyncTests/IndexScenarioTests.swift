@@ -28,9 +28,9 @@ struct IndexScenarioTests {
     definition = try IndexDefinition(collectionGroup: "rooms", fields: [.init(path: field("n"), kind: .ascending)])
   }
 
-  private func request(_ client: TestClient, _ event: (RequestID) -> SyncEvent) -> [String] {
+  private func request(_ client: TestClient, _ request: EngineRequest) -> [String] {
     _ = client.takeTold()
-    client.request(event)
+    client.request(request)
     return client.takeTold()
   }
 
@@ -41,7 +41,7 @@ struct IndexScenarioTests {
   @Test("a configuration is answered when it is stored, and filled in steps between which other things happen")
   func configuration() throws {
     let client = try makeClient(1200)
-    let answer = request(client) { .setIndexes($0, [definition]) }
+    let answer = request(client, .setIndexes([definition]))
     #expect(answer.count == 1 && answer[0].hasSuffix("OK"))
     #expect(client.timers[.indexBackfill] == client.now)
     var steps = 0
@@ -61,7 +61,7 @@ struct IndexScenarioTests {
   @Test("filling goes on after a restart")
   func restart() throws {
     let client = try makeClient(10)
-    _ = request(client) { .setIndexes($0, [definition]) }
+    _ = request(client, .setIndexes([definition]))
     try client.restart()
     #expect(client.timers[.indexBackfill] == client.now + .seconds(1))
     while client.timers[.indexBackfill] != nil { try client.fire(.indexBackfill) }
@@ -74,12 +74,12 @@ struct IndexScenarioTests {
   func failures() throws {
     let client = try makeClient(10)
     client.failing = ["Set indexes"]
-    #expect(request(client) { .setIndexes($0, [definition]) }.first?.hasSuffix("OK") == false)
+    #expect(request(client, .setIndexes([definition])).first?.hasSuffix("OK") == false)
     #expect(client.timers[.indexBackfill] == nil)
     #expect(try client.engine.localStore.indexListings().isEmpty)
 
     client.failing = ["Fill indexes"]
-    _ = request(client) { .setIndexes($0, [definition]) }
+    _ = request(client, .setIndexes([definition]))
     try client.fire(.indexBackfill)
     #expect(client.timers[.indexBackfill] == client.now + .seconds(60))
     #expect(client.engine.isNetworkUsable)
@@ -91,10 +91,10 @@ struct IndexScenarioTests {
   @Test("after the end nothing is filled, and who asks is told")
   func shutdown() throws {
     let client = try makeClient(10)
-    _ = request(client) { .setIndexes($0, [definition]) }
+    _ = request(client, .setIndexes([definition]))
     client.post(.shutdown)
     #expect(client.timers[.indexBackfill] == nil)
-    #expect(request(client) { .deleteAllIndexes($0) }.first?.hasSuffix("OK") == false)
+    #expect(request(client, .deleteAllIndexes).first?.hasSuffix("OK") == false)
   }
 
   // MARK: - Automatic creation
@@ -112,7 +112,7 @@ struct IndexScenarioTests {
         if isListen {
           client.post(.unlisten(client.listen(equal(3))))
         } else {
-          client.request { .readQuery($0, equal(3)) }
+          client.request(.readQuery(equal(3)))
         }
       }
       ask()
@@ -125,7 +125,7 @@ struct IndexScenarioTests {
       #expect(try plan(equal(3), client) == .index)
       client.post(.setIndexAutoCreation(false))
       #expect(try plan(equal(3), client) == .index, "existing indexes go on being used")
-      client.request { .readQuery($0, rooms.with(filter: .field(FieldFilter(path: field("m"), op: .equal, value: 1)))) }
+      client.request(.readQuery(rooms.with(filter: .field(FieldFilter(path: field("m"), op: .equal, value: 1)))))
       #expect(try client.engine.localStore.indexListings().count == 1)
     }
   }
@@ -142,7 +142,7 @@ struct IndexScenarioTests {
       client.post(.unlisten(listener))
     }
     #expect(try client.engine.localStore.indexListings().count == LocalStore.automaticIndexLimit)
-    #expect(request(client) { .setIndexes($0, [definition]) }.last?.hasSuffix("OK") == true)
+    #expect(request(client, .setIndexes([definition])).last?.hasSuffix("OK") == true)
   }
 
   @Test(
@@ -152,7 +152,7 @@ struct IndexScenarioTests {
     let client = try makeClient(0)
     try client.fillCache("rooms", count) { ["n": .integer($0 < hits ? 1 : 0)] }
     client.post(.setIndexAutoCreation(true))
-    client.request { .readQuery($0, equal(1)) }
+    client.request(.readQuery(equal(1)))
     #expect(try client.engine.localStore.indexListings().isEmpty != isMade)
   }
 }

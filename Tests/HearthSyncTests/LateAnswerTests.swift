@@ -27,13 +27,13 @@ struct LateAnswerTests {
     let client = try client()
     let first = client.write(increment()).rawValue
     let second = client.write(increment()).rawValue
-    client.post(.disableNetwork(nil))
+    client.setNetwork(isEnabled: false)
     try client.commitLate(at: 10)
     #expect(client.takeTold() == ["write \(first): OK"])
     try client.commitLate(at: 11)
     #expect(client.takeTold() == ["write \(second): OK"])
     try client.endParting()
-    client.post(.enableNetwork(nil))
+    client.setNetwork(isEnabled: true)
     #expect(client.sentBatchCount == 2 && client.sentBatches == [])
   }
 
@@ -78,7 +78,7 @@ struct LateAnswerTests {
     client.changeUser("bob")
     client.write(.set(key("rooms/b"), [:]))
     #expect(client.sentBatches == [[.set(key("rooms/b"), [:])]] && client.streamUser == "bob")
-    let wait = client.request { .waitForPendingWrites($0) }.rawValue
+    let wait = client.request(.waitForPendingWrites).rawValue
     _ = client.takeTold()
     try client.commitLate(at: 10)
     let told = client.takeTold()
@@ -100,11 +100,11 @@ struct LateAnswerTests {
   func goodbye() throws {
     let client = try client()
     client.write(increment())
-    client.post(.disableNetwork(nil))
+    client.setNetwork(isEnabled: false)
     client.post(.writeStreamMessage(client.parting[0].id, WriteResponse(streamToken: [2])))
     #expect(client.takeTold().filter { $0.hasPrefix("write") } == [])
     try client.endParting()
-    client.post(.enableNetwork(nil))
+    client.setNetwork(isEnabled: true)
     #expect(client.sentBatches == [[increment()]])
   }
 
@@ -112,11 +112,11 @@ struct LateAnswerTests {
   func notStored() throws {
     let client = try client()
     let write = client.write(increment()).rawValue
-    client.post(.disableNetwork(nil))
+    client.setNetwork(isEnabled: false)
     client.failing = ["Acknowledge batch"]
     try client.commitLate(at: 10)
     try client.endParting()
-    client.post(.enableNetwork(nil))
+    client.setNetwork(isEnabled: true)
     #expect(client.sentBatches == [])
     client.failing = []
     try client.fire(.asyncQueueRetry)
@@ -130,10 +130,10 @@ struct LateAnswerTests {
     client.isReachable = false
     client.isBlackHole = true
     client.write(increment())
-    client.post(.disableNetwork(nil))
+    client.setNetwork(isEnabled: false)
     client.isReachable = true
     client.isBlackHole = false
-    client.post(.enableNetwork(nil))
+    client.setNetwork(isEnabled: true)
     #expect(client.sentBatches == [[increment()]])
   }
 }

@@ -87,8 +87,8 @@ struct ListenAnswerTests {
     try client.acknowledgeRemoval(2)
     try client.snapshot(11)
     #expect(client.takeTold() == [])
-    client.request { .readDocument($0, key("rooms/a")) }
-    guard case .documentRead(_, let document)? = client.answers.last else {
+    client.request(.readDocument(key("rooms/a")))
+    guard case .answer(_, .document(let document))? = client.answers.last else {
       Issue.record("the cache did not answer")
       return
     }

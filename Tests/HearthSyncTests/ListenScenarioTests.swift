@@ -228,8 +228,8 @@ struct ListenScenarioTests {
     try client.reject(1, .permissionDenied)
     #expect(client.takeTold().map { $0.hasSuffix("server [a] -b") } == [true])
     #expect(client.engine.activeLimboDocuments.isEmpty)
-    client.request { .readDocument($0, key("rooms/b")) }
-    guard case .documentRead(_, let document)? = client.answers.last else {
+    client.request(.readDocument(key("rooms/b")))
+    guard case .answer(_, .document(let document))? = client.answers.last else {
       Issue.record("no answer: \(client.answers)")
       return
     }
@@ -258,13 +258,13 @@ struct ListenScenarioTests {
     let client = try TestClient()
     client.write(.set(key("rooms/b"), ["n": 1]))
     client.write(.set(key("rooms/a"), ["n": 2]))
-    let read = client.request { .readDocument($0, key("rooms/b")) }
-    let unknown = client.request { .readDocument($0, key("rooms/x")) }
-    let query = client.request { .readQuery($0, rooms.ordered(by: "n")) }
+    let read = client.request(.readDocument(key("rooms/b")))
+    let unknown = client.request(.readDocument(key("rooms/x")))
+    let query = client.request(.readQuery(rooms.ordered(by: "n")))
     try #require(client.answers.count == 3)
-    #expect(client.answers[0] == .documentRead(read, locallyWritten("rooms/b", ["n": 1])))
-    #expect(client.answers[1] == .documentRead(unknown, .unknown(key("rooms/x"))))
-    guard case .queryRead(query, let snapshot) = client.answers[2] else {
+    #expect(client.answers[0] == .answer(read, .document(locallyWritten("rooms/b", ["n": 1]))))
+    #expect(client.answers[1] == .answer(unknown, .document(.unknown(key("rooms/x")))))
+    guard case .answer(query, .snapshot(let snapshot)) = client.answers[2] else {
       Issue.record("not the query's answer: \(client.answers[2])")
       return
     }

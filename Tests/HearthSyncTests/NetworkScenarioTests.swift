@@ -13,12 +13,12 @@ struct NetworkScenarioTests {
     let listener = client.listen(rooms).rawValue
     try client.fill(2, [found("rooms/a", 1)], at: 10)
     _ = client.takeTold()
-    let off = client.request { .disableNetwork($0) }.rawValue
+    let off = client.request(.disableNetwork).rawValue
     #expect(client.takeTold() == ["listener \(listener): cache [a] ", "request \(off): OK"])
     #expect(client.watchStream == nil && client.engine.onlineState == .offline)
     let late = client.listen(collection("users"), .get).rawValue
     #expect(client.takeTold() == ["listener \(late): cache [] "])
-    let on = client.request { .enableNetwork($0) }.rawValue
+    let on = client.request(.enableNetwork).rawValue
     #expect(client.takeTold() == ["request \(on): OK"])
     #expect(client.watched[2]?.resumeToken == Array("token-10".utf8))
     #expect(client.watched[4] != nil)
@@ -34,12 +34,12 @@ struct NetworkScenarioTests {
     let client = try TestClient()
     client.listen(rooms)
     let opened = client.openedStreams
-    client.post(.enableNetwork(nil))
+    client.setNetwork(isEnabled: true)
     #expect(client.openedStreams == opened && client.watchStream != nil)
-    client.post(.disableNetwork(nil))
-    client.post(.disableNetwork(nil))
-    client.post(.enableNetwork(nil))
-    client.post(.enableNetwork(nil))
+    client.setNetwork(isEnabled: false)
+    client.setNetwork(isEnabled: false)
+    client.setNetwork(isEnabled: true)
+    client.setNetwork(isEnabled: true)
     #expect(client.openedStreams == opened + 1)
   }
 
@@ -155,13 +155,13 @@ struct NetworkScenarioTests {
     #expect(client.takeTold() == [])
     let listener = client.listen(rooms).rawValue
     let write = client.write(.delete(key("rooms/a"))).rawValue
-    let wait = client.request { .waitForPendingWrites($0) }.rawValue
-    let read = client.request { .readDocument($0, key("rooms/a")) }
+    let wait = client.request(.waitForPendingWrites).rawValue
+    let read = client.request(.readDocument(key("rooms/a")))
     #expect(
       client.takeTold() == [
         "listener \(listener): error FAILED_PRECONDITION", "write \(write): FAILED_PRECONDITION",
         "request \(wait): FAILED_PRECONDITION",
       ])
-    #expect(client.answers == [.readFailed(read, .terminated)])
+    #expect(client.answers == [.requestFailed(read, .terminated)])
   }
 }

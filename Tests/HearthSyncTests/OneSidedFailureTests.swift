@@ -90,9 +90,9 @@ struct OneSidedFailureTests {
     client.write(increment("rooms/b"))
     #expect(client.sentBatches == [[increment("rooms/a")], [increment("rooms/b")]])
     client.failing = []
-    client.post(.disableNetwork(nil))
+    client.setNetwork(isEnabled: false)
     client.write(increment("rooms/c"))
-    client.post(.enableNetwork(nil))
+    client.setNetwork(isEnabled: true)
     #expect(client.sentBatches == ["rooms/a", "rooms/b", "rooms/c"].map { [increment($0)] })
   }
 }

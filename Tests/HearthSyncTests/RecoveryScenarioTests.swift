@@ -170,14 +170,14 @@ struct RecoveryScenarioTests {
   @Test("a pending write that cannot be read any more is reported and set aside, and those behind it are sent")
   func unreadableBatch() throws {
     let client = try TestClient(durable: true)
-    client.post(.disableNetwork(nil))
+    client.setNetwork(isEnabled: false)
     let listener = client.listen(rooms).rawValue
     client.write(.set(key("rooms/a"), [:]))
     let damaged = client.write(.set(key("rooms/b"), [:])).rawValue
     client.write(.set(key("rooms/c"), [:]))
     _ = client.takeTold()
     try client.execute("UPDATE cache_mutation_batches SET batch = X'0A' WHERE batch_id = 2")
-    client.post(.enableNetwork(nil))
+    client.setNetwork(isEnabled: true)
     #expect(
       client.takeTold() == ["write \(damaged): DATA_LOSS", "listener \(listener): cache pending [a c] -b"])
     #expect(client.engine.isNetworkUsable && client.sentBatches.count == 2)
@@ -189,12 +189,12 @@ struct RecoveryScenarioTests {
   @Test("nobody waits for a pending write that was set aside", arguments: [1, 2])
   func waitsForUnreadableBatch(writes: Int) throws {
     let client = try TestClient(durable: true)
-    client.post(.disableNetwork(nil))
+    client.setNetwork(isEnabled: false)
     for _ in 0..<writes { client.write(.set(key("rooms/a"), [:])) }
-    let wait = "request \(client.request { .waitForPendingWrites($0) }.rawValue): OK"
+    let wait = "request \(client.request(.waitForPendingWrites).rawValue): OK"
     try client.execute("UPDATE cache_mutation_batches SET batch = X'0A' WHERE batch_id = \(writes)")
     _ = client.takeTold()
-    client.post(.enableNetwork(nil))
+    client.setNetwork(isEnabled: true)
     // The first of two is still on its way.
     #expect(client.takeTold().contains(wait) == (writes == 1))
     if writes == 2 {
@@ -207,13 +207,13 @@ struct RecoveryScenarioTests {
   @Test("a user whose queue holds a write that cannot be read can still be left and come back to")
   func unreadableBatchOfUser() throws {
     let client = try TestClient(durable: true)
-    client.post(.disableNetwork(nil))
+    client.setNetwork(isEnabled: false)
     client.write(.set(key("rooms/a"), [:]))
     client.write(.set(key("rooms/b"), [:]))
     try client.execute("UPDATE cache_mutation_batches SET batch = X'0A' WHERE batch_id = 1")
     client.changeUser("alice")
     client.changeUser(nil)
-    client.post(.enableNetwork(nil))
+    client.setNetwork(isEnabled: true)
     #expect(client.sentBatches.count == 1)
   }
 
@@ -253,8 +253,8 @@ struct RecoveryScenarioTests {
     let client = try TestClient(durable: true)
     client.write(.set(key("rooms/a"), [:]))
     client.failing = ["Get next mutation batch"]
-    client.post(.disableNetwork(nil))
-    client.post(.enableNetwork(nil))
+    client.setNetwork(isEnabled: false)
+    client.setNetwork(isEnabled: true)
     #expect(!client.engine.isNetworkUsable && client.sentBatches == [])
     client.failing = []
     try client.fire(.asyncQueueRetry)

@@ -27,7 +27,7 @@ struct SharedTargetScenarioTests {
     try client.snapshot(20)
     #expect(client.takeTold() == ["write \(write): OK", "listener \(everything): server [a] =a"])
     // Only where the result comes from changes.
-    client.post(.disableNetwork(nil))
+    client.setNetwork(isEnabled: false)
     #expect(client.takeTold() == ["listener \(everything): cache [a] "])
   }
 

@@ -114,9 +114,9 @@ struct UnreachableBackendTests {
   func connection() throws {
     let client = try TestClient()
     client.listen(rooms)
-    client.post(.disableNetwork(nil))
+    client.setNetwork(isEnabled: false)
     #expect(client.droppedConnections == 1)
-    client.post(.enableNetwork(nil))
+    client.setNetwork(isEnabled: true)
     client.post(.connectivityChanged)
     #expect(client.droppedConnections == 2 && client.watchStream != nil)
     client.changeUser("alice")

@@ -110,7 +110,7 @@ struct UserChangeScenarioTests {
     client.failing = ["Acknowledge batch"]
     try client.commit(at: 10)
     client.changeUser("bob")
-    let wait = client.request { .waitForPendingWrites($0) }.rawValue
+    let wait = client.request(.waitForPendingWrites).rawValue
     _ = client.takeTold()
     client.failing = []
     try client.fire(.asyncQueueRetry)
@@ -129,13 +129,13 @@ struct UserChangeScenarioTests {
     let client = try TestClient(durable: true)
     client.changeUser("alice")
     client.write(.set(key("rooms/a"), [:]))
-    let former = client.request { .waitForPendingWrites($0) }.rawValue
+    let former = client.request(.waitForPendingWrites).rawValue
     client.failing = ["Handle user change"]
     client.changeUser("bob")
     #expect(client.takeTold() == ["request \(former): CANCELLED"])
-    let empty = client.request { .waitForPendingWrites($0) }.rawValue
+    let empty = client.request(.waitForPendingWrites).rawValue
     client.write(.set(key("rooms/b"), [:]))
-    let wait = client.request { .waitForPendingWrites($0) }.rawValue
+    let wait = client.request(.waitForPendingWrites).rawValue
     #expect(client.takeTold() == ["request \(empty): OK"])
     client.failing = []
     try client.fire(.asyncQueueRetry)

@@ -160,7 +160,7 @@ struct ValueScenarioTests {
   @Test("a written document with a value of every type goes out and stays as it was written")
   func everyValueTypeWritten() throws {
     let client = try TestClient(durable: true)
-    client.post(.disableNetwork(nil))
+    client.setNetwork(isEnabled: false)
     client.write(.set(key("rooms/a"), Self.everyType))
     try client.restart()
     #expect(client.sentBatches == [[.set(key("rooms/a"), Self.everyType)]])

@@ -69,10 +69,10 @@ struct WriteScenarioTests {
   @Test("writes made offline go out in order, ten at a time, once the network is back")
   func offlineQueue() throws {
     let client = try TestClient()
-    client.post(.disableNetwork(nil))
+    client.setNetwork(isEnabled: false)
     let writes = (1...12).map { client.write(set("rooms/\($0)", Int64($0))).rawValue }
     #expect(client.openedStreams == 0 && client.engine.outstandingWriteCount == 0)
-    client.post(.enableNetwork(nil))
+    client.setNetwork(isEnabled: true)
     #expect(client.engine.outstandingWriteCount == 10)
     #expect(client.sentBatches == (1...10).map { [set("rooms/\($0)", Int64($0))] })
     #expect(Set(client.sentLabels).count == 10)
@@ -147,8 +147,8 @@ struct WriteScenarioTests {
     client.write(set("rooms/a", 1))
     client.write(set("rooms/b", 2))
     try client.commit(at: 10)
-    client.post(.disableNetwork(nil))
-    client.post(.enableNetwork(nil))
+    client.setNetwork(isEnabled: false)
+    client.setNetwork(isEnabled: true)
     #expect(client.sentBatches == [[set("rooms/b", 2)]])
   }
 
@@ -176,12 +176,12 @@ struct WriteScenarioTests {
   @Test("waiting for pending writes covers those of the moment, rejected ones too, also of an earlier run")
   func waitForPendingWrites() throws {
     let client = try TestClient(durable: true)
-    let none = client.request { .waitForPendingWrites($0) }.rawValue
+    let none = client.request(.waitForPendingWrites).rawValue
     #expect(client.takeTold() == ["request \(none): OK"])
     client.write(set("rooms/a", 1))
     client.write(set("rooms/b", 2))
     try client.restart()
-    let wait = client.request { .waitForPendingWrites($0) }.rawValue
+    let wait = client.request(.waitForPendingWrites).rawValue
     client.write(set("rooms/c", 3))
     try client.commit(at: 10)
     #expect(client.takeTold() == [])
@@ -229,7 +229,7 @@ struct WriteScenarioTests {
     let listener = client.listen(rooms).rawValue
     try client.fill(2, [found("rooms/a", 1, ["n": 1])], at: 10)
     let write = client.write(set("rooms/a", 2)).rawValue
-    let wait = client.request { .waitForPendingWrites($0) }.rawValue
+    let wait = client.request(.waitForPendingWrites).rawValue
     _ = client.takeTold()
     client.changeUser("alice")
     #expect(client.takeTold() == ["request \(wait): CANCELLED", "listener \(listener): server [a] ~a"])
@@ -248,7 +248,7 @@ struct WriteScenarioTests {
     let client = try TestClient()
     client.listen(rooms)
     try client.fill(2, [found("rooms/a", 1)], at: 10)
-    let wait = client.request { .waitForPendingWrites($0) }
+    let wait = client.request(.waitForPendingWrites)
     _ = client.takeTold()
     client.write(set("rooms/b", 1))
     _ = client.takeTold()

@@ -14,7 +14,8 @@ struct LoopStepTests {
   /// A loop whose mailbox the test looks after.
   private final class Client {
     let folder: TemporaryFolder
-    let loop: ClientLoop
+    private let loop: ClientLoop
+    private let queue = DispatchQueue(label: "loop")
     private let mailbox = Mailbox()
     private var nextNumber = 1
 
@@ -37,27 +38,30 @@ struct LoopStepTests {
           ? .memory(.leastRecentlyUsed(sizeBytes: -1)) : .file(folder: folder.url.path, sizeBytes: -1),
         callbackQueue: .global())
       configuration.backgroundQueryLimits.documentsOnLoop = documentsOnLoop
-      loop = ClientLoop(configuration)
-      handle([.start, request(.setNetwork(isEnabled: false) { _ in })])
+      loop = ClientLoop(configuration, on: queue)
+      handle([.start, request(.networkSwitch(isEnabled: false) { _ in })])
       _ = mailbox.take()
     }
 
     deinit { handle([.stop {}]) }
 
     func handle(_ messages: [ClientLoop.Message]) {
-      loop.handle(messages) { [mailbox] in mailbox.post($0) }
+      queue.sync { loop.handle(messages) { [mailbox] in mailbox.post($0) } }
     }
 
-    func request(_ request: ClientLoop.Request) -> ClientLoop.Message {
+    func request(_ request: ClientRequest) -> ClientLoop.Message {
       defer { nextNumber += 1 }
-      return .request(RequestID(rawValue: nextNumber), request)
+      return .call(.request(RequestID(rawValue: nextNumber), request))
     }
 
     func write(_ path: String) throws -> ClientLoop.Message {
       defer { nextNumber += 1 }
-      return .write(
-        WriteID(rawValue: nextNumber), [.set(try DocumentKey(parsing: path), ["n": .integer(1)])],
-        localWriteTime: .now(), nil)
+      let mutation = Mutation.set(try DocumentKey(parsing: path), ["n": .integer(1)])
+      return .call(
+        .writes([
+          PendingLocalWrite(
+            id: WriteID(rawValue: nextNumber), mutations: [mutation], localWriteTime: .now(), completion: nil)
+        ]))
     }
 
     /// Handles what was posted to the loop, once.
@@ -93,7 +97,11 @@ struct LoopStepTests {
     client.handle([
       try client.write("a/meanwhile"),
       client.request(
-        .readDocument(try DocumentKey(parsing: "a/meanwhile")) { found.set((try? $0.get())?.isFound == true) }),
+        .engine(.readDocument(try DocumentKey(parsing: "a/meanwhile"))) {
+          found.set((try? $0.get())?.isFound == true)
+        } value: {
+          if case .document(let document) = $0 { document } else { nil }
+        }),
     ])
     #expect(found.value == true && listed.value == nil)
     var steps = 1
@@ -124,7 +132,7 @@ struct LoopStepTests {
     client.handle([
       client.request(.explain(query) { execution.set($0) }), client.request(.listIndexes { listing.set($0) }),
       try client.write("a/later"),
-      client.request(.setIndexes([try IndexDefinition(collectionGroup: "a", fields: [])]) { _ in }),
+      client.request(.engine(.setIndexes([try IndexDefinition(collectionGroup: "a", fields: [])])) { _ in }),
     ])
     #expect(execution.value == nil && listing.value == nil)
     await client.handlePosted { execution.value != nil && listing.value != nil }

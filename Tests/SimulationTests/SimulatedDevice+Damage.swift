@@ -186,7 +186,7 @@ extension SimulatedDevice {
     }
     let id = RequestID(rawValue: world.nextNumber())
     expectedAnswers[id] = (Query(path: key.path), [document])
-    post(.readDocument(id, key))
+    post(.request(id, .readDocument(key)))
     // A request that a cache that is opened anew does not answer is made again.
     if expectedAnswers.removeValue(forKey: id) != nil, reopeningCount == 0 { fail("the cache did not answer \(key)") }
   }

@@ -6,7 +6,9 @@ extension SimulatedDevice {
   func switchNetwork(on isOn: Bool) {
     isNetworkEnabled = isOn
     watchAttempts.mayBeginAtOnce()
-    post(isOn ? .enableNetwork(nil) : .disableNetwork(nil))
+    let id = RequestID(rawValue: 0)
+    openWaits.insert(id)
+    post(.request(id, isOn ? .enableNetwork : .disableNetwork))
   }
 
   /// Lets an attempt to open a stream succeed or fail.

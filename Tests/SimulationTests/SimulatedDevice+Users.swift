@@ -93,7 +93,7 @@ extension SimulatedDevice {
   func waitForPendingWrites() {
     let id = RequestID(rawValue: world.nextNumber())
     openWaits.insert(id)
-    post(.waitForPendingWrites(id))
+    post(.request(id, .waitForPendingWrites))
   }
 
   func changeUser(to user: String?) {
@@ -114,7 +114,7 @@ extension SimulatedDevice {
   private func readCache(_ query: Query, expecting documents: [Document]) {
     let id = RequestID(rawValue: world.nextNumber())
     expectedAnswers[id] = (query, documents)
-    post(.readQuery(id, query))
+    post(.request(id, .readQuery(query)))
     if world.history.kind != .background, expectedAnswers[id] != nil { fail("the cache did not answer \(query)") }
   }
 

@@ -216,10 +216,10 @@ final class SimulatedDevice {
     case .raiseSnapshot(let id, let snapshot): raised(id, snapshot)
     case .raiseError(let id, let error): listenerEnded(id, error)
     case .completeWrite(let id, let error): completed(id, error)
-    case .completeRequest(let id, _): openWaits.remove(id)
-    case .queryRead(let id, let snapshot): answered(id, snapshot)
-    case .documentRead(let id, let document): answered(id, document)
-    case .readFailed(let id, let error): refused(id, error)
+    case .answer(let id, .snapshot(let snapshot)): answered(id, snapshot)
+    case .answer(let id, .document(let document)): answered(id, document)
+    case .answer(let id, .done): openWaits.remove(id)
+    case .requestFailed(let id, let error): if openWaits.remove(id) == nil { refused(id, error) }
     case .runBackgroundQuery(let query): backgroundQueries.append(query)
     case .cancelBackgroundQuery(let id): backgroundQueries.first { $0.id == id }?.cancel()
     default: break

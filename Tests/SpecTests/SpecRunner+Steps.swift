@@ -83,9 +83,7 @@ extension SpecRunner {
     case "changeUser":
       user = value == .null ? nil : try value.string()
       post(.changeUser(user))
-    case "enableNetwork":
-      isNetworkEnabled = try value.bool()
-      post(isNetworkEnabled ? .enableNetwork(nil) : .disableNetwork(nil))
+    case "enableNetwork": setNetwork(isEnabled: try value.bool())
     case "restart": try restart()
     case "runTimer": try runTimers(until: value.string())
     case "failDatabase": failingTransactions = value == .bool(false) ? [] : Set(try value.strings())

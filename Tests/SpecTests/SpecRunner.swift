@@ -160,8 +160,8 @@ final class SpecRunner {
         return
       }
       if error == nil { acknowledgedKeys.append(key) } else { rejectedKeys.append(key) }
-    case .completeRequest(let id, let error):
-      if waits.remove(id) != nil, error == nil { pendingWritesCount += 1 }
+    case .answer(let id, _): if waits.remove(id) != nil { pendingWritesCount += 1 }
+    case .requestFailed(let id, _): waits.remove(id)
     default: break
     }
   }
@@ -205,7 +205,12 @@ final class SpecRunner {
   func waitForPendingWrites() {
     let id = RequestID(rawValue: number())
     waits.insert(id)
-    post(.waitForPendingWrites(id))
+    post(.request(id, .waitForPendingWrites))
+  }
+
+  func setNetwork(isEnabled: Bool) {
+    isNetworkEnabled = isEnabled
+    post(.request(RequestID(rawValue: number()), isEnabled ? .enableNetwork : .disableNetwork))
   }
 
   /// A bundle that cannot be loaded is no failure of the step.

@@ -77,7 +77,7 @@ extension BackgroundQueryBenchmarks.Disturbance {
   /// The event that begins it, under a number that has not been used.
   fileprivate func event(_ number: Int) -> SyncEvent {
     switch self {
-    case .read(let query): .readQuery(RequestID(rawValue: number), query)
+    case .read(let query): .request(RequestID(rawValue: number), .readQuery(query))
     case .listen(let query): .listen(ListenerID(rawValue: number), query, ListenOptions())
     }
   }
@@ -119,7 +119,7 @@ final class LoopClient: @unchecked Sendable {
 
   func read(_ query: Query) {
     let done = DispatchSemaphore(value: 0)
-    post({ .readQuery(RequestID(rawValue: $0), query) }, then: { done.signal() })
+    post({ .request(RequestID(rawValue: $0), .readQuery(query)) }, then: { done.signal() })
     done.wait()
   }
 
@@ -168,7 +168,7 @@ final class LoopClient: @unchecked Sendable {
   private func handle(_ event: SyncEvent) {
     for action in engine.handle(event, now: .zero) {
       switch action {
-      case .queryRead(let id, _): waiting.removeValue(forKey: id.rawValue)?()
+      case .answer(let id, .snapshot): waiting.removeValue(forKey: id.rawValue)?()
       case .raiseSnapshot(let id, _):
         guard let completion = waiting.removeValue(forKey: id.rawValue) else { continue }
         loop.async { [self] in

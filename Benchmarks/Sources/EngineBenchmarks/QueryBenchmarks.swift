@@ -72,16 +72,17 @@ struct WrongResult: Error {
 
 extension Client {
   func aggregate(_ aggregations: [Aggregation], over query: Query) -> [String: Value] {
-    for action in engine.handle(.readAggregation(RequestID(rawValue: number()), query, aggregations), now: .zero) {
-      if case .aggregationRead(_, let values) = action { return values }
+    let request = EngineRequest.readAggregation(query, aggregations)
+    for action in engine.handle(.request(RequestID(rawValue: number()), request), now: .zero) {
+      if case .answer(_, .values(let values)) = action { return values }
     }
     return [:]
   }
 
   /// Runs the query on the cache and returns how many documents it gave.
   func read(_ query: Query) -> Int {
-    for action in engine.handle(.readQuery(RequestID(rawValue: number()), query), now: .zero) {
-      if case .queryRead(_, let snapshot) = action { return snapshot.documents.count }
+    for action in engine.handle(.request(RequestID(rawValue: number()), .readQuery(query)), now: .zero) {
+      if case .answer(_, .snapshot(let snapshot)) = action { return snapshot.documents.count }
     }
     return -1
   }

@@ -60,8 +60,8 @@ final class Box<T> {
 
 extension Client {
   func readExisting(_ key: DocumentKey) throws {
-    for action in engine.handle(.readDocument(RequestID(rawValue: number()), key), now: .zero) {
-      if case .documentRead(_, let document) = action, document.isFound { return }
+    for action in engine.handle(.request(RequestID(rawValue: number()), .readDocument(key)), now: .zero) {
+      if case .answer(_, .document(let document)) = action, document.isFound { return }
     }
     throw WrongResult(count: 0, expected: 1)
   }

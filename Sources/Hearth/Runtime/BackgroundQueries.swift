@@ -5,7 +5,7 @@ internal import HearthSync
 /// The background queries of a client. Confined to the loop, except the runs themselves.
 struct BackgroundQueries {
   private let queue: DispatchQueue
-  private let post: @Sendable (ClientLoop.Message) -> Void
+  private let post: @Sendable (RunningClient.Message) -> Void
   /// Readings that have not ended, or whose end the loop has not handled; also the cancelled ones.
   private var running: [BackgroundQueryID: BackgroundQueryJob] = [:]
   /// Closes the readings that are not queries. An entry stays until the loop has handled the end of its reading.
@@ -14,7 +14,7 @@ struct BackgroundQueries {
   private static let readingLimit = 4
 
   /// - Parameter queue: Runs the queries; a concurrent one.
-  init(queue: DispatchQueue, post: @escaping @Sendable (ClientLoop.Message) -> Void) {
+  init(queue: DispatchQueue, post: @escaping @Sendable (RunningClient.Message) -> Void) {
     self.queue = queue
     self.post = post
   }

@@ -1,17 +1,18 @@
 internal import Foundation
 internal import HearthCache
-internal import HearthModel
 internal import HearthStore
 internal import HearthSync
 
-/// The states of a client: handles its messages one after the other. Confined to the runtime's queue.
+/// The life cycle of a client: opens its cache, waits for a folder in use, suspends, reopens a damaged cache, and ends.
 ///
-/// | state | start | operations | stop |
+/// While the cache is open, a ``RunningClient`` takes everything else. Confined to the runtime's queue.
+///
+/// | state | start | calls | stop |
 /// |---|---|---|---|
 /// | idle | opens the cache (or, where asked for, one in memory in its place): running, waiting or failed | cannot come before start | stopped |
 /// | waiting | - | wait in order while another process or client has the folder (`FolderWait`): running, or locked | stopped |
-/// | running | - | go to the sync engine | closes everything: stopped |
-/// | suspended | - | wait in order, like what streams and timers say: running, or locked if another process took the folder | stopped |
+/// | running | - | go to the running client | closes everything: stopped |
+/// | suspended | - | wait in order, like messages of streams and timers: running, or locked if another process took the folder | stopped |
 /// | locked | - | try to open the folder once: running, or report the error | stopped |
 /// | failed | - | report the error; nothing on disk changes | stopped |
 /// | stopped | - | tasks get `cancelled`, callbacks are silent | completes when everything is closed |
@@ -24,63 +25,11 @@ final class ClientLoop {
     case suspend(done: @Sendable () -> Void)
     /// The process was resumed.
     case resume
-    case write(WriteID, [Mutation], localWriteTime: HearthModel.Timestamp, WriteCompletion?)
-    case listen(Listener<SnapshotEvent>, HearthModel.Query, ListenOptions, isOneShot: Bool)
-    case unlisten(ListenerID)
-    case listenForSync(Listener<Void>)
-    case unlistenForSync(ListenerID)
-    case request(RequestID, Request)
-    case setIndexAutoCreation(isEnabled: Bool)
-    case bundleBytes(RequestID, [UInt8], taken: @Sendable (_ wantsMore: Bool) -> Void)
-    case bundleEnded(RequestID, StatusError?)
-    case stream(SyncEvent)
-    case backgroundQueryEnded(BackgroundQueryID, Result<BackgroundQueryResult, any Error>)
-    /// A background reading has ended. `answer` completes its request, if that still waits.
-    case backgroundReadingEnded(RequestID, failure: (any Error)?, answer: @Sendable () -> Void)
-    /// The next page of a list of pending writes is to be read.
-    case continueListing(RequestID)
-    case timerFired(TimerKind, generation: Int)
+    case stop(@Sendable () -> Void)
+    case call(ClientCall)
     /// A message from the streams, timers and queries of a running client. They end with it, and its successor ignores their later
     /// messages.
-    indirect case fromClient(number: Int, Message)
-    case stop(@Sendable () -> Void)
-  }
-
-  /// Operations with one answer.
-  enum Request: Sendable {
-    case readDocument(DocumentKey, @Sendable (Result<Document, NSError>) -> Void)
-    case readQuery(HearthModel.Query, @Sendable (SnapshotEvent) -> Void)
-    case aggregate(
-      HearthModel.Query, [Aggregation], @Sendable (Result<[String: Value], NSError>) -> Void)
-    case setNetwork(isEnabled: Bool, @Sendable (NSError?) -> Void)
-    case waitForPendingWrites(@Sendable (NSError?) -> Void)
-    case pendingWrites(@Sendable (Result<[MutationBatch], NSError>) -> Void)
-    case callBackend(BackendCall)
-    case loadBundle(BundleObserver)
-    case readNamedQuery(String, @Sendable (Result<HearthModel.Query?, NSError>) -> Void)
-    case setIndexes([IndexDefinition], @Sendable (NSError?) -> Void)
-    case deleteAllIndexes(@Sendable (NSError?) -> Void)
-    case listIndexes(@Sendable (Result<[IndexListing], NSError>) -> Void)
-    case explain(HearthModel.Query, @Sendable (Result<QueryExecution, NSError>) -> Void)
-
-    func fail(_ error: NSError) {
-      switch self {
-      case .readDocument(_, let completion): completion(.failure(error))
-      case .readQuery(_, let completion): completion(.failure(error))
-      case .aggregate(_, _, let completion): completion(.failure(error))
-      case .setNetwork(_, let completion): completion(error)
-      case .waitForPendingWrites(let completion): completion(error)
-      case .pendingWrites(let completion): completion(.failure(error))
-      case .callBackend(let call): call.fail(error)
-      case .loadBundle(let observer):
-        observer.progress(.failed)
-        observer.completion(error)
-      case .readNamedQuery(_, let completion): completion(.failure(error))
-      case .setIndexes(_, let completion), .deleteAllIndexes(let completion): completion(error)
-      case .listIndexes(let completion): completion(.failure(error))
-      case .explain(_, let completion): completion(.failure(error))
-      }
-    }
+    case fromClient(number: Int, RunningClient.Message)
   }
 
   private enum State {
@@ -94,6 +43,7 @@ final class ClientLoop {
     case stopped(DispatchQueue)
   }
 
+  private let queue: DispatchQueue
   private var state: State
   private var choices = ClientChoices()
   private var pause: Duration?
@@ -105,20 +55,32 @@ final class ClientLoop {
   /// A disk that keeps damaging the cache cannot be used.
   private static let repairLimit = 20
 
-  init(_ configuration: ClientConfiguration) {
+  /// - Parameter queue: The serial queue on which everything of the client runs.
+  init(_ configuration: ClientConfiguration, on queue: DispatchQueue) {
+    self.queue = queue
     state = .idle(configuration)
   }
 
-  init(failing error: NSError) {
+  init(failing error: NSError, on queue: DispatchQueue) {
+    self.queue = queue
     state = .failed(error)
   }
 
   /// - Parameter post: Puts a message into the mailbox, from any thread.
   func handle(_ messages: [Message], post: @escaping @Sendable (Message) -> Void) {
+    queue.assertIsCurrent()
     var remaining = messages[...]
-    while let message = remaining.popFirst() {
-      // Noted after the switch: the choices before a message must not contain it.
-      defer { choices.note(message) }
+    while var message = remaining.popFirst() {
+      // Writes that wait together share one durable commit.
+      if case .call(.writes(var writes)) = message {
+        while case .call(.writes(let next))? = remaining.first {
+          writes += next
+          remaining.removeFirst()
+        }
+        message = .call(.writes(writes))
+      }
+      // Noted after the switch: the choices before a call must not contain it.
+      defer { if case .call(let call) = message { choices.note(call) } }
       if isHeld(message, post: post) { continue }
       switch message {
       case .start:
@@ -132,17 +94,20 @@ final class ClientLoop {
         resume(post: post)
       case .stop(let completion):
         stop(completion)
-      case .write:
-        // Writes that wait together share one durable commit.
-        let others = remaining.prefix { if case .write = $0 { true } else { false } }
-        remaining.removeFirst(others.count)
-        handleWrites([message] + others)
+      case .call(let call):
+        handle(call)
       case .fromClient(let number, let message):
-        if number == clientCount { handle(message) }
-      default:
-        handle(message)
+        if number == clientCount, case .running(let client) = state { client.handle(message) }
       }
       reopenIfNeeded(post: post)
+    }
+  }
+
+  private func handle(_ call: ClientCall) {
+    switch state {
+    case .running(let client): client.handle(call)
+    case .failed(let error), .locked(_, let error): call.refuse(error)
+    case .idle, .waiting, .suspended, .stopped: call.refuse(nil)
     }
   }
 
@@ -179,17 +144,20 @@ final class ClientLoop {
 
   /// Holds messages that must wait for a folder in use, and opens the cache if the folder is free now.
   private func isHeld(_ message: Message, post: @escaping @Sendable (Message) -> Void) -> Bool {
-    switch (state, message) {
-    case (.waiting, .start), (.waiting, .openAgain), (.waiting, .stop), (.waiting, .suspend), (.waiting, .resume),
-      (.suspended, .suspend), (.suspended, .resume), (.suspended, .stop):
-      return false
-    case (.waiting(let wait), _), (.suspended(_, let wait), _):
+    let needsCache: Bool
+    switch message {
+    case .start, .openAgain, .suspend, .resume, .stop: return false
+    case .call(let call): needsCache = call.needsCache
+    case .fromClient: needsCache = false
+    }
+    switch state {
+    case .waiting(let wait), .suspended(_, let wait):
       wait.hold(message)
       return true
-    case (.locked(let wait, _), _) where message.needsCache:
-      openNow(wait, post: post)
+    case .locked(let wait, _):
+      if needsCache { openNow(wait, post: post) }
       return false
-    default:
+    case .idle, .running, .failed, .stopped:
       return false
     }
   }
@@ -244,7 +212,9 @@ final class ClientLoop {
     post: @escaping @Sendable (Message) -> Void
   ) throws {
     let number = clientCount + 1
-    let client = try RunningClient(configuration, continuing: former) { post(.fromClient(number: number, $0)) }
+    let client = try RunningClient(configuration, on: queue, continuing: former) {
+      post(.fromClient(number: number, $0))
+    }
     clientCount = number
     state = .running(client)
     client.start()
@@ -295,9 +265,7 @@ final class ClientLoop {
       stop(completion)
     case .waiting(let wait):
       state = .stopped(Self.makeEndings())
-      for message in wait.takeHeld() {
-        if case .write(_, _, _, let write) = message { write?.abandon() } else { handle(message) }
-      }
+      for case .call(let call) in wait.takeHeld() { call.refuse(nil) }
       completion()
     case .idle, .locked, .failed:
       state = .stopped(Self.makeEndings())
@@ -306,67 +274,4 @@ final class ClientLoop {
   }
 
   private static func makeEndings() -> DispatchQueue { DispatchQueue(label: "hearth.endings") }
-
-  private func handleWrites(_ messages: [Message]) {
-    var writes: [PendingLocalWrite] = []
-    for case .write(let id, let mutations, let localWriteTime, let completion) in messages {
-      writes.append(
-        PendingLocalWrite(id: id, mutations: mutations, localWriteTime: localWriteTime, completion: completion))
-    }
-    switch state {
-    case .running(let client):
-      client.write(writes)
-    case .failed(let error), .locked(_, let error):
-      for write in writes {
-        HearthLog.error("A write was not saved: \(error.localizedDescription)")
-        write.completion?.finish(error)
-      }
-    case .idle, .waiting, .suspended, .stopped:
-      for write in writes { write.completion?.abandon() }
-    }
-  }
-
-  private func handle(_ message: Message) {
-    switch state {
-    case .running(let client): client.handle(message)
-    case .failed(let error), .locked(_, let error): refuse(message, error)
-    case .idle, .waiting, .suspended, .stopped: refuse(message, .terminated)
-    }
-  }
-
-  private func refuse(_ message: Message, _ error: NSError) {
-    switch message {
-    case .listen(let listener, _, _, _):
-      switch state {
-      case .failed, .locked: listener.deliver(.failure(error))
-      case .idle, .waiting, .running, .suspended, .stopped: listener.endSilently()
-      }
-    case .request(_, let request):
-      request.fail(error)
-    case .bundleBytes(_, _, let taken):
-      taken(false)
-    default:
-      break
-    }
-  }
-}
-
-/// A local write before it is queued.
-struct PendingLocalWrite {
-  var id: WriteID
-  var mutations: [Mutation]
-  var localWriteTime: HearthModel.Timestamp
-  var completion: WriteCompletion?
-}
-
-extension NSError {
-  static var terminated: NSError { .firestore(.cancelled, "The client was terminated before the operation ended.") }
-}
-
-extension Listener where Event == SnapshotEvent {
-  /// The client was terminated: tasks that wait for a snapshot end, callbacks are just not called any more.
-  func endSilently() {
-    if isDirect { deliver(.failure(.terminated)) }
-    silence()
-  }
 }

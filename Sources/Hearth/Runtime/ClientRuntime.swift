@@ -59,7 +59,7 @@ final class ClientRuntime: Sendable {
   init(_ configuration: ClientConfiguration) {
     callbackQueue = DispatchQueue(label: "hearth.callbacks", target: configuration.callbackQueue)
     loopQueue = LoopQueues.queue(for: configuration.cache)
-    loop = Mutex(ClientLoop(configuration))
+    loop = Mutex(ClientLoop(configuration, on: loopQueue))
     post(.start)
     configuration.credentials.users?.observe(self, known: configuration.credentials.initialUserID)
   }
@@ -68,13 +68,15 @@ final class ClientRuntime: Sendable {
   init(failing error: NSError, callbackQueue: DispatchQueue) {
     self.callbackQueue = DispatchQueue(label: "hearth.callbacks", target: callbackQueue)
     loopQueue = DispatchQueue(label: "hearth.client")
-    loop = Mutex(ClientLoop(failing: error))
+    loop = Mutex(ClientLoop(failing: error, on: loopQueue))
   }
 
   // MARK: - Operations
 
   func write(_ mutations: [Mutation], _ completion: WriteCompletion?) {
-    post(.write(WriteID(rawValue: nextID()), mutations, localWriteTime: .now(), completion))
+    let id = WriteID(rawValue: nextID())
+    post(
+      .call(.writes([PendingLocalWrite(id: id, mutations: mutations, localWriteTime: .now(), completion: completion)])))
   }
 
   /// - Parameter queue: The queue of the callback; nil calls it directly on the loop. A direct listener gets `cancelled` when the client
@@ -84,7 +86,7 @@ final class ClientRuntime: Sendable {
     _ callback: @escaping @Sendable (SnapshotEvent) -> Void
   ) -> ListenerHandle {
     let listener = Listener(id: ListenerID(rawValue: nextID()), queue: queue, callback: callback)
-    post(.listen(listener, query, options, isOneShot: false))
+    post(.call(.listen(listener, query, options, isOneShot: false)))
     return handle(listener) { .unlisten($0) }
   }
 
@@ -97,16 +99,16 @@ final class ClientRuntime: Sendable {
     options.includeQueryMetadataChanges = true
     options.waitForSyncWhenOnline = true
     let listener = Listener(id: ListenerID(rawValue: nextID()), queue: nil, callback: completion)
-    post(.listen(listener, query, options, isOneShot: true))
+    post(.call(.listen(listener, query, options, isOneShot: true)))
     return handle(listener) { .unlisten($0) }
   }
 
   func readDocument(_ key: DocumentKey, _ completion: @escaping @Sendable (Result<Document, NSError>) -> Void) {
-    post(.request(RequestID(rawValue: nextID()), .readDocument(key, completion)))
+    request(.engine(.readDocument(key), completion) { if case .document(let document) = $0 { document } else { nil } })
   }
 
   func readQuery(_ query: HearthModel.Query, _ completion: @escaping @Sendable (SnapshotEvent) -> Void) {
-    post(.request(RequestID(rawValue: nextID()), .readQuery(query, completion)))
+    request(.engine(.readQuery(query), completion) { if case .snapshot(let snapshot) = $0 { snapshot } else { nil } })
   }
 
   /// Computes aggregations on the cache.
@@ -114,63 +116,64 @@ final class ClientRuntime: Sendable {
     _ query: HearthModel.Query, _ aggregations: [Aggregation],
     _ completion: @escaping @Sendable (Result<[String: Value], NSError>) -> Void
   ) {
-    post(.request(RequestID(rawValue: nextID()), .aggregate(query, aggregations, completion)))
+    request(
+      .engine(.readAggregation(query, aggregations), completion) {
+        if case .values(let values) = $0 { values } else { nil }
+      })
   }
 
   func setNetworkEnabled(_ isEnabled: Bool, _ completion: @escaping @Sendable (NSError?) -> Void) {
-    post(.request(RequestID(rawValue: nextID()), .setNetwork(isEnabled: isEnabled, completion)))
+    request(.networkSwitch(isEnabled: isEnabled, completion))
   }
 
   func waitForPendingWrites(_ completion: @escaping @Sendable (NSError?) -> Void) {
-    post(.request(RequestID(rawValue: nextID()), .waitForPendingWrites(completion)))
+    request(.engine(.waitForPendingWrites, completion))
   }
 
   func pendingWrites(_ completion: @escaping @Sendable (Result<[MutationBatch], NSError>) -> Void) {
-    post(.request(RequestID(rawValue: nextID()), .pendingWrites(completion)))
+    request(.pendingWrites(completion))
   }
 
   func readNamedQuery(
     _ name: String, _ completion: @escaping @Sendable (Result<HearthModel.Query?, NSError>) -> Void
   ) {
-    post(.request(RequestID(rawValue: nextID()), .readNamedQuery(name, completion)))
+    request(.engine(.readNamedQuery(name), completion) { if case .query(let query) = $0 { query } else { nil } })
   }
 
   func setIndexes(_ definitions: [IndexDefinition], _ completion: @escaping @Sendable (NSError?) -> Void) {
-    post(.request(RequestID(rawValue: nextID()), .setIndexes(definitions, completion)))
+    request(.engine(.setIndexes(definitions), inMemory: .done, completion))
   }
 
   func deleteAllIndexes(_ completion: @escaping @Sendable (NSError?) -> Void) {
-    post(.request(RequestID(rawValue: nextID()), .deleteAllIndexes(completion)))
+    request(.engine(.deleteAllIndexes, completion))
   }
 
   func setIndexAutoCreationEnabled(_ isEnabled: Bool) {
-    post(.setIndexAutoCreation(isEnabled: isEnabled))
+    post(.call(.setIndexAutoCreation(isEnabled: isEnabled)))
   }
 
   func listIndexes(_ completion: @escaping @Sendable (Result<[IndexListing], NSError>) -> Void) {
-    post(.request(RequestID(rawValue: nextID()), .listIndexes(completion)))
+    request(.listIndexes(completion))
   }
 
   func explain(
     _ query: HearthModel.Query, _ completion: @escaping @Sendable (Result<QueryExecution, NSError>) -> Void
   ) {
-    post(.request(RequestID(rawValue: nextID()), .explain(query, completion)))
+    request(.explain(query, completion))
   }
 
   func beginBundle(_ observer: BundleObserver) -> RequestID {
-    let id = RequestID(rawValue: nextID())
-    post(.request(id, .loadBundle(observer)))
-    return id
+    request(.loadBundle(observer))
   }
 
   /// - Parameter taken: Called once on the loop when the bytes have been read or are not needed any more, with whether the loading
   ///   continues.
   func addToBundle(_ id: RequestID, _ bytes: [UInt8], taken: @escaping @Sendable (_ wantsMore: Bool) -> Void) {
-    post(.bundleBytes(id, bytes, taken: taken))
+    post(.call(.bundleBytes(id, bytes, taken: taken)))
   }
 
   func endBundle(_ id: RequestID, _ error: StatusError?) {
-    post(.bundleEnded(id, error))
+    post(.call(.bundleEnded(id, error)))
   }
 
   /// Makes a call to the backend outside the streams. Fails with `unavailable` at once while the network is disabled.
@@ -188,27 +191,34 @@ final class ClientRuntime: Sendable {
           completion(.failure(.firestore(error)))
         }
       }, fail: { completion(.failure($0)) })
-    post(.request(RequestID(rawValue: nextID()), .callBackend(call)))
+    request(.callBackend(call))
   }
 
   func addSnapshotsInSyncListener(_ callback: @escaping @Sendable () -> Void) -> ListenerHandle {
     let listener = Listener<Void>(id: ListenerID(rawValue: nextID()), queue: callbackQueue, callback: callback)
-    post(.listenForSync(listener))
+    post(.call(.listenForSync(listener)))
     return handle(listener) { .unlistenForSync($0) }
   }
 
   private func handle<Event>(
-    _ listener: Listener<Event>, _ message: @escaping @Sendable (ListenerID) -> ClientLoop.Message
+    _ listener: Listener<Event>, _ call: @escaping @Sendable (ListenerID) -> ClientCall
   ) -> ListenerHandle {
     ListenerHandle { [weak self] in
       listener.remove()
-      self?.post(message(listener.id))
+      self?.post(.call(call(listener.id)))
     }
   }
 
   /// Closes everything; the cache's file is released when the completion is called. Repeated calls are harmless.
   func stop(_ completion: @escaping @Sendable () -> Void) {
     post(.stop(completion))
+  }
+
+  @discardableResult
+  private func request(_ request: ClientRequest) -> RequestID {
+    let id = RequestID(rawValue: nextID())
+    post(.call(.request(id, request)))
+    return id
   }
 
   // MARK: - Mailbox
@@ -252,21 +262,8 @@ final class ClientRuntime: Sendable {
 extension ClientRuntime: UserObserver {
   /// Operations that were called before belong to the former user, those called afterwards to this one.
   func userChanged(to userID: String?) {
-    post(.stream(.changeUser(userID)))
+    post(.call(.changeUser(userID)))
   }
-}
-
-/// The callbacks of a write.
-struct WriteCompletion: Sendable {
-  let finish: @Sendable (NSError?) -> Void
-  /// The client was terminated before the answer: plain completions are then never called, waiting tasks get an error.
-  let abandon: @Sendable () -> Void
-}
-
-/// A call to the backend, and the callback if it cannot be made. One of the two is called, once.
-struct BackendCall: Sendable {
-  let run: @Sendable (FirestoreTransport) async -> Void
-  let fail: @Sendable (NSError) -> Void
 }
 
 /// Clients on one cache folder share a queue, so that a client that is started after another was terminated opens the file only
@@ -288,5 +285,16 @@ enum LoopQueues {
       queues[folder] = queue
       return queue
     }
+  }
+}
+
+extension DispatchQueue {
+  /// Stops a debug build that calls this from elsewhere.
+  func assertIsCurrent() {
+    assert(
+      {
+        dispatchPrecondition(condition: .onQueue(self))
+        return true
+      }())
   }
 }

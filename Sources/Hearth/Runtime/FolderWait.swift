@@ -63,31 +63,25 @@ final class FolderWait {
 /// Choices that callers made before the client could start and do not repeat, above all the present user. They are the first
 /// messages of a client that starts late.
 struct ClientChoices {
-  private var userChange: ClientLoop.Message?
-  private var indexes: ClientLoop.Message?
-  private var network: (id: RequestID, isEnabled: Bool)?
+  private var userChange: ClientCall?
+  private var indexes: ClientCall?
+  private var network: ClientCall?
 
-  mutating func note(_ message: ClientLoop.Message) {
-    switch message {
-    case .stream(.changeUser): userChange = message
-    case .setIndexAutoCreation: indexes = message
-    case .request(let id, .setNetwork(let isEnabled, _)): network = (id, isEnabled)
-    default: break
+  mutating func note(_ call: ClientCall) {
+    switch call {
+    case .changeUser:
+      userChange = call
+    case .setIndexAutoCreation:
+      indexes = call
+    case .request(let id, let request):
+      // The caller has an answer: that the client could not run.
+      if let state = request.networkState { network = .request(id, .networkSwitch(isEnabled: state) { _ in }) }
+    case .writes, .listen, .unlisten, .listenForSync, .unlistenForSync, .bundleBytes, .bundleEnded:
+      break
     }
   }
 
   var messages: [ClientLoop.Message] {
-    let network = network.map { ClientLoop.Message.request($0.id, .setNetwork(isEnabled: $0.isEnabled) { _ in }) }
-    return [userChange, indexes, network].compactMap { $0 }
-  }
-}
-
-extension ClientLoop.Message {
-  /// True if the message needs the cache and reports a failure to its caller.
-  var needsCache: Bool {
-    switch self {
-    case .write, .listen, .request: true
-    default: false
-    }
+    [userChange, indexes, network].compactMap { $0.map(ClientLoop.Message.call) }
   }
 }

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import HearthCache
 internal import HearthModel
 
@@ -7,9 +8,14 @@ struct OutboxListing {
   /// Later batches were written after the list was requested.
   private let last: BatchID
   private var batches: [MutationBatch] = []
+  let completion: @Sendable (Result<[MutationBatch], NSError>) -> Void
 
-  init(of user: String?, in localStore: LocalStore) throws {
+  init(
+    of user: String?, in localStore: LocalStore,
+    _ completion: @escaping @Sendable (Result<[MutationBatch], NSError>) -> Void
+  ) throws {
     self.user = user
+    self.completion = completion
     last = try localStore.highestUnacknowledgedBatchID(of: .user(user)) ?? -1
   }
 

@@ -5,11 +5,24 @@ internal import HearthStore
 internal import HearthSync
 internal import HearthTransport
 
-/// A client whose cache is open: feeds the sync engine with events and carries out its actions.
+/// An open cache with its engine, streams, timers and callers: feeds the sync engine with events and carries out its actions.
 ///
-/// Confined to the runtime's queue like everything it owns. Nothing here blocks except the cache's own file access.
+/// ``ClientLoop`` makes, suspends, replaces and ends it. Confined to the runtime's queue like everything it owns. Nothing here blocks
+/// except the cache's own file access.
 final class RunningClient {
-  private let post: @Sendable (ClientLoop.Message) -> Void
+  /// A message from the streams, timers and queries of a client to itself.
+  enum Message: Sendable {
+    case stream(SyncEvent)
+    case backgroundQueryEnded(BackgroundQueryID, Result<BackgroundQueryResult, any Error>)
+    /// A background reading has ended. `answer` completes its request, if that still waits.
+    case backgroundReadingEnded(RequestID, failure: (any Error)?, answer: @Sendable () -> Void)
+    /// The next page of a list of pending writes is to be read.
+    case continueListing(RequestID)
+    case timerFired(TimerKind, generation: Int)
+  }
+
+  private let queue: DispatchQueue
+  private let post: @Sendable (Message) -> Void
   private let cache: OpenCache
   private let engine: SyncEngine
   private let clock = ContinuousClock()
@@ -21,19 +34,23 @@ final class RunningClient {
   private var listeners: [ListenerID: (listener: Listener<SnapshotEvent>, isOneShot: Bool)] = [:]
   private var syncListeners: [ListenerID: Listener<Void>] = [:]
   private var writes: [WriteID: WriteCompletion] = [:]
-  private var requests: [RequestID: ClientLoop.Request] = [:]
+  /// The operations that have begun and are not completed.
+  private var requests: [RequestID: ClientRequest] = [:]
   private var listings: [RequestID: OutboxListing] = [:]
   /// Events that follow from the actions being carried out, such as the end of a one-time read.
   private var followUps: [SyncEvent] = []
 
   let configuration: ClientConfiguration
 
-  /// - Parameter former: the client that this one replaces, after its cache was reopened.
+  /// - Parameters:
+  ///   - queue: The queue that calls every method.
+  ///   - former: The client that this one replaces, after its cache was reopened.
   init(
-    _ configuration: ClientConfiguration, continuing former: Remainder? = nil,
-    post: @escaping @Sendable (ClientLoop.Message) -> Void
+    _ configuration: ClientConfiguration, on queue: DispatchQueue, continuing former: Remainder? = nil,
+    post: @escaping @Sendable (Message) -> Void
   ) throws {
     self.configuration = configuration
+    self.queue = queue
     self.post = post
     let user = former.map { RequestUser($0.handover.user) } ?? RequestUser(configuration.credentials.initialUserID)
     cache = try OpenCache(configuration, userID: user.id)
@@ -54,7 +71,61 @@ final class RunningClient {
     run(.start)
   }
 
-  func write(_ localWrites: [PendingLocalWrite]) {
+  // MARK: - Calls and messages
+
+  func handle(_ call: ClientCall) {
+    switch call {
+    case .writes(let writes):
+      write(writes)
+    case .listen(let listener, let query, let options, let isOneShot):
+      listeners[listener.id] = (listener, isOneShot)
+      run(.listen(listener.id, query, options))
+    case .unlisten(let id):
+      guard listeners.removeValue(forKey: id) != nil else { return }
+      run(.unlisten(id))
+    case .listenForSync(let listener):
+      syncListeners[listener.id] = listener
+      run(.addSnapshotsInSyncListener(listener.id))
+    case .unlistenForSync(let id):
+      guard syncListeners.removeValue(forKey: id) != nil else { return }
+      run(.removeSnapshotsInSyncListener(id))
+    case .request(let id, let request):
+      requests[id] = request
+      request.begin(self, id)
+    case .bundleBytes(let id, let bytes, let taken):
+      run(.bundleBytes(id, bytes))
+      taken(requests[id] != nil)
+    case .bundleEnded(let id, let error):
+      run(.bundleEnded(id, error))
+    case .setIndexAutoCreation(let isEnabled):
+      run(.setIndexAutoCreation(isEnabled))
+    case .changeUser(let userID):
+      run(.changeUser(userID))
+    }
+  }
+
+  func handle(_ message: Message) {
+    switch message {
+    case .stream(let event):
+      run(event)
+      if case .watchStreamMessage(let id, _) = event { streams.watchMessageHandled(on: id) }
+    case .backgroundQueryEnded(let id, let result):
+      backgroundQueries.ended(id)
+      if case .failure(let error) = result { cache.localStore.noteDamage(error) }
+      run(.backgroundQueryEnded(id, result))
+    case .backgroundReadingEnded(let id, let failure, let answer):
+      backgroundQueries.ended(id)
+      if let failure { cache.localStore.noteDamage(failure) }
+      complete(id, answer)
+    case .continueListing(let id):
+      continueListing(id)
+    case .timerFired(let kind, let generation):
+      guard timers.takeFired(kind, generation: generation) else { return }
+      run(.timerFired(kind))
+    }
+  }
+
+  private func write(_ localWrites: [PendingLocalWrite]) {
     // Before the engine runs: it may answer a write in the same call, for example when the cache cannot store it.
     for write in localWrites {
       if let completion = write.completion { writes[write.id] = completion }
@@ -69,121 +140,60 @@ final class RunningClient {
         }))
   }
 
-  func handle(_ message: ClientLoop.Message) {
-    switch message {
-    case .listen(let listener, let query, let options, let isOneShot):
-      listeners[listener.id] = (listener, isOneShot)
-      run(.listen(listener.id, query, options))
-    case .unlisten(let id):
-      guard listeners.removeValue(forKey: id) != nil else { return }
-      run(.unlisten(id))
-    case .listenForSync(let listener):
-      syncListeners[listener.id] = listener
-      run(.addSnapshotsInSyncListener(listener.id))
-    case .unlistenForSync(let id):
-      guard syncListeners.removeValue(forKey: id) != nil else { return }
-      run(.removeSnapshotsInSyncListener(id))
-    case .request(let id, let request):
-      start(request, id)
-    case .setIndexAutoCreation(let isEnabled):
-      run(.setIndexAutoCreation(isEnabled))
-    case .bundleBytes(let id, let bytes, let taken):
-      run(.bundleBytes(id, bytes))
-      taken(requests[id] != nil)
-    case .bundleEnded(let id, let error):
-      run(.bundleEnded(id, error))
-    case .stream(let event):
-      run(event)
-      if case .watchStreamMessage(let id, _) = event { streams.watchMessageHandled(on: id) }
-    case .backgroundQueryEnded(let id, let result):
-      backgroundQueries.ended(id)
-      if case .failure(let error) = result { cache.localStore.noteDamage(error) }
-      run(.backgroundQueryEnded(id, result))
-    case .backgroundReadingEnded(let id, let failure, let answer):
-      backgroundQueries.ended(id)
-      if let failure { cache.localStore.noteDamage(failure) }
-      if requests.removeValue(forKey: id) != nil { answer() }
-    case .continueListing(let id):
+  // MARK: - Requests
+
+  /// - Parameter inMemory: The answer of a client whose cache is in memory; nil if the engine answers there too.
+  func ask(_ request: EngineRequest, _ id: RequestID, inMemory: EngineAnswer?) {
+    if let inMemory, !cache.isPersistent { return answer(id, .success(inMemory)) }
+    run(.request(id, request))
+  }
+
+  /// Lists the pending writes page by page, so that other messages are handled in between.
+  func listPendingWrites(
+    _ id: RequestID, _ completion: @escaping @Sendable (Result<[MutationBatch], NSError>) -> Void
+  ) {
+    do {
+      listings[id] = try OutboxListing(of: engine.signedInUser, in: cache.localStore, completion)
       continueListing(id)
-    case .timerFired(let kind, let generation):
-      guard timers.takeFired(kind, generation: generation) else { return }
-      run(.timerFired(kind))
-    case .start, .openAgain, .suspend, .resume, .stop, .write, .fromClient:
-      break
+    } catch {
+      complete(id) { completion(.failure(.firestore(error))) }
     }
   }
 
-  private func start(_ request: ClientLoop.Request, _ id: RequestID) {
-    switch request {
-    case .pendingWrites(let completion):
-      do {
-        listings[id] = try OutboxListing(of: engine.signedInUser, in: cache.localStore)
-        requests[id] = request
-        continueListing(id)
-      } catch {
-        completion(.failure(.firestore(error)))
-      }
-    case .listIndexes, .explain:
-      read(request, id)
-    case .setIndexes(_, let completion) where !cache.isPersistent:
-      completion(nil)
-    case .callBackend(let call):
-      if engine.isNetworkUsable { streams.call(call) } else { call.fail(.notAnsweredByServer) }
-    default:
-      requests[id] = request
-      startInEngine(request, id)
-    }
-  }
-
-  private func startInEngine(_ request: ClientLoop.Request, _ id: RequestID) {
-    switch request {
-    case .readDocument(let key, _): run(.readDocument(id, key))
-    case .readQuery(let query, _): run(.readQuery(id, query))
-    case .aggregate(let query, let aggregations, _): run(.readAggregation(id, query, aggregations))
-    case .setNetwork(let isEnabled, _): run(isEnabled ? .enableNetwork(id) : .disableNetwork(id))
-    case .waitForPendingWrites: run(.waitForPendingWrites(id))
-    case .readNamedQuery(let name, _): run(.readNamedQuery(id, name))
-    case .setIndexes(let definitions, _): run(.setIndexes(id, definitions))
-    case .deleteAllIndexes: run(.deleteAllIndexes(id))
-    case .loadBundle, .pendingWrites, .callBackend, .listIndexes, .explain: break
-    }
-  }
-
-  /// Reads the next page of a list of pending writes. The others follow after the waiting messages.
   private func continueListing(_ id: RequestID) {
-    guard case .pendingWrites(let completion)? = requests[id], listings[id] != nil else {
-      listings[id] = nil
-      return
+    // Taken out, so that the batches it has gathered are not copied when it grows.
+    guard var listing = listings.removeValue(forKey: id) else { return }
+    let result = Result { try listing.advance(cache.localStore) }
+    if case .success(nil) = result {
+      listings[id] = listing
+      return post(.continueListing(id))
     }
-    let result = Result { try listings[id]?.advance(cache.localStore) }.mapError { NSError.firestore($0) }
-    if case .success(nil) = result { return post(.continueListing(id)) }
-    requests[id] = nil
-    listings[id] = nil
-    completion(result.map { $0 ?? [] })
+    complete(id) { listing.completion(result.map { $0 ?? [] }.mapError { NSError.firestore($0) }) }
+  }
+
+  func listIndexes(_ id: RequestID, _ completion: @escaping @Sendable (Result<[IndexListing], NSError>) -> Void) {
+    let store = cache.localStore
+    read(
+      id, completion, inBackground: { try store.backgroundIndexListings() }, onLoop: { try store.indexListings() })
+  }
+
+  func explain(
+    _ query: HearthModel.Query, _ id: RequestID,
+    _ completion: @escaping @Sendable (Result<QueryExecution, NSError>) -> Void
+  ) {
+    let store = cache.localStore
+    let (clock, startInstant) = (clock, clock.now)
+    let elapsed = { @Sendable in clock.now - startInstant }
+    let documentsOnLoop = configuration.backgroundQueryLimits.documentsOnLoop
+    read(
+      id, completion,
+      inBackground: { try store.backgroundExplanation(of: query, documentsOnLoop: documentsOnLoop, clock: elapsed) },
+      onLoop: { try store.explain(query, clock: elapsed) })
   }
 
   /// Runs a reading that may take long in the background, where that is possible.
-  private func read(_ request: ClientLoop.Request, _ id: RequestID) {
-    let store = cache.localStore
-    switch request {
-    case .listIndexes(let completion):
-      read(
-        request, id, completion, inBackground: { try store.backgroundIndexListings() },
-        onLoop: { try store.indexListings() })
-    case .explain(let query, let completion):
-      let (clock, startInstant) = (clock, clock.now)
-      let elapsed = { @Sendable in clock.now - startInstant }
-      let documentsOnLoop = configuration.backgroundQueryLimits.documentsOnLoop
-      read(
-        request, id, completion,
-        inBackground: { try store.backgroundExplanation(of: query, documentsOnLoop: documentsOnLoop, clock: elapsed) },
-        onLoop: { try store.explain(query, clock: elapsed) })
-    default: break
-    }
-  }
-
   private func read<Answer: Sendable>(
-    _ request: ClientLoop.Request, _ id: RequestID, _ completion: @escaping @Sendable (Result<Answer, NSError>) -> Void,
+    _ id: RequestID, _ completion: @escaping @Sendable (Result<Answer, NSError>) -> Void,
     inBackground: () throws -> BackgroundReading<Answer>?, onLoop: () throws -> Answer
   ) {
     let finish = { @Sendable (result: Result<Answer, any Error>) in
@@ -191,14 +201,32 @@ final class RunningClient {
     }
     do {
       guard backgroundQueries.takesReadings, let reading = try inBackground() else {
-        return finish(Result { try onLoop() })
+        let result = Result { try onLoop() }
+        return complete(id) { finish(result) }
       }
-      requests[id] = request
       backgroundQueries.start(reading, for: id, answer: finish)
     } catch {
-      finish(.failure(error))
+      complete(id) { finish(.failure(error)) }
     }
   }
+
+  func callBackend(_ call: BackendCall, _ id: RequestID) {
+    // The call itself completes the request, also when the client ends before it.
+    complete(id) {
+      if engine.isNetworkUsable { streams.call(call) } else { call.fail(.notAnsweredByServer) }
+    }
+  }
+
+  private func answer(_ id: RequestID, _ result: Result<EngineAnswer, StatusError>) {
+    requests.removeValue(forKey: id)?.answer(result)
+  }
+
+  /// Runs the completion of a request that still waits.
+  private func complete(_ id: RequestID, _ completion: () -> Void) {
+    if requests.removeValue(forKey: id) != nil { completion() }
+  }
+
+  // MARK: - Ends
 
   /// Ends everything; waiting tasks get an error, completions of writes are never called.
   func stop(_ completion: @escaping @Sendable () -> Void) {
@@ -295,6 +323,7 @@ final class RunningClient {
   // MARK: - Events and actions
 
   private func run(_ event: SyncEvent) {
+    queue.assertIsCurrent()
     followUps.append(event)
     while !followUps.isEmpty {
       for action in engine.handle(followUps.removeFirst(), now: clock.now - startInstant) {
@@ -324,10 +353,9 @@ final class RunningClient {
     case .raiseError(let id, let error): raise(id, error)
     case .snapshotsInSync(let id): syncListeners[id]?.deliver(())
     case .completeWrite(let id, let error): writes.removeValue(forKey: id)?.finish(error.map(NSError.firestore))
-    case .completeRequest, .documentRead, .queryRead, .aggregationRead, .namedQueryRead, .readFailed:
-      answer(action)
-    case .bundleProgress(let id, let progress):
-      if case .loadBundle(let observer)? = requests[id] { observer.progress(progress) }
+    case .answer(let id, let result): answer(id, .success(result))
+    case .requestFailed(let id, let error): answer(id, .failure(error))
+    case .bundleProgress(let id, let progress): requests[id]?.progress(progress)
     }
   }
 
@@ -342,34 +370,5 @@ final class RunningClient {
 
   private func raise(_ id: ListenerID, _ error: StatusError) {
     listeners.removeValue(forKey: id)?.listener.deliver(.failure(.firestore(error)))
-  }
-
-  private func answer(_ action: SyncAction) {
-    switch action {
-    case .completeRequest(let id, let error):
-      switch requests.removeValue(forKey: id) {
-      case .setNetwork(_, let completion)?, .waitForPendingWrites(let completion)?, .setIndexes(_, let completion)?,
-        .deleteAllIndexes(let completion)?:
-        completion(error.map(NSError.firestore))
-      case .loadBundle(let observer)?:
-        observer.completion(error.map(NSError.firestore))
-      case let request?:
-        request.fail(error.map(NSError.firestore) ?? .firestore(.internal, "The request ended without an answer."))
-      case nil:
-        break
-      }
-    case .documentRead(let id, let document):
-      if case .readDocument(_, let completion)? = requests.removeValue(forKey: id) { completion(.success(document)) }
-    case .queryRead(let id, let snapshot):
-      if case .readQuery(_, let completion)? = requests.removeValue(forKey: id) { completion(.success(snapshot)) }
-    case .aggregationRead(let id, let values):
-      if case .aggregate(_, _, let completion)? = requests.removeValue(forKey: id) { completion(.success(values)) }
-    case .namedQueryRead(let id, let query):
-      if case .readNamedQuery(_, let completion)? = requests.removeValue(forKey: id) { completion(.success(query)) }
-    case .readFailed(let id, let error):
-      requests.removeValue(forKey: id)?.fail(.firestore(error))
-    default:
-      break
-    }
   }
 }

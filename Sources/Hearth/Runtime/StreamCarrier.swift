@@ -8,7 +8,7 @@ internal import HearthTransport
 /// Events of a stream carry its id, by which the engine recognises those of a stream that was replaced.
 struct StreamCarrier {
   private let configuration: ClientConfiguration
-  private let post: @Sendable (ClientLoop.Message) -> Void
+  private let post: @Sendable (RunningClient.Message) -> Void
   /// The user for whom streams are opened and calls are made.
   var user: RequestUser
   /// Made for the first stream, so that a client without network needs no transport.
@@ -18,7 +18,7 @@ struct StreamCarrier {
   private var watch: (id: StreamID, handle: StreamHandle<WatchRequest>, credit: DeliveryCredit)?
   private var write: (id: StreamID, handle: StreamHandle<WriteRequest>)?
 
-  init(_ configuration: ClientConfiguration, post: @escaping @Sendable (ClientLoop.Message) -> Void) {
+  init(_ configuration: ClientConfiguration, post: @escaping @Sendable (RunningClient.Message) -> Void) {
     self.configuration = configuration
     self.post = post
     user = RequestUser(configuration.credentials.initialUserID)

@@ -7,11 +7,11 @@ internal import HearthSync
 struct TimerSet {
   private static let queue = DispatchQueue(label: "hearth.timers")
 
-  private let post: @Sendable (ClientLoop.Message) -> Void
+  private let post: @Sendable (RunningClient.Message) -> Void
   private var lastGeneration = 0
   private var running: [TimerKind: (generation: Int, item: DispatchWorkItem)] = [:]
 
-  init(post: @escaping @Sendable (ClientLoop.Message) -> Void) {
+  init(post: @escaping @Sendable (RunningClient.Message) -> Void) {
     self.post = post
   }
 

@@ -71,10 +71,10 @@ extension SyncEngine {
   func backgroundQueryEnded(_ id: BackgroundQueryID, _ result: Result<BackgroundQueryResult, any Error>) {
     if let request = backgroundQueries.removeRead(id) {
       switch result.map(\.content) {
-      case .success(.snapshot(let snapshot)): emit(.queryRead(request, snapshot))
-      case .success(.values(let values)): emit(.aggregationRead(request, values))
+      case .success(.snapshot(let snapshot)): emit(.answer(request, .snapshot(snapshot)))
+      case .success(.values(let values)): emit(.answer(request, .values(values)))
       case .success(.view): assertionFailure("A view was computed for the one-time read \(request).")
-      case .failure(let error): emit(.readFailed(request, .readFailed(error)))
+      case .failure(let error): emit(.requestFailed(request, .readFailed(error)))
       }
     } else if let listen = backgroundQueries.removeListen(id) {
       switch result.map(\.content) {

@@ -10,7 +10,7 @@ extension SyncEngine {
     guard var loader = known ?? BundleLoader(localStore: localStore) else { return }
     do {
       let isIncomplete = try loader.append(bytes) { emit(.bundleProgress(id, $0)) }
-      guard isIncomplete else { return emit(.completeRequest(id, nil)) }
+      guard isIncomplete else { return emit(.answer(id, .done)) }
       bundles[id] = loader
     } catch {
       failBundle(id, loader.failure, .storage("The bundle could not be stored", error))
@@ -25,7 +25,7 @@ extension SyncEngine {
       backgroundQueries.noteTargets { _ in true }
       refreshViews(changes)
       emit(.bundleProgress(id, progress))
-      emit(.completeRequest(id, nil))
+      emit(.answer(id, .done))
     } catch {
       failBundle(id, loader.failure, .storage("The bundle could not be stored", error))
     }
@@ -34,14 +34,14 @@ extension SyncEngine {
   func failBundle(_ id: RequestID, _ progress: BundleProgress, _ error: StatusError) {
     log(.warning, "A bundle was not loaded: \(error.message)")
     emit(.bundleProgress(id, progress))
-    emit(.completeRequest(id, error))
+    emit(.requestFailed(id, error))
   }
 
   func readNamedQuery(_ id: RequestID, _ name: String) {
     do {
-      emit(.namedQueryRead(id, try localStore.query(named: name)?.query))
+      emit(.answer(id, .query(try localStore.query(named: name)?.query)))
     } catch {
-      emit(.readFailed(id, .storage("The named query could not be read from the cache", error)))
+      emit(.requestFailed(id, .storage("The named query could not be read from the cache", error)))
     }
   }
 }

@@ -16,10 +16,10 @@ extension SyncEngine {
   private func changeIndexes(_ id: RequestID, _ failure: String, _ change: () throws -> Void) {
     do {
       try change()
-      emit(.completeRequest(id, nil))
+      emit(.answer(id, .done))
       startIndexFill(after: .zero)
     } catch {
-      emit(.completeRequest(id, .storage(failure, error)))
+      emit(.requestFailed(id, .storage(failure, error)))
     }
   }
 

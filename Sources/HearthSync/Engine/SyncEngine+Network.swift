@@ -32,17 +32,17 @@ extension SyncEngine {
 
   // MARK: - Switching the network
 
-  func enableNetwork(_ request: RequestID?) {
+  func enableNetwork(_ id: RequestID) {
     if link.allow(.disabledByUser) { openStreams() }
-    if let request { emit(.completeRequest(request, nil)) }
+    emit(.answer(id, .done))
   }
 
-  func disableNetwork(_ request: RequestID?) {
+  func disableNetwork(_ id: RequestID) {
     link.forbid(.disabledByUser)
     follow(link.closeStreams())
     emit(.dropConnection)
     follow(link.setOnlineState(.offline))
-    if let request { emit(.completeRequest(request, nil)) }
+    emit(.answer(id, .done))
   }
 
   /// Replaces the connections: the old ones may be dead without knowing it.

@@ -5,9 +5,9 @@ internal import HearthModel
 extension SyncEngine {
   func readDocument(_ id: RequestID, _ key: DocumentKey) {
     do {
-      emit(.documentRead(id, try localStore.readDocument(key)))
+      emit(.answer(id, .document(try localStore.readDocument(key))))
     } catch {
-      emit(.readFailed(id, .storage("Document \(key.canonicalString) could not be read from the cache", error)))
+      emit(.requestFailed(id, .storage("Document \(key.canonicalString) could not be read from the cache", error)))
     }
   }
 
@@ -15,10 +15,10 @@ extension SyncEngine {
     if readInBackground(id, query, aggregations) { return }
     do {
       let result = try localStore.aggregate(aggregations, over: query)
-      emit(.aggregationRead(id, result.totals.values))
+      emit(.answer(id, .values(result.totals.values)))
       considerIndexes(for: query, after: result.execution)
     } catch {
-      emit(.readFailed(id, .readFailed(error)))
+      emit(.requestFailed(id, .readFailed(error)))
     }
   }
 
@@ -26,10 +26,10 @@ extension SyncEngine {
     if readInBackground(id, query) { return }
     do {
       let result = try localStore.read(query)
-      emit(.queryRead(id, ViewSnapshot(query: query, cachedResult: result.documents)))
+      emit(.answer(id, .snapshot(ViewSnapshot(query: query, cachedResult: result.documents))))
       considerIndexes(for: query, after: result.execution)
     } catch {
-      emit(.readFailed(id, .readFailed(error)))
+      emit(.requestFailed(id, .readFailed(error)))
     }
   }
 }

@@ -56,10 +56,10 @@ extension SyncEngine {
         }
         waits.add(id, upTo: highest)
       } else {
-        emit(.completeRequest(id, nil))
+        emit(.answer(id, .done))
       }
     } catch {
-      emit(.completeRequest(id, .storage("Pending writes could not be counted", error)))
+      emit(.requestFailed(id, .storage("Pending writes could not be counted", error)))
     }
   }
 

@@ -96,21 +96,13 @@ package final class SyncEngine {
     case .listen(let id, let query, let options): listen(id, to: query, options)
     case .unlisten(let id): unlisten(id)
     case .writes(let writes): write(writes)
-    case .waitForPendingWrites(let id): waitForPendingWrites(id)
+    case .request(let id, let request): perform(request, id)
     case .addSnapshotsInSyncListener(let id): addSnapshotsInSyncListener(id)
     case .removeSnapshotsInSyncListener(let id): views.removeSnapshotsInSyncListener(id)
-    case .readDocument(let id, let key): readDocument(id, key)
-    case .readQuery(let id, let query): readQuery(id, query)
-    case .readAggregation(let id, let query, let aggregations): readAggregation(id, query, aggregations)
     case .backgroundQueryEnded(let id, let result): backgroundQueryEnded(id, result)
-    case .setIndexes(let id, let definitions): setIndexes(id, definitions)
-    case .deleteAllIndexes(let id): deleteAllIndexes(id)
     case .setIndexAutoCreation(let isOn): localStore.createsIndexes = isOn
     case .bundleBytes(let id, let bytes): bundleReceived(bytes, id)
     case .bundleEnded(let id, let error): bundleEnded(id, error)
-    case .readNamedQuery(let id, let name): readNamedQuery(id, name)
-    case .enableNetwork(let id): enableNetwork(id)
-    case .disableNetwork(let id): disableNetwork(id)
     case .changeUser(let user): userChanged(to: user)
     case .connectivityChanged: connectivityChanged()
     case .watchStreamOpened(let id): follow(link.watchStreamOpened(id, confirmed: confirmedKeys))
@@ -121,6 +113,20 @@ package final class SyncEngine {
     case .writeStreamClosed(let id, let error): writeStreamClosed(id, error)
     case .timerFired(let kind): timerFired(kind)
     case .shutdown: shutdown()
+    }
+  }
+
+  private func perform(_ request: EngineRequest, _ id: RequestID) {
+    switch request {
+    case .readDocument(let key): readDocument(id, key)
+    case .readQuery(let query): readQuery(id, query)
+    case .readAggregation(let query, let aggregations): readAggregation(id, query, aggregations)
+    case .readNamedQuery(let name): readNamedQuery(id, name)
+    case .waitForPendingWrites: waitForPendingWrites(id)
+    case .setIndexes(let definitions): setIndexes(id, definitions)
+    case .deleteAllIndexes: deleteAllIndexes(id)
+    case .enableNetwork: enableNetwork(id)
+    case .disableNetwork: disableNetwork(id)
     }
   }
 
@@ -140,15 +146,10 @@ package final class SyncEngine {
     switch event {
     case .listen(let id, _, _): emit(.raiseError(id, .terminated))
     case .writes(let writes): for write in writes { emit(.completeWrite(write.id, .terminated)) }
-    case .waitForPendingWrites(let id), .enableNetwork(let id?), .disableNetwork(let id?), .setIndexes(let id, _),
-      .deleteAllIndexes(let id):
-      emit(.completeRequest(id, .terminated))
-    case .readDocument(let id, _), .readQuery(let id, _), .readAggregation(let id, _, _), .readNamedQuery(let id, _):
-      emit(.readFailed(id, .terminated))
+    case .request(let id, _): emit(.requestFailed(id, .terminated))
     case .bundleBytes(let id, _), .bundleEnded(let id, _): failBundle(id, .failed, .terminated)
     case .start, .unlisten, .backgroundQueryEnded, .addSnapshotsInSyncListener, .removeSnapshotsInSyncListener,
-      .enableNetwork,
-      .disableNetwork, .changeUser, .connectivityChanged, .watchStreamOpened, .watchStreamMessage, .watchStreamClosed,
+      .changeUser, .connectivityChanged, .watchStreamOpened, .watchStreamMessage, .watchStreamClosed,
       .writeStreamOpened, .writeStreamMessage, .writeStreamClosed, .timerFired, .setIndexAutoCreation, .shutdown:
       break
     }

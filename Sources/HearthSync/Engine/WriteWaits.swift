@@ -32,7 +32,7 @@ struct WriteWaits {
   /// Ends the waits for a batch that was answered, and for all earlier ones: batches are answered in order.
   mutating func batchAnswered(_ batchID: BatchID) -> [SyncAction] {
     defer { requests.removeAll { $0.highestBatchID <= batchID } }
-    return requests.filter { $0.highestBatchID <= batchID }.map { .completeRequest($0.request, nil) }
+    return requests.filter { $0.highestBatchID <= batchID }.map { .answer($0.request, .done) }
   }
 
   /// Ends the waits for batches that left the queue without an answer.
@@ -45,7 +45,7 @@ struct WriteWaits {
       if let batchID = try highest(wait.highestBatchID) {
         remaining.append((batchID, wait.request))
       } else {
-        actions.append(.completeRequest(wait.request, nil))
+        actions.append(.answer(wait.request, .done))
       }
     }
     requests = remaining
@@ -55,6 +55,6 @@ struct WriteWaits {
   /// Another user signs in, whose outbox says nothing of these waits.
   mutating func userChanges() -> [SyncAction] {
     defer { requests = [] }
-    return requests.map { .completeRequest($0.request, .userChanged) }
+    return requests.map { .requestFailed($0.request, .userChanged) }
   }
 }

@@ -36,23 +36,18 @@ package enum SyncAction: Equatable, Sendable {
   case snapshotsInSync(ListenerID)
   /// The backend accepted (`nil`) or rejected the write, or it could not be stored.
   case completeWrite(WriteID, StatusError?)
-  case completeRequest(RequestID, StatusError?)
-  /// The answer to ``SyncEvent/readDocument(_:_:)``; a document about which the cache knows nothing is `unknown`.
-  case documentRead(RequestID, Document)
-  case queryRead(RequestID, ViewSnapshot)
-  /// By alias.
-  case aggregationRead(RequestID, [String: Value])
-  case readFailed(RequestID, StatusError)
+  /// The request has ended well, or the bundle is loaded.
+  case answer(RequestID, EngineAnswer)
+  /// The request or the loading of the bundle has failed.
+  case requestFailed(RequestID, StatusError)
 
   /// Runs a big query on another thread, while further events are handled; its end is ``SyncEvent/backgroundQueryEnded(_:_:)``.
   case runBackgroundQuery(BackgroundQueryJob)
   /// The query is not needed any more and should end soon; its result is ignored.
   case cancelBackgroundQuery(BackgroundQueryID)
 
-  /// How far a bundle is loaded. After `success` or `failed` comes the completion, and further bytes are ignored.
+  /// How far a bundle is loaded. After `success` or `failed` comes the answer or the failure, and further bytes are ignored.
   case bundleProgress(RequestID, BundleProgress)
-  /// Nil if no bundle gave that name to a query.
-  case namedQueryRead(RequestID, Query?)
 
   /// The backend refused the credentials: get new ones before the next stream is opened.
   case invalidateCredentials

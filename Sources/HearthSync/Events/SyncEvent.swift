@@ -49,33 +49,21 @@ package enum SyncEvent: Sendable {
   case unlisten(ListenerID)
   /// The writes that wait together, each a batch of its own, made durable in one commit.
   case writes([SyncWrite])
-  case waitForPendingWrites(RequestID)
+  /// An operation with one answer.
+  case request(RequestID, EngineRequest)
   case addSnapshotsInSyncListener(ListenerID)
   case removeSnapshotsInSyncListener(ListenerID)
-  /// Reads one document, local writes included, from the cache.
-  case readDocument(RequestID, DocumentKey)
-  /// Runs a query, local writes included, on the cache.
-  case readQuery(RequestID, Query)
-  /// Computes aggregations of a query's result, local writes included, on the cache.
-  case readAggregation(RequestID, Query, [Aggregation])
   /// The result of ``BackgroundQueryJob/run(concurrently:)`` for an action ``SyncAction/runBackgroundQuery(_:)``.
   case backgroundQueryEnded(BackgroundQueryID, Result<BackgroundQueryResult, any Error>)
 
-  /// Makes these the indexes of the cache. Answered when they are stored, not when they are filled.
-  case setIndexes(RequestID, [IndexDefinition])
-  case deleteAllIndexes(RequestID)
   /// True if an index is added for a query that would have been faster with it.
   case setIndexAutoCreation(Bool)
 
-  /// The next bytes of a bundle; the first ones begin its loading.
+  /// The next bytes of a bundle; the first ones begin its loading. It is answered like a request.
   case bundleBytes(RequestID, [UInt8])
   /// The bundle has come to its end, or its source has failed.
   case bundleEnded(RequestID, StatusError?)
-  /// Looks up the query that a bundle gave a name to.
-  case readNamedQuery(RequestID, String)
 
-  case enableNetwork(RequestID?)
-  case disableNetwork(RequestID?)
   /// The signed-in user (`nil` if none is), or the same one again after the credentials were renewed.
   case changeUser(String?)
   /// The machine's network changed: connections are worth a new attempt at once.

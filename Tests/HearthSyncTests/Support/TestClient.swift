@@ -3,6 +3,7 @@ import HearthCache
 import HearthModel
 import HearthStore
 import HearthSync
+import Testing
 
 /// A client on a real cache with a scripted backend: the test speaks for the users, the clock and the server.
 ///
@@ -52,7 +53,11 @@ final class TestClient {
   private(set) var snapshots: [ListenerID: [ViewSnapshot]] = [:]
   private(set) var errors: [ListenerID: StatusError] = [:]
   private(set) var logs: [(LogLevel, String)] = []
+  /// The answers to reads and their failures, and the progress of bundles.
   private(set) var answers: [SyncAction] = []
+  private var reads: Set<RequestID> = []
+  private static let networkSwitch = RequestID(rawValue: -1)
+  private var isNetworkSwitched = false
   /// The queries that run in the background, in the order in which it asked for them.
   private(set) var backgroundQueries: [BackgroundQueryJob] = []
   var user: String?
@@ -181,11 +186,11 @@ final class TestClient {
     case .snapshotsInSync(let id): told.append("in sync \(id.rawValue)")
     case .completeWrite(let id, let error):
       told.append("write \(id.rawValue): \(error.map { "\($0.code)" } ?? "OK")")
-    case .completeRequest(let id, let error):
-      told.append("request \(id.rawValue): \(error.map { "\($0.code)" } ?? "OK")")
-    case .documentRead, .queryRead, .aggregationRead, .readFailed, .bundleProgress, .namedQueryRead,
-      .invalidateCredentials:
-      answers.append(action)
+    case .answer(Self.networkSwitch, .done): isNetworkSwitched = true
+    case .answer(let id, .done): told.append("request \(id.rawValue): OK")
+    case .requestFailed(let id, let error) where !reads.contains(id):
+      told.append("request \(id.rawValue): \(error.code)")
+    case .answer, .requestFailed, .bundleProgress, .invalidateCredentials: answers.append(action)
     case .runBackgroundQuery(let query): backgroundQueries.append(query)
     case .cancelBackgroundQuery(let id): backgroundQueries.first { $0.id == id }?.cancel()
     case .onlineStateChanged: break
@@ -236,12 +241,28 @@ final class TestClient {
     return id
   }
 
+  /// A name that no request or bundle has had.
+  func newRequestID() -> RequestID {
+    defer { nextNumber += 1 }
+    return RequestID(rawValue: nextNumber)
+  }
+
   @discardableResult
-  func request(_ event: (RequestID) -> SyncEvent) -> RequestID {
-    let id = RequestID(rawValue: nextNumber)
-    nextNumber += 1
-    post(event(id))
+  func request(_ request: EngineRequest) -> RequestID {
+    let id = newRequestID()
+    switch request {
+    case .readDocument, .readQuery, .readAggregation, .readNamedQuery: reads.insert(id)
+    case .waitForPendingWrites, .setIndexes, .deleteAllIndexes, .enableNetwork, .disableNetwork: break
+    }
+    post(.request(id, request))
     return id
+  }
+
+  /// Switches the network, which is answered at once. The answer is not written to `told`.
+  func setNetwork(isEnabled: Bool) {
+    isNetworkSwitched = false
+    post(.request(Self.networkSwitch, isEnabled ? .enableNetwork : .disableNetwork))
+    if !isNetworkSwitched { Issue.record("switching the network was not answered") }
   }
 
   func changeUser(_ user: String?) {

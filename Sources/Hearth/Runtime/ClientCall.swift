@@ -1,0 +1,82 @@
+internal import Foundation
+internal import HearthModel
+internal import HearthSync
+
+/// A call of the application to a client, in the order of the calls.
+enum ClientCall: Sendable {
+  /// Each is a batch of its own. ``ClientLoop`` joins those that wait together.
+  case writes([PendingLocalWrite])
+  case listen(Listener<SnapshotEvent>, HearthModel.Query, ListenOptions, isOneShot: Bool)
+  case unlisten(ListenerID)
+  case listenForSync(Listener<Void>)
+  case unlistenForSync(ListenerID)
+  case request(RequestID, ClientRequest)
+  case bundleBytes(RequestID, [UInt8], taken: @Sendable (_ wantsMore: Bool) -> Void)
+  case bundleEnded(RequestID, StatusError?)
+  case setIndexAutoCreation(isEnabled: Bool)
+  case changeUser(String?)
+
+  /// True if the call needs the cache and reports a failure to its caller.
+  var needsCache: Bool {
+    switch self {
+    case .writes, .listen, .request: true
+    case .unlisten, .listenForSync, .unlistenForSync, .bundleBytes, .bundleEnded, .setIndexAutoCreation, .changeUser:
+      false
+    }
+  }
+
+  /// Ends a call that no client takes.
+  ///
+  /// - Parameter error: The reason why the client cannot run; nil if it was terminated: tasks then get `cancelled`, and callbacks of
+  ///   writes and listeners are not called.
+  func refuse(_ error: NSError?) {
+    switch self {
+    case .writes(let writes):
+      for write in writes { write.refuse(error) }
+    case .listen(let listener, _, _, _):
+      if let error { listener.deliver(.failure(error)) } else { listener.endSilently() }
+    case .request(_, let request):
+      request.fail(error ?? .terminated)
+    case .bundleBytes(_, _, let taken):
+      taken(false)
+    case .unlisten, .listenForSync, .unlistenForSync, .bundleEnded, .setIndexAutoCreation, .changeUser:
+      break
+    }
+  }
+}
+
+/// A local write before it is queued.
+struct PendingLocalWrite: Sendable {
+  var id: WriteID
+  var mutations: [Mutation]
+  var localWriteTime: HearthModel.Timestamp
+  var completion: WriteCompletion?
+
+  fileprivate func refuse(_ error: NSError?) {
+    guard let error else {
+      completion?.abandon()
+      return
+    }
+    HearthLog.error("A write was not saved: \(error.localizedDescription)")
+    completion?.finish(error)
+  }
+}
+
+/// The callbacks of a write.
+struct WriteCompletion: Sendable {
+  let finish: @Sendable (NSError?) -> Void
+  /// The client was terminated before the answer: plain completions are then never called, waiting tasks get an error.
+  let abandon: @Sendable () -> Void
+}
+
+extension NSError {
+  static var terminated: NSError { .firestore(.cancelled, "The client was terminated before the operation ended.") }
+}
+
+extension Listener where Event == SnapshotEvent {
+  /// The client was terminated: tasks that wait for a snapshot end, callbacks are just not called any more.
+  func endSilently() {
+    if isDirect { deliver(.failure(.terminated)) }
+    silence()
+  }
+}

@@ -1,0 +1,130 @@
+internal import Foundation
+internal import HearthModel
+internal import HearthStore
+internal import HearthSync
+internal import HearthTransport
+
+/// An operation of the API that is completed exactly once: with a result, or with an error.
+///
+/// The methods of ``ClientRuntime`` make it. ``RunningClient`` begins it and keeps it until it is completed.
+struct ClientRequest: Sendable {
+  /// Starts the operation. Runs on the loop, when the cache is open.
+  let begin: @Sendable (RunningClient, RequestID) -> Void
+  /// Completes the operation with the sync engine's answer.
+  let answer: @Sendable (Result<EngineAnswer, StatusError>) -> Void
+  /// Completes the operation without the sync engine: the client cannot run, has ended, or could not start the operation.
+  let fail: @Sendable (NSError) -> Void
+  /// Reports how far a bundle is loaded.
+  var progress: @Sendable (BundleProgress) -> Void = { _ in }
+  /// For a switch of the network its new state, which ``ClientChoices`` repeats; nil for other operations.
+  var networkState: Bool?
+}
+
+// MARK: - Operations of the sync engine
+
+extension ClientRequest {
+  /// - Parameters:
+  ///   - inMemory: The answer of a client whose cache is in memory; nil if the engine answers there too.
+  ///   - value: Returns the result in an answer of the expected kind, nil for an answer of another kind.
+  static func engine<Value: Sendable>(
+    _ request: EngineRequest, inMemory: EngineAnswer? = nil,
+    _ completion: @escaping @Sendable (Result<Value, NSError>) -> Void,
+    value: @escaping @Sendable (EngineAnswer) -> Value?
+  ) -> ClientRequest {
+    ClientRequest(
+      begin: { client, id in client.ask(request, id, inMemory: inMemory) },
+      answer: { complete(completion, with: $0, value: value) },
+      fail: { completion(.failure($0)) })
+  }
+
+  /// An operation without a result.
+  static func engine(
+    _ request: EngineRequest, inMemory: EngineAnswer? = nil, _ completion: @escaping @Sendable (NSError?) -> Void
+  ) -> ClientRequest {
+    engine(request, inMemory: inMemory, { completion($0.failure) }, value: \.nothing)
+  }
+
+  static func networkSwitch(isEnabled: Bool, _ completion: @escaping @Sendable (NSError?) -> Void) -> ClientRequest {
+    var request = engine(isEnabled ? .enableNetwork : .disableNetwork, completion)
+    request.networkState = isEnabled
+    return request
+  }
+
+  /// The loading of a bundle, whose bytes come as calls of their own.
+  static func loadBundle(_ observer: BundleObserver) -> ClientRequest {
+    ClientRequest(
+      begin: { _, _ in },
+      answer: { complete({ observer.completion($0.failure) }, with: $0, value: \.nothing) },
+      fail: { error in
+        observer.progress(.failed)
+        observer.completion(error)
+      }, progress: observer.progress)
+  }
+
+  private static func complete<Value>(
+    _ completion: (Result<Value, NSError>) -> Void, with result: Result<EngineAnswer, StatusError>,
+    value: (EngineAnswer) -> Value?
+  ) {
+    switch result {
+    case .success(let answer):
+      if let value = value(answer) { return completion(.success(value)) }
+      assertionFailure("An operation got an answer of another kind: \(answer).")
+      completion(.failure(.firestore(.internal, "The operation got an answer of another kind.")))
+    case .failure(let error):
+      completion(.failure(.firestore(error)))
+    }
+  }
+}
+
+// MARK: - Operations of the client itself
+
+extension ClientRequest {
+  /// The list of the user's pending writes, read in pages.
+  static func pendingWrites(_ completion: @escaping @Sendable (Result<[MutationBatch], NSError>) -> Void)
+    -> ClientRequest
+  {
+    client(completion) { client, id in client.listPendingWrites(id, completion) }
+  }
+
+  static func listIndexes(_ completion: @escaping @Sendable (Result<[IndexListing], NSError>) -> Void) -> ClientRequest
+  {
+    client(completion) { client, id in client.listIndexes(id, completion) }
+  }
+
+  static func explain(
+    _ query: HearthModel.Query, _ completion: @escaping @Sendable (Result<QueryExecution, NSError>) -> Void
+  ) -> ClientRequest {
+    client(completion) { client, id in client.explain(query, id, completion) }
+  }
+
+  static func callBackend(_ call: BackendCall) -> ClientRequest {
+    client({ (result: Result<Never, NSError>) in if let error = result.failure { call.fail(error) } }) { client, id in
+      client.callBackend(call, id)
+    }
+  }
+
+  /// - Parameter begin: Starts work that completes the operation. The sync engine does not know of it.
+  private static func client<Value: Sendable>(
+    _ completion: @escaping @Sendable (Result<Value, NSError>) -> Void,
+    begin: @escaping @Sendable (RunningClient, RequestID) -> Void
+  ) -> ClientRequest {
+    ClientRequest(
+      begin: begin, answer: { complete(completion, with: $0, value: { _ in nil }) }, fail: { completion(.failure($0)) })
+  }
+}
+
+extension EngineAnswer {
+  fileprivate var nothing: Void? { self == .done ? () : nil }
+}
+
+extension Result {
+  fileprivate var failure: Failure? {
+    if case .failure(let error) = self { error } else { nil }
+  }
+}
+
+/// A call to the backend, and the callback if it cannot be made. One of the two is called, once.
+struct BackendCall: Sendable {
+  let run: @Sendable (FirestoreTransport) async -> Void
+  let fail: @Sendable (NSError) -> Void
+}

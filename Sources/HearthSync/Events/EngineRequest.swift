@@ -1,0 +1,37 @@
+package import HearthModel
+
+/// An operation that the engine answers once: with ``SyncAction/answer(_:_:)`` or with ``SyncAction/requestFailed(_:_:)``.
+///
+/// ``SyncEvent/shutdown`` and a hand-over to another engine drop the requests that still wait; the owner of the engine ends them.
+package enum EngineRequest: Equatable, Sendable {
+  /// Reads one document, local writes included, from the cache. Answered with a document; one about which the cache knows nothing is
+  /// `unknown`.
+  case readDocument(DocumentKey)
+  /// Runs a query, local writes included, on the cache. Answered with a snapshot.
+  case readQuery(Query)
+  /// Computes aggregations of a query's result, local writes included, on the cache. Answered with values.
+  case readAggregation(Query, [Aggregation])
+  /// Looks up the query that a bundle gave a name to. Answered with a query.
+  case readNamedQuery(String)
+
+  /// Answered when the backend has answered all writes that the user has made before.
+  case waitForPendingWrites
+
+  /// Makes these the indexes of the cache. Answered when they are stored, not when they are filled.
+  case setIndexes([IndexDefinition])
+  case deleteAllIndexes
+
+  case enableNetwork
+  case disableNetwork
+}
+
+/// The result of an ``EngineRequest``, or of a bundle's loading, that has succeeded.
+package enum EngineAnswer: Equatable, Sendable {
+  case done
+  case document(Document)
+  case snapshot(ViewSnapshot)
+  /// By alias.
+  case values([String: Value])
+  /// Nil if no bundle gave the name to a query.
+  case query(Query?)
+}
