@@ -31,6 +31,13 @@ extension Simulation {
     try simulation.run(stepCount)
   }
 
+  /// All events and actions of a seed.
+  static func trace(seed: UInt64) throws -> [String] {
+    let simulation = try Simulation(seed: seed, keepsTrace: true)
+    try simulation.run(stepCount)
+    return simulation.trace
+  }
+
   /// Runs a seed's steps with this disturbance, or none, and nothing else that is special.
   ///
   /// - Returns: how many statements and commits there were.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// The randomised contract: whatever users, backend, network and storage do, and in whatever order, views show the documents that
@@ -25,4 +26,13 @@ struct SimulationTests {
     "a damaged cache is repaired or saved, and loses only what was in the damage",
     arguments: Seeds.groups(.damagedRows, .damagedPages))
   func damage(_ group: Seeds.Group) async { await group.run() }
+
+  @Test("the same events give the same actions, in the same order", arguments: [1, 5, 8, 11, 14, 17, 20] as [UInt64])
+  func determinism(_ seed: UInt64) async throws {
+    let traces = await HeavyWork.run { Result { (try Simulation.trace(seed: seed), try Simulation.trace(seed: seed)) } }
+    let (first, second) = try traces.get()
+    #expect(first.count > 100 && first.count == second.count)
+    let difference = zip(first, second).first { $0 != $1 }
+    #expect(difference == nil)
+  }
 }

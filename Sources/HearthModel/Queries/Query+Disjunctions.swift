@@ -46,7 +46,8 @@ extension FieldFilter {
     switch op {
     case .in: operands.filter(\.isListed).map { FieldFilter(path: path, op: .equal, value: $0) }
     case .arrayContainsAny: operands.filter(\.isListed).map { FieldFilter(path: path, op: .arrayContains, value: $0) }
-    default: [self]
+    case .equal, .notEqual, .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .arrayContains, .notIn:
+      [self]
     }
   }
 }

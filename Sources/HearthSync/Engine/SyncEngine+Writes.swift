@@ -27,6 +27,8 @@ extension SyncEngine {
             batches.append(result.batch)
           }
         } catch {
+          // In the log too, because a write may have no completion.
+          log(.error, "A write was not saved: \(error)")
           emit(.completeWrite(write.id, .storage("Failed to persist write", error)))
         }
       }

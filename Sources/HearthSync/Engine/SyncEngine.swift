@@ -20,7 +20,7 @@ internal import HearthModel
 /// stream whose messages cannot be stored rests, so that nothing from the backend is lost, and comes back when the storage
 /// works. A batch that was sent keeps its stream: its answer is kept until it can be stored, and it is not sent twice.
 package final class SyncEngine {
-  /// The cache. Only the engine reads and writes it.
+  /// The cache. Only the engine changes it.
   let localStore: LocalStore
   let configuration: SyncConfiguration
 
