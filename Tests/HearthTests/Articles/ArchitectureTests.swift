@@ -94,6 +94,47 @@ struct ArchitectureTests {
         files.joined().contains { $0.declaresFunction(function) }, "\(function) is not declared in \(step.places)")
     }
   }
+
+  /// The files, types and members (`Type.member`) that the other sections name.
+  static let places: [String] = {
+    guard let text = try? Article.text("docs/architecture.md") else { return [] }
+    var section = ""
+    var places: Set<String> = []
+    for line in Article.lines(text) {
+      if line.hasPrefix("## ") { section = line }
+      guard ["Other paths", "Concurrency", "Where does a new thing go?"].contains(where: section.hasSuffix) else {
+        continue
+      }
+      places.formUnion(
+        names(in: line).filter { $0.wholeMatch(of: /[A-Z][a-z]\w+(\+[A-Z]\w+)?(\.swift|\.[a-z]\w+)?/) != nil })
+    }
+    return places.sorted()
+  }()
+
+  @Test("the files, types and members that other sections name exist", arguments: places)
+  func otherNames(_ place: String) {
+    let isFile = place.hasSuffix(".swift") || place.contains("+")
+    let parts = place.split(separator: ".").map(String.init)
+    if isFile {
+      let file = place.hasSuffix(".swift") ? place : "\(place).swift"
+      #expect(Self.sources.contains { $0.name == file }, "no file \(file) below Sources")
+    } else if let member = parts.dropFirst().first {
+      let declares = Self.sources.contains { source in
+        source.declaresFunction(member)
+          || ["var \(member)", "let \(member)", "case \(member)"].contains(where: source.text.contains)
+      }
+      #expect(Self.sources.contains { $0.declaresType(parts[0]) } && declares, "\(place) is not in Sources")
+    } else {
+      #expect(
+        Self.sources.contains { $0.declaresType(place) || $0.name == "\(place).swift" }, "\(place) is not in Sources")
+    }
+  }
+
+  @Test("names that other sections name are found")
+  func otherNamesAreFound() {
+    #expect(Self.places.count > 40 && Self.places.contains("SyncEngine+Writes.swift"))
+  }
+
   @Test("the identifiers of the glossary exist")
   func glossary() throws {
     let words = Self.sources.reduce(into: Set<Substring>()) { words, file in
