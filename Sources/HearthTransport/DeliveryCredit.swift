@@ -7,7 +7,7 @@ internal import Synchronization
 /// may exceed the rest. The messages of a stream must be handled in the order of their delivery.
 package final class DeliveryCredit: Sendable {
   /// Counted for each message in addition to its bytes, for the memory that even the smallest one takes once it is decoded.
-  package static let bytesPerMessage = 1024
+  private static let bytesPerMessage = 1024
 
   private struct State {
     /// The sizes of the messages that are not handled, oldest first, from `first` on.

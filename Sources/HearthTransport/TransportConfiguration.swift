@@ -21,7 +21,7 @@ package struct TransportConfiguration: Sendable {
   package var logger: Logger
   /// The largest message to take, in bytes. Documents can reach 16 MiB (Enterprise edition); the official
   /// SDKs set the same figure.
-  package var maxMessageBytes = 17 * 1024 * 1024
+  var maxMessageBytes = 17 * 1024 * 1024
   /// The time in which a stream must reach the backend; then it fails.
   package var openTimeout: Duration = .seconds(10)
   /// The time in which a single call must be answered.

@@ -8,7 +8,7 @@ package struct WireError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The error in the field's value and the rule that it breaks.
   package var message: String
 
-  package init(field: String, message: String) {
+  init(field: String, message: String) {
     self.field = field
     self.message = message
   }

@@ -100,7 +100,7 @@ extension WireTranslator {
 // MARK: - Masks and preconditions
 
 extension WireTranslator {
-  package func encode(_ mask: FieldMask) -> Google_Firestore_V1_DocumentMask {
+  func encode(_ mask: FieldMask) -> Google_Firestore_V1_DocumentMask {
     var message = Google_Firestore_V1_DocumentMask()
     message.fieldPaths = mask.paths.map { $0.canonicalString }
     return message
@@ -124,7 +124,7 @@ extension WireTranslator {
   }
 
   /// The message for a precondition, or `nil` when there is none.
-  package func encode(_ precondition: Precondition) -> Google_Firestore_V1_Precondition? {
+  func encode(_ precondition: Precondition) -> Google_Firestore_V1_Precondition? {
     var message = Google_Firestore_V1_Precondition()
     switch precondition {
     case .none:
@@ -155,7 +155,7 @@ extension WireTranslator {
 // MARK: - Transforms
 
 extension WireTranslator {
-  package func encode(_ transform: FieldTransform) -> Google_Firestore_V1_DocumentTransform.FieldTransform {
+  func encode(_ transform: FieldTransform) -> Google_Firestore_V1_DocumentTransform.FieldTransform {
     var message = Google_Firestore_V1_DocumentTransform.FieldTransform()
     message.fieldPath = transform.path.canonicalString
     switch transform.operation {

@@ -16,35 +16,6 @@ extension WireTranslator {
     return .query(query)
   }
 
-  /// Decodes the target of `type`.
-  ///
-  /// - Throws: a ``WireError`` when several documents are named (see ``decode(_:)-(Google_Firestore_V1_Target.DocumentsTarget)``
-  ///   for those), or the query is malformed or has parts that a listener cannot have.
-  package func decode(
-    target type: Google_Firestore_V1_Target.OneOf_TargetType
-  ) throws(WireError) -> HearthModel.Target {
-    switch type {
-    case .documents(let documents):
-      let keys = try decode(documents)
-      guard let key = keys.first, keys.count == 1 else {
-        throw WireError(
-          field: "documents.documents", message: "\(keys.count) documents are named where one is expected")
-      }
-      return Query(path: key.path).target
-    case .query(let query):
-      return try at("query") {
-        let decoded = try decode(query)
-        guard decoded.offset == 0 else {
-          throw WireError(field: "structured_query.offset", message: "a listener cannot skip documents")
-        }
-        guard decoded.findNearest == nil else {
-          throw WireError(field: "structured_query.find_nearest", message: "a listener cannot search vectors")
-        }
-        return decoded.query.target
-      }
-    }
-  }
-
   /// The documents of a documents target, each once, in the order of the message.
   package func decode(
     _ message: Google_Firestore_V1_Target.DocumentsTarget

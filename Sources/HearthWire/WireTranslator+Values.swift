@@ -101,7 +101,7 @@ extension WireTranslator {
   }
 
   /// The message for a map.
-  package func encode(_ map: MapValue) -> Google_Firestore_V1_MapValue {
+  func encode(_ map: MapValue) -> Google_Firestore_V1_MapValue {
     var message = Google_Firestore_V1_MapValue()
     for entry in map.entries {
       message.fields[entry.key] = encode(entry.value)
@@ -131,7 +131,7 @@ extension WireTranslator {
   }
 
   /// The values of a repeated field.
-  package func decode(_ messages: [Google_Firestore_V1_Value], at field: String) throws(WireError) -> [Value] {
+  func decode(_ messages: [Google_Firestore_V1_Value], at field: String) throws(WireError) -> [Value] {
     var values: [Value] = []
     values.reserveCapacity(messages.count)
     for (index, message) in messages.enumerated() {
@@ -205,7 +205,7 @@ extension WireTranslator {
 
 extension WireTranslator {
   /// The message for a point in time.
-  package func encode(_ time: Timestamp) -> Google_Protobuf_Timestamp {
+  func encode(_ time: Timestamp) -> Google_Protobuf_Timestamp {
     Google_Protobuf_Timestamp(seconds: time.seconds, nanos: time.nanoseconds)
   }
 
@@ -225,7 +225,7 @@ extension WireTranslator {
   }
 
   private func checkRange(seconds: Int64, at field: String) throws(WireError) {
-    guard (-62_135_596_800...253_402_300_799).contains(seconds) else {
+    guard Timestamp.validSeconds.contains(seconds) else {
       throw WireError(
         field: "\(field).seconds",
         message: "\(seconds) is out of range (years 0001 to 9999: -62135596800 to 253402300799)")
@@ -233,7 +233,7 @@ extension WireTranslator {
   }
 
   /// The version of `message`, whose range is that of ``decode(_:at:)-(Google_Protobuf_Timestamp,_)``.
-  package func decodeVersion(
+  func decodeVersion(
     _ message: Google_Protobuf_Timestamp, at field: String
   ) throws(WireError) -> SnapshotVersion {
     SnapshotVersion(try decode(message, at: field))

@@ -40,53 +40,6 @@ extension WireTranslator {
     }
     return message
   }
-
-  /// The request in `message`, for a target that the model can express: one query or one document.
-  ///
-  /// - Throws: a ``WireError`` when nothing is asked for, or a part of the target is malformed.
-  package func decode(_ message: Google_Firestore_V1_ListenRequest) throws(WireError) -> WatchRequest {
-    try at("ListenRequest") {
-      try checkDatabase(message.database, at: "database")
-      switch message.targetChange {
-      case .addTarget(let target):
-        let purpose = TargetPurpose(label: message.labels[TargetPurpose.labelName])
-        return .addTarget(try at("add_target") { try decode(target, purpose: purpose) })
-      case .removeTarget(let targetID):
-        return .removeTarget(targetID)
-      case nil:
-        throw WireError(field: "target_change", message: "neither add_target nor remove_target is set")
-      }
-    }
-  }
-
-  private func decode(
-    _ message: Google_Firestore_V1_Target, purpose: TargetPurpose
-  ) throws(WireError) -> TargetRequest {
-    guard message.targetID >= 0 else {
-      throw WireError(field: "target_id", message: "\(message.targetID) is negative")
-    }
-    guard let targetType = message.targetType else {
-      throw WireError(field: "target_type", message: "neither query nor documents is set")
-    }
-    var request = TargetRequest(
-      targetID: message.targetID, target: try decode(target: targetType), purpose: purpose, resumeToken: [],
-      readTime: nil, expectedCount: nil)
-    switch message.resumeType {
-    case .resumeToken(let token):
-      request.resumeToken = [UInt8](token)
-    case .readTime(let time):
-      request.readTime = try decodeVersion(time, at: "read_time")
-    case nil:
-      break
-    }
-    if message.hasExpectedCount {
-      guard message.expectedCount.value >= 0 else {
-        throw WireError(field: "expected_count", message: "\(message.expectedCount.value) is negative")
-      }
-      request.expectedCount = Int(message.expectedCount.value)
-    }
-    return request
-  }
 }
 
 extension TargetPurpose {
@@ -100,15 +53,6 @@ extension TargetPurpose {
     case .existenceFilterMismatch: "existence-filter-mismatch"
     case .existenceFilterMismatchBloom: "existence-filter-mismatch-bloom"
     case .limboResolution: "limbo-document"
-    }
-  }
-
-  fileprivate init(label: String?) {
-    switch label {
-    case "existence-filter-mismatch": self = .existenceFilterMismatch
-    case "existence-filter-mismatch-bloom": self = .existenceFilterMismatchBloom
-    case "limbo-document": self = .limboResolution
-    default: self = .listen
     }
   }
 }

@@ -32,53 +32,6 @@ extension WireTranslator {
     return message
   }
 
-  /// The request in `message`.
-  ///
-  /// A message with neither writes nor a token is a handshake. The caller checks whether a handshake may come at this point of the stream.
-  ///
-  /// - Throws: a ``WireError`` when a stream is to be resumed, which the protocol does not offer, when the
-  ///   database is another one, or when a write is malformed.
-  package func decode(_ message: Google_Firestore_V1_WriteRequest) throws(WireError) -> WriteRequest {
-    try at("WriteRequest") {
-      guard message.streamID.isEmpty else {
-        throw WireError(
-          field: "stream_id", message: "Resuming streams is not supported, do not set stream ID.")
-      }
-      if !message.database.isEmpty {
-        try checkDatabase(message.database, at: "database")
-      }
-      if message.writes.isEmpty, message.streamToken.isEmpty {
-        try checkDatabase(message.database, at: "database")
-        return .handshake
-      }
-      return .writes(
-        try decode(message.writes), streamToken: [UInt8](message.streamToken),
-        batchLabel: message.labels[Self.batchLabelName])
-    }
-  }
-
-  /// The mutations of a request's `writes`, in order.
-  package func decode(_ messages: [Google_Firestore_V1_Write]) throws(WireError) -> [Mutation] {
-    var mutations: [Mutation] = []
-    mutations.reserveCapacity(messages.count)
-    for (index, message) in messages.enumerated() {
-      mutations.append(try at("writes[\(index)]") { try decode(write: message) })
-    }
-    return mutations
-  }
-
-  /// The message for one answer on the Write stream.
-  package func encode(_ response: WriteResponse) -> Google_Firestore_V1_WriteResponse {
-    var message = Google_Firestore_V1_WriteResponse()
-    message.streamToken = Data(response.streamToken)
-    if response.knowsBatchLabels { message.streamID = Self.batchLabelAnnouncement }
-    message.writeResults = response.results.map { encode($0) }
-    if response.commitVersion != .none {
-      message.commitTime = encode(response.commitVersion)
-    }
-    return message
-  }
-
   /// The answer in `message`. The answer to the handshake has no commit time and no results.
   package func decode(_ message: Google_Firestore_V1_WriteResponse) throws(WireError) -> WriteResponse {
     try at("WriteResponse") {

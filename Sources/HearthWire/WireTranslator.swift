@@ -5,7 +5,8 @@ package import HearthModel
 /// Encoding cannot fail. Decoding throws a ``WireError`` for all invalid input, and never traps. Nothing is decided here: checks that
 /// depend on stored data, on permissions or on quotas belong to the modules above.
 ///
-/// Client and server use the same translator, so each message can be read and written.
+/// Client and server use the same translator. It covers the directions that they need: a request that the server takes apart field by
+/// field is only encoded here.
 package struct WireTranslator: Sendable {
   /// The database of the documents that the messages name. Names of other databases are refused, except in reference values, which may
   /// point anywhere.
@@ -15,21 +16,8 @@ package struct WireTranslator: Sendable {
     self.database = database
   }
 
-  /// Checks the `database` field of a request.
-  ///
-  /// - Throws: a ``WireError`` when the field is empty, malformed or names another database.
-  package func checkDatabase(_ name: String, at field: String) throws(WireError) {
-    guard name == database.resourceName else {
-      throw WireError(
-        field: field,
-        message: name.isEmpty
-          ? "the database's name is missing (expected \"\(database.resourceName)\")"
-          : "\"\(name)\" is not this database, \"\(database.resourceName)\"")
-    }
-  }
-
   /// The key of the document with the resource name `name`, which must be in this database.
-  package func key(fromName name: String, at field: String) throws(WireError) -> DocumentKey {
+  func key(fromName name: String, at field: String) throws(WireError) -> DocumentKey {
     try at(field) { try database.key(fromName: name) }
   }
 }

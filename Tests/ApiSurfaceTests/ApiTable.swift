@@ -15,7 +15,7 @@ struct ApiUse {
   var code: [String]
 }
 
-/// What the folder `Uses` says: above each use stands a comment `row:` with the member, above each group of them `section:`.
+/// The table in the folder `Uses`: a comment `row:` with the member above each use, a comment `section:` above each group of uses.
 struct ApiTable {
   var uses: [ApiUse] = []
 
@@ -81,7 +81,7 @@ enum OfficialSurface {
     ProcessInfo.processInfo.environment["HEARTH_API_SURFACE"]
     ?? ApiTable.project.deletingLastPathComponent().appendingPathComponent("shared/docs/api-surface.md").path
 
-  /// Whether there is a file to compare with. One that was named must be there: its absence is a failure, not a skip.
+  /// True if there is a file to compare with. One that was named must be there: its absence is a failure, not a skip.
   static let isAvailable =
     ProcessInfo.processInfo.environment["HEARTH_API_SURFACE"] != nil || FileManager.default.fileExists(atPath: path)
 
@@ -105,7 +105,7 @@ enum OfficialSurface {
 }
 
 extension Substring {
-  /// What follows a beginning, or nil if the line begins otherwise.
+  /// The rest of the line after a prefix, or nil if the line does not begin with it.
   fileprivate func suffix(after prefix: String) -> String? {
     hasPrefix(prefix) ? String(dropFirst(prefix.count)) : nil
   }

@@ -48,7 +48,7 @@ struct CommentExampleTests {
     return examples
   }
 
-  /// Whether the source begins with the example's lines, all moved right by the same number of spaces.
+  /// Returns true if the source begins with the example's lines, all moved right by the same number of spaces.
   private func shows(_ example: [String], _ source: ArraySlice<String>) -> Bool {
     guard let first = example.first, let start = source.first, start.hasSuffix(first) else { return false }
     let indent = start.dropLast(first.count)

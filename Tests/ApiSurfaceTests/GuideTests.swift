@@ -32,7 +32,7 @@ struct GuideTests {
     await server.shutdown()
   }
 
-  /// What a callback reports, one after the other.
+  /// The reports of a callback, in order.
   func reports<Report: Sendable>(_ start: (@escaping @Sendable (Report) -> Void) -> Void) -> AsyncStream<Report> {
     let (stream, continuation) = AsyncStream<Report>.makeStream()
     start { continuation.yield($0) }

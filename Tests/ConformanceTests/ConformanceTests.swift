@@ -3,7 +3,7 @@
   import Foundation
   import Testing
 
-  /// What a client must put on the wire for a call, and how it must fold watch messages into snapshots, after the
+  /// The messages that a client must send for a call, and the snapshots that it must make of watch messages, by the
   /// language-neutral files of googleapis/conformance-tests.
   ///
   /// The folder is `../shared/conformance`, or the one that HEARTH_CONFORMANCE names.
@@ -38,7 +38,7 @@
       }
     }
 
-    /// What is not as the file expects it.
+    /// The differences from what the file expects.
     private static func differences(_ kind: ConformanceCase.Kind, _ body: JSON) throws -> [String] {
       switch kind {
       case .create, .set, .update, .updatePaths, .delete: try RequestCheck(body).write(kind)

@@ -95,7 +95,7 @@
 
     private static func names(_ path: JSON) -> [String] { (path["field"]?.elements ?? []).compactMap(\.string) }
 
-    /// Whether one of the paths is, or is below, another one.
+    /// Returns true if one of the paths is equal to another one or below it.
     private static func hasConflict(_ paths: [[String]]) -> Bool {
       paths.indices.contains { a in paths.indices.contains { b in a != b && paths[a].starts(with: paths[b]) } }
     }
@@ -129,7 +129,7 @@
       return nil
     }
 
-    /// Whether a document is expected as modified whose update time alone is another one.
+    /// Returns true if a document is expected as modified although only its update time differs.
     private static func showsUnchangedDocuments(_ snapshots: [JSON]) -> Bool {
       zip(snapshots, snapshots.dropFirst()).contains { old, new in
         (new["changes"]?.elements ?? []).contains { change in

@@ -37,7 +37,7 @@ struct ListenCheck {
   }
 }
 
-/// What a listener has seen when a result is complete.
+/// The changes and the result that a listener has seen when a result is complete.
 private struct Shown {
   private struct Change {
     var kind: String
@@ -50,7 +50,7 @@ private struct Shown {
   private var changes: [Change]
   private var readTime: SnapshotVersion
 
-  /// - Parameter snapshots: What was raised since the last complete result; nil if that says nothing new.
+  /// - Parameter snapshots: The snapshots raised since the last complete result. The initializer returns nil if they show nothing new.
   init?(folding snapshots: ListeningClient.Round, readTime: SnapshotVersion) {
     guard let last = snapshots.raised.last, !last.isFromCache else { return nil }
     documents = Array(last.documents)

@@ -8,12 +8,12 @@ import SwiftProtobuf
 
 /// An engine on a memory cache that listens to the query of all listen files: the collection "C", ordered by "a".
 final class ListeningClient {
-  /// What the listener was told in one go.
+  /// The snapshots that the listener got for one step.
   struct Round {
     var raised: [ViewSnapshot] = []
     /// The last complete result before.
     var documentsBefore: [Document] = []
-    /// Whether there was no complete result before.
+    /// True if there was no complete result before.
     var isFirst = false
   }
 

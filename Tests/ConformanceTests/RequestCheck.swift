@@ -36,7 +36,7 @@
       case .set:
         mutation = try calls.set(document, try data(), option: body["option"])
       case .create:
-        // What a transaction makes of `setData` for a document that it has read and that did not exist.
+        // The write of a transaction for `setData` of a document that it has read and that did not exist.
         mutation = try calls.set(document, try data(), option: nil)
         mutation.precondition = .exists(false)
       case .update:

@@ -97,7 +97,7 @@ private final class DamagedCache {
 
   func close() { cache?.close() }
 
-  /// What a client does when its store says so.
+  /// Reopens the cache as a client does when its store asks for it.
   private func reopen(_ cause: Reopening) throws {
     if case .fileIsDamaged(let reason) = cause { try cache?.markDamaged(reason) }
     close()

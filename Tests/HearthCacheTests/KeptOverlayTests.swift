@@ -33,7 +33,7 @@ struct KeptOverlayTests {
     #expect(try store.receive(found("rooms/a", 6, result), at: 6) == [key("rooms/a"): before])
     #expect(try store.read("rooms/a") == before)
     #expect(try previous("at", in: store) == 1)
-    // What others change is seen all the same.
+    // Other clients' changes are visible nevertheless.
     try store.receive(found("rooms/a", 7, ["at": .timestamp(time(6)), "n": 2]), at: 7)
     #expect(try store.read("rooms/a").values?["n"] == 2)
     #expect(try previous("at", in: store) == 1)

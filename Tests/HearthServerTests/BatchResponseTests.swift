@@ -5,7 +5,7 @@ import Testing
 
 @testable import HearthServer
 
-/// How long the storage remembers labelled requests, and what it takes for the same one.
+/// The retention of labelled requests in the storage, and the rule by which it recognises a repeated one.
 @Suite("Answers to labelled requests")
 struct BatchResponseTests {
   private func increment(_ path: String) -> Mutation {

@@ -2,6 +2,7 @@ import HearthModel
 import HearthStore
 import HearthWire
 import SwiftProtobuf
+import Synchronization
 import Testing
 
 @testable import HearthServer
@@ -106,6 +107,81 @@ struct ListenSessionTests {
     #expect(listener.wakeCount == 2)
   }
 
+  @Test("a target still hears of its collection after other targets of the same one have ended in any way")
+  func sharedCollection() async throws {
+    let isFailing = Mutex(false)
+    let fixture = try StorageFixture(injecting: { _ in
+      isFailing.withLock { $0 } ? StoreError(kind: .io, message: "the disk is gone") : nil
+    })
+    var listener = Listener(fixture)
+    _ = try await listener.add(Self.all, id: 2)
+    _ = try await listener.add(Self.large, id: 4)
+    #expect(try await listener.add(Self.all, id: 6, once: true).last == "remove 6")
+    isFailing.withLock { $0 = true }
+    #expect(try await listener.add(Self.all, id: 8).first?.hasPrefix("remove 8 (") == true)
+    isFailing.withLock { $0 = false }
+    #expect(try await listener.remove(99) == ["remove 99"])
+    #expect(try await listener.remove(2) == ["remove 2"])
+    #expect(try await listener.remove(2) == ["remove 2"])
+    try await fixture.set("c/a", ["n": 20.value])
+    #expect(listener.wakeCount == 1)
+    #expect(try await listener.catchUp() == ["c/a in 4", "snapshot"])
+    _ = try await listener.remove(4)
+    try await fixture.set("c/b", ["n": 20.value])
+    #expect(listener.wakeCount == 1)
+    #expect(try await listener.catchUp() == [])
+  }
+
+  @Test("a document of two documents targets wakes the stream until the second one is removed")
+  func sharedDocument() async throws {
+    func request(_ id: TargetID, _ paths: [String]) -> Google_Firestore_V1_ListenRequest {
+      .with {
+        $0.addTarget.targetID = id
+        $0.addTarget.documents.documents = paths.map(name)
+      }
+    }
+    let fixture = try StorageFixture()
+    var listener = Listener(fixture)
+    _ = try await listener.handle(request(2, ["c/a", "c/b"]))
+    _ = try await listener.handle(request(4, ["c/b", "c/d"]))
+    _ = try await listener.remove(2)
+    try await fixture.set("c/a")
+    #expect(listener.wakeCount == 0)
+    try await fixture.set("c/b")
+    #expect(listener.wakeCount == 1)
+    #expect(try await listener.catchUp() == ["c/b in 4", "snapshot"])
+    _ = try await listener.remove(4)
+    try await fixture.set("c/b", ["n": 1.value])
+    #expect(listener.wakeCount == 1)
+  }
+
+  @Test("targets are named in the order of their numbers, whatever the order of their requests")
+  func targetOrder() async throws {
+    let fixture = try StorageFixture()
+    var listener = Listener(fixture)
+    for id: TargetID in [6, 2, 8, 4] { _ = try await listener.add(Self.all, id: id) }
+    try await fixture.set("c/a")
+    #expect(try await listener.catchUp() == ["c/a in 2 4 6 8", "snapshot"])
+    _ = try await listener.remove(4)
+    _ = try await listener.remove(8)
+    #expect(try await listener.add(Self.all, id: 0).first == "add 7")
+    _ = try await listener.add(Self.all, id: 4)
+    try await fixture.set("c/b")
+    #expect(try await listener.catchUp() == ["c/b in 2 4 6 7", "snapshot"])
+  }
+
+  @Test("a target without a number gets a free one, also beside the highest number that there is")
+  func freeNumber() async throws {
+    let fixture = try StorageFixture()
+    var listener = Listener(fixture)
+    #expect(try await listener.add(Self.all, id: 0).first == "add 1")
+    _ = try await listener.add(Self.all, id: .max)
+    #expect(try await listener.add(Self.all, id: 0).first == "add 2")
+    #expect(try await listener.add(Self.all, id: 0).first == "add 3")
+    try await fixture.set("c/a")
+    #expect(try await listener.catchUp() == ["c/a in 1 2 3 \(TargetID.max)", "snapshot"])
+  }
+
   @Test("a limit shows its window: newcomers push out, leavers make room, others are not mentioned")
   func limit() async throws {
     let fixture = try StorageFixture()
@@ -163,6 +239,16 @@ struct ListenSessionTests {
     #expect(
       try await listener.handle(kindless)
         == ["remove 6 (3: All-collection queries are not supported by real-time queries.)"])
+    var skipping = kindless
+    skipping.addTarget.query.structuredQuery.from = [.with { $0.collectionID = "c" }]
+    skipping.addTarget.query.structuredQuery.offset = 1
+    #expect(
+      try await listener.handle(skipping) == ["remove 6 (3: 'offset' is not supported by real-time queries.)"])
+    var nearest = skipping
+    nearest.addTarget.query.structuredQuery.offset = 0
+    nearest.addTarget.query.structuredQuery.findNearest.limit = Google_Protobuf_Int32Value(1)
+    #expect(
+      try await listener.handle(nearest) == ["remove 6 (3: 'find_nearest' is not supported by real-time queries.)"])
     try await fixture.set("c/a")
     #expect(try await listener.catchUp() == ["c/a in 2", "snapshot"])
   }

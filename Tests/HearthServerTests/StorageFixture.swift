@@ -37,7 +37,7 @@ final class StorageFixture: Sendable {
   }
 }
 
-/// What a client on a listen stream would see.
+/// A listen session whose messages are kept in the form in which a client would see them.
 struct Listener {
   private let received: ReceivedMessages
   private var session: ListenSession
@@ -55,7 +55,7 @@ struct Listener {
     self.wakes = wakes
   }
 
-  /// How often the feed has called for the stream.
+  /// The number of times that the feed has woken the stream.
   var wakeCount: Int { wakes.value }
 
   mutating func add(

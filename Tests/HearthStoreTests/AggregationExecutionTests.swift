@@ -23,7 +23,7 @@ struct AggregationExecutionTests {
     }
   }
 
-  /// What the documents of the result say, one by one.
+  /// The aggregations, computed from the documents of the result one by one.
   private func expected(_ documents: [Document]) throws -> [String: Value] {
     let values = try documents.map { try $0.fields.value(at: field("m")) }
     let integers = values.compactMap { if case .integer(let number)? = $0 { number } else { nil } }

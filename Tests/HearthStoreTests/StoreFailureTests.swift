@@ -86,7 +86,7 @@ struct StoreFailureTests {
 
   struct Damage: Sendable, CustomTestStringConvertible {
     var sql: String
-    /// What the message says besides the table.
+    /// The text that the message contains besides the table.
     var names: String
     var testDescription: String { sql }
   }
@@ -135,7 +135,6 @@ struct StoreFailureTests {
       { _ = try executor.run(group) },
       { _ = try executor.run(query, previous: PreviousResult(keys: [key("c/a")], limboFreeVersion: version(1))) },
       { _ = try store.count() },
-      { _ = try store.totalBytes() },
       { try store.set(found("c/b")) },
       { try store.remove(key("c/a")) },
     ]

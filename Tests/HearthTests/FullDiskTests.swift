@@ -73,7 +73,7 @@ struct FullDiskTests {
       try disk.fill()
       backend.release()
 
-      // What does not fit is refused with its reason, what fits waits for its answer.
+      // A write that does not fit is refused with its reason; one that fits waits for its answer.
       let outcomes = Recorder<(number: Int, code: Int?)>()
       for number in 0..<200 {
         let text = String(repeating: "x", count: 20_000)

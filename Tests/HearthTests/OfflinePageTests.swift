@@ -5,7 +5,7 @@ import Testing
 
 @testable import Hearth
 
-/// What the samples of the page "Access data offline" do when they run.
+/// Runs the samples of the page "Access data offline".
 @Suite("The page about offline data", .timeLimit(.minutes(1)))
 struct OfflinePageTests {
   @Test("of two cache settings the last one counts: persistent, 100 MiB")

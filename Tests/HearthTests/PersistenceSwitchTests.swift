@@ -23,7 +23,7 @@ struct PersistenceSwitchTests {
     return error.flatMap { FirestoreErrorCode.Code(rawValue: $0.code) }
   }
 
-  /// Whether the client works, and keeps what it does in memory.
+  /// Expects a client that works and has its cache in memory.
   func expectMemoryClient(_ db: Firestore) async throws {
     try await db.disableNetwork()
     db.document("a/b").setData(["n": 1], completion: nil)

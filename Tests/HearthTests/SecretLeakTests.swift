@@ -53,7 +53,7 @@ struct SecretLeakTests {
     CapturedLog.begin()
   }
 
-  /// What may occur nowhere: the secret, and each of its parts and beginnings that tells something.
+  /// The texts that may occur nowhere: the secret, its parts, and the beginnings and ends of these.
   private func shards(_ secret: String) -> [String] {
     [secret] + secret.split(separator: ".").flatMap { [String($0), String($0.prefix(20)), String($0.suffix(20))] }
   }

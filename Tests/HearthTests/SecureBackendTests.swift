@@ -7,7 +7,7 @@ import Testing
 
 @testable import Hearth
 
-/// What a backend that takes service accounts checks of every call: signature, audience, issuer and time.
+/// The check that a backend for service accounts makes at every call: signature, audience, issuer and time.
 private final class TokenCheck: Sendable {
   struct Claims: JWTPayload {
     var iss: String
@@ -90,7 +90,7 @@ struct SecureBackendTests {
       contentsOfFile: folder.url.appendingPathComponent("account.json").path, now: clock.now)
   }
 
-  /// What a read that needs the server fails with.
+  /// The error of a read that needs the server.
   private func failure(_ firestore: Firestore) async throws -> NSError {
     let error = await #expect(throws: (any Error).self) {
       _ = try await firestore.document("cities/SF").getDocument(source: .server)

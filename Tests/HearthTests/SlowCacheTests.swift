@@ -29,7 +29,7 @@ struct SlowCacheTests {
       let snapshots = listen(runtime) { if first.increment() == 1 { gate.wait() } }
       let total = snapshotCount * Self.documentsPerSnapshot
       let count = try await backendStands(sent, below: total)
-      // What is counted, what HTTP/2 and gRPC hold, and the snapshot that is being handled.
+      // The counted bytes, the buffers of HTTP/2 and gRPC, and the snapshot that is being handled.
       let buffers = 5 << 20
       #expect(count * Self.documentBytes < limit + buffers)
       gate.signal()

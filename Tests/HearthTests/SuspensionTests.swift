@@ -6,7 +6,7 @@ import Testing
 
 @testable import Hearth
 
-/// What a suspended process may not do is hold the lock of its cache folder; what it must notice is that another one had it.
+/// A suspended process must not hold the lock of its cache folder, and must notice when another process has had it.
 @Suite("A suspended process", .timeLimit(.minutes(1)))
 struct SuspensionTests {
   let folder: TemporaryFolder

@@ -11,7 +11,7 @@ import Testing
 struct BackPressureTests {
   private static let documentBytes = 10_000
   private static let limitBytes = 1 << 20
-  /// What HTTP/2's windows, the sockets and gRPC hold beside.
+  /// The bytes that HTTP/2's windows, the sockets and gRPC hold in addition.
   private static let buffersBytes = 4 << 20
 
   private let sent = Counter()
@@ -34,7 +34,7 @@ struct BackPressureTests {
   }
 
   private let echoWrites: Script = { call in
-    for try await _ in call.requests { try await call.send(translator.encode(WriteResponse(streamToken: [1]))) }
+    for try await _ in call.requests { try await call.send(writeAnswer(token: [1])) }
   }
 
   /// Returns when the backend has sent nothing for a second.

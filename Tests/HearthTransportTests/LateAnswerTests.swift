@@ -18,11 +18,11 @@ struct LateAnswerTests {
       "Write": { call in
         var requests = call.requests.makeAsyncIterator()
         _ = try await requests.next()
-        try await call.send(translator.encode(WriteResponse(streamToken: [1])))
+        try await call.send(writeAnswer(token: [1]))
         _ = try await requests.next()
         received.send(true)
         _ = await mayAnswer.wait()
-        try await call.send(translator.encode(WriteResponse(streamToken: [2])))
+        try await call.send(writeAnswer(token: [2]))
       }
     ])
   }

@@ -15,6 +15,13 @@ import Testing
 
 let database = DatabaseID(projectID: "demo", database: "(default)")
 let translator = WireTranslator(database: database)
+/// An answer on the write stream that carries only a token, as to the handshake.
+func writeAnswer(token: [UInt8]) -> Google_Firestore_V1_WriteResponse {
+  var message = Google_Firestore_V1_WriteResponse()
+  message.streamToken = Data(token)
+  return message
+}
+
 let cities = Query(path: ResourcePath(["cities"])).target
 
 func configuration(
@@ -44,7 +51,7 @@ final class EventRecorder<Message: Sendable & Equatable>: Sendable {
     return await iterator.next()
   }
 
-  /// What the next event carries if it is a message.
+  /// The message of the next event, or nil if that is no message.
   func nextMessage() async -> Message? {
     guard case .message(let message)? = await next() else { return nil }
     return message

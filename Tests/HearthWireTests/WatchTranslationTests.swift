@@ -16,7 +16,7 @@ private func reencoded(_ message: Google_Firestore_V1_ListenResponse) throws -> 
 @Suite("The watch stream on the wire")
 struct WatchTranslationTests {
   @Test(
-    "requests come back as they were, with their labels",
+    "an added target is sent with all its parts, labelled by its purpose",
     arguments: [
       (TargetPurpose.listen, nil), (.limboResolution, "limbo-document"),
       (.existenceFilterMismatch, "existence-filter-mismatch"),
@@ -28,15 +28,16 @@ struct WatchTranslationTests {
     let message = translator.encode(request)
     #expect(message.database == database.resourceName)
     #expect(message.labels["goog-listen-tags"] == label)
+    #expect(message.addTarget.targetID == 2)
+    #expect(message.addTarget.targetType == translator.encode(target))
+    #expect(message.addTarget.resumeToken == Data([1, 2]))
     #expect(message.addTarget.expectedCount.value == 12)
-    #expect(try translator.decode(message) == request)
   }
 
   @Test("a read time is sent only in place of a token")
   func readTime() throws {
     var request = TargetRequest(targetID: 2, target: target, readTime: SnapshotVersion(microseconds: 7))
     #expect(translator.encode(.addTarget(request)).addTarget.readTime.nanos == 7000)
-    #expect(try translator.decode(translator.encode(.addTarget(request))) == .addTarget(request))
     request.resumeToken = [1]
     #expect(translator.encode(.addTarget(request)).addTarget.resumeToken == Data([1]))
     request.resumeToken = []
@@ -45,35 +46,12 @@ struct WatchTranslationTests {
     #expect(!translator.encode(.addTarget(request)).addTarget.hasExpectedCount)
   }
 
-  @Test("removing a target goes both ways")
-  func removal() throws {
-    #expect(try translator.decode(translator.encode(.removeTarget(4))) == .removeTarget(4))
-  }
-
-  @Test("malformed requests are refused with the name of the field")
-  func badRequests() throws {
-    var message = Google_Firestore_V1_ListenRequest()
-    func field() throws -> String { try wireError { _ = try translator.decode(message) }.field }
-    #expect(try field() == "ListenRequest.database")
-    message.database = database.resourceName
-    #expect(try field() == "ListenRequest.target_change")
-    message.addTarget.targetID = -1
-    #expect(try field() == "ListenRequest.add_target.target_id")
-    message.addTarget.targetID = 0
-    #expect(try field() == "ListenRequest.add_target.target_type")
-    message.addTarget.documents.documents = [name]
-    message.addTarget.expectedCount = Google_Protobuf_Int32Value(-3)
-    #expect(try field() == "ListenRequest.add_target.expected_count")
-    message.addTarget.expectedCount = Google_Protobuf_Int32Value(3)
-    message.addTarget.readTime.nanos = -1
-    #expect(try field() == "ListenRequest.add_target.read_time.nanos")
-    message.addTarget.readTime.nanos = 1
-    message.labels["goog-listen-tags"] = "something new"
-    guard case .addTarget(let request) = try translator.decode(message) else {
-      Issue.record("not an added target")
-      return
-    }
-    #expect(request.purpose == .listen)
+  @Test("a removed target is named by its number")
+  func removal() {
+    let message = translator.encode(.removeTarget(4))
+    #expect(message.database == database.resourceName)
+    #expect(message.targetChange == .removeTarget(4))
+    #expect(message.labels.isEmpty)
   }
 
   @Test("answers come back as they were, also through bytes")

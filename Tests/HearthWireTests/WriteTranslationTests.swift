@@ -155,36 +155,26 @@ struct WriteTranslationTests {
 @Suite("The write stream on the wire")
 struct WriteStreamTranslationTests {
   @Test("the handshake names the database, later requests carry writes, token and label")
-  func requests() throws {
+  func requests() {
     let handshake = translator.encode(WriteRequest.handshake)
     #expect(handshake.database == "projects/demo/databases/(default)")
-    #expect(try translator.decode(handshake) == .handshake)
+    #expect(handshake.streamToken.isEmpty)
+    #expect(handshake.writes.isEmpty)
 
     let request = WriteRequest.writes([.delete(key)], streamToken: [1, 2], batchLabel: "cache/7")
     let message = translator.encode(request)
+    #expect(message.database.isEmpty)
+    #expect(message.writes == [translator.encode(Mutation.delete(key))])
+    #expect(message.streamToken == Data([1, 2]))
     #expect(message.labels == ["hearth-batch": "cache/7"])
-    #expect(try translator.decode(message) == request)
 
-    let goodbye = WriteRequest.writes([], streamToken: [1], batchLabel: nil)
-    #expect(translator.encode(goodbye).labels.isEmpty)
-    #expect(try translator.decode(translator.encode(goodbye)) == goodbye)
+    let goodbye = translator.encode(WriteRequest.writes([], streamToken: [1], batchLabel: nil))
+    #expect(goodbye.writes.isEmpty)
+    #expect(goodbye.streamToken == Data([1]))
+    #expect(goodbye.labels.isEmpty)
   }
 
-  @Test("requests for another database, to resume, or with a bad write are refused")
-  func badRequests() throws {
-    var message = Google_Firestore_V1_WriteRequest()
-    #expect(try wireError { _ = try translator.decode(message) }.field == "WriteRequest.database")
-    message.database = "projects/demo/databases/other"
-    #expect(try wireError { _ = try translator.decode(message) }.field == "WriteRequest.database")
-    message.database = ""
-    message.streamToken = Data([1])
-    message.writes = [translator.encode(Mutation.delete(key)), .init()]
-    #expect(try wireError { _ = try translator.decode(message) }.field == "WriteRequest.writes[1].Write.operation")
-    message.streamID = "s"
-    #expect(try wireError { _ = try translator.decode(message) }.field == "WriteRequest.stream_id")
-  }
-
-  @Test("answers come back as they were; a result without a time has that of the commit")
+  @Test("an answer is read with its token, time and results; a result without a time has that of the commit")
   func responses() throws {
     let response = WriteResponse(
       streamToken: [9], commitVersion: SnapshotVersion(microseconds: 5),
@@ -192,23 +182,27 @@ struct WriteStreamTranslationTests {
         MutationResult(version: SnapshotVersion(microseconds: 4), transformResults: [.null, .integer(3)]),
         MutationResult(version: SnapshotVersion(microseconds: 5)),
       ])
-    #expect(try translator.decode(translator.encode(response)) == response)
+    var message = Google_Firestore_V1_WriteResponse()
+    message.streamToken = Data([9])
+    message.commitTime = translator.encode(response.commitVersion)
+    message.writeResults = response.results.map { translator.encode($0) }
+    #expect(try translator.decode(message) == response)
 
-    var message = translator.encode(response)
     message.writeResults[1] = translator.encode(response.results[1], isDelete: true)
     #expect(!message.writeResults[1].hasUpdateTime)
     #expect(try translator.decode(message) == response)
 
-    let handshake = WriteResponse(streamToken: [1])
-    #expect(try translator.decode(translator.encode(handshake)) == handshake)
-    #expect(translator.encode(handshake).streamID.isEmpty)
+    let handshake = Google_Firestore_V1_WriteResponse.with { $0.streamToken = Data([1]) }
+    #expect(try translator.decode(handshake) == WriteResponse(streamToken: [1]))
   }
 
   @Test("only its own text in the handshake's answer announces that a backend knows labels")
   func announcement() throws {
-    let announcing = WriteResponse(streamToken: [1], knowsBatchLabels: true)
-    #expect(translator.encode(announcing).streamID == "hearth-batch-labels-1")
-    #expect(try translator.decode(translator.encode(announcing)) == announcing)
+    let announcing = Google_Firestore_V1_WriteResponse.with {
+      $0.streamToken = Data([1])
+      $0.streamID = "hearth-batch-labels-1"
+    }
+    #expect(try translator.decode(announcing) == WriteResponse(streamToken: [1], knowsBatchLabels: true))
     for streamID in ["", "1", "hearth-batch-labels", "hearth-batch-labels-2", "cpcb:0"] {
       let message = Google_Firestore_V1_WriteResponse.with { $0.streamID = streamID }
       #expect(try !translator.decode(message).knowsBatchLabels)

@@ -3,7 +3,7 @@ import Hearth
 import Synchronization
 import Testing
 
-/// What transactions, aggregations, bundles and network switches do where it gets difficult.
+/// The edge cases of transactions, aggregations, bundles and network switches.
 extension ClientContract {
   // MARK: - Transactions
 

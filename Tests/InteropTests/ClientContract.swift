@@ -4,7 +4,7 @@ import HearthServer
 import Logging
 import Testing
 
-/// What the client must do with any backend: run against our own server and against Google's emulator.
+/// The behaviour of the client with any backend, run against our own server and against Google's emulator.
 enum ClientContract: String, CaseIterable, CustomTestStringConvertible {
   case offlineWritesArriveOnceAndInOrder
   case listenerSeesOtherClientsAndItsOwnPendingWrites

@@ -30,7 +30,7 @@ private final class ConvergenceRun {
   private var server: EmbeddedServer
   private var clients: [TestClient] = []
   private var logs: [EventLog] = []
-  /// What every counter must show in the end.
+  /// The value that each counter must have in the end.
   private var expected: [String: Int] = [:]
 
   init(seed: UInt64) async throws {

@@ -9,8 +9,8 @@ import Logging
 import TestSupport
 import Testing
 
-/// A writing process is killed with SIGKILL again and again, online and offline; after each restart its cache must hold exactly
-/// what it had promised.
+/// A writing process is killed with SIGKILL again and again, online and offline; after each restart its cache must hold every
+/// write that was reported as durable, once and in order, and must not send an acknowledged one again.
 @Suite("A writing process that is killed")
 struct CrashTests {
   static let kills = 50
@@ -108,7 +108,7 @@ private final class CrashRun {
     }
   }
 
-  /// What the writer found at its start, with the network off.
+  /// Checks the state that the writer found at its start, with the network off.
   private func check(_ state: [String: Any], round: Int) throws {
     try #require(state["event"] as? String == "state", "round \(round): \(state)")
     let numbers = try #require(state["numbers"] as? [Int])

@@ -103,8 +103,7 @@ private final class WrittenOnceRun {
   private var devices: [EngineDevice] = []
   private var copies: [URL] = []
   private var lastName = 0
-  /// What is written of which the backend can say how often it was applied: documents of their own, with an increment
-  /// beside each.
+  /// The batches that set a document of their own and increment a common counter, so that the backend shows how often they were applied.
   private var named: [BatchIdentity: String] = [:]
   /// Increments that look all the same.
   private var plain: Set<BatchIdentity> = []

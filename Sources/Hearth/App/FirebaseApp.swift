@@ -85,7 +85,7 @@ public final class FirebaseApp: NSObject, Sendable {
 
   /// Terminates the app's Firestore objects and forgets the app. The contents of the cache stay there.
   ///
-  /// - Returns: Whether the app was still known.
+  /// - Returns: True if the app was still known.
   @discardableResult
   public func delete() async -> Bool {
     await withCheckedContinuation { continuation in

@@ -69,7 +69,7 @@ extension DocumentReference {
   ///
   /// - Parameters:
   ///   - value: A value that encodes to a map.
-  ///   - merge: Whether other fields stay; without, this is ``setData(from:encoder:completion:)``.
+  ///   - merge: True to leave other fields as they are; with false this is ``setData(from:encoder:completion:)``.
   ///   - encoder: Strategies and `userInfo`.
   ///   - completion: As in ``setData(from:encoder:completion:)``.
   /// - Throws: As ``setData(from:encoder:completion:)``.
@@ -116,7 +116,7 @@ extension DocumentReference {
   ///
   /// - Parameters:
   ///   - value: A value that encodes to a map.
-  ///   - merge: Whether other fields stay.
+  ///   - merge: True to leave other fields as they are.
   ///   - encoder: Strategies and `userInfo`.
   /// - Throws: As ``setDataAndWait(from:encoder:)``.
   nonisolated(nonsending) public func setDataAndWait<T: Encodable>(

@@ -20,7 +20,7 @@ extension WriteBatch {
   /// - Parameters:
   ///   - value: A value that encodes to a map.
   ///   - doc: The document that is changed or created.
-  ///   - merge: Whether other fields stay.
+  ///   - merge: True to leave other fields as they are.
   ///   - encoder: Strategies and `userInfo`.
   /// - Returns: The batch itself, for the next write.
   /// - Throws: As ``setData(from:forDocument:encoder:)``.
@@ -72,7 +72,7 @@ extension Transaction {
   /// - Parameters:
   ///   - value: A value that encodes to a map.
   ///   - doc: The document that is changed or created.
-  ///   - merge: Whether other fields stay.
+  ///   - merge: True to leave other fields as they are.
   ///   - encoder: Strategies and `userInfo`.
   /// - Returns: The transaction itself, for the next write.
   /// - Throws: As ``setData(from:forDocument:encoder:)``.

@@ -15,7 +15,7 @@ public final class FirestoreAppCheck: Sendable {
   /// It is called whenever a stream is opened or a call is made, so keep the token while it is valid; concurrent requests share one call.
   /// After a minute without an answer it counts as failed.
   ///
-  /// - Parameter forcingRefresh: Whether the backend refused a request made with the last token.
+  /// - Parameter forcingRefresh: True if the backend refused a request made with the last token.
   public typealias Provider = @Sendable (_ forcingRefresh: Bool) async throws -> String?
 
   let provider: Provider

@@ -28,7 +28,7 @@ public protocol FirestoreCredentials: AnyObject, Sendable {
   /// A token that is empty, has more than 12 KiB or other than visible ASCII characters is not sent: that counts as
   /// `unauthenticated`.
   ///
-  /// - Parameter forcingRefresh: Whether the backend refused the last token, so that it must not be returned again. It is true once
+  /// - Parameter forcingRefresh: True if the backend refused the last token, so that it must not be returned again. It is true once
   ///   for each refusal, and again after a call that failed.
   /// - Throws: Any error. It counts as `unavailable` unless it is one of ``FirestoreErrorDomain``; streams are retried after pauses that
   ///   grow to a minute. Everything that looks like a token is removed from its text before it is shown.

@@ -56,7 +56,7 @@ public final class IDTokenCredentials: FirestoreCredentials, CustomReflectable {
   /// ``setUser(_:)``. An error counts as `unavailable` unless it is one of ``FirestoreErrorDomain``; so does no answer within a minute. In
   /// both cases streams are retried, after pauses that grow to a minute.
   ///
-  /// - Parameter forcingRefresh: Whether the backend refused the last token, so that a kept one must not be returned again. It is
+  /// - Parameter forcingRefresh: True if the backend refused the last token, so that a kept one must not be returned again. It is
   ///   true once for each refusal, and again after a call that failed.
   public typealias Provider = @Sendable (_ forcingRefresh: Bool) async throws -> IDToken?
 

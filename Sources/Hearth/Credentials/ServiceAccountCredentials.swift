@@ -66,7 +66,7 @@
 
     /// The present token, or a new one when it is about to expire.
     ///
-    /// - Parameter forcingRefresh: Whether to sign a new one in any case.
+    /// - Parameter forcingRefresh: True to sign a new token even if the kept one is still valid.
     /// - Throws: An `NSError` of ``FirestoreErrorDomain`` (`internal`) when the key cannot sign.
     public func accessToken(forcingRefresh: Bool) async throws -> String? {
       do {

@@ -69,7 +69,7 @@ extension DocumentReference {
   /// Offline, a document that is not in the cache gives a snapshot with `exists == false` and `isFromCache == true`.
   ///
   /// - Parameters:
-  ///   - includeMetadataChanges: Whether the listener is also called when only the metadata changed.
+  ///   - includeMetadataChanges: True to call the listener also when only the metadata changed.
   ///   - listener: Called on the settings' queue, one call at a time. After an error, of the backend such as
   ///     `permissionDenied` or of the cache's file, the listener is not called any more; being offline is no error.
   @discardableResult
@@ -99,7 +99,7 @@ extension DocumentReference {
 
   /// The document's snapshots as a sequence.
   ///
-  /// - Parameter includeMetadataChanges: Whether there are snapshots for changes of metadata alone.
+  /// - Parameter includeMetadataChanges: True to have snapshots for changes of metadata alone, too.
   public func snapshots(includeMetadataChanges: Bool) -> DocumentSnapshotsSequence {
     DocumentSnapshotsSequence(self, includeMetadataChanges: includeMetadataChanges)
   }

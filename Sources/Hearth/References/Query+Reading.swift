@@ -67,7 +67,7 @@ extension Query {
   /// incomplete until `isFromCache` is false.
   ///
   /// - Parameters:
-  ///   - includeMetadataChanges: Whether the listener is also called when only metadata changed, such as `isFromCache`.
+  ///   - includeMetadataChanges: True to call the listener also when only metadata changed, such as `isFromCache`.
   ///   - listener: Called on the settings' queue, one call at a time. After an error, of the backend such as
   ///     `permissionDenied` or of the cache's file, the listener is not called any more; being offline is no error.
   @discardableResult
@@ -97,7 +97,7 @@ extension Query {
 
   /// The query's snapshots as a sequence.
   ///
-  /// - Parameter includeMetadataChanges: Whether there are snapshots for changes of metadata alone.
+  /// - Parameter includeMetadataChanges: True to have snapshots for changes of metadata alone, too.
   public func snapshots(includeMetadataChanges: Bool) -> QuerySnapshotsSequence {
     QuerySnapshotsSequence(self, includeMetadataChanges: includeMetadataChanges)
   }

@@ -20,8 +20,8 @@ extension Firestore {
   ///
   /// - Parameters:
   ///   - directory: The base folder, as in ``PersistentCacheSettings/init(directory:sizeBytes:)``; nil is the platform's.
-  ///   - synchronizeProcesses: Whether other processes may use the cache at the same time. Not supported yet: `unimplemented`.
-  ///   - forceOwnership: Whether the cache is taken away from the process that has it. Not supported yet: `unimplemented`.
+  ///   - synchronizeProcesses: True to let other processes use the cache at the same time. Not supported yet: `unimplemented`.
+  ///   - forceOwnership: True to take the cache away from the process that has it. Not supported yet: `unimplemented`.
   ///   - completion: Called once on the settings' queue, when the cache is open or when it is known that it cannot be opened: at
   ///     once, or after five seconds in which another process did not leave its folder. After the errors that were described the
   ///     client runs with a cache in memory. It is `failedPrecondition`, too, and nothing is changed, when the object has been used

@@ -41,7 +41,7 @@ public final class QuerySnapshot: NSObject, Sendable {
 
   /// The changes since the previous snapshot of the same listener, as ``documentChanges``.
   ///
-  /// - Parameter includeMetadataChanges: Whether changes of metadata alone appear, as `.modified`. True is a programming error
+  /// - Parameter includeMetadataChanges: True to include changes of metadata alone, as `.modified`. That is a programming error
   ///   in snapshots of a listener that excludes them.
   public func documentChanges(includeMetadataChanges: Bool) -> [DocumentChange] {
     requireValid { () throws(ProgrammingError) in

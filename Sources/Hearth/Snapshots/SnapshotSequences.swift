@@ -17,7 +17,7 @@ public struct QuerySnapshotsSequence: AsyncSequence, Sendable {
   ///
   /// - Parameters:
   ///   - query: The query that every iterator listens to.
-  ///   - includeMetadataChanges: Whether there are snapshots for changes of metadata alone.
+  ///   - includeMetadataChanges: True to have snapshots for changes of metadata alone, too.
   public init(_ query: Query, includeMetadataChanges: Bool) {
     self.query = query
     self.includeMetadataChanges = includeMetadataChanges
@@ -59,7 +59,7 @@ public struct DocumentSnapshotsSequence: AsyncSequence, Sendable {
   ///
   /// - Parameters:
   ///   - documentReference: The document that every iterator listens to.
-  ///   - includeMetadataChanges: Whether there are snapshots for changes of metadata alone.
+  ///   - includeMetadataChanges: True to have snapshots for changes of metadata alone, too.
   public init(_ documentReference: DocumentReference, includeMetadataChanges: Bool) {
     reference = documentReference
     self.includeMetadataChanges = includeMetadataChanges

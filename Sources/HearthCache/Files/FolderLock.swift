@@ -1,10 +1,10 @@
-package import HearthStore
+internal import HearthStore
 
 /// The right of one process, and of one opener in it, to use a cache folder: a ``LockFile`` "cache.lock" in the folder.
 ///
 /// The file holds a number that each holder raises. So a holder that gave the folder back for a while knows afterwards
 /// whether another one had it meanwhile.
-package final class FolderLock {
+final class FolderLock {
   private let folder: String
   /// Nil while the folder is given back.
   private var file: LockFile?
@@ -13,7 +13,7 @@ package final class FolderLock {
 
   /// - Throws: `StoreError`: `unavailable` while another process or client has the folder, `cannotOpen` when the lock file
   ///   cannot be created or locked.
-  package init(folder: String) throws(StoreError) {
+  init(folder: String) throws(StoreError) {
     self.folder = folder
     let file = try Self.lock(folder)
     self.file = file
@@ -24,7 +24,7 @@ package final class FolderLock {
   ///
   /// - Returns: false, without the lock, when another holder had it meanwhile, or may have had.
   /// - Throws: As ``init(folder:)``.
-  package func acquireUnchanged() throws(StoreError) -> Bool {
+  func acquireUnchanged() throws(StoreError) -> Bool {
     assert(file == nil, "the lock of \"\(folder)\" is acquired again before it is released")
     let file = try Self.lock(folder)
     guard let number, number == Self.readNumber(in: file) else { return false }
@@ -68,7 +68,7 @@ package final class FolderLock {
   }
 
   /// Gives the folder back. Does nothing the second time.
-  package func release() {
+  func release() {
     file?.release()
     file = nil
   }

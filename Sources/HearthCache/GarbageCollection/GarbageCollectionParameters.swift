@@ -24,7 +24,7 @@ package struct GarbageCollectionReport: Equatable, Sendable, CustomStringConvert
   package var removedTargetCount = 0
   package var removedDocumentCount = 0
   /// Bytes that hold something, before and after.
-  package var cacheBytesBefore: Int64 = 0
+  var cacheBytesBefore: Int64 = 0
   package var cacheBytesAfter: Int64 = 0
   /// Bytes that the file system, or the memory of the process, got back.
   package var releasedBytes: Int64 = 0

@@ -111,7 +111,7 @@ struct CacheRepair {
     }
     try database.update(
       "UPDATE cache_target_documents SET sequence_number = 0 WHERE typeof(sequence_number) <> 'integer'")
-    // What is left of keys whose target is gone would keep documents in the cache.
+    // Leftover keys of a target that is gone would keep their documents in the cache.
     try database.update(
       """
       DELETE FROM cache_target_documents WHERE target_id NOT IN (SELECT target_id FROM cache_targets)

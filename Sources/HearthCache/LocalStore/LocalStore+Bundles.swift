@@ -3,7 +3,7 @@ internal import HearthStore
 
 extension LocalStore {
   /// Returns whether the bundle, or a later one of its id, has been loaded before.
-  package func hasBundle(_ metadata: BundleMetadata) throws -> Bool {
+  func hasBundle(_ metadata: BundleMetadata) throws -> Bool {
     try read("Has newer bundle") { try isLoaded(metadata) }
   }
 

@@ -23,7 +23,7 @@ package struct TargetChange: Equatable, Sendable {
     self.removed = removed
   }
 
-  package var changesDocuments: Bool { !added.isEmpty || !modified.isEmpty || !removed.isEmpty }
+  var changesDocuments: Bool { !added.isEmpty || !modified.isEmpty || !removed.isEmpty }
 }
 
 /// One consistent snapshot of the backend: everything that changed up to `snapshotVersion`, for all targets.

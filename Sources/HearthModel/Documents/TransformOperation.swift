@@ -52,7 +52,7 @@ package enum TransformOperation: Hashable, Sendable {
   }
 
   /// The result that the backend reports for this transform in its answer to a commit.
-  package func reportedResult(of value: Value) -> Value {
+  func reportedResult(of value: Value) -> Value {
     switch self {
     case .arrayUnion, .arrayRemove: .null
     case .serverTimestamp, .increment, .minimum, .maximum: value

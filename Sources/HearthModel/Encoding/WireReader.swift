@@ -23,7 +23,7 @@ package struct WireReader {
   package var isAtEnd: Bool { position >= end }
 
   /// The unread bytes.
-  package var remainingBytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: base[position..<end]) }
+  var remainingBytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: base[position..<end]) }
 
   /// The bytes between an earlier position of this reader and the present one.
   package func bytes(since start: Int) -> UnsafeRawBufferPointer {
@@ -64,7 +64,7 @@ package struct WireReader {
     throw error("the varint does not fit 64 bits", field, at: start)
   }
 
-  package mutating func readFixed64(_ field: StaticString) throws(WireFormatError) -> UInt64 {
+  mutating func readFixed64(_ field: StaticString) throws(WireFormatError) -> UInt64 {
     guard end - position >= 8 else { throw error("the 64-bit number is cut off", field, at: position) }
     defer { position &+= 8 }
     return UInt64(littleEndian: base.loadUnaligned(fromByteOffset: position, as: UInt64.self))

@@ -10,7 +10,7 @@ package struct WireWriter {
     bytes.reserveCapacity(count)
   }
 
-  package mutating func writeTag(_ field: Int, _ type: WireType) {
+  mutating func writeTag(_ field: Int, _ type: WireType) {
     writeVarint(UInt64(truncatingIfNeeded: field) << 3 | UInt64(type.rawValue))
   }
 
@@ -28,7 +28,7 @@ package struct WireWriter {
     writeVarint(UInt64(bitPattern: value))
   }
 
-  package mutating func writeDouble(_ value: Double, field: Int) {
+  mutating func writeDouble(_ value: Double, field: Int) {
     writeTag(field, .fixed64)
     withUnsafeBytes(of: value.bitPattern.littleEndian) { bytes.append(contentsOf: $0) }
   }
@@ -46,7 +46,7 @@ package struct WireWriter {
   }
 
   /// Appends bytes that are already encoded.
-  package mutating func writeEncoded(_ encoded: [UInt8]) {
+  mutating func writeEncoded(_ encoded: [UInt8]) {
     bytes.append(contentsOf: encoded)
   }
 

@@ -40,9 +40,6 @@ package enum Value: Sendable {
     }
   }
 
-  /// True if the value is a number, integer or double.
-  package var isNumber: Bool { typeClass == .number }
-
   package var isNull: Bool { typeClass == .null }
 
   /// True if the value is a double that is not a number.

@@ -26,7 +26,8 @@ final class ChangeFeed: Sendable {
     var latest: SnapshotVersion
     var nextSubscriber: SubscriberID = 0
     var wakers: [SubscriberID: @Sendable () -> Void] = [:]
-    var interests: [SubscriberID: Set<Interest>] = [:]
+    /// The number of times that each subscriber has added each interest and not removed it.
+    var interests: [SubscriberID: [Interest: Int]] = [:]
     var interested: [Interest: Set<SubscriberID>] = [:]
   }
 
@@ -111,37 +112,48 @@ final class ChangeFeed: Sendable {
     }
   }
 
-  /// Replaces the interests of a subscriber.
-  func setInterests(_ interests: Set<Interest>, of id: SubscriberID) {
+  /// Adds interests of one target of a subscriber. They are counted: an interest lasts until each target that added it has removed it.
+  ///
+  /// The cost depends on the number of these interests alone, not on those that the subscriber already has.
+  func addInterests(_ interests: Set<Interest>, of id: SubscriberID) {
     state.withLock { state in
-      let old = state.interests[id] ?? []
-      for interest in old.subtracting(interests) {
-        state.interested[interest]?.remove(id)
-        if state.interested[interest]?.isEmpty == true { state.interested[interest] = nil }
+      for interest in interests {
+        state.interests[id, default: [:]][interest, default: 0] += 1
+        state.interested[interest, default: []].insert(id)
       }
-      for interest in interests.subtracting(old) { state.interested[interest, default: []].insert(id) }
-      state.interests[id] = interests
     }
   }
 
-  func unsubscribe(_ id: SubscriberID) {
-    setInterests([], of: id)
+  /// Removes interests that ``addInterests(_:of:)`` added for one target. Costs as much as adding them.
+  func removeInterests(_ interests: Set<Interest>, of id: SubscriberID) {
     state.withLock { state in
-      state.interests[id] = nil
+      for interest in interests {
+        guard let count = state.interests[id]?[interest] else {
+          assertionFailure("subscriber \(id) removes \(interest), which it does not have")
+          continue
+        }
+        if count > 1 {
+          state.interests[id]?[interest] = count - 1
+        } else {
+          state.interests[id]?[interest] = nil
+          Self.forget(interest, of: id, in: &state)
+        }
+      }
+    }
+  }
+
+  /// Removes a subscriber with all its interests.
+  func unsubscribe(_ id: SubscriberID) {
+    state.withLock { state in
+      for interest in (state.interests.removeValue(forKey: id) ?? [:]).keys {
+        Self.forget(interest, of: id, in: &state)
+      }
       state.wakers[id] = nil
     }
   }
-}
 
-extension Array {
-  /// The first index whose element meets `predicate`, which holds for all elements after the first that meets it.
-  fileprivate func partitionIndex(_ predicate: (Element) -> Bool) -> Int {
-    var low = 0
-    var high = count
-    while low < high {
-      let middle = low + (high - low) / 2
-      if predicate(self[middle]) { high = middle } else { low = middle + 1 }
-    }
-    return low
+  private static func forget(_ interest: Interest, of id: SubscriberID, in state: inout State) {
+    state.interested[interest]?.remove(id)
+    if state.interested[interest]?.isEmpty == true { state.interested[interest] = nil }
   }
 }

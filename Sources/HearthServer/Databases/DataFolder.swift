@@ -2,12 +2,14 @@ internal import Foundation
 internal import HearthModel
 internal import HearthStore
 
-#if canImport(Glibc)
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
   internal import Glibc
 #elseif canImport(Musl)
   internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
+#elseif canImport(Android)
+  internal import Android
 #endif
 
 /// The folder that holds one SQLite file for each database. It is locked for one server at a time; the lock goes with
@@ -70,16 +72,6 @@ final class DataFolder: Sendable {
 
   func unlock() { lock.release() }
 
-  private static func close(_ descriptor: Int32) -> Int32 {
-    #if canImport(Glibc)
-      Glibc.close(descriptor)
-    #elseif canImport(Musl)
-      Musl.close(descriptor)
-    #elseif canImport(Darwin)
-      Darwin.close(descriptor)
-    #endif
-  }
-
   /// The file of a database that exists, closed to others; nil when there is none.
   ///
   /// - Throws: as ``file(for:)``.
@@ -103,7 +95,7 @@ final class DataFolder: Sendable {
         code: isFull ? .resourceExhausted : .unavailable,
         message: "the file of \(id.resourceName) cannot be created: \(String(cString: strerror(errno)))")
     }
-    _ = Self.close(descriptor)
+    _ = close(descriptor)
     return file
   }
 

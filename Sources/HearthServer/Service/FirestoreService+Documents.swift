@@ -16,7 +16,7 @@ extension FirestoreService {
       let database = try backend.database(id)
       let projection = try projection(message.hasMask ? message.mask : nil, database)
       let selector = ReadPlan.Selector(message.consistencySelector)
-      let plan = try await ReadPlan(selector, in: database, keys: [key])
+      let plan = try await ReadPlan.prepare(selector, in: database, keys: [key])
       let documents = try await plan.reading { version throws(StatusError) in
         try await database.storage.documents(for: [key], at: version).documents
       }
@@ -44,7 +44,7 @@ extension FirestoreService {
         if seen.insert(key).inserted { keys.append(key) }
       }
       let selector = ReadPlan.Selector(message.consistencySelector)
-      let plan = try await ReadPlan(selector, in: database, keys: keys)
+      let plan = try await ReadPlan.prepare(selector, in: database, keys: keys)
       let wanted = keys
       let (documents, readVersion) = try await plan.reading { version throws(StatusError) in
         try await database.storage.documents(for: wanted, at: version)

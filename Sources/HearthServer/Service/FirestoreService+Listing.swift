@@ -58,7 +58,7 @@ private struct DocumentList {
   ) async throws -> (documents: [Document], nextToken: String) {
     let last = try PageToken(parsing: token, kind: .documents, of: identity)?.lastID
     var query = Query(path: collection, explicitOrders: orders)
-    let plan = try await ReadPlan(selector, in: database, query: query)
+    let plan = try await ReadPlan.prepare(selector, in: database, query: query)
     if let last { query.startAt = try await bound(after: last, of: query, in: plan) }
     // One more than the page, to know whether there is another.
     query.limit = pageSize == Int.max ? nil : pageSize + 1

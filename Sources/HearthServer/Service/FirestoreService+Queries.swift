@@ -17,7 +17,7 @@ extension FirestoreService {
       }
       let decoded = try decode(parent: message.parent, query: structuredQuery, in: database)
       let selector = ReadPlan.Selector(message.consistencySelector)
-      let plan = try await ReadPlan(selector, in: database, query: decoded.query)
+      let plan = try await ReadPlan.prepare(selector, in: database, query: decoded.query)
       let (documents, readVersion) = try await plan.reading { version throws(StatusError) in
         try await database.storage.run(decoded.query.widened(by: decoded.offset), at: version)
       }
@@ -86,7 +86,7 @@ extension FirestoreService {
       let decoded = try decode(parent: message.parent, query: structuredQuery, in: database)
       let query = Aggregation.query(decoded.query, for: aggregations)
       let selector = ReadPlan.Selector(message.consistencySelector)
-      let plan = try await ReadPlan(selector, in: database, query: query)
+      let plan = try await ReadPlan.prepare(selector, in: database, query: query)
       let (documents, readVersion) = try await plan.reading { version throws(StatusError) in
         try await database.storage.run(query.widened(by: decoded.offset), at: version)
       }

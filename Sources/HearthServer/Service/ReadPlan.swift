@@ -11,27 +11,34 @@ struct ReadPlan {
   var newTransaction: [UInt8]?
   private var isInTransaction = false
 
-  /// Chooses the version. In a transaction it also records the keys or the query: the commit is refused if their documents
-  /// change after this version. A request that opens a transaction opens it here.
-  init(
+  private init() {}
+
+  /// Chooses the version and prepares the database for the read.
+  ///
+  /// In a transaction it records the keys or the query: the commit is refused if their documents change after this version. A request
+  /// that opens a transaction opens it here.
+  static func prepare(
     _ selector: Selector, in database: HostedDatabase, keys: [DocumentKey] = [], query: Query? = nil
-  ) async throws {
+  ) async throws -> ReadPlan {
+    var plan = ReadPlan()
     switch selector {
     case .latest:
-      version = nil
+      break
     case .readTime(let time):
-      version = try await database.storage.snapshot(at: database.translator.decode(time, at: "read_time"))
+      plan.version = try await database.storage.snapshot(at: database.translator.decode(time, at: "read_time"))
     case .transaction(let id):
-      try await read(in: [UInt8](id), database, keys: keys, query: query)
+      try await plan.record(keys, query, in: [UInt8](id), of: database)
     case .newTransaction(let options):
-      let id = try await Self.begin(options, in: database)
-      newTransaction = id
-      try await read(in: id, database, keys: keys, query: query)
+      let id = try await begin(options, in: database)
+      plan.newTransaction = id
+      try await plan.record(keys, query, in: id, of: database)
     }
+    return plan
   }
 
-  private mutating func read(
-    in transaction: [UInt8], _ database: HostedDatabase, keys: [DocumentKey], query: Query?
+  /// Records a read in a transaction and takes the transaction's version.
+  private mutating func record(
+    _ keys: [DocumentKey], _ query: Query?, in transaction: [UInt8], of database: HostedDatabase
   ) async throws {
     isInTransaction = true
     let latest = try await database.storage.currentVersion()

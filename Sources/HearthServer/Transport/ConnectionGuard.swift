@@ -326,8 +326,8 @@ extension ConnectionGuard {
   }
 
   /// - Parameters:
-  ///   - sentBytes: What the system had taken when the wait began.
-  ///   - pingEnd: How many bytes it has taken when it has taken the ping.
+  ///   - sentBytes: The number of bytes that the system had taken when the wait began.
+  ///   - pingEnd: The number of bytes that it has taken once it has the ping.
   private func answerIsMissing(sentBytes sentBefore: Int, pingEnd: Int) {
     guard let context, !isEnded, isAwaitingAnswer else { return }
     let sent = sentBytes(context)

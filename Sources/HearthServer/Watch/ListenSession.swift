@@ -20,7 +20,7 @@ struct ListenSession {
   private let database: HostedDatabase
   private let send: Send
   private let subscriber: ChangeFeed.SubscriberID
-  private var targets: [TargetID: WatchedTarget] = [:]
+  private var targets = WatchedTargets()
   /// The version of the changes that were sent to the client.
   private var version: SnapshotVersion
   /// The version of the latest global snapshot.
@@ -56,8 +56,7 @@ struct ListenSession {
   }
 
   private mutating func remove(_ id: TargetID) async throws {
-    targets[id] = nil
-    updateInterests()
+    if let target = targets.remove(id) { feed.removeInterests(target.interests, of: subscriber) }
     try await send([.targetChange(.init(state: .removed, targetIDs: [id]))])
   }
 
@@ -72,15 +71,18 @@ struct ListenSession {
       return
     }
     // Registered before the version is chosen: a commit in between would otherwise not wake this stream.
-    updateInterests(with: target)
+    feed.addInterests(target.interests, of: subscriber)
     // The other targets are brought to the same version first, because a global snapshot speaks for all of them.
     if targets.isEmpty { version = feed.latestVersion } else { try await catchUp() }
+    let start: WatchStart
     do {
-      try await start(target, resumingFrom: message)
-    } catch let error as StatusError {
-      updateInterests()
+      start = try await WatchStart.read(target, resumingFrom: message, in: database, at: version)
+    } catch {
+      feed.removeInterests(target.interests, of: subscriber)
       try await send([.targetChange(.init(state: .removed, targetIDs: [id], cause: error))])
+      return
     }
+    try await begin(target, with: start)
   }
 
   /// The id of a new target.
@@ -96,10 +98,8 @@ struct ListenSession {
       throw StatusError(
         code: .resourceExhausted, message: "the stream has \(Self.maximumTargets) targets, the most that are allowed")
     }
-    if message.targetID == 0 {
-      return (targets.keys.max() ?? 0) < TargetID.max ? (targets.keys.max() ?? 0) + 1 : 1
-    }
-    guard targets[message.targetID] == nil else {
+    if message.targetID == 0 { return targets.freeID }
+    guard !targets.contains(message.targetID) else {
       throw StatusError(
         code: .invalidArgument,
         message: "Target.target_id \(message.targetID) is in use on this stream; remove it first")
@@ -107,19 +107,13 @@ struct ListenSession {
     return message.targetID
   }
 
-  private func updateInterests(with newcomer: WatchedTarget? = nil) {
-    feed.setInterests(
-      targets.values.reduce(into: newcomer?.interests ?? []) { $0.formUnion($1.interests) }, of: subscriber)
-  }
-
   // MARK: - First snapshot
 
-  /// Sends the acknowledgement, the documents and the first snapshot of a target.
-  private mutating func start(_ target: WatchedTarget, resumingFrom message: Google_Firestore_V1_Target) async throws {
+  /// Sends the acknowledgement, the documents and the first snapshot of a target, whose changes follow from now on.
+  private mutating func begin(_ target: WatchedTarget, with start: WatchStart) async throws {
     var target = target
-    let start = try await WatchStart(target: target, message: message, database: database, version: version)
     target.window = start.window
-    targets[target.id] = target
+    targets.insert(target)
     try await send([.targetChange(.init(state: .added, targetIDs: [target.id]))])
     if start.isReset { try await send([.targetChange(.init(state: .reset, targetIDs: [target.id]))]) }
     try await sendInBatches(start.delta.responses(at: version))
@@ -132,8 +126,8 @@ struct ListenSession {
         .init(state: .current, targetIDs: [target.id], resumeToken: token(at: version), readTime: version)))
     closing.append(globalSnapshot())
     if target.isOnce {
-      targets[target.id] = nil
-      updateInterests()
+      _ = targets.remove(target.id)
+      feed.removeInterests(target.interests, of: subscriber)
       closing.append(.targetChange(.init(state: .removed, targetIDs: [target.id])))
     }
     try await send(closing)
@@ -179,11 +173,11 @@ struct ListenSession {
     assert(commit.version > version, "a stream at version \(version) advances over commit \(commit.version)")
     version = commit.version
     var delta = WatchDelta()
-    for id in targets.keys.sorted() {
-      guard let target = targets[id] else { continue }
-      let transitions = commit.transitions.filter { target.scope.contains($0.key) }
+    for index in targets.indices {
+      let scope = targets[index].scope
+      let transitions = commit.transitions.filter { scope.contains($0.key) }
       guard !transitions.isEmpty else { continue }
-      try await collect(transitions, of: target, into: &delta)
+      try await collect(transitions, ofTargetAt: index, into: &delta)
     }
     guard !delta.isEmpty else { return }
     try await sendInBatches(delta.responses(at: version) + [globalSnapshot()])
@@ -195,18 +189,18 @@ struct ListenSession {
     version = latest
     var delta = WatchDelta()
     var currents: [WatchResponse] = []
-    for id in targets.keys.sorted() {
-      guard var target = targets[id] else { continue }
+    for index in targets.indices {
+      let target = targets[index]
       if let transitions = try await database.storage.changes(in: target.scope, after: start, through: latest) {
-        try await collect(transitions, of: target, into: &delta)
+        try await collect(transitions, ofTargetAt: index, into: &delta)
       } else {
         let documents = try await WatchStart.result(of: target, at: version, in: database)
-        try await send([.targetChange(.init(state: .reset, targetIDs: [id]))])
-        for document in documents where document.isFound { delta.update(document, in: id) }
-        target.window = target.limitQuery == nil ? nil : LimitWindow(documents)
-        targets[id] = target
+        try await send([.targetChange(.init(state: .reset, targetIDs: [target.id]))])
+        for document in documents where document.isFound { delta.update(document, in: target.id) }
+        targets.setWindow(target.limitQuery == nil ? nil : LimitWindow(documents), at: index)
         currents.append(
-          .targetChange(.init(state: .current, targetIDs: [id], resumeToken: token(at: version), readTime: version)))
+          .targetChange(
+            .init(state: .current, targetIDs: [target.id], resumeToken: token(at: version), readTime: version)))
       }
     }
     guard !delta.isEmpty || !currents.isEmpty else { return }
@@ -215,13 +209,14 @@ struct ListenSession {
 
   /// Adds the effect of the changes on one target to `delta`.
   private mutating func collect(
-    _ transitions: [DocumentTransition], of target: WatchedTarget, into delta: inout WatchDelta
+    _ transitions: [DocumentTransition], ofTargetAt index: Int, into delta: inout WatchDelta
   ) async throws {
+    let target = targets[index]
     if let query = target.limitQuery {
       guard target.isWindowAffected(by: transitions) else { return }
       let documents = try await database.watchedResult(of: query, at: version)
       delta.move(target.id, from: target.window, to: documents, transitions: transitions)
-      targets[target.id]?.window = LimitWindow(documents)
+      targets.setWindow(LimitWindow(documents), at: index)
     } else {
       delta.collect(transitions, of: target)
     }

@@ -11,39 +11,46 @@ struct WatchStart {
   /// The number of documents of the target, for clients that sent the number they expect.
   var existenceFilterCount: Int?
 
+  private init() {}
+
+  /// Reads the first messages of a target.
+  ///
   /// - Parameters:
-  ///   - message: the request, for its resume token, read time and expected count.
-  ///   - version: the version that the stream stands at.
-  /// - Throws: `StatusError` when the target cannot be read. A token that is broken, foreign, too old or of the future
+  ///   - message: The request, for its resume token, read time and expected count.
+  ///   - version: The version that the stream stands at.
+  /// - Throws: An error when the target cannot be read. A token that is broken, foreign, too old or of the future
   ///   is not an error: the client gets all documents again.
-  init(
-    target: WatchedTarget, message: Google_Firestore_V1_Target, database: HostedDatabase, version: SnapshotVersion
-  ) async throws {
-    if let resumeVersion = Self.resumeVersion(of: message, database: database, version: version),
+  static func read(
+    _ target: WatchedTarget, resumingFrom message: Google_Firestore_V1_Target, in database: HostedDatabase,
+    at version: SnapshotVersion
+  ) async throws(StatusError) -> WatchStart {
+    var start = WatchStart()
+    if let resumeVersion = resumeVersion(of: message, database: database, version: version),
       let transitions = try await database.storage.changes(in: target.scope, after: resumeVersion, through: version)
     {
-      try await resume(target, transitions, from: resumeVersion, to: version, in: database)
+      try await start.resume(target, transitions, from: resumeVersion, to: version, in: database)
       if message.hasExpectedCount {
-        existenceFilterCount = try await Self.result(of: target, at: version, in: database).count(where: \.isFound)
+        start.existenceFilterCount = try await result(of: target, at: version, in: database).count(where: \.isFound)
       }
-      return
+      return start
     }
-    isReset = message.resumeType != nil
-    let documents = try await Self.result(of: target, at: version, in: database)
+    start.isReset = message.resumeType != nil
+    let documents = try await result(of: target, at: version, in: database)
     for document in documents {
       if document.isFound {
-        delta.update(document, in: target.id)
+        start.delta.update(document, in: target.id)
       } else {
-        delta.remove(document, from: target.id, isContentNew: true)
+        start.delta.remove(document, from: target.id, isContentNew: true)
       }
     }
-    if target.limitQuery != nil { window = LimitWindow(documents) }
+    if target.limitQuery != nil { start.window = LimitWindow(documents) }
+    return start
   }
 
   private mutating func resume(
     _ target: WatchedTarget, _ transitions: [DocumentTransition], from start: SnapshotVersion, to end: SnapshotVersion,
     in database: HostedDatabase
-  ) async throws {
+  ) async throws(StatusError) {
     guard let query = target.limitQuery else {
       delta.collect(transitions, of: target)
       return

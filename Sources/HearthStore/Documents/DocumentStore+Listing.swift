@@ -134,12 +134,4 @@ extension DocumentStore {
       .integer(Place.first(in: number)), .integer(Place.last(in: number)))
     return try statement.step() ? Int(statement.int64(at: 0)) : 0
   }
-
-  /// Roughly the bytes that the documents take: their ids and fields. Reads every document; see
-  /// ``Database/usedBytes`` for a figure that costs nothing.
-  package func totalBytes() throws -> Int64 {
-    let statement = try database.prepare(
-      "SELECT coalesce(sum(length(CAST(id AS BLOB)) + length(fields)), 0) FROM documents")
-    return try statement.step() ? statement.int64(at: 0) : 0
-  }
 }

@@ -32,10 +32,10 @@ package final class Database {
     /// Reads what can be read of a file that SQLite would refuse as a whole: one that is shorter than its header says, or
     /// whose schema has entries that make no sense. For reading only.
     package var toleratesDamage = false
-    /// How long a statement waits for another connection's lock before it fails with ``StoreError/Kind/unavailable``.
+    /// The time that a statement waits for another connection's lock before it fails with ``StoreError/Kind/unavailable``.
     package var busyTimeout: Duration
     /// Memory for pages of the file.
-    package var pageCacheBytes: Int
+    var pageCacheBytes: Int
     /// The mark in the file's header that says whose database it is.
     package var applicationID: Int32
 
@@ -465,7 +465,7 @@ package final class Database {
   }
 
   /// The pages of the file that hold nothing.
-  package var freePageCount: Int64 {
+  var freePageCount: Int64 {
     get throws(StoreError) { try integer("PRAGMA freelist_count") }
   }
 

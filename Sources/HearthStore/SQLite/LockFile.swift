@@ -64,7 +64,7 @@ package final class LockFile: Sendable {
 
   /// Overwrites the beginning of the file.
   ///
-  /// - Returns: Whether all bytes are written.
+  /// - Returns: True if all bytes are written.
   package func write(_ bytes: [UInt8]) -> Bool {
     descriptor.withLock { descriptor in
       guard let descriptor else { return false }

@@ -9,8 +9,8 @@
   internal import Glibc
 #elseif canImport(Musl)
   internal import Musl
-#elseif canImport(Bionic)
-  internal import Bionic
+#elseif canImport(Android)
+  internal import Android
 #endif
 
 /// SQLite's `SQLITE_TRANSIENT`, a macro that Swift does not import: SQLite copies what is bound before the call returns.
@@ -75,8 +75,8 @@ extension StoreError {
       // SQLite keeps the text of the latest call only; it is of use when that call is the one that failed.
       if sqlite3_extended_errcode(connection) & 0xFF == code & 0xFF { reason = text }
       let systemCode = sqlite3_system_errno(connection)
-      if systemCode != 0, kind == .cannotOpen || kind == .io || kind == .full, let text = strerror(systemCode) {
-        reason += " (\(String(cString: text)))"
+      if systemCode != 0, kind == .cannotOpen || kind == .io || kind == .full {
+        reason += " (\(String(cString: strerror(systemCode))))"
       }
     }
     var message = "Database \(databaseName): \(reason)"

@@ -44,10 +44,6 @@ package final class Statement {
     try bind(index, Int64(value))
   }
 
-  package func bind(_ index: Int, _ value: Double) throws(StoreError) {
-    try check(sqlite3_bind_double(handle, Int32(clamping: index), value))
-  }
-
   /// Binds text. It is stored as its UTF-8 bytes and compares as they do.
   package func bind(_ index: Int, _ value: String) throws(StoreError) {
     var value = value
@@ -66,19 +62,6 @@ package final class Statement {
   package func bind(_ index: Int, _ value: [UInt8]) throws(StoreError) {
     let code = value.withUnsafeBytes { bindBlob(index, $0) }
     try check(code)
-  }
-
-  /// Binds a copy of the bytes.
-  package func bind(_ index: Int, _ value: UnsafeRawBufferPointer) throws(StoreError) {
-    try check(bindBlob(index, value))
-  }
-
-  package func bind(_ index: Int, _ value: Int64?) throws(StoreError) {
-    if let value { try bind(index, value) } else { try bindNull(index) }
-  }
-
-  package func bind(_ index: Int, _ value: String?) throws(StoreError) {
-    if let value { try bind(index, value) } else { try bindNull(index) }
   }
 
   package func bind(_ index: Int, _ value: [UInt8]?) throws(StoreError) {
@@ -139,13 +122,6 @@ package final class Statement {
       throw unexpectedType(at: column, expected: "an integer")
     }
     return sqlite3_column_int64(handle, Int32(clamping: column))
-  }
-
-  package func double(at column: Int) throws(StoreError) -> Double {
-    guard sqlite3_column_type(handle, Int32(clamping: column)) == SQLITE_FLOAT else {
-      throw unexpectedType(at: column, expected: "a real number")
-    }
-    return sqlite3_column_double(handle, Int32(clamping: column))
   }
 
   /// The text in a column; ``StoreError/Kind/corrupt`` when something else, or text that is not UTF-8, is there.

@@ -34,7 +34,7 @@
 
     /// The kept token, or a newly signed one.
     ///
-    /// - Parameter forcingRefresh: Whether the kept one must not be returned.
+    /// - Parameter forcingRefresh: True if the kept one must not be returned.
     /// - Throws: a `StatusError` (`internal`) when the key cannot sign; it does not contain the key.
     package func token(forcingRefresh: Bool) async throws -> String {
       let seconds = secondsSince1970(now())

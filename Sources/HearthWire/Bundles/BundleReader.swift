@@ -6,7 +6,7 @@ package import HearthModel
 /// incomplete element is kept.
 package struct BundleReader {
   /// More than the largest document of any edition takes in JSON.
-  package static let maximumElementSize = 128 << 20
+  private static let maximumElementSize = 128 << 20
 
   /// Twice the number of values in a document of 1 MiB, whose smallest values take a byte each and are two values of JSON.
   ///

@@ -119,7 +119,8 @@ struct ProtoJSON {
     }
     let seconds = try self["seconds"]?.integer() ?? 0
     let nanoseconds = try self["nanos"]?.integer() ?? 0
-    guard case .object = json, RFC3339.secondsRange.contains(seconds), (0..<1_000_000_000).contains(nanoseconds) else {
+    guard case .object = json, Timestamp.validSeconds.contains(seconds), (0..<1_000_000_000).contains(nanoseconds)
+    else {
       throw failure("a time between the years 1 and 9999 is expected")
     }
     return Timestamp(seconds: seconds, nanoseconds: Int32(nanoseconds))
@@ -130,9 +131,6 @@ struct ProtoJSON {
 
 /// Times as text, such as "2026-01-31T08:30:00.123456789Z".
 enum RFC3339 {
-  /// The years 1 to 9999.
-  static let secondsRange: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
-
   static func timestamp(_ text: String) -> Timestamp? {
     var rest = Array(text.utf8)[...]
     guard let year = number(4, &rest), take("-", &rest), let month = number(2, &rest), take("-", &rest),
@@ -144,7 +142,7 @@ enum RFC3339 {
       return nil
     }
     let seconds = days * 86400 + hour * 3600 + minute * 60 + second - offset
-    guard secondsRange.contains(seconds) else { return nil }
+    guard Timestamp.validSeconds.contains(seconds) else { return nil }
     return Timestamp(seconds: seconds, nanoseconds: nanoseconds)
   }
 

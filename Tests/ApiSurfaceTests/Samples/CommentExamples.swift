@@ -273,7 +273,7 @@ enum CommentExamples {
   }
 }
 
-// What the examples take from their programs.
+// Declarations that the examples take from their programs.
 
 struct Session: Sendable {
   var idToken: String

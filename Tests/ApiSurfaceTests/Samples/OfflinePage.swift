@@ -78,13 +78,13 @@ enum OfflinePage {
 
   static func goOffline() {
     Firestore.firestore().disableNetwork { (error) in
-      // What is done without a network.
+      // Work without a network.
     }
   }
 
   static func goOnline() {
     Firestore.firestore().enableNetwork { (error) in
-      // What is done with one.
+      // Work with a network.
     }
   }
 }

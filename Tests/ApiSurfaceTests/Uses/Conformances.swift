@@ -1,6 +1,6 @@
 import Hearth
 
-/// What the official API promises of its types beside their members, held by the compiler.
+/// The conformances that the official API promises, checked by the compiler.
 enum Conformances {
   static func sendable<T: Sendable>(_: T.Type) {}
   static func hashable<T: Hashable>(_: T.Type) {}

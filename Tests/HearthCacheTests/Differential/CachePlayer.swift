@@ -36,7 +36,7 @@ final class CachePlayer {
     }
   }
 
-  /// What the user sees, by the model alone: the documents that exist.
+  /// The documents that the user sees by the model alone: those that exist.
   func view() throws -> DocumentMap {
     let keys = naive.queue.reduce(into: Set(naive.remote.keys)) { $0.formUnion($1.keys) }
     var view: DocumentMap = [:]
@@ -100,7 +100,7 @@ final class CachePlayer {
     let targetID = try cache.store.allocateTarget(query.target).targetID
     targets[query.target] = targetID
     var event = RemoteEvent(snapshotVersion: version(clock))
-    // What was written blindly is known at the latest when a query that may hold it is confirmed.
+    // The contents of a blind write are known at the latest when a query that may hold the document is confirmed.
     for (key, document) in naive.remote where document.kind == .foundWithUnknownContents {
       event.documentUpdates[key] = .missing(key, version: version(clock))
     }

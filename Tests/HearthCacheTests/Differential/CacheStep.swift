@@ -20,12 +20,12 @@ enum CacheStep: Sendable {
   /// Some steps of the filling, each of a few documents.
   case fillIndexes(steps: Int, documents: Int)
 
-  /// What a snapshot says of a document.
+  /// A document in a snapshot.
   struct Received: Sendable {
     var key: DocumentKey
     /// Nil for a document that does not exist.
     var fields: MapValue?
-    /// How much older than the snapshot the document's version is.
+    /// The time by which the document's version is older than the snapshot.
     var age: Int64
   }
 }
@@ -99,7 +99,7 @@ extension CacheStep: CustomStringConvertible {
 }
 
 extension CaseGenerator {
-  /// What happens next to a cache.
+  /// Draws the next step of a cache.
   mutating func step(documents: [NaiveDocument]) -> CacheStep {
     switch below(100) {
     case 0..<34: return .receive((0...below(5)).map { _ in received() })
@@ -113,7 +113,7 @@ extension CaseGenerator {
     }
   }
 
-  /// What becomes of the indexes before these queries are asked.
+  /// Draws changes of the indexes before these queries are run.
   ///
   /// - Parameter missing: the indexes that the cache itself would make for a query.
   mutating func indexSteps(

@@ -50,7 +50,7 @@ struct QueryCase: Sendable {
   }
 }
 
-/// How often each way of answering was taken.
+/// Counts of the ways in which queries were answered.
 struct Ways: Sendable {
   var pairs = 0
   /// Pairs in which the query finds something.
@@ -110,7 +110,7 @@ struct QueryComparison {
     if !expected.isEmpty { ways.found += 1 }
     let store = player.cache.store
 
-    // What the store chooses: an index where there is one, the previous result, or a scan.
+    // The store's own choice: an index where there is one, the previous result, or a scan.
     let result = try store.run(query, usePreviousResults: true)
     ways.note(result.execution)
     if let difference = difference("\(result.execution.plan)", result.documents, expected) { return difference }
@@ -181,7 +181,7 @@ struct QueryComparison {
 }
 
 extension LocalStore {
-  /// What answers the queries of the current user.
+  /// The executor for queries of the current user.
   func executor() throws -> QueryExecutor {
     QueryExecutor(documents: documents, localMutations: UserOverlays(table: overlays, user: try userRow()))
   }

@@ -48,7 +48,7 @@ struct QueryDifferentialTests {
     #expect(rare.isEmpty, "\(outcome.ways.counts)")
   }
 
-  /// How often each way must have been taken in a group, so that agreement means something.
+  /// The minimum count of each way in a group, so that agreement means something.
   private static let leastCounts = [
     "scan": 1_500, "index": 1_000, "previous result": 200, "previous result, forced": 300, "document": 50, "keys": 50,
     "several accesses": 200, "ordered index": 200, "array membership": 50, "composite index": 200,

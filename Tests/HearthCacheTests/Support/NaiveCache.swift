@@ -39,7 +39,7 @@ struct NaiveCache {
     }
     for batch in queues[user] ?? [] where batch.keys.contains(key) && batch.batchID > kept?.last ?? -1 {
       mask = try batch.applyToLocalView(&document, mutatedFields: mask)
-      // What is kept grows by one mutation after the other.
+      // The kept overlay grows by one mutation after the other.
       if kept != nil { mask = try overlay(for: document, mask)?.changedFields }
     }
     return (document, mask)

@@ -104,7 +104,7 @@ final class TestCache {
     return rows
   }
 
-  /// How many times the body steps a statement.
+  /// Counts the steps of statements in the body.
   func statementSteps(_ body: () throws -> Void) rethrows -> Int {
     var count = 0
     database.injectFailure = { point in

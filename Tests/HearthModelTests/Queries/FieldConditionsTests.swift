@@ -10,7 +10,7 @@ struct FieldConditionsTests {
     .lessThan, .lessThanOrEqual, .equal, .notEqual, .greaterThanOrEqual, .greaterThan,
   ]
 
-  /// What came out: an answer, or nil for bytes that are malformed.
+  /// The answers of both ways, each nil for bytes that are malformed.
   private func outcome(_ filters: [Filter], _ bytes: [UInt8]) throws -> (prepared: Bool?, plain: Bool?) {
     let conditions = try #require(FieldConditions(filters))
     return try EncodedFields(uncheckedBytes: bytes).withView { view in

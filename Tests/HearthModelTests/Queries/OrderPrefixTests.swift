@@ -12,7 +12,7 @@ struct OrderPrefixTests {
     return .found(key(path), version: SnapshotVersion(microseconds: 1), fields: EncodedFields(fields))
   }
 
-  /// Whether the numbers never contradict the order of the query, and tell some documents apart.
+  /// Returns true if the numbers never contradict the order of the query, and differ for some documents.
   private func agrees(_ query: Query, _ documents: [Document]) -> Bool {
     var differences = 0
     let prefixed = documents.map { ($0, query.orderPrefix(of: $0)) }

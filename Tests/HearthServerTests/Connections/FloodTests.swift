@@ -37,7 +37,7 @@ struct FloodTests {
       try await RawHTTP2Client.withConnection(to: fixture.server, reads: false) { client in
         try await client.send([Frame.headers(1, method: "Listen")])
         let pings = Array(repeating: Frame.ping, count: 10_000)
-        // What is not taken any more shows that the server has closed the connection: the client reads nothing.
+        // The client reads nothing; a send that fails shows that the server has closed the connection.
         await #expect(throws: (any Error).self) {
           for _ in 0..<10_000 { try await client.send(pings) }
         }

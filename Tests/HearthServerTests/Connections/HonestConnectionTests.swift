@@ -149,7 +149,7 @@ struct HonestConnectionTests {
 
   @Test("bytes that arrive one by one mean the same")
   func singleBytes() async throws {
-    // What the client sends by itself would come between the bytes.
+    // Frames that the client sends on its own would come between the bytes.
     try await withClient(acknowledgesSettings: false) { client in
       var bytes = ByteBuffer()
       RawHTTP2Client.write(

@@ -15,7 +15,7 @@ final class RawHTTP2Client: Sendable {
     var payload = ByteBuffer()
   }
 
-  /// What has come from the server up to now.
+  /// The frames received from the server so far.
   struct Received {
     var settings: [UInt16: UInt32] = [:]
     var pingAnswers = 0

@@ -73,7 +73,7 @@ struct Article {
     }.map { $0.joined(separator: "\n") }
   }
 
-  /// Whether the source begins with the block's lines, all moved right by the same number of spaces.
+  /// Returns true if the source begins with the block's lines, all moved right by the same number of spaces.
   private static func shows(_ block: [String], _ source: ArraySlice<String>) -> Bool {
     guard let first = block.first, let start = source.first, start.hasSuffix(first) else { return false }
     let indent = start.dropLast(first.count)

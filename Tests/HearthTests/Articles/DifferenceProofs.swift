@@ -1,4 +1,4 @@
-/// What shows that a row of the tables in the article "Coming from the official SDK" is true.
+/// The tests that prove a row of the tables in the article "Coming from the official SDK".
 struct DifferenceProof {
   /// The row's first cell.
   let situation: String
@@ -236,6 +236,9 @@ struct DifferenceProof {
     DifferenceProof(
       "Two queries differ in a number's later decimals",
       ("HearthTests/Articles/DifferenceTests", "queries that differ in a later decimal are two")),
+    DifferenceProof(
+      "Equal vectors in a set, or as keys of a dictionary",
+      ("HearthTests/ObjectSemanticsTests", "values are equal by what they hold, bit by bit for doubles")),
     DifferenceProof(
       "Two names of fields differ in Unicode normalisation only",
       ("HearthTests/UserDataWriterTests", "names that are equal to Swift only do not stop the process")),

@@ -218,7 +218,7 @@ struct OfflineCacheArticleTests {
     #expect(unlimited.localStore.garbageCollectionParameters == nil)
     unlimited.close()
 
-    // What the clean-up does when its time has come, with a larger share than a tenth of what there is.
+    // The clean-up as it runs later, with a larger share than a tenth of the entries.
     let limited = try opened(1_048_576)
     #expect(limited.localStore.garbageCollectionParameters?.thresholdBytes == 1_048_576)
     func collect(_ bytes: Int64) throws -> GarbageCollectionReport {

@@ -1,6 +1,7 @@
 import Testing
 
-/// What the Firestore documentation says about access to data offline, and which section of the articles answers it with a program.
+/// The statements of the Firestore documentation about access to data offline, each with the section of our articles whose program
+/// answers it.
 @Suite("The articles on working offline")
 struct OfflineStatementsTests {
   struct Answer: CustomTestStringConvertible, Sendable {

@@ -3,7 +3,7 @@ import Hearth
 import Synchronization
 import Testing
 
-/// What an app knows of its user: a stand-in for the one of the article's reader.
+/// The session of an app's user: a stand-in for the one in the reader's app.
 private final class Session: Sendable {
   private let user = Mutex<String?>(nil)
 

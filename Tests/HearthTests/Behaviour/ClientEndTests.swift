@@ -4,7 +4,7 @@ import Testing
 
 @testable import Hearth
 
-/// What is left of a client after its end, and who finds it.
+/// The end of a client: its files, the objects that its callbacks captured, its listeners, and the calls that still wait.
 @Suite("The end of a client", .timeLimit(.minutes(2)))
 struct ClientEndTests {
   /// Something that a test can see going away.

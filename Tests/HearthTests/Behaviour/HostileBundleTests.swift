@@ -217,7 +217,7 @@ struct HostileBundleTests {
 
 /// A stream of some bytes and then digits, for ever.
 private final class EndlessStream: InputStream {
-  /// What becomes of the stream.
+  /// Events of the stream.
   final class Fate: Sendable {
     let bytesRead = Mutex(0)
     let asked = Recorder<Void>()
@@ -229,7 +229,7 @@ private final class EndlessStream: InputStream {
   private var begin: Data
   private let isPaced: Bool
 
-  /// - Parameter isPaced: Whether each read waits for `goOn`, after it has told `asked`.
+  /// - Parameter isPaced: True if each read reports to `asked` and then waits for `goOn`.
   init(after begin: Data, isPaced: Bool = false) {
     self.begin = begin
     self.isPaced = isPaced

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Hearth
 
-/// What a transaction's block may do, where it runs, and what becomes of it when things end.
+/// Errors, retries, reads and writes of a transaction's block, the threads that run it, cancellation, and the end of the client.
 @Suite("Transaction blocks", .timeLimit(.minutes(2)))
 struct TransactionBlockTests {
   /// Runs a transaction with the completion form, whose block throws instead of storing its error.

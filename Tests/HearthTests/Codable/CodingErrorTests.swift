@@ -96,7 +96,7 @@ struct CodingErrorTests {
         #expect(throws: DecodingError.self) { try parent.unkeyedContainer() }
         var last = try list.nestedUnkeyedContainer()
         #expect(last.codingPath.map(\.stringValue) == ["map", "list", "Index 2"])
-        // What does not fit stays where it is.
+        // An element of another type is not consumed.
         #expect(throws: DecodingError.self) { try last.decode(Bool.self) }
         #expect(try last.decode(String.self) == "end")
         #expect(try last.decodeIfPresent(String.self) == nil)

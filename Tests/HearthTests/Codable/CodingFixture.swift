@@ -59,7 +59,7 @@ struct CodingFixture {
     return DecodingFailure(try #require(fromBytes))
   }
 
-  /// What an encoder makes, compared as Foundation objects.
+  /// Expects the result of an encoder, compared as Foundation objects.
   func expect<T: Encodable>(
     _ value: T, encodesTo expected: [String: Any], encoder: Firestore.Encoder = .init(),
     sourceLocation: SourceLocation = #_sourceLocation

@@ -40,10 +40,10 @@ final class InterceptedServer: Sendable {
   }
 }
 
-/// What stands between the service and its clients.
+/// Observes the calls of a service and may replace its answers.
 protocol AnswerInterceptor: Sendable {
   func callBegan(_ method: String)
-  /// Returns what is sent instead of an answer, when it is to be sent.
+  /// Returns the message to send in place of an answer, at the time to send it.
   func answer(_ answer: any Sendable, to method: String) async -> any Sendable
 }
 

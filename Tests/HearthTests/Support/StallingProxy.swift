@@ -55,7 +55,7 @@ final class StallingProxy: Sendable {
     state.withLock { $0.isRefusing = isRefusing }
   }
 
-  /// How many connections were refused.
+  /// The number of connections that were refused.
   var refusedCount: Int { state.withLock { $0.refusedCount } }
 
   /// Ends everything.
@@ -103,7 +103,7 @@ final class StallingProxy: Sendable {
     while true {
       let count = recv(source, &buffer, buffer.count, 0)
       guard count > 0 else { break }
-      // What arrives on a connection that is cut off is lost, and so is its end.
+      // Bytes that arrive on a stalled connection are lost, and so is its end.
       if state.withLock({ $0.stalled.contains(source) }) { continue }
       var sent = 0
       while sent < count {

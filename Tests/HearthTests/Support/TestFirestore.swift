@@ -118,7 +118,7 @@ extension DocumentReference {
   }
 }
 
-/// What a callback got, of which exactly one is expected to be there.
+/// The arguments of a callback as a result; exactly one of them must be present.
 func result<Snapshot>(_ snapshot: Snapshot?, _ error: (any Error)?) -> Result<Snapshot, NSError> {
   switch (snapshot, error) {
   case (let snapshot?, nil): .success(snapshot)

@@ -10,7 +10,7 @@ struct Emulator: SuiteTrait, TestScoping {
 
   @TaskLocal static var port = 0
 
-  /// Whether gcloud, the emulator's component, and curl to talk to its control address are on this machine.
+  /// True if gcloud, the emulator's component, and curl to talk to its control address are on this machine.
   static var isInstalled: Bool {
     guard Programs.find("curl") != nil, let gcloud = Programs.find("gcloud")?.resolvingSymlinksInPath() else {
       return false

@@ -35,7 +35,7 @@ final class EngineDevice {
     var isReady = false
   }
 
-  /// What became of the file when it was opened.
+  /// The repair of the file when it was opened, or nil if it needed none.
   var recovery: CacheRecovery? { cache.recovery }
 
   init(folder: URL, transport: FirestoreTransport, databaseID: DatabaseID) throws {

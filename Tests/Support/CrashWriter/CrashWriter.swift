@@ -1,8 +1,8 @@
 import Foundation
 import Hearth
 
-/// A process that writes until it is killed, and says on its standard output, a line of JSON each, what it may rely on:
-/// what it found at the start, which writes are durable on this device, and which the backend acknowledged.
+/// A process that writes until it is killed. It reports on its standard output, a line of JSON each: the state found at the start, the
+/// writes that are durable on this device, and those that the backend acknowledged.
 ///
 /// Arguments: HOST:PORT PROJECT CACHE-FOLDER online|offline|drain
 @main

@@ -1,6 +1,6 @@
 package import HearthModel
 
-/// What a backend accepts, by the Firestore documentation. The cache takes more.
+/// The values and queries that a backend accepts by the Firestore documentation. The cache accepts more.
 package enum BackendRules {
   private static let maximumDisjunctions = 30
 
@@ -82,7 +82,7 @@ package enum BackendRules {
     return orders.count > 1 || orders.first?.direction == .ascending
   }
 
-  /// What the backend does here is documented nowhere, or Google's emulator is known to differ from it:
+  /// True if the behaviour of the backend is documented nowhere, or Google's emulator is known to differ from it:
   /// - a range that begins or ends at null or NaN is empty at the emulator;
   /// - NaN is below no number there, although it is sorted before all of them;
   /// - it finds NaN where `not-in` excludes it, the backend does not (integration tests of the official SDKs).
@@ -101,5 +101,15 @@ package enum BackendRules {
   private static func hasOr(_ filter: Filter) -> Bool {
     guard case .composite(let composite) = filter else { return false }
     return composite.op == .or || composite.filters.contains(where: hasOr)
+  }
+}
+
+extension Value {
+  /// True for integers and doubles.
+  fileprivate var isNumber: Bool {
+    switch self {
+    case .integer, .double: true
+    default: false
+    }
   }
 }

@@ -5,7 +5,7 @@ package import HearthModel
 /// A world has few collections, ids and field names, and a vocabulary of some thirty values: common ones, and runs of
 /// neighbours from the ``ValueZoo``, where an order that is wrong shows.
 package struct CaseGenerator: Sendable {
-  /// Who has to understand what is drawn.
+  /// The receiver of the drawn values and queries, which limits them.
   package enum Audience: Sendable {
     /// The local cache, which takes whatever can be encoded.
     case cache
@@ -17,9 +17,9 @@ package struct CaseGenerator: Sendable {
   package let audience: Audience
   /// The database that references point to.
   package let database: DatabaseID
-  /// Whether NaN is a value like others; it never is for half of the backends, see `BackendRules`.
+  /// True if NaN is drawn like any other value: always for a cache, for half of the backends; see `BackendRules`.
   let hasNaN: Bool
-  /// What fields and operands are drawn from.
+  /// The values from which fields and operands are drawn.
   package private(set) var vocabulary: [Value] = []
 
   package init(seed: UInt64, audience: Audience = .cache, database: DatabaseID = DatabaseID(projectID: "p")) {

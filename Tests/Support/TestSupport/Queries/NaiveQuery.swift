@@ -45,7 +45,7 @@ package struct NaiveQuery {
     return Array(query.limitType == .first ? keys.prefix(limit) : keys.suffix(limit))
   }
 
-  /// Whether a document belongs to the result, the limit aside.
+  /// Returns true if a document belongs to the result, without regard to the limit.
   package func matches(_ document: NaiveDocument) -> Bool {
     isInPath(document.key) && query.filters.allSatisfy { meets($0, document) }
       && orders.allSatisfy { value($0.path, of: document) != nil }
@@ -128,7 +128,7 @@ package struct NaiveQuery {
     }
   }
 
-  /// Whether the document does not stand on the wrong side of the bound.
+  /// Returns true if the document is within the bound.
   private func admits(_ bound: Bound, _ document: NaiveDocument, _ right: Ordering) -> Bool {
     for (position, order) in zip(bound.position, orders) {
       var ordering = Self.order(value(order.path, of: document) ?? .null, position, at: order.path)

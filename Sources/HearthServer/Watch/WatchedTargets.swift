@@ -1,0 +1,49 @@
+internal import HearthModel
+
+/// The targets of one listen stream, in ascending order of their ids: the order in which a step goes through them and names them.
+///
+/// A binary search finds a target. Adding or removing one moves the targets with higher ids; clients usually count upwards.
+struct WatchedTargets {
+  private var targets: [WatchedTarget] = []
+
+  var isEmpty: Bool { targets.isEmpty }
+  var count: Int { targets.count }
+  var indices: Range<Int> { targets.indices }
+
+  /// An id that is not in use: one above the highest, or the lowest free one when the highest is the last that there is.
+  var freeID: TargetID {
+    guard let last = targets.last?.id else { return 1 }
+    if last < TargetID.max { return last + 1 }
+    var id: TargetID = 1
+    for target in targets where target.id == id { id += 1 }
+    return id
+  }
+
+  subscript(index: Int) -> WatchedTarget { targets[index] }
+
+  func contains(_ id: TargetID) -> Bool { index(of: id) != nil }
+
+  /// Adds a target whose id is not in use.
+  mutating func insert(_ target: WatchedTarget) {
+    let position = position(of: target.id)
+    assert(position == targets.count || targets[position].id != target.id, "target \(target.id) is added twice")
+    targets.insert(target, at: position)
+  }
+
+  /// Removes a target. Returns it, or nil when the id is not in use.
+  mutating func remove(_ id: TargetID) -> WatchedTarget? {
+    index(of: id).map { targets.remove(at: $0) }
+  }
+
+  mutating func setWindow(_ window: LimitWindow?, at index: Int) {
+    targets[index].window = window
+  }
+
+  private func index(of id: TargetID) -> Int? {
+    let position = position(of: id)
+    return position < targets.count && targets[position].id == id ? position : nil
+  }
+
+  /// The index of the first target whose id is not lower.
+  private func position(of id: TargetID) -> Int { targets.partitionIndex { $0.id >= id } }
+}
