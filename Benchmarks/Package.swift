@@ -2,7 +2,7 @@
 import PackageDescription
 
 // A package of its own, so that nobody who uses Hearth builds it. `package` access ends at a package's border, so the
-// rooms are taken in through symbolic links (Sources/HearthModel -> ../../Sources/HearthModel …) instead of as a
+// modules are taken in through symbolic links (Sources/HearthModel -> ../../Sources/HearthModel …) instead of as a
 // dependency: benchmarks then reach what the tests reach.
 
 let settings: [SwiftSetting] = [

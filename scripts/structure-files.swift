@@ -94,8 +94,8 @@ struct Tokenizer {
 struct SourceFile {
   struct Use: Hashable {
     var name: Substring
-    /// The room before the dot, if one is written.
-    var room: Substring?
+    /// The module before the dot, if one is written.
+    var module: Substring?
     /// The types and extensions around the use, outermost first.
     var scope: [Substring]
   }
@@ -188,12 +188,12 @@ struct SourceFile {
 
   private mutating func use(_ name: Substring, _ tokens: [Substring], at index: Int) {
     guard let first = name.utf8.first, (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(first) else { return }
-    var room: Substring?
+    var module: Substring?
     if index > 1, tokens[index - 1] == "." {
       guard tokens[index - 2].hasPrefix("Hearth") else { return }
-      room = tokens[index - 2]
+      module = tokens[index - 2]
     }
-    uses.insert(Use(name: name, room: room, scope: scopes.map(\.name)))
+    uses.insert(Use(name: name, module: module, scope: scopes.map(\.name)))
   }
 
   private mutating func readPackageDeclaration(_ tokens: [Substring], after index: Int) {

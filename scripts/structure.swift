@@ -1,18 +1,18 @@
 // Prints the structure of the sources as found in the code, for scripts/structure: `structure PACKAGE [--check]`.
 //
-// For each room (target below Sources): files, median and largest file in lines, the arrows to other rooms and between its folders,
+// For each module (target below Sources): files, median and largest file in lines, the arrows to other modules and between its folders,
 // circles between its folders, and the `package` declarations that no other target names. An arrow is a type that is declared in one
-// place and named in another; an import counts between rooms, too. Comments and strings are left out, code in an interpolation is not;
-// folders called Generated are ignored. A folder is one directly below the room, with all that is in it; "." are the files beside them.
+// place and named in another; an import counts between modules, too. Comments and strings are left out, code in an interpolation is not;
+// folders called Generated are ignored. A folder is one directly below the module, with all that is in it; "." are the files beside them.
 //
 // It reads tokens, not types: a method that an extension adds in another folder makes no arrow to that folder, and a declaration that
 // others use through inference alone is listed as named by no other target.
 //
-// --check prints only, and fails for, an arrow that docs/architecture.md does not draw, and circles between folders of a checked room.
+// --check prints only, and fails for, an arrow that docs/architecture.md does not draw, and circles between folders of a checked module.
 import Foundation
 
-/// The rooms, lowest first, and the rooms that each may use: the picture in section 1 of docs/architecture.md.
-let allowedArrows: [(room: String, uses: Set<String>)] = [
+/// The modules, lowest first, and the modules that each may use: the picture in section 1 of docs/architecture.md.
+let allowedArrows: [(module: String, uses: Set<String>)] = [
   ("HearthModel", []),
   ("HearthWire", ["HearthModel"]),
   ("HearthStore", ["HearthModel"]),
@@ -23,14 +23,14 @@ let allowedArrows: [(room: String, uses: Set<String>)] = [
   ("HearthServer", ["HearthStore", "HearthWire", "HearthModel"]),
   ("HearthCommand", ["Hearth", "HearthServer"]),
 ]
-let roomsWithoutCircles: Set<String> = ["HearthSync", "HearthCache", "HearthStore", "HearthServer"]
+let modulesWithoutCircles: Set<String> = ["HearthSync", "HearthCache", "HearthStore", "HearthServer"]
 
 func fail(_ message: String) -> Never {
   FileHandle.standardError.write(Data("structure: \(message)\n".utf8))
   exit(1)
 }
 
-// MARK: - Rooms
+// MARK: - Modules
 
 /// Stands for an import among the types that cross an arrow.
 let importMark = "(import)"
@@ -38,7 +38,7 @@ let importMark = "(import)"
 /// Arrows from one place to others: the types that cross, each with a file that names it.
 typealias Arrows = [String: [String: [String: String]]]
 
-struct Room {
+struct Module {
   let name: String
   let files: [SourceFile]
   /// The folder of each type that other files can see; nil for a name that several folders declare.
@@ -51,7 +51,7 @@ struct Room {
     for file in files {
       for type in file.types {
         let isNew = folders[type] == nil
-        folders.updateValue(isNew ? Room.folder(of: file) : nil, forKey: type)
+        folders.updateValue(isNew ? Module.folder(of: file) : nil, forKey: type)
       }
       nested.merge(file.nested) { $0.union($1) }
     }
@@ -62,29 +62,29 @@ struct Room {
     return parts.count > 1 ? parts[0] : "."
   }
 
-  /// The arrows from this room to others, and those between its folders.
-  func arrows(in rooms: [Room]) -> (rooms: [String: [String: String]], folders: Arrows) {
-    let rooms = Dictionary(uniqueKeysWithValues: rooms.map { (Substring($0.name), $0) })
-    var roomArrows: [String: [String: String]] = [:]
+  /// The arrows from this module to others, and those between its folders.
+  func arrows(in modules: [Module]) -> (modules: [String: [String: String]], folders: Arrows) {
+    let modules = Dictionary(uniqueKeysWithValues: modules.map { (Substring($0.name), $0) })
+    var moduleArrows: [String: [String: String]] = [:]
     var folderArrows: Arrows = [:]
     for file in files {
-      for used in file.imports where rooms[used] != nil {
-        roomArrows[String(used), default: [:]][importMark] = file.path
+      for used in file.imports where modules[used] != nil {
+        moduleArrows[String(used), default: [:]][importMark] = file.path
       }
-      for use in file.uses where use.room != nil || !isHidden(use, in: file) {
-        if (use.room ?? Substring(name)) == name, let folder = folders[use.name] {
-          let from = Room.folder(of: file)
+      for use in file.uses where use.module != nil || !isHidden(use, in: file) {
+        if (use.module ?? Substring(name)) == name, let folder = folders[use.name] {
+          let from = Module.folder(of: file)
           guard let folder, folder != from else { continue }
           folderArrows[String(from), default: [:]][String(folder), default: [:]][String(use.name)] = file.path
         } else {
-          for other in file.imports where use.room == nil || use.room == other {
-            guard rooms[other]?.folders[use.name] != nil else { continue }
-            roomArrows[String(other), default: [:]][String(use.name)] = file.path
+          for other in file.imports where use.module == nil || use.module == other {
+            guard modules[other]?.folders[use.name] != nil else { continue }
+            moduleArrows[String(other), default: [:]][String(use.name)] = file.path
           }
         }
       }
     }
-    return (roomArrows, folderArrows)
+    return (moduleArrows, folderArrows)
   }
 
   private func isHidden(_ use: SourceFile.Use, in file: SourceFile) -> Bool {
@@ -131,8 +131,8 @@ func describe(_ arrows: [String: [String: String]], _ head: (String) -> String) 
   }
 }
 
-func describe(_ circle: [String], _ arrows: Arrows, room: String) -> [String] {
-  var lines = ["\(room): a circle between the folders \(circle.joined(separator: ", "))"]
+func describe(_ circle: [String], _ arrows: Arrows, module: String) -> [String] {
+  var lines = ["\(module): a circle between the folders \(circle.joined(separator: ", "))"]
   for from in circle {
     for to in circle {
       guard let types = arrows[from]?[to] else { continue }
@@ -143,25 +143,25 @@ func describe(_ circle: [String], _ arrows: Arrows, room: String) -> [String] {
   return lines
 }
 
-func describeFiles(of room: Room) -> String {
-  let sorted = room.files.sorted { $0.lineCount < $1.lineCount }
-  guard let largest = sorted.last else { return "\(room.name): no files" }
+func describeFiles(of module: Module) -> String {
+  let sorted = module.files.sorted { $0.lineCount < $1.lineCount }
+  guard let largest = sorted.last else { return "\(module.name): no files" }
   let median = sorted[sorted.count / 2].lineCount
   let lines = sorted.reduce(0) { $0 + $1.lineCount }
-  return "\(room.name): \(sorted.count) files, \(lines) lines, median \(median), "
+  return "\(module.name): \(sorted.count) files, \(lines) lines, median \(median), "
     + "largest \(largest.lineCount) (\(largest.path))"
 }
 
-/// The `package` names of a room that no other room names, and those that only other targets' tests and examples name.
-func describePackageNames(of room: Room, others: [Room], tests: [SourceFile]) -> [String] {
-  let used = others.filter { $0.name != room.name }.reduce(into: Set<Substring>()) { names, other in
+/// The `package` names of a module that no other module names, and those that only other targets' tests and examples name.
+func describePackageNames(of module: Module, others: [Module], tests: [SourceFile]) -> [String] {
+  let used = others.filter { $0.name != module.name }.reduce(into: Set<Substring>()) { names, other in
     for file in other.files { names.formUnion(file.names) }
   }
   let tested = tests.reduce(into: Set<Substring>()) { $0.formUnion($1.names) }
   var all = 0
   var unnamed: [String] = []
   var inTestsOnly = 0
-  for file in room.files {
+  for file in module.files {
     all += file.packageNames.count
     for name in file.packageNames where !used.contains(name) {
       if tested.contains(name) { inTestsOnly += 1 } else { unnamed.append("\(name) (\(file.path))") }
@@ -176,44 +176,44 @@ func describePackageNames(of room: Room, others: [Room], tests: [SourceFile]) ->
     guard CommandLine.arguments.count > 1 else { fail("usage: structure PACKAGE [--check]") }
     let package = URL(fileURLWithPath: CommandLine.arguments[1], isDirectory: true)
     let isCheck = CommandLine.arguments.contains("--check")
-    let rooms = allowedArrows.map { arrow in
-      Room(name: arrow.room, files: swiftFiles(in: package.appendingPathComponent("Sources/\(arrow.room)")))
+    let modules = allowedArrows.map { arrow in
+      Module(name: arrow.module, files: swiftFiles(in: package.appendingPathComponent("Sources/\(arrow.module)")))
     }
-    if rooms.contains(where: \.files.isEmpty) { fail("a room of docs/architecture.md has no sources") }
+    if modules.contains(where: \.files.isEmpty) { fail("a module of docs/architecture.md has no sources") }
     let others = isCheck ? [] : ["Tests", "Examples", "Benchmarks"]
     let tests = others.flatMap { swiftFiles(in: package.appendingPathComponent($0)) }
 
     var defects: [String] = []
-    for (room, allowed) in zip(rooms, allowedArrows) {
-      let arrows = room.arrows(in: rooms)
+    for (module, allowed) in zip(modules, allowedArrows) {
+      let arrows = module.arrows(in: modules)
       let found = circles(in: arrows.folders)
-      defects += upwardArrows(of: room, arrows.rooms, allowed: allowed.uses)
-      if roomsWithoutCircles.contains(room.name) {
-        defects += found.flatMap { describe($0, arrows.folders, room: room.name) }
+      defects += upwardArrows(of: module, arrows.modules, allowed: allowed.uses)
+      if modulesWithoutCircles.contains(module.name) {
+        defects += found.flatMap { describe($0, arrows.folders, module: module.name) }
       }
       if isCheck { continue }
-      var lines = [describeFiles(of: room)]
-      lines += describe(arrows.rooms) { "uses \($0)" }
+      var lines = [describeFiles(of: module)]
+      lines += describe(arrows.modules) { "uses \($0)" }
       for (from, targets) in arrows.folders.sorted(by: { $0.key < $1.key }) {
         lines += describe(targets) { "\(from) -> \($0)" }
       }
       lines += found.map { "  circle: \($0.joined(separator: ", "))" }
-      lines += describePackageNames(of: room, others: rooms, tests: tests)
+      lines += describePackageNames(of: module, others: modules, tests: tests)
       print(lines.joined(separator: "\n"), terminator: "\n\n")
     }
     defects.forEach { print($0) }
     guard isCheck else { return }
     if !defects.isEmpty { fail("an arrow up or a circle; see above") }
-    let checked = roomsWithoutCircles.sorted().joined(separator: ", ")
-    print("structure: no arrow up between rooms, no circle between folders of \(checked)")
+    let checked = modulesWithoutCircles.sorted().joined(separator: ", ")
+    print("structure: no arrow up between modules, no circle between folders of \(checked)")
   }
 
   private static func upwardArrows(
-    of room: Room, _ arrows: [String: [String: String]], allowed: Set<String>
+    of module: Module, _ arrows: [String: [String: String]], allowed: Set<String>
   ) -> [String] {
     arrows.filter { !allowed.contains($0.key) }.sorted { $0.key < $1.key }.map { other, types in
       let places = types.sorted { $0.key < $1.key }.map { "\($0.key) (\($0.value))" }.joined(separator: ", ")
-      return "\(room.name): an arrow to \(other), which docs/architecture.md does not draw: \(places)"
+      return "\(module.name): an arrow to \(other), which docs/architecture.md does not draw: \(places)"
     }
   }
 }

@@ -1,4 +1,4 @@
-// Packages made of the rooms below Hearth, which need no gRPC, have no calls to check.
+// Packages made of the modules below Hearth, which need no gRPC, have no calls to check.
 #if canImport(Hearth)
   import Foundation
   import Testing
