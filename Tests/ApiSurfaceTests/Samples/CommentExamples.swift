@@ -109,7 +109,7 @@ enum CommentExamples {
 
   static func idTokenCredentials(session: Session) throws {
     let credentials = IDTokenCredentials(userID: session.userID) { forcingRefresh in
-      guard let session = try await currentSession(refreshing: forcingRefresh) else { return nil }  // nobody is signed in
+      guard let session = try await currentSession(refreshing: forcingRefresh) else { return nil }  // no user is signed in
       return IDToken(session.idToken, userID: session.userID)
     }
     let settings = Firestore.firestore().settings

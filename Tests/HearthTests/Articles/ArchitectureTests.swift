@@ -111,22 +111,38 @@ struct ArchitectureTests {
     return places.sorted()
   }()
 
+  private static let types = declared(after: ["struct", "class", "enum", "actor", "protocol", "extension"])
+  private static let members = declared(after: ["func", "var", "let", "case"])
+  private static let testFiles: Set<String> = {
+    let folder = Article.root.appendingPathComponent("Tests", isDirectory: true)
+    let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL }
+    return Set((files ?? []).map(\.lastPathComponent))
+  }()
+
+  /// The names that follow one of the keywords somewhere in the sources.
+  private static func declared(after keywords: Set<String>) -> Set<String> {
+    sources.reduce(into: []) { names, source in
+      var isDeclared = false
+      let words = source.text.utf8.split { !(65...90 ~= $0 || 97...122 ~= $0 || 48...57 ~= $0 || $0 == 95) }
+      for word in words.map({ String(Substring($0)) }) {
+        if isDeclared { names.insert(word) }
+        isDeclared = keywords.contains(word)
+      }
+    }
+  }
+
   @Test("the files, types and members that other sections name exist", arguments: places)
   func otherNames(_ place: String) {
-    let isFile = place.hasSuffix(".swift") || place.contains("+")
     let parts = place.split(separator: ".").map(String.init)
+    let isFile = place.hasSuffix(".swift") || place.contains("+")
+    let file = "\(parts[0]).swift"
+    let hasFile = Self.testFiles.contains(file) || Self.sources.contains { $0.name == file }
     if isFile {
-      let file = place.hasSuffix(".swift") ? place : "\(place).swift"
-      #expect(Self.sources.contains { $0.name == file }, "no file \(file) below Sources")
+      #expect(hasFile, "there is no file \(file)")
     } else if let member = parts.dropFirst().first {
-      let declares = Self.sources.contains { source in
-        source.declaresFunction(member)
-          || ["var \(member)", "let \(member)", "case \(member)"].contains(where: source.text.contains)
-      }
-      #expect(Self.sources.contains { $0.declaresType(parts[0]) } && declares, "\(place) is not in Sources")
+      #expect(Self.types.contains(parts[0]) && Self.members.contains(member), "\(place) is not in Sources")
     } else {
-      #expect(
-        Self.sources.contains { $0.declaresType(place) || $0.name == "\(place).swift" }, "\(place) is not in Sources")
+      #expect(Self.types.contains(place) || hasFile, "\(place) is not in Sources")
     }
   }
 

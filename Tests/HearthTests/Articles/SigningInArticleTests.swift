@@ -33,7 +33,7 @@ private enum SigningIn {
 
   static func app(_ session: Session) -> IDTokenCredentials {
     let credentials = IDTokenCredentials(userID: session.userID) { forcingRefresh in
-      guard let userID = session.userID else { return nil }  // nobody is signed in
+      guard let userID = session.userID else { return nil }  // no user is signed in
       return IDToken(try await session.idToken(refreshing: forcingRefresh), userID: userID)
     }
     let settings = Firestore.firestore().settings
