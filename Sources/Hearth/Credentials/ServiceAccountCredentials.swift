@@ -17,6 +17,8 @@
   /// Tokens are signed by the account itself (RS256, for the audience `https://firestore.googleapis.com/` only, valid for an hour by this
   /// machine's clock) and replaced five minutes before they expire; no other service is asked. To a backend without TLS, which is an
   /// emulator, the account sends the owner's token instead, as the official server SDKs do: no signed token is ever sent unencrypted.
+  ///
+  /// A package that needs no service accounts leaves this class out with the package trait `ServiceAccounts`, which is on by default.
   public final class ServiceAccountCredentials: FirestoreCredentials, CustomReflectable {
     private let tokens: ServiceAccountTokens
     /// The account's address, for example `"server@my-project.iam.gserviceaccount.com"`.
