@@ -156,7 +156,8 @@ struct QueryViewsTests {
     #expect(
       brief(views.reject(2, error(.permissionDenied)))
         == [
-          "Listen for query at rooms failed: \(error(.permissionDenied).message)", "listener 1: error permissionDenied",
+          "Listen for query at rooms failed: \(error(.permissionDenied).message)",
+          "listener 1: error PERMISSION_DENIED",
           "unwatch 1",
         ])
     #expect(!views.hasListener(first) && views.activeQueries.isEmpty)
