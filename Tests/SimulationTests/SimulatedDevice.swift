@@ -179,7 +179,7 @@ final class SimulatedDevice {
   func clearInbox() { inbox = [] }
 
   private func carryOut(_ action: SyncAction) {
-    if case .log = action {} else { world.note("  < \(action.brief)") }
+    world.note(action)
     switch action {
     case .switchUser(let user):
       if watchStream != nil || writeStream != nil || !opening.isEmpty { fail("the user changes under a stream") }

@@ -31,11 +31,11 @@ extension Simulation {
     try simulation.run(stepCount)
   }
 
-  /// All events and actions of a seed.
-  static func trace(seed: UInt64) throws -> [String] {
+  /// All actions of a seed, except what is logged.
+  static func actions(seed: UInt64) throws -> [SyncAction] {
     let simulation = try Simulation(seed: seed, keepsTrace: true)
     try simulation.run(stepCount)
-    return simulation.trace
+    return simulation.actions
   }
 
   /// Runs a seed's steps with this disturbance, or none, and nothing else that is special.

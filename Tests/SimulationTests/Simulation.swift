@@ -26,6 +26,8 @@ final class Simulation {
   private var lastNumber = 0
 
   private(set) var trace: [String] = []
+  /// All actions of the engines, except what they log; kept with the trace.
+  private(set) var actions: [SyncAction] = []
   private let keepsTrace: Bool
   private(set) var problem: Failure?
 
@@ -50,6 +52,13 @@ final class Simulation {
 
   func note(_ text: @autoclosure () -> String) {
     if keepsTrace { trace.append(text()) }
+  }
+
+  func note(_ action: SyncAction) {
+    guard keepsTrace else { return }
+    if case .log = action { return }
+    trace.append("  < \(action.brief)")
+    actions.append(action)
   }
 
   /// Something is as it must never be.
