@@ -29,7 +29,7 @@ struct SymbolGraph: Decodable {
     var docComment: Comment?
     var location: Location?
 
-    /// Whether the comment was written in this module and its first line with text is not an item such as `- Parameter`.
+    /// Returns true if the comment was written in this module and its first line with text is not an item such as `- Parameter`.
     func isDocumented(in module: Module) -> Bool {
       guard let docComment, docComment.module == module.name else { return false }
       let summary = docComment.lines.lazy.map { $0.text.drop(while: \.isWhitespace) }.first { !$0.isEmpty }

@@ -22,7 +22,7 @@ extension WireTranslator {
 
   /// The value in the bytes of a `Value` message.
   ///
-  /// - Parameter field: where the bytes stand, for the error.
+  /// - Parameter field: The field that holds the bytes, for the error.
   /// - Throws: a ``WireError`` when the bytes are malformed, no kind is set, a time or a point on the globe is out of range, a
   ///   reference is not a document's name, or maps and arrays are nested more than 100 levels deep.
   func decode(valueBytes bytes: Data, at field: @autoclosure () -> String) throws(WireError) -> Value {
@@ -123,7 +123,7 @@ extension WireTranslator {
 
   /// The value of `message`.
   ///
-  /// - Parameter field: where the message stands, for the error.
+  /// - Parameter field: The field that holds the message, for the error.
   /// - Throws: a ``WireError`` when no kind is set, a time or a point on the globe is out of range, a
   ///   reference is not a document's name, or the kind is one that only pipelines know.
   package func decode(_ message: Google_Firestore_V1_Value, at field: String) throws(WireError) -> Value {

@@ -7,7 +7,7 @@ struct ConformanceCase: Sendable, CustomTestStringConvertible {
     case create, set, update, updatePaths, delete, get, query, listen
   }
 
-  /// Why a file cannot be run at all.
+  /// A test, or the reason why the file cannot be read.
   enum Content: Sendable {
     case test(Kind, JSON)
     case unreadable(String)

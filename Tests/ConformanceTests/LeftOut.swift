@@ -6,7 +6,7 @@
   ///
   /// Rules rather than names of files: a new file of the same nature falls under the same rule.
   enum LeftOut {
-    /// Why the case says nothing about a mobile client; nil if it does.
+    /// Returns the reason why the case says nothing about a mobile client; nil if it does.
     static func reason(_ kind: ConformanceCase.Kind, _ body: JSON) throws -> String? {
       switch kind {
       case .query: try query(body)

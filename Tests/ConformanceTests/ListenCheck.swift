@@ -97,7 +97,7 @@ private struct Shown {
     return changes
   }
 
-  /// Where the document belongs among those that are already there.
+  /// Returns the index of the document among those that are already there.
   private static func position(of document: Document, in current: [Document], ordered: [Document]) -> Int {
     let before = Set(ordered.prefix { $0.key != document.key }.map(\.key))
     return current.lastIndex { before.contains($0.key) }.map { $0 + 1 } ?? 0

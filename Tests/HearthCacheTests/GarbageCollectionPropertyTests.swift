@@ -136,7 +136,7 @@ private struct Simulation {
       _ = try cache.store.reject(batch)
     }
     naive.pending[user]?.removeFirst()
-    // Where something else needs the document, the write itself was its use.
+    // If something else needs the document, the write itself was its use.
     if naive.isUnneeded(key) { naive.use([key]) }
   }
 

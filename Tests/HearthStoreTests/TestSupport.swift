@@ -17,7 +17,7 @@ final class TemporaryFolder {
   func file(_ name: String = "test.sqlite") -> String { "\(path)/\(name)" }
 }
 
-/// Where a contract test runs; the same tests hold for both.
+/// The kind of database that a contract test runs on; the same tests hold for both.
 enum TestLocation: String, CaseIterable, Sendable {
   case file, memory
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HearthSync
 
-/// What the corpus of the official SDKs leaves out: listeners with different wishes on one query.
+/// Cases that the corpus of the official SDKs leaves out: listeners with different wishes on one query.
 @Suite("Several listeners on one target")
 struct SharedTargetScenarioTests {
   private let rooms = collection("rooms")

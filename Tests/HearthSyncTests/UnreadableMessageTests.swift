@@ -26,7 +26,7 @@ struct UnreadableMessageTests {
     try client.send(poison(2))
     #expect(client.takeTold() == ["listener \(poisoned): error INTERNAL"])
     #expect(client.watched.keys.sorted() == [4])
-    // What was on its way, another message of the kind included, says nothing.
+    // Messages that were on their way, another of the kind included, have no effect.
     try client.put(found("rooms/b", 2), into: 2)
     try client.send(poison(2))
     try client.put(found("halls/a", 3), into: 4)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HearthSync
 
-/// What the corpus of the official SDKs leaves out: transforms, and documents with values of every type.
+/// Cases that the corpus of the official SDKs leaves out: transforms, and documents with values of every type.
 @Suite("Values on their way through the engine")
 struct ValueScenarioTests {
   private let rooms = collection("rooms")

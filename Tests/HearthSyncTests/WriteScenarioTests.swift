@@ -49,7 +49,7 @@ struct WriteScenarioTests {
     let client = try TestClient()
     let listener = client.listen(rooms.filtered("n", .greaterThan, 0)).rawValue
     try client.fill(2, [found("rooms/b", 1, ["n": 1])], at: 10)
-    // What the backend makes of the write still matches; then somebody else changes the document.
+    // The document as the backend commits it still matches; then another client changes it.
     client.write(
       .patch(
         key("rooms/a"), ["n": 1], mask: FieldMask([field("n")]), precondition: .none,

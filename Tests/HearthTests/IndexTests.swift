@@ -374,7 +374,7 @@ struct FirestoreIndexTests {
   }
 }
 
-/// Where a stream waits until a test lets it go on.
+/// Holds a stream until a test lets it go on.
 private struct Gate: Sendable {
   let reached = Recorder<Void>()
   let semaphore = DispatchSemaphore(value: 0)

@@ -1,8 +1,8 @@
 import HearthStore
 
-/// What a history has in it beside what every history has: which follows from its seed alone.
+/// The ways in which a history differs from others. They follow from its seed alone.
 struct History {
-  /// How the cache is kept, and which faults there are.
+  /// The kind of cache, and the faults that are injected.
   enum Kind: String, CaseIterable {
     /// Nothing is collected, so that every view can be foretold exactly.
     case exact
@@ -46,16 +46,16 @@ struct History {
 
   /// SQLite refuses statements and commits, from one of them on.
   struct Disturbance {
-    /// How many statements and commits are carried out before.
+    /// The number of statements and commits that succeed before.
     var position: Int
-    /// How many fail then.
+    /// The number of statements and commits that then fail.
     var length: Int
     var kind: StoreError.Kind
   }
 
   var kind: Kind
   var disturbance: Disturbance?
-  /// How likely the user changes before a step, in percent, beside the changes that are steps themselves.
+  /// The probability, in percent, of a change of the user before a step, beside the changes that are steps themselves.
   var userChangeChance = 0
   /// A backend that knows no labels commits a batch again whose answer was lost.
   var backendKnowsLabels = true
@@ -94,6 +94,6 @@ struct History {
   /// True if the cache's file is damaged.
   var isDamaged: Bool { [.damagedRows, .damagedPages].contains(kind) }
 
-  /// Whether the reference foretells every view and answer: nothing fails that it knows nothing of.
+  /// True if the reference foretells every view and answer: nothing fails without its knowledge.
   var isExact: Bool { [.exact, .file, .background, .copies].contains(kind) && disturbance == nil }
 }

@@ -14,7 +14,7 @@ enum Seeds {
 
   private static func number(_ name: String) -> UInt64? { environment[name].flatMap(UInt64.init) }
 
-  /// What one test case runs.
+  /// The seeds that one test case runs.
   struct Group: CustomTestStringConvertible {
     var seeds: [UInt64]
 

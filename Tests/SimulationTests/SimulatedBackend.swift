@@ -32,7 +32,7 @@ struct SimulatedBackend {
   /// Commits a batch, once: a batch that was answered before gets the answer of that time. A known label with other
   /// mutations is a batch of its own.
   ///
-  /// - Returns: whether the batch was new, with the answer.
+  /// - Returns: True if the batch was new, and the answer.
   mutating func commit(_ mutations: [Mutation], label: String?) -> (isNew: Bool, Result<Commit, StatusError>) {
     if let label, let known = answers[label]?.first(where: { $0.mutations == mutations }) {
       return (false, known.answer)

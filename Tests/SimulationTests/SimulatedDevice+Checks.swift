@@ -15,7 +15,7 @@ extension SimulatedDevice {
       throw Failure(description: "users of the open stream, of the cache and of the token: \(users)")
     }
     repeatListeners()
-    // What reads the cache may repair it, and the client has to come to that by itself.
+    // Reading the cache may repair it, and the client has to come to that by itself.
     guard !world.history.isDamaged else { return }
     try readQueues()
     guard world.history.isExact else { return }

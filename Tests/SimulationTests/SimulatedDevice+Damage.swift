@@ -36,7 +36,7 @@ extension SimulatedDevice {
       }
       world.note("\(name): \(table).\(column[0]) of row \(place) becomes \(value)")
       noteDamage(of: Data(hex: bytes))
-      // Whose writes they are is not known any more.
+      // The owner of the writes is not known any more.
       if table == "cache_users", column[0] == "user_key" {
         world.ledger.allMayBeLost()
         hasDamagedUsers = true
@@ -65,7 +65,7 @@ extension SimulatedDevice {
       let statement = try client.database.prepare(sql)
       while try statement.step() { rows.append(try (0..<statement.columnCount).map { try statement.string(at: $0) }) }
     } catch {
-      // What has been damaged before cannot be read.
+      // Rows that have been damaged before cannot be read.
     }
     return rows
   }
@@ -77,13 +77,13 @@ extension SimulatedDevice {
   /// A page of the file is overwritten, zeroed, or changes places with another, or the file ends before it.
   private func damagePage() throws {
     guard let folder else { return }
-    // What is only in the log would hide the damage.
+    // Pages that are only in the log would hide the damage.
     looking { try? client.database.execute("PRAGMA wal_checkpoint(TRUNCATE)") }
     let path = folder.appendingPathComponent("cache.sqlite")
     var bytes = try Data(contentsOf: path)
     let count = bytes.count / Self.pageBytes
     guard count > 1 else { return }
-    // What is kept twice may be damaged twice before anybody looks.
+    // Both copies of the same facts may be damaged before the cache is read again.
     if hasDamagedPages { headerIsDamaged() }
     hasDamagedPages = true
     let number = Int.random(in: 0..<count, using: &world.generator)
@@ -119,7 +119,7 @@ extension SimulatedDevice {
     try file.write(contentsOf: bytes)
     try file.close()
     noteDamage(of: damaged)
-    // What is in memory would hide the damage.
+    // Pages in memory would hide the damage.
     looking { try? client.database.execute("PRAGMA shrink_memory") }
   }
 

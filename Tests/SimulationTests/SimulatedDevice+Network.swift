@@ -39,7 +39,7 @@ extension SimulatedDevice {
 
   // MARK: - The watch stream
 
-  /// - Parameter error: what the client hears; nil if it ended the stream itself.
+  /// - Parameter error: The error that the client gets; nil if it ended the stream itself.
   func breakWatchStream(_ error: StatusError?) {
     guard let id = watchStream else { return }
     watchStream = nil

@@ -89,14 +89,14 @@ final class SimulatedDevice {
   var hasMisplacedOverlays = false
   /// Pages of the file were damaged, and it has not been replaced since.
   var hasDamagedPages = false
-  /// How often the cache was opened anew in a running process.
+  /// The number of times that the cache was reopened in a running process.
   var reopeningCount = 0
   /// The queries in the background that have not ended.
   var backgroundQueries: [BackgroundQueryJob] = []
 
   /// Every user's queue as it was after the step before.
   var queues: [String?: [MutationBatch]] = [:]
-  /// Whether something was committed since.
+  /// True if a transaction was committed since.
   var hasCommitted = true
 
   /// - Parameter copy: the folder that the device begins with; nil for an empty one.
@@ -131,7 +131,7 @@ final class SimulatedDevice {
       if isLooking { return nil }
       if point == .commit { hasCommitted = true }
       let failure = failure(at: point)
-      // What was to be opened or closed for it begins without a pause.
+      // Streams that are opened or closed because of it begin without a pause.
       if failure != nil { watchAttempts.mayBeginAtOnce() }
       return failure
     }
@@ -175,7 +175,7 @@ final class SimulatedDevice {
     }
   }
 
-  /// What was not handled yet goes with the process.
+  /// Drops the events that were not handled, as the end of the process does.
   func clearInbox() { inbox = [] }
 
   private func carryOut(_ action: SyncAction) {

@@ -13,7 +13,7 @@ struct SimulatedWatch {
 
   private struct WatchedTarget {
     var target: Target
-    /// What the client has been told to be in the target.
+    /// The documents that were sent to the client as being in the target, with their versions.
     var sent: [DocumentKey: SnapshotVersion] = [:]
   }
 

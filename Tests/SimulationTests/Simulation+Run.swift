@@ -3,7 +3,7 @@ import HearthModel
 import HearthSync
 
 extension Simulation {
-  /// How long a history is, if nothing else is said.
+  /// The number of steps of a history by default.
   static let stepCount = 50
 
   /// Runs a seed; one that fails is run again for its trace.
@@ -40,7 +40,7 @@ extension Simulation {
 
   /// Runs a seed's steps with this disturbance, or none, and nothing else that is special.
   ///
-  /// - Returns: how many statements and commits there were.
+  /// - Returns: The number of statements and commits.
   static func run(seed: UInt64, steps: Int, disturbance: History.Disturbance?) throws -> Int {
     var history = History(seed: seed, kind: .failing)
     history.disturbance = disturbance
@@ -62,7 +62,7 @@ extension Simulation {
   /// Everything works again and is delivered: then the queues are empty, and the views are what the backend has.
   private func settle() throws {
     if !backend.poisoned.isEmpty {
-      // What cannot be understood leaves the other listeners alone.
+      // Messages that cannot be understood do not affect the other listeners.
       for device in devices {
         device.calm()
         try device.drain()
@@ -72,13 +72,13 @@ extension Simulation {
     }
     for device in devices { try device.settle() }
     if history.isDamaged, ledger.isMissingWrites {
-      // What SQLite does not report is found at the next start.
+      // Damage that SQLite does not report is found at the next start.
       for device in devices {
         try device.restart()
         try device.settle()
       }
     }
-    // What the others have written since.
+    // Delivers the writes that other devices have made since.
     for device in devices {
       try device.drain()
       try device.checkEnd()

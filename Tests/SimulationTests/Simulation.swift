@@ -6,8 +6,7 @@ import HearthSync
 /// One history: devices, each with an engine on a real cache, and a backend, driven by everything that can happen to them in
 /// an order that a seed decides.
 ///
-/// What each device shows is compared after each step with what a simple reference says, and what became of each write with
-/// a ledger.
+/// After each step the views of each device are compared with a simple reference, and the outcome of each write with a ledger.
 final class Simulation {
   struct Failure: Error, CustomStringConvertible {
     var description: String
@@ -19,7 +18,7 @@ final class Simulation {
   var backend = SimulatedBackend()
   var ledger = WriteLedger()
   private(set) var devices: [SimulatedDevice] = []
-  /// What was kept of the folders of devices.
+  /// The copies of devices' folders.
   private var copies: [SimulatedDevice.Copy] = []
   /// Holds the folders of the devices, if they have any.
   let folder: URL

@@ -1,7 +1,7 @@
 import HearthModel
 
-/// What the client must know, worked out the simple way: the documents that the backend has delivered, and the pending batches
-/// applied to them one after the other (``KeptChanges`` says where that is not all).
+/// The state that the client must have, computed the simple way: the documents that the backend has delivered, with the pending
+/// batches applied one after the other (``KeptChanges`` says where that is not all).
 struct SimulationReference {
   /// The pending batches of each user, as they are when the backend changes documents.
   var queues: [[MutationBatch]] = []
@@ -50,7 +50,7 @@ struct SimulationReference {
 
   // MARK: - What the backend says
 
-  /// - Parameter canStore: whether the cache takes a snapshot at the moment.
+  /// - Parameter canStore: True if the cache takes a snapshot at the moment.
   mutating func received(_ message: WatchResponse, canStore: Bool) {
     switch message {
     case .targetChange(let change): received(change, canStore: canStore)
@@ -149,8 +149,8 @@ struct SimulationReference {
     kept.overlaid(remote[key] ?? .unknown(key), batches).document
   }
 
-  /// Whether a view may still show what a document was: after the acknowledgement of a write it waits until the watch stream has
-  /// caught up, so that no state in between is seen (official SDK behaviour).
+  /// Returns true if a view may still show the former state of a document: after the acknowledgement of a write it waits until the
+  /// watch stream has caught up, so that no state in between is seen (official SDK behaviour).
   func isCatchingUp(_ query: Query, _ batches: [MutationBatch]) -> Bool {
     remote.keys.contains { key in
       let document = local(key, batches)

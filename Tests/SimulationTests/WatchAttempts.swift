@@ -1,4 +1,4 @@
-/// Whether a client leaves its backend in peace whose answers break off the stream again and again.
+/// Checks that a client pauses between attempts when the backend ends its watch streams again and again.
 struct WatchAttempts {
   /// The streams in a row that ended without a complete snapshot.
   private var failureCount = 0
@@ -6,7 +6,7 @@ struct WatchAttempts {
 
   /// A stream is asked for.
   ///
-  /// - Returns: what is wrong with that.
+  /// - Returns: The violation; nil if the attempt is allowed.
   mutating func begins(at now: Duration) -> String? {
     defer { latest = now }
     guard failureCount >= 2, now - latest < .seconds(1) else { return nil }

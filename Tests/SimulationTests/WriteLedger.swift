@@ -1,7 +1,7 @@
 import Foundation
 import HearthModel
 
-/// What the users wrote, and what the backend made of it: every write counts once.
+/// The users' writes and the backend's answers: every write must take effect exactly once.
 struct WriteLedger {
   typealias Answer = Result<SimulatedBackend.Commit, StatusError>
 
@@ -10,7 +10,7 @@ struct WriteLedger {
     var mutations: [Mutation]
     var identity: BatchIdentity
     var commitCount = 0
-    /// What the backend said last.
+    /// The backend's latest answer.
     var answer: Answer?
     /// The cache did not take it.
     var wasRefused = false
@@ -21,7 +21,7 @@ struct WriteLedger {
   }
 
   private var writes: [Int: Write] = [:]
-  /// What must not be.
+  /// The first violation that was found.
   private(set) var problem: String?
 
   mutating func wrote(_ number: Int, _ mutations: [Mutation], _ identity: BatchIdentity, by owner: String?) {
@@ -30,7 +30,7 @@ struct WriteLedger {
 
   /// The backend has answered.
   ///
-  /// - Parameter isNew: whether it carried out the request, and did not only repeat an earlier answer.
+  /// - Parameter isNew: True if it carried out the request, and did not only repeat an earlier answer.
   mutating func answered(_ number: Int, _ answer: Answer, isNew: Bool, knowsLabels: Bool) {
     writes[number]?.answer = answer
     guard case .success = answer, isNew, var write = writes[number] else { return }
@@ -53,7 +53,7 @@ struct WriteLedger {
 
   /// The caller hears what became of the write.
   ///
-  /// - Parameter isRefused: whether the caller hears it before the write could be stored.
+  /// - Parameter isRefused: True if the call completes before the write could be stored.
   mutating func completed(_ number: Int, _ error: StatusError?, isRefused: Bool) {
     guard let write = writes[number] else { return note("write \(number) was completed, but never made") }
     if error?.code == .dataLoss, !isRefused {

@@ -75,7 +75,7 @@ indirect enum JSON: Sendable, Equatable, Decodable {
   }
 }
 
-/// Why a test of the corpus did not pass.
+/// The reason why a test of the corpus did not pass.
 struct SpecFailure: Error, CustomStringConvertible {
   var description: String
 

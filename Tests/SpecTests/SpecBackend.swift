@@ -5,7 +5,7 @@ import HearthSync
 struct SpecBackend {
   private(set) var watchStream: StreamID?
   private(set) var writeStream: StreamID?
-  /// What was last asked for on the wire, not what the client knows now.
+  /// The targets as last requested on the wire, not as the client knows them now.
   private(set) var targets: [TargetID: TargetRequest] = [:]
   /// Batches that no step has looked at yet.
   private var writeRequests: [[Mutation]] = []
@@ -14,7 +14,7 @@ struct SpecBackend {
 
   /// Does what the client asks of the network.
   ///
-  /// - Returns: what the client hears of it at once; nil if the action is not about the network.
+  /// - Returns: The events that follow from it at once; nil if the action is not about the network.
   mutating func carryOut(_ action: SyncAction) throws -> [SyncEvent]? {
     switch action {
     case .openWatchStream(let id):

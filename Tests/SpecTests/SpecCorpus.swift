@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Where the client keeps its cache in a run.
+/// The kind of cache that the client has in a run.
 enum SpecMode: String, Sendable, CaseIterable {
   case memoryEager = "memory, eager"
   case memoryLeastRecentlyUsed = "memory, LRU"
@@ -38,7 +38,7 @@ struct SpecCorpus: Sendable {
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     .appendingPathComponent("shared/spec-tests", isDirectory: true)
 
-  /// Whether there is a folder to read. One that was named must be there: then its absence is a failure, not a skip.
+  /// True if there is a folder to read. A folder that was named must be there: its absence is a failure, not a skip.
   static let isAvailable = namedFolder != nil || FileManager.default.fileExists(atPath: folder.path)
 
   static let shared = isAvailable ? SpecCorpus(folder: folder) : SpecCorpus()

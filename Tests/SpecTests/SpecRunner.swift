@@ -6,7 +6,7 @@ import HearthSync
 
 /// A client on a real cache with mock streams, driven by the steps of one test.
 final class SpecRunner {
-  /// What the client told its user: a snapshot, or the error that ended the listener.
+  /// A call of a listener: with a snapshot, or with the error that ended it.
   struct Event {
     var query: Query
     var outcome: Result<ViewSnapshot, StatusError>
@@ -36,7 +36,7 @@ final class SpecRunner {
   var unansweredWrites: [String?: [Mutation]] = [:]
   private var nextNumber = 1
 
-  // What happened since the last step.
+  // The events since the last step.
   var events: [Event] = []
   var acknowledgedKeys: [DocumentKey] = []
   var rejectedKeys: [DocumentKey] = []

@@ -1,6 +1,6 @@
 /// One operation that is measured, at one or several sizes.
 public struct Benchmark: Sendable {
-  /// What one figure stands for.
+  /// The unit of work that one figure stands for.
   public enum Unit: String, Codable, Sendable {
     /// The whole operation.
     case operation
@@ -16,7 +16,7 @@ public struct Benchmark: Sendable {
     public var timesFloor: Double?
     /// Time that passes as a multiple of the floor's.
     public var wallTimesFloor: Double?
-    /// How many times as fast as the floor, in time that passes: for work in several threads, whose floor is one thread.
+    /// The speed as a multiple of the floor's, in time that passes: for work in several threads, whose floor is one thread.
     public var gain: Double?
     public var peakMemoryBytes: Int?
     public var diskBytes: Int?
@@ -38,10 +38,10 @@ public struct Benchmark: Sendable {
   public var name: String
   /// The chart and the part of the table that it belongs to.
   public var group: String
-  /// What is done, in words.
+  /// The operation, in words.
   public var title: String
   public var unit: Unit
-  /// How many documents the cache holds.
+  /// The numbers of documents in the cache.
   public var sizes: [Int]
   /// By size.
   public var goals: [Int: Goal]
@@ -66,13 +66,13 @@ public struct Benchmark: Sendable {
   public static let usualSizes = [1_000, 10_000, 100_000]
 }
 
-/// What several repetitions of one operation took.
+/// The times of several repetitions of one operation.
 public struct Samples: Codable, Sendable {
   /// Seconds, for each repetition.
   public var processorTimes: [Double] = []
   /// Seconds, for each repetition.
   public var wallTimes: [Double] = []
-  /// How many items each repetition handled.
+  /// The number of items that each repetition handled.
   public var items = 1
   /// Calls of the allocator in one further repetition, nil where they cannot be counted.
   public var allocations: Int?
@@ -88,7 +88,7 @@ public struct Samples: Codable, Sendable {
   }
 }
 
-/// What came out of one benchmark at one size.
+/// The results of one benchmark at one size.
 public struct Measurement: Codable, Sendable {
   public var name: String
   public var group: String

@@ -6,7 +6,7 @@ public final class Session {
   public let size: Int
   /// An empty folder, deleted afterwards.
   public let folder: String
-  /// Where things that several benchmarks read lie; see ``Suite/fixtures``.
+  /// The folder of files that several benchmarks read; see ``Suite/fixtures``.
   public let fixtures: String
   private let repetitions: Int
   public private(set) var measurement: Measurement

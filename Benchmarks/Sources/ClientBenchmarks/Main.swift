@@ -5,7 +5,7 @@ internal import HearthServer
 internal import Logging
 internal import Synchronization
 
-/// What an app sees: the public API, with a server in the same process.
+/// The public API as an app uses it, with a server in the same process.
 @main
 enum Main {
   static func main() {

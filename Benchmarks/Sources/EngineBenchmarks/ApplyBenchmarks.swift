@@ -4,7 +4,7 @@ internal import HearthModel
 internal import HearthWire
 internal import SwiftProtobuf
 
-/// What comes from the backend into the cache, without views.
+/// Snapshots of the backend applied to the cache, without views.
 enum ApplyBenchmarks {
   static let all = [
     Benchmark(

@@ -5,7 +5,7 @@ internal import HearthModel
 internal import HearthSync
 internal import Synchronization
 
-/// What a big query does to everything else. Wall time is what counts here; processor time is that of all threads.
+/// The effect of a big query on everything else. Wall time is what counts here; processor time is that of all threads.
 enum BackgroundQueryBenchmarks {
   static let all = [
     latency(

@@ -2,7 +2,7 @@ internal import BenchmarkKit
 internal import HearthCache
 internal import HearthModel
 
-/// What the least-recently-used collector costs.
+/// The cost of least-recently-used garbage collection.
 enum CollectionBenchmarks {
   static let all = [
     Benchmark(

@@ -1,7 +1,7 @@
 internal import BenchmarkKit
 internal import HearthModel
 
-/// What users of the official SDKs complained about, with the numbers of documents that they named.
+/// Cases that users of the official SDKs complained about, with the numbers of documents that they named.
 enum ComplaintBenchmarks {
   static let all = [
     Benchmark(

@@ -10,7 +10,7 @@ struct SampleDocuments {
   static let collection = ResourcePath(["places"])
   /// The version of all documents at first.
   static let firstVersion = SnapshotVersion(microseconds: 1_750_000_000_000_000)
-  /// How many documents have the same `group`.
+  /// The number of documents with the same `group`.
   static let groupSize = 10
 
   init(_ count: Int) {

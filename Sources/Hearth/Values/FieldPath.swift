@@ -3,8 +3,8 @@ internal import HearthModel
 
 /// The path to a field of a document: one name for a top-level field, several for a field inside maps.
 ///
-/// Where the API takes a `String`, it is split at dots; a `FieldPath` is for names that contain dots or other special
-/// characters, and for the document's id:
+/// The API splits a `String` at dots; a `FieldPath` is for names that contain dots or other special characters, and for the
+/// document's id:
 ///
 /// ```swift
 /// let inTown = query.whereField(FieldPath(["address", "zip.code"]), isEqualTo: "94103")

@@ -43,9 +43,9 @@ package final class OpenedCache {
 
 /// A damaged file was set aside, and this became of it.
 package struct CacheRecovery: Equatable, Sendable, CustomStringConvertible {
-  /// Why the file could not be used.
+  /// The reason why the file could not be used.
   package var reason: String
-  /// Where the damaged file is now.
+  /// The path of the damaged file now.
   package var setAsidePath: String
   /// The number of batches of pending writes, of all users, that were saved into the new file.
   package var savedBatchCount: Int
@@ -63,7 +63,7 @@ package struct CacheRecovery: Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Where a durable cache lives: the file "cache.sqlite" in a folder of its own.
+/// The file of a durable cache: "cache.sqlite" in a folder of its own.
 package enum CacheFile {
   package struct Options: Sendable {
     /// Reads the whole file and checks it before it is used. Without it only the header, the tables and the counters

@@ -48,7 +48,7 @@ struct CacheFiles {
   }
 
   /// Sets the damaged database aside and puts the replacement in its place. One that was set aside earlier is deleted.
-  /// - Returns: where the damaged one is now.
+  /// - Returns: The path of the damaged one now.
   func replaceMain() throws -> String {
     for name in try names() where name.hasPrefix(CacheFile.fileName + ".corrupt") {
       try removeFile(folder + "/" + name)

@@ -92,7 +92,7 @@ struct SalvagedOutbox {
         outbox.userKeys[number] = key
       }
     }
-    // Where both are damaged, from the pages. Users are never deleted, so every row that is found is right.
+    // If both are damaged, from the pages. Users are never deleted, so every row that is found is right.
     let missing = Set(owners.values.compactMap { $0 }).subtracting(userKeys.keys)
     var found: [Int64: Set<String>] = [:]
     for row in DatabaseLeaves.rows(in: path, numbers: missing) {
@@ -202,7 +202,7 @@ struct SalvagedOutbox {
   }
 
   /// Calls `body` with each row until one cannot be read.
-  /// - Returns: whether all could be read.
+  /// - Returns: True if all could be read.
   @discardableResult
   private mutating func scan(
     _ database: Database, _ sql: String, _ body: (inout SalvagedOutbox, Statement) -> Void

@@ -63,7 +63,7 @@ package struct GarbageCollectionRun {
 
   /// Does the next step. When it throws, the run is as it was before.
   ///
-  /// - Parameter isShown: whether a view or a limbo resolution needs a document beyond what targets and batches say.
+  /// - Parameter isShown: Returns true if a view or a limbo resolution needs a document beyond what targets and batches say.
   mutating func step(on store: LocalStore, isShown: (DocumentKey) -> Bool) throws {
     var next = self
     next.report.stepCount += 1
@@ -144,7 +144,7 @@ package struct GarbageCollectionRun {
     return last
   }
 
-  /// - Returns: whether there may be more to do.
+  /// - Returns: True if there may be more to do.
   private func removeKeys(_ store: LocalStore) throws -> Bool {
     try store.transaction("Collect garbage") { try store.targets.removeSomeKeysOfRemovedTargets(limits.keys) }
   }
@@ -204,8 +204,8 @@ extension LocalStore {
 
   /// Does the next step of a run. Does nothing on a cache with eager garbage collection.
   ///
-  /// - Parameter isShown: whether a view or a limbo resolution needs a document, also one that its target does not hold.
-  /// - Returns: whether the run has ended.
+  /// - Parameter isShown: Returns true if a view or a limbo resolution needs a document, also one that its target does not hold.
+  /// - Returns: True if the run has ended.
   /// - Throws: when the step could not be stored; the run can be continued or given up then.
   package func advance(_ run: inout GarbageCollectionRun, isShown: (DocumentKey) -> Bool) throws -> Bool {
     guard !isEager else { return true }

@@ -25,7 +25,7 @@ package struct BundleLoader {
   /// Takes the next bytes.
   ///
   /// - Parameter report: Called with the progress after each document, and once at the beginning; also before an error is thrown.
-  /// - Returns: whether more is needed; false says that the bundle has been loaded before.
+  /// - Returns: True if more is needed; false says that the bundle has been loaded before.
   /// - Throws: `StatusError` `invalidArgument` for what is not a bundle of this database, naming element and byte; `StoreError` and
   ///   `CacheError`.
   package mutating func append(

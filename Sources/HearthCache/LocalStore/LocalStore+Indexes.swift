@@ -25,7 +25,7 @@ extension LocalStore {
   /// Does a bounded part of what is to be done so that all indexes hold all documents, and nothing is left of those that
   /// were given up. Each part is a transaction, and stands by itself.
   ///
-  /// - Returns: whether there may be more to do.
+  /// - Returns: True if there may be more to do.
   package func advanceIndexFill(_ limits: IndexTable.FillLimits = .init()) throws -> Bool {
     try transaction("Fill indexes") {
       if let fill = try documents.indexes.nextLocalFill() {
@@ -71,7 +71,7 @@ extension LocalStore {
 
   /// Makes the indexes that a query would have been answered faster by, if automatic creation is on and it was worth it.
   ///
-  /// - Returns: whether there is a new index, which is to be filled.
+  /// - Returns: True if there is a new index, which is to be filled.
   package func considerIndexes(for query: Query, after execution: QueryExecution) throws -> Bool {
     guard state.createsIndexes, execution.plan == .scan, execution.rowsRead >= Self.automaticIndexRows else {
       return false

@@ -39,7 +39,7 @@ extension LocalStore {
     _ = try? repairs(after: error)
   }
 
-  /// - Returns: whether the cache was repaired and can be used as before.
+  /// - Returns: True if the cache was repaired and can be used as before.
   private func repairs(after error: any Error) throws -> Bool {
     guard case .file = database.location, reopening == nil, let damage = CacheDamage(error) else { return false }
     guard case .rows(let reason) = damage else {

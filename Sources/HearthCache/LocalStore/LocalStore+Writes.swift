@@ -16,7 +16,7 @@ extension LocalStore {
     }
   }
 
-  /// Whose outbox an operation is about.
+  /// The user whose outbox an operation is about.
   package enum Owner: Sendable {
     /// The user whose outbox the local view shows.
     case activeUser

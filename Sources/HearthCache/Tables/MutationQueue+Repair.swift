@@ -94,7 +94,7 @@ extension MutationQueue {
   /// Returns batches of users that do not exist to the users that `cache_batch_documents` names. A batch whose user cannot be
   /// found is set aside: it must not be sent as anybody else.
   ///
-  /// - Returns: how many were set aside.
+  /// - Returns: The number of batches that were set aside.
   func repairOwners() throws -> Int {
     // The number of a row that goes may be given to another user.
     try database.update(

@@ -98,7 +98,7 @@ struct OverlayTable {
     return overlays
   }
 
-  /// Where an overlay is, without what it does.
+  /// The row of an overlay, its document and its user, without its mutation.
   struct Row {
     var number: Int64
     var user: UserRow

@@ -176,7 +176,7 @@ struct TargetTable {
   /// Takes some documents away from a target whose row was removed, and notes which of them nothing needs any more. Their
   /// last use remains what it was.
   ///
-  /// - Returns: whether there may be more to do.
+  /// - Returns: True if there may be more to do.
   func removeSomeKeysOfRemovedTargets(_ limit: Int) throws -> Bool {
     guard
       let target = try database.firstRow(

@@ -57,7 +57,7 @@ extension MapValue {
 
   /// - Parameters:
   ///   - paths: sorted; they agree in the names before `depth`, which lead to this map.
-  /// - Returns: whether a value was copied.
+  /// - Returns: True if a value was copied.
   private mutating func replaceFields(at paths: ArraySlice<FieldPath>, depth: Int, from source: MapValue) -> Bool {
     var merged: [Entry] = []
     merged.reserveCapacity(entries.count)

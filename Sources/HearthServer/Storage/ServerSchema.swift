@@ -37,7 +37,7 @@ enum ServerSchema {
     )
     """,
     "CREATE INDEX server_changes_by_collection ON server_changes (collection_group, collection)",
-    // Where each commit's changes end in server_changes.
+    // The end of each commit's changes in server_changes.
     """
     CREATE TABLE server_commits (
       version INTEGER PRIMARY KEY,

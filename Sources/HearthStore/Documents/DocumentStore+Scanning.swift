@@ -28,7 +28,7 @@ extension DocumentStore {
   /// SQLite is asked for the fields alone, and for the whole row where they meet: each column of a row that is not looked at
   /// costs as much as testing a condition. When many documents meet, reading them twice costs more, and whole rows are read.
   ///
-  /// - Returns: how many documents were looked at.
+  /// - Returns: The number of documents that were looked at.
   func forEach(
     in scope: CollectionScope, part: DocumentPart?, meeting conditions: FieldConditions,
     _ body: (StoredDocument) throws -> Void
@@ -143,7 +143,7 @@ struct PathRange {
 }
 
 extension Place {
-  /// Where a collection's documents lie, or those of them that belong to a part; nil if the part has nothing of it.
+  /// The places of a collection's documents, or of those that belong to a part; nil if the part has nothing of it.
   fileprivate static func range(in collection: Int64, _ part: DocumentPart?) -> ClosedRange<Int64>? {
     let places = first(in: collection)...last(in: collection)
     guard let part else { return places }

@@ -85,7 +85,7 @@ package final class DocumentStore {
   /// Stores a document of any kind but `unknown` if `accepts` says so of what is stored for its key (nil: nothing). The
   /// contents of what is stored are not read.
   ///
-  /// - Returns: whether it was stored.
+  /// - Returns: True if it was stored.
   @discardableResult
   package func set(_ document: Document, if accepts: (Head?) throws -> Bool) throws -> Bool {
     try database.transaction("Store document") {

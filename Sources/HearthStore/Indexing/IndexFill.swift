@@ -23,7 +23,7 @@ extension IndexTable {
 
   /// Does one step towards indexes that hold all documents, and removes the entries of dropped ones.
   ///
-  /// - Returns: whether there may be more to do.
+  /// - Returns: True if there may be more to do.
   package func fill(_ limits: FillLimits = FillLimits()) throws -> Bool {
     if try removeDropped(limits) { return true }
     guard let first = try active().first(where: { $0.filledThrough != StoredIndex.complete }) else { return false }
@@ -85,7 +85,7 @@ extension IndexTable {
   /// Calls `body` with the documents of a group in the order of their places until it returns false; without an id for one whose
   /// row is damaged.
   ///
-  /// - Returns: whether the end was reached.
+  /// - Returns: True if the end was reached.
   private func forEachDocument(
     of group: String, behind mark: Int64,
     _ body: (_ id: String?, _ place: Int64, _ isFound: Bool, _ fields: UnsafeRawBufferPointer) throws -> Bool
@@ -147,7 +147,7 @@ extension IndexTable {
 
   // MARK: - Dropped indexes
 
-  /// - Returns: whether something was removed.
+  /// - Returns: True if something was removed.
   private func removeDropped(_ limits: FillLimits) throws -> Bool {
     guard let number = try nextDropped() else { return false }
     try database.transaction("Remove index") {
@@ -173,7 +173,7 @@ extension IndexTable {
   /// entry of each collection that occurs in it.
   ///
   /// - Parameter key: the columns of the table's key behind the number.
-  /// - Returns: how many were removed.
+  /// - Returns: The number of entries that were removed.
   private func removeEntries(
     _ table: String, _ key: String, _ number: Int64, _ limits: FillLimits
   ) throws(StoreError) -> Int {

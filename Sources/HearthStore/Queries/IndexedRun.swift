@@ -222,7 +222,7 @@ struct IndexedRun {
     return places.count <= limit
   }
 
-  /// - Returns: whether the document belongs to the result, the limit aside.
+  /// - Returns: True if the document belongs to the result, the limit aside.
   @discardableResult
   private mutating func add(_ place: Int64, _ reader: PlaceReader, inside edge: Document?) throws -> Bool {
     guard let stored = try reader.document(at: place) else { return false }

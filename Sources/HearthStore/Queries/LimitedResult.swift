@@ -25,7 +25,7 @@ struct LimitedResult {
   /// there are fewer, or no limit.
   private(set) var edge: Document?
 
-  /// - Parameter aggregations: what to compute of the result; none for its documents.
+  /// - Parameter aggregations: The values to compute of the result; none for its documents.
   init(of query: Query, _ aggregations: [Aggregation] = []) {
     self.query = query
     self.aggregations = aggregations
@@ -35,7 +35,7 @@ struct LimitedResult {
 
   /// Adds a document that lies in the database.
   ///
-  /// - Returns: whether it was copied out.
+  /// - Returns: True if it was copied out.
   mutating func add(_ stored: StoredDocument, key: DocumentKey) throws -> Bool {
     if totals != nil {
       try stored.withFields { try totals?.add($0) }

@@ -36,7 +36,7 @@ package struct QueryExecution: Equatable, Sendable {
   package var plan: QueryPlan
   /// One for each alternative, for the plans `keys` and `index`.
   package var accesses: [Access] = []
-  /// Why no index was used, for the other plans.
+  /// The reason why no index was used, for the other plans.
   package var reason: String?
   /// The indexes that would have answered the query better. Only where they were asked for.
   package var missingIndexes: [IndexDefinition] = []

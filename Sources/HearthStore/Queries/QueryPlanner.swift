@@ -203,7 +203,7 @@ struct QueryPlanner {
 
   /// Keeps what the cursors allow; only for an order that agrees with the index position by position.
   ///
-  /// - Returns: whether nothing is left that they do not allow.
+  /// - Returns: True if nothing is left that they do not allow.
   private func cut(
     _ range: inout IndexRange, behind prefix: OrderedValueWriter, _ rest: ArraySlice<OrderBy>, _ index: StoredIndex,
     isReversed: Bool, _ bounds: inout [String]

@@ -34,7 +34,7 @@ package final class PinnedSnapshot: Sendable {
 
   /// Reads once, then closes the connection, also when `body` throws.
   ///
-  /// - Throws: what `body` throws; ``StoreError`` `unavailable` after ``interrupt()``, `misuse` after ``close()`` or the
+  /// - Throws: The errors of `body`; ``StoreError`` `unavailable` after ``interrupt()``, `misuse` after ``close()`` or the
   ///   first reading.
   package func read<Result: Sendable>(_ body: @Sendable (Database) throws -> Result) throws -> Result {
     try connection.withLock { connection in

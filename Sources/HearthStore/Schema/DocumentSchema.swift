@@ -60,7 +60,7 @@ enum DocumentSchema {
   }
 }
 
-/// Where documents lie: 27 bits for the collection (134 million), 36 for the arrival in it (68,000 million).
+/// The layout of places: 27 bits for the collection (134 million), 36 for the arrival in it (68,000 million).
 enum Place {
   static let arrivalBits = 36
   static let maximumCollection: Int64 = (1 << 27) - 1

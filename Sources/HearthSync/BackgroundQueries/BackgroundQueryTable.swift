@@ -5,7 +5,7 @@ internal import HearthModel
 struct BackgroundListen {
   let targetID: TargetID
   let backgroundQuery: BackgroundQuery
-  /// How often the query has been started.
+  /// The number of times that the query has been started.
   var attempt: Int
   /// In the order of registration; never empty.
   var listeners: [(id: ListenerID, options: ListenOptions)]
@@ -28,7 +28,7 @@ struct BackgroundQueryTable {
     return BackgroundQueryID(rawValue: lastID)
   }
 
-  /// How many connections are open.
+  /// The number of open connections.
   var connections: Int {
     listens.values.reduce(0) { $0 + $1.backgroundQuery.connectionCount }
       + reads.values.reduce(0) { $0 + $1.connections }

@@ -3,7 +3,7 @@ internal import HearthModel
 
 /// The state that an engine leaves to its successor when the cache of a running client is opened anew.
 package struct SyncHandover {
-  /// Whose outbox the new cache is to show: also when the change to this user could not be carried out in the old one.
+  /// The user whose outbox the new cache is to show, even if the change to this user could not be carried out in the old one.
   package let user: String?
   /// The calls that wait for the answer to a batch.
   var waitingWrites: [BatchID: WriteID]

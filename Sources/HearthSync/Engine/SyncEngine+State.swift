@@ -15,7 +15,7 @@ extension SyncEngine {
   /// True if the listener's query is running in the background, so that it has heard nothing yet.
   package func hasBackgroundListen(_ listener: ListenerID) -> Bool { backgroundQueries.hasBackgroundListen(listener) }
 
-  /// Whose outbox takes what is written now. Until a change of the user is stored, the cache still shows the former one's.
+  /// The user whose outbox takes new writes. Until a change of the user is stored, the cache still shows the former user's outbox.
   package var signedInUser: String? { retries.latestUser ?? localStore.user }
 
   /// The target of a query that has a listener.

@@ -6,7 +6,7 @@ internal import HearthModel
 /// The engine is deterministic: the same cache and the same events give the same actions. It owns no thread and reads
 /// no clock; its owner posts events from one place, in order, and carries out the actions in order.
 ///
-/// How it is divided:
+/// The parts of the engine:
 /// * ``BackendLink`` owns the two streams to the backend, the targets and batches on them, and the online state;
 /// * ``QueryViews`` owns the queries that have listeners, their views, and the documents in limbo;
 /// * ``BackgroundQueryTable`` holds the queries that run in the background, and what they are for;
@@ -198,7 +198,7 @@ package final class SyncEngine {
   /// Shows changed documents in all views, as one round of snapshots.
   ///
   /// - Parameter event: The snapshot of the backend that changed them, if it was one.
-  /// - Returns: Why some view could not be brought up to date, which is then on the list of what is repeated.
+  /// - Returns: The error if a view could not be brought up to date; the refresh is then in the retry queue.
   @discardableResult
   func refreshViews(_ changes: DocumentMap, event: RemoteEvent? = nil) -> (any Error)? {
     // A result that is computed meanwhile does not have these changes.

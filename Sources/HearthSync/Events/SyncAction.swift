@@ -1,6 +1,6 @@
 package import HearthModel
 
-/// How much a log line matters.
+/// The severity of a log line.
 package enum LogLevel: Int, Comparable, Sendable {
   case debug, notice, warning, error
 
@@ -46,7 +46,8 @@ package enum SyncAction: Equatable, Sendable {
   /// The query is not needed any more and should end soon; its result is ignored.
   case cancelBackgroundQuery(BackgroundQueryID)
 
-  /// How far a bundle is loaded. After `success` or `failed` comes the answer or the failure, and further bytes are ignored.
+  /// Reports the progress of loading a bundle. After `success` or `failed` comes the answer or the failure, and further bytes are
+  /// ignored.
   case bundleProgress(RequestID, BundleProgress)
 
   /// The backend refused the credentials: get new ones before the next stream is opened.

@@ -28,7 +28,7 @@ struct QueryViews {
 
   private var queries = QueryTable()
   private var limbo: LimboResolutions
-  /// The listeners that hear when all views are in step with one change, in the order of registration.
+  /// The listeners that are notified when all views are in sync after a change, in the order of registration.
   private var inSyncListeners: [ListenerID] = []
 
   /// - Parameter limboLimit: The number of documents that are looked up at a time.

@@ -26,7 +26,7 @@ enum RetryableOperation {
     }
   }
 
-  /// Whose batch was answered; nil for other operations.
+  /// The user whose batch was answered; nil for other operations.
   var owner: String?? {
     switch self {
     case .acknowledge(_, let owner), .reject(_, _, let owner): .some(owner)

@@ -30,7 +30,7 @@ package struct DocumentList: RandomAccessCollection, Sendable {
     }
   }
 
-  /// Where a document is: the chunk, and the offset in it. Valid until the list changes.
+  /// The position of a document: the chunk, and the offset in it. Valid until the list changes.
   struct Position: Equatable {
     var chunk: Int
     var offset: Int

@@ -42,7 +42,7 @@ struct DocumentSet: Sendable {
 
   /// Inserts a document; an earlier version of it is replaced.
   ///
-  /// - Returns: where the earlier version stood, `nil` if there was none, and where the document stands now.
+  /// - Returns: The index of the earlier version, `nil` if there was none, and the index of the document now.
   @discardableResult
   mutating func insert(_ document: Document) -> (oldIndex: Int?, newIndex: Int) {
     insert(DocumentList.Box(document, orderedBy: query))
@@ -84,7 +84,7 @@ struct DocumentSet: Sendable {
     list = DocumentList(boxes: boxes)
   }
 
-  /// - Returns: where the document stood, `nil` if the set did not hold it.
+  /// - Returns: The index that the document had, `nil` if the set did not hold it.
   @discardableResult
   mutating func remove(_ key: DocumentKey) -> Int? {
     guard let box = table.remove(key) else { return nil }

@@ -14,9 +14,9 @@ package struct DocumentViewChange: Sendable, Equatable {
   package var kind: Kind
   /// The document as it is now; for a removed one, as the view last had it.
   package var document: Document
-  /// Where the document stood, after the changes that come before this one; `nil` if it was not there.
+  /// The document's former index, after the changes that come before this one; `nil` if it was not there.
   package var oldIndex: Int?
-  /// Where the document stands once this change has been carried out; `nil` if it is gone.
+  /// The document's index once this change has been carried out; `nil` if it is gone.
   package var newIndex: Int?
 
   package init(kind: Kind, document: Document, oldIndex: Int? = nil, newIndex: Int? = nil) {

@@ -1,7 +1,7 @@
 internal import HearthModel
 
 extension ViewSnapshot {
-  /// What a listener sees that gets this snapshot and not the one before it: the same state, with the changes since the snapshot
+  /// Returns this snapshot for a listener that did not get the one before it: the same state, with the changes since the snapshot
   /// before both.
   ///
   /// Takes time in proportion to the documents of the result.

@@ -1,4 +1,4 @@
-/// Where a listener's data may come from.
+/// The sources that a listener's data may come from.
 package enum ListenSource: Hashable, Sendable {
   /// From the cache first, then from the backend.
   case `default`

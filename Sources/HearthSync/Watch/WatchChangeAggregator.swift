@@ -265,7 +265,7 @@ struct WatchChangeAggregator {
   /// Takes those documents out of the target that the backend had confirmed up to the last snapshot and that no longer match
   /// for certain. Limbo resolution finds out their state.
   ///
-  /// - Returns: how many these are. One that has left since the last snapshot counts as well, as with the official SDKs; then the
+  /// - Returns: Their number. One that has left since the last snapshot counts as well, as with the official SDKs; then the
   ///   count does not come out and the result is asked for again.
   private mutating func removeDocuments(
     notIn names: BloomFilter, from id: TargetID, _ source: some WatchTargetSource

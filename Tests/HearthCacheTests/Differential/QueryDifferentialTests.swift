@@ -66,7 +66,7 @@ struct QueryDifferentialTests {
 
   /// Plays one history and asks queries at several points of it, until one fails.
   ///
-  /// - Parameter largeCollection: how many documents one of the collections gets besides.
+  /// - Parameter largeCollection: The number of further documents in one of the collections.
   private static func run(seed: UInt64, largeCollection: Int = 0) -> Outcome {
     let askedCase: Int? = environment("HEARTH_TEST_CASE")
     var generator = CaseGenerator(seed: seed)

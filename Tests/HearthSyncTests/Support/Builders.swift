@@ -88,7 +88,7 @@ func brief(_ changes: [DocumentViewChange]) -> [String] {
 extension ViewSnapshot {
   var ids: [String] { documents.map(\.key.id) }
 
-  /// What one looks at first: documents, changes, and where they come from.
+  /// A short form for comparisons: source, documents and changes.
   var summary: String {
     let source = isFromCache ? "cache" : "server"
     return "\(source)\(hasPendingWrites ? " pending" : "") [\(ids.joined(separator: " "))] "

@@ -22,13 +22,13 @@ final class TestClient {
   private(set) var timers: [TimerKind: Duration] = [:]
   /// Transactions with these names fail.
   var failing: Set<String> = []
-  /// How they fail.
+  /// The error with which they fail.
   var failureKind: StoreError.Kind = .unavailable
-  /// Whether an attempt to open a stream succeeds at once.
+  /// True if an attempt to open a stream succeeds at once.
   var isReachable = true
   /// True if the backend announces that it knows the labels of batches.
   var knowsBatchLabels = true
-  /// Whether attempts to open a stream come to no end at all.
+  /// True if attempts to open a stream neither succeed nor fail.
   var isBlackHole = false
   /// True if the backend still answers on a write stream that the client has closed, until the test ends the stream.
   var answersLate = false
@@ -38,14 +38,14 @@ final class TestClient {
 
   private(set) var watchStream: StreamID?
   private(set) var writeStream: StreamID?
-  /// What the backend was asked to watch and not asked to forget, on the stream that is open.
+  /// The targets that the backend was asked to watch and not asked to forget, on the stream that is open.
   private(set) var watched: [TargetID: TargetRequest] = [:]
   /// The requests to add targets since the client was made, in order.
   private(set) var addRequests: [TargetRequest] = []
   /// The batches sent on the open write stream that have no answer.
   private(set) var sentBatches: [[Mutation]] = []
   private(set) var sentLabels: [String] = []
-  /// How many batches were sent on all write streams.
+  /// The number of batches that were sent on all write streams.
   private(set) var sentBatchCount = 0
   private(set) var openedStreams = 0
 
@@ -212,7 +212,7 @@ final class TestClient {
     post(.backgroundQueryEnded(query.id, query.run { count, body in (0..<count).forEach { body($0) } }))
   }
 
-  /// What was told since the last call.
+  /// Returns the lines of `told` since the last call.
   func takeTold() -> [String] {
     defer { told = [] }
     return told
@@ -334,7 +334,7 @@ final class TestClient {
 
   /// Commits the first batch that has no answer.
   ///
-  /// - Parameter transformResults: what the transforms of each mutation gave.
+  /// - Parameter transformResults: The results of the transforms of each mutation.
   func commit(at time: Int64, transformResults: [[Value]] = []) throws {
     guard let writeStream, !sentBatches.isEmpty else { throw TestFailure("no batch was sent") }
     answer(sentBatches.removeFirst(), on: writeStream, at: time, transformResults)

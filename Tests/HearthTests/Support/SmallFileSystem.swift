@@ -4,7 +4,7 @@ import Foundation
 final class SmallFileSystem: Sendable {
   let url: URL
 
-  /// Why there is none on this machine; nil if there is.
+  /// The reason why this machine can make none; nil if it can.
   static let obstacle: String? = {
     do {
       _ = try SmallFileSystem(sizeBytes: 1 << 20)

@@ -45,7 +45,7 @@ package enum BackendRules {
 
   /// The documented limits of queries.
   ///
-  /// - Parameter hasNaN: whether there are documents with NaN.
+  /// - Parameter hasNaN: True if there are documents with NaN.
   package static func accept(_ query: Query, hasNaN: Bool) -> Bool {
     let filters = query.filters.flatMap(\.flattened)
     let exclusions = filters.filter { $0.op == .notEqual || $0.op == .notIn }
