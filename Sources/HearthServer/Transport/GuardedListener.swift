@@ -11,9 +11,8 @@ struct GuardedListener: HTTP2ServerTransport.ListenerFactory {
   let host: String
   let port: Int
   let limits: ConnectionLimits
-  /// The time that connections have to finish after the server has begun to shut down.
-  let shutdownGrace: Duration
   let logger: Logger
+  let connections = OpenConnections()
 
   /// The transport to be used with this listener.
   func makeTransport(maximumRequestBytes: Int) -> HTTP2ServerTransport.Custom<GuardedListener> {
@@ -38,8 +37,8 @@ struct GuardedListener: HTTP2ServerTransport.ListenerFactory {
       .serverChannelInitializer { listenerConfigurator.configure(channel: $0) }
       .bind(host: host, port: port) { channel in
         channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(
-            ConnectionGuard(limits: limits, shutdownGrace: shutdownGrace, logger: logger))
+          try connections.add(channel)
+          try channel.pipeline.syncOperations.addHandler(ConnectionGuard(limits: limits, logger: logger))
         }.flatMap {
           connectionConfigurator.configure(channel: channel, tls: .none)
         }
