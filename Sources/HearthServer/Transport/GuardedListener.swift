@@ -34,7 +34,13 @@ struct GuardedListener: HTTP2ServerTransport.ListenerFactory {
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .serverChannelOption(.backlog, value: Self.backlog)
       .childChannelOption(.writeBufferWaterMark, value: Self.unsentBytes)
-      .serverChannelInitializer { listenerConfigurator.configure(channel: $0) }
+      .serverChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(LostConnectionsHandler())
+        }.flatMap {
+          listenerConfigurator.configure(channel: channel)
+        }
+      }
       .bind(host: host, port: port) { channel in
         channel.eventLoop.makeCompletedFuture {
           try connections.add(channel)
@@ -65,5 +71,17 @@ struct GuardedListener: HTTP2ServerTransport.ListenerFactory {
     } catch {
       return stream.eventLoop.makeFailedFuture(error)
     }
+  }
+}
+
+/// Keeps an error of one accepted socket from ending the server.
+///
+/// On Darwin, a socket whose client has already gone may not be configurable. NIO closes it and goes on listening, but the sequence of
+/// accepted connections ends with every error that it sees, and with it the tasks of all other connections are cancelled.
+private final class LostConnectionsHandler: ChannelInboundHandler {
+  typealias InboundIn = any Channel
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    if !(error is NIOFcntlFailedError) { context.fireErrorCaught(error) }
   }
 }
