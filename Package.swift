@@ -12,6 +12,7 @@ let grpcCore = Target.Dependency.product(name: "GRPCCore", package: "grpc-swift-
 let grpcProtobuf = Target.Dependency.product(name: "GRPCProtobuf", package: "grpc-swift-protobuf")
 let grpcTransport = Target.Dependency.product(name: "GRPCNIOTransportHTTP2", package: "grpc-swift-nio-transport")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
 let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2")
@@ -123,7 +124,7 @@ let package = Package(
       name: "HearthServerTests",
       dependencies: [
         "HearthServer", "HearthWire", "HearthStore", "HearthModel", "TestSupport", protobuf, grpcCore, grpcProtobuf,
-        grpcTransport, nioCore, nioPosix, nioHPACK, logging,
+        grpcTransport, nioCore, nioEmbedded, nioPosix, nioHPACK, logging,
       ], swiftSettings: settings),
     .testTarget(
       name: "HearthTests",

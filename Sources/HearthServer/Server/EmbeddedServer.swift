@@ -20,6 +20,7 @@ package final class EmbeddedServer: Sendable {
   private let backend: EmbeddedBackend
   private let transportServer: GRPCServer<HTTP2ServerTransport.Custom<GuardedListener>>
   private let serving: Task<Void, any Error>
+  private let connections: OpenConnections
   private let logger: Logger
   /// Triggered at the end of ``shutdown()``.
   private let stopped = ShutdownSignal()
@@ -33,13 +34,14 @@ package final class EmbeddedServer: Sendable {
   private init(
     host: String, port: Int, backend: EmbeddedBackend,
     transportServer: GRPCServer<HTTP2ServerTransport.Custom<GuardedListener>>, serving: Task<Void, any Error>,
-    logger: Logger
+    connections: OpenConnections, logger: Logger
   ) {
     self.host = host
     self.port = port
     self.backend = backend
     self.transportServer = transportServer
     self.serving = serving
+    self.connections = connections
     self.logger = logger
   }
 
@@ -81,8 +83,7 @@ package final class EmbeddedServer: Sendable {
         metadata: ["host": "\(host)"])
     }
     let backend = try EmbeddedBackend(location: storage, clock: clock, logger: logger)
-    let listener = GuardedListener(
-      host: numericHost, port: port, limits: connectionLimits, shutdownGrace: shutdownGrace, logger: logger)
+    let listener = GuardedListener(host: numericHost, port: port, limits: connectionLimits, logger: logger)
     let transport = listener.makeTransport(maximumRequestBytes: maximumRequestBytes)
     let service = FirestoreService(backend: backend, logger: logger, tokenRefreshInterval: tokenRefreshInterval)
     let server = GRPCServer(transport: transport, services: [service], interceptors: [AuthorizationInterceptor()])
@@ -95,7 +96,8 @@ package final class EmbeddedServer: Sendable {
     }
     logger.info("listening", metadata: ["host": "\(host)", "port": "\(boundPort)"])
     return EmbeddedServer(
-      host: host, port: boundPort, backend: backend, transportServer: server, serving: serving, logger: logger)
+      host: host, port: boundPort, backend: backend, transportServer: server, serving: serving,
+      connections: listener.connections, logger: logger)
   }
 
   /// Translates the transport's reason for not listening into a message about the address.
@@ -132,16 +134,25 @@ package final class EmbeddedServer: Sendable {
   package func shutdown() async {
     logger.info("shutting down")
     backend.shutdownSignal.trigger()
+    connections.refuseNew()
     transportServer.beginGracefulShutdown()
-    let serving = serving
+    let (serving, connections) = (serving, connections)
     let deadline = Task {
       try await Task.sleep(for: Self.shutdownGrace)
-      serving.cancel()
+      await Self.cancel(serving, closing: connections)
     }
     _ = await serving.result
     deadline.cancel()
     await backend.close()
     logger.info("stopped")
     stopped.trigger()
+  }
+
+  /// Closes all connections, and cancels the task that takes their streams only after that: see ``OpenConnections``.
+  ///
+  /// gRPC's transport alone would wait for clients that leave a stream half open.
+  static func cancel(_ serving: Task<Void, any Error>, closing connections: OpenConnections) async {
+    await connections.closeAll()
+    serving.cancel()
   }
 }

@@ -26,7 +26,6 @@ final class ConnectionGuard: ChannelDuplexHandler {
   }
 
   private let limits: ConnectionLimits
-  private let shutdownGrace: TimeAmount
   private let logger: Logger
   private var budget: ConnectionBudget
   private var inbound = InboundFrames()
@@ -56,9 +55,8 @@ final class ConnectionGuard: ChannelDuplexHandler {
   /// The time that a peer has to read the GOAWAY frame before its connection is closed.
   private static let farewell = TimeAmount.seconds(1)
 
-  init(limits: ConnectionLimits, shutdownGrace: Duration, logger: Logger) {
+  init(limits: ConnectionLimits, logger: Logger) {
     self.limits = limits
-    self.shutdownGrace = TimeAmount(shutdownGrace)
     self.logger = logger
     budget = ConnectionBudget(limits: limits, now: .now())
     outbound = OutboundFrames(maximumConcurrentStreams: limits.maximumConcurrentStreams)
@@ -84,16 +82,6 @@ final class ConnectionGuard: ChannelDuplexHandler {
     waitingToClose = []
     context.fireChannelInactive()
   }
-
-  /// When the server shuts down, gRPC's transport waits for each stream to be closed by both sides, however long the
-  /// client takes.
-  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    if event is ChannelShouldQuiesceEvent {
-      let channel = context.channel
-      context.eventLoop.scheduleTask(in: shutdownGrace) { channel.close(promise: nil) }
-    }
-    context.fireUserInboundEventTriggered(event)
-  }
 }
 
 // MARK: - From the client
@@ -109,7 +97,8 @@ extension ConnectionGuard {
     isReading = true
     defer { isReading = false }
     // After a close, which what was passed on may have caused, the codec must not be made to open streams: they would end
-    // before gRPC's transport knows them, at which a debug build of it stops the process.
+    // before gRPC's transport knows them, at which a debug build of it stops the process. When the server has closed the
+    // connection, nothing takes the streams any more (``OpenConnections``).
     while !isEnded, context.channel.isActive, let event = inbound.next(isOpen: { isOpen($0) }) {
       if let excess = handle(event, context) { end(context, for: excess) }
     }

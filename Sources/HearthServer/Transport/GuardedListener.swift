@@ -11,9 +11,8 @@ struct GuardedListener: HTTP2ServerTransport.ListenerFactory {
   let host: String
   let port: Int
   let limits: ConnectionLimits
-  /// The time that connections have to finish after the server has begun to shut down.
-  let shutdownGrace: Duration
   let logger: Logger
+  let connections = OpenConnections()
 
   /// The transport to be used with this listener.
   func makeTransport(maximumRequestBytes: Int) -> HTTP2ServerTransport.Custom<GuardedListener> {
@@ -35,11 +34,17 @@ struct GuardedListener: HTTP2ServerTransport.ListenerFactory {
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .serverChannelOption(.backlog, value: Self.backlog)
       .childChannelOption(.writeBufferWaterMark, value: Self.unsentBytes)
-      .serverChannelInitializer { listenerConfigurator.configure(channel: $0) }
+      .serverChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(LostConnectionsHandler())
+        }.flatMap {
+          listenerConfigurator.configure(channel: channel)
+        }
+      }
       .bind(host: host, port: port) { channel in
         channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(
-            ConnectionGuard(limits: limits, shutdownGrace: shutdownGrace, logger: logger))
+          try connections.add(channel)
+          try channel.pipeline.syncOperations.addHandler(ConnectionGuard(limits: limits, logger: logger))
         }.flatMap {
           connectionConfigurator.configure(channel: channel, tls: .none)
         }
@@ -66,5 +71,17 @@ struct GuardedListener: HTTP2ServerTransport.ListenerFactory {
     } catch {
       return stream.eventLoop.makeFailedFuture(error)
     }
+  }
+}
+
+/// Keeps an error of one accepted socket from ending the server.
+///
+/// On Darwin, a socket whose client has already gone may not be configurable. NIO closes it and goes on listening, but the sequence of
+/// accepted connections ends with every error that it sees, and with it the tasks of all other connections are cancelled.
+private final class LostConnectionsHandler: ChannelInboundHandler {
+  typealias InboundIn = any Channel
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    if !(error is NIOFcntlFailedError) { context.fireErrorCaught(error) }
   }
 }

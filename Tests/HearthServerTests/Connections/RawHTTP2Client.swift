@@ -62,9 +62,18 @@ final class RawHTTP2Client: Sendable {
     to server: EmbeddedServer, answersPings: Bool = true, acknowledgesSettings: Bool = true, reads: Bool = true,
     _ body: (RawHTTP2Client) async throws -> R
   ) async throws -> R {
+    try await withConnection(
+      toPort: server.port, answersPings: answersPings, acknowledgesSettings: acknowledgesSettings, reads: reads, body)
+  }
+
+  /// Runs `body` with a connection that has sent its preface to a port of this machine.
+  static func withConnection<R>(
+    toPort port: Int, answersPings: Bool = true, acknowledgesSettings: Bool = true, reads: Bool = true,
+    _ body: (RawHTTP2Client) async throws -> R
+  ) async throws -> R {
     let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .channelOption(.autoRead, value: false)
-      .connect(host: "127.0.0.1", port: server.port).get()
+      .connect(host: "127.0.0.1", port: port).get()
     let client = RawHTTP2Client(
       channel: channel, answersPings: answersPings, acknowledgesSettings: acknowledgesSettings)
     channel.closeFuture.whenComplete { _ in client.note { $0.isClosed = true } }
