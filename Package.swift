@@ -101,7 +101,8 @@ let package = Package(
       name: "HearthCacheTests", dependencies: ["HearthCache", "HearthStore", "HearthModel", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
-      name: "HearthSyncTests", dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthModel", crypto],
+      name: "HearthSyncTests",
+      dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthModel", "TestSupport", crypto],
       swiftSettings: settings),
     .testTarget(
       name: "SpecTests", dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthModel", "TestSupport"],

@@ -1,6 +1,7 @@
 import HearthCache
 import HearthModel
 import HearthStore
+import TestSupport
 import Testing
 
 @testable import HearthSync

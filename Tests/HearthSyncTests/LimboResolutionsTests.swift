@@ -74,4 +74,31 @@ struct LimboResolutionsTests {
     #expect(limbo.viewRemoved(view) == [.unlisten(1), .unlisten(3), .listen(d, 5)])
     #expect(limbo.enqueued.isEmpty)
   }
+
+  @Test("after a refusal the next lookup begins before the listener gets the snapshot without the refused document")
+  func rejectedInEngine() throws {
+    let client = try TestClient(durable: true, maxConcurrentLimboResolutions: 1)
+    let listener = client.listen(collection("rooms")).rawValue
+    try client.fill(2, [found("rooms/a", 1), found("rooms/b", 1)], at: 10)
+    try client.take("rooms/a", outOf: 2)
+    try client.take("rooms/b", outOf: 2)
+    try client.snapshot(11)
+    #expect(client.engine.activeLimboDocuments == [a: 1] && client.engine.enqueuedLimboDocuments == [b])
+
+    let stream = try #require(client.watchStream)
+    let refusal = WatchTargetChange(
+      state: .removed, targetIDs: [1], resumeToken: [], readTime: version(0), cause: error(.permissionDenied))
+    // Not by the client: it does not keep the order of requests and snapshots.
+    let actions = client.engine.handle(.watchStreamMessage(stream, .targetChange(refusal)), now: client.now)
+    let order = actions.compactMap { action in
+      switch action {
+      case .sendWatch(_, .addTarget(let request)): "add \(request.targetID)"
+      case .sendWatch(_, .removeTarget(let id)): "remove \(id)"
+      case .raiseSnapshot(let id, let snapshot): "listener \(id.rawValue): \(snapshot.summary)"
+      default: nil
+      }
+    }
+    #expect(order == ["add 3", "listener \(listener): cache [b] -a"])
+    #expect(client.engine.activeLimboDocuments == [b: 3] && client.engine.enqueuedLimboDocuments.isEmpty)
+  }
 }

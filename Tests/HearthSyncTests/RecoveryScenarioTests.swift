@@ -78,6 +78,33 @@ struct RecoveryScenarioTests {
     #expect(client.takeTold() == ["write 1001: UNAVAILABLE", "write 1002: UNAVAILABLE"])
   }
 
+  @Test(
+    "each write that cannot be stored is in the log once, alone or in a group, beside its completion",
+    arguments: [1, 2])
+  func localWriteLogged(count: Int) throws {
+    let client = try TestClient()
+    client.failing = ["Locally write mutations"]
+    client.failureKind = .full
+    // The engine does not know whether a caller gave a completion. Without one, the log is the only place that shows the loss.
+    client.post(
+      .writes(
+        (1...count).map {
+          SyncWrite(
+            id: WriteID(rawValue: 1000 + $0), mutations: [.set(key("rooms/\($0)"), [:])],
+            localWriteTime: Timestamp(seconds: 1, nanoseconds: 0), identity: nil)
+        }))
+    #expect(client.takeTold() == (1...count).map { "write \(1000 + $0): RESOURCE_EXHAUSTED" })
+    let errors = client.logs.filter { $0.0 == .error }.map(\.1)
+    #expect(errors.count == count)
+    #expect(
+      errors.allSatisfy {
+        $0.hasPrefix("A write was not saved: ") && $0.contains("made to fail: Locally write mutations")
+      })
+    client.failing = []
+    client.write(.set(key("rooms/a"), [:]))
+    #expect(client.logs.count { $0.0 == .error } == count)
+  }
+
   @Test("what the views show need not be stored")
   func notifyLocalViewChanges() throws {
     let client = try TestClient()

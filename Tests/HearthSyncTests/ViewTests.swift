@@ -1,5 +1,6 @@
 import HearthCache
 import HearthModel
+import TestSupport
 import Testing
 
 @testable import HearthSync

@@ -47,17 +47,18 @@ struct ConnectivityTests {
       proxy.refuse(true)
       let monitor = TestConnectivity()
       let minute = ExponentialBackoff.Parameters(initialDelay: .seconds(60), maximumDelay: .seconds(60))
-      let runtime = ClientRuntime(try configuration(proxy.host, monitor, backoff: minute))
+      var configuration = try configuration(proxy.host, monitor, backoff: minute)
+      let pauses = Recorder<Void>()
+      configuration.jitter = {
+        pauses.record(())
+        return 0
+      }
+      let runtime = ClientRuntime(configuration)
       let (isFromCache, handle) = listen(runtime)
       defer { handle.remove() }
       #expect(try await isFromCache.next())
-      // The second attempt follows the first at once, the third one after a minute, give or take the half: quiet for longer than
-      // gRPC's own pauses, the client waits for the third.
-      var (count, since) = (proxy.refusedCount, clock.now)
-      while count < 2 || clock.now - since < .seconds(2) {
-        if proxy.refusedCount != count { (count, since) = (proxy.refusedCount, clock.now) }
-        try await Task.sleep(for: .milliseconds(20))
-      }
+      // The second attempt follows the first after a pause of nothing, the third one after a minute: in that pause the client is now.
+      for _ in 1...2 { try await pauses.next() }
       proxy.refuse(false)
       let start = clock.now
       monitor.notify(ConnectivityChange(hasPath: true))

@@ -4,6 +4,7 @@ import HearthTransport
 import HearthWire
 import SwiftProtobuf
 import Synchronization
+import TestSupport
 import Testing
 
 /// A backend that sends as fast as it can, to an owner that handles messages when the test says so.
@@ -17,9 +18,8 @@ struct BackPressureTests {
   private let sent = Counter()
 
   /// Sends so many documents at once, or as many as it can before the stream ends.
-  private func flood(_ count: Int, ended: Signal<Bool>? = nil) -> Script {
-    let sent = sent
-    return { call in
+  private func flood(_ count: Int, counting sent: Counter, ended: Signal<Bool>? = nil) -> Script {
+    { call in
       defer { ended?.send(true) }
       let fields = EncodedFields(["text": .string(String(repeating: "x", count: Self.documentBytes))])
       for number in 0..<count {
@@ -37,28 +37,32 @@ struct BackPressureTests {
     for try await _ in call.requests { try await call.send(writeAnswer(token: [1])) }
   }
 
-  /// Returns when the backend has sent nothing for a second.
-  private func backendStands(below total: Int) async throws -> Int {
-    let clock = ContinuousClock()
-    var (count, since) = (sent.value, clock.now)
-    while count == 0 || clock.now - since < .seconds(1), count < total {
-      if sent.value != count { (count, since) = (sent.value, clock.now) }
-      try await Task.sleep(for: .milliseconds(10))
-    }
-    return count
+  /// Takes so many documents from a backend of its own, on a stream without a bound.
+  private func takeFreely(_ count: Int) async throws {
+    let backend = try await ScriptedBackend.start(["Listen": flood(count, counting: Counter())])
+    let transport = try FirestoreTransport(configuration(port: backend.port))
+    let ended = Signal<Bool>()
+    _ = transport.openWatchStream { if case .closed(let error) = $0 { ended.send(error == nil) } }
+    #expect(await ended.wait() == true)
+    await transport.shutdown()
+    await backend.kill()
   }
 
   @Test("a backend that is too fast waits; writes go on meanwhile, and the stream ends at once when it is closed")
   func waits() async throws {
     let total = 5_000
     let ended = Signal<Bool>()
-    let backend = try await ScriptedBackend.start(["Listen": flood(total, ended: ended), "Write": echoWrites])
+    let backend = try await ScriptedBackend.start([
+      "Listen": flood(total, counting: sent, ended: ended), "Write": echoWrites,
+    ])
     let transport = try FirestoreTransport(configuration(port: backend.port))
     let credit = DeliveryCredit(limitBytes: Self.limitBytes)
     let events = EventRecorder<WatchResponse>()
     let stream = transport.openWatchStream(within: credit, onEvent: events.record)
-    let count = try await backendStands(below: total)
-    #expect(count * Self.documentBytes < Self.limitBytes + Self.buffersBytes)
+    try await waitUntil { credit.unhandledBytes >= Self.limitBytes || sent.value == total }
+    // A backend that did not wait would get as far as this one.
+    try await takeFreely(total)
+    #expect(sent.value * Self.documentBytes < Self.limitBytes + Self.buffersBytes)
     #expect(credit.unhandledBytes >= Self.limitBytes)
     #expect(credit.unhandledBytes < Self.limitBytes + 2 * Self.documentBytes)
 
@@ -78,11 +82,11 @@ struct BackPressureTests {
 
   @Test("a transport that is shut down does not wait for an owner that handles nothing")
   func shutdown() async throws {
-    let backend = try await ScriptedBackend.start(["Listen": flood(5_000)])
+    let backend = try await ScriptedBackend.start(["Listen": flood(5_000, counting: sent)])
     let transport = try FirestoreTransport(configuration(port: backend.port))
     let credit = DeliveryCredit(limitBytes: Self.limitBytes)
     _ = transport.openWatchStream(within: credit) { _ in }
-    _ = try await backendStands(below: 5_000)
+    try await waitUntil { credit.unhandledBytes >= Self.limitBytes }
     await transport.shutdown()
     await backend.kill()
   }
@@ -90,7 +94,7 @@ struct BackPressureTests {
   @Test("an owner that handles one message after the other gets all of them, in order")
   func flows() async throws {
     let total = 2_000
-    let backend = try await ScriptedBackend.start(["Listen": flood(total)])
+    let backend = try await ScriptedBackend.start(["Listen": flood(total, counting: sent)])
     let transport = try FirestoreTransport(configuration(port: backend.port))
     let credit = DeliveryCredit(limitBytes: 3 * Self.documentBytes)
     let events = EventRecorder<WatchResponse>()

@@ -1,4 +1,5 @@
-/// Repeatable numbers (SplitMix64).
+/// Repeatable numbers (SplitMix64). A copy of the algorithm in `TestSupport`, because the simulation is also compiled into a program of its
+/// own, without the tests and without `TestSupport`.
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 

@@ -1,5 +1,4 @@
 public import Foundation
-internal import HearthTransport
 internal import Synchronization
 
 /// The options of an app: above all its project. Firestore needs ``projectID`` and sends ``googleAppID`` to the backend; the other entries

@@ -35,6 +35,8 @@ struct ClientConfiguration: Sendable {
   var unhandledWatchBytes = 4 << 20
   /// The pauses between attempts to reach the backend.
   var backoff = ExponentialBackoff.Parameters()
+  /// Gives the jitter of the next pause as a fraction of its base, in `-0.5 ... 0.5`. Called on the loop, once for each pause.
+  var jitter: @Sendable () -> Double = { Double.random(in: -0.5...0.5) }
 }
 
 /// A running client: one mailbox, and one loop on a serial queue that takes what is waiting, handles it and carries out the

@@ -58,7 +58,7 @@ final class RunningClient {
       localStore: cache.localStore,
       configuration: SyncConfiguration(
         backgroundQueryLimits: configuration.backgroundQueryLimits, backoff: configuration.backoff,
-        jitter: { Double.random(in: -0.5...0.5) }))
+        jitter: configuration.jitter))
     startInstant = clock.now
     streams = StreamCarrier(configuration, post: post)
     streams.user = user

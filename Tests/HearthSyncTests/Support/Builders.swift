@@ -54,23 +54,6 @@ func error(_ code: StatusCode) -> StatusError {
   StatusError(code: code, message: "\(code)")
 }
 
-/// Repeatable numbers for tests that try many cases (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) {
-    state = seed
-  }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-}
-
 /// Short forms of changes, so that a failed expectation can be read: `"+a@1000"`.
 func brief(_ changes: [DocumentViewChange]) -> [String] {
   changes.map { change in

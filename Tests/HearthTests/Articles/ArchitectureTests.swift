@@ -13,28 +13,44 @@ struct ArchitectureTests {
     var testDescription: String { "\(walk), \(number)" }
   }
 
-  /// A Swift file below Sources, without the generated ones.
+  /// A Swift file below Sources, without the generated ones: its words, and the names that it declares.
   struct Source: Sendable {
     let name: String
-    let text: String
+    private(set) var words: Set<String> = []
+    /// The types that it declares or extends.
+    private(set) var types: Set<String> = []
+    private(set) var functions: Set<String> = []
+    /// Functions, properties and cases; of several cases in one line the first.
+    private(set) var members: Set<String> = []
 
-    func declaresType(_ type: String) -> Bool {
-      ["struct", "class", "enum", "actor", "protocol", "extension"].contains { keyword in
-        declares(keyword, type) { !($0.isLetter || $0.isNumber || $0 == "_" || $0 == ".") }
+    private static let typeKeywords: Set = ["struct", "class", "enum", "actor", "protocol", "extension"]
+    private static let memberKeywords: Set = ["func", "var", "let", "case"]
+
+    init(name: String, text: String) {
+      self.name = name
+      let bytes = Array(text.utf8)
+      var keyword = ""
+      var gap = 0
+      var start: Int?
+      for (index, byte) in (bytes + [0]).enumerated() {
+        let isInWord = 97...122 ~= byte || 65...90 ~= byte || 48...57 ~= byte || byte == UInt8(ascii: "_")
+        if isInWord {
+          start = start ?? index
+        } else if let first = start {
+          let word = String(decoding: bytes[first..<index], as: UTF8.self)
+          let isName = bytes[gap..<first].elementsEqual(" ".utf8) || bytes[gap..<first].elementsEqual(" `".utf8)
+          add(word, declaredAs: isName ? keyword : "", followedBy: byte)
+          (keyword, gap, start) = (word, index, nil)
+        }
       }
     }
 
-    func declaresFunction(_ function: String) -> Bool {
-      declares("func", function) { $0 == "(" || $0 == "<" }
-    }
-
-    private func declares(_ keyword: String, _ name: String, followedBy isEnd: (Character) -> Bool) -> Bool {
-      var rest = text[...]
-      while let found = rest.range(of: "\(keyword) \(name)") {
-        rest = rest[found.upperBound...]
-        if rest.first.map(isEnd) ?? true { return true }
-      }
-      return false
+    private mutating func add(_ word: String, declaredAs keyword: String, followedBy next: UInt8) {
+      words.insert(word)
+      // An extension of a nested type declares nothing of the outer one.
+      if Self.typeKeywords.contains(keyword), next != UInt8(ascii: ".") { types.insert(word) }
+      if keyword == "func", next == UInt8(ascii: "(") || next == UInt8(ascii: "<") { functions.insert(word) }
+      if Self.memberKeywords.contains(keyword) { members.insert(word) }
     }
   }
 
@@ -81,17 +97,17 @@ struct ArchitectureTests {
   func names(_ step: Step) {
     #expect(!step.places.isEmpty && !step.functions.isEmpty)
     let files = step.places.map { place in
-      Self.sources.filter { place.hasSuffix(".swift") ? $0.name == place : $0.declaresType(place) }
+      Self.sources.filter { place.hasSuffix(".swift") ? $0.name == place : $0.types.contains(place) }
     }
     for (place, files) in zip(step.places, files) {
       #expect(!files.isEmpty, "\(place) is not in Sources")
       #expect(
-        files.contains { file in step.functions.contains(where: file.declaresFunction) },
+        files.contains { file in step.functions.contains(where: file.functions.contains) },
         "\(place) declares none of \(step.functions)")
     }
     for function in step.functions {
       #expect(
-        files.joined().contains { $0.declaresFunction(function) }, "\(function) is not declared in \(step.places)")
+        files.joined().contains { $0.functions.contains(function) }, "\(function) is not declared in \(step.places)")
     }
   }
 
@@ -111,25 +127,13 @@ struct ArchitectureTests {
     return places.sorted()
   }()
 
-  private static let types = declared(after: ["struct", "class", "enum", "actor", "protocol", "extension"])
-  private static let members = declared(after: ["func", "var", "let", "case"])
+  private static let types = sources.reduce(into: Set<String>()) { $0.formUnion($1.types) }
+  private static let members = sources.reduce(into: Set<String>()) { $0.formUnion($1.members) }
   private static let testFiles: Set<String> = {
     let folder = Article.root.appendingPathComponent("Tests", isDirectory: true)
     let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL }
     return Set((files ?? []).map(\.lastPathComponent))
   }()
-
-  /// The names that follow one of the keywords somewhere in the sources.
-  private static func declared(after keywords: Set<String>) -> Set<String> {
-    sources.reduce(into: []) { names, source in
-      var isDeclared = false
-      let words = source.text.utf8.split { !(65...90 ~= $0 || 97...122 ~= $0 || 48...57 ~= $0 || $0 == 95) }
-      for word in words.map({ String(Substring($0)) }) {
-        if isDeclared { names.insert(word) }
-        isDeclared = keywords.contains(word)
-      }
-    }
-  }
 
   @Test("the files, types and members that other sections name exist", arguments: places)
   func otherNames(_ place: String) {
@@ -153,12 +157,10 @@ struct ArchitectureTests {
 
   @Test("the identifiers of the glossary exist")
   func glossary() throws {
-    let words = Self.sources.reduce(into: Set<Substring>()) { words, file in
-      words.formUnion(file.text.split { !($0.isLetter || $0.isNumber || $0 == "_") })
-    }
+    let words = Self.sources.reduce(into: Set<String>()) { $0.formUnion($1.words) }
     let rows = Article.lines(try Article.text("docs/glossary.md")).filter { $0.hasPrefix("|") }
     let identifiers = rows.flatMap { row in Self.names(in: String(row.split(separator: "|").last ?? "")) }
     #expect(identifiers.count > 50)
-    for identifier in identifiers { #expect(words.contains(identifier[...]), "\(identifier) is not in Sources") }
+    for identifier in identifiers { #expect(words.contains(identifier), "\(identifier) is not in Sources") }
   }
 }

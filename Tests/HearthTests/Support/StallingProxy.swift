@@ -18,7 +18,6 @@ final class StallingProxy: Sendable {
     var ends: [Int32] = []
     var stalled: Set<Int32> = []
     var isRefusing = false
-    var refusedCount = 0
     var isClosed = false
   }
 
@@ -55,9 +54,6 @@ final class StallingProxy: Sendable {
     state.withLock { $0.isRefusing = isRefusing }
   }
 
-  /// The number of connections that were refused.
-  var refusedCount: Int { state.withLock { $0.refusedCount } }
-
   /// Ends everything.
   func close() {
     state.withLock { state in
@@ -70,11 +66,7 @@ final class StallingProxy: Sendable {
     while true {
       let client = accept(listener, nil, nil)
       guard client >= 0 else { break }
-      let isRefused = state.withLock { state in
-        if state.isRefusing { state.refusedCount += 1 }
-        return state.isRefusing
-      }
-      if isRefused {
+      if state.withLock(\.isRefusing) {
         closeDescriptor(client)
         continue
       }
