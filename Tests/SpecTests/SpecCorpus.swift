@@ -6,6 +6,8 @@ enum SpecMode: String, Sendable, CaseIterable {
   case memoryEager = "memory, eager"
   case memoryLeastRecentlyUsed = "memory, LRU"
   case durable
+  /// Several clients on one file.
+  case shared = "durable, shared"
 }
 
 /// One test of the corpus in one mode.
@@ -25,7 +27,7 @@ struct SpecCase: Sendable, CustomTestStringConvertible {
 /// project's folder.
 struct SpecCorpus: Sendable {
   var cases: [SpecCase] = []
-  /// Tests that are not run: those of several clients on one cache, and benchmarks.
+  /// Tests that are not run: benchmarks.
   var skippedCount = 0
   /// Files that are not in the format.
   var problems: [String] = []
@@ -72,16 +74,16 @@ struct SpecCorpus: Sendable {
     guard let config = test["config"], let steps = try test["steps"]?.array() else {
       throw SpecFailure("\"\(name)\" has no \"config\" or no \"steps\"")
     }
-    let clients = try config["numClients"]?.integer() ?? 1
-    guard !tags.contains("multi-client"), !tags.contains("benchmark"), clients == 1 else {
+    guard !tags.contains("benchmark") else {
       skippedCount += 1
       return
     }
-    var modes: [SpecMode] = []
-    if !tags.contains("durable-persistence") {
+    let isShared = try tags.contains("multi-client") || config["numClients"]?.integer() ?? 1 > 1
+    var modes: [SpecMode] = isShared ? [.shared] : []
+    if !isShared, !tags.contains("durable-persistence") {
       modes.append(try config["useEagerGCForMemory"]?.bool() == true ? .memoryEager : .memoryLeastRecentlyUsed)
     }
-    if !tags.contains("eager-gc") { modes.append(.durable) }
+    if !isShared, !tags.contains("eager-gc") { modes.append(.durable) }
     let limit = try config["maxConcurrentLimboResolutions"]?.integer()
     for mode in modes {
       let test = SpecCase(

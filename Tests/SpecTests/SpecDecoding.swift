@@ -95,3 +95,35 @@ extension JSON {
     "not-in": .notIn,
   ]
 }
+
+// MARK: - Indexes
+
+extension JSON {
+  /// The indexes of a configuration in the format of index files.
+  func indexDefinitions() throws -> [IndexDefinition] {
+    try (self["indexes"]?.array() ?? []).map { index in
+      try index.indexDefinition { field in
+        let path = try FieldPath(parsingUserFormat: field["fieldPath"]?.string() ?? "")
+        if field["arrayConfig"] != nil { return IndexDefinition.Field(path: path, kind: .contains) }
+        return IndexDefinition.Field(
+          path: path, kind: try field["order"]?.string() == "DESCENDING" ? .descending : .ascending)
+      }
+    }
+  }
+
+  /// An index as an expectation has it.
+  func storedIndexDefinition() throws -> IndexDefinition {
+    try indexDefinition { field in
+      let path = try FieldPath(field["fieldPath"]?["segments"]?.strings() ?? [])
+      let kinds: [IndexDefinition.Kind] = [.ascending, .descending, .contains]
+      let number = Int(try field["kind"]?.integer() ?? -1)
+      guard kinds.indices.contains(number) else { throw SpecFailure("\(number) is no kind of an index field") }
+      return IndexDefinition.Field(path: path, kind: kinds[number])
+    }
+  }
+
+  private func indexDefinition(_ field: (JSON) throws -> IndexDefinition.Field) throws -> IndexDefinition {
+    try IndexDefinition(
+      collectionGroup: self["collectionGroup"]?.string() ?? "", fields: (self["fields"]?.array() ?? []).map(field))
+  }
+}

@@ -8,18 +8,25 @@ struct SpecReport: SuiteTrait, TestScoping {
     var failed = 0
   }
 
-  private static let counts = Mutex(Counts())
+  /// Those of one client, and those of several on one cache.
+  private static let counts = Mutex((single: Counts(), shared: Counts()))
 
-  static func record(passed: Bool) {
-    counts.withLock { if passed { $0.passed += 1 } else { $0.failed += 1 } }
+  static func record(_ test: SpecCase, passed: Bool) {
+    counts.withLock { counts in
+      let place = test.mode == .shared ? \(single: Counts, shared: Counts).shared : \.single
+      if passed { counts[keyPath: place].passed += 1 } else { counts[keyPath: place].failed += 1 }
+    }
   }
 
   func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
     try await function()
-    let (passed, failed) = Self.counts.withLock { ($0.passed, $0.failed) }
-    guard passed + failed > 0 || !SpecCorpus.shared.problems.isEmpty else { return }
-    print("spec tests: \(passed) passed, \(failed) failed, \(SpecCorpus.shared.skippedCount) skipped")
+    let (single, shared) = Self.counts.withLock { ($0.single, $0.shared) }
+    guard single.passed + single.failed + shared.passed + shared.failed > 0 || !SpecCorpus.shared.problems.isEmpty
+    else { return }
+    let skipped = SpecCorpus.shared.skippedCount
+    print("spec tests: \(single.passed) passed, \(single.failed) failed" + (skipped > 0 ? ", \(skipped) skipped" : ""))
+    print("multi-client spec tests: \(shared.passed) passed, \(shared.failed) failed")
   }
 }

@@ -1,4 +1,6 @@
+import HearthCache
 import HearthModel
+import HearthStore
 import HearthSync
 
 /// Expectations that hold until a later step replaces them.
@@ -16,8 +18,11 @@ extension SpecRunner {
     try checkCounts(state)
     try updateSticky(state)
     try checkCallbacks(state["userCallbacks"] ?? .object([:]))
-    try checkLimbo()
-    try checkTargets()
+    try checkClients(state)
+    if !isShutdown {
+      try checkLimbo()
+      try checkTargets()
+    }
     try checkEqual(
       "snapshots-in-sync calls", snapshotsInSyncCount, Int(step["expectedSnapshotsInSyncEvents"]?.integer() ?? 0))
     try checkEqual(
@@ -150,6 +155,19 @@ extension SpecRunner {
     try checkEqual("rejected writes", rejectedKeys, rejected)
   }
 
+  private func checkClients(_ state: JSON) throws {
+    if stage.test.mode != .shared { try checkEqual("primary", engine.isPrimary, true) }
+    if let isPrimary = try state["isPrimary"]?.bool() { try checkEqual("primary", engine.isPrimary, isPrimary) }
+    if let expected = try state["isShutdown"]?.bool() { try checkEqual("shut down", isShutdown, expected) }
+    if let count = try state["numActiveClients"]?.integer() {
+      try checkEqual("active clients", store.clientCount(), Int(count))
+    }
+    if let indexes = try state["indexes"]?.array() {
+      let expected = try indexes.map { try $0.storedIndexDefinition() }
+      try checkEqual("indexes", Set(store.indexListings().map(\.definition)), Set(expected))
+    }
+  }
+
   private func checkLimbo() throws {
     try checkEqual("documents in limbo", Set(engine.activeLimboDocuments.keys), sticky.activeLimboDocuments)
     try checkEqual("waiting limbo documents", Set(engine.enqueuedLimboDocuments), sticky.enqueuedLimboDocuments)
@@ -162,8 +180,8 @@ extension SpecRunner {
   // MARK: - Targets
 
   private func checkTargets() throws {
-    guard isNetworkEnabled else {
-      return try checkEqual("active targets without a network", backend.targets.keys.sorted(), [])
+    guard isNetworkEnabled, engine.isPrimary else {
+      return try checkEqual("active targets without streams", backend.targets.keys.sorted(), [])
     }
     try checkEqual("active targets", backend.targets.keys.sorted(), sticky.activeTargets.keys.sorted())
     for (id, request) in backend.targets {

@@ -88,12 +88,23 @@ extension SpecRunner {
     case "runTimer": try runTimers(until: value.string())
     case "failDatabase": failingTransactions = value == .bool(false) ? [] : Set(try value.strings())
     case "drainQueue": break
+    case "shutdown": shutDown()
+    case "clearPersistence": try stage.clearPersistence()
+    case "applyClientState": try applyClientState(value)
+    case "setIndexConfiguration": setIndexes(try value.indexDefinitions())
     case "triggerLruGC":
       let parameters = GarbageCollectionParameters(thresholdBytes: Int64(try value.integer()), percentile: 100)
       _ = try engine.collectGarbage(parameters)
     default: return false
     }
     return true
+  }
+
+  private func applyClientState(_ value: JSON) throws {
+    if let visibility = try value["visibility"]?.string() { post(.setVisibility(visibility == "visible")) }
+    guard try value["primary"]?.bool() == true else { return }
+    try stage.eraseLease()
+    try runTimers(until: "client_metadata_refresh")
   }
 
   // MARK: - Watch stream

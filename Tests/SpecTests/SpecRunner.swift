@@ -4,7 +4,7 @@ import HearthModel
 import HearthStore
 import HearthSync
 
-/// A client on a real cache with mock streams, driven by the steps of one test.
+/// A client on a real cache with mock streams, driven by its steps of one test.
 final class SpecRunner {
   /// A call of a listener: with a snapshot, or with the error that ended it.
   struct Event {
@@ -12,19 +12,23 @@ final class SpecRunner {
     var outcome: Result<ViewSnapshot, StatusError>
   }
 
-  private let test: SpecCase
-  private let folder: String
+  let stage: SpecStage
+  private let name: String
   private var database: Database
+  private(set) var store: LocalStore
   private(set) var engine: SyncEngine
   private(set) var backend = SpecBackend()
   private(set) var timers = SpecTimers()
   private var inbox: [SyncEvent] = []
   private var isDraining = false
+  /// Another client has asked for the end of this one.
+  private var mustEnd = false
   private var failure: (any Error)?
 
   /// Transactions with these names fail.
   var failingTransactions: Set<String> = []
   var isNetworkEnabled = true
+  private(set) var isShutdown = false
   var user: String?
 
   var listeners: [(query: Query, id: ListenerID)] = []
@@ -32,8 +36,6 @@ final class SpecRunner {
   private var snapshotsInSyncListeners: [ListenerID] = []
   private var waits: Set<RequestID> = []
   private var keysOfWrites: [WriteID: DocumentKey] = [:]
-  /// Every user's writes that no step has answered, in order. They outlive the client.
-  var unansweredWrites: [String?: [Mutation]] = [:]
   private var nextNumber = 1
 
   // The events since the last step.
@@ -44,50 +46,50 @@ final class SpecRunner {
   var pendingWritesCount = 0
   var sticky = SpecStickyExpectations()
 
-  static func run(_ test: SpecCase) throws {
-    let runner = try SpecRunner(test)
-    defer { runner.remove() }
-    runner.post(.start)
-    for (index, step) in test.steps.enumerated() {
-      do {
-        try runner.carryOut(step)
-        if let failure = runner.failure { throw failure }
-        try runner.check(step)
-      } catch {
-        throw SpecFailure("step \(index) \(Self.action(of: step)): \(error)")
-      }
-    }
-    runner.post(.shutdown)
-    guard runner.events.isEmpty else { throw SpecFailure("unexpected at the end: \(runner.events)") }
-  }
-
-  private init(_ test: SpecCase) throws {
-    self.test = test
-    folder = FileManager.default.temporaryDirectory.appendingPathComponent("hearth-spec-\(UUID().uuidString)").path
-    (database, engine) = try Self.open(test, folder, user: nil)
+  init(_ stage: SpecStage, name: String) throws {
+    self.stage = stage
+    self.name = name
+    (database, store, engine) = try Self.open(stage, name, user: nil)
     injectFailures()
   }
 
-  private func remove() {
-    database.injectFailure = nil
-    database.close()
-    try? FileManager.default.removeItem(atPath: folder)
+  func run(_ step: JSON) throws {
+    try carryOut(step)
+    if let failure { throw failure }
+    try check(step)
   }
 
-  private static func open(_ test: SpecCase, _ folder: String, user: String?) throws -> (Database, SyncEngine) {
-    var location = Database.Location.memory
-    if test.mode == .durable {
-      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-      location = .file(path: folder + "/cache.sqlite")
-    }
+  func checkEnd() throws {
+    guard events.isEmpty else { throw SpecFailure("unexpected at the end: \(events.map(\.brief))") }
+  }
+
+  func shutDown() {
+    isShutdown = true
+    post(.shutdown)
+    database.injectFailure = nil
+    stage.hasEnded(name)
+  }
+
+  func close() {
+    database.injectFailure = nil
+    database.close()
+  }
+
+  private static func open(
+    _ stage: SpecStage, _ name: String, user: String?
+  ) throws -> (Database, LocalStore, SyncEngine) {
+    let test = stage.test
+    let isInMemory = test.mode == .memoryEager || test.mode == .memoryLeastRecentlyUsed
+    let location = isInMemory ? Database.Location.memory : .file(path: stage.file)
     let database = try Database(location, options: .init(synchronous: .normal))
     let store = try LocalStore(
       database: database, databaseID: DatabaseID(projectID: "test-project"),
       garbageCollection: test.mode == .memoryEager ? .eager : .leastRecentlyUsed(thresholdBytes: 100 << 20), user: user,
-      newCacheID: "spec")
+      newCacheID: "spec", locks: stage.locks(name))
     let configuration = SyncConfiguration(
-      maxConcurrentLimboResolutions: test.maxConcurrentLimboResolutions, jitter: { 0 })
-    return (database, SyncEngine(localStore: store, configuration: configuration))
+      maxConcurrentLimboResolutions: test.maxConcurrentLimboResolutions, clientRefreshInterval: .seconds(4),
+      jitter: { 0 })
+    return (database, store, SyncEngine(localStore: store, configuration: configuration))
   }
 
   private func injectFailures() {
@@ -113,7 +115,7 @@ final class SpecRunner {
     waits = []
     keysOfWrites = [:]
     sticky = SpecStickyExpectations()
-    (database, engine) = try Self.open(test, folder, user: user)
+    (database, store, engine) = try Self.open(stage, name, user: user)
     injectFailures()
     post(.start)
   }
@@ -121,6 +123,7 @@ final class SpecRunner {
   // MARK: - The client's loop
 
   func post(_ event: SyncEvent) {
+    if isShutdown, case .othersChanged = event { return }
     inbox.append(event)
     guard !isDraining else { return }
     isDraining = true
@@ -128,6 +131,7 @@ final class SpecRunner {
       for action in engine.handle(inbox.removeFirst(), now: timers.now) { carryOut(action) }
     }
     isDraining = false
+    if mustEnd, !isShutdown { shutDown() }
     // The first retry of the write stream comes without a pause, so that draining includes it.
     if let retry = try? timers.fired(until: "write_stream_connection_backoff").last, retry.time == timers.now,
       timers.take(retry)
@@ -162,6 +166,8 @@ final class SpecRunner {
       if error == nil { acknowledgedKeys.append(key) } else { rejectedKeys.append(key) }
     case .answer(let id, _): if waits.remove(id) != nil { pendingWritesCount += 1 }
     case .requestFailed(let id, _): waits.remove(id)
+    case .wakeOthers: stage.wakeOthers(than: self)
+    case .closeCache: mustEnd = true
     default: break
     }
   }
@@ -193,7 +199,7 @@ final class SpecRunner {
     let id = WriteID(rawValue: number())
     keysOfWrites[id] = mutation.key
     if !failingTransactions.contains("Locally write mutations") {
-      unansweredWrites[user, default: []].append(mutation)
+      stage.unansweredWrites[user, default: []].append(mutation)
     }
     post(
       .writes([
@@ -211,6 +217,10 @@ final class SpecRunner {
   func setNetwork(isEnabled: Bool) {
     isNetworkEnabled = isEnabled
     post(.request(RequestID(rawValue: number()), isEnabled ? .enableNetwork : .disableNetwork))
+  }
+
+  func setIndexes(_ definitions: [IndexDefinition]) {
+    post(.request(RequestID(rawValue: number()), .setIndexes(definitions)))
   }
 
   /// A bundle that cannot be loaded is no failure of the step.
@@ -240,8 +250,8 @@ final class SpecRunner {
   ///
   /// - Parameter keepsInQueue: the client will not be able to use the answer, so that the write stays unanswered.
   func takeWrite(keepsInQueue: Bool) throws -> StreamID {
-    guard let mutation = unansweredWrites[user]?.first else { throw SpecFailure("the user has written nothing") }
-    if !keepsInQueue { unansweredWrites[user]?.removeFirst() }
+    guard let mutation = stage.unansweredWrites[user]?.first else { throw SpecFailure("the user has written nothing") }
+    if !keepsInQueue { stage.unansweredWrites[user]?.removeFirst() }
     guard let stream = backend.writeStream else { throw SpecFailure("no write stream is open") }
     let request = try backend.takeWriteRequest()
     guard request == [mutation] else { throw SpecFailure("request \(request), expected \(mutation)") }

@@ -15,10 +15,10 @@ struct SpecTests {
   @Test("Corpus", arguments: SpecCorpus.shared.cases)
   func behavesLikeTheOfficialClients(_ test: SpecCase) {
     do {
-      try SpecRunner.run(test)
-      SpecReport.record(passed: true)
+      try SpecStage.run(test)
+      SpecReport.record(test, passed: true)
     } catch {
-      SpecReport.record(passed: false)
+      SpecReport.record(test, passed: false)
       Issue.record("\(test.testDescription): \(error)")
     }
   }
@@ -31,7 +31,7 @@ struct SpecTests {
         var generator = SeededGenerator(seed: seed)
         return SpecCorpus.shared.cases.shuffled(using: &generator).compactMap { test in
           do {
-            try SpecRunner.run(test)
+            try SpecStage.run(test)
             return nil
           } catch {
             return "\(test.testDescription), order \(seed): \(error)"

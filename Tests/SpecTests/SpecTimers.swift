@@ -45,10 +45,11 @@ struct SpecTimers {
     .listenStreamIdle: "listen_stream_idle", .listenStreamConnectionBackoff: "listen_stream_connection_backoff",
     .writeStreamIdle: "write_stream_idle", .writeStreamConnectionBackoff: "write_stream_connection_backoff",
     .onlineStateTimeout: "online_state_timeout", .asyncQueueRetry: "async_queue_retry",
+    .clientMetadataRefresh: "client_metadata_refresh",
   ]
 
   /// Timers of the official clients that this one does not need.
   private static let foreignNames: Set<String> = [
-    "health_check_timeout", "client_metadata_refresh", "lru_garbage_collection", "transaction_retry", "index_backfill",
+    "health_check_timeout", "lru_garbage_collection", "transaction_retry", "index_backfill",
   ]
 }

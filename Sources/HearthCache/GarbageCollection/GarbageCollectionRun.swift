@@ -134,9 +134,9 @@ package struct GarbageCollectionRun {
     _ store: LocalStore, after position: TargetTable.Position
   ) throws -> TargetTable.Position? {
     let (bound, limits) = (bound, limits)
-    let (last, count) = try store.transaction("Collect garbage") {
+    let (last, count) = try store.transaction("Collect garbage", needsLease: true) {
       let found = try store.targets.leastRecentlyUsed(after: position, upTo: bound, limit: limits.targets)
-      let removable = found.map(\.targetID).filter { !store.isInUse($0) }
+      let removable = try found.map(\.targetID).filter { try !store.isInUse($0) }
       for targetID in removable { try store.targets.removeRow(targetID) }
       return (found.last, removable.count)
     }
@@ -146,7 +146,9 @@ package struct GarbageCollectionRun {
 
   /// - Returns: True if there may be more to do.
   private func removeKeys(_ store: LocalStore) throws -> Bool {
-    try store.transaction("Collect garbage") { try store.targets.removeSomeKeysOfRemovedTargets(limits.keys) }
+    try store.transaction("Collect garbage", needsLease: true) {
+      try store.targets.removeSomeKeysOfRemovedTargets(limits.keys)
+    }
   }
 
   /// - Returns: the position to continue from, nil at the end.
@@ -154,7 +156,7 @@ package struct GarbageCollectionRun {
     _ store: LocalStore, after position: DocumentUses.Position, isShown: (DocumentKey) -> Bool
   ) throws -> DocumentUses.Position? {
     let (bound, limits) = (bound, limits)
-    let (last, count) = try store.transaction("Collect garbage") {
+    let (last, count) = try store.transaction("Collect garbage", needsLease: true) {
       var last: DocumentUses.Position?
       var count = 0
       var bytes = 0
@@ -169,6 +171,7 @@ package struct GarbageCollectionRun {
         bytes += try store.documents.fieldsByteCount(of: key)
         try store.documents.remove(key)
         try store.uses.remove(key)
+        try store.tell(ofDocuments: [key])
         count += 1
         if bytes >= limits.documentBytes { break }
       }
@@ -182,7 +185,7 @@ package struct GarbageCollectionRun {
 
   private mutating func vacuum(_ store: LocalStore) throws {
     let (database, limits) = (store.database, limits)
-    let (released, remaining) = try store.transaction("Collect garbage") {
+    let (released, remaining) = try store.transaction("Collect garbage", needsLease: true) {
       try database.releaseFreePages(limit: limits.pages)
     }
     report.releasedBytes += released

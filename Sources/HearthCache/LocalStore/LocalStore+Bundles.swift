@@ -38,6 +38,7 @@ extension LocalStore {
       let changed = try apply(bundled)
       for query in queries { try apply(query, of: bundled) }
       try bundles.save(metadata)
+      try tell(ofDocuments: changed.keys)
       return try localDocuments.remoteDocumentsChanged(changed, from: owned, user: userRow())
     }
   }
@@ -69,6 +70,7 @@ extension LocalStore {
       let renewed = data.with(resumeToken: [], snapshotVersion: named.readTime).with(
         lastLimboFreeSnapshotVersion: .none)
       try targets.update(renewed)
+      try tell(.targetReset(data.targetID))
       if state.targets[data.targetID] != nil {
         state.targets[data.targetID] = ActiveTarget(data: renewed, persisted: renewed)
       }
@@ -92,6 +94,9 @@ extension LocalStore {
       try targets.insert(data)
     }
     state.bundleTargets.insert(data.targetID)
+    if let member = state.membership, try !clients.isUsed(data.targetID) {
+      try clients.use(data.targetID, by: member.client, isWatched: false)
+    }
     return data
   }
 

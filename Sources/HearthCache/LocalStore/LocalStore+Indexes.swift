@@ -7,12 +7,18 @@ extension LocalStore {
   /// Makes these the indexes of the cache. Those that exist keep their entries, the others are dropped, those that are new
   /// are filled by ``advanceIndexFill()``. Queries are answered the same before, meanwhile and afterwards.
   package func setIndexes(_ definitions: [IndexDefinition]) throws {
-    try transaction("Set indexes") { try documents.indexes.set(definitions) }
+    try transaction("Set indexes") {
+      try documents.indexes.set(definitions)
+      try tell(.indexes)
+    }
   }
 
   /// Gives all indexes up, declared and automatic ones.
   package func deleteAllIndexes() throws {
-    try transaction("Delete all indexes") { try documents.indexes.dropAll() }
+    try transaction("Delete all indexes") {
+      try documents.indexes.dropAll()
+      try tell(.indexes)
+    }
   }
 
   /// All indexes with their sizes. The cost grows with the number of entries.
@@ -27,7 +33,7 @@ extension LocalStore {
   ///
   /// - Returns: True if there may be more to do.
   package func advanceIndexFill(_ limits: IndexTable.FillLimits = .init()) throws -> Bool {
-    try transaction("Fill indexes") {
+    try transaction("Fill indexes", needsLease: true) {
       if let fill = try documents.indexes.nextLocalFill() {
         try enterLocalMutations(fill)
         return true
@@ -91,6 +97,7 @@ extension LocalStore {
       for definition in missing {
         try documents.indexes.add(definition, origin: .automatic)
       }
+      try tell(.indexes)
     }
     return true
   }

@@ -11,9 +11,14 @@ extension LocalStore {
   /// Finds the target's row, or makes one under a new target id, and counts the target as listened to.
   ///
   /// The same target gets the same row as long as it exists. No id is consumed when the transaction fails.
-  package func allocateTarget(_ target: Target) throws -> TargetData {
+  ///
+  /// - Parameter isWatched: true if the backend is to be asked for it.
+  package func allocateTarget(_ target: Target, isWatched: Bool = true) throws -> TargetData {
     try transaction("Allocate target") {
-      if let active = activeTarget(target) { return active.data }
+      if let active = activeTarget(target) {
+        try use(active.data.targetID, isWatched: isWatched)
+        return active.data
+      }
       let data: TargetData
       if let known = try targets.target(target) {
         data = known
@@ -24,7 +29,33 @@ extension LocalStore {
       }
       state.targets[data.targetID] = ActiveTarget(data: data, persisted: data)
       state.targetIDs[target] = data.targetID
+      try use(data.targetID, isWatched: isWatched)
       return data
+    }
+  }
+
+  /// Tells other clients that this one uses a target.
+  private func use(_ target: TargetID, isWatched: Bool) throws {
+    guard let member = state.membership else { return }
+    try clients.use(target, by: member.client, isWatched: isWatched)
+    try tell(.clients)
+  }
+
+  /// The backend need not be asked for the target any more, as far as this client is concerned, which goes on using it.
+  package func stopWatching(_ target: TargetID) throws {
+    guard let member = state.membership else { return }
+    try transaction("Stop watching target") {
+      try clients.stopWatching(target, by: member.client)
+      try tell(.clients)
+    }
+  }
+
+  /// The target has no listener of this client any more, but goes on being used for other clients.
+  package func leaveTarget(_ target: TargetID) throws {
+    guard let member = state.membership else { return }
+    try transaction("Release target") {
+      try clients.stopUsing(target, by: member.client)
+      try tell(.clients)
     }
   }
 
@@ -48,14 +79,24 @@ extension LocalStore {
       state.bundleTargets.remove(targetID)
       _ = state.viewReferences.removeAll(target: targetID)
     }
-    try transaction("Release target") {
+    try transaction("Release target", needsLease: isPrimary && isShared) {
+      if let member = state.membership {
+        try clients.stopUsing(targetID, by: member.client)
+        if isPrimary { try clients.setCurrent(targetID, false) }
+        try tell(.clients)
+      }
       try touch(state.viewReferences.removeAll(target: targetID).sorted())
       if isEager {
         try touch(targets.keys(of: targetID))
         try targets.remove(targetID)
       } else {
         try touch(unconfirmedKeys.sorted())
-        try targets.update(active.data.with(sequenceNumber: sequenceNumber()))
+        if isPrimary {
+          try targets.update(active.data.with(sequenceNumber: sequenceNumber()))
+        } else {
+          // The rest of the row is the business of the holder of the lease.
+          try targets.setSequenceNumber(sequenceNumber(), of: targetID)
+        }
       }
     }
   }
@@ -65,8 +106,10 @@ extension LocalStore {
     try read("Remote document keys") { try targets.keys(of: targetID) }
   }
 
+  /// - Returns: Nil at a secondary client: the holder of the lease writes the rows, so what is in memory is old.
   private func activeTarget(_ target: Target) -> ActiveTarget? {
-    state.targetIDs[target].flatMap { state.targets[$0] }
+    guard isPrimary else { return nil }
+    return state.targetIDs[target].flatMap { state.targets[$0] }
   }
 
   func knownTarget(_ target: Target) throws -> TargetData? {
@@ -165,7 +208,7 @@ extension LocalStore {
   ///
   /// - Returns: the documents that changed, as the local view now has them.
   package func apply(_ event: RemoteEvent) throws -> DocumentMap {
-    try transaction("Apply remote event") {
+    try transaction("Apply remote event", needsLease: true) {
       let updatedKeys = event.documentUpdates.keys.sorted()
       for targetID in Set(event.targetChanges.keys).union(event.targetMismatches.keys).sorted() {
         let change = event.targetChanges[targetID] ?? TargetChange()
@@ -187,6 +230,7 @@ extension LocalStore {
       if try event.snapshotVersion > globals.lastRemoteSnapshotVersion() {
         try globals.setLastRemoteSnapshotVersion(event.snapshotVersion)
       }
+      try tell(ofDocuments: changed.keys)
       return try localDocuments.remoteDocumentsChanged(changed, from: owned, user: userRow())
     }
   }
@@ -289,7 +333,7 @@ extension LocalStore {
   ///
   /// A view without documents in limbo makes its target's keys a safe start for the next run of the query.
   package func notifyLocalViewChanges(_ changes: [LocalViewChanges]) throws {
-    try transaction("notifyLocalViewChanges") {
+    try transaction("notifyLocalViewChanges", needsLease: isPrimary) {
       for change in changes {
         try touch(change.removedKeys.sorted())
         guard var active = state.targets[change.targetID] else { continue }
@@ -297,7 +341,7 @@ extension LocalStore {
           state.viewReferences.add(change.addedKeys, target: change.targetID)
           state.viewReferences.remove(change.removedKeys, target: change.targetID)
         }
-        guard !change.isFromCache else { continue }
+        guard !change.isFromCache, isPrimary else { continue }
         let version = active.data.snapshotVersion
         active.data.lastLimboFreeSnapshotVersion = version
         let persisted = active.persisted.lastLimboFreeSnapshotVersion

@@ -67,6 +67,8 @@ extension LocalStore {
       for key in batch.keys.sorted() { try uses.markUseByBatch(of: key, sequenceNumber: sequenceNumber()) }
     }
     let changes = try localDocuments.apply(batch, to: view, remote: remote, user: user)
+    try tell(.batchQueued(batch.batchID, user: user))
+    try tell(ofDocuments: changes.keys, user: user)
     return (batch, changes)
   }
 
@@ -97,7 +99,7 @@ extension LocalStore {
   /// - Returns: the batch's documents, as the active user's local view now has them.
   /// - Throws: `CacheError.unknownBatch` when the owner's queue does not hold the batch.
   package func acknowledge(_ result: MutationBatchResult, of owner: Owner = .activeUser) throws -> DocumentMap {
-    try transaction("Acknowledge batch", synchronous: .full) {
+    try transaction("Acknowledge batch", synchronous: .full, needsLease: true) {
       let batch = result.batch
       let user = try userHolding(batch.batchID, owner)
       var remote = try localDocuments.remoteDocuments(for: batch.keys)
@@ -116,6 +118,8 @@ extension LocalStore {
       // The reference goes before the mark of use is set, and both before the overlays are calculated without the batch.
       try queue.remove(batch, user: user)
       try touchLeftByBatch(batch.keys.sorted())
+      try tell(.batchAnswered(batch.batchID, user: user, nil))
+      try tell(ofDocuments: batch.keys)
       return try localView(after: outcome, remote: remote)
     }
   }
@@ -124,12 +128,16 @@ extension LocalStore {
   ///
   /// - Returns: its documents, as the active user's local view has them without it.
   /// - Throws: `CacheError.unknownBatch` when the owner's queue does not hold the batch.
-  package func reject(_ batch: MutationBatch, of owner: Owner = .activeUser) throws -> DocumentMap {
-    try transaction("Reject batch", synchronous: .full) {
+  package func reject(
+    _ batch: MutationBatch, _ error: StatusError = .rejected, of owner: Owner = .activeUser
+  ) throws -> DocumentMap {
+    try transaction("Reject batch", synchronous: .full, needsLease: true) {
       let user = try userHolding(batch.batchID, owner)
       let remote = try localDocuments.remoteDocuments(for: batch.keys)
       try queue.remove(batch, user: user)
       try touchLeftByBatch(batch.keys.sorted())
+      try tell(.batchAnswered(batch.batchID, user: user, error))
+      try tell(ofDocuments: batch.keys, user: user)
       return try localView(after: RemovedBatch(batch: batch, user: user), remote: remote)
     }
   }
@@ -153,6 +161,10 @@ extension LocalStore {
         let keys = batches.reduce(into: Set<DocumentKey>()) { $0.formUnion($1.keys) }
         try touchLeftByBatch(keys.sorted())
         let view = try localDocuments.recalculate(localDocuments.remoteDocuments(for: keys), user: user)
+        try tell(ofDocuments: keys, user: user)
+        for batch in batches {
+          try tell(.batchAnswered(batch.batchID, user: user, StatusError(code: .dataLoss, message: batch.reason)))
+        }
         if try user == userRow() { changes = view }
       }
       return (batches, changes)
@@ -242,6 +254,10 @@ extension LocalStore {
       let former = try userRow()
       state.user = user
       state.userRow = nil
+      if let member = state.membership {
+        try clients.update(member.client, userKey: MutationQueue.userKey(user))
+        try tell(.clients)
+      }
       let row = try userRow()
       var keys: Set<DocumentKey> = []
       for user in [former, row] {
@@ -283,4 +299,9 @@ extension LocalStore {
   package static func isSameUser(_ a: String?, _ b: String?) -> Bool {
     MutationQueue.userKey(a).utf8.elementsEqual(MutationQueue.userKey(b).utf8)
   }
+}
+
+extension StatusError {
+  /// The backend has refused a batch, for callers that do not say why.
+  package static let rejected = StatusError(code: .unknown, message: "The backend has refused the write.")
 }

@@ -33,6 +33,8 @@ package final class LocalStore {
     var createsIndexes = false
     /// Kept for eager garbage collection only.
     var viewReferences = ViewReferences()
+    /// Nil for the only client that a cache can have.
+    var membership: Membership?
 
     /// Checks what holds between transactions, in debug builds only.
     func assertInvariants() {
@@ -57,6 +59,10 @@ package final class LocalStore {
   let uses: DocumentUses
   let bundles: BundleTable
   let localDocuments: LocalDocuments
+  let clients: ClientTable
+  let notices: NoticeTable
+  /// Nil for the only client that a cache can have.
+  let locks: (any ClientLocks)?
   let garbageCollection: GarbageCollection
   var state: State
   /// The sequence number and the keys of the running transaction; empty between transactions.
@@ -78,9 +84,11 @@ package final class LocalStore {
   /// - Parameters:
   ///   - user: whose queue is active; nil when no user is signed in.
   ///   - newCacheID: the name that the cache takes if it has none yet. Must differ from that of every other cache.
+  ///   - locks: those of this client if it shares the cache with others; nil if it has the cache for itself.
   /// - Throws: `StoreError`, with kind `newerSchema` when a newer version of this package wrote the file.
   package init(
-    database: Database, databaseID: DatabaseID, garbageCollection: GarbageCollection, user: String?, newCacheID: String
+    database: Database, databaseID: DatabaseID, garbageCollection: GarbageCollection, user: String?, newCacheID: String,
+    locks: (any ClientLocks)? = nil
   ) throws {
     let documents = try CacheSchema.migrate(database)
     let globals = CacheGlobals(database: database)
@@ -94,9 +102,17 @@ package final class LocalStore {
     self.uses = DocumentUses(database: database)
     self.bundles = BundleTable(database: database, databaseID: databaseID)
     self.localDocuments = LocalDocuments(documents: documents, queue: queue, overlays: overlays)
+    self.clients = ClientTable(database: database)
+    self.notices = NoticeTable(database: database)
+    self.locks = locks
     self.garbageCollection = garbageCollection
     self.state = State(user: user)
-    self.cacheID = try database.transaction("Open cache") {
+    self.cacheID = try Self.name(newCacheID, database, globals)
+    if let locks { try runTransaction("Join cache", synchronous: .normal) { try join(locks) } }
+  }
+
+  private static func name(_ newCacheID: String, _ database: Database, _ globals: CacheGlobals) throws -> String {
+    try database.transaction("Open cache") {
       let known = try globals.cacheID()
       if !known.isEmpty { return known }
       try globals.setCacheID(newCacheID)
@@ -117,8 +133,9 @@ package final class LocalStore {
   }
 
   /// Returns whether garbage collection must keep a target.
-  func isInUse(_ targetID: TargetID) -> Bool {
-    state.targets[targetID] != nil || state.bundleTargets.contains(targetID)
+  func isInUse(_ targetID: TargetID) throws -> Bool {
+    if state.targets[targetID] != nil || state.bundleTargets.contains(targetID) { return true }
+    return try state.membership != nil && clients.isUsed(targetID)
   }
 
   // MARK: - Transactions
@@ -127,16 +144,19 @@ package final class LocalStore {
 
   /// Runs a named transaction. If it fails, what is in memory goes back to what it was, like what is on disk.
   ///
-  /// - Parameter synchronous: `.full` for what a caller is told is saved or what must not be sent again; `.normal` for
-  ///   what the backend can send again, which a loss of power (not the end of the process) may undo.
+  /// - Parameters:
+  ///   - synchronous: `.full` for what a caller is told is saved or what must not be sent again; `.normal` for
+  ///     what the backend can send again, which a loss of power (not the end of the process) may undo.
+  ///   - needsLease: true for what only the holder of the lease may do.
+  /// - Throws: `CacheError.leaseLost`, for a transaction that needs the lease, if another client has it.
   func transaction<T>(
-    _ name: String, synchronous: Database.Synchronous = .normal, _ body: () throws -> T
+    _ name: String, synchronous: Database.Synchronous = .normal, needsLease: Bool = false, _ body: () throws -> T
   ) throws -> T {
-    try repairing { try runTransaction(name, synchronous: synchronous, body) }
+    try repairing { try runTransaction(name, synchronous: synchronous, needsLease: needsLease, body) }
   }
 
   func runTransaction<T>(
-    _ name: String, synchronous: Database.Synchronous, _ body: () throws -> T
+    _ name: String, synchronous: Database.Synchronous, needsLease: Bool = false, _ body: () throws -> T
   ) throws -> T {
     let before = state
     // A repair may leave memory and file apart until the cache is opened again.
@@ -144,7 +164,9 @@ package final class LocalStore {
     step = Step()
     defer { step = Step() }
     do {
+      let isOutermost = !database.isInTransaction
       return try database.transaction(name, synchronous: synchronous) {
+        if isOutermost { try beginShared(needsLease: needsLease) }
         let result = try body()
         if isEager { try collectTouchedDocuments() }
         return result
@@ -162,7 +184,11 @@ package final class LocalStore {
   private func runRead<T>(_ name: String, _ body: () throws -> T) throws -> T {
     let before = state
     do {
-      return try database.readTransaction(name, body)
+      let isOutermost = !database.isInTransaction
+      return try database.readTransaction(name) {
+        if isOutermost { try beginShared(needsLease: false) }
+        return try body()
+      }
     } catch {
       state = before
       throw error

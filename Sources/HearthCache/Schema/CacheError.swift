@@ -12,6 +12,8 @@ package enum CacheError: Error, Equatable, CustomStringConvertible {
   case unknownTarget(TargetID)
   /// A write without mutations, which the queue does not hold.
   case emptyBatch
+  /// Another client of the cache holds the lease, so this one must not do what only the holder may.
+  case leaseLost(held: Int64?, current: Int64)
   /// The counter has reached its largest value.
   case exhausted(counter: String, highest: Int64)
 
@@ -20,6 +22,7 @@ package enum CacheError: Error, Equatable, CustomStringConvertible {
     switch self {
     case .corruptRecord, .unreadableBatch: .dataLoss
     case .exhausted: .resourceExhausted
+    case .leaseLost: .failedPrecondition
     case .unknownBatch, .unknownTarget, .emptyBatch: .internal
     }
   }
@@ -37,6 +40,8 @@ package enum CacheError: Error, Equatable, CustomStringConvertible {
       "Target \(targetID) is not allocated (or was released before)."
     case .emptyBatch:
       "A write batch needs at least one mutation; this one has none."
+    case .leaseLost(let held, let current):
+      "The lease of the cache has number \(current); this client holds \(held.map { "number \($0)" } ?? "none")."
     case .exhausted(let counter, let highest):
       "The cache's counter \"\(counter)\" has reached \(highest) and cannot go further."
     }

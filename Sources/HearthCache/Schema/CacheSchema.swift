@@ -11,7 +11,9 @@ enum CacheSchema {
   /// The tables of the cache come first: a file of another version is refused before anything in it has changed.
   static func migrate(_ database: Database) throws -> DocumentStore {
     try schema.migrate(database)
-    return try DocumentStore(database: database)
+    let documents = try DocumentStore(database: database)
+    try ClientSchema.schema.migrate(database)
+    return documents
   }
 
   /// The names of the tables that hold the outbox.

@@ -60,6 +60,12 @@ struct TargetTable {
       .integer(Int64(data.targetID)))
   }
 
+  /// Writes the last use alone.
+  func setSequenceNumber(_ number: Int64, of targetID: TargetID) throws {
+    try database.update(
+      "UPDATE cache_targets SET sequence_number = ? WHERE target_id = ?", .integer(number), .integer(Int64(targetID)))
+  }
+
   /// Writes the limbo-free version alone: the token in the row stays as old as it is.
   func setLimboFreeVersion(_ version: SnapshotVersion, of targetID: TargetID) throws {
     try database.update(

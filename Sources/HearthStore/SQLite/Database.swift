@@ -382,6 +382,12 @@ package final class Database {
     return try run(name, isWrite: false, begin: "BEGIN DEFERRED", body)
   }
 
+  /// Executes a part of a running transaction under a name of its own, so that tests can make it fail.
+  package func part<T>(_ name: String, _ body: () throws -> T) throws -> T {
+    if let injectFailure, let error = injectFailure(.transaction(name)) { throw error }
+    return try body()
+  }
+
   /// Begins a read transaction that lasts until the connection is closed, at the state that the file has now.
   func pin(_ name: String) throws(StoreError) {
     if let current { throw .misuse("Database \(self.name): \"\(current.name)\" is running, \"\(name)\" cannot begin.") }
@@ -468,6 +474,14 @@ package final class Database {
   var freePageCount: Int64 {
     get throws(StoreError) { try integer("PRAGMA freelist_count") }
   }
+
+  /// Differs from the last time when another connection has changed the file since, as far as the running transaction sees it.
+  package var dataVersion: Int64 {
+    get throws(StoreError) { try integer("PRAGMA data_version") }
+  }
+
+  /// The rowid of the latest INSERT.
+  package var lastInsertedRow: Int64 { connection.map { sqlite3_last_insert_rowid($0) } ?? 0 }
 
   /// Rows that the latest INSERT, UPDATE or DELETE changed.
   package var changedRowCount: Int { connection.map { Int(sqlite3_changes($0)) } ?? 0 }

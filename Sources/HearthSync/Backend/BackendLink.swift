@@ -131,7 +131,7 @@ struct BackendLink {
     case .onlineStateTimeout:
       let isWaiting = awaitsResults
       return changeOnlineState { $0.timerFired(isWaiting: isWaiting) }
-    case .asyncQueueRetry, .lruGarbageCollection, .indexBackfill:
+    case .asyncQueueRetry, .lruGarbageCollection, .indexBackfill, .clientMetadataRefresh:
       assertionFailure("The timer \(kind) is none of the link's.")
       return []
     }
@@ -196,6 +196,12 @@ extension BackendLink {
     targets[target] = nil
     if !awaitingRemoval { aggregator.remove(target) }
     return targets.isEmpty ? watchStream.markIdle() : []
+  }
+
+  /// Forgets all targets, because another client talks to the backend from now on. Comes while no stream is open.
+  mutating func forgetAllTargets() {
+    assert(!watchStream.isStarted, "Targets are forgotten under a stream.")
+    targets = [:]
   }
 
   mutating func watchStreamOpened(_ id: StreamID, confirmed: ConfirmedKeys) -> [SyncAction] {
@@ -332,6 +338,11 @@ extension BackendLink {
       return []
     }
     return add(batch)
+  }
+
+  /// Another client has put batches into the outbox.
+  mutating func outboxHasGrown() {
+    pipeline.outboxHasGrown()
   }
 
   /// The outbox holds no batch behind the last one on its way.

@@ -1,6 +1,8 @@
 /// A reason to keep streams to the backend closed.
 enum OfflineCause: Hashable {
   case notStarted
+  /// Another client of the cache holds the lease: it has the streams for all.
+  case secondary
   case disabledByUser
   case credentialChange
   case connectivityChange

@@ -59,6 +59,9 @@ struct BackgroundQueryTable {
   /// The queries of listeners that wait for their first result.
   var listenQueries: [Query] { listens.values.map(\.backgroundQuery.query) }
 
+  /// The targets of those queries.
+  var targets: Set<TargetID> { Set(listens.values.lazy.map(\.targetID)) }
+
   func hasBackgroundListen(_ listener: ListenerID) -> Bool {
     listens.values.contains { $0.listeners.contains { $0.id == listener } }
   }

@@ -34,7 +34,7 @@ extension SyncEngine {
     if backgroundQueries.join(id, to: query, options) { return true }
     guard let backgroundQuery = makeBackgroundQuery(query, wantsConfirmedKeys: true) else { return false }
     do {
-      let target = try localStore.allocateTarget(query.target)
+      let target = try localStore.allocateTarget(query.target, isWatched: options.source == .default)
       start(
         BackgroundListen(
           targetID: target.targetID, backgroundQuery: backgroundQuery, attempt: 1, listeners: [(id, options)]))

@@ -21,7 +21,7 @@ extension SyncEngine {
     var target: TargetData?
     do {
       if views.needsTarget(for: query, options) {
-        let allocated = try localStore.allocateTarget(query.target)
+        let allocated = try localStore.allocateTarget(query.target, isWatched: options.source == .default)
         if !views.hasView(of: query) { try activate(query, on: allocated, initial) }
         target = allocated
       }
@@ -36,14 +36,15 @@ extension SyncEngine {
   private func activate(_ query: Query, on target: TargetData, _ initial: InitialViewState?) throws {
     do {
       let first = try initial ?? run(query)
-      follow(views.activate(query, on: target, with: first, onlineState: link.onlineState))
+      let isCurrent = try !isPrimary && localStore.isCurrent(target.targetID)
+      follow(views.activate(query, on: target, with: first, isCurrent: isCurrent, onlineState: link.onlineState))
     } catch {
       releaseIfUnused(target.targetID)
       throw error
     }
   }
 
-  private func run(_ query: Query) throws -> InitialViewState {
+  func run(_ query: Query) throws -> InitialViewState {
     let result = try localStore.run(query, usePreviousResults: true)
     considerIndexes(for: query, after: result.execution)
     return InitialViewState(query: query, result: result.documents, confirmedKeys: result.confirmedKeys)
@@ -56,9 +57,19 @@ extension SyncEngine {
 
   /// The backend refused the target: all its listeners end.
   func rejectQueries(of target: TargetID, _ error: StatusError) {
+    if isPrimary { tellOthers(thatBackendRefused: target, error) }
     release(target, unconfirmedKeys: views.unconfirmedKeys(of: target))
     rejectBackgroundListens(for: target, error)
     follow(views.reject(target, error))
+  }
+
+  private func tellOthers(thatBackendRefused target: TargetID, _ error: StatusError) {
+    do {
+      try localStore.publishRejection(of: target, error)
+    } catch {
+      // They go on waiting; the next holder of the lease hears the same from the backend.
+      log(.warning, "Other clients cannot be told that the backend has refused target \(target): \(error)")
+    }
   }
 
   // MARK: - Targets
@@ -78,7 +89,7 @@ extension SyncEngine {
     do {
       try localStore.releaseTarget(target, unconfirmedKeys: unconfirmedKeys)
     } catch {
-      log(.warning, "The end of target \(target) could not be stored: \(error)")
+      if !leaseIsLost(error) { log(.warning, "The end of target \(target) could not be stored: \(error)") }
     }
   }
 

@@ -6,14 +6,18 @@ extension SyncEngine {
 
   func start() {
     guard link.allow(.notStarted) else { return }
-    startGarbageCollectionTimer(after: configuration.firstGarbageCollectionAfter)
-    startIndexFillIfNeeded()
+    if isPrimary {
+      startGarbageCollectionTimer(after: configuration.firstGarbageCollectionAfter)
+      startIndexFillIfNeeded()
+    }
     do {
       try localStore.start()
       openStreams()
     } catch {
       goOffline(after: error, retrying: .start)
     }
+    showSharedOnlineState()
+    refreshRole()
   }
 
   func shutdown() {
@@ -28,6 +32,7 @@ extension SyncEngine {
     follow(link.setOnlineState(.unknown))
     waits = WriteWaits()
     bundles = [:]
+    leaveCache()
   }
 
   // MARK: - Switching the network
@@ -35,14 +40,18 @@ extension SyncEngine {
   func enableNetwork(_ id: RequestID) {
     if link.allow(.disabledByUser) { openStreams() }
     emit(.answer(id, .done))
+    refreshRole()
   }
 
   func disableNetwork(_ id: RequestID) {
     link.forbid(.disabledByUser)
     follow(link.closeStreams())
     emit(.dropConnection)
-    follow(link.setOnlineState(.offline))
+    // At a secondary client the network is that of the primary one.
+    if isPrimary { follow(link.setOnlineState(.offline)) }
     emit(.answer(id, .done))
+    settle()
+    refreshRole()
   }
 
   /// Replaces the connections: the old ones may be dead without knowing it.

@@ -34,7 +34,9 @@ extension SyncEngine {
         switch answer {
         case .acknowledge(let result, let owner): try acknowledge(result, of: owner)
         case .reject(let batch, let error, let owner): try reject(batch, error, of: owner)
-        case .start, .probe, .setAsideUnreadableBatches, .changeUser, .refreshViews: break
+        case .start, .probe, .setAsideUnreadableBatches, .changeUser, .refreshViews, .catchUp, .becomePrimary,
+          .synchronizeViews, .followOthers, .publish:
+          break
         }
       } catch {
         // The batch is still queued or lost: it is sent again, or reported below.

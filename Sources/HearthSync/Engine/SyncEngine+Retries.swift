@@ -7,6 +7,8 @@ extension SyncEngine {
   /// The write stream stays open with the batches that were sent: without it their answers would be lost, and a backend
   /// that does not recognise batches would commit them again (with a full disk: at every attempt).
   func goOffline(after error: any Error, retrying operation: RetryableOperation) {
+    // The next holder of the lease gets the same from the backend.
+    if leaseIsLost(error) { return }
     log(.error, "The cache failed; the client is offline until it works again: \(error)")
     follow(link.rest(for: operation.offlineCause))
     if case CacheError.unreadableBatch = error { retry(.setAsideUnreadableBatches) }
@@ -32,6 +34,9 @@ extension SyncEngine {
     var succeeded = true
     do {
       try carryOut(operation)
+    } catch CacheError.leaseLost {
+      loseLease()
+      return
     } catch {
       succeeded = false
       log(.debug, "Operation failed with retryable error: \(error)")

@@ -30,6 +30,7 @@ extension SyncEngine {
     // One transaction for documents and tokens. If it fails, nothing of the snapshot may be shown or taken over.
     let changes = try localStore.apply(event)
     retries.storageProven()
+    published.inherited.subtract(event.targetChanges.keys)
     // A result that is being computed may have been read before the snapshot was stored.
     backgroundQueries.noteTargets { event.targetChanges[$0] != nil || event.targetMismatches[$0] != nil }
     follow(link.snapshotStored(event, confirmed: confirmedKeys))

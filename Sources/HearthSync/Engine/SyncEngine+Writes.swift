@@ -136,7 +136,7 @@ extension SyncEngine {
   }
 
   func reject(_ batch: MutationBatch, _ error: StatusError, of owner: String?) throws {
-    let changes = try localStore.reject(batch, of: .user(owner))
+    let changes = try localStore.reject(batch, error, of: .user(owner))
     if error.deservesWarning {
       let keys = batch.keys.sorted().map(\.canonicalString).joined(separator: ", ")
       log(.warning, "Write at \(keys) failed: \(error.message)")

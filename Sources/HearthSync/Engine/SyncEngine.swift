@@ -46,6 +46,14 @@ package final class SyncEngine {
   /// True if the timer for the next step of filling indexes runs. Written in SyncEngine+Indexes.swift.
   var isFillingIndexes = false
 
+  /// True at the client that has the streams: the only one of its cache, or the holder of the lease. Written in
+  /// SyncEngine+Clients.swift.
+  package internal(set) var isPrimary: Bool
+  /// True if the client is in the foreground.
+  var isVisible = false
+  /// Written in SyncEngine+Clients.swift.
+  var published = Published()
+
   /// The bundles that are being loaded; nil for one whose end has been reported, while its source goes on.
   /// Written in SyncEngine+Bundles.swift.
   var bundles: [RequestID: BundleLoader?] = [:]
@@ -57,7 +65,9 @@ package final class SyncEngine {
       configuration: configuration, databaseID: localStore.databaseID, cacheID: localStore.cacheID,
       user: localStore.user)
     retries = RetryQueue(parameters: configuration.backoff)
-    views = QueryViews(limboLimit: configuration.maxConcurrentLimboResolutions)
+    isPrimary = !localStore.isShared
+    views = QueryViews(limboLimit: configuration.maxConcurrentLimboResolutions, resolvesLimbo: isPrimary)
+    if !isPrimary { link.forbid(.secondary) }
   }
 
   // MARK: - Events
@@ -74,6 +84,7 @@ package final class SyncEngine {
     } else {
       dispatch(event)
       runRetries()
+      settle()
     }
     assertInvariants()
     defer { actions = [] }
@@ -105,6 +116,10 @@ package final class SyncEngine {
     case .bundleEnded(let id, let error): bundleEnded(id, error)
     case .changeUser(let user): userChanged(to: user)
     case .connectivityChanged: connectivityChanged()
+    case .othersChanged: lookForNews()
+    case .setVisibility(let isVisible):
+      self.isVisible = isVisible
+      refreshRole()
     case .watchStreamOpened(let id): follow(link.watchStreamOpened(id, confirmed: confirmedKeys))
     case .watchStreamMessage(let id, let message): watchStreamReceived(message, on: id)
     case .watchStreamClosed(let id, let error): follow(link.watchStreamClosed(id, error))
@@ -137,6 +152,7 @@ package final class SyncEngine {
       follow(link.timerFired(kind))
     case .asyncQueueRetry: retries.timerFired(now: now)
     case .lruGarbageCollection: garbageCollectionTimerFired()
+    case .clientMetadataRefresh: refreshRole()
     case .indexBackfill: indexFillTimerFired()
     }
   }
@@ -150,7 +166,8 @@ package final class SyncEngine {
     case .bundleBytes(let id, _), .bundleEnded(let id, _): failBundle(id, .failed, .terminated)
     case .start, .unlisten, .backgroundQueryEnded, .addSnapshotsInSyncListener, .removeSnapshotsInSyncListener,
       .changeUser, .connectivityChanged, .watchStreamOpened, .watchStreamMessage, .watchStreamClosed,
-      .writeStreamOpened, .writeStreamMessage, .writeStreamClosed, .timerFired, .setIndexAutoCreation, .shutdown:
+      .writeStreamOpened, .writeStreamMessage, .writeStreamClosed, .timerFired, .setIndexAutoCreation, .othersChanged,
+      .setVisibility, .shutdown:
       break
     }
   }
@@ -182,8 +199,11 @@ package final class SyncEngine {
     for action in viewActions {
       switch action {
       case .emit(let action): emit(action)
-      case .watch(let target): follow(link.watch(target, confirmed: confirmedKeys))
-      case .unwatch(let target): follow(link.unwatch(target))
+      // A secondary client has told the others in the transaction that took the target into use.
+      case .watch(let target): if isPrimary { follow(link.watch(target, confirmed: confirmedKeys)) }
+      case .unwatch(let target): if isPrimary { follow(link.unwatch(target)) }
+      case .stopWatching(let target): tellOthers { try localStore.stopWatching(target) }
+      case .leave(let target): tellOthers { try localStore.leaveTarget(target) }
       case .release(let target, let keys): releaseIfUnused(target, unconfirmedKeys: keys)
       case .report(let changes): report(changes)
       }
@@ -201,12 +221,18 @@ package final class SyncEngine {
   /// - Returns: The error if a view could not be brought up to date; the refresh is then in the retry queue.
   @discardableResult
   func refreshViews(_ changes: DocumentMap, event: RemoteEvent? = nil) -> (any Error)? {
+    // What other clients had changed when this was read belongs to the same state of the file.
+    let news = localStore.takeNews()
+    let changes = news.changes.merging(changes) { _, new in new }
+    let event = event ?? (isPrimary ? nil : Self.event(of: news.targetStates))
     // A result that is computed meanwhile does not have these changes.
     backgroundQueries.note(changes)
+    take(answers: news.answers)
     let (viewActions, failure) = views.apply(changes, event: event) { query in
       try localStore.execute(query, usePreviousResults: false).documents
     }
     follow(viewActions)
+    defer { follow(news) }
     if let failure, !retries.refreshesViews {
       log(.error, "Views could not be read from the cache: \(failure)")
       retry(.refreshViews)
@@ -220,7 +246,17 @@ package final class SyncEngine {
     do {
       try localStore.notifyLocalViewChanges(changes)
     } catch {
-      log(.warning, "What the views show could not be stored: \(error)")
+      if !leaseIsLost(error) { log(.warning, "What the views show could not be stored: \(error)") }
+    }
+  }
+
+  /// Stores which targets this client uses. If that fails, the backend is asked for more than is needed.
+  private func tellOthers(_ operation: () throws -> Void) {
+    guard localStore.isShared else { return }
+    do {
+      try operation()
+    } catch {
+      log(.warning, "Other clients cannot be told of the targets in use: \(error)")
     }
   }
 
@@ -246,6 +282,11 @@ package final class SyncEngine {
       case .setAsideUnreadableBatches: try setAsideUnreadableBatches()
       case .changeUser(let user): try changeUser(user)
       case .refreshViews: if let failure = refreshViews([:]) { throw failure }
+      case .catchUp: try catchUp()
+      case .becomePrimary: try becomePrimary()
+      case .synchronizeViews: try synchronizeViews()
+      case .followOthers: try followOthers()
+      case .publish: try publish()
       }
     } catch CacheError.unknownBatch(let batchID, _) {
       // The batch has left the queue already; there is nothing left to do for it.

@@ -50,6 +50,11 @@ package enum SyncAction: Equatable, Sendable {
   /// ignored.
   case bundleProgress(RequestID, BundleProgress)
 
+  /// Other clients of the cache have news to read: they are to get ``SyncEvent/othersChanged``.
+  case wakeOthers
+  /// Another client is about to delete the cache: the client must end and close it.
+  case closeCache
+
   /// The backend refused the credentials: get new ones before the next stream is opened.
   case invalidateCredentials
   case onlineStateChanged(OnlineState)

@@ -22,6 +22,8 @@ package struct SyncConfiguration: Sendable {
   package var firstIndexFillAfter: Duration
   /// After a failure the filling of indexes waits for this time.
   package var indexFillRetry: Duration
+  /// A client that shares its cache looks after the lease, and for news that it was not woken for, at this interval.
+  package var clientRefreshInterval: Duration
   package var backoff: ExponentialBackoff.Parameters
   /// Gives the jitter of the next pause as a fraction of its base, in `-0.5 ... 0.5`.
   package var jitter: @Sendable () -> Double
@@ -37,6 +39,7 @@ package struct SyncConfiguration: Sendable {
     backgroundQueryLimits: BackgroundQueryLimits? = nil,
     firstIndexFillAfter: Duration = .seconds(1),
     indexFillRetry: Duration = .seconds(60),
+    clientRefreshInterval: Duration = .seconds(1),
     backoff: ExponentialBackoff.Parameters = .init(),
     jitter: @escaping @Sendable () -> Double
   ) {
@@ -50,6 +53,7 @@ package struct SyncConfiguration: Sendable {
     self.backgroundQueryLimits = backgroundQueryLimits
     self.firstIndexFillAfter = firstIndexFillAfter
     self.indexFillRetry = indexFillRetry
+    self.clientRefreshInterval = clientRefreshInterval
     self.backoff = backoff
     self.jitter = jitter
   }

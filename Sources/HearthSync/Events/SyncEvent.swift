@@ -33,6 +33,8 @@ package enum TimerKind: String, Hashable, Sendable, CaseIterable {
   case asyncQueueRetry
   /// Starts a garbage collection of the cache, or does the next step of the one that is under way.
   case lruGarbageCollection
+  /// Lets a client that shares its cache look after the lease, and for news that it was not woken for.
+  case clientMetadataRefresh
   /// Fills indexes, or removes what is left of those that were given up, for one more step.
   case indexBackfill
 }
@@ -66,6 +68,10 @@ package enum SyncEvent: Sendable {
 
   /// The signed-in user (`nil` if none is), or the same one again after the credentials were renewed.
   case changeUser(String?)
+  /// Another client of the cache may have changed something.
+  case othersChanged
+  /// True if the client is in the foreground, so that it should hold the lease rather than one that is not.
+  case setVisibility(Bool)
   /// The machine's network changed: connections are worth a new attempt at once.
   case connectivityChanged
 

@@ -69,6 +69,15 @@ struct LimboResolutions {
     resolutions[target]?.hasReceivedDocument = holdsDocument
   }
 
+  /// Forgets all documents. Numbers of targets are not given again.
+  mutating func removeAll() {
+    viewsByKey = [:]
+    keysByView = [:]
+    waiting = FIFOSet()
+    targetIDs = [:]
+    resolutions = [:]
+  }
+
   /// The backend refused the target, and the consequence is stored. The wire knows nothing of the target any more.
   mutating func rejected(_ target: TargetID) -> [Action] {
     guard let resolution = resolutions.removeValue(forKey: target) else { return [] }

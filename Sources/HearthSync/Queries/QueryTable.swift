@@ -36,6 +36,7 @@ struct QueryTable {
   private(set) var ids: [QueryID] = []
 
   var isEmpty: Bool { ids.isEmpty }
+  var listenerCount: Int { idByListener.count }
 
   subscript(id: QueryID) -> ActiveQuery? { queries[id] }
 
@@ -112,6 +113,5 @@ struct QueryTable {
       ids.count == queries.count && ids.count == idByQuery.count,
       "\(ids.count) ids stand for \(queries.count) queries, \(idByQuery.count) of them found by query.")
     assert(idsByTarget.count <= ids.count, "\(idsByTarget.count) targets serve \(ids.count) queries.")
-    assert(idByListener.count >= ids.count, "\(idByListener.count) listeners listen to \(ids.count) queries.")
   }
 }

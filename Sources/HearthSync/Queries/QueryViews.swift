@@ -20,20 +20,31 @@ struct QueryViews {
     case watch(TargetData)
     /// The backend need not send a target any more.
     case unwatch(TargetID)
+    /// The target has no listener any more, but a view that other clients need.
+    case leave(TargetID)
+    /// Only listeners to the cache are left, of this client's.
+    case stopWatching(TargetID)
     /// The target's last view is gone; the keys are those of the documents that it showed without confirmation.
     case release(TargetID, unconfirmedKeys: Set<DocumentKey>)
     /// The changes of views that have new snapshots. The cache uses them to answer queries faster.
     case report([LocalViewChanges])
   }
 
-  private var queries = QueryTable()
-  private var limbo: LimboResolutions
+  var queries = QueryTable()
+  var limbo: LimboResolutions
+  /// The targets that other clients use; true if they want the backend to be asked for it. Empty at a secondary client.
+  var foreignTargets: [TargetID: Bool] = [:]
+  /// True if documents in limbo are looked up: at the client that has the streams.
+  var resolvesLimbo: Bool
   /// The listeners that are notified when all views are in sync after a change, in the order of registration.
   private var inSyncListeners: [ListenerID] = []
 
-  /// - Parameter limboLimit: The number of documents that are looked up at a time.
-  init(limboLimit: Int) {
+  /// - Parameters:
+  ///   - limboLimit: The number of documents that are looked up at a time.
+  ///   - resolvesLimbo: False at a client that has no streams.
+  init(limboLimit: Int, resolvesLimbo: Bool = true) {
     limbo = LimboResolutions(limit: limboLimit)
+    self.resolvesLimbo = resolvesLimbo
   }
 
   // MARK: - State
@@ -59,7 +70,7 @@ struct QueryViews {
 
   /// True if a listener with these options needs the query's target: for a new view, or to be the first that listens to the backend.
   func needsTarget(for query: Query, _ options: ListenOptions) -> Bool {
-    guard let active = queries.id(of: query).flatMap({ queries[$0] }) else { return true }
+    guard let active = queries.id(of: query).flatMap({ queries[$0] }), !active.listeners.isEmpty else { return true }
     return options.source == .default && !active.hasBackendListeners
   }
 
@@ -81,6 +92,10 @@ struct QueryViews {
   /// - Parameter isWatched: True if the link watches the target.
   func assertInvariants(isWatched: (TargetID) -> Bool) {
     queries.assertInvariants()
+    assert(
+      foreignTargets.isEmpty ? queries.listenerCount >= queries.ids.count : resolvesLimbo,
+      "\(queries.listenerCount) listeners listen to \(queries.ids.count) queries; for other clients there are \(foreignTargets)."
+    )
     limbo.assertInvariants()
     assert(
       limbo.active.values.allSatisfy(isWatched),
@@ -91,13 +106,18 @@ struct QueryViews {
 
   /// Gives a query a view of what the cache holds. It has no listener yet.
   ///
-  /// - Parameter first: The result of running the query.
+  /// - Parameters:
+  ///   - first: The result of running the query.
+  ///   - isCurrent: True if another client knows that the result agrees with the backend.
   mutating func activate(
-    _ query: Query, on target: TargetData, with first: InitialViewState, onlineState: OnlineState
+    _ query: Query, on target: TargetData, with first: InitialViewState, isCurrent: Bool = false,
+    onlineState: OnlineState
   ) -> [Action] {
-    let sharesSyncedTarget = queries.queries(of: target.targetID).contains { $0.view.isSynced }
-    var view = View(query: query, confirmedKeys: first.confirmedKeys, hasCachedResults: !target.resumeToken.isEmpty)
-    let outcome = view.begin(with: first, isCurrent: sharesSyncedTarget && onlineState != .offline)
+    let isCurrent = isCurrent || queries.queries(of: target.targetID).contains { $0.view.isSynced }
+    var view = View(
+      query: query, confirmedKeys: first.confirmedKeys, hasCachedResults: !target.resumeToken.isEmpty,
+      isWatched: resolvesLimbo)
+    let outcome = view.begin(with: first, isCurrent: isCurrent && onlineState != .offline)
     let id = queries.insert(query, targetID: target.targetID, view: view)
     return limboChanged(by: id, outcome)
   }
@@ -116,7 +136,7 @@ struct QueryViews {
     var actions: [Action] = []
     var listener = QueryListener(id: id, options: options, onlineState: onlineState)
     if let target, listener.listensToBackend {
-      queries.update(queryID) { $0.view.startWatching() }
+      if resolvesLimbo { queries.update(queryID) { $0.view.startWatching() } }
       actions.append(.watch(target))
     }
     let first = queries[queryID].flatMap { listener.viewChanged($0.view.snapshot()) }
@@ -129,6 +149,11 @@ struct QueryViews {
   mutating func unlisten(_ id: ListenerID) -> [Action] {
     guard let query = queries.removeListener(id) else { return [] }
     guard query.listeners.isEmpty else { return unwatchIfUnused(query.targetID) }
+    let target = query.targetID
+    // The last view of a target that others use stays for them.
+    if foreignTargets[target] != nil, queries.ids(of: target) == [query.id] {
+      return [.leave(target)] + unwatchIfUnused(target)
+    }
     queries.remove(query.id)
     var actions: [Action] = []
     if !hasView(on: query.targetID) {
@@ -140,6 +165,7 @@ struct QueryViews {
 
   /// The backend refused the target: all its listeners end. The engine has released the target.
   mutating func reject(_ target: TargetID, _ error: StatusError) -> [Action] {
+    foreignTargets[target] = nil
     var actions: [Action] = []
     for id in queries.ids(of: target) {
       guard let query = queries.remove(id) else { continue }
@@ -160,9 +186,11 @@ struct QueryViews {
   }
 
   /// Lets the backend stop sending a target for which only listeners to the cache are left.
-  private mutating func unwatchIfUnused(_ target: TargetID) -> [Action] {
+  mutating func unwatchIfUnused(_ target: TargetID) -> [Action] {
     guard !queries.queries(of: target).contains(where: \.hasBackendListeners) else { return [] }
-    var actions: [Action] = [.unwatch(target)]
+    var actions: [Action] = hasListeners(on: target) ? [.stopWatching(target)] : []
+    guard foreignTargets[target] != true else { return actions }
+    actions.append(.unwatch(target))
     for id in queries.ids(of: target) {
       guard let outcome = queries.update(id, { $0.view.stopWatching() }) else { continue }
       actions += limboChanged(by: id, outcome)
@@ -303,7 +331,7 @@ extension QueryViews {
     Self.lookups(limbo.viewChanged(id, entered: outcome.enteredLimbo, left: outcome.leftLimbo))
   }
 
-  private static func lookups(_ changes: [LimboResolutions.Action]) -> [Action] {
+  static func lookups(_ changes: [LimboResolutions.Action]) -> [Action] {
     changes.flatMap { change -> [Action] in
       switch change {
       case .listen(let key, let targetID):

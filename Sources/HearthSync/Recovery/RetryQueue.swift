@@ -14,6 +14,16 @@ enum RetryableOperation {
   case changeUser(String?)
   /// Computes the views anew that could not read the cache when they needed it.
   case refreshViews
+  /// Reads the changes of other clients.
+  case catchUp
+  /// Takes over the streams for all clients, after the lease was taken.
+  case becomePrimary
+  /// Brings all views in line with the file.
+  case synchronizeViews
+  /// Watches what other clients want to be watched, and nothing else of theirs.
+  case followOthers
+  /// Tells the other clients which targets agree with the backend, and the online state.
+  case publish
 
   /// The cause for which streams stay closed until the operation has succeeded.
   var offlineCause: OfflineCause? {
@@ -22,7 +32,7 @@ enum RetryableOperation {
     case .setAsideUnreadableBatches: .outboxFailure
     case .probe(let cause): cause
     // A change of the user closes and opens the streams itself.
-    case .changeUser, .refreshViews: nil
+    case .changeUser, .refreshViews, .catchUp, .becomePrimary, .synchronizeViews, .followOthers, .publish: nil
     }
   }
 
@@ -30,7 +40,9 @@ enum RetryableOperation {
   var owner: String?? {
     switch self {
     case .acknowledge(_, let owner), .reject(_, _, let owner): .some(owner)
-    case .start, .probe, .setAsideUnreadableBatches, .changeUser, .refreshViews: nil
+    case .start, .probe, .setAsideUnreadableBatches, .changeUser, .refreshViews, .catchUp, .becomePrimary,
+      .synchronizeViews, .followOthers, .publish:
+      nil
     }
   }
 
@@ -45,12 +57,13 @@ enum RetryableOperation {
     case .changeUser: .users
     case .setAsideUnreadableBatches, .acknowledge, .reject: .outcomes
     case .start, .probe: .storage
-    case .refreshViews: .views
+    case .refreshViews, .synchronizeViews: .views
+    case .catchUp, .becomePrimary, .followOthers, .publish: .clients
     }
   }
 
   fileprivate enum Lane {
-    case users, outcomes, storage, views
+    case users, outcomes, storage, views, clients
   }
 }
 
@@ -97,6 +110,19 @@ struct RetryQueue {
     operations.contains { operation in
       guard case .refreshViews = operation else { return false }
       return true
+    }
+  }
+
+  /// True if some operation in the list is such a one.
+  func holds(_ isSuch: (RetryableOperation) -> Bool) -> Bool { operations.contains(where: isSuch) }
+
+  /// Removes what only the holder of the lease may do. Its next holder does it.
+  mutating func leaseIsLost() {
+    operations.removeAll { operation in
+      switch operation {
+      case .becomePrimary, .followOthers, .publish, .acknowledge, .reject, .probe: true
+      case .start, .setAsideUnreadableBatches, .changeUser, .refreshViews, .catchUp, .synchronizeViews: false
+      }
     }
   }
 

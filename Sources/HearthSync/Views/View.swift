@@ -56,7 +56,7 @@ struct View {
   /// True if the backend has sent everything that the target holds.
   private var isCurrent = false
   /// True while the backend reports changes of the target. Otherwise nothing can be found out about unconfirmed documents.
-  private var isWatched = true
+  private var isWatched: Bool
   private var syncState = SyncState.initial
   private var hasCachedResults: Bool
   /// True if `limboKeys` is exact, so that only documents touched by a change need a new look.
@@ -65,8 +65,10 @@ struct View {
   /// - Parameters:
   ///   - confirmedKeys: The documents that the backend had confirmed when the target was last listened to.
   ///   - hasCachedResults: True if the cache remembers a complete result of the target.
-  init(query: Query, confirmedKeys: Set<DocumentKey>, hasCachedResults: Bool) {
+  ///   - isWatched: False if another client of the cache hears from the backend.
+  init(query: Query, confirmedKeys: Set<DocumentKey>, hasCachedResults: Bool, isWatched: Bool = true) {
     self.query = query
+    self.isWatched = isWatched
     documentKey = query.documentKey
     self.confirmedKeys = confirmedKeys
     self.hasCachedResults = hasCachedResults
@@ -115,6 +117,12 @@ struct View {
     let left = limboKeys.sorted()
     limboKeys = []
     return Outcome(leftLimbo: left)
+  }
+
+  /// Takes over the keys that another client has confirmed.
+  mutating func takeOver(confirmedKeys: Set<DocumentKey>) {
+    self.confirmedKeys = confirmedKeys
+    limboKeysAreExact = false
   }
 
   mutating func startWatching() {

@@ -1,0 +1,199 @@
+internal import HearthModel
+internal import HearthStore
+
+/// Numbers a client in the tables of its cache. Never given twice.
+package typealias ClientID = Int64
+
+/// The clients that share a cache, the targets that they use, and the lease.
+struct ClientTable {
+  /// The one row about all of them.
+  struct Sharing: Equatable {
+    /// Rises with each holder of the lease.
+    var leaseNumber: Int64
+    /// 0 while nobody holds it.
+    var leaseHolder: ClientID
+    var onlineState: SharedOnlineState
+    /// Notices up to this one were removed although not every client had read them.
+    var trimmedThrough: Int64
+    var clientCount: Int64
+  }
+
+  struct Client {
+    var id: ClientID
+    var name: String
+    var userKey: String
+    var wantsNetwork: Bool
+    var isVisible: Bool
+  }
+
+  let database: Database
+
+  // MARK: The lease
+
+  func sharing() throws -> Sharing {
+    let row = try database.firstRow(
+      """
+      SELECT lease_number, lease_holder, online_state, trimmed_through, (SELECT count(*) FROM cache_clients)
+      FROM cache_sharing WHERE id = 1
+      """
+    ) { row in
+      let state = try row.int64(at: 2)
+      guard let online = SharedOnlineState(rawValue: state) else { throw Self.damage("\(state) is no online state") }
+      return Sharing(
+        leaseNumber: try row.int64(at: 0), leaseHolder: try row.int64(at: 1), onlineState: online,
+        trimmedThrough: try row.int64(at: 3), clientCount: try row.int64(at: 4))
+    }
+    guard let row else { throw Self.damage("the row is missing") }
+    return row
+  }
+
+  func setLease(number: Int64, holder: ClientID, _ state: SharedOnlineState) throws {
+    try database.update(
+      "UPDATE cache_sharing SET lease_number = ?, lease_holder = ?, online_state = ?", .integer(number),
+      .integer(holder),
+      .integer(state.rawValue))
+  }
+
+  func setTrimmed(through number: Int64) throws {
+    try database.update("UPDATE cache_sharing SET trimmed_through = max(trimmed_through, ?)", .integer(number))
+  }
+
+  private static func damage(_ reason: String) -> CacheError {
+    .corruptRecord(table: "cache_sharing", row: "1", reason: reason)
+  }
+
+  // MARK: Clients
+
+  /// - Parameter seen: The last notice that the client need not read.
+  func insert(name: String, userKey: String, seen: Int64) throws -> ClientID {
+    try database.update("UPDATE cache_sharing SET highest_client_id = highest_client_id + 1")
+    guard
+      let id = try database.firstRow("SELECT highest_client_id FROM cache_sharing", body: { try $0.int64(at: 0) })
+    else { throw Self.damage("the row is missing") }
+    try database.update(
+      "INSERT INTO cache_clients (client_id, name, user_key, wants_network, is_visible, seen) VALUES (?, ?, ?, 1, 0, ?)",
+      .integer(id), .text(name), .text(userKey), .integer(seen))
+    return id
+  }
+
+  func update(_ id: ClientID, wantsNetwork: Bool, isVisible: Bool) throws {
+    try database.update(
+      "UPDATE cache_clients SET wants_network = ?, is_visible = ? WHERE client_id = ?", .integer(wantsNetwork ? 1 : 0),
+      .integer(isVisible ? 1 : 0), .integer(id))
+  }
+
+  func update(_ id: ClientID, userKey: String) throws {
+    try database.update("UPDATE cache_clients SET user_key = ? WHERE client_id = ?", .text(userKey), .integer(id))
+  }
+
+  func update(_ id: ClientID, seen: Int64) throws {
+    try database.update("UPDATE cache_clients SET seen = ? WHERE client_id = ?", .integer(seen), .integer(id))
+  }
+
+  /// The last notice that every client has read; nil without clients.
+  func lowestSeen() throws -> Int64? {
+    try database.firstRow("SELECT min(seen) FROM cache_clients WHERE EXISTS (SELECT 1 FROM cache_clients)") {
+      try $0.int64(at: 0)
+    }
+  }
+
+  func clients() throws -> [Client] {
+    var clients: [Client] = []
+    try database.forEachRow(
+      "SELECT client_id, name, user_key, wants_network, is_visible FROM cache_clients ORDER BY client_id"
+    ) {
+      clients.append(
+        Client(
+          id: try $0.int64(at: 0), name: try $0.string(at: 1), userKey: try $0.string(at: 2),
+          wantsNetwork: try $0.int64(at: 3) != 0, isVisible: try $0.int64(at: 4) != 0))
+      return true
+    }
+    return clients
+  }
+
+  func remove(_ id: ClientID) throws {
+    try database.update("DELETE FROM cache_clients WHERE client_id = ?", .integer(id))
+    try database.update("DELETE FROM cache_client_targets WHERE client_id = ?", .integer(id))
+  }
+
+  // MARK: Targets
+
+  /// - Parameter isWatched: True if the backend is to be asked for it; it then stays so until it is set.
+  func use(_ target: TargetID, by client: ClientID, isWatched: Bool) throws {
+    try database.update(
+      """
+      INSERT INTO cache_client_targets (client_id, target_id, is_watched) VALUES (?, ?, ?)
+      ON CONFLICT (client_id, target_id) DO UPDATE SET is_watched = max(is_watched, excluded.is_watched)
+      """, .integer(client), .integer(Int64(target)), .integer(isWatched ? 1 : 0))
+  }
+
+  func stopWatching(_ target: TargetID, by client: ClientID) throws {
+    try database.update(
+      "UPDATE cache_client_targets SET is_watched = 0 WHERE client_id = ? AND target_id = ?", .integer(client),
+      .integer(Int64(target)))
+  }
+
+  func stopUsing(_ target: TargetID, by client: ClientID) throws {
+    try database.update(
+      "DELETE FROM cache_client_targets WHERE client_id = ? AND target_id = ?", .integer(client),
+      .integer(Int64(target)))
+  }
+
+  /// Notes that no client uses the target.
+  func stopUsing(_ target: TargetID) throws {
+    try database.update("DELETE FROM cache_client_targets WHERE target_id = ?", .integer(Int64(target)))
+  }
+
+  /// Returns true if some client uses the target.
+  func isUsed(_ target: TargetID) throws -> Bool {
+    try database.firstRow(
+      "SELECT 1 FROM cache_client_targets WHERE target_id = ? LIMIT 1", .integer(Int64(target))
+    ) { _ in true } ?? false
+  }
+
+  /// The targets that other clients use, and whether one of them wants the backend to be asked for it.
+  func targets(exceptOf client: ClientID) throws -> [TargetID: Bool] {
+    var targets: [TargetID: Bool] = [:]
+    try database.forEachRow(
+      """
+      SELECT target_id, max(is_watched) FROM cache_client_targets WHERE client_id <> ? GROUP BY target_id
+      ORDER BY target_id
+      """, .integer(client)
+    ) {
+      let number = try $0.int64(at: 0)
+      guard let target = TargetID(exactly: number) else {
+        throw CacheError.corruptRecord(
+          table: "cache_client_targets", row: "\(number)", reason: "a target id has 32 bits")
+      }
+      targets[target] = try $0.int64(at: 1) != 0
+      return true
+    }
+    return targets
+  }
+
+  // MARK: Agreement with the backend
+
+  func isCurrent(_ target: TargetID) throws -> Bool {
+    try database.firstRow(
+      "SELECT 1 FROM cache_current_targets WHERE target_id = ?", .integer(Int64(target))
+    ) { _ in true } ?? false
+  }
+
+  func setCurrent(_ target: TargetID, _ isCurrent: Bool) throws {
+    try database.update(
+      isCurrent
+        ? "INSERT OR IGNORE INTO cache_current_targets (target_id) VALUES (?)"
+        : "DELETE FROM cache_current_targets WHERE target_id = ?", .integer(Int64(target)))
+  }
+
+  func removeCurrentTargets() throws {
+    try database.update("DELETE FROM cache_current_targets")
+  }
+}
+
+/// The online state that the holder of the lease tells the others. The numbers are part of the format.
+package enum SharedOnlineState: Int64, Sendable {
+  case unknown = 0
+  case online = 1
+  case offline = 2
+}

@@ -1,0 +1,43 @@
+package import HearthModel
+
+/// What other clients of the cache have changed, as of one state of the file.
+package struct News {
+  /// An answer of the backend to a batch, or its loss.
+  package struct Answer: Equatable {
+    package var batchID: BatchID
+    /// True if the batch was in the outbox of the active user.
+    package var isActiveUsers: Bool
+    /// Nil for a batch that the backend has committed.
+    package var error: StatusError?
+  }
+
+  /// The documents that changed, as the active user's local view has them now. Only those that a target in use may hold.
+  package var changes: DocumentMap = [:]
+  /// The batches that left the outboxes, in order.
+  package var answers: [Answer] = []
+  /// True if the outbox of the active user has got batches.
+  package var hasNewBatches = false
+  /// The targets in use for which this is news, and whether they agree with the backend.
+  package var targetStates: [TargetID: Bool] = [:]
+  /// The targets that the backend has refused, in order.
+  package var rejectedTargets: [(target: TargetID, error: StatusError)] = []
+  /// The targets whose rows something else than a snapshot of the backend has written.
+  package var resetTargets: Set<TargetID> = []
+  /// True if clients came or went, or want other targets.
+  package var concernsClients = false
+  /// True if the lease has another holder, or its holder another online state.
+  package var concernsLease = false
+  package var concernsIndexes = false
+  /// True if notices are missing: everything that is shown has to be read anew.
+  package var isIncomplete = false
+  /// True if the cache is about to be deleted.
+  package var mustEnd = false
+
+  package init() {}
+
+  /// True if there is nothing to be done.
+  package var isEmpty: Bool {
+    changes.isEmpty && answers.isEmpty && !hasNewBatches && targetStates.isEmpty && rejectedTargets.isEmpty
+      && resetTargets.isEmpty && !concernsClients && !concernsLease && !concernsIndexes && !isIncomplete && !mustEnd
+  }
+}

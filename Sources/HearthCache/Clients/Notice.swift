@@ -1,0 +1,162 @@
+internal import HearthModel
+internal import HearthStore
+
+/// A change that one client makes and that others must hear of.
+enum Notice {
+  /// The local view of a document has changed: for one user, or for all.
+  case document(DocumentKey, user: MutationQueue.UserRow?)
+  /// A user's outbox has got a batch.
+  case batchQueued(BatchID, user: MutationQueue.UserRow)
+  /// A batch has left the outbox: the backend has committed it, or it is lost with this error.
+  case batchAnswered(BatchID, user: MutationQueue.UserRow, StatusError?)
+  /// The view of the target at the holder of the lease has come to agree with the backend, or no longer agrees.
+  case targetState(TargetID)
+  /// The backend has refused the target.
+  case targetRejected(TargetID, StatusError)
+  /// The row of a target was written by something else than a snapshot of the backend.
+  case targetReset(TargetID)
+  /// Clients have come or gone, or want other targets, or have another user.
+  case clients
+  /// The online state of the holder of the lease, or the holder, has changed.
+  case lease
+  /// There are other indexes, which are to be filled.
+  case indexes
+  /// All clients must end, because the cache is about to be deleted.
+  case end
+
+  /// The numbers are part of the format.
+  enum Kind: Int64 {
+    case document = 0
+    case batchQueued = 1
+    case batchAnswered = 2
+    case targetState = 3
+    case targetRejected = 4
+    case targetReset = 5
+    case clients = 6
+    case lease = 7
+    case indexes = 8
+    case end = 9
+  }
+}
+
+/// The notices of a cache, numbered in the order of the transactions that made them.
+struct NoticeTable {
+  let database: Database
+
+  /// The number of the last notice; 0 if there never was one.
+  func lastNumber() throws -> Int64 {
+    try database.firstRow("SELECT coalesce(max(number), 0) FROM cache_notices") { try $0.int64(at: 0) } ?? 0
+  }
+
+  /// - Returns: The number of the notice.
+  func insert(_ notice: Notice, from client: ClientID) throws -> Int64 {
+    let row = Row(notice)
+    try database.update(
+      "INSERT INTO cache_notices (client_id, kind, user_id, path, subject, code, message) VALUES (?, ?, ?, ?, ?, ?, ?)",
+      .integer(client), .integer(row.kind.rawValue), .integer(row.user), .text(row.path), .integer(row.subject),
+      .integer(row.code), .text(row.message))
+    return database.lastInsertedRow
+  }
+
+  /// The notices of other clients behind a number, in order.
+  func forEach(after number: Int64, exceptFrom client: ClientID, _ body: (Notice) throws -> Void) throws {
+    try database.forEachRow(
+      """
+      SELECT number, kind, user_id, path, subject, code, message FROM cache_notices
+      WHERE number > ? AND client_id <> ? ORDER BY number
+      """, .integer(number), .integer(client)
+    ) {
+      try body(notice($0))
+      return true
+    }
+  }
+
+  /// Removes notices up to a number, but never the last one: the next number follows it.
+  func remove(upTo number: Int64, keepingAnswers: Bool) throws {
+    let kept = keepingAnswers ? " AND kind <> \(Notice.Kind.batchAnswered.rawValue)" : ""
+    try database.update(
+      "DELETE FROM cache_notices WHERE number <= ? AND number < (SELECT max(number) FROM cache_notices)\(kept)",
+      .integer(number))
+  }
+
+  private struct Row {
+    var kind: Notice.Kind
+    /// 0 for all users.
+    var user: Int64 = 0
+    var path = ""
+    var subject: Int64 = 0
+    var code: Int64 = 0
+    var message = ""
+
+    init(_ notice: Notice) {
+      switch notice {
+      case .document(let key, let user):
+        kind = .document
+        self.user = user ?? 0
+        path = key.canonicalString
+      case .batchQueued(let batchID, let user):
+        kind = .batchQueued
+        self.user = user
+        subject = batchID
+      case .batchAnswered(let batchID, let user, let error):
+        kind = .batchAnswered
+        self.user = user
+        subject = batchID
+        code = Int64(error?.code.rawValue ?? 0)
+        message = error?.message ?? ""
+      case .targetState(let target):
+        kind = .targetState
+        subject = Int64(target)
+      case .targetRejected(let target, let error):
+        kind = .targetRejected
+        subject = Int64(target)
+        code = Int64(error.code.rawValue)
+        message = error.message
+      case .targetReset(let target):
+        kind = .targetReset
+        subject = Int64(target)
+      case .clients: kind = .clients
+      case .lease: kind = .lease
+      case .indexes: kind = .indexes
+      case .end: kind = .end
+      }
+    }
+  }
+
+  private func notice(_ row: Statement) throws -> Notice {
+    let number = try row.int64(at: 0)
+    let kind = try row.int64(at: 1)
+    func damage(_ reason: String) -> CacheError {
+      .corruptRecord(table: "cache_notices", row: "\(number)", reason: reason)
+    }
+    func target() throws -> TargetID {
+      let subject = try row.int64(at: 4)
+      guard let target = TargetID(exactly: subject) else { throw damage("\(subject) is no target id") }
+      return target
+    }
+    func error() throws -> StatusError? {
+      let number = try row.int64(at: 5)
+      if number == 0 { return nil }
+      guard let code = Int(exactly: number).flatMap(StatusCode.init(rawValue:)) else {
+        throw damage("\(number) is no status code")
+      }
+      return StatusError(code: code, message: try row.string(at: 6))
+    }
+    let user = try row.int64(at: 2)
+    switch Notice.Kind(rawValue: kind) {
+    case .document: return .document(try row.documentKey(at: 3, table: "cache_notices"), user: user == 0 ? nil : user)
+    case .batchQueued: return .batchQueued(try row.int64(at: 4), user: user)
+    case .batchAnswered: return .batchAnswered(try row.int64(at: 4), user: user, try error())
+    case .targetState: return .targetState(try target())
+    case .targetRejected:
+      guard let error = try error() else { throw damage("a target was rejected without an error") }
+      return .targetRejected(try target(), error)
+    case .targetReset: return .targetReset(try target())
+    case .clients: return .clients
+    case .lease: return .lease
+    case .indexes: return .indexes
+    case .end: return .end
+    case nil: throw damage("\(kind) is no kind of notice")
+    }
+  }
+}

@@ -1,0 +1,318 @@
+package import HearthModel
+package import HearthStore
+
+/// One of several clients of a cache.
+///
+/// Each has a row in the file, and one of them holds the lease: it alone has streams to the backend, and it alone may store what
+/// comes from there. Every transaction that only the holder may do verifies the lease first.
+extension LocalStore {
+  /// The state of a client that shares its cache; part of ``State``, so that a failed transaction restores it.
+  struct Membership {
+    let client: ClientID
+    /// The last notice that was read.
+    var seen: Int64
+    /// The last notice that the client's row says was read.
+    var storedSeen: Int64
+    /// The number under which this client holds the lease, as far as it knows; nil for a secondary client.
+    var leaseNumber: Int64?
+    var wantsNetwork = true
+    var isVisible = false
+    /// The state of the file in the transaction that read it last, and the version of the file then.
+    var sharing: ClientTable.Sharing
+    var dataVersion: Int64
+    /// The failure to read notices in the transaction that tried last. Until they are read, later ones must not count as read.
+    var failure: (any Error)?
+    /// Gathered and not yet taken.
+    var news = News()
+    /// True if notices were written since that was last asked.
+    var hasTold = false
+
+    var hasOthers: Bool { sharing.clientCount > 1 }
+    /// True if this client holds the lease, as far as the file says.
+    var holdsLease: Bool { leaseNumber == sharing.leaseNumber && sharing.leaseHolder == client }
+  }
+
+  // MARK: - Joining and leaving
+
+  /// Enters this client among those of the cache. Part of the transaction that opens it.
+  func join(_ locks: any ClientLocks) throws {
+    try removeDeadClients()
+    let seen = try notices.lastNumber()
+    let id = try clients.insert(name: locks.name, userKey: MutationQueue.userKey(state.user), seen: seen)
+    let sharing = try clients.sharing()
+    if sharing.clientCount == 1 {
+      // What was told is of an earlier time.
+      try clients.removeCurrentTargets()
+      try notices.remove(upTo: .max, keepingAnswers: false)
+    }
+    state.membership = Membership(
+      client: id, seen: seen, storedSeen: seen, sharing: sharing, dataVersion: try database.dataVersion)
+    try tell(.clients)
+  }
+
+  /// Takes this client from those of the cache, and gives the lease back. The others hear of it.
+  package func leave() throws {
+    defer { locks?.releaseLease() }
+    guard state.membership != nil else { return }
+    try transaction("Leave cache") {
+      guard let member = state.membership else { return }
+      try clients.remove(member.client)
+      if member.holdsLease {
+        try clients.setLease(number: member.sharing.leaseNumber, holder: 0, .unknown)
+        try tell(.lease)
+      }
+      try tell(.clients)
+      state.membership?.leaseNumber = nil
+    }
+  }
+
+  /// Takes clients that have ended without leaving from those of the cache.
+  private func removeDeadClients() throws {
+    guard let locks else { return }
+    for client in try clients.clients() where client.id != state.membership?.client && !locks.isAlive(client.name) {
+      try clients.remove(client.id)
+      try tell(.clients)
+    }
+  }
+
+  /// The number of clients that have the cache open, this one included.
+  package func clientCount() throws -> Int {
+    try read("Count clients") { try clients.clients().count }
+  }
+
+  /// Asks all clients of a cache to end, before it is deleted.
+  package static func askAllToEnd(_ database: Database) throws {
+    try database.transaction("Ask clients to end") {
+      _ = try NoticeTable(database: database).insert(.end, from: 0)
+    }
+  }
+
+  // MARK: - The lease
+
+  /// True if this client may do what only the holder of the lease may, as far as it knows.
+  package var isPrimary: Bool { state.membership.map { $0.leaseNumber != nil } ?? true }
+
+  /// True if there may be other clients.
+  package var isShared: Bool { state.membership != nil }
+  package var hasOtherClients: Bool { state.membership?.hasOthers ?? false }
+
+  /// The online state that the last holder of the lease has told; unknown if it has left the cache.
+  package var sharedOnlineState: SharedOnlineState { state.membership?.sharing.onlineState ?? .unknown }
+
+  /// True if the file says that nobody holds the lease.
+  package var leaseIsFree: Bool { state.membership?.sharing.leaseHolder == 0 }
+
+  /// True if this client takes itself for the holder of the lease and the file says otherwise.
+  package var leaseIsLost: Bool {
+    guard let member = state.membership, member.leaseNumber != nil else { return false }
+    return !member.holdsLease
+  }
+
+  package enum LeaseState {
+    /// As before, and no other client had it since.
+    case held
+    case taken
+    case notHeld
+  }
+
+  /// Stores what this client says of itself, and keeps, takes or gives back the lease.
+  ///
+  /// A holder keeps it while its network is wanted, or while no other client would be better. Another client takes it if the lock is
+  /// free and it is visible with its network wanted, or no living client is better: one that wants its network is better than one
+  /// that does not, then a visible one is better than a hidden one (firebase-js-sdk indexeddb_persistence.ts, canActAsPrimary).
+  ///
+  /// - Returns: Whether this client holds the lease now.
+  package func updateClient(wantsNetwork: Bool, isVisible: Bool) throws -> LeaseState {
+    guard let locks, state.membership != nil else { return .held }
+    do {
+      return try transaction("updateClientMetadataAndTryBecomePrimary") {
+        guard let member = state.membership else { return .held }
+        if member.wantsNetwork != wantsNetwork || member.isVisible != isVisible {
+          try clients.update(member.client, wantsNetwork: wantsNetwork, isVisible: isVisible)
+          state.membership?.wantsNetwork = wantsNetwork
+          state.membership?.isVisible = isVisible
+          try tell(.clients)
+        }
+        try removeDeadClients()
+        try refreshSharing()
+        if member.holdsLease {
+          if try wantsNetwork || !isOutranked(locks) { return .held }
+          try setLease(holder: 0, member.sharing.onlineState)
+          state.membership?.leaseNumber = nil
+          return .notHeld
+        }
+        state.membership?.leaseNumber = nil
+        let mayTake = try wantsNetwork && isVisible || !isOutranked(locks)
+        guard mayTake, try locks.acquireLease() else { return .notHeld }
+        try setLease(number: member.sharing.leaseNumber + 1, holder: member.client)
+        state.membership?.leaseNumber = member.sharing.leaseNumber + 1
+        return .taken
+      }
+    } catch {
+      if state.membership?.leaseNumber == nil { locks.releaseLease() }
+      throw error
+    }
+  }
+
+  /// Gives the lock back after the lease was lost or given back.
+  package func releaseLock() {
+    if state.membership?.leaseNumber == nil { locks?.releaseLease() }
+  }
+
+  /// This client finds out that it does not hold the lease any more.
+  package func leaseWasLost() {
+    state.membership?.leaseNumber = nil
+    locks?.releaseLease()
+  }
+
+  private func setLease(number: Int64? = nil, holder: ClientID, _ online: SharedOnlineState = .unknown) throws {
+    guard let sharing = state.membership?.sharing else { return }
+    try clients.setLease(number: number ?? sharing.leaseNumber, holder: holder, online)
+    state.membership?.sharing = try clients.sharing()
+    try tell(.lease)
+  }
+
+  private func isOutranked(_ locks: any ClientLocks) throws -> Bool {
+    guard let member = state.membership else { return false }
+    return try clients.clients().contains { other in
+      guard other.id != member.client else { return false }
+      let hasBetterNetwork = !member.wantsNetwork && other.wantsNetwork
+      let hasBetterVisibility =
+        !member.isVisible && other.isVisible && member.wantsNetwork == other.wantsNetwork
+      return (hasBetterNetwork || hasBetterVisibility) && locks.isAlive(other.name)
+    }
+  }
+
+  // MARK: - Telling others
+
+  /// Writes a notice, if anybody could read it. Part of the transaction that makes the change.
+  func tell(_ notice: Notice) throws {
+    guard let member = state.membership, member.hasOthers else { return }
+    let number = try notices.insert(notice, from: member.client)
+    if member.failure == nil { state.membership?.seen = number }
+    state.membership?.hasTold = true
+  }
+
+  func tell(ofDocuments keys: some Sequence<DocumentKey>, user: MutationQueue.UserRow? = nil) throws {
+    guard hasOtherClients else { return }
+    for key in keys { try tell(.document(key, user: user)) }
+  }
+
+  /// Returns true if notices were written since the last call: the others must be woken.
+  package func takeHasTold() -> Bool {
+    defer { state.membership?.hasTold = false }
+    return state.membership?.hasTold ?? false
+  }
+
+  /// Tells the others which targets agree with the backend. Only the holder of the lease may.
+  package func publish(_ states: [TargetID: Bool]) throws {
+    guard hasOtherClients, !states.isEmpty else { return }
+    try transaction("Publish target states", needsLease: true) {
+      for (target, isCurrent) in states.sorted(by: { $0.key < $1.key }) {
+        try clients.setCurrent(target, isCurrent)
+        try tell(.targetState(target))
+      }
+    }
+  }
+
+  /// Forgets which targets agree with the backend, while there is nobody to be told.
+  package func unpublish() throws {
+    try transaction("Publish target states", needsLease: true) { try clients.removeCurrentTargets() }
+  }
+
+  /// Tells the others the online state. Only the holder of the lease may.
+  package func publish(_ online: SharedOnlineState) throws {
+    guard let member = state.membership, member.hasOthers, member.sharing.onlineState != online else { return }
+    try transaction("Publish online state", needsLease: true) { try setLease(holder: member.client, online) }
+  }
+
+  /// Tells the others that the backend has refused a target.
+  package func publishRejection(of target: TargetID, _ error: StatusError) throws {
+    guard hasOtherClients else { return }
+    try transaction("Publish rejected target", needsLease: true) {
+      try clients.setCurrent(target, false)
+      try clients.stopUsing(target)
+      try tell(.targetRejected(target, error))
+    }
+  }
+
+  // MARK: - Targets of others
+
+  /// The targets that other clients use, and whether one of them wants the backend to be asked for it.
+  package func targetsOfOthers() throws -> [TargetID: Bool] {
+    guard let member = state.membership else { return [:] }
+    return try read("Get targets of other clients") { try clients.targets(exceptOf: member.client) }
+  }
+
+  /// Takes a target that another client uses into use here as well, or reads its row again if it is.
+  ///
+  /// - Returns: Nil if it has no row any more.
+  package func adoptTarget(_ targetID: TargetID) throws -> TargetData? {
+    // Nothing is written, so a former holder of the lease does no harm.
+    try read("Get target data") {
+      guard let known = try targets.targetData(targetID) else { return nil }
+      return try database.part("Allocate target") {
+        state.targets[targetID] = ActiveTarget(data: known, persisted: known)
+        state.targetIDs[known.target] = targetID
+        return known
+      }
+    }
+  }
+
+  /// Forgets a target without a word in the file: this client has no view of it any more.
+  package func forgetTarget(_ targetID: TargetID) {
+    guard let active = state.targets.removeValue(forKey: targetID) else { return }
+    state.targetIDs[active.data.target] = nil
+  }
+
+  /// Releases a target that no client uses any more, or fails and leaves it as it is.
+  package func dropTarget(_ targetID: TargetID, unconfirmedKeys: Set<DocumentKey>) throws {
+    try transaction("Release target", needsLease: true) {
+      guard let active = state.targets[targetID] else { return }
+      try touch(unconfirmedKeys.sorted())
+      try targets.update(active.data.with(sequenceNumber: sequenceNumber()))
+      try clients.setCurrent(targetID, false)
+      forgetTarget(targetID)
+    }
+  }
+
+  /// One state of everything that views show.
+  package struct ViewState {
+    /// The results of the queries, and the other documents that were asked for.
+    package var documents: DocumentMap = [:]
+    package var confirmedKeys: [TargetID: Set<DocumentKey>] = [:]
+    /// For each target: true if the holder of the lease says that its view agrees with the backend.
+    package var currentTargets: [TargetID: Bool] = [:]
+  }
+
+  /// Runs queries and reads documents and targets, all on one state of the file.
+  package func state(
+    of queries: [Query], on targetIDs: Set<TargetID>, showing keys: Set<DocumentKey>
+  ) throws -> ViewState {
+    try read("Synchronize views") {
+      var state = ViewState()
+      for query in queries {
+        state.documents.merge(try execute(query, usePreviousResults: true).documents) { _, new in new }
+      }
+      let others = keys.filter { state.documents[$0] == nil }
+      state.documents.merge(try localDocuments.localView(of: others, user: try userRow())) { _, new in new }
+      for target in targetIDs {
+        state.confirmedKeys[target] = try targets.keys(of: target)
+        state.currentTargets[target] = try clients.isCurrent(target)
+      }
+      return state
+    }
+  }
+
+  /// The failure to read the changes of other clients in the last transaction, once.
+  package func takeCatchUpFailure() -> (any Error)? {
+    defer { state.membership?.failure = nil }
+    return state.membership?.failure
+  }
+
+  /// Returns true if the view of the target at the holder of the lease agrees with the backend.
+  package func isCurrent(_ target: TargetID) throws -> Bool {
+    guard isShared else { return false }
+    return try read("Get target state") { try clients.isCurrent(target) }
+  }
+}

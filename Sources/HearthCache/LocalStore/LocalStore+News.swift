@@ -1,0 +1,161 @@
+internal import HearthModel
+internal import HearthStore
+
+/// Reading what other clients have changed.
+///
+/// Each outermost transaction begins with it, so everything that a transaction reads and returns is one state of the file together
+/// with the news that was gathered. What was gathered waits in memory until ``takeNews()``.
+extension LocalStore {
+  /// The number of notices after which a client's row is brought up to date, so that they can be removed.
+  private static let noticesBetweenMarks: Int64 = 256
+  /// The number of notices that may wait for a client that does not read them. It then has to read everything anew.
+  private static let waitingNotices: Int64 = 50_000
+
+  /// Gathers what other clients have changed, and makes notices removable.
+  package func catchUp() throws {
+    guard state.membership != nil else { return }
+    try read("Read notices") { [self] in
+      if let failure = state.membership?.failure {
+        state.membership?.failure = nil
+        throw failure
+      }
+    }
+    guard let member = state.membership, member.seen - member.storedSeen >= Self.noticesBetweenMarks else { return }
+    try transaction("Note read notices") {
+      guard let member = state.membership else { return }
+      try clients.update(member.client, seen: member.seen)
+      state.membership?.storedSeen = member.seen
+      let last = try notices.lastNumber()
+      let lowest = try clients.lowestSeen() ?? last
+      try notices.remove(upTo: lowest, keepingAnswers: false)
+      let overdue = last - Self.waitingNotices
+      guard overdue > lowest else { return }
+      // Callers of writes wait for the answers; for all else reading anew is as good.
+      try notices.remove(upTo: overdue, keepingAnswers: true)
+      try clients.setTrimmed(through: overdue)
+    }
+  }
+
+  /// Returns what was gathered since the last call.
+  package func takeNews() -> News {
+    guard let news = state.membership?.news, !news.isEmpty else { return News() }
+    state.membership?.news = News()
+    return news
+  }
+
+  /// True if something was gathered that was not taken yet.
+  package var hasNews: Bool { state.membership.map { !$0.news.isEmpty } ?? false }
+
+  // MARK: - In transactions
+
+  /// Part of the begin of each outermost transaction.
+  ///
+  /// - Throws: `CacheError.leaseLost` if the transaction needs the lease and another client has it.
+  func beginShared(needsLease: Bool) throws {
+    guard let member = state.membership else { return }
+    let version = try database.dataVersion
+    if version != member.dataVersion {
+      state.membership?.dataVersion = version
+      try refreshSharing()
+      state.membership?.failure = nil
+      do {
+        try gatherNews()
+      } catch {
+        // The transaction itself goes on. The next one looks again.
+        state.membership?.failure = error
+        state.membership?.dataVersion = -1
+      }
+    }
+    if needsLease, let member = state.membership, !member.holdsLease {
+      throw CacheError.leaseLost(held: member.leaseNumber, current: member.sharing.leaseNumber)
+    }
+  }
+
+  func refreshSharing() throws {
+    state.membership?.sharing = try clients.sharing()
+  }
+
+  private func gatherNews() throws {
+    guard let member = state.membership else { return }
+    let last = try notices.lastNumber()
+    guard last > member.seen else { return }
+    var news = member.news
+    if member.sharing.trimmedThrough > member.seen { news.isIncomplete = true }
+    let gathered = try gather(after: member, into: &news)
+    if gathered.concernsBatches { try database.part("Lookup mutation documents") {} }
+    if gathered.concernsTargets { try database.part("Get new document changes") {} }
+    news.changes.merge(try localDocuments.localView(of: gathered.keys, user: try userRow())) { _, new in new }
+    for target in news.targetStates.keys { news.targetStates[target] = try clients.isCurrent(target) }
+    for target in news.resetTargets {
+      guard let data = try targets.targetData(target) else { continue }
+      state.targets[target] = ActiveTarget(data: data, persisted: data)
+    }
+    state.membership?.news = news
+    state.membership?.seen = last
+  }
+
+  private struct Gathered {
+    var keys: Set<DocumentKey> = []
+    var concernsBatches = false
+    var concernsTargets = false
+  }
+
+  private func gather(after member: Membership, into news: inout News) throws -> Gathered {
+    var gathered = Gathered()
+    // A former holder of the lease that has not found out yet reads all documents anew when it does.
+    let ignoresDocuments = member.leaseNumber != nil && !member.holdsLease
+    let user = try userRow()
+    let scopes = TargetScopes(state.targets.values.lazy.map(\.data.target))
+    try notices.forEach(after: member.seen, exceptFrom: member.client) { notice in
+      switch notice {
+      case .document(let key, let owner):
+        guard !ignoresDocuments, owner == nil || owner == user, scopes.contain(key) else { return }
+        gathered.keys.insert(key)
+      case .batchQueued(_, let owner):
+        if owner == user {
+          gathered.concernsBatches = true
+          news.hasNewBatches = true
+        }
+      case .batchAnswered(let batchID, let owner, let error):
+        gathered.concernsBatches = true
+        news.answers.append(News.Answer(batchID: batchID, isActiveUsers: owner == user, error: error))
+      case .targetState(let target):
+        guard !ignoresDocuments else { return }
+        gathered.concernsTargets = true
+        if state.targets[target] != nil { news.targetStates[target] = false }
+      case .targetRejected(let target, let error):
+        if state.targets[target] != nil { news.rejectedTargets.append((target, error)) }
+      case .targetReset(let target):
+        if state.targets[target] != nil { news.resetTargets.insert(target) }
+      case .clients: news.concernsClients = true
+      case .lease: news.concernsLease = true
+      case .indexes: news.concernsIndexes = true
+      case .end: news.mustEnd = true
+      }
+    }
+    return gathered
+  }
+}
+
+/// Where the documents of some targets may lie.
+private struct TargetScopes {
+  private var collections: Set<ResourcePath> = []
+  private var groups: Set<String> = []
+  private var documents: Set<ResourcePath> = []
+
+  init(_ targets: some Sequence<Target>) {
+    for target in targets {
+      if let group = target.collectionGroup {
+        groups.insert(group)
+      } else if target.path.count.isMultiple(of: 2) {
+        documents.insert(target.path)
+      } else {
+        collections.insert(target.path)
+      }
+    }
+  }
+
+  func contain(_ key: DocumentKey) -> Bool {
+    collections.contains(key.collectionPath) || groups.contains(key.collectionGroup) || documents.contains(key.path)
+  }
+}

@@ -1,0 +1,71 @@
+internal import HearthStore
+
+/// The tables with which several clients share a cache. They come after those of the cache.
+enum ClientSchema {
+  static let schema = Schema(
+    component: "clients",
+    migrations: [Migration(version: 1, name: "tables of the clients", statements: statements)],
+    probes: [
+      "SELECT lease_number, lease_holder, online_state, highest_client_id, trimmed_through FROM cache_sharing",
+      "SELECT client_id, name, user_key, wants_network, is_visible, seen FROM cache_clients",
+      "SELECT client_id, target_id, is_watched FROM cache_client_targets INDEXED BY cache_client_targets_by_target WHERE target_id = 0",
+      "SELECT target_id FROM cache_current_targets",
+      "SELECT number, client_id, kind, user_id, path, subject, code, message FROM cache_notices",
+    ])
+
+  private static let statements = [
+    // One row. `lease_number` rises with each holder; `lease_holder` is 0 while nobody holds the lease.
+    """
+    CREATE TABLE cache_sharing (
+      id INTEGER PRIMARY KEY CHECK (id = 1),
+      lease_number INTEGER NOT NULL,
+      lease_holder INTEGER NOT NULL,
+      online_state INTEGER NOT NULL,
+      highest_client_id INTEGER NOT NULL,
+      trimmed_through INTEGER NOT NULL
+    )
+    """,
+    "INSERT INTO cache_sharing VALUES (1, 0, 0, 0, 0, 0)",
+
+    // The clients that have the cache open, and those that ended without leaving it. `seen` is the last notice that the client has
+    // surely read.
+    """
+    CREATE TABLE cache_clients (
+      client_id INTEGER PRIMARY KEY,
+      name TEXT NOT NULL UNIQUE,
+      user_key TEXT NOT NULL,
+      wants_network INTEGER NOT NULL,
+      is_visible INTEGER NOT NULL,
+      seen INTEGER NOT NULL
+    )
+    """,
+
+    // The targets that each client uses; `is_watched` is 1 if the backend is to be asked for them.
+    """
+    CREATE TABLE cache_client_targets (
+      client_id INTEGER NOT NULL,
+      target_id INTEGER NOT NULL,
+      is_watched INTEGER NOT NULL,
+      PRIMARY KEY (client_id, target_id)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX cache_client_targets_by_target ON cache_client_targets (target_id)",
+
+    // The targets whose view at the holder of the lease agrees with the backend. Kept while there are several clients.
+    "CREATE TABLE cache_current_targets (target_id INTEGER PRIMARY KEY)",
+
+    // What clients tell each other, in the transaction that changed it. `kind` is a `Notice.Kind`.
+    """
+    CREATE TABLE cache_notices (
+      number INTEGER PRIMARY KEY,
+      client_id INTEGER NOT NULL,
+      kind INTEGER NOT NULL,
+      user_id INTEGER NOT NULL,
+      path TEXT NOT NULL,
+      subject INTEGER NOT NULL,
+      code INTEGER NOT NULL,
+      message TEXT NOT NULL
+    )
+    """,
+  ]
+}

@@ -1,0 +1,351 @@
+internal import HearthCache
+internal import HearthModel
+
+/// One of several clients of a cache.
+///
+/// | | primary client | secondary client |
+/// |---|---|---|
+/// | is | the holder of the lease | every other one |
+/// | streams | watches the targets of all clients and sends the outbox of its user | none |
+/// | documents in limbo | looks them up, for the views of all targets | knows nothing of them |
+/// | collects garbage, fills indexes | yes | no |
+/// | online state | decides and publishes it | takes over the published one |
+/// | a view agrees with the backend | if the backend has sent everything | if the primary client says so |
+///
+/// A role changes in one event only: the timer `clientMetadataRefresh`, or a transaction that finds the lease lost. News of a free or
+/// lost lease let that timer run out at once.
+extension SyncEngine {
+  // MARK: - News
+
+  /// Reads and shows the changes of other clients.
+  func catchUp() throws {
+    try localStore.catchUp()
+    if localStore.hasNews { refreshViews([:]) }
+  }
+
+  /// Looks for the changes of other clients; if they cannot be read, that is repeated.
+  func lookForNews() {
+    do {
+      try catchUp()
+    } catch {
+      noteFailedCatchUp(error)
+    }
+  }
+
+  private func noteFailedCatchUp(_ error: any Error) {
+    log(.debug, "The changes of other clients cannot be read: \(error)")
+    let isRepeated = retries.holds { if case .catchUp = $0 { true } else { false } }
+    if !isRepeated { retry(.catchUp) }
+  }
+
+  /// Completes the calls that wait for batches which other clients have seen answered.
+  func take(answers: [News.Answer]) {
+    for answer in answers {
+      emit(waits.complete(answer.batchID, answer.error))
+      if answer.isActiveUsers, localStore.isUser(signedInUser) { emit(waits.batchAnswered(answer.batchID)) }
+    }
+  }
+
+  /// The event that shows which targets agree with the backend.
+  static func event(of states: [TargetID: Bool]) -> RemoteEvent? {
+    guard !states.isEmpty else { return nil }
+    return RemoteEvent(snapshotVersion: .none, targetChanges: states.mapValues { TargetChange(isCurrent: $0) })
+  }
+
+  /// Acts on everything in the news but documents, answers and the states of targets.
+  func follow(_ news: News) {
+    if news.mustEnd { emit(.closeCache) }
+    for (target, error) in news.rejectedTargets where views.hasView(on: target) { rejectQueries(of: target, error) }
+    backgroundQueries.noteTargets { news.targetStates[$0] != nil || news.resetTargets.contains($0) }
+    if news.isIncomplete { synchronizeSoon() }
+    if news.concernsLease { leaseHasChanged() }
+    guard isPrimary else { return }
+    if news.concernsIndexes { startIndexFillIfNeeded() }
+    if news.concernsClients { attemptToFollowOthers() }
+    if news.hasNewBatches, !localStore.leaseIsLost {
+      link.outboxHasGrown()
+      fillWritePipeline()
+    }
+  }
+
+  private func leaseHasChanged() {
+    if isPrimary {
+      if localStore.leaseIsLost { emit(.startTimer(.clientMetadataRefresh, after: .zero)) }
+      return
+    }
+    showSharedOnlineState()
+    if localStore.leaseIsFree { emit(.startTimer(.clientMetadataRefresh, after: .zero)) }
+  }
+
+  /// Shows the online state of the primary client, at a secondary one.
+  func showSharedOnlineState() {
+    guard !isPrimary else { return }
+    follow(link.setOnlineState(OnlineState(localStore.sharedOnlineState)))
+  }
+
+  // MARK: - Roles
+
+  /// Stores what this client says of itself, and keeps, takes or gives back the lease.
+  func refreshRole() {
+    guard localStore.isShared else { return }
+    do {
+      let wantsNetwork = !link.isForbidden(for: .disabledByUser)
+      switch try localStore.updateClient(wantsNetwork: wantsNetwork, isVisible: isVisible) {
+      case .held: takeLease()
+      case .taken:
+        // Others may have had it since this client was the primary one.
+        stepDown()
+        takeLease()
+      case .notHeld: loseLease()
+      }
+    } catch {
+      log(.debug, "The client keeps its role, because the cache cannot be written: \(error)")
+    }
+    lookForNews()
+    emit(.startTimer(.clientMetadataRefresh, after: configuration.clientRefreshInterval))
+  }
+
+  private func takeLease() {
+    guard !isPrimary else { return }
+    let isTaking = retries.holds { if case .becomePrimary = $0 { true } else { false } }
+    if !isTaking { retry(.becomePrimary) }
+  }
+
+  /// Takes over the streams for all clients.
+  func becomePrimary() throws {
+    guard !isPrimary, localStore.isPrimary else { return }
+    let targets: [TargetID: TargetData]
+    let state: LocalStore.ViewState
+    do {
+      targets = try adoptAll()
+      state = try localStore.state(of: views.activeQueries, on: views.targets, showing: views.shownKeys)
+    } catch {
+      dropViewsForOthers()
+      throw error
+    }
+    isPrimary = true
+    published = Published(isCurrent: state.currentTargets, inherited: views.targets)
+    views.beginToResolveLimbo(confirmedKeys: state.confirmedKeys)
+    // The streams are still closed. A view that was made just now agrees with the backend when that says so, not before: nobody
+    // knows yet which of its documents wait for the outcome of a write.
+    let shown = state.currentTargets.filter { views.hasListeners(on: $0.key) }
+    refreshViews(state.documents, event: Self.event(of: shown))
+    _ = link.allow(.secondary)
+    // The state that was taken over from another client says nothing of this one's connection.
+    if link.canWatch { follow(link.setOnlineState(.unknown)) }
+    for target in views.watchedTargets.sorted() {
+      if let data = targets[target] { follow(link.watch(data, confirmed: confirmedKeys)) }
+    }
+    openStreams()
+    startGarbageCollectionTimer(after: configuration.firstGarbageCollectionAfter)
+    startIndexFillIfNeeded()
+    log(.debug, "The client has the streams of its cache.")
+  }
+
+  /// Takes the targets of all clients into use, each with a view.
+  private func adoptAll() throws -> [TargetID: TargetData] {
+    let others = try localStore.targetsOfOthers()
+    var targets: [TargetID: TargetData] = [:]
+    for target in views.targets.union(backgroundQueries.targets).sorted() {
+      targets[target] = try localStore.adoptTarget(target)
+    }
+    for (target, isWatched) in others.sorted(by: { $0.key < $1.key }) {
+      if targets[target] == nil { targets[target] = try adopt(target) }
+      if views.hasView(on: target) { views.keepForOthers(target, isWatched: isWatched) }
+    }
+    return targets
+  }
+
+  private func dropViewsForOthers() {
+    for target in views.stopResolvingLimbo() { localStore.forgetTarget(target) }
+  }
+
+  /// Another client has the lease, or is to have it.
+  func loseLease() {
+    localStore.leaseWasLost()
+    stepDown()
+  }
+
+  /// Closes the streams, and leaves to the primary client what only that may do.
+  private func stepDown() {
+    retries.leaseIsLost()
+    guard isPrimary else { return }
+    isPrimary = false
+    link.forbid(.secondary)
+    follow(link.closeStreams())
+    link.forgetAllTargets()
+    dropViewsForOthers()
+    stopGarbageCollection()
+    stopIndexFill()
+    showSharedOnlineState()
+    synchronizeSoon()
+    log(.debug, "Another client has the streams of the cache.")
+  }
+
+  /// Leaves the cache at the end of the client.
+  func leaveCache() {
+    guard localStore.isShared else { return }
+    emit(.cancelTimer(.clientMetadataRefresh))
+    do {
+      try localStore.leave()
+    } catch {
+      // The others see that it has ended.
+      log(.warning, "The end of the client could not be stored: \(error)")
+    }
+    if localStore.takeHasTold() { emit(.wakeOthers) }
+  }
+
+  // MARK: - Targets of other clients
+
+  private func attemptToFollowOthers() {
+    let isRepeated = retries.holds { if case .followOthers = $0 { true } else { false } }
+    if !isRepeated { retry(.followOthers) }
+  }
+
+  /// Watches what other clients want to be watched, and nothing else of theirs.
+  func followOthers() throws {
+    guard isPrimary else { return }
+    let others = try localStore.targetsOfOthers()
+    for target in views.foreignTargets.keys.sorted() where others[target] == nil {
+      if !views.hasListeners(on: target) {
+        try localStore.dropTarget(target, unconfirmedKeys: views.unconfirmedKeys(of: target))
+      }
+      follow(views.dropForOthers(target))
+    }
+    for (target, isWatched) in others.sorted(by: { $0.key < $1.key }) {
+      let isNew = views.foreignTargets[target] != isWatched
+      guard isNew else { continue }
+      var data: TargetData?
+      if !views.hasView(on: target) || isWatched, !link.isWatched(target) {
+        data = views.hasView(on: target) ? try localStore.adoptTarget(target) : try adopt(target)
+      }
+      guard views.hasView(on: target) else { continue }
+      views.keepForOthers(target, isWatched: isWatched)
+      if isWatched, let data {
+        follow(link.watch(data, confirmed: confirmedKeys))
+      } else if !isWatched {
+        follow(views.unwatchIfUnused(target))
+      }
+    }
+  }
+
+  /// Gives a target that another client uses a view here.
+  ///
+  /// - Returns: Nil if it has no row any more.
+  private func adopt(_ target: TargetID) throws -> TargetData? {
+    guard let data = try localStore.adoptTarget(target) else { return nil }
+    guard !views.hasView(on: target), !backgroundQueries.hasBackgroundListen(for: target) else { return data }
+    do {
+      let query = data.target.query
+      follow(views.activate(query, on: data, with: try run(query), onlineState: link.onlineState))
+    } catch {
+      localStore.forgetTarget(target)
+      throw error
+    }
+    return data
+  }
+
+  // MARK: - Synchronizing
+
+  private func synchronizeSoon() {
+    let isRepeated = retries.holds { if case .synchronizeViews = $0 { true } else { false } }
+    if !isRepeated { retry(.synchronizeViews) }
+  }
+
+  /// Brings all views in line with one state of the file: documents, and agreement with the backend.
+  func synchronizeViews() throws {
+    let state = try localStore.state(of: views.activeQueries, on: views.targets, showing: views.shownKeys)
+    refreshViews(state.documents, event: isPrimary ? nil : Self.event(of: state.currentTargets))
+    for batchID in waits.pendingWrites.keys.sorted() where try !localStore.isPending(batchID) {
+      // The notice of its answer was removed before this client read it.
+      emit(waits.complete(batchID, .outcomeUnknown))
+    }
+  }
+
+  // MARK: - Publishing
+
+  /// The states that the other clients were told.
+  struct Published {
+    var isCurrent: [TargetID: Bool] = [:]
+    /// The targets whose state the former holder of the lease has told, and of which the backend has said nothing since.
+    var inherited: Set<TargetID> = []
+    var onlineState: OnlineState?
+  }
+
+  /// Ends an event: tells the other clients of what has changed for them, and takes over what is new from them.
+  func settle() {
+    guard localStore.isShared, !link.isForbidden(for: .shutdown) else { return }
+    if let failure = localStore.takeCatchUpFailure() { noteFailedCatchUp(failure) }
+    if localStore.hasNews { refreshViews([:]) }
+    runRetries()
+    publishSoon()
+    if localStore.takeHasTold() { emit(.wakeOthers) }
+  }
+
+  private func publishSoon() {
+    guard isPrimary, !localStore.leaseIsLost else { return }
+    do {
+      try publish()
+    } catch {
+      log(.debug, "The state of the client cannot be told to the others: \(error)")
+      let isRepeated = retries.holds { if case .publish = $0 { true } else { false } }
+      if !leaseIsLost(error), !isRepeated { retry(.publish) }
+    }
+  }
+
+  /// Tells the other clients which targets agree with the backend, and the online state.
+  func publish() throws {
+    guard isPrimary else { return }
+    guard localStore.hasOtherClients else {
+      if published.isCurrent.isEmpty { return }
+      // The next other client is told everything.
+      try localStore.unpublish()
+      published = Published()
+      return
+    }
+    var states = views.syncStates
+    for target in published.inherited where states[target] == false { states[target] = published.isCurrent[target] }
+    try localStore.publish(states.filter { published.isCurrent[$0] != $1 })
+    published.isCurrent = states
+    guard published.onlineState != link.onlineState else { return }
+    try localStore.publish(SharedOnlineState(link.onlineState))
+    published.onlineState = link.onlineState
+  }
+
+  /// Takes note of an error that says that another client has the lease.
+  ///
+  /// - Returns: False for any other error.
+  func leaseIsLost(_ error: any Error) -> Bool {
+    guard case CacheError.leaseLost = error else { return false }
+    loseLease()
+    return true
+  }
+}
+
+extension OnlineState {
+  init(_ shared: SharedOnlineState) {
+    switch shared {
+    case .unknown: self = .unknown
+    case .online: self = .online
+    case .offline: self = .offline
+    }
+  }
+}
+
+extension SharedOnlineState {
+  init(_ state: OnlineState) {
+    switch state {
+    case .unknown: self = .unknown
+    case .online: self = .online
+    case .offline: self = .offline
+    }
+  }
+}
+
+extension StatusError {
+  fileprivate static let outcomeUnknown = StatusError(
+    code: .unknown,
+    message:
+      "The write has left the outbox while this process did not run; whether the backend has committed it is not known."
+  )
+}

@@ -1,0 +1,88 @@
+internal import HearthCache
+internal import HearthModel
+
+/// The views that one client keeps for the others of its cache, and the change of roles.
+extension QueryViews {
+  /// The targets that have views.
+  var targets: Set<TargetID> { Set(queries.ids.compactMap { queries[$0]?.targetID }) }
+
+  /// The targets that have views and are to be asked for.
+  var watchedTargets: Set<TargetID> {
+    targets.filter { foreignTargets[$0] == true || queries.queries(of: $0).contains(where: \.hasBackendListeners) }
+  }
+
+  /// True if the target has a listener here.
+  func hasListeners(on target: TargetID) -> Bool {
+    queries.queries(of: target).contains { !$0.listeners.isEmpty }
+  }
+
+  /// The documents that some view shows.
+  var shownKeys: Set<DocumentKey> {
+    queries.ids.reduce(into: []) { keys, id in
+      for document in queries[id]?.view.documents.documents ?? [] { keys.insert(document.key) }
+    }
+  }
+
+  /// For each target with views: true if all of them agree with the backend.
+  var syncStates: [TargetID: Bool] {
+    var states: [TargetID: Bool] = [:]
+    for id in queries.ids {
+      guard let query = queries[id] else { continue }
+      states[query.targetID] = (states[query.targetID] ?? true) && query.view.isSynced
+    }
+    return states
+  }
+
+  /// Notes that other clients use a target that has a view.
+  ///
+  /// - Parameter isWatched: True if they want the backend to be asked for it.
+  mutating func keepForOthers(_ target: TargetID, isWatched: Bool) {
+    assert(hasView(on: target), "Target \(target) is kept for others without a view.")
+    foreignTargets[target] = isWatched
+    guard isWatched, resolvesLimbo else { return }
+    for id in queries.ids(of: target) { queries.update(id) { $0.view.startWatching() } }
+  }
+
+  /// Notes that no other client uses a target any more. Its view goes if it has no listener here.
+  mutating func dropForOthers(_ target: TargetID) -> [Action] {
+    guard foreignTargets.removeValue(forKey: target) != nil else { return [] }
+    var actions: [Action] = []
+    for id in queries.ids(of: target) where queries[id]?.listeners.isEmpty == true {
+      queries.remove(id)
+      actions += Self.lookups(limbo.viewRemoved(id))
+    }
+    return unwatchIfUnused(target) + actions
+  }
+
+  /// This client has the streams from now on.
+  ///
+  /// - Parameter confirmedKeys: The keys that the file has for each target.
+  mutating func beginToResolveLimbo(confirmedKeys: [TargetID: Set<DocumentKey>]) {
+    resolvesLimbo = true
+    let watched = watchedTargets
+    for id in queries.ids {
+      queries.update(id) { query in
+        query.view.takeOver(confirmedKeys: confirmedKeys[query.targetID] ?? [])
+        if watched.contains(query.targetID) { query.view.startWatching() }
+      }
+    }
+  }
+
+  /// Another client has the streams from now on. The views of targets without listeners here go.
+  ///
+  /// - Returns: The targets whose views went.
+  mutating func stopResolvingLimbo() -> [TargetID] {
+    resolvesLimbo = false
+    limbo.removeAll()
+    let gone = foreignTargets.keys.filter { !hasListeners(on: $0) }.sorted()
+    for id in queries.ids {
+      if queries[id]?.listeners.isEmpty == true {
+        queries.remove(id)
+      } else {
+        _ = queries.update(id) { $0.view.stopWatching() }
+      }
+    }
+    foreignTargets = [:]
+    return gone
+  }
+}
