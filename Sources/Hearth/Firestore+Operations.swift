@@ -135,8 +135,11 @@ extension Firestore {
   /// next one: the cache keeps a queue per user, but the documents are common to all, as in the official SDK (firebase-ios-sdk
   /// leveldb_key.h).
   ///
-  /// - Parameter completion: Called once on the settings' queue; with `failedPrecondition` while the client is running, or while
-  ///   another process uses the cache.
+  /// Other processes that have the cache open, and other clients of this one, are asked to end: each of their operations then reports
+  /// `failedPrecondition`. (firebase-js-sdk indexeddb_persistence.ts: clearing shuts down the other tabs.)
+  ///
+  /// - Parameter completion: Called once on the settings' queue; with `failedPrecondition` while the client is running, or if another
+  ///   process has not closed the cache after five seconds.
   public func clearPersistence(completion: (((any Error)?) -> Void)? = nil) {
     clearPersistence(then: onSettingsQueue(completion))
   }
@@ -152,14 +155,7 @@ extension Firestore {
         .firestore(.failedPrecondition, "Persistence cannot be cleared while the client is running."))
     }
     guard let folder = cacheFolder else { return completion(nil) }
-    LoopQueues.queue(forFolder: folder).async {
-      do {
-        try CacheFile.delete(folder: folder)
-        completion(nil)
-      } catch {
-        completion(.firestore(opening: error))
-      }
-    }
+    CacheClearing(folder: folder, completion).begin()
   }
 
   // MARK: - Callbacks

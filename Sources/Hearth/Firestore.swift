@@ -259,9 +259,6 @@ public final class Firestore: NSObject, Sendable {
     _ settings: SettingsValues, cacheOpened: (@Sendable ((any Error)?) -> Void)?
   ) -> ClientRuntime {
     let environment = ProcessInfo.processInfo.environment
-    if case .persistent(let cache) = settings.cache, let missing = cache.processes.missingFeature {
-      return ClientRuntime(failing: .firestore(.unimplemented, missing), callbackQueue: settings.dispatchQueue)
-    }
     let failure: NSError
     do {
       var configuration = try configuration(settings, environment: environment)
@@ -287,7 +284,7 @@ public final class Firestore: NSObject, Sendable {
     if endpoint.usesTLS { try TrustedCertificates.check(settings.trustedCertificateFiles) }
     return ClientConfiguration(
       databaseID: databaseID, googleAppID: options.headerAppID, endpoint: endpoint, cache: cache(settings, environment),
-      callbackQueue: settings.dispatchQueue,
+      cacheSharing: settings.cacheSharing, callbackQueue: settings.dispatchQueue,
       credentials: try ClientCredentials(settings, endpoint: endpoint, environment: environment),
       trustedCertificateFiles: settings.trustedCertificateFiles)
   }

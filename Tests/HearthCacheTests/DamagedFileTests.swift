@@ -43,9 +43,10 @@ private final class DamagedCache {
   }
 
   private static func open(_ folder: TemporaryFolder) throws -> (OpenedCache, LocalStore) {
-    let opened = try CacheFile.openStore(folder: folder.path, databaseID: TestCache.databaseID) {
+    let opened = try CacheFile.openStore(folder: folder.path, databaseID: TestCache.databaseID) { database, _ in
       try LocalStore(
-        database: $0, databaseID: TestCache.databaseID, garbageCollection: TestCache.lru, user: nil, newCacheID: "new")
+        database: database, databaseID: TestCache.databaseID, garbageCollection: TestCache.lru, user: nil,
+        newCacheID: "new")
     }
     return (opened.cache, opened.store)
   }

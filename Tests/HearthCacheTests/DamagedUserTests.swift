@@ -95,9 +95,9 @@ struct DamagedUserTests {
     }
     cache.close()
     try swap(try #require(pages[0]), try #require(pages[1]), in: cache.folder.file(CacheFile.fileName))
-    let opened = try CacheFile.openStore(folder: cache.folder.path, databaseID: TestCache.databaseID) {
+    let opened = try CacheFile.openStore(folder: cache.folder.path, databaseID: TestCache.databaseID) { database, _ in
       try LocalStore(
-        database: $0, databaseID: TestCache.databaseID, garbageCollection: TestCache.lru, user: "alice",
+        database: database, databaseID: TestCache.databaseID, garbageCollection: TestCache.lru, user: "alice",
         newCacheID: "new")
     }
     defer { opened.cache.close() }

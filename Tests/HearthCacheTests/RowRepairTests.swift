@@ -126,8 +126,9 @@ struct RowRepairTests {
     let folder = TemporaryFolder()
     for round in 0..<3 {
       let (cache, store) = try CacheFile.openStore(folder: folder.path, databaseID: TestCache.databaseID) {
+        database, _ in
         try LocalStore(
-          database: $0, databaseID: TestCache.databaseID, garbageCollection: TestCache.lru, user: nil,
+          database: database, databaseID: TestCache.databaseID, garbageCollection: TestCache.lru, user: nil,
           newCacheID: "id")
       }
       #expect((cache.recovery != nil) == (round > 0) && store.cacheID == "id")

@@ -48,7 +48,7 @@ extension SimulatedDevice {
     }
     let (cache, store) = try CacheFile.openStore(
       folder: folder.path, databaseID: databaseID, options: .init(database: .init(synchronous: .normal)),
-      makeStore: makeStore)
+      makeStore: { database, _ in try makeStore(database) })
     return OpenClient(
       database: cache.database, cache: cache, store: store,
       engine: SyncEngine(localStore: store, configuration: configuration))

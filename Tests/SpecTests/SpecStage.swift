@@ -96,6 +96,8 @@ final class SpecStage {
       return true
     }
 
+    var leaseIsFree: Bool { stage.leaseHolder == nil }
+
     func releaseLease() {
       if stage.leaseHolder == name { stage.leaseHolder = nil }
     }

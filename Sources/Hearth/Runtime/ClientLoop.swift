@@ -14,7 +14,7 @@ internal import HearthSync
 /// | running | - | go to the running client | closes everything: stopped |
 /// | suspended | - | wait in order, like messages of streams and timers: running, or locked if another process took the folder | stopped |
 /// | locked | - | try to open the folder once: running, or report the error | stopped |
-/// | failed | - | report the error; nothing on disk changes | stopped |
+/// | failed, also after another process has taken the cache over | - | report the error; nothing on disk changes | stopped |
 /// | stopped | - | tasks get `cancelled`, callbacks are silent | completes when everything is closed |
 final class ClientLoop {
   enum Message: Sendable {
@@ -99,8 +99,17 @@ final class ClientLoop {
       case .fromClient(let number, let message):
         if number == clientCount, case .running(let client) = state { client.handle(message) }
       }
+      giveWayIfNeeded()
       reopenIfNeeded(post: post)
     }
+  }
+
+  /// Ends a client that another process has asked to end.
+  private func giveWayIfNeeded() {
+    guard case .running(let client) = state, client.mustEnd else { return }
+    let error = client.giveWay()
+    HearthLog.error("\(error.localizedDescription)")
+    state = .failed(error)
   }
 
   private func handle(_ call: ClientCall) {

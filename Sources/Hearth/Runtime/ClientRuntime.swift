@@ -18,6 +18,8 @@ struct ClientConfiguration: Sendable {
   var googleAppID: String?
   var endpoint: Endpoint
   var cache: Cache
+  /// The number of clients that may have the cache at the same time.
+  var cacheSharing = CacheSharing.alone
   var callbackQueue: DispatchQueue
   var credentials = ClientCredentials()
   /// PEM files; empty for the certificates that the system trusts.

@@ -14,10 +14,10 @@ struct OpenCache {
   /// A damaged file is set aside, and the salvaged writes are logged. A folder that cannot be used, one that another process uses and a
   /// file of a newer release are errors, and nothing on disk changes.
   init(_ configuration: ClientConfiguration, userID: String?) throws {
-    let makeStore = { (database: Database) in
+    let makeStore = { (database: Database, client: ClientFiles?) in
       let store = try LocalStore(
         database: database, databaseID: configuration.databaseID, garbageCollection: configuration.cache.collection,
-        user: userID, newCacheID: UUID().uuidString)
+        user: userID, newCacheID: UUID().uuidString, locks: client)
       store.repaired = { HearthLog.error($0) }
       return store
     }
@@ -25,10 +25,12 @@ struct OpenCache {
     case .memory:
       folder = nil
       database = try Database(.memory)
-      localStore = try makeStore(database)
+      localStore = try makeStore(database, nil)
       try localStore.start()
     case .file(let path, _):
-      let opened = try CacheFile.openStore(folder: path, databaseID: configuration.databaseID, makeStore: makeStore)
+      let options = CacheFile.Options(sharing: configuration.cacheSharing, clientName: UUID().uuidString)
+      let opened = try CacheFile.openStore(
+        folder: path, databaseID: configuration.databaseID, options: options, makeStore: makeStore)
       if let recovery = opened.cache.recovery { HearthLog.error("\(recovery)") }
       folder = opened.cache
       database = opened.cache.database
@@ -46,6 +48,12 @@ struct OpenCache {
       HearthLog.error("The damaged cache could not be marked: \(error)")
     }
   }
+
+  /// The files with which this client and others find out about each other; nil for a cache in memory.
+  var client: ClientFiles? { folder?.client }
+
+  /// The damage that another client has found in the file; nil if there is none.
+  var markedDamage: String? { folder?.markedDamage }
 
   /// True if the cache outlives the program.
   var isPersistent: Bool { folder != nil }

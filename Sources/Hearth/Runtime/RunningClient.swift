@@ -19,6 +19,10 @@ final class RunningClient {
     /// The next page of a list of pending writes is to be read.
     case continueListing(RequestID)
     case timerFired(TimerKind, generation: Int)
+    /// Another process that shares the cache has news.
+    case othersChanged
+    /// The process that had the streams for all has ended.
+    case leaseEnded
   }
 
   private let queue: DispatchQueue
@@ -30,6 +34,10 @@ final class RunningClient {
   private var streams: StreamCarrier
   private var timers: TimerSet
   private var backgroundQueries: BackgroundQueries
+  /// Nil for a cache that no other process can share.
+  private var wakeUps: ClientWakeUps?
+  /// True if another process is about to delete the cache or take it over.
+  private(set) var mustEnd = false
 
   private var listeners: [ListenerID: (listener: Listener<SnapshotEvent>, isOneShot: Bool)] = [:]
   private var syncListeners: [ListenerID: Listener<Void>] = [:]
@@ -64,6 +72,7 @@ final class RunningClient {
     streams.user = user
     timers = TimerSet(post: post)
     backgroundQueries = BackgroundQueries(queue: configuration.backgroundQueue, post: post)
+    wakeUps = cache.client.map { ClientWakeUps($0, post: post) }
     if let former { takeOver(former) }
   }
 
@@ -121,7 +130,28 @@ final class RunningClient {
       continueListing(id)
     case .timerFired(let kind, let generation):
       guard timers.takeFired(kind, generation: generation) else { return }
+      if kind == .clientMetadataRefresh { lookForDamage() }
       run(.timerFired(kind))
+    case .othersChanged:
+      lookForDamage()
+      run(.othersChanged)
+    case .leaseEnded:
+      wakeUps?.leaseEnded()
+      run(.timerFired(.clientMetadataRefresh))
+    }
+  }
+
+  /// Another process may have found the file damaged, and waits for this one to close it.
+  private func lookForDamage() {
+    if let damage = cache.markedDamage { cache.localStore.noteDamagedFile(damage) }
+  }
+
+  private func wakeOthers() {
+    do {
+      cache.client?.wake(try cache.localStore.otherClientNames())
+    } catch {
+      // They look for news by themselves before long.
+      HearthLog.debug("Other processes were not woken: \(error)")
     }
   }
 
@@ -242,6 +272,7 @@ final class RunningClient {
     requests = [:]
     listings = [:]
     backgroundQueries.closeAll()
+    wakeUps = nil
     cache.close()
     streams.shutdown(completion)
   }
@@ -291,15 +322,30 @@ final class RunningClient {
   /// Background queries end with an error, as they hold locks on the file of their own.
   func suspend() {
     backgroundQueries.cancelAll()
+    run(.suspend)
+    wakeUps = nil
     cache.suspend()
   }
 
   /// - Throws: When another process has, or had, the folder. The client must then be ended.
   func resume() throws {
-    guard try !cache.resume() else { return }
+    guard try !cache.resume() else {
+      wakeUps = cache.client.map { ClientWakeUps($0, post: post) }
+      return run(.resume)
+    }
     throw StoreError(
       kind: .unavailable,
       message: "Another process used the cache folder while this one was suspended. Listen and read again.")
+  }
+
+  /// Leaves the cache to another process that is about to delete it or to take it over, and ends everything with an error.
+  func giveWay() -> NSError {
+    run(.shutdown)
+    let error = NSError.firestore(
+      .failedPrecondition,
+      "Another process has cleared the cache or taken it over. Terminate this client, and use a new Firestore object.")
+    end(error)
+    return error
   }
 
   /// Ends everything with an error, and leaves the cache as it is. Writes stay in the outbox.
@@ -316,6 +362,7 @@ final class RunningClient {
     for (_, request) in requests { request.fail(error) }
     (listeners, syncListeners, writes, requests, listings) = ([:], [:], [:], [:], [:])
     backgroundQueries.closeAll()
+    wakeUps = nil
     cache.close()
     streams.shutdown {}
   }
@@ -330,6 +377,7 @@ final class RunningClient {
         carryOut(action)
       }
     }
+    wakeUps?.watchLease(!engine.isPrimary)
   }
 
   private func carryOut(_ action: SyncAction) {
@@ -345,6 +393,8 @@ final class RunningClient {
     case .startTimer(let kind, let duration): timers.start(kind, after: duration)
     case .cancelTimer(let kind): timers.cancel(kind)
     case .invalidateCredentials: streams.invalidateCredentials()
+    case .wakeOthers: wakeOthers()
+    case .closeCache: mustEnd = true
     case .runBackgroundQuery(let query): backgroundQueries.start(query)
     case .cancelBackgroundQuery(let id): backgroundQueries.cancel(id)
     case .onlineStateChanged(let state): HearthLog.debug("Online state: \(state)")

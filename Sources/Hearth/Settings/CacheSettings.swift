@@ -1,4 +1,5 @@
 public import Foundation
+internal import HearthCache
 
 /// The common protocol of ``PersistentCacheSettings`` and ``MemoryCacheSettings``. Only the library's own classes are supported.
 public protocol LocalCacheSettings {}
@@ -28,20 +29,20 @@ enum CacheSize {
 public enum CacheProcesses: Hashable, Sendable {
   /// One. A second one gets the error `failedPrecondition`, and the first continues.
   case single
-  /// One, which takes the cache from the process that has it. Not supported: every operation reports `unimplemented`.
+  /// One, which takes the cache from those that have it. They are asked to end: each of their operations then reports
+  /// `failedPrecondition`. If they do not within five seconds, this one gets `failedPrecondition` itself.
   case singleForcingOwnership
-  /// Several, which see each other's writes; one of them is connected to the backend. Not supported: every operation reports
-  /// `unimplemented`.
+  /// Several, which see each other's writes, also without a network; one of them is connected to the backend for all. The default.
+  ///
+  /// On a network file system only one process can use a cache; a second one gets `failedPrecondition`. See
+  /// <doc:SharingACache>.
   case multiple
 
-  /// The reason why this is not supported, or nil if it is.
-  var missingFeature: String? {
+  var sharing: CacheSharing {
     switch self {
-    case .single: nil
-    case .singleForcingOwnership:
-      "A cache cannot be taken away from the process that uses it yet. Use PersistentCacheSettings without forcing ownership."
-    case .multiple:
-      "Several processes cannot use one cache yet. Use PersistentCacheSettings for a single process, or a directory for each."
+    case .single: .alone
+    case .singleForcingOwnership: .takingOver
+    case .multiple: .shared
     }
   }
 }
@@ -65,11 +66,11 @@ public final class PersistentCacheSettings: NSObject, NSCopying, LocalCacheSetti
   /// The number of processes that may use the cache.
   public let processes: CacheProcesses
 
-  /// A cache of 100 MiB in the platform's folder, for one process.
+  /// A cache of 100 MiB in the platform's folder, for any number of processes.
   public override init() {
     sizeBytes = CacheSize.defaultBytes
     directory = nil
-    processes = .single
+    processes = .multiple
   }
 
   /// A cache with another threshold.
@@ -81,7 +82,7 @@ public final class PersistentCacheSettings: NSObject, NSCopying, LocalCacheSetti
     requireValid { () throws(ProgrammingError) in try CacheSize.validate(size.int64Value) }
     sizeBytes = size.int64Value
     directory = nil
-    processes = .single
+    processes = .multiple
   }
 
   /// A cache in a folder of the program's choice.
@@ -95,7 +96,7 @@ public final class PersistentCacheSettings: NSObject, NSCopying, LocalCacheSetti
   ///     fails, reads, writes and listeners report `failedPrecondition` with the folder's path, and nothing on disk changes.
   ///   - size: As in ``init(sizeBytes:)``.
   public convenience init(directory: URL, sizeBytes size: NSNumber = 104_857_600) {
-    self.init(directory: directory, sizeBytes: size, processes: .single)
+    self.init(directory: directory, sizeBytes: size, processes: .multiple)
   }
 
   /// Makes a cache with a choice of how many processes may use it. (The counterpart of the Web SDK's tab managers.)
@@ -103,8 +104,7 @@ public final class PersistentCacheSettings: NSObject, NSCopying, LocalCacheSetti
   /// - Parameters:
   ///   - directory: As in ``init(directory:sizeBytes:)``; nil is the platform's folder.
   ///   - size: As in ``init(sizeBytes:)``.
-  ///   - processes: With anything but ``CacheProcesses/single``, which this release does not support, every operation reports
-  ///     `unimplemented`.
+  ///   - processes: The number of processes that may use the cache at the same time. All of them must name the same backend.
   public init(directory: URL? = nil, sizeBytes size: NSNumber = 104_857_600, processes: CacheProcesses) {
     requireValid { () throws(ProgrammingError) in
       try CacheSize.validate(size.int64Value)

@@ -20,8 +20,10 @@ extension Firestore {
   ///
   /// - Parameters:
   ///   - directory: The base folder, as in ``PersistentCacheSettings/init(directory:sizeBytes:)``; nil is the platform's.
-  ///   - synchronizeProcesses: True to let other processes use the cache at the same time. Not supported yet: `unimplemented`.
-  ///   - forceOwnership: True to take the cache away from the process that has it. Not supported yet: `unimplemented`.
+  ///   - synchronizeProcesses: True to let other processes use the cache at the same time. False makes the cache this process's own:
+  ///     another one gets `failedPrecondition`.
+  ///   - forceOwnership: True to take the cache away from the processes that have it, see ``CacheProcesses/singleForcingOwnership``.
+  ///     Not together with `synchronizeProcesses`: that is `invalidArgument`, and nothing is changed.
   ///   - completion: Called once on the settings' queue, when the cache is open or when it is known that it cannot be opened: at
   ///     once, or after five seconds in which another process did not leave its folder. After the errors that were described the
   ///     client runs with a cache in memory. It is `failedPrecondition`, too, and nothing is changed, when the object has been used
@@ -31,8 +33,7 @@ extension Firestore {
     completion: (((any Error)?) -> Void)? = nil
   ) {
     openPersistentCache(
-      directory, CacheProcesses(synchronize: synchronizeProcesses, forceOwnership: forceOwnership),
-      onSettingsQueue(completion))
+      directory, synchronize: synchronizeProcesses, forceOwnership: forceOwnership, onSettingsQueue(completion))
   }
 
   /// Same as ``enablePersistence(directory:synchronizeProcesses:forceOwnership:completion:)``.
@@ -40,14 +41,21 @@ extension Firestore {
     directory: URL? = nil, synchronizeProcesses: Bool = false, forceOwnership: Bool = false
   ) async throws {
     try await outcome { finish in
-      openPersistentCache(
-        directory, CacheProcesses(synchronize: synchronizeProcesses, forceOwnership: forceOwnership), finish)
+      openPersistentCache(directory, synchronize: synchronizeProcesses, forceOwnership: forceOwnership, finish)
     }
   }
 
   private func openPersistentCache(
-    _ directory: URL?, _ processes: CacheProcesses, _ completion: @escaping @Sendable (NSError?) -> Void
+    _ directory: URL?, synchronize: Bool, forceOwnership: Bool, _ completion: @escaping @Sendable (NSError?) -> Void
   ) {
+    guard !synchronize || !forceOwnership else {
+      return completion(
+        .firestore(
+          .invalidArgument,
+          "A cache is either taken away from other processes or shared with them: forceOwnership and "
+            + "synchronizeProcesses exclude each other."))
+    }
+    let processes: CacheProcesses = synchronize ? .multiple : forceOwnership ? .singleForcingOwnership : .single
     if let directory {
       requireValid { () throws(ProgrammingError) in try PersistentCacheSettings.validate(directory: directory) }
     }
@@ -63,12 +71,7 @@ extension Firestore {
       guard state.settings.explicitCache == nil else {
         return .firestore(.failedPrecondition, "SDK cache is already specified.")
       }
-      if let missing = processes.missingFeature {
-        state.settings.useMemoryCache()
-        state.phase = .running(makeRuntime(state.settings, cacheOpened: nil))
-        return .firestore(.unimplemented, missing)
-      }
-      state.settings.usePersistentCache(in: directory)
+      state.settings.usePersistentCache(in: directory, processes)
       let runtime = makeRuntime(state.settings) { [self] error in
         if error != nil { self.state.withLock { $0.settings.useMemoryCache() } }
         completion(error.map { .firestore(persistence: $0) })
@@ -80,19 +83,14 @@ extension Firestore {
   }
 }
 
-extension CacheProcesses {
-  fileprivate init(synchronize: Bool, forceOwnership: Bool) {
-    self = synchronize ? .multiple : forceOwnership ? .singleForcingOwnership : .single
-  }
-}
-
 extension SettingsValues {
   /// A cache on disk, of the size that was set with the old properties.
-  fileprivate mutating func usePersistentCache(in directory: URL?) {
+  fileprivate mutating func usePersistentCache(in directory: URL?, _ processes: CacheProcesses) {
     let sizeBytes = NSNumber(value: legacyCacheSizeBytes)
     legacyPersistenceEnabled = true
     legacyCacheSizeBytes = CacheSize.defaultBytes
-    explicitCache = .persistent(PersistentCacheSettings(directory: directory, sizeBytes: sizeBytes, processes: .single))
+    explicitCache = .persistent(
+      PersistentCacheSettings(directory: directory, sizeBytes: sizeBytes, processes: processes))
   }
 
   /// Logs which kind of cache the client uses.

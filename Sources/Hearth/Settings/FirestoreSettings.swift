@@ -1,5 +1,6 @@
 public import Dispatch
 public import Foundation
+internal import HearthCache
 
 /// The settings of a Firestore object: the backend, the queue of callbacks, and the cache.
 ///
@@ -210,6 +211,10 @@ struct SettingsValues: Equatable, Sendable {
       return .persistent(PersistentCacheSettings(sizeBytes: NSNumber(value: legacyCacheSizeBytes)))
     }
     return .memory(.leastRecentlyUsed(sizeBytes: legacyCacheSizeBytes))
+  }
+
+  var cacheSharing: CacheSharing {
+    if case .persistent(let settings) = cache { settings.processes.sharing } else { .alone }
   }
 
   /// The effective address: while the host is the default one, `FIRESTORE_EMULATOR_HOST` replaces it, without TLS.

@@ -13,6 +13,9 @@ package protocol ClientLocks: AnyObject {
   /// - Returns: False while another client holds it.
   func acquireLease() throws -> Bool
 
+  /// True if no client holds the lock of the lease.
+  var leaseIsFree: Bool { get }
+
   /// Gives the lock of the lease back. Does nothing if this client does not hold it.
   func releaseLease()
 }

@@ -16,6 +16,7 @@ struct ClientTable {
     /// Notices up to this one were removed although not every client had read them.
     var trimmedThrough: Int64
     var clientCount: Int64
+    var highestClientID: ClientID
   }
 
   struct Client {
@@ -33,7 +34,8 @@ struct ClientTable {
   func sharing() throws -> Sharing {
     let row = try database.firstRow(
       """
-      SELECT lease_number, lease_holder, online_state, trimmed_through, (SELECT count(*) FROM cache_clients)
+      SELECT lease_number, lease_holder, online_state, trimmed_through, (SELECT count(*) FROM cache_clients),
+        highest_client_id
       FROM cache_sharing WHERE id = 1
       """
     ) { row in
@@ -41,7 +43,8 @@ struct ClientTable {
       guard let online = SharedOnlineState(rawValue: state) else { throw Self.damage("\(state) is no online state") }
       return Sharing(
         leaseNumber: try row.int64(at: 0), leaseHolder: try row.int64(at: 1), onlineState: online,
-        trimmedThrough: try row.int64(at: 3), clientCount: try row.int64(at: 4))
+        trimmedThrough: try row.int64(at: 3), clientCount: try row.int64(at: 4),
+        highestClientID: try row.int64(at: 5))
     }
     guard let row else { throw Self.damage("the row is missing") }
     return row

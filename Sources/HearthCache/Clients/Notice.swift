@@ -21,6 +21,8 @@ enum Notice {
   case lease
   /// There are other indexes, which are to be filled.
   case indexes
+  /// Damaged rows were repaired: targets in use may have lost documents.
+  case repaired
   /// All clients must end, because the cache is about to be deleted.
   case end
 
@@ -36,6 +38,7 @@ enum Notice {
     case lease = 7
     case indexes = 8
     case end = 9
+    case repaired = 10
   }
 }
 
@@ -119,6 +122,7 @@ struct NoticeTable {
       case .lease: kind = .lease
       case .indexes: kind = .indexes
       case .end: kind = .end
+      case .repaired: kind = .repaired
       }
     }
   }
@@ -156,6 +160,7 @@ struct NoticeTable {
     case .lease: return .lease
     case .indexes: return .indexes
     case .end: return .end
+    case .repaired: return .repaired
     case nil: throw damage("\(kind) is no kind of notice")
     }
   }

@@ -8,33 +8,49 @@ package final class OpenedCache {
   package let database: Database
   /// The recovery that opening the folder needed; nil when the file was in order or new.
   package let recovery: CacheRecovery?
+  /// The files of this client; nil for an opener that no other client should know of.
+  package let client: ClientFiles?
   private let lock: FolderLock
   private let files: CacheFiles
 
-  init(database: Database, recovery: CacheRecovery?, lock: FolderLock, files: CacheFiles) {
+  init(database: Database, recovery: CacheRecovery?, client: ClientFiles?, lock: FolderLock, files: CacheFiles) {
     self.database = database
     self.recovery = recovery
+    self.client = client
     self.lock = lock
     self.files = files
   }
 
-  /// Leaves a mark beside the file, so that the next opening sets the file aside and saves the outbox from it.
+  /// Leaves a mark beside the file, so that the next opening sets the file aside and saves the outbox from it. Other clients close
+  /// the file when they see the mark.
   package func markDamaged(_ reason: String) throws {
     try files.mark(reason)
+    ClientFiles.wakeAll(in: files.folder)
   }
 
+  /// The damage that another client has found in the file; nil if there is none.
+  package var markedDamage: String? { files.markedDamage }
+
   /// Gives the folder back for a while. Until ``resume()`` has returned true, nothing may be read or written.
-  package func suspend() { lock.release() }
+  package func suspend() {
+    client?.suspend()
+    lock.release()
+  }
 
   /// Takes the folder again.
   ///
-  /// - Returns: false when another opener had it meanwhile, so that what is remembered of the cache may be wrong.
+  /// - Returns: false when another opener had it for itself meanwhile, so that what is remembered of the cache may be wrong.
   /// - Throws: `StoreError`: `unavailable` while another opener has it.
-  package func resume() throws -> Bool { try lock.acquireUnchanged() }
+  package func resume() throws -> Bool {
+    guard try lock.acquireUnchanged() else { return false }
+    try client?.resume()
+    return true
+  }
 
   /// Closes the database, then gives the folder back.
   package func close() {
     database.close()
+    client?.end()
     lock.release()
   }
 
@@ -70,16 +86,24 @@ package enum CacheFile {
     /// are looked at, and damage elsewhere shows when it is read.
     package var checksWholeFile: Bool
     package var database: Database.Options
+    package var sharing: CacheSharing
+    /// A name that no other client of the cache has had; nil for an opener that no other client should know of.
+    package var clientName: String?
 
-    package init(checksWholeFile: Bool = false, database: Database.Options = Database.Options()) {
+    package init(
+      checksWholeFile: Bool = false, database: Database.Options = Database.Options(), sharing: CacheSharing = .alone,
+      clientName: String? = nil
+    ) {
       self.checksWholeFile = checksWholeFile
       self.database = database
+      self.sharing = sharing
+      self.clientName = clientName
     }
   }
 
   static let fileName = "cache.sqlite"
 
-  /// Opens the cache in a folder, which is made with its parents if it does not exist, for this opener alone.
+  /// Opens the cache in a folder, which is made with its parents if it does not exist.
   ///
   /// A file that is damaged or not a database, or that was marked as damaged when it was last open, is renamed to
   /// "cache.sqlite.corrupt" (in place of an earlier one), the pending writes that can be read in it go into a new file, and
@@ -91,29 +115,78 @@ package enum CacheFile {
   ///   of these changes the file.
   package static func open(folder: String, databaseID: DatabaseID, options: Options = Options()) throws -> OpenedCache {
     try makeFolder(folder)
-    let lock = try FolderLock(folder: folder)
+    let lock = try lock(folder, options.sharing)
     let files = CacheFiles(folder: folder)
     do {
-      try files.finishInterruptedRecovery()
+      if files.hasInterruptedRecovery { try lock.exclusively { try files.finishInterruptedRecovery() } }
+      var recovery: CacheRecovery?
+      var database: Database
       do {
         if let reason = files.markedDamage { throw StoreError(kind: .corrupt, message: reason) }
-        return OpenedCache(database: try openChecked(files.main, options), recovery: nil, lock: lock, files: files)
+        database = try openChecked(files.main, options)
       } catch {
         guard let damage = CacheDamage(error) else { throw error }
-        let recovery = try recover(files, reason: damage.reason, databaseID: databaseID, options: options)
-        return OpenedCache(
-          database: try openChecked(files.main, options), recovery: recovery, lock: lock, files: files)
+        askToClose(files, damage)
+        recovery = try lock.exclusively {
+          try recover(files, reason: damage.reason, databaseID: databaseID, options: options)
+        }
+        database = try openChecked(files.main, options)
       }
+      let client = try options.clientName.map { try ClientFiles(folder: folder, name: $0) }
+      return OpenedCache(database: database, recovery: recovery, client: client, lock: lock, files: files)
     } catch {
       lock.release()
       throw error
     }
   }
 
+  private static func lock(_ folder: String, _ sharing: CacheSharing) throws(StoreError) -> FolderLock {
+    switch sharing {
+    case .alone: return try FolderLock(folder: folder)
+    case .takingOver:
+      do {
+        return try FolderLock(folder: folder)
+      } catch {
+        if error.kind == .unavailable { askClientsToEnd(folder: folder) }
+        throw error
+      }
+    case .shared:
+      guard let network = FileSystemKind.network(of: folder) else {
+        return try FolderLock(folder: folder, mode: .shared)
+      }
+      do {
+        return try FolderLock(folder: folder)
+      } catch {
+        guard error.kind == .unavailable else { throw error }
+        throw StoreError(
+          kind: .cannotOpen,
+          message: error.message + " Only one process may use a cache on a network file system (\(network)).")
+      }
+    }
+  }
+
+  /// Lets other clients close a damaged file, so that it can be replaced.
+  private static func askToClose(_ files: CacheFiles, _ damage: CacheDamage) {
+    // Without a mark they find the damage themselves.
+    if files.markedDamage == nil, files.hasMain { try? files.mark(damage.reason) }
+    ClientFiles.wakeAll(in: files.folder)
+  }
+
+  /// Asks all clients of a folder to end, because the cache is about to be deleted or taken over. Returns at once.
+  package static func askClientsToEnd(folder: String) {
+    let files = CacheFiles(folder: folder)
+    // Without a file that can be read there is nothing that a client could hear.
+    guard files.hasMain, let database = try? Database(.file(path: files.main)) else { return }
+    defer { database.close() }
+    try? LocalStore.askAllToEnd(database)
+    ClientFiles.wakeAll(in: folder)
+  }
+
   /// As ``open(folder:databaseID:options:)``, with a local store that has been started. Damage that only the store finds
   /// is dealt with like damage that opening the file finds.
   package static func openStore(
-    folder: String, databaseID: DatabaseID, options: Options = Options(), makeStore: (Database) throws -> LocalStore
+    folder: String, databaseID: DatabaseID, options: Options = Options(),
+    makeStore: (Database, ClientFiles?) throws -> LocalStore
   ) throws -> (cache: OpenedCache, store: LocalStore) {
     let first = try open(folder: folder, databaseID: databaseID, options: options)
     do {
@@ -135,8 +208,10 @@ package enum CacheFile {
     }
   }
 
-  private static func start(_ cache: OpenedCache, _ makeStore: (Database) throws -> LocalStore) throws -> LocalStore {
-    let store = try makeStore(cache.database)
+  private static func start(
+    _ cache: OpenedCache, _ makeStore: (Database, ClientFiles?) throws -> LocalStore
+  ) throws -> LocalStore {
+    let store = try makeStore(cache.database, cache.client)
     try store.start()
     return store
   }

@@ -34,6 +34,9 @@ struct CacheFiles {
     }
   }
 
+  var hasMain: Bool { exists(main) }
+  var hasInterruptedRecovery: Bool { exists(replacement) }
+
   /// Goes on where a recovery was cut off.
   ///
   /// With `main` gone the replacement was complete, so it takes its place; with `main` still there the recovery starts
@@ -73,7 +76,7 @@ struct CacheFiles {
   func deleteAll() throws {
     do {
       for name in try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
-      where name.hasPrefix(CacheFile.fileName) {
+      where name.hasPrefix(CacheFile.fileName) || ClientFiles.isClientFile(name) {
         try FileManager.default.removeItem(atPath: folder + "/" + name)
       }
     } catch {

@@ -1,11 +1,12 @@
 internal import HearthStore
 
-/// The right of one process, and of one opener in it, to use a cache folder: a ``LockFile`` "cache.lock" in the folder.
+/// The right to use a cache folder, alone or together with others: a ``LockFile`` "cache.lock" in the folder.
 ///
-/// The file holds a number that each holder raises. So a holder that gave the folder back for a while knows afterwards
-/// whether another one had it meanwhile.
+/// The file holds a number that each holder raises that has the folder for itself. So a holder that gave the folder back for a while
+/// knows afterwards whether such a one had it meanwhile.
 final class FolderLock {
   private let folder: String
+  private let mode: LockFile.Mode
   /// Nil while the folder is given back.
   private var file: LockFile?
   /// The number that this holder has written into the file; nil if writing failed.
@@ -13,11 +14,24 @@ final class FolderLock {
 
   /// - Throws: `StoreError`: `unavailable` while another process or client has the folder, `cannotOpen` when the lock file
   ///   cannot be created or locked.
-  init(folder: String) throws(StoreError) {
+  init(folder: String, mode: LockFile.Mode = .exclusive) throws(StoreError) {
     self.folder = folder
-    let file = try Self.lock(folder)
+    self.mode = mode
+    let file = try Self.lock(folder, mode)
     self.file = file
-    number = Self.raiseNumber(in: file)
+    number = mode == .exclusive ? Self.raiseNumber(in: file) : Self.readNumber(in: file) ?? 0
+  }
+
+  /// Does something for which the folder must not be shared.
+  ///
+  /// - Throws: `StoreError.unavailable` while others have it; then this one has lost it too.
+  func exclusively<T>(_ body: () throws -> T) throws -> T {
+    guard mode == .shared else { return try body() }
+    guard file?.change(to: .exclusive) == true else { throw Self.inUse(folder) }
+    if let file { number = Self.raiseNumber(in: file) }
+    let result = try body()
+    guard file?.change(to: .shared) == true else { throw Self.inUse(folder) }
+    return result
   }
 
   /// Takes the folder again after ``release()``.
@@ -26,15 +40,15 @@ final class FolderLock {
   /// - Throws: As ``init(folder:)``.
   func acquireUnchanged() throws(StoreError) -> Bool {
     assert(file == nil, "the lock of \"\(folder)\" is acquired again before it is released")
-    let file = try Self.lock(folder)
-    guard let number, number == Self.readNumber(in: file) else { return false }
+    let file = try Self.lock(folder, mode)
+    guard let number, number == Self.readNumber(in: file) ?? 0 else { return false }
     self.file = file
     return true
   }
 
-  private static func lock(_ folder: String) throws(StoreError) -> LockFile {
+  private static func lock(_ folder: String, _ mode: LockFile.Mode) throws(StoreError) -> LockFile {
     do {
-      return try LockFile(path: "\(folder)/\(fileName)")
+      return try LockFile(path: "\(folder)/\(fileName)", mode: mode)
     } catch {
       switch error {
       case .cannotOpen(let reason):
@@ -47,12 +61,16 @@ final class FolderLock {
           kind: .cannotOpen,
           message: "Cache folder \"\(folder)\": cannot be locked (\(reason)). Choose a folder on a local disk.")
       case .inUse:
-        throw StoreError(
-          kind: .unavailable,
-          message: "Cache folder \"\(folder)\" is in use by another process, or by another client of this one. "
-            + "Stop the other one, or choose another folder.")
+        throw inUse(folder)
       }
     }
+  }
+
+  private static func inUse(_ folder: String) -> StoreError {
+    StoreError(
+      kind: .unavailable,
+      message: "Cache folder \"\(folder)\" is in use by another process, or by another client of this one. "
+        + "Stop the other one, or choose another folder.")
   }
 
   static let fileName = "cache.lock"

@@ -56,8 +56,28 @@ struct CacheRepair {
     try repair.repairQueue()
     if !store.isEager { try repair.repairUses() }
     try store.globals.repair()
+    try repair.repairClients()
     store.state.userRow = nil
     return repair.report
+  }
+
+  /// Notices that cannot be read are removed together with all others. Clients then read everything anew.
+  private func repairClients() throws {
+    guard let member = store.state.membership else { return }
+    do {
+      _ = try store.clients.sharing()
+      try store.notices.forEach(after: 0, exceptFrom: 0) { _ in }
+    } catch CacheError.corruptRecord {
+      let last = try store.notices.lastNumber()
+      try database.update("DELETE FROM cache_notices")
+      // Numbers go on rising; whoever holds the lease takes it again under another one.
+      try database.update(
+        "INSERT OR REPLACE INTO cache_sharing VALUES (1, ?, 0, 0, ?, ?)", .integer(member.sharing.leaseNumber + 1),
+        .integer(member.sharing.highestClientID), .integer(last + 1))
+      try database.update(
+        "INSERT INTO cache_notices VALUES (?, 0, ?, 0, '', 0, 0, '')", .integer(last + 1),
+        .integer(Notice.Kind.clients.rawValue))
+    }
   }
 
   // MARK: Documents and targets

@@ -20,6 +20,8 @@ extension LocalStore {
     /// The state of the file in the transaction that read it last, and the version of the file then.
     var sharing: ClientTable.Sharing
     var dataVersion: Int64
+    /// The names of the other clients, as of the two numbers by which a change of them shows.
+    var others: (count: Int64, highest: ClientID, names: [String])?
     /// The failure to read notices in the transaction that tried last. Until they are read, later ones must not count as read.
     var failure: (any Error)?
     /// Gathered and not yet taken.
@@ -66,6 +68,32 @@ extension LocalStore {
     }
   }
 
+  /// Gives the lease back before this client stops for a while. It stays one of the clients.
+  package func giveBackLease() throws {
+    defer { leaseWasLost() }
+    try transaction("Give back lease", needsLease: true) {
+      guard let member = state.membership, member.holdsLease else { return }
+      try setLease(holder: 0)
+    }
+  }
+
+  /// Goes on after a while in which the others may have taken this client for dead.
+  ///
+  /// - Parameter isWatched: True for a target in use that the backend is to be asked for.
+  package func rejoin(isWatched: (TargetID) -> Bool) throws {
+    guard let locks else { return }
+    try transaction("Join cache") {
+      guard let member = state.membership else { return }
+      if try clients.clients().contains(where: { $0.id == member.client }) { return }
+      try join(locks)
+      state.membership?.news.isIncomplete = true
+      guard let member = state.membership else { return }
+      for target in state.targets.keys.sorted() {
+        try clients.use(target, by: member.client, isWatched: isWatched(target))
+      }
+    }
+  }
+
   /// Takes clients that have ended without leaving from those of the cache.
   private func removeDeadClients() throws {
     guard let locks else { return }
@@ -73,6 +101,18 @@ extension LocalStore {
       try clients.remove(client.id)
       try tell(.clients)
     }
+  }
+
+  /// The names of the other clients.
+  package func otherClientNames() throws -> [String] {
+    guard let member = state.membership else { return [] }
+    let sharing = member.sharing
+    if let known = member.others, known.count == sharing.clientCount, known.highest == sharing.highestClientID {
+      return known.names
+    }
+    let names = try read("List clients") { try clients.clients().filter { $0.id != member.client }.map(\.name) }
+    state.membership?.others = (sharing.clientCount, sharing.highestClientID, names)
+    return names
   }
 
   /// The number of clients that have the cache open, this one included.
@@ -154,9 +194,12 @@ extension LocalStore {
     }
   }
 
-  /// Gives the lock back after the lease was lost or given back.
-  package func releaseLock() {
-    if state.membership?.leaseNumber == nil { locks?.releaseLease() }
+  /// True if ``updateClient(wantsNetwork:isVisible:)`` may change something. Writes nothing.
+  package func roleMayChange(wantsNetwork: Bool) throws -> Bool {
+    guard let locks, let member = state.membership else { return false }
+    guard member.leaseNumber != nil else { return locks.leaseIsFree }
+    if leaseIsLost || !wantsNetwork { return true }
+    return try otherClientNames().contains { !locks.isAlive($0) }
   }
 
   /// This client finds out that it does not hold the lease any more.

@@ -131,6 +131,7 @@ extension LocalStore {
       case .lease: news.concernsLease = true
       case .indexes: news.concernsIndexes = true
       case .end: news.mustEnd = true
+      case .repaired: noteRepairByOther()
       }
     }
     return gathered

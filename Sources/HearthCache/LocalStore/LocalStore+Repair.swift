@@ -48,7 +48,11 @@ extension LocalStore {
     }
     let report: CacheRepair.Report
     do {
-      report = try runTransaction("Repair cache", synchronous: .full) { try CacheRepair.run(on: self) }
+      report = try runTransaction("Repair cache", synchronous: .full) {
+        let report = try CacheRepair.run(on: self)
+        if report.concernsTargets || report.setAsideBatchCount > 0 { try tell(.repaired) }
+        return report
+      }
     } catch let failure {
       // A full disk does not make the file a damaged one: the next use tries again.
       if let damage = CacheDamage(failure) { fileIsDamaged(damage.reason) }
@@ -60,6 +64,16 @@ extension LocalStore {
     reopening = .targetsWereRepaired(reason)
     return false
   }
+
+  /// Another client has repaired rows of targets in use here.
+  func noteRepairByOther() {
+    if !state.targets.isEmpty, reopening == nil {
+      reopening = .targetsWereRepaired("another process has repaired the cache")
+    }
+  }
+
+  /// Another client has found damage beyond repair.
+  package func noteDamagedFile(_ reason: String) { fileIsDamaged(reason) }
 
   private func fileIsDamaged(_ reason: String) {
     if reopening == nil { reopening = .fileIsDamaged(reason) }

@@ -96,10 +96,13 @@ extension LocalStore {
   /// keep showing the written data (`hasCommittedMutations`) until the watch stream delivers that version. The cost
   /// grows with the batch and with the pending batches of the same documents, not with the queue.
   ///
+  /// - Parameter needsLease: false for an answer that was received while this client held the lease.
   /// - Returns: the batch's documents, as the active user's local view now has them.
   /// - Throws: `CacheError.unknownBatch` when the owner's queue does not hold the batch.
-  package func acknowledge(_ result: MutationBatchResult, of owner: Owner = .activeUser) throws -> DocumentMap {
-    try transaction("Acknowledge batch", synchronous: .full, needsLease: true) {
+  package func acknowledge(
+    _ result: MutationBatchResult, of owner: Owner = .activeUser, needsLease: Bool = true
+  ) throws -> DocumentMap {
+    try transaction("Acknowledge batch", synchronous: .full, needsLease: needsLease) {
       let batch = result.batch
       let user = try userHolding(batch.batchID, owner)
       var remote = try localDocuments.remoteDocuments(for: batch.keys)
@@ -129,9 +132,9 @@ extension LocalStore {
   /// - Returns: its documents, as the active user's local view has them without it.
   /// - Throws: `CacheError.unknownBatch` when the owner's queue does not hold the batch.
   package func reject(
-    _ batch: MutationBatch, _ error: StatusError = .rejected, of owner: Owner = .activeUser
+    _ batch: MutationBatch, _ error: StatusError = .rejected, of owner: Owner = .activeUser, needsLease: Bool = true
   ) throws -> DocumentMap {
-    try transaction("Reject batch", synchronous: .full, needsLease: true) {
+    try transaction("Reject batch", synchronous: .full, needsLease: needsLease) {
       let user = try userHolding(batch.batchID, owner)
       let remote = try localDocuments.remoteDocuments(for: batch.keys)
       try queue.remove(batch, user: user)

@@ -10,7 +10,7 @@ internal import Synchronization
   internal import Android
 #endif
 
-/// An exclusive advisory lock on a file, which keeps other processes, and other openers in this one, out of a folder.
+/// An advisory lock on a file, which keeps other processes, and other openers in this one, out of a folder.
 ///
 /// The operating system releases it when the process ends, however it ends. The file itself stays: removing it would let
 /// two openers lock two different files.
@@ -25,14 +25,21 @@ package final class LockFile: Sendable {
     case cannotLock(String)
   }
 
+  package enum Mode {
+    /// Only one opener at a time.
+    case exclusive
+    /// Any number of openers, but none with an exclusive lock.
+    case shared
+  }
+
   /// Nil after ``release()``.
   private let descriptor: Mutex<Int32?>
 
   /// Creates the file if it is missing, readable for this user alone, and locks it without waiting.
-  package init(path: String) throws(Failure) {
+  package init(path: String, mode: Mode = .exclusive) throws(Failure) {
     let opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard opened >= 0 else { throw .cannotOpen(String(cString: strerror(errno))) }
-    if let failure = Self.lock(opened) {
+    if let failure = Self.lock(opened, mode) {
       _ = close(opened)
       throw failure
     }
@@ -41,8 +48,29 @@ package final class LockFile: Sendable {
     descriptor = Mutex(opened)
   }
 
-  private static func lock(_ descriptor: Int32) -> Failure? {
-    while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+  /// Returns true if an opener, in any process, holds a lock on the file. False if the file is missing.
+  package static func isLocked(path: String) -> Bool {
+    let opened = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+    guard opened >= 0 else { return errno != ENOENT }
+    defer { _ = close(opened) }
+    return lock(opened, .exclusive) != nil
+  }
+
+  /// Turns the lock into one of the other kind.
+  ///
+  /// - Returns: False if another opener prevents it. Then no lock is held any more.
+  package func change(to mode: Mode) -> Bool {
+    descriptor.withLock { descriptor in
+      guard let known = descriptor else { return false }
+      if Self.lock(known, mode) == nil { return true }
+      _ = close(known)
+      descriptor = nil
+      return false
+    }
+  }
+
+  private static func lock(_ descriptor: Int32, _ mode: Mode) -> Failure? {
+    while flock(descriptor, (mode == .exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0 {
       switch errno {
       case EINTR: continue
       case EWOULDBLOCK: return .inUse

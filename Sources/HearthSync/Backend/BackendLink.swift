@@ -41,7 +41,8 @@ struct BackendLink {
   // MARK: - State
 
   var onlineState: OnlineState { online.state }
-  var isNetworkUsable: Bool { offlineCauses.isEmpty }
+  /// True if calls to the backend make sense. A client without streams makes its calls itself.
+  var isNetworkUsable: Bool { offlineCauses.isSubset(of: [.secondary]) }
   /// True if the watch stream may be open.
   var canWatch: Bool { offlineCauses.isSubset(of: [.outboxFailure]) }
   /// True if batches may be sent that were not sent before.

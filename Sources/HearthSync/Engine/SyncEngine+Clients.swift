@@ -105,6 +105,17 @@ extension SyncEngine {
     emit(.startTimer(.clientMetadataRefresh, after: configuration.clientRefreshInterval))
   }
 
+  /// Looks for news that this client was not woken for, and after the lease if there is a reason.
+  func clientRefreshTimerFired() {
+    lookForNews()
+    do {
+      if try localStore.roleMayChange(wantsNetwork: !link.isForbidden(for: .disabledByUser)) { return refreshRole() }
+    } catch {
+      log(.debug, "The other clients cannot be looked up: \(error)")
+    }
+    emit(.startTimer(.clientMetadataRefresh, after: configuration.clientRefreshInterval))
+  }
+
   private func takeLease() {
     guard !isPrimary else { return }
     let isTaking = retries.holds { if case .becomePrimary = $0 { true } else { false } }
@@ -180,6 +191,29 @@ extension SyncEngine {
     showSharedOnlineState()
     synchronizeSoon()
     log(.debug, "Another client has the streams of the cache.")
+  }
+
+  /// Leaves the streams to another client before the process stops for a while.
+  func suspend() {
+    guard localStore.isShared else { return }
+    do {
+      if isPrimary { try localStore.giveBackLease() }
+    } catch {
+      log(.debug, "The lease could not be given back: \(error)")
+    }
+    loseLease()
+    emit(.cancelTimer(.clientMetadataRefresh))
+  }
+
+  func resume() {
+    guard localStore.isShared else { return }
+    do {
+      let watched = views.watchedTargets
+      try localStore.rejoin { watched.contains($0) }
+    } catch {
+      log(.warning, "The client could not join the others again: \(error)")
+    }
+    refreshRole()
   }
 
   /// Leaves the cache at the end of the client.

@@ -32,8 +32,8 @@ extension SyncEngine {
     for answer in handover.answers {
       do {
         switch answer {
-        case .acknowledge(let result, let owner): try acknowledge(result, of: owner)
-        case .reject(let batch, let error, let owner): try reject(batch, error, of: owner)
+        case .acknowledge(let result, let owner): try acknowledge(result, of: owner, needsLease: false)
+        case .reject(let batch, let error, let owner): try reject(batch, error, of: owner, needsLease: false)
         case .start, .probe, .setAsideUnreadableBatches, .changeUser, .refreshViews, .catchUp, .becomePrimary,
           .synchronizeViews, .followOthers, .publish:
           break

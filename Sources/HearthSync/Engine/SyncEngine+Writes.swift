@@ -129,14 +129,14 @@ extension SyncEngine {
     }
   }
 
-  func acknowledge(_ result: MutationBatchResult, of owner: String?) throws {
-    let changes = try localStore.acknowledge(result, of: .user(owner))
+  func acknowledge(_ result: MutationBatchResult, of owner: String?, needsLease: Bool = true) throws {
+    let changes = try localStore.acknowledge(result, of: .user(owner), needsLease: needsLease)
     complete(result.batch.batchID, of: owner, nil)
     refreshViews(changes)
   }
 
-  func reject(_ batch: MutationBatch, _ error: StatusError, of owner: String?) throws {
-    let changes = try localStore.reject(batch, error, of: .user(owner))
+  func reject(_ batch: MutationBatch, _ error: StatusError, of owner: String?, needsLease: Bool = true) throws {
+    let changes = try localStore.reject(batch, error, of: .user(owner), needsLease: needsLease)
     if error.deservesWarning {
       let keys = batch.keys.sorted().map(\.canonicalString).joined(separator: ", ")
       log(.warning, "Write at \(keys) failed: \(error.message)")

@@ -117,6 +117,8 @@ package final class SyncEngine {
     case .changeUser(let user): userChanged(to: user)
     case .connectivityChanged: connectivityChanged()
     case .othersChanged: lookForNews()
+    case .suspend: suspend()
+    case .resume: resume()
     case .setVisibility(let isVisible):
       self.isVisible = isVisible
       refreshRole()
@@ -152,7 +154,7 @@ package final class SyncEngine {
       follow(link.timerFired(kind))
     case .asyncQueueRetry: retries.timerFired(now: now)
     case .lruGarbageCollection: garbageCollectionTimerFired()
-    case .clientMetadataRefresh: refreshRole()
+    case .clientMetadataRefresh: clientRefreshTimerFired()
     case .indexBackfill: indexFillTimerFired()
     }
   }
@@ -167,7 +169,7 @@ package final class SyncEngine {
     case .start, .unlisten, .backgroundQueryEnded, .addSnapshotsInSyncListener, .removeSnapshotsInSyncListener,
       .changeUser, .connectivityChanged, .watchStreamOpened, .watchStreamMessage, .watchStreamClosed,
       .writeStreamOpened, .writeStreamMessage, .writeStreamClosed, .timerFired, .setIndexAutoCreation, .othersChanged,
-      .setVisibility, .shutdown:
+      .suspend, .resume, .setVisibility, .shutdown:
       break
     }
   }

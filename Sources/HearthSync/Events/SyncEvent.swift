@@ -70,6 +70,10 @@ package enum SyncEvent: Sendable {
   case changeUser(String?)
   /// Another client of the cache may have changed something.
   case othersChanged
+  /// The process is about to stop for a while, without its locks.
+  case suspend
+  /// The process goes on after ``suspend``.
+  case resume
   /// True if the client is in the foreground, so that it should hold the lease rather than one that is not.
   case setVisibility(Bool)
   /// The machine's network changed: connections are worth a new attempt at once.
