@@ -132,6 +132,9 @@ extension LocalStore {
   /// True if this client may do what only the holder of the lease may, as far as it knows.
   package var isPrimary: Bool { state.membership.map { $0.leaseNumber != nil } ?? true }
 
+  /// The number of the lease that this client holds, as far as it knows.
+  package var leaseNumber: Int64? { state.membership?.leaseNumber }
+
   /// True if there may be other clients.
   package var isShared: Bool { state.membership != nil }
   package var hasOtherClients: Bool { state.membership?.hasOthers ?? false }

@@ -6,10 +6,18 @@ internal import HearthStore
 /// Each outermost transaction begins with it, so everything that a transaction reads and returns is one state of the file together
 /// with the news that was gathered. What was gathered waits in memory until ``takeNews()``.
 extension LocalStore {
-  /// The number of notices after which a client's row is brought up to date, so that they can be removed.
-  private static let noticesBetweenMarks: Int64 = 256
-  /// The number of notices that may wait for a client that does not read them. It then has to read everything anew.
-  private static let waitingNotices: Int64 = 50_000
+  /// The numbers of notices that are kept; smaller in tests.
+  package struct NoticeLimits: Sendable {
+    /// After this many read notices a client's row is brought up to date, so that they can be removed.
+    package var betweenMarks: Int64
+    /// This many may wait for a client that does not read them. It then has to read everything anew.
+    package var waiting: Int64
+
+    package init(betweenMarks: Int64 = 256, waiting: Int64 = 50_000) {
+      self.betweenMarks = betweenMarks
+      self.waiting = waiting
+    }
+  }
 
   /// Gathers what other clients have changed, and makes notices removable.
   package func catchUp() throws {
@@ -20,7 +28,7 @@ extension LocalStore {
         throw failure
       }
     }
-    guard let member = state.membership, member.seen - member.storedSeen >= Self.noticesBetweenMarks else { return }
+    guard let member = state.membership, member.seen - member.storedSeen >= noticeLimits.betweenMarks else { return }
     try transaction("Note read notices") {
       guard let member = state.membership else { return }
       try clients.update(member.client, seen: member.seen)
@@ -28,7 +36,7 @@ extension LocalStore {
       let last = try notices.lastNumber()
       let lowest = try clients.lowestSeen() ?? last
       try notices.remove(upTo: lowest, keepingAnswers: false)
-      let overdue = last - Self.waitingNotices
+      let overdue = last - noticeLimits.waiting
       guard overdue > lowest else { return }
       // Callers of writes wait for the answers; for all else reading anew is as good.
       try notices.remove(upTo: overdue, keepingAnswers: true)

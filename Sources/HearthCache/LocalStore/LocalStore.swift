@@ -70,6 +70,8 @@ package final class LocalStore {
 
   /// The reason to open the cache again; nil while this one can be used.
   package internal(set) var reopening: Reopening?
+  /// The number of notices that wait for other clients.
+  package var noticeLimits = NoticeLimits()
   /// Told about each repair, in words for a log.
   package var repaired: ((String) -> Void)?
 
