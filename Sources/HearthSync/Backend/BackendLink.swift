@@ -334,6 +334,8 @@ extension BackendLink {
 
   /// Puts a batch that was just stored at the end of the outbox on its way, if all before it are on theirs.
   mutating func offer(_ batch: MutationBatch) -> [SyncAction] {
+    // It is on its way already if news of other clients' batches had the outbox read before.
+    guard batch.batchID > lastBatchID else { return [] }
     guard maySendBatches, pipeline.hasRoom, pipeline.reachesEndOfOutbox else {
       pipeline.outboxHasGrown()
       return []
