@@ -7,7 +7,7 @@ extension SimulatedDevice {
 
   func listen(to query: Query, _ options: ListenOptions) {
     let id = ListenerID(rawValue: world.nextNumber())
-    listeners[id] = ListenerState(query: query, options: options)
+    listeners[id] = SimulatedListener(query: query, options: options)
     post(.listen(id, query, options))
   }
 
@@ -18,32 +18,9 @@ extension SimulatedDevice {
     post(.unlisten(id))
   }
 
-  /// The changes lead from the last snapshot to this one, and there is a reason to raise it.
   func raised(_ id: ListenerID, _ snapshot: ViewSnapshot) {
-    guard let listener = listeners[id] else { return fail("listener \(id) was not added or has ended") }
-    let before = listener.snapshot
-    var keys = before?.documents.map(\.key) ?? []
-    for change in snapshot.changes {
-      if let old = change.oldIndex {
-        guard keys.indices.contains(old), keys[old] == change.document.key else {
-          return fail("\(change.document.key) did not stand at \(old)")
-        }
-        keys.remove(at: old)
-      }
-      if let new = change.newIndex {
-        guard new >= 0, new <= keys.count else { return fail("there is no place \(new)") }
-        keys.insert(change.document.key, at: new)
-      }
-    }
-    if keys != snapshot.documents.map(\.key) {
-      fail("the changes of listener \(id) lead to \(keys), not to \(snapshot.documents.map(\.key))")
-    }
-    if let before, snapshot.changes.isEmpty, before.isFromCache == snapshot.isFromCache,
-      before.hasPendingWrites == snapshot.hasPendingWrites
-    {
-      fail("listener \(id) was told nothing new")
-    }
-    listeners[id]?.snapshot = snapshot
+    if listeners[id] == nil { return fail("listener \(id) was not added or has ended") }
+    if let problem = listeners[id]?.take(snapshot) { fail("listener \(id): \(problem)") }
   }
 
   func listenerEnded(_ id: ListenerID, _ error: StatusError) {

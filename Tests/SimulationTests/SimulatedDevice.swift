@@ -6,12 +6,6 @@ import HearthSync
 
 /// One engine on a real cache, and the people and the network around it.
 final class SimulatedDevice {
-  struct ListenerState {
-    var query: Query
-    var options: ListenOptions
-    var snapshot: ViewSnapshot?
-  }
-
   /// A batch on its way to the backend.
   struct Request {
     /// Which write it is.
@@ -73,7 +67,7 @@ final class SimulatedDevice {
   var heard: [Int: WriteLedger.Answer] = [:]
   var watchAttempts = WatchAttempts()
 
-  var listeners: [ListenerID: ListenerState] = [:]
+  var listeners: [ListenerID: SimulatedListener] = [:]
   /// The writes of this run of the client whose callers wait.
   var openWrites: [WriteID] = []
   var openWaits: Set<RequestID> = []

@@ -23,16 +23,16 @@ extension Simulation {
   private func ordinaryStep(_ device: SimulatedDevice) throws {
     if !device.parting.isEmpty, generator.chance(30), device.answerParting(ends: generator.chance(30)) { return }
     switch Int.random(in: 0..<100, using: &generator) {
-    case 0..<12: device.listen(to: query(), options())
+    case 0..<12: device.listen(to: generator.query(), generator.options())
     case 12..<16: device.unlisten()
-    case 16..<30: device.write((0..<(generator.chance(20) ? 3 : 1)).map { _ in mutations() })
+    case 16..<30: device.write((0..<(generator.chance(20) ? 3 : 1)).map { _ in generator.mutations() })
     case 30..<32: device.waitForPendingWrites()
     case 32..<34: changeUser(of: device)
     case 34..<36: device.switchNetwork(on: generator.chance(60))
     case 36..<37: if history.kind != .eager { try device.restart() }
     case 37..<39: failStorage(of: device)
-    case 39..<42: try device.checkCacheRead(query(), generator.pick(Self.keys))
-    case 42..<50: _ = backend.commit(mutations(), label: nil)
+    case 39..<42: try device.checkCacheRead(generator.query(), generator.pick(SeededGenerator.keys))
+    case 42..<50: _ = backend.commit(generator.mutations(), label: nil)
     case 50..<53: breakSomething(of: device)
     case 53..<60: device.answerOpening(succeeds: generator.chance(85))
     case 60..<66: device.answerWrite(answerIsLost: generator.chance(15))
@@ -54,7 +54,7 @@ extension Simulation {
   }
 
   private func poisonStep() {
-    let key = generator.pick(Self.keys)
+    let key = generator.pick(SeededGenerator.keys)
     if generator.chance(60) { backend.poisoned.insert(key) } else { backend.poisoned = [] }
     note("poisoned: \(backend.poisoned.sorted())")
   }
@@ -76,69 +76,5 @@ extension Simulation {
     ]
     device.failingTransactions = generator.chance(60) ? [] : [generator.pick(names), generator.pick(names)]
     note("failing: \(device.failingTransactions.sorted())")
-  }
-
-  // MARK: - What users ask for and write
-
-  private static let keys: [DocumentKey] = [
-    "rooms/a", "rooms/b", "rooms/c", "rooms/d", "rooms/a/seats/1", "rooms/b/seats/2", "halls/h",
-  ]
-  .compactMap { try? DocumentKey(parsing: $0) }
-
-  private func field(_ name: String) -> FieldPath {
-    do { return try FieldPath(parsingUserFormat: name) } catch { fatalError("bad field in a test: \(error)") }
-  }
-
-  private func query() -> Query {
-    let rooms = Query(path: ResourcePath(["rooms"]))
-    let byNumber = rooms.with(order: OrderBy(path: field("n")))
-    switch Int.random(in: 0..<11, using: &generator) {
-    case 0: return rooms
-    case 1: return rooms.with(filter: .field(field("n"), .greaterThanOrEqual, .integer(2)))
-    case 2: return byNumber.with(limit: 2, type: .first)
-    case 3: return byNumber.with(limit: 2, type: .last)
-    case 4: return rooms.with(order: OrderBy(path: field("n"), direction: .descending)).with(limit: 3, type: .first)
-    case 5: return rooms.with(filter: .field(field("tag"), .equal, .string("x")))
-    case 6: return Query(path: ResourcePath(), collectionGroup: "seats")
-    case 7: return Query(path: ResourcePath(["halls"]))
-    case 8: return rooms.with(filter: .field(field("list"), .arrayContains, .integer(1))).with(limit: 1, type: .first)
-    default: return Query(path: generator.pick(Self.keys).path)
-    }
-  }
-
-  private func options() -> ListenOptions {
-    var options = ListenOptions(includeDocumentMetadataChanges: true, includeQueryMetadataChanges: true)
-    if generator.chance(15) { options.source = .cache }
-    if generator.chance(15) { options.waitForSyncWhenOnline = true }
-    if generator.chance(30) { options.includeDocumentMetadataChanges = false }
-    if generator.chance(30) { options.includeQueryMetadataChanges = false }
-    return options
-  }
-
-  private func mutations() -> [Mutation] {
-    (0..<(generator.chance(20) ? 2 : 1)).map { _ in mutation() }
-  }
-
-  private func mutation() -> Mutation {
-    let key = generator.pick(Self.keys)
-    let n = Value.integer(Int64.random(in: 0...5, using: &generator))
-    let tag = Value.string(generator.pick(["x", "y"]))
-    switch Int.random(in: 0..<10, using: &generator) {
-    case 0, 1, 2: return .set(key, ["n": n, "tag": tag])
-    case 3: return .set(key, ["n": n, "list": [1, n]])
-    case 4: return .patch(key, ["tag": tag], mask: FieldMask([field("tag")]))
-    case 5: return .patch(key, ["n": n], mask: FieldMask([field("n")]), precondition: .none)
-    case 6: return .patch(key, [:], mask: FieldMask([field("tag")]))
-    case 7: return .delete(key)
-    case 8:
-      return .patch(
-        key, [:], mask: .empty, precondition: .none,
-        transforms: [
-          FieldTransform(path: field("n"), operation: .increment(1)),
-          FieldTransform(path: field("list"), operation: .arrayUnion([n])),
-        ])
-    default:
-      return .set(key, ["n": n, Mutation.forbiddenField: true])
-    }
   }
 }

@@ -1,0 +1,300 @@
+import HearthCache
+import HearthModel
+import HearthStore
+import HearthSync
+
+/// One of several clients of a cache file, and its user and network.
+final class SharedClient {
+  typealias Request = SimulatedDevice.Request
+
+  enum Life {
+    case running
+    /// Suspended: no event reaches it.
+    case asleep
+    case ended
+  }
+
+  static let users: [String?] = ["anna", "otto"]
+
+  unowned let world: SharedSimulation
+  let name: String
+  let database: Database
+  let store: LocalStore
+  let engine: SyncEngine
+
+  var life = Life.running
+  /// True if others may have taken the client for dead at some time.
+  var wasTakenForDead = false
+  /// True if a wake-up waits to be delivered.
+  var isWoken = false
+  private var inbox: [SyncEvent] = []
+  private var isHandling = false
+  private var event: SyncEvent?
+  var now = Duration.zero
+  var timers: [(kind: TimerKind, due: Duration)] = []
+
+  // Failures.
+  var failingTransactions: Set<String> = []
+  /// Statements and commits so far.
+  var statementCount = 0
+  var failingStatements = 0..<0
+  var failureKind = StoreError.Kind.io
+  /// The process ends at this statement, or after so many actions of an event.
+  var deathStatement: Int?
+  var deathAction: Int?
+  private(set) var isDying = false
+  /// The commit of the simulation that the client's latest transaction surely saw.
+  private(set) var knownCommit = 0
+
+  /// The signed-in user, whose token the backend sees.
+  var user: String?
+  /// The user for whom the engine opens streams.
+  var streamUser: String?
+  var isNetworkEnabled = true
+
+  var watch = SimulatedWatch()
+  var watchStream: StreamID?
+  var watchRequestCount = 0
+  var lastSnapshot: SnapshotState?
+  var writeStream: StreamID?
+  /// Streams that were asked for and are neither open nor refused.
+  var opening: [SyncEvent] = []
+  var writeRequests: [Request] = []
+  /// The write streams that the client has closed, oldest first, with the batches that the backend may still answer there.
+  var parting: [(id: StreamID, requests: [Request])] = []
+  /// The writes whose answers the client has heard.
+  var heard: Set<Int> = []
+  private var leaseNumber: Int64?
+  /// The last batch that went out on the open write stream.
+  var lastSentBatchID: BatchID = -1
+
+  var listeners: [ListenerID: SimulatedListener] = [:]
+  var openWrites: [WriteID] = []
+  var openWaits: Set<RequestID> = []
+
+  init(in world: SharedSimulation, name: String, user: String?) throws {
+    self.world = world
+    self.name = name
+    self.user = user
+    streamUser = user
+    database = try Database(.file(path: world.file), options: .init(synchronous: .normal, busyTimeout: .zero))
+    store = try LocalStore(
+      database: database, databaseID: SharedSimulation.databaseID,
+      garbageCollection: .leastRecentlyUsed(thresholdBytes: 100 << 20), user: user, newCacheID: "cache",
+      locks: world.locks.begin(name))
+    store.noticeLimits = world.noticeLimits
+    engine = SyncEngine(
+      localStore: store, configuration: SyncConfiguration(maxConcurrentLimboResolutions: 2, jitter: { 0 }))
+    world.committed(by: name)
+    database.injectFailure = { [unowned self] in failure(at: $0) }
+  }
+
+  func fail(_ text: String) { world.fail("\(name): \(text)") }
+
+  // MARK: - Failures
+
+  private func failure(at point: Database.FailurePoint) -> StoreError? {
+    if isDying { return StoreError(kind: .io, message: "the process has ended") }
+    if case .transaction(let name) = point {
+      if failingTransactions.contains(name) { return failed(.unavailable, "made to fail: \(name)") }
+      guard !database.isInTransaction else { return nil }
+      world.interleave(with: self)
+      knownCommit = world.commitCount
+      return nil
+    }
+    statementCount += 1
+    if let deathStatement, statementCount >= deathStatement {
+      world.note("  \(name) ends at \(point)")
+      isDying = true
+      return StoreError(kind: .io, message: "the process ends")
+    }
+    if failingStatements.contains(statementCount) {
+      return failed(failureKind, "statement \(statementCount) was made to fail")
+    }
+    if point == .commit { world.committed(by: name) }
+    return nil
+  }
+
+  private func failed(_ kind: StoreError.Kind, _ message: String) -> StoreError {
+    knownCommit = -1
+    world.note("  \(name): \(message)")
+    return StoreError(kind: kind, message: message)
+  }
+
+  var isFailing: Bool { !failingTransactions.isEmpty || failingStatements.upperBound > statementCount }
+
+  func calm() {
+    failingTransactions = []
+    failingStatements = 0..<0
+    deathStatement = nil
+    deathAction = nil
+  }
+
+  // MARK: - The loop
+
+  func post(_ event: SyncEvent) {
+    inbox.append(event)
+    guard !isHandling else { return }
+    isHandling = true
+    while !inbox.isEmpty, life != .ended {
+      let event = inbox.removeFirst()
+      world.note("> \(name) \(event.brief)")
+      self.event = event
+      let actions = engine.handle(event, now: now)
+      if isDying { break }
+      for action in actions {
+        if let left = deathAction {
+          if left == 0 { isDying = true } else { deathAction = left - 1 }
+        }
+        if isDying { break }
+        carryOut(action)
+      }
+      if isDying { break }
+      noteLease()
+    }
+    isHandling = false
+    if isDying, life != .ended { world.bury(self) }
+  }
+
+  /// With the lease a client forgets the answers that it could not store.
+  private func noteLease() {
+    if store.leaseNumber != leaseNumber { heard = [] }
+    leaseNumber = store.leaseNumber
+  }
+
+  /// True while an event is being handled.
+  var isBusy: Bool { isHandling }
+
+  private func carryOut(_ action: SyncAction) {
+    world.note(action)
+    switch action {
+    case .switchUser(let user):
+      if watchStream != nil || writeStream != nil || !opening.isEmpty { fail("the user changes under a stream") }
+      streamUser = user
+    case .openWatchStream(let id): opening.append(.watchStreamOpened(id))
+    case .openWriteStream(let id): opening.append(.writeStreamOpened(id))
+    case .closeWatchStream(let id):
+      opening.removeAll { if case .watchStreamOpened(id) = $0 { true } else { false } }
+      if watchStream == id { breakWatchStream(nil) }
+    case .closeWriteStream(let id):
+      opening.removeAll { if case .writeStreamOpened(id) = $0 { true } else { false } }
+      if writeStream == id {
+        parting.append((id, writeRequests))
+        breakWriteStream(nil)
+      }
+    case .sendWatch(_, let request):
+      watchRequestCount += 1
+      watch.receive(request, world.backend, &world.generator)
+    case .sendWrite(let id, .handshake):
+      inbox.append(
+        .writeStreamMessage(id, WriteResponse(streamToken: [0], knowsBatchLabels: world.backendKnowsLabels)))
+    case .sendWrite(_, .writes(let mutations, _, let label)):
+      if !mutations.isEmpty { sent(mutations, label) }
+    case .startTimer(let kind, let delay):
+      timers.removeAll { $0.kind == kind }
+      timers.append((kind, now + delay))
+    case .cancelTimer(let kind): timers.removeAll { $0.kind == kind }
+    case .raiseSnapshot(let id, let snapshot):
+      if listeners[id] == nil { return fail("listener \(id.rawValue) was not added or has ended") }
+      if let problem = listeners[id]?.take(snapshot) { fail("listener \(id.rawValue): \(problem)") }
+    case .raiseError(let id, _):
+      if listeners.removeValue(forKey: id) == nil { fail("listener \(id.rawValue) ends twice") }
+    case .completeWrite(let id, let error): completed(id, error)
+    case .answer(let id, _), .requestFailed(let id, _):
+      if openWaits.remove(id) == nil { fail("request \(id.rawValue) was answered twice") }
+    case .wakeOthers: world.wakeOthers(than: self)
+    case .closeCache: fail("the client was told to end")
+    default: break
+    }
+  }
+
+  private func completed(_ id: WriteID, _ error: StatusError?) {
+    guard let index = openWrites.firstIndex(of: id) else { return fail("write \(id.rawValue) was completed twice") }
+    openWrites.remove(at: index)
+    // A client that was taken for dead may have missed the answer.
+    if error?.code == .unknown, wasTakenForDead { return }
+    let isRefused = if case .writes(let writes) = event { writes.contains { $0.id == id } } else { false }
+    world.ledger.completed(id.rawValue, error, isRefused: isRefused)
+  }
+
+  // MARK: - The user
+
+  func listen(to query: Query, _ options: ListenOptions) {
+    let id = ListenerID(rawValue: world.nextNumber())
+    listeners[id] = SimulatedListener(query: query, options: options)
+    world.targets.insert(query.target)
+    post(.listen(id, query, options))
+  }
+
+  func unlisten() {
+    let ids = listeners.keys.sorted { $0.rawValue < $1.rawValue }
+    guard let id = ids.randomElement(using: &world.generator) else { return }
+    listeners[id] = nil
+    post(.unlisten(id))
+  }
+
+  func write(_ batches: [[Mutation]]) {
+    let writes = batches.map { mutations in
+      let number = world.nextNumber()
+      let identity = BatchIdentity(high: 1, low: UInt64(number))
+      openWrites.append(WriteID(rawValue: number))
+      world.ledger.wrote(number, mutations, identity, by: user)
+      return SyncWrite(
+        id: WriteID(rawValue: number), mutations: mutations,
+        localWriteTime: Timestamp(seconds: SimulatedDevice.seconds(of: user), nanoseconds: Int32(number)),
+        identity: identity)
+    }
+    post(.writes(writes))
+  }
+
+  func request(_ request: EngineRequest) {
+    let id = RequestID(rawValue: world.nextNumber())
+    openWaits.insert(id)
+    post(.request(id, request))
+  }
+
+  func changeUser(to user: String?) {
+    self.user = user
+    post(.changeUser(user))
+  }
+
+  func switchNetwork(on isOn: Bool) {
+    isNetworkEnabled = isOn
+    request(isOn ? .enableNetwork : .disableNetwork)
+  }
+
+  // MARK: - Life
+
+  func suspend() {
+    post(.suspend)
+    guard life == .running else { return }
+    life = .asleep
+    world.locks.end(name)
+    wasTakenForDead = true
+  }
+
+  func resume() {
+    guard life == .asleep else { return }
+    life = .running
+    world.locks.resume(name)
+    post(.resume)
+  }
+
+  /// Ends the client in good order.
+  func shutDown() {
+    post(.shutdown)
+    end()
+  }
+
+  /// The process is gone.
+  func end() {
+    guard life != .ended else { return }
+    life = .ended
+    database.injectFailure = nil
+    database.close()
+    world.locks.end(name)
+    // Those that its process could not store before its end.
+    let stored = Set(SharedClient.users.flatMap(world.outbox).map(\.number))
+    for write in openWrites where !stored.contains(write.rawValue) { world.ledger.mayBeLost(write.rawValue) }
+  }
+}
