@@ -306,13 +306,20 @@ extension SyncEngine {
     var onlineState: OnlineState?
   }
 
+  private static let maximumNewsRounds = 4
+
   /// Ends an event: tells the other clients of what has changed for them, and takes over what is new from them.
   func settle() {
     guard localStore.isShared, !link.isForbidden(for: .shutdown) else { return }
     if let failure = localStore.takeCatchUpFailure() { noteFailedCatchUp(failure) }
-    if localStore.hasNews { refreshViews([:]) }
-    runRetries()
-    publishSoon()
+    // What retries and publishing read of other clients must be shown too, but not for as long as others go on writing.
+    for _ in 0..<Self.maximumNewsRounds {
+      if localStore.hasNews { refreshViews([:]) }
+      runRetries()
+      publishSoon()
+      if !localStore.hasNews { break }
+    }
+    if localStore.hasNews { emit(.startTimer(.clientMetadataRefresh, after: .zero)) }
     if localStore.takeHasTold() { emit(.wakeOthers) }
   }
 
