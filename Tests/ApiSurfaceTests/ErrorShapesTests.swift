@@ -6,8 +6,18 @@ import Testing
 /// mode.
 @Suite("Shapes of errors", .timeLimit(.minutes(2)))
 struct ErrorShapesTests {
-  /// A client without a network and with a cache in memory, or one whose settings this release cannot carry out.
+  /// A file, so that no cache folder can be made there.
+  static let file = URL(fileURLWithPath: #filePath)
+
+  /// A client without a network and with a cache in memory, or one whose cache cannot be opened.
   static func client(failing: Bool = false) async throws -> Firestore {
+    let db = try unused(failing ? PersistentCacheSettings(directory: file) : MemoryCacheSettings())
+    if !failing { try await db.disableNetwork() }
+    return db
+  }
+
+  /// A client that was not started, with this cache or the default one.
+  static func unused(_ cache: (any LocalCacheSettings & NSObjectProtocol)? = nil) throws -> Firestore {
     let name = UUID().uuidString
     FirebaseApp.configure(name: name, options: FirebaseOptions(projectID: "demo-errors"))
     let app = try #require(FirebaseApp.app(name: name))
@@ -15,10 +25,9 @@ struct ErrorShapesTests {
     let settings = FirestoreSettings()
     settings.host = "127.0.0.1:1"
     settings.isSSLEnabled = false
-    settings.cacheSettings = failing ? PersistentCacheSettings(processes: .multiple) : MemoryCacheSettings()
+    if let cache { settings.cacheSettings = cache }
     settings.dispatchQueue = DispatchQueue(label: "test")
     db.settings = settings
-    if !failing { try await db.disableNetwork() }
     return db
   }
 
@@ -147,19 +156,19 @@ struct ErrorShapesTests {
 
     let failing = try await Self.client(failing: true)
     expect(
-      .unimplemented, "listener of a query",
+      .failedPrecondition, "listener of a query",
       await error { finish in failing.collection("a").addSnapshotListener { finish($1) } })
     expect(
-      .unimplemented, "listener of a document",
+      .failedPrecondition, "listener of a document",
       await error { finish in failing.document("a/b").addSnapshotListener { finish($1) } })
-    expect(.unimplemented, "write", await error { failing.document("a/b").setData([:], completion: $0) })
+    expect(.failedPrecondition, "write", await error { failing.document("a/b").setData([:], completion: $0) })
     expect(
-      .unimplemented, "batch",
+      .failedPrecondition, "batch",
       await error { finish in
         failing.batch().deleteDocument(failing.document("a/b")).commit { finish($0) }
       })
     expect(
-      .unimplemented, "encoded write",
+      .failedPrecondition, "encoded write",
       await error { finish in
         do {
           try failing.document("a/b").setData(from: Note(text: "x"), completion: finish)
@@ -167,13 +176,22 @@ struct ErrorShapesTests {
           finish(error)
         }
       })
-    await expect(.unimplemented, "snapshots of a query", in: failing) {
+    await expect(.failedPrecondition, "snapshots of a query", in: failing) {
       for try await _ in $0.collection("a").snapshots {}
     }
-    await expect(.unimplemented, "snapshots of a document", in: failing) {
+    await expect(.failedPrecondition, "snapshots of a document", in: failing) {
       for try await _ in $0.document("a/b").snapshots(includeMetadataChanges: true) {}
     }
     try await failing.terminate()
+
+    let inMemory = try Self.unused()
+    expect(
+      .unimplemented, "persistence",
+      await error { inMemory.enablePersistence(directory: Self.file, completion: $0) })
+    try await inMemory.terminate()
+    await expect(.unimplemented, "persistence", in: try Self.unused()) {
+      try await $0.enablePersistence(directory: Self.file)
+    }
   }
 
   @Test("a transaction whose client is terminated meanwhile fails with failedPrecondition")

@@ -110,20 +110,81 @@ struct PersistenceSwitchTests {
     try await db.terminate()
   }
 
-  @Test("several processes, and taking a cache away, are said not to be there yet", arguments: [true, false])
-  func processes(synchronize: Bool) async throws {
+  @Test("several processes share a cache if all of them say so, and see each other's writes")
+  func several() async throws {
+    let cache = try SharedCache()
+    let (db, other) = (try fresh(name: try cache.name()), try fresh(name: try cache.name()))
+    try await db.enablePersistence(directory: cache.directory, synchronizeProcesses: true)
+    try await other.enablePersistence(directory: cache.directory, synchronizeProcesses: true)
+    #expect(other.persistentCacheIndexManager != nil)
+    try await db.disableNetwork()
+    try await other.disableNetwork()
+    db.document("a/b").setData(["n": 1], completion: nil)
+    #expect(try await db.pendingWrites().count == 1)
+    #expect(try await other.document("a/b").getDocument(source: .cache)["n"] as? Int == 1)
+    #expect(try await other.pendingWrites().count == 1)
+    try await other.terminate()
+    try await db.terminate()
+  }
+
+  @Test("a process that does not share gets no shared cache, and one that shares gets none that is not")
+  func mixed() async throws {
+    for isShared in [true, false] {
+      let cache = try SharedCache()
+      let (db, other) = (try fresh(name: try cache.name()), try fresh(name: try cache.name()))
+      try await db.enablePersistence(directory: cache.directory, synchronizeProcesses: isShared)
+      let result = await code {
+        try await other.enablePersistence(directory: cache.directory, synchronizeProcesses: !isShared)
+      }
+      #expect(result == .failedPrecondition)
+      try await expectMemoryClient(other)
+      try await db.disableNetwork()
+      db.document("a/b").setData(["n": 1], completion: nil)
+      #expect(try await db.pendingWrites().count == 1)
+      try await other.terminate()
+      try await db.terminate()
+    }
+  }
+
+  @Test("a process takes the cache, with its outbox, from those that share it; these report it and do not disturb it")
+  func takingOver() async throws {
+    let cache = try SharedCache()
+    let (db, other) = (try fresh(name: try cache.name()), try fresh(name: try cache.name()))
+    try await db.enablePersistence(directory: cache.directory, synchronizeProcesses: true)
+    try await db.disableNetwork()
+    db.document("a/b").setData(["n": 1], completion: nil)
+    #expect(try await db.pendingWrites().count == 1)
+    try await other.enablePersistence(directory: cache.directory, forceOwnership: true)
+    #expect(other.persistentCacheIndexManager != nil)
+    #expect(await code { _ = try await db.pendingWrites() } == .failedPrecondition)
+    #expect(await code { try await db.document("a/c").setData([:]) } == .failedPrecondition)
+    try await other.disableNetwork()
+    #expect(try await other.pendingWrites().count == 1)
+    try await db.terminate()
+    #expect(try await other.document("a/b").getDocument(source: .cache)["n"] as? Int == 1)
+    try await other.terminate()
+  }
+
+  @Test("taking a cache over and sharing it exclude each other")
+  func contradiction() async throws {
+    let folder = try TemporaryFolder()
     let db = try fresh()
     let result = await code {
-      try await db.enablePersistence(synchronizeProcesses: synchronize, forceOwnership: !synchronize)
+      try await db.enablePersistence(directory: folder.url, synchronizeProcesses: true, forceOwnership: true)
     }
-    #expect(result == .unimplemented)
-    try await expectMemoryClient(db)
-    let settings = PersistentCacheSettings(processes: synchronize ? .multiple : .singleForcingOwnership)
-    #expect(settings != PersistentCacheSettings())
-    let asked = try TestFirestore(cache: settings).firestore
-    #expect(await code { try await asked.document("a/b").setData([:]) } == .unimplemented)
-    #expect(await code { try await asked.document("a/b").getDocument(source: .cache) } == .unimplemented)
-    try await asked.terminate()
+    #expect(result == .invalidArgument)
+    #expect(!db.isRunning && folder.contents().isEmpty)
+  }
+
+  @Test("settings differ if the number of processes does")
+  func equality() {
+    let all: [CacheProcesses] = [.single, .singleForcingOwnership, .multiple]
+    for a in all {
+      for b in all {
+        #expect((PersistentCacheSettings(processes: a) == PersistentCacheSettings(processes: b)) == (a == b))
+      }
+    }
+    #expect(PersistentCacheSettings().processes == .multiple)
   }
 
   @Test("the form with a completion calls it on the settings' queue")

@@ -134,8 +134,14 @@ struct DifferenceProof {
         "HearthTests/PersistenceSwitchTests",
         "is refused after the first use, and after another choice, and changes nothing then"
       ),
-      ("HearthTests/PersistenceSwitchTests", "several processes, and taking a cache away, are said not to be there yet")
-    ),
+      (
+        "HearthTests/PersistenceSwitchTests",
+        "several processes share a cache if all of them say so, and see each other's writes"
+      ),
+      (
+        "HearthTests/PersistenceSwitchTests",
+        "a process takes the cache, with its outbox, from those that share it; these report it and do not disturb it"
+      )),
     DifferenceProof(
       "A folder for the cache of the program's choice",
       ("HearthTests/LifeCycleTests", "data and queue are there after a restart, in order, with the network still off")),

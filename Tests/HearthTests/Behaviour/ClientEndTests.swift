@@ -203,7 +203,7 @@ struct ClientEndTests {
     }
   }
 
-  @Test("a terminated client cannot clear the cache that its successor uses")
+  @Test("a terminated client that clears its cache ends the successor that uses it")
   func clearingUnderSuccessor() async throws {
     let folder = try TemporaryFolder()
     let name = UUID().uuidString
@@ -212,12 +212,28 @@ struct ClientEndTests {
     try await first.terminate()
     let second = try await TestFirestore.offline(name: name, cache: PersistentCacheSettings(directory: folder.url))
     #expect(second !== first)
-    let error = await thrown { try await first.clearPersistence() }
-    #expect(error?.code == FirestoreErrorCode.failedPrecondition.rawValue)
     #expect(try await second.pendingWrites().count == 1)
-    try await second.terminate()
     try await first.clearPersistence()
     #expect(folder.contents().keys.allSatisfy { !$0.hasSuffix("cache.sqlite") })
+    let error = await thrown { _ = try await second.pendingWrites() }
+    #expect(error?.code == FirestoreErrorCode.failedPrecondition.rawValue)
+    #expect(error?.localizedDescription.contains("cleared the cache or taken it over") == true)
+    try await second.terminate()
+    try await first.clearPersistence()
+  }
+
+  @Test("a cache that its successor has for itself is not cleared")
+  func clearingUnderOwner() async throws {
+    let folder = try TemporaryFolder()
+    let name = UUID().uuidString
+    let first = try TestFirestore(name: name, cache: PersistentCacheSettings(directory: folder.url)).firestore
+    let path = try #require(first.cacheFolder)
+    let owner = try HeldFolder(URL(fileURLWithPath: path))
+    let error = await thrown { try await first.clearPersistence() }
+    #expect(error?.code == FirestoreErrorCode.failedPrecondition.rawValue)
+    #expect(error?.localizedDescription.contains("in use by another process") == true)
+    owner.giveBack()
+    try await first.clearPersistence()
   }
 
   @Test("databases of one app, and apps of one project, keep to themselves")

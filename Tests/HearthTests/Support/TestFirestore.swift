@@ -51,10 +51,12 @@ final class TemporaryFolder: Sendable {
     try? FileManager.default.removeItem(at: url)
   }
 
-  /// All files below, as paths relative to the folder, with their contents.
+  /// All regular files below, as paths relative to the folder, with their contents. (Opening a named pipe would wait for a writer.)
   func contents() -> [String: Data] {
     var result: [String: Data] = [:]
-    for path in FileManager.default.enumerator(atPath: url.path)?.compactMap({ $0 as? String }) ?? [] {
+    let files = FileManager.default.enumerator(atPath: url.path)
+    while let path = files?.nextObject() as? String {
+      guard files?.fileAttributes?[.type] as? FileAttributeType == .typeRegular else { continue }
       result[path] = FileManager.default.contents(atPath: url.appendingPathComponent(path).path)
     }
     return result
