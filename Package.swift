@@ -142,11 +142,14 @@ let package = Package(
       name: "NotesExample", dependencies: ["Hearth"], path: "Examples/Notes", swiftSettings: settings),
     .executableTarget(
       name: "CrashWriter", dependencies: ["Hearth"], path: "Tests/Support/CrashWriter", swiftSettings: settings),
+    .executableTarget(
+      name: "CacheSharer", dependencies: ["Hearth"], path: "Tests/Support/CacheSharer", swiftSettings: settings),
     .testTarget(
       name: "InteropTests",
       dependencies: [
         "Hearth", "HearthServer", "HearthCommand", "HearthTransport", "HearthSync", "HearthCache", "HearthStore",
-        "HearthWire", "HearthModel", "TestSupport", "CrashWriter", "NotesExample", grpcCore, grpcProtobuf,
+        "HearthWire", "HearthModel", "TestSupport", "CrashWriter", "CacheSharer", "NotesExample", grpcCore,
+        grpcProtobuf,
         grpcTransport, logging,
       ],
       resources: [

@@ -40,6 +40,8 @@ struct QueryViewsTests {
       switch action {
       case .watch(let target): "watch \(target.targetID)"
       case .unwatch(let target): "unwatch \(target)"
+      case .leave(let target): "leave \(target)"
+      case .stopWatching(let target): "only the cache \(target)"
       case .release(let target, let keys): "release \(target) [\(keys.map(\.id).sorted().joined(separator: " "))]"
       case .report(let changes): "report \(changes.map(\.targetID))"
       case .emit(.raiseSnapshot(let id, let snapshot)):
@@ -68,7 +70,7 @@ struct QueryViewsTests {
       brief(views.listen(second, to: rooms, .everything, target: target(rooms, 2), onlineState: .unknown))
         == ["watch 2", "listener 2: [a]"])
     #expect(!views.needsTarget(for: rooms, .everything))
-    #expect(brief(views.unlisten(second)) == ["unwatch 2"])
+    #expect(brief(views.unlisten(second)) == ["only the cache 2", "unwatch 2"])
     #expect(brief(views.unlisten(first)) == ["release 2 [a]", "unwatch 2"])
     #expect(!views.hasView(of: rooms) && !views.hasView(on: 2))
   }

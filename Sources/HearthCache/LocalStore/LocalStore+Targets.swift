@@ -333,6 +333,8 @@ extension LocalStore {
   ///
   /// A view without documents in limbo makes its target's keys a safe start for the next run of the query.
   package func notifyLocalViewChanges(_ changes: [LocalViewChanges]) throws {
+    // A secondary client has nothing to say but what has come out of use: several of them would wait for each other's turn to write.
+    if !isPrimary, changes.allSatisfy(\.removedKeys.isEmpty) { return }
     try transaction("notifyLocalViewChanges", needsLease: isPrimary) {
       for change in changes {
         try touch(change.removedKeys.sorted())

@@ -31,6 +31,8 @@ extension SyncEngine {
     for id in backgroundQueries.removeAll() { emit(.cancelBackgroundQuery(id)) }
     follow(link.setOnlineState(.unknown))
     waits = WriteWaits()
+    heldWrites = []
+    heldWaits = []
     bundles = [:]
     leaveCache()
   }

@@ -9,6 +9,8 @@ package struct SyncHandover {
   var waitingWrites: [BatchID: WriteID]
   /// Answers of the backend that could not be stored.
   var answers: [RetryableOperation]
+  /// Writes that are not stored yet.
+  var heldWrites: [HeldWrite]
   var isNetworkDisabled: Bool
   var createsIndexes: Bool
 }
@@ -18,6 +20,7 @@ extension SyncEngine {
   package func handOver() -> SyncHandover {
     SyncHandover(
       user: signedInUser, waitingWrites: waits.pendingWrites, answers: retries.answers,
+      heldWrites: heldWrites,
       isNetworkDisabled: link.isForbidden(for: .disabledByUser), createsIndexes: localStore.createsIndexes)
   }
 
@@ -34,7 +37,8 @@ extension SyncEngine {
         switch answer {
         case .acknowledge(let result, let owner): try acknowledge(result, of: owner, needsLease: false)
         case .reject(let batch, let error, let owner): try reject(batch, error, of: owner, needsLease: false)
-        case .start, .probe, .setAsideUnreadableBatches, .changeUser, .refreshViews, .catchUp, .becomePrimary,
+        case .start, .probe, .setAsideUnreadableBatches, .changeUser, .refreshViews, .storeWrites, .catchUp,
+          .becomePrimary,
           .synchronizeViews, .followOthers, .publish:
           break
         }
@@ -43,6 +47,8 @@ extension SyncEngine {
         log(.warning, "An answer could not be stored in the cache that was opened anew: \(error)")
       }
     }
+    heldWrites = handover.heldWrites
+    if !heldWrites.isEmpty { retry(.storeWrites) }
     for batchID in waits.pendingWrites.keys.sorted() {
       guard let isPending = try? localStore.isPending(batchID), !isPending else { continue }
       emit(

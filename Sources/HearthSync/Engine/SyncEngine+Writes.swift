@@ -1,5 +1,6 @@
 internal import HearthCache
 internal import HearthModel
+internal import HearthStore
 
 extension SyncEngine {
   // MARK: - Local writes
@@ -13,6 +14,10 @@ extension SyncEngine {
       // Nothing to store, nothing to send.
       if write.mutations.isEmpty { emit(.completeWrite(write.id, nil)) } else { queue.append(write) }
     }
+    guard heldWrites.isEmpty else {
+      hold(queue)
+      return
+    }
     var batches: [MutationBatch] = []
     if queue.count > 1, let stored = try? store(queue) {
       for (write, result) in zip(queue, stored) {
@@ -20,12 +25,18 @@ extension SyncEngine {
         batches.append(result.batch)
       }
     } else {
-      for write in queue {
+      for (index, write) in queue.enumerated() {
         do {
           for result in try store([write]) {
             show(write, result)
             batches.append(result.batch)
           }
+        } catch let error as StoreError where error.kind == .unavailable && localStore.isShared {
+          // Another process holds the file; it may have been stopped in the middle of a transaction.
+          log(.notice, "Writes wait for another process: \(error)")
+          hold(Array(queue[index...]))
+          retry(.storeWrites)
+          break
         } catch {
           // In the log too, because a write may have no completion.
           log(.error, "A write was not saved: \(error)")
@@ -33,24 +44,65 @@ extension SyncEngine {
         }
       }
     }
-    // While a change of the user waits, they are not in the outbox that is sent.
-    fillWritePipeline(inHand: localStore.isUser(signedInUser) ? batches : [])
+    if localStore.hasOtherClients {
+      // There may be batches of other clients before them in the outbox, or these may have been found there already.
+      link.outboxHasGrown()
+      fillWritePipeline()
+    } else {
+      // While a change of the user waits, they are not in the outbox that is sent.
+      fillWritePipeline(inHand: localStore.isUser(signedInUser) ? batches : [])
+    }
+  }
+
+  private func hold(_ writes: [SyncWrite]) {
+    heldWrites += writes.map { HeldWrite(write: $0, owner: signedInUser) }
+  }
+
+  /// Stores the writes that had to wait for another process.
+  func storeHeldWrites() throws {
+    while let held = heldWrites.first {
+      for result in try store([held.write], of: held.owner) {
+        heldWrites.removeFirst()
+        show(held.write, result, of: held.owner)
+      }
+    }
+    link.outboxHasGrown()
+    fillWritePipeline()
+    let waits = heldWaits
+    heldWaits = []
+    for id in waits { waitForPendingWrites(id) }
   }
 
   private func store(_ writes: [SyncWrite]) throws -> [(batch: MutationBatch, changes: DocumentMap)] {
+    try store(writes, of: signedInUser)
+  }
+
+  private func store(
+    _ writes: [SyncWrite], of owner: String?
+  ) throws -> [(batch: MutationBatch, changes: DocumentMap)] {
     try localStore.write(
       many: writes.map {
         LocalStore.LocalWrite(mutations: $0.mutations, localWriteTime: $0.localWriteTime, identity: $0.identity)
-      }, of: .user(signedInUser))
+      }, of: .user(owner))
   }
 
   private func show(_ write: SyncWrite, _ result: (batch: MutationBatch, changes: DocumentMap)) {
+    show(write, result, of: signedInUser)
+  }
+
+  private func show(
+    _ write: SyncWrite, _ result: (batch: MutationBatch, changes: DocumentMap), of owner: String?
+  ) {
     waits.add(write.id, for: result.batch.batchID)
     // The write of a user whose change is not carried out yet is shown with that change.
-    if localStore.isUser(signedInUser) { refreshViews(result.changes) }
+    if localStore.isUser(owner) { refreshViews(result.changes) }
   }
 
   func waitForPendingWrites(_ id: RequestID) {
+    guard heldWrites.isEmpty else {
+      heldWaits.append(id)
+      return
+    }
     do {
       if let highest = try localStore.highestUnacknowledgedBatchID(of: .user(signedInUser)) {
         if !link.canWrite {

@@ -54,6 +54,11 @@ package final class SyncEngine {
   /// Written in SyncEngine+Clients.swift.
   var published = Published()
 
+  /// The writes that wait because another process holds the file, in order, and the calls that wait for them to be answered.
+  /// Written in SyncEngine+Writes.swift.
+  var heldWrites: [HeldWrite] = []
+  var heldWaits: [RequestID] = []
+
   /// The bundles that are being loaded; nil for one whose end has been reported, while its source goes on.
   /// Written in SyncEngine+Bundles.swift.
   var bundles: [RequestID: BundleLoader?] = [:]
@@ -284,6 +289,7 @@ package final class SyncEngine {
       case .setAsideUnreadableBatches: try setAsideUnreadableBatches()
       case .changeUser(let user): try changeUser(user)
       case .refreshViews: if let failure = refreshViews([:]) { throw failure }
+      case .storeWrites: try storeHeldWrites()
       case .catchUp: try catchUp()
       case .becomePrimary: try becomePrimary()
       case .synchronizeViews: try synchronizeViews()

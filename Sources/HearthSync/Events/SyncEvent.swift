@@ -17,6 +17,12 @@ package struct SyncWrite: Equatable, Sendable {
   }
 }
 
+/// A local write that waits to be stored, for the user who was signed in when it was made.
+struct HeldWrite: Sendable {
+  var write: SyncWrite
+  var owner: String?
+}
+
 /// The timers that the engine asks for. At most one of each kind runs at a time.
 package enum TimerKind: String, Hashable, Sendable, CaseIterable {
   /// Closes a watch stream that has had no target for a minute.

@@ -14,6 +14,8 @@ enum RetryableOperation {
   case changeUser(String?)
   /// Computes the views anew that could not read the cache when they needed it.
   case refreshViews
+  /// Stores the writes that another process has kept waiting.
+  case storeWrites
   /// Reads the changes of other clients.
   case catchUp
   /// Takes over the streams for all clients, after the lease was taken.
@@ -32,7 +34,8 @@ enum RetryableOperation {
     case .setAsideUnreadableBatches: .outboxFailure
     case .probe(let cause): cause
     // A change of the user closes and opens the streams itself.
-    case .changeUser, .refreshViews, .catchUp, .becomePrimary, .synchronizeViews, .followOthers, .publish: nil
+    case .changeUser, .refreshViews, .storeWrites, .catchUp, .becomePrimary, .synchronizeViews, .followOthers, .publish:
+      nil
     }
   }
 
@@ -40,7 +43,7 @@ enum RetryableOperation {
   var owner: String?? {
     switch self {
     case .acknowledge(_, let owner), .reject(_, _, let owner): .some(owner)
-    case .start, .probe, .setAsideUnreadableBatches, .changeUser, .refreshViews, .catchUp, .becomePrimary,
+    case .start, .probe, .setAsideUnreadableBatches, .changeUser, .refreshViews, .storeWrites, .catchUp, .becomePrimary,
       .synchronizeViews, .followOthers, .publish:
       nil
     }
@@ -59,11 +62,12 @@ enum RetryableOperation {
     case .start, .probe: .storage
     case .refreshViews, .synchronizeViews: .views
     case .catchUp, .becomePrimary, .followOthers, .publish: .clients
+    case .storeWrites: .writes
     }
   }
 
   fileprivate enum Lane {
-    case users, outcomes, storage, views, clients
+    case users, outcomes, storage, views, clients, writes
   }
 }
 
@@ -121,7 +125,8 @@ struct RetryQueue {
     operations.removeAll { operation in
       switch operation {
       case .becomePrimary, .followOthers, .publish, .acknowledge, .reject, .probe: true
-      case .start, .setAsideUnreadableBatches, .changeUser, .refreshViews, .catchUp, .synchronizeViews: false
+      case .start, .setAsideUnreadableBatches, .changeUser, .refreshViews, .storeWrites, .catchUp, .synchronizeViews:
+        false
       }
     }
   }

@@ -14,12 +14,15 @@ final class LineProcess {
   private let process = Process()
   private let lines: AsyncStream<Data>
   private var iterator: AsyncStream<Data>.Iterator
+  private let input: Pipe?
 
-  init(_ program: URL, _ arguments: [String]) throws {
+  /// - Parameter takesInput: True to send it lines with ``send(_:)``.
+  init(_ program: URL, _ arguments: [String], takesInput: Bool = false) throws {
     let output = Pipe()
     process.executableURL = program
     process.arguments = arguments
-    process.standardInput = FileHandle.nullDevice
+    input = takesInput ? Pipe() : nil
+    if let input { process.standardInput = input } else { process.standardInput = FileHandle.nullDevice }
     process.standardOutput = output
     let (stream, continuation) = AsyncStream.makeStream(of: Data.self)
     lines = stream
@@ -51,6 +54,17 @@ final class LineProcess {
     }
     return nil
   }
+
+  /// Writes a line to the program's standard input. A program that has ended gets nothing.
+  func send(_ line: String) {
+    guard process.isRunning else { return }
+    try? input?.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8))
+  }
+
+  /// SIGSTOP: the process does nothing more until ``goOn()``, and keeps its locks.
+  func stop() { kill(process.processIdentifier, SIGSTOP) }
+
+  func goOn() { kill(process.processIdentifier, SIGCONT) }
 
   /// SIGKILL: what a power cut does to a process.
   func killAtOnce() {
