@@ -180,6 +180,10 @@ extension SyncEngine {
   /// Closes the streams, and leaves to the primary client what only that may do.
   private func stepDown() {
     retries.leaseIsLost()
+    // What is not repeated any more must not keep the streams of a later time as the holder of the lease closed.
+    for cause in [OfflineCause.storageFailure, .snapshotFailure, .outboxFailure] where !retries.holds(cause) {
+      _ = link.allow(cause)
+    }
     guard isPrimary else { return }
     isPrimary = false
     link.forbid(.secondary)
