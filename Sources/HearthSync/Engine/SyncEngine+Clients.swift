@@ -87,7 +87,8 @@ extension SyncEngine {
 
   /// Stores what this client says of itself, and keeps, takes or gives back the lease.
   func refreshRole() {
-    guard localStore.isShared else { return }
+    // A client that is not one of the others takes no part.
+    guard localStore.isShared, !retries.holds({ if case .rejoin = $0 { true } else { false } }) else { return }
     do {
       let wantsNetwork = !link.isForbidden(for: .disabledByUser)
       switch try localStore.updateClient(wantsNetwork: wantsNetwork, isVisible: isVisible) {
@@ -211,11 +212,14 @@ extension SyncEngine {
 
   func resume() {
     guard localStore.isShared else { return }
-    do {
-      let watched = views.watchedTargets
-      try localStore.rejoin { watched.contains($0) }
-    } catch {
-      log(.warning, "The client could not join the others again: \(error)")
+    retry(.rejoin)
+  }
+
+  /// Goes on after a while in which the others may have taken this client for dead.
+  func rejoin() throws {
+    let watched = views.watchedTargets
+    for (former, target) in try localStore.rejoin(isWatched: { watched.contains($0) }) {
+      views.move(former, to: target)
     }
     refreshRole()
   }

@@ -285,6 +285,7 @@ package final class SyncEngine {
       case .changeUser(let user): try changeUser(user)
       case .refreshViews: if let failure = refreshViews([:]) { throw failure }
       case .catchUp: try catchUp()
+      case .rejoin: try rejoin()
       case .becomePrimary: try becomePrimary()
       case .synchronizeViews: try synchronizeViews()
       case .followOthers: try followOthers()

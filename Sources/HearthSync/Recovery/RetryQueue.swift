@@ -16,6 +16,8 @@ enum RetryableOperation {
   case refreshViews
   /// Reads the changes of other clients.
   case catchUp
+  /// Goes on as one of the clients, after others may have taken this one for dead.
+  case rejoin
   /// Takes over the streams for all clients, after the lease was taken.
   case becomePrimary
   /// Brings all views in line with the file.
@@ -32,7 +34,7 @@ enum RetryableOperation {
     case .setAsideUnreadableBatches: .outboxFailure
     case .probe(let cause): cause
     // A change of the user closes and opens the streams itself.
-    case .changeUser, .refreshViews, .catchUp, .becomePrimary, .synchronizeViews, .followOthers, .publish: nil
+    case .changeUser, .refreshViews, .catchUp, .rejoin, .becomePrimary, .synchronizeViews, .followOthers, .publish: nil
     }
   }
 
@@ -40,7 +42,7 @@ enum RetryableOperation {
   var owner: String?? {
     switch self {
     case .acknowledge(_, let owner), .reject(_, _, let owner): .some(owner)
-    case .start, .probe, .setAsideUnreadableBatches, .changeUser, .refreshViews, .catchUp, .becomePrimary,
+    case .start, .probe, .setAsideUnreadableBatches, .changeUser, .refreshViews, .catchUp, .rejoin, .becomePrimary,
       .synchronizeViews, .followOthers, .publish:
       nil
     }
@@ -58,7 +60,7 @@ enum RetryableOperation {
     case .setAsideUnreadableBatches, .acknowledge, .reject: .outcomes
     case .start, .probe: .storage
     case .refreshViews, .synchronizeViews: .views
-    case .catchUp, .becomePrimary, .followOthers, .publish: .clients
+    case .catchUp, .rejoin, .becomePrimary, .followOthers, .publish: .clients
     }
   }
 
@@ -121,7 +123,7 @@ struct RetryQueue {
     operations.removeAll { operation in
       switch operation {
       case .becomePrimary, .followOthers, .publish, .acknowledge, .reject, .probe: true
-      case .start, .setAsideUnreadableBatches, .changeUser, .refreshViews, .catchUp, .synchronizeViews: false
+      case .start, .setAsideUnreadableBatches, .changeUser, .refreshViews, .catchUp, .rejoin, .synchronizeViews: false
       }
     }
   }
