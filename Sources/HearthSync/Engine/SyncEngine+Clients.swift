@@ -87,8 +87,12 @@ extension SyncEngine {
 
   /// Stores what this client says of itself, and keeps, takes or gives back the lease.
   func refreshRole() {
-    // A client that is not one of the others takes no part.
-    guard localStore.isShared, !retries.holds({ if case .rejoin = $0 { true } else { false } }) else { return }
+    // A client that is not among the others takes no part.
+    let isRejoining = retries.holds { if case .rejoin = $0 { true } else { false } }
+    if localStore.isShared, !isRejoining { updateRole() }
+  }
+
+  private func updateRole() {
     do {
       let wantsNetwork = !link.isForbidden(for: .disabledByUser)
       switch try localStore.updateClient(wantsNetwork: wantsNetwork, isVisible: isVisible) {
@@ -221,7 +225,7 @@ extension SyncEngine {
     for (former, target) in try localStore.rejoin(isWatched: { watched.contains($0) }) {
       views.move(former, to: target)
     }
-    refreshRole()
+    updateRole()
   }
 
   /// Leaves the cache at the end of the client.
