@@ -56,7 +56,9 @@ extension SharedSimulation {
 
   /// A client that has read all notices shows the documents of the file with its user's writes.
   private func checkViews(of client: SharedClient) throws {
-    guard isUpToDate(client), client.busyTimers.allSatisfy({ $0 != .asyncQueueRetry }) else { return }
+    guard isUpToDate(client), !client.busyTimers.contains(.asyncQueueRetry) else { return }
+    // A client that has lost the lease without a word reads everything anew when it finds out.
+    if let number = client.store.leaseNumber, number != lease.number { return }
     let reader = try reader(of: client.store.user)
     guard try !isCatchingUp(reader) else { return }
     for (id, listener) in client.listeners.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {

@@ -83,13 +83,20 @@ final class SharedSimulation {
   }
 
   func note(_ text: @autoclosure () -> String) {
-    if keepsTrace { trace.append(text()) }
+    if keepsTrace { keep(text()) }
+  }
+
+  /// Prints at once, because an assertion may end the program.
+  nonisolated(unsafe) static var printsTrace = false  // TEMPORARY
+
+  private func keep(_ line: String) {
+    if Self.printsTrace { print(line); fflush(nil) } else { trace.append(line) }
   }
 
   func note(_ action: SyncAction) {
     guard keepsTrace else { return }
     if case .log(.debug, _) = action { return }
-    trace.append("  < \(action.brief)")
+    keep("  < \(action.brief)")
   }
 
   /// Something is as it must never be.

@@ -77,20 +77,28 @@ extension LocalStore {
     }
   }
 
-  /// Goes on after a while in which the others may have taken this client for dead.
+  /// Goes on after a while in which the others may have taken this client for dead, and its targets for unused.
   ///
   /// - Parameter isWatched: True for a target in use that the backend is to be asked for.
-  package func rejoin(isWatched: (TargetID) -> Bool) throws {
-    guard let locks else { return }
-    try transaction("Join cache") {
-      guard let member = state.membership else { return }
-      if try clients.clients().contains(where: { $0.id == member.client }) { return }
+  /// - Returns: The targets in use whose rows were removed, with those that have taken their place.
+  package func rejoin(isWatched: (TargetID) -> Bool) throws -> [TargetID: TargetID] {
+    guard let locks else { return [:] }
+    return try transaction("Join cache") {
+      guard let former = state.membership else { return [:] }
+      if try clients.clients().contains(where: { $0.id == former.client }) { return [:] }
       try join(locks)
+      state.membership?.news = former.news
       state.membership?.news.isIncomplete = true
-      guard let member = state.membership else { return }
-      for target in state.targets.keys.sorted() {
-        try clients.use(target, by: member.client, isWatched: isWatched(target))
+      guard let member = state.membership else { return [:] }
+      var moved: [TargetID: TargetID] = [:]
+      for (former, active) in state.targets.sorted(by: { $0.key < $1.key }) {
+        let data = try targets.targetData(former) ?? row(for: active.data.target)
+        if data.targetID != former { moved[former] = data.targetID }
+        state.targets[former] = nil
+        setActive(data)
+        try clients.use(data.targetID, by: member.client, isWatched: isWatched(former))
       }
+      return moved
     }
   }
 
@@ -298,8 +306,7 @@ extension LocalStore {
     try read("Get target data") {
       guard let known = try targets.targetData(targetID) else { return nil }
       return try database.part("Allocate target") {
-        state.targets[targetID] = ActiveTarget(data: known, persisted: known)
-        state.targetIDs[known.target] = targetID
+        setActive(known)
         return known
       }
     }

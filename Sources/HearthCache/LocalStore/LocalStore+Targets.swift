@@ -19,19 +19,26 @@ extension LocalStore {
         try use(active.data.targetID, isWatched: isWatched)
         return active.data
       }
-      let data: TargetData
-      if let known = try targets.target(target) {
-        data = known
-      } else {
-        data = TargetData(
-          target: target, targetID: try globals.takeTargetID(), sequenceNumber: try sequenceNumber())
-        try targets.insert(data)
-      }
-      state.targets[data.targetID] = ActiveTarget(data: data, persisted: data)
-      state.targetIDs[target] = data.targetID
+      let data = try row(for: target)
+      setActive(data)
       try use(data.targetID, isWatched: isWatched)
       return data
     }
+  }
+
+  /// The target's row, or a new one.
+  func row(for target: Target) throws -> TargetData {
+    if let known = try targets.target(target) { return known }
+    let data = TargetData(
+      target: target, targetID: try globals.takeTargetID(), sequenceNumber: try sequenceNumber())
+    try targets.insert(data)
+    return data
+  }
+
+  /// Takes a target into use as its row has it.
+  func setActive(_ data: TargetData) {
+    state.targets[data.targetID] = ActiveTarget(data: data, persisted: data)
+    state.targetIDs[data.target] = data.targetID
   }
 
   /// Tells other clients that this one uses a target.

@@ -87,7 +87,12 @@ extension SyncEngine {
 
   /// Stores what this client says of itself, and keeps, takes or gives back the lease.
   func refreshRole() {
-    guard localStore.isShared else { return }
+    // A client that is not among the others takes no part.
+    let isRejoining = retries.holds { if case .rejoin = $0 { true } else { false } }
+    if localStore.isShared, !isRejoining { updateRole() }
+  }
+
+  private func updateRole() {
     do {
       let wantsNetwork = !link.isForbidden(for: .disabledByUser)
       switch try localStore.updateClient(wantsNetwork: wantsNetwork, isVisible: isVisible) {
@@ -180,6 +185,10 @@ extension SyncEngine {
   /// Closes the streams, and leaves to the primary client what only that may do.
   private func stepDown() {
     retries.leaseIsLost()
+    // What is not repeated any more must not keep the streams of a later time as the holder of the lease closed.
+    for cause in [OfflineCause.storageFailure, .snapshotFailure, .outboxFailure] where !retries.holds(cause) {
+      _ = link.allow(cause)
+    }
     guard isPrimary else { return }
     isPrimary = false
     link.forbid(.secondary)
@@ -207,13 +216,16 @@ extension SyncEngine {
 
   func resume() {
     guard localStore.isShared else { return }
-    do {
-      let watched = views.watchedTargets
-      try localStore.rejoin { watched.contains($0) }
-    } catch {
-      log(.warning, "The client could not join the others again: \(error)")
+    retry(.rejoin)
+  }
+
+  /// Goes on after a while in which the others may have taken this client for dead.
+  func rejoin() throws {
+    let watched = views.watchedTargets
+    for (former, target) in try localStore.rejoin(isWatched: { watched.contains($0) }) {
+      views.move(former, to: target)
     }
-    refreshRole()
+    updateRole()
   }
 
   /// Leaves the cache at the end of the client.

@@ -37,7 +37,7 @@ extension SyncEngine {
         switch answer {
         case .acknowledge(let result, let owner): try acknowledge(result, of: owner, needsLease: false)
         case .reject(let batch, let error, let owner): try reject(batch, error, of: owner, needsLease: false)
-        case .start, .probe, .setAsideUnreadableBatches, .changeUser, .refreshViews, .storeWrites, .catchUp,
+        case .start, .probe, .setAsideUnreadableBatches, .changeUser, .refreshViews, .storeWrites, .catchUp, .rejoin,
           .becomePrimary,
           .synchronizeViews, .followOthers, .publish:
           break

@@ -291,6 +291,7 @@ package final class SyncEngine {
       case .refreshViews: if let failure = refreshViews([:]) { throw failure }
       case .storeWrites: try storeHeldWrites()
       case .catchUp: try catchUp()
+      case .rejoin: try rejoin()
       case .becomePrimary: try becomePrimary()
       case .synchronizeViews: try synchronizeViews()
       case .followOthers: try followOthers()

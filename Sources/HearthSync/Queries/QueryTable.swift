@@ -5,7 +5,7 @@ struct ActiveQuery {
   /// Rises with every query that becomes active; gives the order of everything that is done for each of them.
   let id: QueryID
   let query: Query
-  let targetID: TargetID
+  fileprivate(set) var targetID: TargetID
   var view: View
   /// In the order of registration.
   var listeners: [QueryListener] = []
@@ -73,6 +73,14 @@ struct QueryTable {
     idsByTarget[removed.targetID]?.removeAll { $0 == id }
     if idsByTarget[removed.targetID]?.isEmpty == true { idsByTarget[removed.targetID] = nil }
     return removed
+  }
+
+  /// Gives the queries of a target another one, which has none.
+  mutating func move(_ former: TargetID, to target: TargetID) {
+    guard let moved = idsByTarget.removeValue(forKey: former) else { return }
+    assert(idsByTarget[target] == nil, "Target \(target) has queries already.")
+    idsByTarget[target] = moved
+    for id in moved { update(id) { $0.targetID = target } }
   }
 
   mutating func add(_ listener: QueryListener, to id: QueryID) {

@@ -54,6 +54,12 @@ extension QueryViews {
     return unwatchIfUnused(target) + actions
   }
 
+  /// The row of a target has gone while this client was taken for dead, and another one has taken its place.
+  mutating func move(_ former: TargetID, to target: TargetID) {
+    assert(!resolvesLimbo, "Target \(former) is moved at the client that has the streams.")
+    queries.move(former, to: target)
+  }
+
   /// This client has the streams from now on.
   ///
   /// - Parameter confirmedKeys: The keys that the file has for each target.

@@ -18,6 +18,8 @@ enum RetryableOperation {
   case storeWrites
   /// Reads the changes of other clients.
   case catchUp
+  /// Goes on as one of the clients, after others may have taken this one for dead.
+  case rejoin
   /// Takes over the streams for all clients, after the lease was taken.
   case becomePrimary
   /// Brings all views in line with the file.
@@ -34,7 +36,8 @@ enum RetryableOperation {
     case .setAsideUnreadableBatches: .outboxFailure
     case .probe(let cause): cause
     // A change of the user closes and opens the streams itself.
-    case .changeUser, .refreshViews, .storeWrites, .catchUp, .becomePrimary, .synchronizeViews, .followOthers, .publish:
+    case .changeUser, .refreshViews, .storeWrites, .catchUp, .rejoin, .becomePrimary, .synchronizeViews, .followOthers,
+      .publish:
       nil
     }
   }
@@ -43,7 +46,8 @@ enum RetryableOperation {
   var owner: String?? {
     switch self {
     case .acknowledge(_, let owner), .reject(_, _, let owner): .some(owner)
-    case .start, .probe, .setAsideUnreadableBatches, .changeUser, .refreshViews, .storeWrites, .catchUp, .becomePrimary,
+    case .start, .probe, .setAsideUnreadableBatches, .changeUser, .refreshViews, .storeWrites, .catchUp, .rejoin,
+      .becomePrimary,
       .synchronizeViews, .followOthers, .publish:
       nil
     }
@@ -61,7 +65,7 @@ enum RetryableOperation {
     case .setAsideUnreadableBatches, .acknowledge, .reject: .outcomes
     case .start, .probe: .storage
     case .refreshViews, .synchronizeViews: .views
-    case .catchUp, .becomePrimary, .followOthers, .publish: .clients
+    case .catchUp, .rejoin, .becomePrimary, .followOthers, .publish: .clients
     case .storeWrites: .writes
     }
   }
@@ -125,7 +129,8 @@ struct RetryQueue {
     operations.removeAll { operation in
       switch operation {
       case .becomePrimary, .followOthers, .publish, .acknowledge, .reject, .probe: true
-      case .start, .setAsideUnreadableBatches, .changeUser, .refreshViews, .storeWrites, .catchUp, .synchronizeViews:
+      case .start, .setAsideUnreadableBatches, .changeUser, .refreshViews, .storeWrites, .catchUp, .rejoin,
+        .synchronizeViews:
         false
       }
     }
