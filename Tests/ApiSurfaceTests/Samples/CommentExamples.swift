@@ -228,7 +228,7 @@ enum CommentExamples {
     do {
       try await db.enablePersistence()
     } catch FirestoreErrorCode.failedPrecondition {
-      // Another process uses this cache. What is read is kept in memory only.
+      // Another process uses this cache, and one of the two does not share it. What is read is kept in memory only.
     } catch FirestoreErrorCode.unimplemented {
       // Nothing can be kept here: the folder cannot be written, or the disk is full.
     }

@@ -366,6 +366,10 @@ struct DifferenceProof {
       ("HearthTests/LifeCycleTests", "a file of a newer release is left alone and reported")),
     DifferenceProof(
       "A second process opens the cache",
+      (
+        "HearthTests/Articles/SharingACacheArticleTests",
+        "a listener in one process hears of a write in another without a network"
+      ), ("HearthTests/Articles/SharingACacheArticleTests", "a process that keeps others out is the only one"),
       ("HearthTests/LifeCycleTests", "a folder that somebody else uses is reported, and the first one goes on")),
     DifferenceProof(
       "A cache holds many documents with pending writes",

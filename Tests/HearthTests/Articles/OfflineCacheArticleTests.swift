@@ -154,7 +154,7 @@ struct OfflineCacheArticleTests {
     }
   }
 
-  @Test("several processes have a folder each")
+  @Test("several processes can have a folder each")
   func workers() async throws {
     let base = folder
     for number in 1...2 {
