@@ -1,80 +1,61 @@
-internal import Dispatch
+internal import Foundation
 internal import HearthCache
 internal import HearthStore
+internal import Synchronization
 
 /// Listens for other processes that share the cache: they write into this client's pipe when there is news, and the pipe of the lease
 /// reaches its end when the client that has the streams ends.
 ///
-/// Confined to the client's queue; its callbacks come on a queue of their own.
-final class ClientWakeUps {
-  private static let queue = DispatchQueue(label: "hearth.wake-ups")
+/// A thread of its own waits for both. It is not a dispatch source, because that of Linux crashes when the last writer of a pipe ends.
+final class ClientWakeUps: Sendable {
+  private struct State {
+    /// The pipe of the lease, while another client holds it.
+    var lease: NamedPipe?
+    var isEnded = false
+  }
 
-  private let client: ClientFiles
-  private let post: @Sendable (RunningClient.Message) -> Void
-  private var news: PipeSource?
-  private var lease: PipeSource?
+  private let news: NamedPipe
+  private let state = Mutex(State())
 
-  init(_ client: ClientFiles, post: @escaping @Sendable (RunningClient.Message) -> Void) {
-    self.client = client
-    self.post = post
-    if let pipe = client.wakePipe {
-      news = PipeSource(pipe, on: Self.queue) { [post] _ in post(.othersChanged) }
-    }
+  /// - Returns: Nil where there are no pipes. Then the client looks for news at intervals only.
+  init?(_ client: ClientFiles, post: @escaping @Sendable (RunningClient.Message) -> Void) {
+    guard let news = client.wakePipe else { return nil }
+    self.news = news
+    let thread = Thread { [self] in run(post) }
+    thread.name = "hearth.wake-ups"
+    thread.stackSize = 256 << 10
+    thread.start()
   }
 
   /// Watches the lease while another client holds it.
-  func watchLease(_ isWatched: Bool) {
-    guard isWatched else {
-      lease = nil
-      return
+  ///
+  /// - Parameter open: Opens the pipe of the lease.
+  func watchLease(_ isWatched: Bool, open: () -> NamedPipe?) {
+    let hasChanged = state.withLock { state in
+      guard isWatched == (state.lease == nil) else { return false }
+      state.lease = isWatched ? open() : nil
+      return true
     }
-    guard lease == nil, let pipe = client.watchLease() else { return }
-    lease = PipeSource(pipe, on: Self.queue) { [post] hasWriter in
-      if !hasWriter { post(.leaseEnded) }
+    if hasChanged { news.wake() }
+  }
+
+  /// Ends the thread.
+  func end() {
+    state.withLock { $0.isEnded = true }
+    news.wake()
+  }
+
+  private func run(_ post: @Sendable (RunningClient.Message) -> Void) {
+    while true {
+      let (lease, isEnded) = state.withLock { ($0.lease, $0.isEnded) }
+      if isEnded { return }
+      let (hasNews, leaseHasEnded) = NamedPipe.wait(for: news, orEndOf: lease)
+      if leaseHasEnded {
+        // A watch that begins later has another pipe.
+        state.withLock { if $0.lease === lease { $0.lease = nil } }
+        post(.leaseEnded)
+      }
+      if hasNews { post(.othersChanged) }
     }
   }
-
-  /// The end of the lease was told; the next watch begins anew.
-  func leaseEnded() {
-    lease = nil
-  }
-}
-
-/// Reads a pipe as long as it lives.
-private final class PipeSource {
-  private let source: any DispatchSourceRead
-
-  /// - Parameter heard: Called for bytes, and with false when no writer is left, which ends the source.
-  init(_ pipe: NamedPipe, on queue: DispatchQueue, _ heard: @escaping @Sendable (_ hasWriter: Bool) -> Void) {
-    let descriptor = pipe.descriptor
-    let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
-    self.source = source
-    // A source may be cancelled from any thread, and cancelling it lets go of the handler that holds it.
-    let ended = UncheckedSendableBox(source)
-    source.setEventHandler {
-      let hasWriter = NamedPipe.drain(descriptor)
-      if !hasWriter { ended.value.cancel() }
-      heard(hasWriter)
-    }
-    // The pipe is closed only when the source does not look at it any more.
-    let owner = PipeOwner(pipe)
-    source.setCancelHandler { owner.release() }
-    source.resume()
-  }
-
-  deinit { source.cancel() }
-}
-
-/// Keeps a pipe open until its source is cancelled.
-///
-/// `@unchecked Sendable`: the pipe is written in `init`, before the source is resumed, and in `release`, which the source calls once, as
-/// its last act.
-private final class PipeOwner: @unchecked Sendable {
-  private var pipe: NamedPipe?
-
-  init(_ pipe: NamedPipe) {
-    self.pipe = pipe
-  }
-
-  func release() { pipe = nil }
 }

@@ -72,7 +72,7 @@ final class RunningClient {
     streams.user = user
     timers = TimerSet(post: post)
     backgroundQueries = BackgroundQueries(queue: configuration.backgroundQueue, post: post)
-    wakeUps = cache.client.map { ClientWakeUps($0, post: post) }
+    wakeUps = cache.client.flatMap { ClientWakeUps($0, post: post) }
     if let former { takeOver(former) }
   }
 
@@ -136,9 +136,13 @@ final class RunningClient {
       lookForDamage()
       run(.othersChanged)
     case .leaseEnded:
-      wakeUps?.leaseEnded()
       run(.timerFired(.clientMetadataRefresh))
     }
+  }
+
+  private func endWakeUps() {
+    wakeUps?.end()
+    wakeUps = nil
   }
 
   /// Another process may have found the file damaged, and waits for this one to close it.
@@ -272,7 +276,7 @@ final class RunningClient {
     requests = [:]
     listings = [:]
     backgroundQueries.closeAll()
-    wakeUps = nil
+    endWakeUps()
     cache.close()
     streams.shutdown(completion)
   }
@@ -323,14 +327,14 @@ final class RunningClient {
   func suspend() {
     backgroundQueries.cancelAll()
     run(.suspend)
-    wakeUps = nil
+    endWakeUps()
     cache.suspend()
   }
 
   /// - Throws: When another process has, or had, the folder. The client must then be ended.
   func resume() throws {
     guard try !cache.resume() else {
-      wakeUps = cache.client.map { ClientWakeUps($0, post: post) }
+      wakeUps = cache.client.flatMap { ClientWakeUps($0, post: post) }
       return run(.resume)
     }
     throw StoreError(
@@ -362,7 +366,7 @@ final class RunningClient {
     for (_, request) in requests { request.fail(error) }
     (listeners, syncListeners, writes, requests, listings) = ([:], [:], [:], [:], [:])
     backgroundQueries.closeAll()
-    wakeUps = nil
+    endWakeUps()
     cache.close()
     streams.shutdown {}
   }
@@ -377,7 +381,7 @@ final class RunningClient {
         carryOut(action)
       }
     }
-    wakeUps?.watchLease(!engine.isPrimary)
+    wakeUps?.watchLease(!engine.isPrimary) { cache.client?.watchLease() }
   }
 
   private func carryOut(_ action: SyncAction) {

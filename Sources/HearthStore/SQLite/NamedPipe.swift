@@ -9,7 +9,7 @@
 #endif
 
 /// One end of a named pipe in a folder, through which processes wake each other. A byte in it means "look", and nothing else.
-package final class NamedPipe {
+package final class NamedPipe: Sendable {
   package enum End {
     /// Reads what others write. Without a writer the end of the file is reached, as soon as there has been one.
     case reading
@@ -17,7 +17,7 @@ package final class NamedPipe {
     case both
   }
 
-  package let descriptor: Int32
+  private let descriptor: Int32
 
   /// Opens a pipe.
   ///
@@ -42,17 +42,21 @@ package final class NamedPipe {
     _ = write(descriptor, &byte, 1)
   }
 
-  /// Takes all bytes out of a pipe.
+  /// Waits until there are bytes in a pipe, which it takes out, or until the last writer of another one has ended. Blocks its thread.
   ///
-  /// - Returns: False if no writer is left.
-  package static func drain(_ descriptor: Int32) -> Bool {
+  /// - Returns: Both may be true, and both are false after an interruption.
+  package static func wait(for news: NamedPipe, orEndOf other: NamedPipe?) -> (hasNews: Bool, hasEnded: Bool) {
+    var entries = [pollfd(fd: news.descriptor, events: Int16(POLLIN), revents: 0)]
+    if let other { entries.append(pollfd(fd: other.descriptor, events: 0, revents: 0)) }
+    guard poll(&entries, nfds_t(entries.count), -1) > 0 else { return (false, false) }
+    let hasNews = entries[0].revents != 0
+    if hasNews { drain(news.descriptor) }
+    return (hasNews, entries.count > 1 && entries[1].revents & Int16(POLLHUP | POLLERR | POLLNVAL) != 0)
+  }
+
+  private static func drain(_ descriptor: Int32) {
     var bytes = [UInt8](repeating: 0, count: 256)
-    while true {
-      let count = read(descriptor, &bytes, bytes.count)
-      if count == 0 { return false }
-      if count < 0 { return errno == EAGAIN || errno == EINTR }
-      if count < bytes.count { return true }
-    }
+    while read(descriptor, &bytes, bytes.count) == bytes.count {}
   }
 
   deinit { _ = close(descriptor) }

@@ -11,7 +11,8 @@ import Hearth
 /// | `run SEED PAUSE` | writes, with random pauses of up to so many milliseconds in between |
 /// | `write ID` | makes one write |
 /// | `offline`, `online` | switches the network |
-/// | `settle` | stops writing, and waits until everything is acknowledged and the listeners agree with the backend |
+/// | `settle` | stops writing, and waits until everything is acknowledged |
+/// | `show COUNT` | waits until the listeners agree with the backend, on so many items |
 /// | `end` | ends the client and the process in good order |
 @main
 enum CacheSharer {
@@ -71,6 +72,8 @@ private actor Worker {
     case "offline": try await firestore.disableNetwork()
     case "online": try await firestore.enableNetwork()
     case "settle": try await settle()
+    case "show":
+      views.whenInSync(on: Int(command[1]) ?? 0) { Report.say(["event": "settled", "total": $0]) }
     case "end":
       writing?.cancel()
       try await firestore.terminate()
@@ -106,7 +109,6 @@ private actor Worker {
     try await firestore.enableNetwork()
     try await firestore.waitForPendingWrites()
     Report.say(["event": "sent"])
-    views.whenInSync { ids, total in Report.say(["event": "settled", "count": ids, "total": total]) }
   }
 }
 
@@ -115,7 +117,7 @@ private final class Views: @unchecked Sendable {
   private let lock = NSLock()
   private var items: QuerySnapshot?
   private var total: DocumentSnapshot?
-  private var waiting: ((Int, Int) -> Void)?
+  private var waiting: (count: Int, callback: (Int) -> Void)?
 
   func show(items snapshot: QuerySnapshot) {
     lock.withLock { items = snapshot }
@@ -130,9 +132,9 @@ private final class Views: @unchecked Sendable {
     tellIfInSync()
   }
 
-  /// Calls back once, when both listeners agree with the backend and with each other.
-  func whenInSync(_ callback: @escaping (Int, Int) -> Void) {
-    lock.withLock { waiting = callback }
+  /// Calls back once with the total, when both listeners agree with the backend and there are so many items.
+  func whenInSync(on count: Int, _ callback: @escaping (Int) -> Void) {
+    lock.withLock { waiting = (count, callback) }
     tellIfInSync()
   }
 
@@ -141,9 +143,9 @@ private final class Views: @unchecked Sendable {
       guard let waiting, let items, let total, isSettled(items.metadata), isSettled(total.metadata) else { return nil }
       let sum = total.get("total") as? Int ?? 0
       // The two come with snapshots of their own.
-      guard sum == items.count else { return nil }
+      guard items.count == waiting.count, sum >= items.count else { return nil }
       self.waiting = nil
-      return { waiting(items.count, sum) }
+      return { waiting.callback(sum) }
     }
     call?()
   }
