@@ -33,8 +33,8 @@ extension SyncEngine {
         }
       }
     }
-    // While a change of the user waits, they are not in the outbox that is sent.
-    fillWritePipeline(inHand: localStore.isUser(signedInUser) ? batches : [])
+    // While a change of the user waits, they are not in the outbox that is sent; and batches of other clients come before them.
+    fillWritePipeline(inHand: localStore.isUser(signedInUser) && !localStore.mayMissBatches ? batches : [])
   }
 
   private func store(_ writes: [SyncWrite]) throws -> [(batch: MutationBatch, changes: DocumentMap)] {
