@@ -356,6 +356,8 @@ extension SyncEngine {
       published = Published()
       return
     }
+    // Other clients that hear that it is offline take no target for one that agrees with the backend.
+    if link.onlineState == .offline { published.inherited = [] }
     var states = views.syncStates
     for target in published.inherited where states[target] == false { states[target] = published.isCurrent[target] }
     try localStore.publish(states.filter { published.isCurrent[$0] != $1 })
