@@ -129,7 +129,10 @@ extension SharedSimulation {
         guard let snapshot = listener.snapshot else { throw Failure(description: "\(what) was never told anything") }
         try compare(Array(snapshot.documents), backend.run(listener.query), what)
         if listener.options.includeQueryMetadataChanges, snapshot.isFromCache || snapshot.hasPendingWrites {
-          throw Failure(description: "\(what) is not in step: \(snapshot.isFromCache) \(snapshot.hasPendingWrites)")
+          let target = client.engine.targetID(of: listener.query).map { "\($0)" } ?? "none"
+          throw Failure(
+            description: "\(what) is not in step: \(snapshot.isFromCache) \(snapshot.hasPendingWrites), target \(target), "
+              + "in the file \(currentTargets) are")
         }
       }
     }

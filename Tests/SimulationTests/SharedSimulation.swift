@@ -205,6 +205,16 @@ final class SharedSimulation {
     return row ?? (0, nil)
   }
 
+  /// The targets whose views at the holder of the lease agree with the backend, as the file has them.
+  var currentTargets: [Int64] {
+    var targets: [Int64] = []
+    try? readerDatabases[0].forEachRow("SELECT target_id FROM cache_current_targets ORDER BY target_id") {
+      targets.append(try $0.int64(at: 0))
+      return true
+    }
+    return targets
+  }
+
   /// Changes with the file.
   func fileVersion() throws -> Int64 { try readerDatabases[0].dataVersion }
 
