@@ -95,7 +95,6 @@ final class SharedSimulation {
 
   func note(_ action: SyncAction) {
     guard keepsTrace else { return }
-    if case .log(.debug, _) = action { return }
     keep("  < \(action.brief)")
   }
 
