@@ -43,7 +43,8 @@ final class SharedClient {
   var deathStatement: Int?
   var deathAction: Int?
   private(set) var isDying = false
-  /// The commit of the simulation that the client's latest transaction surely saw.
+  /// The commit of the simulation that the client's latest transaction surely saw, and the latest one of its last event.
+  private var seenCommit = 0
   private(set) var knownCommit = 0
 
   /// The signed-in user, whose token the backend sees.
@@ -64,6 +65,8 @@ final class SharedClient {
   var parting: [(id: StreamID, requests: [Request])] = []
   /// The writes whose answers the client has heard.
   var heard: Set<Int> = []
+  /// True if the client had the streams before the event that is being handled.
+  private(set) var wasPrimary = false
   private var leaseNumber: Int64?
   /// The last batch that went out on the open write stream.
   var lastSentBatchID: BatchID = -1
@@ -99,7 +102,7 @@ final class SharedClient {
       if failingTransactions.contains(name) { return failed(.unavailable, "made to fail: \(name)") }
       guard !database.isInTransaction else { return nil }
       world.interleave(with: self)
-      knownCommit = world.commitCount
+      seenCommit = world.commitCount
       return nil
     }
     statementCount += 1
@@ -116,7 +119,7 @@ final class SharedClient {
   }
 
   private func failed(_ kind: StoreError.Kind, _ message: String) -> StoreError {
-    knownCommit = -1
+    seenCommit = -1
     world.note("  \(name): \(message)")
     return StoreError(kind: kind, message: message)
   }
@@ -140,7 +143,9 @@ final class SharedClient {
       let event = inbox.removeFirst()
       world.note("> \(name) \(event.brief)")
       self.event = event
+      wasPrimary = engine.isPrimary
       let actions = engine.handle(event, now: now)
+      knownCommit = seenCommit
       if isDying { break }
       for action in actions {
         if let left = deathAction {

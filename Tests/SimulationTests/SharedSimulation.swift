@@ -95,7 +95,6 @@ final class SharedSimulation {
 
   func note(_ action: SyncAction) {
     guard keepsTrace else { return }
-    if case .log(.debug, _) = action { return }
     keep("  < \(action.brief)")
   }
 
@@ -203,6 +202,16 @@ final class SharedSimulation {
       (try row.int64(at: 0), try row.isNull(at: 1) ? nil : try row.string(at: 1))
     }
     return row ?? (0, nil)
+  }
+
+  /// The targets whose views at the holder of the lease agree with the backend, as the file has them.
+  var currentTargets: [Int64] {
+    var targets: [Int64] = []
+    try? readerDatabases[0].forEachRow("SELECT target_id FROM cache_current_targets ORDER BY target_id") {
+      targets.append(try $0.int64(at: 0))
+      return true
+    }
+    return targets
   }
 
   /// Changes with the file.

@@ -11,11 +11,14 @@ final class ClientWakeUps: Sendable {
   private struct State {
     /// The pipe of the lease, while another client holds it.
     var lease: NamedPipe?
+    /// The bytes in the pipe that this client has put there itself, so that its thread looks at what follows here.
+    var ownByteCount = 0
     var isEnded = false
   }
 
   private let news: NamedPipe
   private let state = Mutex(State())
+  private let isOver = DispatchSemaphore(value: 0)
 
   /// - Returns: Nil where there are no pipes. Then the client looks for news at intervals only.
   init?(_ client: ClientFiles, post: @escaping @Sendable (RunningClient.Message) -> Void) {
@@ -34,27 +37,35 @@ final class ClientWakeUps: Sendable {
     let hasChanged = state.withLock { state in
       guard isWatched == (state.lease == nil) else { return false }
       state.lease = isWatched ? open() : nil
+      state.ownByteCount += 1
       return true
     }
     if hasChanged { news.wake() }
   }
 
-  /// Ends the thread.
+  /// Ends the thread, and returns when no pipe is open any more.
   func end() {
     state.withLock { $0.isEnded = true }
     news.wake()
+    isOver.wait()
+    news.close()
+    state.withLock { $0.lease?.close() }
   }
 
   private func run(_ post: @Sendable (RunningClient.Message) -> Void) {
+    defer { isOver.signal() }
     while true {
       let (lease, isEnded) = state.withLock { ($0.lease, $0.isEnded) }
       if isEnded { return }
-      let (hasNews, leaseHasEnded) = NamedPipe.wait(for: news, orEndOf: lease)
-      if leaseHasEnded {
+      let (byteCount, leaseHasEnded) = NamedPipe.wait(for: news, orEndOf: lease)
+      let (hasNews, isOver) = state.withLock { state in
+        defer { state.ownByteCount = max(state.ownByteCount - byteCount, 0) }
         // A watch that begins later has another pipe.
-        state.withLock { if $0.lease === lease { $0.lease = nil } }
-        post(.leaseEnded)
+        if leaseHasEnded, state.lease === lease { state.lease = nil }
+        return (byteCount > state.ownByteCount, state.isEnded)
       }
+      if isOver { return }
+      if leaseHasEnded { post(.leaseEnded) }
       if hasNews { post(.othersChanged) }
     }
   }

@@ -95,7 +95,7 @@ struct ClientTable {
 
   /// The last notice that every client has read; nil without clients.
   func lowestSeen() throws -> Int64? {
-    try database.firstRow("SELECT min(seen) FROM cache_clients WHERE EXISTS (SELECT 1 FROM cache_clients)") {
+    try database.firstRow("SELECT min(seen) FROM cache_clients HAVING count(*) > 0") {
       try $0.int64(at: 0)
     }
   }

@@ -54,6 +54,11 @@ extension LocalStore {
   /// True if something was gathered that was not taken yet.
   package var hasNews: Bool { state.membership.map { !$0.news.isEmpty } ?? false }
 
+  /// True if other clients may have put batches into the outbox of which ``takeNews()`` has not told.
+  package var mayMissBatches: Bool {
+    state.membership.map { $0.failure != nil || $0.news.hasNewBatches } ?? false
+  }
+
   // MARK: - In transactions
 
   /// Part of the begin of each outermost transaction.

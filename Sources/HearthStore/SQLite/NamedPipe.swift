@@ -1,3 +1,5 @@
+internal import Synchronization
+
 #if canImport(Darwin)
   internal import Darwin
 #elseif canImport(Glibc)
@@ -17,7 +19,8 @@ package final class NamedPipe: Sendable {
     case both
   }
 
-  private let descriptor: Int32
+  /// Nil after ``close()``.
+  private let descriptor: Mutex<Int32?>
 
   /// Opens a pipe.
   ///
@@ -30,34 +33,63 @@ package final class NamedPipe: Sendable {
     guard opened >= 0 else { return nil }
     var status = stat()
     guard fstat(opened, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else {
-      _ = close(opened)
+      _ = Self.close(opened)
       return nil
     }
-    descriptor = opened
+    descriptor = Mutex(opened)
   }
 
   /// Puts a byte into the pipe. A pipe that is full wakes its reader anyway.
   package func wake() {
-    var byte: UInt8 = 1
-    _ = write(descriptor, &byte, 1)
+    descriptor.withLock { descriptor in
+      guard let descriptor else { return }
+      var byte: UInt8 = 1
+      _ = write(descriptor, &byte, 1)
+    }
   }
 
   /// Waits until there are bytes in a pipe, which it takes out, or until the last writer of another one has ended. Blocks its thread.
+  /// Neither pipe may be closed meanwhile.
   ///
-  /// - Returns: Both may be true, and both are false after an interruption.
-  package static func wait(for news: NamedPipe, orEndOf other: NamedPipe?) -> (hasNews: Bool, hasEnded: Bool) {
-    var entries = [pollfd(fd: news.descriptor, events: Int16(POLLIN), revents: 0)]
-    if let other { entries.append(pollfd(fd: other.descriptor, events: 0, revents: 0)) }
-    guard poll(&entries, nfds_t(entries.count), -1) > 0 else { return (false, false) }
-    let hasNews = entries[0].revents != 0
-    if hasNews { drain(news.descriptor) }
-    return (hasNews, entries.count > 1 && entries[1].revents & Int16(POLLHUP | POLLERR | POLLNVAL) != 0)
+  /// - Returns: The number of bytes, and true if no writer is left. Nothing of that after an interruption.
+  package static func wait(for news: NamedPipe, orEndOf other: NamedPipe?) -> (byteCount: Int, hasEnded: Bool) {
+    guard let first = news.descriptor.withLock({ $0 }) else { return (0, false) }
+    var entries = [pollfd(fd: first, events: Int16(POLLIN), revents: 0)]
+    if let second = other?.descriptor.withLock({ $0 }) { entries.append(pollfd(fd: second, events: 0, revents: 0)) }
+    guard poll(&entries, nfds_t(entries.count), -1) > 0 else { return (0, false) }
+    let byteCount = entries[0].revents == 0 ? 0 : drain(first)
+    return (byteCount, entries.count > 1 && entries[1].revents & Int16(POLLHUP | POLLERR | POLLNVAL) != 0)
   }
 
-  private static func drain(_ descriptor: Int32) {
+  private static func drain(_ descriptor: Int32) -> Int {
     var bytes = [UInt8](repeating: 0, count: 256)
-    while read(descriptor, &bytes, bytes.count) == bytes.count {}
+    var total = 0
+    while true {
+      let count = read(descriptor, &bytes, bytes.count)
+      total += max(count, 0)
+      if count < bytes.count { return total }
+    }
   }
 
-  deinit { _ = close(descriptor) }
+  /// Closes the pipe. Does nothing the second time.
+  package func close() {
+    descriptor.withLock { descriptor in
+      if let descriptor { _ = Self.close(descriptor) }
+      descriptor = nil
+    }
+  }
+
+  private static func close(_ descriptor: Int32) -> Int32 {
+    #if canImport(Darwin)
+      Darwin.close(descriptor)
+    #elseif canImport(Glibc)
+      Glibc.close(descriptor)
+    #elseif canImport(Musl)
+      Musl.close(descriptor)
+    #elseif canImport(Android)
+      Android.close(descriptor)
+    #endif
+  }
+
+  deinit { close() }
 }

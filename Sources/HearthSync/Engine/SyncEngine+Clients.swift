@@ -300,8 +300,11 @@ extension SyncEngine {
 
   /// Brings all views in line with one state of the file: documents, and agreement with the backend.
   func synchronizeViews() throws {
+    let wasPrimary = isPrimary
     let state = try localStore.state(of: views.activeQueries, on: views.targets, showing: views.shownKeys)
     refreshViews(state.documents, event: isPrimary ? nil : Self.event(of: state.currentTargets))
+    // It has found out here that another client has the lease, and that one says which targets agree with the backend.
+    if wasPrimary, !isPrimary { return try synchronizeViews() }
     for batchID in waits.pendingWrites.keys.sorted() where try !localStore.isPending(batchID) {
       // The notice of its answer was removed before this client read it.
       emit(waits.complete(batchID, .outcomeUnknown))
@@ -356,6 +359,8 @@ extension SyncEngine {
       published = Published()
       return
     }
+    // Other clients that hear that it is offline take no target for one that agrees with the backend.
+    if link.onlineState == .offline { published.inherited = [] }
     var states = views.syncStates
     for target in published.inherited where states[target] == false { states[target] = published.isCurrent[target] }
     try localStore.publish(states.filter { published.isCurrent[$0] != $1 })

@@ -44,7 +44,7 @@ extension SyncEngine {
         }
       }
     }
-    if localStore.hasOtherClients {
+    if localStore.hasOtherClients || localStore.mayMissBatches {
       // There may be batches of other clients before them in the outbox, or these may have been found there already.
       link.outboxHasGrown()
       fillWritePipeline()

@@ -221,6 +221,7 @@ struct OfflineCacheArticleTests {
     // The clean-up as it runs later, with a larger share than a tenth of the entries.
     let limited = try opened(1_048_576)
     #expect(limited.localStore.garbageCollectionParameters?.thresholdBytes == 1_048_576)
+    #expect(try limited.localStore.updateClient(wantsNetwork: true, isVisible: true) != .notHeld)
     func collect(_ bytes: Int64) throws -> GarbageCollectionReport {
       try limited.localStore.collectGarbage(GarbageCollectionParameters(thresholdBytes: bytes, percentile: 50)) { _ in
         false
