@@ -66,7 +66,8 @@ extension DemoStory {
       return left < all ? () : nil
     }
     await first.killAtOnce()
-    narrator.say("the network is back, and process \(first.identifier) is killed with SIGKILL while it sends")
+    narrator.say(
+      "the network is back; process \(first.identifier) is killed with SIGKILL when at most \(left) writes are left")
     narrator.progress("outbox of both", done: all - left, total: all)
     try await waitUntil("process \(second.identifier) to send the rest") {
       for event in second.drain("drain") {
