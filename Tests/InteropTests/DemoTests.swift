@@ -14,6 +14,9 @@ struct DemoTests {
       #expect(check["passed"] as? Bool == true, "\(check)")
     }
     #expect(checks.count >= 20)
+    let chapters = lines.filter { $0["type"] as? String == "chapter" }.compactMap { $0["title"] as? String }
+    #expect(chapters.contains("Two processes share one cache, and one of them is killed"))
+    #expect(checks.contains { ($0["what"] as? String)?.hasPrefix("writes left in the outbox, which process") == true })
     #expect(lines.last?["failed"] as? Int == 0)
     #expect(output.status == 0)
   }

@@ -10,6 +10,14 @@ import Foundation
   import Android
 #endif
 
+/// A message of a second process: one JSON object on a line.
+enum DemoEvent {
+  static func emit(_ event: [String: Any]) {
+    let data = (try? JSONSerialization.data(withJSONObject: event, options: .sortedKeys)) ?? Data("{}".utf8)
+    FileHandle.standardOutput.write(data + Data("\n".utf8))
+  }
+}
+
 /// A second process that runs this same program, talks in lines of JSON on its standard output, and can be killed.
 final class ChildProcess: @unchecked Sendable {
   // Safe: `buffer` and `events` are only touched under `lock`; the rest is set once in `init`.
@@ -36,6 +44,7 @@ final class ChildProcess: @unchecked Sendable {
   }
 
   var identifier: Int32 { process.processIdentifier }
+  var isRunning: Bool { process.isRunning }
 
   /// Waits for the next event of a kind and removes everything up to it.
   func event(_ kind: String) async throws -> [String: Any] {
@@ -61,6 +70,11 @@ final class ChildProcess: @unchecked Sendable {
 
   func send(_ line: String) {
     input.fileHandleForWriting.write(Data((line + "\n").utf8))
+  }
+
+  /// Closes the standard input of the process, which ends when it has read all of it.
+  func closeInput() {
+    try? input.fileHandleForWriting.close()
   }
 
   /// Ends the process as a power cut would, with SIGKILL: it can flush and close nothing.

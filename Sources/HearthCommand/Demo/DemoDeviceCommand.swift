@@ -107,8 +107,5 @@ struct DemoDeviceCommand: AsyncParsableCommand {
     return snapshot.get("visits") as? Int ?? 0
   }
 
-  private func emit(_ event: [String: Any]) {
-    let data = (try? JSONSerialization.data(withJSONObject: event, options: .sortedKeys)) ?? Data("{}".utf8)
-    FileHandle.standardOutput.write(data + Data("\n".utf8))
-  }
+  private func emit(_ event: [String: Any]) { DemoEvent.emit(event) }
 }

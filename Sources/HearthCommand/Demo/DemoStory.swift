@@ -32,6 +32,7 @@ struct DemoStory {
     try await device.firestore.terminate()
     try await diskIsDamaged(witness: witness)
     try await folderIsRestored(witness: witness)
+    try await cacheIsShared(witness: witness, cityCount: cities.count + 1)
     try await witness.firestore.terminate()
   }
 

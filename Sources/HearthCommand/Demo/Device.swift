@@ -48,6 +48,15 @@ struct Device {
     settings.cacheSettings = cache.map { PersistentCacheSettings(directory: $0) } ?? MemoryCacheSettings()
     firestore.settings = settings
   }
+
+  /// Writes an entry of a journal together with an increment of its counter, without waiting for the backend.
+  func write(entry number: Int, of journal: String) {
+    let batch = firestore.batch()
+    batch.setData(["number": number], forDocument: firestore.document("\(journal)-journal/entry-\(number)"))
+    batch.setData(
+      ["count": FieldValue.increment(Int64(1))], forDocument: firestore.document("totals/\(journal)"), merge: true)
+    batch.commit()
+  }
 }
 
 /// Something in the demo did not go as it must; the text says what.

@@ -86,6 +86,24 @@ struct SharingACacheArticleTests {
     try await second.terminate()
   }
 
+  private func writeAndEnd(_ db: Firestore) async throws {
+    db.document("notes/1").setData(["text": "Buy milk"], completion: nil)
+    _ = try await db.pendingWrites()  // on disk: this process may end now
+    try await db.terminate()
+  }
+
+  @Test("what a process wrote that has ended is sent by one that runs, or by the next one", arguments: [true, false])
+  func shortProcess(isAppRunning: Bool) async throws {
+    try await TestBackend.run { host in
+      let app = try open(host)
+      if isAppRunning { #expect(try await app.collection("notes").getDocuments(source: .server).isEmpty) }
+      try await writeAndEnd(try open(isAppRunning ? host : "127.0.0.1:1"))
+      try await app.waitForPendingWrites()
+      #expect(try await app.collection("notes").getDocuments(source: .server).ids == ["1"])
+      try await app.terminate()
+    }
+  }
+
   private func callAnn(_ db: Firestore, _ print: Printout) async throws {
     try await db.document("notes/2").setData(["text": "Call Ann"])
     print("stored by the backend")
