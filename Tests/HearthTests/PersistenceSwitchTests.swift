@@ -60,7 +60,8 @@ struct PersistenceSwitchTests {
     db.settings = settings
     try await db.enablePersistence(directory: folder.url)
     #expect(
-      db.settings.cacheSettings.isEqual(PersistentCacheSettings(directory: folder.url, sizeBytes: 2_000_000, processes: .single)))
+      db.settings.cacheSettings.isEqual(
+        PersistentCacheSettings(directory: folder.url, sizeBytes: 2_000_000, processes: .single)))
     try await db.terminate()
   }
 

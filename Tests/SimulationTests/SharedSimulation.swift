@@ -61,7 +61,9 @@ final class SharedSimulation {
     var choices = SeededGenerator(seed: ~seed)
     backendKnowsLabels = choices.chance(70)
     interleaving = choices.pick([0, 0, 2, 10])
-    noticeLimits = choices.pick([.init(), .init(betweenMarks: 8, waiting: 1 << 20), .init(betweenMarks: 4, waiting: 12)])
+    noticeLimits = choices.pick([
+      .init(), .init(betweenMarks: 8, waiting: 1 << 20), .init(betweenMarks: 4, waiting: 12),
+    ])
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("hearth-shared-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     for _ in 0..<Int.random(in: 2...4, using: &choices) { try beginClient() }
