@@ -369,7 +369,8 @@ struct SharedCacheTests {
     a.wake(["b"])
     var byte: UInt8 = 0
     #expect(read(pipe.descriptor, &byte, 1) == 1)
-    (a.end(), b.end())
+    a.end()
+    b.end()
   }
 
   @Test("looking whether a lock is free keeps nobody from taking it")
