@@ -1,0 +1,429 @@
+import Foundation
+import HearthCache
+import HearthModel
+import HearthStore
+import Testing
+
+@testable import HearthSync
+
+@Suite("Several clients of one cache")
+struct SharedCacheTests {
+  private let rooms = collection("rooms")
+
+  private func number(_ n: Int64) -> MapValue { ["n": .integer(n)] }
+
+  private func set(_ path: String, _ n: Int64) -> Mutation { .set(key(path), number(n)) }
+
+  /// The primary client and another one.
+  private func makePair(limits: BackgroundQueryLimits? = nil) throws -> (SharedCache, SharedClient, SharedClient) {
+    let cache = try SharedCache()
+    let a = try cache.client("a", limits: limits)
+    let b = try cache.client("b", limits: limits)
+    #expect(a.engine.isPrimary && !b.engine.isPrimary)
+    return (cache, a, b)
+  }
+
+  @Test("a view shows what another client writes between two writes that were stored together")
+  func newsBetweenTwoWrites() throws {
+    let (cache, a, b) = try makePair()
+    let listener = b.listen(rooms)
+    let other = a.listen(rooms)
+    cache.deliver()
+    // The first of b's writes is shown and reported before the second one.
+    b.hooks["notifyLocalViewChanges"] = { a.write(set("rooms/2", 20)) }
+    b.write(set("rooms/1", 1), set("rooms/2", 2))
+    cache.wait(2)
+    #expect(a.value(other, "2") == .integer(20))
+    #expect(b.value(listener, "2") == .integer(20))
+  }
+
+  @Test("a first snapshot counts as the backend's only with the documents that the backend had then")
+  func currentBetweenTwoReads() throws {
+    let (cache, a, b) = try makePair()
+    let target = a.listen(rooms)
+    cache.deliver()
+    guard let id = a.engine.targetID(of: rooms) else { throw TestFailure("no target") }
+    b.hooks["Get target state"] = {
+      do { try a.fill(id, [found("rooms/1", 10, number(1))], at: 10) } catch { Issue.record("\(error)") }
+    }
+    let listener = b.listen(rooms)
+    for snapshot in b.snapshots[listener] ?? [] where !snapshot.isFromCache { #expect(snapshot.ids == ["1"]) }
+    cache.wait(2)
+    #expect(a.ids(target) == ["1"] && b.ids(listener) == ["1"])
+    #expect(b.snapshots[listener]?.last?.isFromCache == false)
+  }
+
+  @Test(
+    "a target that the former holder of the lease left agrees with the backend no longer", arguments: [false, true])
+  func staleCurrentTargets(isKilled: Bool) throws {
+    let (cache, a, b) = try makePair()
+    a.listen(rooms)
+    cache.deliver()
+    guard let id = a.engine.targetID(of: rooms) else { throw TestFailure("no target") }
+    try a.fill(id, [found("rooms/1", 10, number(1))], at: 10)
+    cache.deliver()
+    if !isKilled { a.post(.shutdown) }
+    a.kill()
+    cache.wait(2)
+    #expect(b.engine.isPrimary)
+    cache.wait(60)
+    let c = try cache.client("c")
+    let listener = c.listen(rooms)
+    // Nobody has asked the backend since.
+    #expect(c.snapshots[listener]?.last?.isFromCache == true)
+  }
+
+  @Test("the holder of the lease gives up the targets of a client that was killed")
+  func targetsOfKilledClient() throws {
+    let (cache, a, b) = try makePair()
+    b.listen(rooms)
+    cache.deliver()
+    #expect(a.watched.count == 1)
+    b.kill()
+    cache.wait(3)
+    #expect(a.watched.isEmpty)
+  }
+
+  @Test(
+    "a target that another client began to use during a background query stays watched when the query's listener goes")
+  func foreignTargetDuringBackgroundQuery() throws {
+    let limits = BackgroundQueryLimits(documentsOnLoop: 0, partsPerScan: 1)
+    let cache = try SharedCache()
+    let a = try cache.client("a", limits: limits)
+    let b = try cache.client("b")
+    a.write(set("rooms/1", 1), set("rooms/2", 2))
+    cache.deliver()
+    let mine = a.listen(rooms)
+    #expect(a.queries.count == 1)
+    b.listen(rooms)
+    cache.deliver()
+    try a.runQuery()
+    cache.deliver()
+    #expect(a.watched.count == 1)
+    a.post(.unlisten(mine))
+    cache.wait(2)
+    #expect(a.watched.count == 1)
+  }
+
+  @Test("a background query's listener hears of what another client wrote after the query's snapshot was taken")
+  func writeBeforeBackgroundListen() throws {
+    let limits = BackgroundQueryLimits(documentsOnLoop: 0, partsPerScan: 1)
+    let cache = try SharedCache()
+    let a = try cache.client("a", limits: limits)
+    let b = try cache.client("b")
+    a.write(set("rooms/1", 1), set("rooms/2", 2))
+    cache.deliver()
+    a.hooks["Allocate target"] = { b.write(set("rooms/2", 20)) }
+    let listener = a.listen(rooms)
+    #expect(a.queries.count == 1)
+    cache.deliver()
+    try a.runQuery()
+    cache.wait(2)
+    #expect(a.value(listener, "2") == .integer(20))
+  }
+
+  @Test("a client whose row was removed while it was suspended hears what became of its writes")
+  func answersDuringSuspension() throws {
+    let (cache, a, b) = try makePair()
+    let c = try cache.client("c")
+    cache.deliver()
+    let write = b.write(set("rooms/1", 1))
+    cache.deliver()
+    let wait = b.request(.waitForPendingWrites)
+    b.suspend()
+    cache.wait(2)
+    #expect(try cache.count("SELECT count(*) FROM cache_clients") == 2)
+    try a.commit(at: 10)
+    cache.deliver()
+    b.resume()
+    cache.wait(2)
+    #expect(b.writes[write] == .some(nil))
+    #expect(b.answers[wait] != nil)
+    _ = c
+  }
+
+  @Test("a wait for pending writes ends if their answers were removed before the client read them")
+  func waitWithoutNotice() throws {
+    let (cache, a, b) = try makePair()
+    b.write(set("rooms/1", 1))
+    cache.deliver()
+    let wait = b.request(.waitForPendingWrites)
+    b.suspend()
+    cache.wait(2)
+    // Nobody is left who could read a notice.
+    try a.commit(at: 10)
+    b.resume()
+    cache.wait(2)
+    #expect(b.answers[wait] != nil)
+  }
+
+  @Test("a client that others took for dead joins them again, also when that fails at first")
+  func rejoinFails() throws {
+    let (cache, a, b) = try makePair()
+    let listener = b.listen(rooms)
+    b.suspend()
+    cache.wait(2)
+    b.failing = ["Join cache"]
+    b.resume()
+    b.failing = []
+    cache.wait(5)
+    #expect(try cache.count("SELECT count(*) FROM cache_clients") == 2)
+    a.write(set("rooms/1", 1))
+    cache.wait(2)
+    #expect(b.ids(listener) == ["1"])
+    #expect(a.watched.count == 1)
+  }
+
+  @Test("a suspended client's target that was collected is watched again")
+  func targetCollectedDuringSuspension() throws {
+    let (cache, a, b) = try makePair()
+    let listener = b.listen(rooms)
+    cache.deliver()
+    b.suspend()
+    // The primary client lets go of the target.
+    let c = try cache.client("c")
+    cache.wait(3)
+    #expect(a.watched.isEmpty)
+    try cache.execute("DELETE FROM cache_targets")
+    b.resume()
+    cache.wait(3)
+    #expect(a.watched.count == 1)
+    a.write(set("rooms/1", 1))
+    cache.wait(1)
+    #expect(b.ids(listener) == ["1"])
+    // Another listener of the same query.
+    let second = b.listen(rooms, ListenOptions())
+    #expect(b.errors[second] == nil)
+    _ = c
+  }
+
+  @Test("the streams open again if the lease was given back while the storage refused an answer")
+  func storageFailureAndSuspension() throws {
+    let (cache, a, b) = try makePair()
+    b.kill()
+    cache.wait(2)
+    let write = a.write(set("rooms/1", 1))
+    a.failing = ["Acknowledge batch"]
+    try a.commit(at: 10)
+    a.suspend()
+    a.failing = []
+    a.resume()
+    cache.wait(60)
+    #expect(a.engine.isPrimary)
+    a.listen(rooms)
+    #expect(a.watchStream != nil)
+    // Sent a second time, it could be carried out a second time.
+    #expect(a.writes[write] == .some(nil) && a.sentBatches.isEmpty)
+  }
+
+  @Test("indexes that a secondary client sets are filled by the primary one, without a failure")
+  func indexesOfSecondary() throws {
+    let (cache, a, b) = try makePair()
+    _ = b.request(.setIndexes([]))
+    cache.wait(3)
+    #expect(b.warnings.isEmpty)
+    _ = a
+  }
+
+  @Test("the parts of a scan show one state while another process writes")
+  func partsShowOneState() throws {
+    let cache = try SharedCache()
+    let a = try cache.client("a", limits: BackgroundQueryLimits(documentsOnLoop: 0, partsPerScan: 4, connections: 20))
+    let (file, stop) = (cache.file, StopFlag())
+    // Without notices, which do not matter here.
+    let documents = { @Sendable (numbers: [Int], n: Int64) in
+      RemoteEvent(
+        snapshotVersion: version(n),
+        documentUpdates: DocumentMap(
+          uniqueKeysWithValues: numbers.map { (key("rooms/\($0)"), found("rooms/\($0)", n, ["n": .integer(n)])) }))
+    }
+    let open = { @Sendable in
+      let database = try Database(.file(path: file), options: .init(synchronous: .normal))
+      return try LocalStore(
+        database: database, databaseID: TestClient.database, garbageCollection: .leastRecentlyUsed(thresholdBytes: -1),
+        user: nil, newCacheID: "cache")
+    }
+    _ = try open().apply(documents(Array(100..<500), 1))
+    let thread = Thread {
+      do {
+        let store = try open()
+        var n: Int64 = 1
+        while !stop.isSet {
+          n += 1
+          // One transaction: nobody may see a part of it.
+          _ = try store.apply(documents([100, 499], n))
+        }
+      } catch { Issue.record("\(error)") }
+    }
+    thread.start()
+    var torn = 0
+    for _ in 0..<500 {
+      let id = a.request(.readQuery(rooms))
+      if !a.queries.isEmpty { try a.runQuery() }
+      guard case .snapshot(let snapshot)? = a.answers[id] else { throw TestFailure("no answer") }
+      let ends = [snapshot.documents.first, snapshot.documents.last].map { try? $0?.fields.decoded()["n"] }
+      if ends[0] != ends[1] { torn += 1 }
+    }
+    stop.set()
+    while thread.isExecuting { usleep(1000) }
+    #expect(torn == 0)
+    #expect(a.backgroundQueryCount == 500)
+  }
+
+  @Test(
+    "what is on its way when the holder of the lease disables its network is not sent by the next one before it is answered"
+  )
+  func handoverWithBatchOnItsWay() throws {
+    let (cache, a, b) = try makePair()
+    a.answersLate = true
+    let write = a.write(set("rooms/1", 1))
+    #expect(a.sentBatches.count == 1)
+    _ = a.request(.disableNetwork)
+    cache.wait(1)
+    #expect(b.sentBatches.isEmpty)
+    try a.commitLate(at: 10)
+    a.endParting()
+    cache.wait(3)
+    #expect(a.writes[write] == .some(nil))
+    #expect(b.engine.isPrimary && b.sentBatches.isEmpty)
+  }
+
+  @Test("a resumed client's target keeps its number if another client has made a second row for it")
+  func targetMadeAnewDuringSuspension() throws {
+    let (cache, a, b) = try makePair()
+    var fromCache = ListenOptions.everything
+    fromCache.source = .cache
+    b.listen(rooms, fromCache)
+    cache.deliver()
+    let number = b.engine.targetID(of: rooms)
+    b.suspend()
+    let c = try cache.client("c")
+    cache.wait(3)
+    try cache.execute("DELETE FROM cache_targets")
+    c.listen(rooms)
+    cache.wait(1)
+    b.resume()
+    cache.wait(1)
+    let listener = b.listen(rooms)
+    b.write(set("rooms/9", 9))
+    cache.wait(1)
+    guard let target = b.engine.targetID(of: rooms) else { throw TestFailure("no target") }
+    #expect(target == number && a.watched.contains(target))
+    try a.fill(target, [found("rooms/1", 10, self.number(1))], at: 10)
+    cache.wait(1)
+    #expect(b.ids(listener) == ["1", "9"])
+    #expect(b.snapshots[listener]?.last?.isFromCache == false)
+  }
+
+  @Test("several processes open a new cache at the same time")
+  func openingTogether() throws {
+    for _ in 0..<10 {
+      let cache = try SharedCache()
+      let failures = Failures()
+      DispatchQueue.concurrentPerform(iterations: 8) { number in
+        do {
+          let options = CacheFile.Options(sharing: .shared, clientName: "\(number)")
+          let opened = try CacheFile.openStore(
+            folder: cache.folder, databaseID: TestClient.database, options: options
+          ) { database, client in
+            try LocalStore(
+              database: database, databaseID: TestClient.database,
+              garbageCollection: .leastRecentlyUsed(thresholdBytes: -1), user: nil, newCacheID: "cache", locks: client)
+          }
+          if let recovery = opened.cache.recovery { failures.add("\(recovery)") }
+          try opened.store.leave()
+          opened.cache.close()
+        } catch {
+          failures.add("\(error)")
+        }
+      }
+      #expect(failures.all == [])
+    }
+  }
+
+  @Test("a one-time read comes from the cache if the holder of the lease was stopped")
+  func readWithStoppedPrimary() throws {
+    let (cache, a, b) = try makePair()
+    a.listen(rooms)
+    cache.deliver()
+    guard let id = a.engine.targetID(of: rooms) else { throw TestFailure("no target") }
+    try a.fill(id, [found("rooms/1", 10, number(1))], at: 10)
+    cache.deliver()
+    a.isRunning = false
+    let listener = b.listen(rooms.ordered(by: "n"), .get)
+    cache.wait(30)
+    #expect(b.ids(listener) == ["1"])
+  }
+
+  @Test("a client that was taken for dead while it was suspended can be woken again")
+  func pipeAfterSuspension() throws {
+    let cache = try SharedCache()
+    let (a, b) = (try ClientFiles(folder: cache.folder, name: "a"), try ClientFiles(folder: cache.folder, name: "b"))
+    a.wake(["b"])
+    b.suspend()
+    #expect(!a.isAlive("b"))
+    try b.resume()
+    #expect(a.isAlive("b"))
+    guard let pipe = b.wakePipe else { throw TestFailure("no pipe") }
+    _ = NamedPipe.drain(pipe.descriptor)
+    a.wake(["b"])
+    var byte: UInt8 = 0
+    #expect(read(pipe.descriptor, &byte, 1) == 1)
+    a.end()
+    b.end()
+  }
+
+  @Test("looking whether a lock is free keeps nobody from taking it")
+  func probesAndLocks() throws {
+    let cache = try SharedCache()
+    let (path, stop) = (cache.folder + "/lock", StopFlag())
+    _ = try LockFile(path: path)
+    let threads = (0..<2).map { _ in
+      Thread {
+        while !stop.isSet {
+          _ = LockFile.isLocked(path: path)
+          usleep(100)
+        }
+      }
+    }
+    for thread in threads { thread.start() }
+    var refused = 0
+    for _ in 0..<50_000 {
+      do { try LockFile(path: path).release() } catch { refused += 1 }
+    }
+    stop.set()
+    while threads.contains(where: \.isExecuting) { usleep(1000) }
+    #expect(refused == 0)
+  }
+
+  @Test("a write waits for another process that was stopped in a transaction")
+  func writeWhileFileIsLocked() throws {
+    let cache = try SharedCache()
+    let a = try cache.client("a", busyTimeout: .milliseconds(20))
+    let stopped = try Database(.file(path: cache.file))
+    defer { stopped.close() }
+    try stopped.execute("BEGIN IMMEDIATE")
+    let listener = a.listen(rooms)
+    let write = a.write(set("rooms/1", 1))
+    #expect(a.writes[write] == nil && a.errors[listener] == nil)
+    try stopped.execute("ROLLBACK")
+    cache.wait(60)
+    #expect(a.ids(listener) == ["1"])
+  }
+}
+
+/// Gathered on several threads.
+private final class Failures: @unchecked Sendable {
+  private let lock = NSLock()
+  private var texts: [String] = []
+  var all: [String] { lock.withLock { texts } }
+  func add(_ text: String) { lock.withLock { texts.append(text) } }
+}
+
+/// Set once, from one thread; read by another.
+private final class StopFlag: @unchecked Sendable {
+  private let lock = NSLock()
+  private var value = false
+  var isSet: Bool { lock.withLock { value } }
+  func set() { lock.withLock { value = true } }
+}
