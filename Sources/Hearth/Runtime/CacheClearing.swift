@@ -19,10 +19,13 @@ struct CacheClearing: Sendable {
   }
 
   func begin() {
-    LoopQueues.queue(forFolder: folder).async { attempt(isFirst: true) }
+    LoopQueues.queue(forFolder: folder).async { attempt(1) }
   }
 
-  private func attempt(isFirst: Bool) {
+  /// The attempts after which clients that have opened the cache meanwhile are asked as well.
+  private static let attemptsBetweenRequests = 25
+
+  private func attempt(_ number: Int) {
     do {
       try CacheFile.delete(folder: folder)
       completion(nil)
@@ -30,9 +33,9 @@ struct CacheClearing: Sendable {
       guard FolderWait.isWorthwhile(after: error), ContinuousClock.now < deadline else {
         return completion(.firestore(opening: error))
       }
-      if isFirst { CacheFile.askClientsToEnd(folder: folder) }
+      if number % Self.attemptsBetweenRequests == 1 { CacheFile.askClientsToEnd(folder: folder) }
       LoopQueues.queue(forFolder: folder).asyncAfter(deadline: .now() + Self.pause.dispatchInterval) {
-        attempt(isFirst: false)
+        attempt(number + 1)
       }
     }
   }

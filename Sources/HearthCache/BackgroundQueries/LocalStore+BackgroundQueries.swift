@@ -38,7 +38,8 @@ extension LocalStore {
   ) throws -> BackgroundQuery? {
     guard case .file = database.location, connections > 0, limits.partsPerScan > 0 else { return nil }
     if query.collectionGroup == nil, (try? DocumentKey(query.path)) != nil { return nil }
-    return try read("Begin background query") {
+    // No other client may write between two snapshots.
+    let body = { [self] () throws -> BackgroundQuery? in
       let scope = CollectionScope(of: query)
       if try isSmall(scope, limit: limits.documentsOnLoop) { return nil }
       let data = try knownTarget(query.target)
@@ -58,8 +59,9 @@ extension LocalStore {
       }
       return BackgroundQuery(
         query: query, aggregations: aggregations, databaseID: databaseID, user: try userRow(),
-        steps: try steps.map { ($0, try PinnedSnapshot(of: database)) })
+        steps: try steps.map { ($0, try PinnedSnapshot(of: self.database)) })
     }
+    return try isShared ? transaction("Begin background query", body) : read("Begin background query", body)
   }
 
   /// Returns whether starting from the previous result of a target surely touches few documents.

@@ -117,6 +117,9 @@ struct ClientTable {
   func remove(_ id: ClientID) throws {
     try database.update("DELETE FROM cache_clients WHERE client_id = ?", .integer(id))
     try database.update("DELETE FROM cache_client_targets WHERE client_id = ?", .integer(id))
+    // Nobody keeps them up to date.
+    try database.update(
+      "DELETE FROM cache_current_targets WHERE target_id NOT IN (SELECT target_id FROM cache_client_targets)")
   }
 
   // MARK: Targets

@@ -20,7 +20,7 @@ package final class ClientFiles: ClientLocks {
   /// The pipes of other clients that were woken before.
   private var pipes: [String: NamedPipe] = [:]
   /// The pipe through which others wake this client; nil where there are no pipes.
-  package let wakePipe: NamedPipe?
+  package private(set) var wakePipe: NamedPipe?
 
   /// Makes the files of a new client.
   ///
@@ -83,7 +83,11 @@ package final class ClientFiles: ClientLocks {
   }
 
   package func resume() throws(StoreError) {
-    if life == nil { life = try Self.lock(Self.lifePath(folder, name), folder) }
+    guard life == nil else { return }
+    let path = Self.lifePath(folder, name)
+    // Another client that has just found the lock free may remove the file that this one has opened.
+    repeat { life = try Self.lock(path, folder) } while life?.isAt(path) == false
+    wakePipe = NamedPipe(path: Self.wakePath(folder, name), end: .both, creates: true)
   }
 
   private func remove(_ name: String) {
@@ -129,7 +133,7 @@ package final class ClientFiles: ClientLocks {
   package func wake(_ names: [String]) {
     if pipes.count > names.count { pipes = pipes.filter { names.contains($0.key) } }
     for name in names where name != self.name {
-      if pipes[name] == nil {
+      if pipes[name]?.isRemoved != false {
         pipes[name] = NamedPipe(path: Self.wakePath(folder, name), end: .both, creates: false)
       }
       pipes[name]?.wake()

@@ -47,8 +47,10 @@ extension LocalStore {
       try clients.removeCurrentTargets()
       try notices.remove(upTo: .max, keepingAnswers: false)
     }
+    let news = state.membership?.news ?? News()
     state.membership = Membership(
       client: id, seen: seen, storedSeen: seen, sharing: sharing, dataVersion: try database.dataVersion)
+    state.membership?.news = news
     try tell(.clients)
   }
 

@@ -39,7 +39,13 @@ package final class LockFile: Sendable {
   package init(path: String, mode: Mode = .exclusive) throws(Failure) {
     let opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard opened >= 0 else { throw .cannotOpen(String(cString: strerror(errno))) }
-    if let failure = Self.lock(opened, mode) {
+    var failure = Self.lock(opened, mode)
+    // Those who only look hold the lock for a moment.
+    for _ in 0..<20 where failure == .inUse {
+      usleep(500)
+      failure = Self.lock(opened, mode)
+    }
+    if let failure {
       _ = close(opened)
       throw failure
     }
@@ -53,7 +59,17 @@ package final class LockFile: Sendable {
     let opened = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
     guard opened >= 0 else { return errno != ENOENT }
     defer { _ = close(opened) }
-    return lock(opened, .exclusive) != nil
+    // Shared, so that those who look do not take each other for holders.
+    return lock(opened, .shared) != nil
+  }
+
+  /// True if the locked file is the one at the path.
+  package func isAt(_ path: String) -> Bool {
+    descriptor.withLock { descriptor in
+      var (mine, known) = (stat(), stat())
+      guard let descriptor, fstat(descriptor, &mine) == 0, lstat(path, &known) == 0 else { return false }
+      return mine.st_ino == known.st_ino && mine.st_dev == known.st_dev
+    }
   }
 
   /// Turns the lock into one of the other kind.

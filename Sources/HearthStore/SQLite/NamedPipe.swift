@@ -39,6 +39,15 @@ package final class NamedPipe: Sendable {
     descriptor = Mutex(opened)
   }
 
+  /// True if the pipe has no name any more, so that nobody finds it.
+  package var isRemoved: Bool {
+    descriptor.withLock { descriptor in
+      var status = stat()
+      guard let descriptor, fstat(descriptor, &status) == 0 else { return true }
+      return status.st_nlink == 0
+    }
+  }
+
   /// Puts a byte into the pipe. A pipe that is full wakes its reader anyway.
   package func wake() {
     descriptor.withLock { descriptor in

@@ -326,6 +326,8 @@ extension BackendLink {
 extension BackendLink {
   /// True if batches may be sent that were not sent before; those that wait on a closed stream for an answer come first.
   var maySendBatches: Bool { canWrite && !pipeline.awaitsLateAnswers }
+  /// True if batches of the user may still be answered on a stream that was closed.
+  var awaitsLateAnswers: Bool { pipeline.awaitsLateAnswers }
   var hasRoomForBatch: Bool { pipeline.hasRoom }
   /// True if every batch of the outbox is on its way, as far as that was looked for.
   var reachesEndOfOutbox: Bool { pipeline.reachesEndOfOutbox }

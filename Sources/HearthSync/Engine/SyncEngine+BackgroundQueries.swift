@@ -32,9 +32,16 @@ extension SyncEngine {
   func listenInBackground(_ id: ListenerID, to query: Query, _ options: ListenOptions) -> Bool {
     guard !views.hasView(of: query) else { return false }
     if backgroundQueries.join(id, to: query, options) { return true }
-    guard let backgroundQuery = makeBackgroundQuery(query, wantsConfirmedKeys: true) else { return false }
+    guard var backgroundQuery = makeBackgroundQuery(query, wantsConfirmedKeys: true) else { return false }
     do {
+      let version = localStore.fileVersion
       let target = try localStore.allocateTarget(query.target, isWatched: options.source == .default)
+      if localStore.fileVersion != version {
+        // Until the target was in use, changes of other clients were no news.
+        backgroundQuery.close()
+        guard let newer = makeBackgroundQuery(query, wantsConfirmedKeys: true) else { return false }
+        backgroundQuery = newer
+      }
       start(
         BackgroundListen(
           targetID: target.targetID, backgroundQuery: backgroundQuery, attempt: 1, listeners: [(id, options)]))
@@ -86,6 +93,8 @@ extension SyncEngine {
         for listener in listen.listeners { emit(.raiseError(listener.id, .listenFailed(error))) }
       }
     }
+    // What other clients wanted of the target meanwhile had no view to be noted at.
+    if isPrimary, localStore.hasOtherClients { attemptToFollowOthers() }
     if case .success(let result) = result { considerIndexes(for: result.query, after: result.execution) }
   }
 

@@ -85,6 +85,9 @@ extension SyncEngine {
 
   // MARK: - Roles
 
+  /// True if the client wants its network, or waits for answers to batches that the next holder would send again.
+  private var needsLease: Bool { !link.isForbidden(for: .disabledByUser) || link.awaitsLateAnswers }
+
   /// Stores what this client says of itself, and keeps, takes or gives back the lease.
   func refreshRole() {
     // A client that is not among the others takes no part.
@@ -94,9 +97,12 @@ extension SyncEngine {
 
   private func updateRole() {
     do {
-      let wantsNetwork = !link.isForbidden(for: .disabledByUser)
+      let wantsNetwork = needsLease
       switch try localStore.updateClient(wantsNetwork: wantsNetwork, isVisible: isVisible) {
-      case .held: takeLease()
+      case .held:
+        takeLease()
+        // Of clients that were found dead this client has told the others, not itself.
+        if isPrimary, !views.foreignTargets.isEmpty { attemptToFollowOthers() }
       case .taken:
         // Others may have had it since this client was the primary one.
         stepDown()
@@ -114,7 +120,7 @@ extension SyncEngine {
   func clientRefreshTimerFired() {
     lookForNews()
     do {
-      if try localStore.roleMayChange(wantsNetwork: !link.isForbidden(for: .disabledByUser)) { return refreshRole() }
+      if try localStore.roleMayChange(wantsNetwork: needsLease) { return refreshRole() }
     } catch {
       log(.debug, "The other clients cannot be looked up: \(error)")
     }
@@ -243,7 +249,7 @@ extension SyncEngine {
 
   // MARK: - Targets of other clients
 
-  private func attemptToFollowOthers() {
+  func attemptToFollowOthers() {
     let isRepeated = retries.holds { if case .followOthers = $0 { true } else { false } }
     if !isRepeated { retry(.followOthers) }
   }
@@ -293,7 +299,7 @@ extension SyncEngine {
 
   // MARK: - Synchronizing
 
-  private func synchronizeSoon() {
+  func synchronizeSoon() {
     let isRepeated = retries.holds { if case .synchronizeViews = $0 { true } else { false } }
     if !isRepeated { retry(.synchronizeViews) }
   }
@@ -309,6 +315,8 @@ extension SyncEngine {
       // The notice of its answer was removed before this client read it.
       emit(waits.complete(batchID, .outcomeUnknown))
     }
+    let owner = LocalStore.Owner.user(signedInUser)
+    emit(try waits.lower { try localStore.highestUnacknowledgedBatchID(notAfter: $0, of: owner) })
   }
 
   // MARK: - Publishing

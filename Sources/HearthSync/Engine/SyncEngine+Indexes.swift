@@ -44,6 +44,8 @@ extension SyncEngine {
   }
 
   private func startIndexFill(after delay: Duration) {
+    // The primary client is told of it.
+    guard isPrimary else { return }
     isFillingIndexes = true
     emit(.startTimer(.indexBackfill, after: delay))
   }

@@ -35,8 +35,13 @@ extension SyncEngine {
   /// Gives the query a view on what the cache holds.
   private func activate(_ query: Query, on target: TargetData, _ initial: InitialViewState?) throws {
     do {
+      // Before the query runs: its result must not be older than what is said of it.
+      var isCurrent = try !isPrimary && localStore.isCurrent(target.targetID)
+      if isCurrent, initial != nil, localStore.hasNews {
+        isCurrent = false
+        synchronizeSoon()
+      }
       let first = try initial ?? run(query)
-      let isCurrent = try !isPrimary && localStore.isCurrent(target.targetID)
       follow(views.activate(query, on: target, with: first, isCurrent: isCurrent, onlineState: link.onlineState))
     } catch {
       releaseIfUnused(target.targetID)

@@ -20,8 +20,11 @@ extension SyncEngine {
     }
     var batches: [MutationBatch] = []
     if queue.count > 1, let stored = try? store(queue) {
-      for (write, result) in zip(queue, stored) {
-        show(write, result)
+      // Showing one write may read newer changes of other clients, which the results of the later ones do not have.
+      var overtaken: Set<DocumentKey> = []
+      for (index, (write, result)) in zip(queue, stored).enumerated() {
+        if index > 0 { overtaken.formUnion(localStore.newsKeys) }
+        show(write, (result.batch, result.changes.filter { !overtaken.contains($0.key) }))
         batches.append(result.batch)
       }
     } else {
@@ -160,6 +163,7 @@ extension SyncEngine {
       break
     case .partingEnded:
       fillWritePipeline()
+      if link.isForbidden(for: .disabledByUser) { refreshRole() }
     case .ended(let rejected):
       if let rejected, let error {
         attempt(.reject(rejected.batch, error, owner: rejected.owner))
@@ -181,13 +185,13 @@ extension SyncEngine {
     }
   }
 
-  func acknowledge(_ result: MutationBatchResult, of owner: String?, needsLease: Bool = true) throws {
+  func acknowledge(_ result: MutationBatchResult, of owner: String?, needsLease: Bool = false) throws {
     let changes = try localStore.acknowledge(result, of: .user(owner), needsLease: needsLease)
     complete(result.batch.batchID, of: owner, nil)
     refreshViews(changes)
   }
 
-  func reject(_ batch: MutationBatch, _ error: StatusError, of owner: String?, needsLease: Bool = true) throws {
+  func reject(_ batch: MutationBatch, _ error: StatusError, of owner: String?, needsLease: Bool = false) throws {
     let changes = try localStore.reject(batch, error, of: .user(owner), needsLease: needsLease)
     if error.deservesWarning {
       let keys = batch.keys.sorted().map(\.canonicalString).joined(separator: ", ")

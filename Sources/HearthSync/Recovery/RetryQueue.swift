@@ -128,9 +128,9 @@ struct RetryQueue {
   mutating func leaseIsLost() {
     operations.removeAll { operation in
       switch operation {
-      case .becomePrimary, .followOthers, .publish, .acknowledge, .reject, .probe: true
-      case .start, .setAsideUnreadableBatches, .changeUser, .refreshViews, .storeWrites, .catchUp, .rejoin,
-        .synchronizeViews:
+      case .becomePrimary, .followOthers, .publish: true
+      case .acknowledge, .reject, .probe, .start, .setAsideUnreadableBatches, .changeUser, .refreshViews, .storeWrites,
+        .catchUp, .rejoin, .synchronizeViews:
         false
       }
     }
