@@ -53,6 +53,14 @@ enum RetryableOperation {
     if case .reject(_, let error, _) = self { error } else { nil }
   }
 
+  /// True for what only the holder of the lease may do.
+  var needsLease: Bool {
+    switch self {
+    case .becomePrimary, .followOthers, .publish, .acknowledge, .reject, .probe: true
+    case .start, .setAsideUnreadableBatches, .changeUser, .refreshViews, .catchUp, .rejoin, .synchronizeViews: false
+    }
+  }
+
   /// Operations of one lane keep their order; a lane does not wait for another whose operation goes on failing.
   fileprivate var lane: Lane {
     switch self {
@@ -90,6 +98,8 @@ struct RetryQueue {
   private var backoff: ExponentialBackoff
   private var timerRuns = false
   private var isProbeInDoubt = false
+  /// Rises with each loss of the lease, so that the end of an attempt does not count for another operation.
+  private(set) var leaseLossCount = 0
 
   init(parameters: ExponentialBackoff.Parameters) {
     backoff = ExponentialBackoff(parameters: parameters, now: .zero)
@@ -120,12 +130,8 @@ struct RetryQueue {
 
   /// Removes what only the holder of the lease may do. Its next holder does it.
   mutating func leaseIsLost() {
-    operations.removeAll { operation in
-      switch operation {
-      case .becomePrimary, .followOthers, .publish, .acknowledge, .reject, .probe: true
-      case .start, .setAsideUnreadableBatches, .changeUser, .refreshViews, .catchUp, .rejoin, .synchronizeViews: false
-      }
-    }
+    leaseLossCount += 1
+    operations.removeAll(where: \.needsLease)
   }
 
   /// The user whom the last change in the list leads to; nil if no change waits.
@@ -145,6 +151,9 @@ struct RetryQueue {
     attemptsDue += 1
     return []
   }
+
+  /// True if an operation is to be tried now.
+  var isDue: Bool { attemptsDue > 0 }
 
   /// Takes the attempts that are due: how many times the first operation is to be tried now.
   mutating func takeDueAttempts() -> Int {
