@@ -159,7 +159,7 @@ package enum CacheFile {
       } catch {
         guard error.kind == .unavailable else { throw error }
         throw StoreError(
-          kind: .cannotOpen,
+          kind: .unavailable,
           message: error.message + " Only one process may use a cache on a network file system (\(network)).")
       }
     }

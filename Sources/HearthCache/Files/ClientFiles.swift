@@ -73,6 +73,8 @@ package final class ClientFiles: ClientLocks {
     remove(name)
     life?.release()
     life = nil
+    wakePipe?.close()
+    for pipe in pipes.values { pipe.close() }
   }
 
   /// Lets others take this client for dead until ``resume()``.
@@ -118,9 +120,13 @@ package final class ClientFiles: ClientLocks {
   package var leaseIsFree: Bool { lease == nil && !LockFile.isLocked(path: leasePath) }
 
   package func releaseLease() {
-    // The lock first: readers of the pipe try to take it at once.
+    guard lease != nil else { return }
+    // Its name goes while the lease is locked, so that the next holder makes a pipe of its own: a pipe without a reader would keep
+    // programs waiting that copy the folder. Then the lock: readers of the pipe try to take it when the pipe ends.
+    _ = try? FileManager.default.removeItem(atPath: leasePipePath)
     lease?.release()
     lease = nil
+    leasePipe?.close()
     leasePipe = nil
   }
 

@@ -152,6 +152,8 @@ extension SyncEngine {
     // knows yet which of its documents wait for the outcome of a write.
     let shown = state.currentTargets.filter { views.hasListeners(on: $0.key) }
     refreshViews(state.documents, event: Self.event(of: shown))
+    // Storing what the views show may have found that another client has the lease by now.
+    guard isPrimary else { return }
     _ = link.allow(.secondary)
     // The state that was taken over from another client says nothing of this one's connection.
     if link.canWatch { follow(link.setOnlineState(.unknown)) }
@@ -340,7 +342,7 @@ extension SyncEngine {
       if localStore.hasNews { refreshViews([:]) }
       runRetries()
       publishSoon()
-      if !localStore.hasNews { break }
+      if !localStore.hasNews, !retries.isDue { break }
     }
     if localStore.hasNews { emit(.startTimer(.clientMetadataRefresh, after: .zero)) }
     if localStore.takeHasTold() { emit(.wakeOthers) }

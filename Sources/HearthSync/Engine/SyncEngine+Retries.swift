@@ -31,6 +31,7 @@ extension SyncEngine {
   /// Makes one attempt at the first operation of the list.
   private func runRetry() {
     guard let operation = retries.first else { return }
+    let leaseLossCount = retries.leaseLossCount
     var succeeded = true
     do {
       try carryOut(operation)
@@ -41,6 +42,8 @@ extension SyncEngine {
       succeeded = false
       log(.debug, "Operation failed with retryable error: \(error)")
     }
+    // The lease was lost on the way, and the operation with it.
+    if operation.needsLease, retries.leaseLossCount != leaseLossCount { return }
     emit(retries.attemptEnded(succeeded: succeeded, now: now, jitter: configuration.jitter))
     if succeeded, let cause = operation.offlineCause { storageWorks(cause) }
   }

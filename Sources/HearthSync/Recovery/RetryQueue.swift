@@ -58,6 +58,16 @@ enum RetryableOperation {
     if case .reject(_, let error, _) = self { error } else { nil }
   }
 
+  /// True for what only the holder of the lease does. An answer that was received is stored by any client.
+  var needsLease: Bool {
+    switch self {
+    case .becomePrimary, .followOthers, .publish: true
+    case .start, .probe, .acknowledge, .reject, .setAsideUnreadableBatches, .changeUser, .refreshViews, .storeWrites,
+      .catchUp, .rejoin, .synchronizeViews:
+      false
+    }
+  }
+
   /// Operations of one lane keep their order; a lane does not wait for another whose operation goes on failing.
   fileprivate var lane: Lane {
     switch self {
@@ -96,6 +106,8 @@ struct RetryQueue {
   private var backoff: ExponentialBackoff
   private var timerRuns = false
   private var isProbeInDoubt = false
+  /// Rises with each loss of the lease, so that the end of an attempt does not count for another operation.
+  private(set) var leaseLossCount = 0
 
   init(parameters: ExponentialBackoff.Parameters) {
     backoff = ExponentialBackoff(parameters: parameters, now: .zero)
@@ -126,14 +138,8 @@ struct RetryQueue {
 
   /// Removes what only the holder of the lease may do. Its next holder does it.
   mutating func leaseIsLost() {
-    operations.removeAll { operation in
-      switch operation {
-      case .becomePrimary, .followOthers, .publish: true
-      case .acknowledge, .reject, .probe, .start, .setAsideUnreadableBatches, .changeUser, .refreshViews, .storeWrites,
-        .catchUp, .rejoin, .synchronizeViews:
-        false
-      }
-    }
+    leaseLossCount += 1
+    operations.removeAll(where: \.needsLease)
   }
 
   /// The user whom the last change in the list leads to; nil if no change waits.
@@ -153,6 +159,9 @@ struct RetryQueue {
     attemptsDue += 1
     return []
   }
+
+  /// True if an operation is to be tried now.
+  var isDue: Bool { attemptsDue > 0 }
 
   /// Takes the attempts that are due: how many times the first operation is to be tried now.
   mutating func takeDueAttempts() -> Int {
