@@ -48,7 +48,7 @@ struct ClientFilesTests {
     #expect(try first.acquireLease())
   }
 
-  @Test("a client that goes on after a suspension is alive again")
+  @Test("a client that goes on after a suspension is alive and can be woken, also if it was taken for dead")
   func suspension() throws {
     let (first, second) = (try client("first"), try client("second"))
     #expect(try first.acquireLease())
@@ -57,6 +57,7 @@ struct ClientFilesTests {
     #expect(!second.isAlive("first"))
     try first.resume()
     #expect(second.isAlive("first"))
+    #expect(exists("cache.wake-first"))
   }
 
   @Test(
