@@ -1,4 +1,5 @@
 import Foundation
+import HearthCache
 import HearthModel
 import HearthSync
 import Synchronization
@@ -18,19 +19,21 @@ struct SuspensionTests {
     runtime.setNetworkEnabled(false) { _ in }
   }
 
-  static func configuration(_ folder: URL) throws -> ClientConfiguration {
+  static func configuration(_ folder: URL, _ sharing: CacheSharing = .alone) throws -> ClientConfiguration {
     ClientConfiguration(
       databaseID: DatabaseID(projectID: "demo"), endpoint: try Endpoint(host: "127.0.0.1:1", usesTLS: false),
-      cache: .file(folder: folder.path, sizeBytes: -1), callbackQueue: .global())
+      cache: .file(folder: folder.path, sizeBytes: -1), cacheSharing: sharing, callbackQueue: .global())
   }
 
   /// A client of the same folder, by another path to it.
-  func otherProcess() throws -> ClientRuntime {
-    ClientRuntime(try Self.configuration(folder.url.appendingPathComponent("../\(folder.url.lastPathComponent)")))
+  func otherProcess(_ sharing: CacheSharing = .alone) throws -> ClientRuntime {
+    ClientRuntime(
+      try Self.configuration(folder.url.appendingPathComponent("../\(folder.url.lastPathComponent)"), sharing))
   }
 
-  func suspend() async {
-    await withCheckedContinuation { continuation in runtime.post(.suspend { continuation.resume() }) }
+  func suspend(_ client: ClientRuntime? = nil) async {
+    let client = client ?? runtime
+    await withCheckedContinuation { continuation in client.post(.suspend { continuation.resume() }) }
   }
 
   func write(_ path: String) throws {
@@ -114,6 +117,37 @@ struct SuspensionTests {
     #expect(try await held.value().isFound)
     #expect(try await pendingCount() == 2)
     await stop()
+  }
+
+  @Test(
+    "that shares its cache lets others use it, shows afterwards what they have written, and hears of the next write")
+  func sharing() async throws {
+    await stop()
+    let client = ClientRuntime(try Self.configuration(folder.url, .shared))
+    client.setNetworkEnabled(false) { _ in }
+    client.write([.set(try DocumentKey(parsing: "a/before"), [:])], nil)
+    let snapshots = Recorder<Int?>()
+    let query = HearthModel.Query(path: try ResourcePath(parsing: "a"))
+    let handle = client.listen(query, options: ListenOptions(), on: nil) { event in
+      snapshots.record((try? event.get())?.documents.count)
+    }
+    #expect(try await snapshots.next() == 1)
+    await suspend(client)
+
+    let other = try otherProcess(.shared)
+    other.setNetworkEnabled(false) { _ in }
+    other.write([.set(try DocumentKey(parsing: "a/meanwhile"), [:])], nil)
+    let pending = Outcome<[MutationBatch]>()
+    other.pendingWrites { pending.resolve($0.mapError { $0 }) }
+    #expect(try await pending.value().count == 2)
+    #expect(snapshots.events.count == 1)
+    client.post(.resume)
+    #expect(try await snapshots.next() == 2)
+    other.write([.set(try DocumentKey(parsing: "a/after"), [:])], nil)
+    #expect(try await snapshots.next() == 3)
+    handle.remove()
+    await withCheckedContinuation { continuation in other.stop { continuation.resume() } }
+    await withCheckedContinuation { continuation in client.stop { continuation.resume() } }
   }
 
   @Test("can be terminated, and tasks that wait end")

@@ -1,0 +1,79 @@
+import Foundation
+import HearthStore
+import Testing
+
+@testable import HearthCache
+
+/// Two clients of one folder. Locks belong to openers, so that both may be in one process.
+@Suite("The files of clients that share a cache")
+struct ClientFilesTests {
+  private let folder = TemporaryFolder()
+
+  private func client(_ name: String) throws -> ClientFiles { try ClientFiles(folder: folder.path, name: name) }
+  private func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: "\(folder.path)/\(name)") }
+
+  @Test("a client is alive until it ends, and leaves no file of its own")
+  func lives() throws {
+    let (first, second) = (try client("first"), try client("second"))
+    #expect(first.isAlive("first") && first.isAlive("second") && second.isAlive("first"))
+    #expect(exists("cache.client-second") && exists("cache.wake-second"))
+    second.end()
+    #expect(!first.isAlive("second"))
+    #expect(!exists("cache.client-second") && !exists("cache.wake-second"))
+    #expect(!first.isAlive("third"))
+  }
+
+  @Test("files of a client that was killed are removed by another")
+  func killed() throws {
+    let first = try client("first")
+    for name in ["cache.client-second", "cache.wake-second"] {
+      try Data().write(to: URL(fileURLWithPath: "\(folder.path)/\(name)"))
+    }
+    #expect(!first.isAlive("second"))
+    #expect(!exists("cache.client-second") && !exists("cache.wake-second"))
+  }
+
+  @Test("one client holds the lease, until it gives it back or ends")
+  func lease() throws {
+    let (first, second) = (try client("first"), try client("second"))
+    #expect(first.leaseIsFree)
+    #expect(try first.acquireLease())
+    #expect(try first.acquireLease(), "it has it already")
+    #expect(!first.leaseIsFree && !second.leaseIsFree)
+    #expect(try !second.acquireLease())
+    first.releaseLease()
+    #expect(second.leaseIsFree)
+    #expect(try second.acquireLease())
+    second.end()
+    #expect(try first.acquireLease())
+  }
+
+  @Test("a client that goes on after a suspension is alive and can be woken, also if it was taken for dead")
+  func suspension() throws {
+    let (first, second) = (try client("first"), try client("second"))
+    #expect(try first.acquireLease())
+    first.suspend()
+    #expect(second.leaseIsFree)
+    #expect(!second.isAlive("first"))
+    try first.resume()
+    #expect(second.isAlive("first"))
+    #expect(exists("cache.wake-first"))
+  }
+
+  @Test(
+    "the kind of file system is that of the last mount above a folder",
+    arguments: [
+      ("/data/till", "nfs4"), ("/data", "nfs4"), ("/database", "ext4"), ("/", "ext4"), ("/with space/a", "cifs"),
+      ("/data/local/x", "xfs"),
+    ])
+  func fileSystems(path: String, kind: String) {
+    let mounts = """
+      22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+      40 22 0:35 / /data rw shared:20 - tmpfs tmpfs rw
+      41 22 0:36 / /data rw shared:21 master:3 - nfs4 server:/export rw
+      42 22 0:37 / /with\\040space rw - cifs //server/share rw
+      43 41 8:2 / /data/local rw - xfs /dev/sdb1 rw
+      """
+    #expect(FileSystemKind.kind(of: path, mounts: mounts) == kind)
+  }
+}
