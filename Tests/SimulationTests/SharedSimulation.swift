@@ -201,7 +201,7 @@ final class SharedSimulation {
       SELECT lease_number, (SELECT name FROM cache_clients WHERE client_id = lease_holder) FROM cache_sharing
       """
     let row = try? readerDatabases[0].firstRow(sql) { row in
-      (row.int64(at: 0), try row.isNull(at: 1) ? nil : try row.string(at: 1))
+      (try row.int64(at: 0), row.isNull(at: 1) ? nil : try row.string(at: 1))
     }
     return row ?? (0, nil)
   }
