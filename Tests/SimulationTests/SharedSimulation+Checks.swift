@@ -131,7 +131,8 @@ extension SharedSimulation {
         if listener.options.includeQueryMetadataChanges, snapshot.isFromCache || snapshot.hasPendingWrites {
           let target = client.engine.targetID(of: listener.query).map { "\($0)" } ?? "none"
           throw Failure(
-            description: "\(what) is not in step: \(snapshot.isFromCache) \(snapshot.hasPendingWrites), target \(target), "
+            description:
+              "\(what) is not in step: \(snapshot.isFromCache) \(snapshot.hasPendingWrites), target \(target), "
               + "in the file \(currentTargets) are")
         }
       }

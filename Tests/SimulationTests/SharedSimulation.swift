@@ -51,17 +51,22 @@ final class SharedSimulation {
 
   private(set) var trace: [String] = []
   private let keepsTrace: Bool
+  /// Prints the trace at once: an assertion may end the program.
+  private let printsTrace: Bool
   private(set) var problem: Failure?
 
-  init(seed: UInt64, keepsTrace: Bool) throws {
+  init(seed: UInt64, keepsTrace: Bool, printsTrace: Bool = false) throws {
     self.seed = seed
     self.keepsTrace = keepsTrace
+    self.printsTrace = printsTrace
     generator = SeededGenerator(seed: seed)
     // Not the generator of the steps.
     var choices = SeededGenerator(seed: ~seed)
     backendKnowsLabels = choices.chance(70)
     interleaving = choices.pick([0, 0, 2, 10])
-    noticeLimits = choices.pick([.init(), .init(betweenMarks: 8, waiting: 1 << 20), .init(betweenMarks: 4, waiting: 12)])
+    noticeLimits = choices.pick([
+      .init(), .init(betweenMarks: 8, waiting: 1 << 20), .init(betweenMarks: 4, waiting: 12),
+    ])
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("hearth-shared-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     for _ in 0..<Int.random(in: 2...4, using: &choices) { try beginClient() }
@@ -86,11 +91,8 @@ final class SharedSimulation {
     if keepsTrace { keep(text()) }
   }
 
-  /// Prints at once, because an assertion may end the program.
-  nonisolated(unsafe) static var printsTrace = false  // TEMPORARY
-
   private func keep(_ line: String) {
-    if Self.printsTrace { print(line); fflush(nil) } else { trace.append(line) }
+    if printsTrace { print(line) } else { trace.append(line) }
   }
 
   func note(_ action: SyncAction) {
@@ -199,7 +201,7 @@ final class SharedSimulation {
       SELECT lease_number, (SELECT name FROM cache_clients WHERE client_id = lease_holder) FROM cache_sharing
       """
     let row = try? readerDatabases[0].firstRow(sql) { row in
-      (try row.int64(at: 0), try row.isNull(at: 1) ? nil : try row.string(at: 1))
+      (try row.int64(at: 0), row.isNull(at: 1) ? nil : try row.string(at: 1))
     }
     return row ?? (0, nil)
   }
