@@ -24,9 +24,7 @@ extension SharedSimulation {
 
   /// Runs one seed and prints what happens.
   static func show(seed: UInt64) throws {
-    let simulation = try SharedSimulation(seed: seed, keepsTrace: true)
-    defer { for line in simulation.trace { print(line) } }
-    try simulation.run()
+    try SharedSimulation(seed: seed, keepsTrace: true, printsTrace: true).run()
   }
 
   private func run() throws {

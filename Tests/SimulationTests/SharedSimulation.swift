@@ -51,11 +51,14 @@ final class SharedSimulation {
 
   private(set) var trace: [String] = []
   private let keepsTrace: Bool
+  /// Prints the trace at once: an assertion may end the program.
+  private let printsTrace: Bool
   private(set) var problem: Failure?
 
-  init(seed: UInt64, keepsTrace: Bool) throws {
+  init(seed: UInt64, keepsTrace: Bool, printsTrace: Bool = false) throws {
     self.seed = seed
     self.keepsTrace = keepsTrace
+    self.printsTrace = printsTrace
     generator = SeededGenerator(seed: seed)
     // Not the generator of the steps.
     var choices = SeededGenerator(seed: ~seed)
@@ -88,11 +91,8 @@ final class SharedSimulation {
     if keepsTrace { keep(text()) }
   }
 
-  /// Prints at once, because an assertion may end the program.
-  nonisolated(unsafe) static var printsTrace = false  // TEMPORARY
-
   private func keep(_ line: String) {
-    if Self.printsTrace { print(line); fflush(nil) } else { trace.append(line) }
+    if printsTrace { print(line) } else { trace.append(line) }
   }
 
   func note(_ action: SyncAction) {
