@@ -9,6 +9,10 @@ import Testing
 struct ClientFilesTests {
   private let folder = TemporaryFolder()
 
+  init() throws {
+    try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+  }
+
   private func client(_ name: String) throws -> ClientFiles { try ClientFiles(folder: folder.path, name: name) }
   private func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: "\(folder.path)/\(name)") }
 
