@@ -87,9 +87,12 @@ extension SharedSimulation {
   }
 
   /// Old documents go, but none that some client shows.
-  func collectGarbage(of client: SharedClient) {
-    guard client.engine.isPrimary else { return }
-    let clients = awake.filter { isUpToDate($0) && $0.busyTimers.isEmpty && !isCatchingUp($0.store.user) }
+  func collectGarbage() {
+    for client in awake { client.post(.othersChanged) }
+    guard let client = awake.first(where: \.engine.isPrimary) else { return }
+    let clients = awake.filter {
+      isUpToDate($0) && !$0.busyTimers.contains(.asyncQueueRetry) && !isCatchingUp($0.store.user)
+    }
     let before = clients.map(resultsInFile)
     note("\(client.name) collects garbage")
     withoutInterleaving {

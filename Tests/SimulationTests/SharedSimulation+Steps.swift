@@ -72,7 +72,7 @@ extension SharedSimulation {
     case 84..<88: client.switchNetwork(on: generator.chance(60))
     case 88..<91: client.changeUser(to: generator.pick(SharedClient.users))
     case 91..<93: client.request(.waitForPendingWrites)
-    case 93..<96: collectGarbage(of: client)
+    case 93..<97: collectGarbage()
     default: failStorage(of: client)
     }
   }

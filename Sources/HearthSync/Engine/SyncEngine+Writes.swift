@@ -127,6 +127,8 @@ extension SyncEngine {
   /// - Parameter inHand: The batches that were just stored at the end of the outbox. If everything before them is on its way,
   ///   they need not be read back.
   func fillWritePipeline(inHand: [MutationBatch] = []) {
+    // Another client sends the outbox, although this one's streams are still open.
+    guard !localStore.leaseIsLost else { return }
     for batch in inHand { follow(link.offer(batch)) }
     guard link.maySendBatches else { return }
     do {
