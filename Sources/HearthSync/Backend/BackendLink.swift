@@ -350,6 +350,11 @@ extension BackendLink {
     pipeline.outboxHasGrown()
   }
 
+  /// Another client has stored the answer to a batch.
+  mutating func answeredElsewhere(_ batchID: BatchID) {
+    pipeline.answeredElsewhere(batchID)
+  }
+
   /// The outbox holds no batch behind the last one on its way.
   mutating func endOfOutboxReached() {
     pipeline.endOfOutboxReached()

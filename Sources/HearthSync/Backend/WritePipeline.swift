@@ -86,6 +86,12 @@ struct WritePipeline {
     reachesEndOfOutbox = false
   }
 
+  /// Another client has stored the answer to a batch. If it is not sent yet, it must not be.
+  mutating func answeredElsewhere(_ batchID: BatchID) {
+    guard stream.readyID == nil else { return }
+    batches.removeAll { $0.batchID == batchID }
+  }
+
   // MARK: - The stream
 
   mutating func start(now: Duration, jitter: () -> Double, nextID: () -> StreamID) -> [SyncAction] {

@@ -41,6 +41,7 @@ extension SyncEngine {
   /// Completes the calls that wait for batches which other clients have seen answered.
   func take(answers: [News.Answer]) {
     for answer in answers {
+      link.answeredElsewhere(answer.batchID)
       emit(waits.complete(answer.batchID, answer.error))
       if answer.isActiveUsers, localStore.isUser(signedInUser) { emit(waits.batchAnswered(answer.batchID)) }
     }
@@ -260,6 +261,10 @@ extension SyncEngine {
   func followOthers() throws {
     guard isPrimary else { return }
     let others = try localStore.targetsOfOthers()
+    // With the last client of a target goes what was told of it. The next one is told again.
+    for target in others.keys where published.isCurrent[target] == true {
+      if try !localStore.isCurrent(target) { published.isCurrent[target] = nil }
+    }
     for target in views.foreignTargets.keys.sorted() where others[target] == nil {
       if !views.hasListeners(on: target) {
         try localStore.dropTarget(target, unconfirmedKeys: views.unconfirmedKeys(of: target))
