@@ -18,7 +18,7 @@ struct SharedSimulationTests {
   private static var groups: [UInt64] {
     if let shown { return [shown] }
     let first = number("HEARTH_SIMULATION_FIRST") ?? 1
-    return Array(stride(from: first, to: first + (number("HEARTH_SHARED_SEEDS") ?? 1000), by: 50))
+    return Array(stride(from: first, to: first + (number("HEARTH_SHARED_SEEDS") ?? 200), by: 50))
   }
 
   @Test("any sequence of events leaves all clients in step", arguments: groups)
