@@ -100,6 +100,10 @@ struct ClientTable {
     }
   }
 
+  func contains(_ id: ClientID) throws -> Bool {
+    try database.firstRow("SELECT 1 FROM cache_clients WHERE client_id = ?", .integer(id)) { _ in true } ?? false
+  }
+
   func clients() throws -> [Client] {
     var clients: [Client] = []
     try database.forEachRow(

@@ -113,6 +113,12 @@ extension LocalStore {
     }
   }
 
+  /// Returns false when others have taken this client for dead.
+  package func isMember() throws -> Bool {
+    guard let member = state.membership else { return true }
+    return try read("Look for client") { try clients.contains(member.client) }
+  }
+
   /// The names of the other clients.
   package func otherClientNames() throws -> [String] {
     guard let member = state.membership else { return [] }

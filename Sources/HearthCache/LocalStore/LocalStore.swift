@@ -93,6 +93,8 @@ package final class LocalStore {
     locks: (any ClientLocks)? = nil
   ) throws {
     let documents = try CacheSchema.migrate(database)
+    // A cache that nobody can share has no use for them.
+    if locks != nil { try ClientSchema.schema.migrate(database) }
     let globals = CacheGlobals(database: database)
     self.databaseID = databaseID
     self.database = database

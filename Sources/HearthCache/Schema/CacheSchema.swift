@@ -11,9 +11,7 @@ enum CacheSchema {
   /// The tables of the cache come first: a file of another version is refused before anything in it has changed.
   static func migrate(_ database: Database) throws -> DocumentStore {
     try schema.migrate(database)
-    let documents = try DocumentStore(database: database)
-    try ClientSchema.schema.migrate(database)
-    return documents
+    return try DocumentStore(database: database)
   }
 
   /// The names of the tables that hold the outbox.

@@ -121,6 +121,7 @@ extension SyncEngine {
   func clientRefreshTimerFired() {
     lookForNews()
     do {
+      guard try localStore.isMember() else { return resume() }
       if try localStore.roleMayChange(wantsNetwork: needsLease) { return refreshRole() }
     } catch {
       log(.debug, "The other clients cannot be looked up: \(error)")
