@@ -58,6 +58,8 @@ private final class SharedCacheRun {
   private var sharers: [Sharer] = []
   private var startedCount = 0
   private var acknowledged: Set<String> = []
+  /// Between two writes of a process, in milliseconds. All processes show all writes, so shorter ones only keep the machine busy.
+  private static let longestPause = 1_000
 
   init(port: Int, writesOnce: Bool) throws {
     let seed = UInt64(ProcessInfo.processInfo.environment["HEARTH_SEED"] ?? "") ?? UInt64.random(in: 1...999_999)
@@ -92,7 +94,7 @@ private final class SharedCacheRun {
   // MARK: - Random
 
   func run(for duration: Duration) async throws {
-    for _ in 0..<4 { try await start().send("run \(generator.next()) 400") }
+    for _ in 0..<4 { try await start().send("run \(generator.next()) \(Self.longestPause)") }
     let end = ContinuousClock.now + duration
     while ContinuousClock.now < end {
       try await Task.sleep(for: .milliseconds(Int.random(in: 50...400, using: &generator)))
@@ -110,18 +112,18 @@ private final class SharedCacheRun {
     case 0...2:
       sharer.process.killAtOnce()
       await removed(sharer)
-      try await start().send("run \(generator.next()) 400")
+      try await start().send("run \(generator.next()) \(Self.longestPause)")
     case 3:
       sharer.send("end")
       await removed(sharer)
-      try await start().send("run \(generator.next()) 400")
+      try await start().send("run \(generator.next()) \(Self.longestPause)")
     case 4, 5:
       sharer.process.stop()
       try await Task.sleep(for: .milliseconds(Int.random(in: 50...1_000, using: &generator)))
       sharer.process.goOn()
     case 6: sharer.send("offline")
     case 7: for sharer in sharers { sharer.send("online") }
-    case 8 where sharers.count < 8: try await start().send("run \(generator.next()) 400")
+    case 8 where sharers.count < 8: try await start().send("run \(generator.next()) \(Self.longestPause)")
     default: break
     }
   }

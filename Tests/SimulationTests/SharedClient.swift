@@ -234,8 +234,20 @@ final class SharedClient {
   func unlisten() {
     let ids = listeners.keys.sorted { $0.rawValue < $1.rawValue }
     guard let id = ids.randomElement(using: &world.generator) else { return }
+    unlisten(id)
+  }
+
+  private func unlisten(_ id: ListenerID) {
     listeners[id] = nil
     post(.unlisten(id))
+  }
+
+  /// Ends all listeners to what the backend has.
+  func unlistenToBackend() {
+    for (id, listener) in listeners.sorted(by: { $0.key.rawValue < $1.key.rawValue })
+    where listener.options.source == .default {
+      unlisten(id)
+    }
   }
 
   func write(_ batches: [[Mutation]]) {

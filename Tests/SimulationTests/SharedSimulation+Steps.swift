@@ -72,7 +72,8 @@ extension SharedSimulation {
     case 84..<88: client.switchNetwork(on: generator.chance(60))
     case 88..<91: client.changeUser(to: generator.pick(SharedClient.users))
     case 91..<93: client.request(.waitForPendingWrites)
-    case 93..<97: collectGarbage()
+    case 93..<96: collectGarbage()
+    case 96: collectWhatOneShows(client)
     default: failStorage(of: client)
     }
   }
@@ -87,6 +88,13 @@ extension SharedSimulation {
     case 6: client.listen(to: generator.query(), generator.options())
     default: for _ in 0..<Int.random(in: 1...8, using: &generator) { client.deliverWatchMessage() }
     }
+  }
+
+  /// A garbage collection while one client shows, from the cache, what nobody watches any more.
+  private func collectWhatOneShows(_ client: SharedClient) {
+    client.listen(to: generator.query(), ListenOptions(source: .cache))
+    for other in awake { other.unlistenToBackend() }
+    collectGarbage()
   }
 
   private func wake(_ client: SharedClient) {

@@ -16,18 +16,23 @@ public struct Benchmark: Sendable {
     public var timesFloor: Double?
     /// Time that passes as a multiple of the floor's.
     public var wallTimesFloor: Double?
+    /// Time that passes in seconds, per operation or per item: the median, and the value that 99 of 100 repetitions keep.
+    public var wallTime: Double?
+    public var wallTime99: Double?
     /// The speed as a multiple of the floor's, in time that passes: for work in several threads, whose floor is one thread.
     public var gain: Double?
     public var peakMemoryBytes: Int?
     public var diskBytes: Int?
 
     public init(
-      processorTime: Double? = nil, timesFloor: Double? = nil, wallTimesFloor: Double? = nil, gain: Double? = nil,
-      peakMemoryBytes: Int? = nil, diskBytes: Int? = nil
+      processorTime: Double? = nil, timesFloor: Double? = nil, wallTimesFloor: Double? = nil, wallTime: Double? = nil,
+      wallTime99: Double? = nil, gain: Double? = nil, peakMemoryBytes: Int? = nil, diskBytes: Int? = nil
     ) {
       self.processorTime = processorTime
       self.timesFloor = timesFloor
       self.wallTimesFloor = wallTimesFloor
+      self.wallTime = wallTime
+      self.wallTime99 = wallTime99
       self.gain = gain
       self.peakMemoryBytes = peakMemoryBytes
       self.diskBytes = diskBytes
@@ -79,6 +84,10 @@ public struct Samples: Codable, Sendable {
 
   public var medianProcessorTime: Double { Self.median(processorTimes) }
   public var medianWallTime: Double { Self.median(wallTimes) }
+  /// The time that 99 of 100 repetitions keep; nil if there are fewer.
+  public var wallTime99: Double? {
+    wallTimes.count < 100 ? nil : wallTimes.sorted()[wallTimes.count * 99 / 100]
+  }
 
   static func median(_ values: [Double]) -> Double {
     guard !values.isEmpty else { return .nan }
@@ -109,6 +118,7 @@ public struct Measurement: Codable, Sendable {
   /// Seconds of processor time per unit.
   public var processorTime: Double { samples.medianProcessorTime / Double(unitCount(samples)) }
   public var wallTime: Double { samples.medianWallTime / Double(unitCount(samples)) }
+  public var wallTime99: Double? { samples.wallTime99.map { $0 / Double(unitCount(samples)) } }
   public var allocations: Double? { samples.allocations.map { Double($0) / Double(unitCount(samples)) } }
   public var floorTime: Double? { floor.map { $0.medianProcessorTime / Double(unitCount($0)) } }
   public var timesFloor: Double? { floorTime.map { processorTime / $0 } }
@@ -122,6 +132,8 @@ public struct Measurement: Codable, Sendable {
     if let limit = goal.processorTime, !(processorTime <= limit) { return false }
     if let limit = goal.timesFloor, let timesFloor, timesFloor > limit { return false }
     if let limit = goal.wallTimesFloor, let wallTimesFloor, wallTimesFloor > limit { return false }
+    if let limit = goal.wallTime, !(wallTime <= limit) { return false }
+    if let limit = goal.wallTime99, let wallTime99, wallTime99 > limit { return false }
     if let least = goal.gain, let wallTimesFloor, !(1 / wallTimesFloor >= least) { return false }
     if let limit = goal.peakMemoryBytes, let peakMemoryBytes, peakMemoryBytes > limit { return false }
     if let limit = goal.diskBytes, let diskBytes, diskBytes > limit { return false }

@@ -50,6 +50,40 @@ public final class Session {
     measurement.floor = try sample(items, setUp: setUp, run: { value, _ in try run(value) }, tearDown: tearDown).0
   }
 
+  /// Measures two ways to do the same in turns, so that a slow moment of the machine falls on both. The second one is the floor.
+  public func compare<T>(
+    with title: String, items: Int, rounds: Int, setUp: (_ isFloor: Bool) throws -> T,
+    run: (T, Stopwatch) throws -> Void,
+    tearDown: (T) throws -> Void = { _ in }
+  ) throws {
+    var both = [Samples(), Samples()]
+    for round in 0..<rounds * 2 {
+      // The order of the two changes from round to round.
+      let index = (round + round / 2) % 2
+      let value = try setUp(index == 1)
+      let stopwatch = Stopwatch(countsAllocations: false)
+      stopwatch.start()
+      try run(value, stopwatch)
+      stopwatch.stop()
+      try tearDown(value)
+      both[index].items = items
+      both[index].processorTimes.append(Double(stopwatch.processorTime) / 1e9)
+      both[index].wallTimes.append(Double(stopwatch.wallTime) / 1e9)
+    }
+    measurement.samples = both[0]
+    measurement.floor = both[1]
+    measurement.floorTitle = title
+  }
+
+  /// Notes what the benchmark has measured in a way of its own, in seconds.
+  public func note(processorTimes: [Double] = [], wallTimes: [Double]) {
+    measurement.samples.processorTimes = processorTimes
+    measurement.samples.wallTimes = wallTimes
+  }
+
+  /// Notes how much memory was needed.
+  public func noteMemory(bytes: Int) { measurement.peakMemoryBytes = bytes }
+
   /// Notes how much the files take.
   public func noteDisk(bytes: Int) { measurement.diskBytes = bytes }
 
@@ -120,6 +154,9 @@ public final class Stopwatch {
     return try body()
   }
 }
+
+/// The time that the clock of the machine shows, in seconds: the same for all processes.
+public var monotonicSeconds: Double { Double(measure_wall_time()) / 1e9 }
 
 /// The resident size of this process, as Linux tells it.
 enum ProcessMemory {

@@ -17,7 +17,7 @@ enum Table {
       m.title, number(m.size), m.samples.processorTimes.isEmpty ? "" : time(m.processorTime) + each,
       m.samples.wallTimes.isEmpty ? "" : time(m.wallTime) + each, m.allocations.map(count) ?? "",
       m.peakMemoryBytes.map(bytes) ?? "", m.diskBytes.map(bytes) ?? "", m.floorTime.map(time) ?? "",
-      m.timesFloor.map { String(format: "%.1f", $0) } ?? "", m.official.map(time) ?? "", goal(m),
+      m.timesFloor.map { String(format: $0 < 1.2 ? "%.2f" : "%.1f", $0) } ?? "", m.official.map(time) ?? "", goal(m),
     ]
     return "| " + cells.joined(separator: " | ") + " |"
   }
@@ -38,6 +38,8 @@ enum Table {
     if let limit = goal.wallTimesFloor {
       parts.append(String(format: "wall %.1f x floor's (\(limit))", m.wallTimesFloor ?? .nan))
     }
+    if let limit = goal.wallTime { parts.append("wall \(time(limit))") }
+    if let limit = goal.wallTime99 { parts.append("99 %: \(m.wallTime99.map(time) ?? "-") (\(time(limit)))") }
     if let least = goal.gain { parts.append(String(format: "gain %.2f (\(least))", 1 / (m.wallTimesFloor ?? .nan))) }
     if let limit = goal.peakMemoryBytes { parts.append(bytes(limit)) }
     if let limit = goal.diskBytes { parts.append(bytes(limit)) }

@@ -8,7 +8,8 @@ internal import Synchronization
 /// The public API as an app uses it, with a server in the same process.
 @main
 enum Main {
-  static func main() {
+  static func main() throws {
+    if CommandLine.arguments.dropFirst().first == Peer.command { try Peer.main() }
     Suite(
       [
         Benchmark(
@@ -20,7 +21,7 @@ enum Main {
           title: "3,000 documents, listen with an empty cache to the complete snapshot, server included",
           sizes: [3_000],
           body: listenFresh),
-      ] + CodableBenchmarks.all
+      ] + CodableBenchmarks.all + SharingBenchmarks.all
     ).main()
   }
 
@@ -51,7 +52,7 @@ enum Main {
 }
 
 /// A server with the documents of a collection, in memory.
-private final class ServerWithDocuments {
+final class ServerWithDocuments {
   let host: String
   private let server: EmbeddedServer
 
@@ -98,7 +99,7 @@ private final class ServerWithDocuments {
 final class App {
   let firestore: Firestore
 
-  fileprivate convenience init(folder: String, server: ServerWithDocuments) {
+  convenience init(folder: String, server: ServerWithDocuments) {
     self.init(cache: PersistentCacheSettings(directory: URL(fileURLWithPath: folder)), host: server.host)
   }
 
@@ -153,7 +154,7 @@ struct Failure: Error {
 }
 
 /// Waits for the completion of a call.
-private func wait(_ start: (@escaping ((any Error)?) -> Void) -> Void) throws {
+func wait(_ start: (@escaping ((any Error)?) -> Void) -> Void) throws {
   let done = DispatchSemaphore(value: 0)
   nonisolated(unsafe) var failure: (any Error)?
   start {

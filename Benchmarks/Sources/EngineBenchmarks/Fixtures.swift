@@ -32,11 +32,15 @@ final class Cache {
   let store: LocalStore
   private let opened: OpenedCache
 
-  init(folder: String) throws {
-    opened = try CacheFile.open(folder: folder, databaseID: SampleDocuments.database)
+  /// - Parameter isShared: True if other clients may open it too.
+  init(folder: String, isShared: Bool = false) throws {
+    var options = CacheFile.Options()
+    if isShared { options = CacheFile.Options(sharing: .shared, clientName: UUID().uuidString) }
+    opened = try CacheFile.open(folder: folder, databaseID: SampleDocuments.database, options: options)
     store = try LocalStore(
       database: opened.database, databaseID: SampleDocuments.database,
-      garbageCollection: .leastRecentlyUsed(thresholdBytes: .max), user: nil, newCacheID: "benchmark")
+      garbageCollection: .leastRecentlyUsed(thresholdBytes: .max), user: nil, newCacheID: "benchmark",
+      locks: opened.client)
     try store.start()
   }
 
@@ -51,10 +55,14 @@ final class Cache {
 
 extension Session {
   /// A cache with the documents of this size, which the benchmark may change.
-  func openCopyOfCache() throws -> Cache {
+  func openCopyOfCache(isShared: Bool = false) throws -> Cache {
+    try Cache(folder: copyOfCache(), isShared: isShared)
+  }
+
+  func copyOfCache() throws -> String {
     let copy = try makeFolder() + "/cache"
     try FileManager.default.copyItem(atPath: fixtures + "/cache", toPath: copy)
-    return try Cache(folder: copy)
+    return copy
   }
 
   func openEmptyCache() throws -> Cache { try Cache(folder: makeFolder()) }

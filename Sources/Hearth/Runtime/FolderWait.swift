@@ -1,8 +1,10 @@
 internal import Foundation
+internal import HearthCache
 internal import HearthStore
 internal import HearthSync
 
-/// A client without its cache, because another process or another client of this one has the folder.
+/// A client without its cache, because another process or another client of this one has the folder for itself, or with another
+/// backend.
 ///
 /// | phase | operations | ends |
 /// |---|---|---|
@@ -46,7 +48,8 @@ final class FolderWait {
 
   /// Returns whether opening may succeed later without any change to the set-up.
   static func isWorthwhile(after error: any Error) -> Bool {
-    (error as? StoreError)?.kind == .unavailable
+    if case CacheError.otherBackend = error { return true }
+    return (error as? StoreError)?.kind == .unavailable
   }
 
   /// The error for callers when the time is over.

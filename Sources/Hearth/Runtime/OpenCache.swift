@@ -17,7 +17,8 @@ struct OpenCache {
     let makeStore = { (database: Database, client: ClientFiles?) in
       let store = try LocalStore(
         database: database, databaseID: configuration.databaseID, garbageCollection: configuration.cache.collection,
-        user: userID, newCacheID: UUID().uuidString, locks: client)
+        user: userID, newCacheID: UUID().uuidString, locks: client,
+        backend: configuration.endpoint.description)
       store.repaired = { HearthLog.error($0) }
       return store
     }

@@ -240,7 +240,7 @@ extension DispatchQueue {
 }
 
 /// An address in the form that the transport takes.
-struct Endpoint: Equatable, Sendable {
+struct Endpoint: Equatable, Sendable, CustomStringConvertible {
   var host: String
   var port: Int
   var usesTLS: Bool
@@ -280,4 +280,6 @@ struct Endpoint: Equatable, Sendable {
       port = usesTLS ? 443 : 80
     }
   }
+
+  var description: String { "\(usesTLS ? "https" : "http")://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 }

@@ -12,10 +12,13 @@ struct ClientTable {
     var leaseNumber: Int64
     /// 0 while nobody holds it.
     var leaseHolder: ClientID
+    /// The client to whom the last holder has left the lease; 0 if that has not left it to anybody.
+    var leaseHeir: ClientID
     var onlineState: SharedOnlineState
     /// Notices up to this one were removed although not every client had read them.
     var trimmedThrough: Int64
-    var clientCount: Int64
+    /// The number of clients without the one that asks, which others may have taken for dead.
+    var otherCount: Int64
     var highestClientID: ClientID
   }
 
@@ -31,30 +34,30 @@ struct ClientTable {
 
   // MARK: The lease
 
-  func sharing() throws -> Sharing {
+  func sharing(except client: ClientID) throws -> Sharing {
     let row = try database.firstRow(
       """
-      SELECT lease_number, lease_holder, online_state, trimmed_through, (SELECT count(*) FROM cache_clients),
-        highest_client_id
+      SELECT lease_number, lease_holder, online_state, trimmed_through, (SELECT count(*) FROM cache_clients WHERE client_id <> ?),
+        highest_client_id, lease_heir
       FROM cache_sharing WHERE id = 1
-      """
+      """, .integer(client)
     ) { row in
       let state = try row.int64(at: 2)
       guard let online = SharedOnlineState(rawValue: state) else { throw Self.damage("\(state) is no online state") }
       return Sharing(
-        leaseNumber: try row.int64(at: 0), leaseHolder: try row.int64(at: 1), onlineState: online,
-        trimmedThrough: try row.int64(at: 3), clientCount: try row.int64(at: 4),
+        leaseNumber: try row.int64(at: 0), leaseHolder: try row.int64(at: 1),
+        leaseHeir: try row.int64(at: 6), onlineState: online, trimmedThrough: try row.int64(at: 3),
+        otherCount: try row.int64(at: 4),
         highestClientID: try row.int64(at: 5))
     }
     guard let row else { throw Self.damage("the row is missing") }
     return row
   }
 
-  func setLease(number: Int64, holder: ClientID, _ state: SharedOnlineState) throws {
+  func setLease(number: Int64, holder: ClientID, heir: ClientID, _ state: SharedOnlineState) throws {
     try database.update(
-      "UPDATE cache_sharing SET lease_number = ?, lease_holder = ?, online_state = ?", .integer(number),
-      .integer(holder),
-      .integer(state.rawValue))
+      "UPDATE cache_sharing SET lease_number = ?, lease_holder = ?, lease_heir = ?, online_state = ?",
+      .integer(number), .integer(holder), .integer(heir), .integer(state.rawValue))
   }
 
   func setTrimmed(through number: Int64) throws {
@@ -63,6 +66,16 @@ struct ClientTable {
 
   private static func damage(_ reason: String) -> CacheError {
     .corruptRecord(table: "cache_sharing", row: "1", reason: reason)
+  }
+
+  func backend() throws -> String {
+    let backend = try database.firstRow("SELECT backend FROM cache_sharing", body: { try $0.string(at: 0) })
+    guard let backend else { throw Self.damage("the row is missing") }
+    return backend
+  }
+
+  func setBackend(_ backend: String) throws {
+    try database.update("UPDATE cache_sharing SET backend = ?", .text(backend))
   }
 
   // MARK: Clients

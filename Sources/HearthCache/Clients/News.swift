@@ -30,6 +30,10 @@ package struct News {
   package var concernsIndexes = false
   /// True if notices are missing: everything that is shown has to be read anew.
   package var isIncomplete = false
+  /// True if the holder of the lease has written something.
+  package var isFromPrimary = false
+  /// True if a client asks whether the holder of the lease runs.
+  package var isQuestion = false
   /// True if the cache is about to be deleted.
   package var mustEnd = false
 
@@ -38,6 +42,8 @@ package struct News {
   /// True if there is nothing to be done.
   package var isEmpty: Bool {
     changes.isEmpty && answers.isEmpty && !hasNewBatches && targetStates.isEmpty && rejectedTargets.isEmpty
-      && resetTargets.isEmpty && !concernsClients && !concernsLease && !concernsIndexes && !isIncomplete && !mustEnd
+      && resetTargets.isEmpty && !concernsClients && !concernsLease && !concernsIndexes && !isIncomplete
+      && !isFromPrimary
+      && !isQuestion && !mustEnd
   }
 }

@@ -25,6 +25,10 @@ enum Notice {
   case repaired
   /// All clients must end, because the cache is about to be deleted.
   case end
+  /// A client has heard nothing from the holder of the lease, and asks whether that runs.
+  case question
+  /// The holder of the lease runs.
+  case signOfLife
 
   /// The numbers are part of the format.
   enum Kind: Int64 {
@@ -39,6 +43,8 @@ enum Notice {
     case indexes = 8
     case end = 9
     case repaired = 10
+    case question = 11
+    case signOfLife = 12
   }
 }
 
@@ -123,6 +129,8 @@ struct NoticeTable {
       case .indexes: kind = .indexes
       case .end: kind = .end
       case .repaired: kind = .repaired
+      case .question: kind = .question
+      case .signOfLife: kind = .signOfLife
       }
     }
   }
@@ -161,6 +169,8 @@ struct NoticeTable {
     case .indexes: return .indexes
     case .end: return .end
     case .repaired: return .repaired
+    case .question: return .question
+    case .signOfLife: return .signOfLife
     case nil: throw damage("\(kind) is no kind of notice")
     }
   }

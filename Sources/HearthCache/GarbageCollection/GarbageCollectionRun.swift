@@ -157,6 +157,9 @@ package struct GarbageCollectionRun {
   ) throws -> DocumentUses.Position? {
     let (bound, limits) = (bound, limits)
     let (last, count) = try store.transaction("Collect garbage", needsLease: true) {
+      () -> (DocumentUses.Position?, Int) in
+      // What clients show that have just come or have other targets is not known before the news are taken.
+      guard !store.hasNewsOfClients else { return (position, 0) }
       var last: DocumentUses.Position?
       var count = 0
       var bytes = 0
@@ -217,11 +220,13 @@ extension LocalStore {
   }
 
   /// Does a whole run.
+  ///
+  /// - Parameter betweenSteps: Called after each step but the last; must take the news of other clients.
   package func collectGarbage(
-    _ parameters: GarbageCollectionParameters, isShown: (DocumentKey) -> Bool
+    _ parameters: GarbageCollectionParameters, isShown: (DocumentKey) -> Bool, betweenSteps: () -> Void = {}
   ) throws -> GarbageCollectionReport {
     var run = GarbageCollectionRun(parameters)
-    while try !advance(&run, isShown: isShown) {}
+    while try !advance(&run, isShown: isShown) { betweenSteps() }
     return run.report
   }
 }

@@ -65,7 +65,7 @@ struct CacheRepair {
   private func repairClients() throws {
     guard let member = store.state.membership else { return }
     do {
-      _ = try store.clients.sharing()
+      _ = try store.clients.sharing(except: 0)
       try store.notices.forEach(after: 0, exceptFrom: 0) { _ in }
     } catch CacheError.corruptRecord {
       let last = try store.notices.lastNumber()

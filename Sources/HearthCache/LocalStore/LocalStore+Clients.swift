@@ -29,7 +29,7 @@ extension LocalStore {
     /// True if notices were written since that was last asked.
     var hasTold = false
 
-    var hasOthers: Bool { sharing.clientCount > 1 }
+    var hasOthers: Bool { sharing.otherCount > 0 }
     /// True if this client holds the lease, as far as the file says.
     var holdsLease: Bool { leaseNumber == sharing.leaseNumber && sharing.leaseHolder == client }
   }
@@ -37,16 +37,21 @@ extension LocalStore {
   // MARK: - Joining and leaving
 
   /// Enters this client among those of the cache. Part of the transaction that opens it.
+  ///
+  /// - Throws: `CacheError.otherBackend` if the others have another backend.
   func join(_ locks: any ClientLocks) throws {
     try removeDeadClients()
     let seen = try notices.lastNumber()
     let id = try clients.insert(name: locks.name, userKey: MutationQueue.userKey(state.user), seen: seen)
-    let sharing = try clients.sharing()
-    if sharing.clientCount == 1 {
+    let sharing = try clients.sharing(except: id)
+    if sharing.otherCount == 0 {
+      try clients.setBackend(backend)
       // What was told is of an earlier time.
       try clients.removeCurrentTargets()
       try notices.remove(upTo: .max, keepingAnswers: false)
     }
+    let others = try clients.backend()
+    guard others == backend else { throw CacheError.otherBackend(own: backend, others: others) }
     let news = state.membership?.news ?? News()
     state.membership = Membership(
       client: id, seen: seen, storedSeen: seen, sharing: sharing, dataVersion: try database.dataVersion)
@@ -62,7 +67,7 @@ extension LocalStore {
       guard let member = state.membership else { return }
       try clients.remove(member.client)
       if member.holdsLease {
-        try clients.setLease(number: member.sharing.leaseNumber, holder: 0, .unknown)
+        try clients.setLease(number: member.sharing.leaseNumber, holder: 0, heir: 0, .unknown)
         try tell(.lease)
       }
       try tell(.clients)
@@ -123,11 +128,11 @@ extension LocalStore {
   package func otherClientNames() throws -> [String] {
     guard let member = state.membership else { return [] }
     let sharing = member.sharing
-    if let known = member.others, known.count == sharing.clientCount, known.highest == sharing.highestClientID {
+    if let known = member.others, known.count == sharing.otherCount, known.highest == sharing.highestClientID {
       return known.names
     }
     let names = try read("List clients") { try clients.clients().filter { $0.id != member.client }.map(\.name) }
-    state.membership?.others = (sharing.clientCount, sharing.highestClientID, names)
+    state.membership?.others = (sharing.otherCount, sharing.highestClientID, names)
     return names
   }
 
@@ -227,10 +232,12 @@ extension LocalStore {
     locks?.releaseLease()
   }
 
-  private func setLease(number: Int64? = nil, holder: ClientID, _ online: SharedOnlineState = .unknown) throws {
+  func setLease(
+    number: Int64? = nil, holder: ClientID, heir: ClientID = 0, _ online: SharedOnlineState = .unknown
+  ) throws {
     guard let sharing = state.membership?.sharing else { return }
-    try clients.setLease(number: number ?? sharing.leaseNumber, holder: holder, online)
-    state.membership?.sharing = try clients.sharing()
+    try clients.setLease(number: number ?? sharing.leaseNumber, holder: holder, heir: heir, online)
+    try refreshSharing()
     try tell(.lease)
   }
 
@@ -286,6 +293,15 @@ extension LocalStore {
   package func publish(_ online: SharedOnlineState) throws {
     guard let member = state.membership, member.hasOthers, member.sharing.onlineState != online else { return }
     try transaction("Publish online state", needsLease: true) { try setLease(holder: member.client, online) }
+  }
+
+  /// Asks whether the holder of the lease runs.
+  package func askForSignOfLife() throws {
+    try transaction("Ask for sign of life") { try tell(.question) }
+  }
+
+  package func giveSignOfLife() throws {
+    try transaction("Give sign of life", needsLease: true) { try tell(.signOfLife) }
   }
 
   /// Tells the others that the backend has refused a target.

@@ -60,6 +60,9 @@ extension LocalStore {
   /// True if something was gathered that was not taken yet.
   package var hasNews: Bool { state.membership.map { !$0.news.isEmpty } ?? false }
 
+  /// True if it was gathered, and not taken, that clients came or went or want other targets.
+  var hasNewsOfClients: Bool { state.membership?.news.concernsClients ?? false }
+
   /// True if other clients may have put batches into the outbox of which ``takeNews()`` has not told.
   package var mayMissBatches: Bool {
     state.membership.map { $0.failure != nil || $0.news.hasNewBatches } ?? false
@@ -91,7 +94,8 @@ extension LocalStore {
   }
 
   func refreshSharing() throws {
-    state.membership?.sharing = try clients.sharing()
+    guard let client = state.membership?.client else { return }
+    state.membership?.sharing = try clients.sharing(except: client)
   }
 
   private func gatherNews() throws {
@@ -103,7 +107,8 @@ extension LocalStore {
     let gathered = try gather(after: member, into: &news)
     if gathered.concernsBatches { try database.part("Lookup mutation documents") {} }
     if gathered.concernsTargets { try database.part("Get new document changes") {} }
-    news.changes.merge(try localDocuments.localView(of: gathered.keys, user: try userRow())) { _, new in new }
+    let documents = try localDocuments.localView(of: gathered.keys, user: try userRow())
+    if news.changes.isEmpty { news.changes = documents } else { news.changes.merge(documents) { _, new in new } }
     for target in news.targetStates.keys { news.targetStates[target] = try clients.isCurrent(target) }
     for target in news.resetTargets {
       guard let data = try targets.targetData(target) else { continue }
@@ -114,7 +119,8 @@ extension LocalStore {
   }
 
   private struct Gathered {
-    var keys: Set<DocumentKey> = []
+    /// In the order in which they were changed first.
+    var keys: [DocumentKey] = []
     var concernsBatches = false
     var concernsTargets = false
   }
@@ -125,11 +131,12 @@ extension LocalStore {
     let ignoresDocuments = member.leaseNumber != nil && !member.holdsLease
     let user = try userRow()
     let scopes = TargetScopes(state.targets.values.lazy.map(\.data.target))
+    var known: Set<DocumentKey> = []
     try notices.forEach(after: member.seen, exceptFrom: member.client) { notice in
       switch notice {
       case .document(let key, let owner):
         guard !ignoresDocuments, owner == nil || owner == user, scopes.contain(key) else { return }
-        gathered.keys.insert(key)
+        if known.insert(key).inserted { gathered.keys.append(key) }
       case .batchQueued(_, let owner):
         if owner == user {
           gathered.concernsBatches = true
@@ -139,15 +146,19 @@ extension LocalStore {
         gathered.concernsBatches = true
         news.answers.append(News.Answer(batchID: batchID, isActiveUsers: owner == user, error: error))
       case .targetState(let target):
+        news.isFromPrimary = true
         guard !ignoresDocuments else { return }
         gathered.concernsTargets = true
         if state.targets[target] != nil { news.targetStates[target] = false }
       case .targetRejected(let target, let error):
+        news.isFromPrimary = true
         if state.targets[target] != nil { news.rejectedTargets.append((target, error)) }
       case .targetReset(let target):
         if state.targets[target] != nil { news.resetTargets.insert(target) }
       case .clients: news.concernsClients = true
-      case .lease: news.concernsLease = true
+      case .lease: (news.concernsLease, news.isFromPrimary) = (true, true)
+      case .signOfLife: news.isFromPrimary = true
+      case .question: news.isQuestion = true
       case .indexes: news.concernsIndexes = true
       case .end: news.mustEnd = true
       case .repaired: noteRepairByOther()

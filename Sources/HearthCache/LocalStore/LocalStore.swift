@@ -63,6 +63,8 @@ package final class LocalStore {
   let notices: NoticeTable
   /// Nil for the only client that a cache can have.
   let locks: (any ClientLocks)?
+  /// The backend of this client, for the others.
+  let backend: String
   let garbageCollection: GarbageCollection
   var state: State
   /// The sequence number and the keys of the running transaction; empty between transactions.
@@ -87,10 +89,11 @@ package final class LocalStore {
   ///   - user: whose queue is active; nil when no user is signed in.
   ///   - newCacheID: the name that the cache takes if it has none yet. Must differ from that of every other cache.
   ///   - locks: those of this client if it shares the cache with others; nil if it has the cache for itself.
+  ///   - backend: names the backend for other clients of the cache, which must have the same.
   /// - Throws: `StoreError`, with kind `newerSchema` when a newer version of this package wrote the file.
   package init(
     database: Database, databaseID: DatabaseID, garbageCollection: GarbageCollection, user: String?, newCacheID: String,
-    locks: (any ClientLocks)? = nil
+    locks: (any ClientLocks)? = nil, backend: String = ""
   ) throws {
     let documents = try CacheSchema.migrate(database)
     // A cache that nobody can share has no use for them.
@@ -109,6 +112,7 @@ package final class LocalStore {
     self.clients = ClientTable(database: database)
     self.notices = NoticeTable(database: database)
     self.locks = locks
+    self.backend = backend
     self.garbageCollection = garbageCollection
     self.state = State(user: user)
     self.cacheID = try Self.name(newCacheID, database, globals)

@@ -35,7 +35,7 @@ enum CacheDamage {
     case .corruptRecord, .exhausted: self = .rows(error.description)
     // Set aside by themselves, so that the rest of the queue is sent.
     case .unreadableBatch: return nil
-    case .unknownBatch, .unknownTarget, .emptyBatch, .leaseLost: return nil
+    case .unknownBatch, .unknownTarget, .emptyBatch, .leaseLost, .otherBackend: return nil
     }
   }
 

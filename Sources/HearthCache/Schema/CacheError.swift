@@ -14,6 +14,8 @@ package enum CacheError: Error, Equatable, CustomStringConvertible {
   case emptyBatch
   /// Another client of the cache holds the lease, so this one must not do what only the holder may.
   case leaseLost(held: Int64?, current: Int64)
+  /// Other clients of the cache are connected with another backend, so this one must not share it.
+  case otherBackend(own: String, others: String)
   /// The counter has reached its largest value.
   case exhausted(counter: String, highest: Int64)
 
@@ -22,7 +24,7 @@ package enum CacheError: Error, Equatable, CustomStringConvertible {
     switch self {
     case .corruptRecord, .unreadableBatch: .dataLoss
     case .exhausted: .resourceExhausted
-    case .leaseLost: .failedPrecondition
+    case .leaseLost, .otherBackend: .failedPrecondition
     case .unknownBatch, .unknownTarget, .emptyBatch: .internal
     }
   }
@@ -42,6 +44,8 @@ package enum CacheError: Error, Equatable, CustomStringConvertible {
       "A write batch needs at least one mutation; this one has none."
     case .leaseLost(let held, let current):
       "The lease of the cache has number \(current); this client holds \(held.map { "number \($0)" } ?? "none")."
+    case .otherBackend(let own, let others):
+      "Other processes use this cache with the backend \(others), this one with \(own). Use the same host, or another folder."
     case .exhausted(let counter, let highest):
       "The cache's counter \"\(counter)\" has reached \(highest) and cannot go further."
     }

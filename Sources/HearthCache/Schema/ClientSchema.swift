@@ -6,7 +6,7 @@ enum ClientSchema {
     component: "clients",
     migrations: [Migration(version: 1, name: "tables of the clients", statements: statements)],
     probes: [
-      "SELECT lease_number, lease_holder, online_state, highest_client_id, trimmed_through FROM cache_sharing",
+      "SELECT lease_number, lease_holder, lease_heir, online_state, highest_client_id, trimmed_through, backend FROM cache_sharing",
       "SELECT client_id, name, user_key, wants_network, is_visible, seen FROM cache_clients",
       "SELECT client_id, target_id, is_watched FROM cache_client_targets INDEXED BY cache_client_targets_by_target WHERE target_id = 0",
       "SELECT target_id FROM cache_current_targets",
@@ -14,18 +14,21 @@ enum ClientSchema {
     ])
 
   private static let statements = [
-    // One row. `lease_number` rises with each holder; `lease_holder` is 0 while nobody holds the lease.
+    // One row. `lease_number` rises with each holder; `lease_holder` is 0 while nobody holds the lease. `lease_heir` is the
+    // client to whom the last holder has left it, or 0. `backend` is the one that all present clients use.
     """
     CREATE TABLE cache_sharing (
       id INTEGER PRIMARY KEY CHECK (id = 1),
       lease_number INTEGER NOT NULL,
       lease_holder INTEGER NOT NULL,
+      lease_heir INTEGER NOT NULL,
       online_state INTEGER NOT NULL,
       highest_client_id INTEGER NOT NULL,
-      trimmed_through INTEGER NOT NULL
+      trimmed_through INTEGER NOT NULL,
+      backend TEXT NOT NULL
     )
     """,
-    "INSERT INTO cache_sharing VALUES (1, 0, 0, 0, 0, 0)",
+    "INSERT INTO cache_sharing VALUES (1, 0, 0, 0, 0, 0, 0, '')",
 
     // The clients that have the cache open, and those that ended without leaving it. `seen` is the last notice that the client has
     // surely read.

@@ -49,8 +49,11 @@ struct LocalDocuments {
     try overlaid(documents.document(for: key), user: user).document
   }
 
-  func localView(of keys: Set<DocumentKey>, user: UserRow?) throws -> DocumentMap {
-    try remoteDocuments(for: keys).mapValues { try overlaid($0, user: user).document }
+  /// Reads in the order of the keys: documents that were written one after the other lie side by side in the file.
+  func localView(of keys: some Collection<DocumentKey>, user: UserRow?) throws -> DocumentMap {
+    var view = DocumentMap(minimumCapacity: keys.count)
+    for key in keys { view[key] = try document(for: key, user: user) }
+    return view
   }
 
   // MARK: Bringing overlays up to date

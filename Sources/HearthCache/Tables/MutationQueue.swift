@@ -53,6 +53,13 @@ struct MutationQueue {
     return rows
   }
 
+  func hasPendingBatches(userKey: String) throws -> Bool {
+    guard let row = try row(userKey: userKey) else { return false }
+    return try database.firstRow(
+      "SELECT 1 FROM cache_mutation_batches WHERE user_id = ? LIMIT 1", .integer(row)
+    ) { _ in true } ?? false
+  }
+
   /// The key of a user in the table: "=" and the user id, or empty when no user is signed in.
   static func userKey(_ user: String?) -> String { user.map { "=" + $0 } ?? "" }
 

@@ -328,6 +328,8 @@ extension BackendLink {
   var maySendBatches: Bool { canWrite && !pipeline.awaitsLateAnswers }
   /// True if batches of the user may still be answered on a stream that was closed.
   var awaitsLateAnswers: Bool { pipeline.awaitsLateAnswers }
+  /// True if batches were sent that the backend may have committed and has not answered.
+  var awaitsAnswers: Bool { pipeline.awaitsAnswers }
   var hasRoomForBatch: Bool { pipeline.hasRoom }
   /// True if every batch of the outbox is on its way, as far as that was looked for.
   var reachesEndOfOutbox: Bool { pipeline.reachesEndOfOutbox }

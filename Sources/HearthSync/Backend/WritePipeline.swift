@@ -65,6 +65,9 @@ struct WritePipeline {
     parting.values.contains { LocalStore.isSameUser($0.owner, user) }
   }
 
+  /// True if batches were sent that the backend may have committed and has not answered.
+  var awaitsAnswers: Bool { awaitsLateAnswers || stream.readyID != nil && !batches.isEmpty }
+
   // MARK: - The outbox
 
   mutating func serve(_ user: String?) {

@@ -32,7 +32,7 @@ extension SyncEngine {
     }
   }
 
-  private func noteFailedCatchUp(_ error: any Error) {
+  func noteFailedCatchUp(_ error: any Error) {
     log(.debug, "The changes of other clients cannot be read: \(error)")
     let isRepeated = retries.holds { if case .catchUp = $0 { true } else { false } }
     if !isRepeated { retry(.catchUp) }
@@ -60,7 +60,9 @@ extension SyncEngine {
     backgroundQueries.noteTargets { news.targetStates[$0] != nil || news.resetTargets.contains($0) }
     if news.isIncomplete { synchronizeSoon() }
     if news.concernsLease { leaseHasChanged() }
+    if news.isFromPrimary { primaryWasHeard() }
     guard isPrimary else { return }
+    if news.isQuestion { giveSignOfLife() }
     if news.concernsIndexes { startIndexFillIfNeeded() }
     if news.concernsClients { attemptToFollowOthers() }
     if news.hasNewBatches, !localStore.leaseIsLost {
@@ -122,7 +124,8 @@ extension SyncEngine {
     lookForNews()
     do {
       guard try localStore.isMember() else { return resume() }
-      if try localStore.roleMayChange(wantsNetwork: needsLease) { return refreshRole() }
+      let isOthersTurn = leaveLeaseIfOthersWait() || yieldsToHeir()
+      if try !isOthersTurn && localStore.roleMayChange(wantsNetwork: needsLease) { return refreshRole() }
     } catch {
       log(.debug, "The other clients cannot be looked up: \(error)")
     }
@@ -131,9 +134,11 @@ extension SyncEngine {
 
   private func takeLease() {
     guard !isPrimary else { return }
-    let isTaking = retries.holds { if case .becomePrimary = $0 { true } else { false } }
-    if !isTaking { retry(.becomePrimary) }
+    if !isTakingLease { retry(.becomePrimary) }
   }
+
+  /// True if this client has the lease, and has not taken the streams over yet.
+  private var isTakingLease: Bool { retries.holds { if case .becomePrimary = $0 { true } else { false } } }
 
   /// Takes over the streams for all clients.
   func becomePrimary() throws {
@@ -147,7 +152,9 @@ extension SyncEngine {
       dropViewsForOthers()
       throw error
     }
+    stopWaitingForPrimary()
     isPrimary = true
+    turn = LeaseTurn(began: now)
     published = Published(isCurrent: state.currentTargets, inherited: views.targets)
     views.beginToResolveLimbo(confirmedKeys: state.confirmedKeys)
     // The streams are still closed. A view that was made just now agrees with the backend when that says so, not before: nobody
@@ -194,13 +201,17 @@ extension SyncEngine {
 
   /// Closes the streams, and leaves to the primary client what only that may do.
   private func stepDown() {
+    // A holder of the lease that has lost it does not read notices of documents: everything is read anew.
+    let hadLease = isPrimary || isTakingLease
     retries.leaseIsLost()
+    if hadLease { synchronizeSoon() }
     // What is not repeated any more must not keep the streams of a later time as the holder of the lease closed.
     for cause in [OfflineCause.storageFailure, .snapshotFailure, .outboxFailure] where !retries.holds(cause) {
       _ = link.allow(cause)
     }
     guard isPrimary else { return }
     isPrimary = false
+    turn = LeaseTurn()
     link.forbid(.secondary)
     follow(link.closeStreams())
     link.forgetAllTargets()
@@ -208,7 +219,6 @@ extension SyncEngine {
     stopGarbageCollection()
     stopIndexFill()
     showSharedOnlineState()
-    synchronizeSoon()
     log(.debug, "Another client has the streams of the cache.")
   }
 
@@ -325,94 +335,6 @@ extension SyncEngine {
     }
     let owner = LocalStore.Owner.user(signedInUser)
     emit(try waits.lower { try localStore.highestUnacknowledgedBatchID(notAfter: $0, of: owner) })
-  }
-
-  // MARK: - Publishing
-
-  /// The states that the other clients were told.
-  struct Published {
-    var isCurrent: [TargetID: Bool] = [:]
-    /// The targets whose state the former holder of the lease has told, and of which the backend has said nothing since.
-    var inherited: Set<TargetID> = []
-    var onlineState: OnlineState?
-  }
-
-  private static let maximumNewsRounds = 4
-
-  /// Ends an event: tells the other clients of what has changed for them, and takes over what is new from them.
-  func settle() {
-    guard localStore.isShared, !link.isForbidden(for: .shutdown) else { return }
-    if let failure = localStore.takeCatchUpFailure() { noteFailedCatchUp(failure) }
-    // What retries and publishing read of other clients must be shown too, but not for as long as others go on writing.
-    for _ in 0..<Self.maximumNewsRounds {
-      if localStore.hasNews { refreshViews([:]) }
-      runRetries()
-      publishSoon()
-      if !localStore.hasNews, !retries.isDue { break }
-    }
-    if localStore.hasNews { emit(.startTimer(.clientMetadataRefresh, after: .zero)) }
-    if localStore.takeHasTold() { emit(.wakeOthers) }
-  }
-
-  private func publishSoon() {
-    guard isPrimary, !localStore.leaseIsLost else { return }
-    do {
-      try publish()
-    } catch {
-      log(.debug, "The state of the client cannot be told to the others: \(error)")
-      let isRepeated = retries.holds { if case .publish = $0 { true } else { false } }
-      if !leaseIsLost(error), !isRepeated { retry(.publish) }
-    }
-  }
-
-  /// Tells the other clients which targets agree with the backend, and the online state.
-  func publish() throws {
-    guard isPrimary else { return }
-    guard localStore.hasOtherClients else {
-      if published.isCurrent.isEmpty { return }
-      // The next other client is told everything.
-      try localStore.unpublish()
-      published = Published()
-      return
-    }
-    // Other clients that hear that it is offline take no target for one that agrees with the backend.
-    if link.onlineState == .offline { published.inherited = [] }
-    var states = views.syncStates
-    for target in published.inherited where states[target] == false { states[target] = published.isCurrent[target] }
-    try localStore.publish(states.filter { published.isCurrent[$0] != $1 })
-    published.isCurrent = states
-    guard published.onlineState != link.onlineState else { return }
-    try localStore.publish(SharedOnlineState(link.onlineState))
-    published.onlineState = link.onlineState
-  }
-
-  /// Takes note of an error that says that another client has the lease.
-  ///
-  /// - Returns: False for any other error.
-  func leaseIsLost(_ error: any Error) -> Bool {
-    guard case CacheError.leaseLost = error else { return false }
-    loseLease()
-    return true
-  }
-}
-
-extension OnlineState {
-  init(_ shared: SharedOnlineState) {
-    switch shared {
-    case .unknown: self = .unknown
-    case .online: self = .online
-    case .offline: self = .offline
-    }
-  }
-}
-
-extension SharedOnlineState {
-  init(_ state: OnlineState) {
-    switch state {
-    case .unknown: self = .unknown
-    case .online: self = .online
-    case .offline: self = .offline
-    }
   }
 }
 

@@ -22,6 +22,12 @@ extension SyncEngine {
   /// A step that the storage refuses ends the garbage collection; what it has done so far stands, and the next one goes on there.
   func garbageCollectionTimerFired() {
     guard let parameters = localStore.garbageCollectionParameters else { return }
+    lookForNews()
+    runRetries()
+    // The lease may be lost by now. What clients show that are not followed yet is not known.
+    guard isPrimary else { return }
+    let isBehind = retries.holds { if case .followOthers = $0 { true } else { false } }
+    guard !isBehind else { return startGarbageCollectionTimer(after: configuration.clientRefreshInterval) }
     var run = garbageCollection ?? GarbageCollectionRun(parameters)
     garbageCollection = nil
     do {
@@ -32,6 +38,7 @@ extension SyncEngine {
       }
       if run.report.hasCollected || run.report.releasedBytes > 0 { log(.debug, "\(run.report)") }
     } catch {
+      if leaseIsLost(error) { return }
       log(.warning, "The cache's garbage could not be collected: \(error)")
     }
     startGarbageCollectionTimer(after: configuration.garbageCollectionInterval)
@@ -40,7 +47,10 @@ extension SyncEngine {
   /// Runs a whole garbage collection at once, with parameters of the caller's choice. Does nothing on a cache with eager garbage
   /// collection.
   package func collectGarbage(_ parameters: GarbageCollectionParameters) throws -> GarbageCollectionReport {
-    try localStore.collectGarbage(parameters, isShown: isShown)
+    try localStore.collectGarbage(parameters, isShown: isShown) {
+      lookForNews()
+      runRetries()
+    }
   }
 
   /// True if a view shows the document, or may do so once its first result is there. Documents in limbo are among those.

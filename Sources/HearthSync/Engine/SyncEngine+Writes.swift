@@ -129,6 +129,8 @@ extension SyncEngine {
   func fillWritePipeline(inHand: [MutationBatch] = []) {
     // Another client sends the outbox, although this one's streams are still open.
     guard !localStore.leaseIsLost else { return }
+    // What is on its way is answered; then a client of another user has the streams.
+    guard !turn.isEnding else { return link.outboxHasGrown() }
     for batch in inHand { follow(link.offer(batch)) }
     guard link.maySendBatches else { return }
     do {

@@ -51,8 +51,12 @@ package final class SyncEngine {
   package internal(set) var isPrimary: Bool
   /// True if the client is in the foreground.
   var isVisible = false
-  /// Written in SyncEngine+Clients.swift.
+  /// Written in SyncEngine+Clients.swift and SyncEngine+Publishing.swift.
   var published = Published()
+  /// Written in SyncEngine+LeaseTurns.swift.
+  var turn = LeaseTurn()
+  /// Written in SyncEngine+PrimaryWatch.swift.
+  var primaryWatch = PrimaryWatch()
 
   /// The writes that wait because another process holds the file, in order, and the calls that wait for them to be answered.
   /// Written in SyncEngine+Writes.swift.
@@ -154,6 +158,7 @@ package final class SyncEngine {
 
   private func timerFired(_ kind: TimerKind) {
     switch kind {
+    case .onlineStateTimeout where !isPrimary: primaryWatchTimerFired()
     case .listenStreamIdle, .listenStreamConnectionBackoff, .writeStreamIdle, .writeStreamConnectionBackoff,
       .onlineStateTimeout:
       follow(link.timerFired(kind))

@@ -24,6 +24,10 @@ package struct SyncConfiguration: Sendable {
   package var indexFillRetry: Duration
   /// A client that shares its cache looks after the lease, and for news that it was not woken for, at this interval.
   package var clientRefreshInterval: Duration
+  /// While the outbox of another user waits, the holder of the lease keeps it for this time, or for the second one without a
+  /// connection; then a client of that user has it.
+  package var leaseTurn: Duration
+  package var offlineLeaseTurn: Duration
   package var backoff: ExponentialBackoff.Parameters
   /// Gives the jitter of the next pause as a fraction of its base, in `-0.5 ... 0.5`.
   package var jitter: @Sendable () -> Double
@@ -40,6 +44,8 @@ package struct SyncConfiguration: Sendable {
     firstIndexFillAfter: Duration = .seconds(1),
     indexFillRetry: Duration = .seconds(60),
     clientRefreshInterval: Duration = .seconds(1),
+    leaseTurn: Duration = .seconds(5),
+    offlineLeaseTurn: Duration = .seconds(60),
     backoff: ExponentialBackoff.Parameters = .init(),
     jitter: @escaping @Sendable () -> Double
   ) {
@@ -54,6 +60,8 @@ package struct SyncConfiguration: Sendable {
     self.firstIndexFillAfter = firstIndexFillAfter
     self.indexFillRetry = indexFillRetry
     self.clientRefreshInterval = clientRefreshInterval
+    self.leaseTurn = leaseTurn
+    self.offlineLeaseTurn = offlineLeaseTurn
     self.backoff = backoff
     self.jitter = jitter
   }

@@ -33,6 +33,13 @@ extension QueryViews {
     return states
   }
 
+  /// True if a view with listeners to the backend's state does not agree with that.
+  var waitForBackend: Bool {
+    queries.ids.contains { id in
+      queries[id].map { $0.hasBackendListeners && !$0.view.isSynced } ?? false
+    }
+  }
+
   /// Notes that other clients use a target that has a view.
   ///
   /// - Parameter isWatched: True if they want the backend to be asked for it.

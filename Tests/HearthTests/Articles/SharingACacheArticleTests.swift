@@ -164,22 +164,33 @@ struct SharingACacheArticleTests {
     try await other.terminate()
   }
 
-  @Test("the writes of a user wait until a process of that user is primary")
+  @Test("the writes of a user are sent in a turn of that user, while a process of another one keeps running")
   func otherUsersWait() async throws {
     try await TestBackend.run { host in
       let alice = try open(host, user: "alice")
       try await alice.document("notes/1").setData(["text": "Buy milk"])
       let bob = try open(host, user: "bob")
-      let write = Task { try await bob.document("notes/2").setData(["text": "Call Ann"]) }
-      while try await bob.pendingWrites().isEmpty { try await Task.sleep(for: .milliseconds(5)) }
-      // Sent later than bob's, if that were sent.
-      try await alice.document("notes/3").setData(["text": "Water the plants"])
-      #expect(try await bob.pendingWrites().count == 1)
-      try await alice.terminate()
-      try await write.value
+      try await bob.document("notes/2").setData(["text": "Call Ann"])
       #expect(try await bob.pendingWrites().isEmpty)
+      #expect(try await bob.document("notes/1").getDocument(source: .server).exists)
+      try await alice.terminate()
       try await bob.terminate()
     }
+  }
+
+  @Test("a process with another backend is refused until the others have ended")
+  func otherBackend() async throws {
+    let first = try await openOffline()
+    try await first.waitForPendingWrites()
+    let second = try open("127.0.0.1:2")
+    let error = await thrown { _ = try await second.pendingWrites() }
+    #expect(error?.code == FirestoreErrorCode.failedPrecondition.rawValue)
+    #expect(error?.localizedDescription.contains("http://127.0.0.1:1") == true, "\(String(describing: error))")
+    #expect(error?.localizedDescription.contains("http://127.0.0.1:2") == true)
+    try await first.terminate()
+    try await second.disableNetwork()
+    #expect(try await second.pendingWrites().isEmpty)
+    try await second.terminate()
   }
 
   @Test("a process that keeps others out is the only one")

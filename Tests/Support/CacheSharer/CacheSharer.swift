@@ -25,12 +25,22 @@ enum CacheSharer {
     do {
       let worker = try Worker(backend: arguments[1], project: arguments[2], cache: arguments[3], name: arguments[4])
       Report.say(["event": "ready"])
-      while let line = readLine() { try await worker.carryOut(line.split(separator: " ").map(String.init)) }
+      for await line in commands() { try await worker.carryOut(line.split(separator: " ").map(String.init)) }
     } catch {
       Report.say(["event": "failed", "reason": "\(error)"])
       exit(1)
     }
   }
+}
+
+/// The lines of the standard input. At its end so does the process, whatever it waits for: nobody is there any more.
+private func commands() -> AsyncStream<String> {
+  let (lines, continuation) = AsyncStream<String>.makeStream()
+  Thread.detachNewThread {
+    while let line = readLine() { continuation.yield(line) }
+    exit(0)
+  }
+  return lines
 }
 
 /// The client of the process and what it has seen.

@@ -1,0 +1,68 @@
+import HearthModel
+import Testing
+
+@testable import HearthSync
+
+@Suite("A primary client that is stopped")
+struct PrimaryWatchTests {
+  private let rooms = collection("rooms")
+
+  private func makePair() throws -> (SharedCache, SharedClient, SharedClient) {
+    let cache = try SharedCache()
+    let a = try cache.client("a")
+    let b = try cache.client("b")
+    a.listen(collection("others"))
+    cache.deliver()
+    let target = try #require(a.engine.targetID(of: collection("others")))
+    try a.fill(target, [], at: 10)
+    cache.deliver()
+    #expect(a.engine.isPrimary && a.engine.onlineState == .online)
+    return (cache, a, b)
+  }
+
+  @Test("another client shows what it has after a while, and what the backend has when the primary one goes on")
+  func stoppedPrimary() throws {
+    let (cache, a, b) = try makePair()
+    a.isRunning = false
+    let listener = b.listen(rooms)
+    cache.wait(15)
+    #expect(b.snapshots[listener] == nil, "a sign of life may come")
+    cache.wait(10)
+    #expect(b.ids(listener) == [])
+    #expect(b.snapshots[listener]?.last?.isFromCache == true)
+    a.isRunning = true
+    cache.wait(1)
+    #expect(b.engine.onlineState == .online)
+    let target = try #require(b.engine.targetID(of: rooms))
+    try a.fill(target, [found("rooms/1", 20, ["n": .integer(1)])], at: 20)
+    cache.wait(1)
+    #expect(b.ids(listener) == ["1"])
+    #expect(b.snapshots[listener]?.last?.isFromCache == false)
+  }
+
+  @Test("a client waits for as long as the primary one runs and the backend sends something")
+  func slowBackend() throws {
+    let (cache, a, b) = try makePair()
+    let listener = b.listen(rooms)
+    for second in Int64(1)...12 {
+      cache.wait(5)
+      try a.send(.targetChange(WatchTargetChange(state: .noChange, targetIDs: [], readTime: version(10 + second))))
+    }
+    #expect(b.snapshots[listener] == nil)
+    #expect(b.engine.onlineState == .online)
+  }
+
+  @Test("a client whose views agree with the backend takes a silent primary one for as online as before")
+  func nothingToWaitFor() throws {
+    let (cache, a, b) = try makePair()
+    let listener = b.listen(rooms)
+    cache.deliver()
+    let target = try #require(b.engine.targetID(of: rooms))
+    try a.fill(target, [], at: 20)
+    cache.deliver()
+    a.isRunning = false
+    cache.wait(120)
+    #expect(b.snapshots[listener]?.count == 1)
+    #expect(b.engine.onlineState == .online)
+  }
+}
