@@ -14,18 +14,9 @@ struct SharedCacheTests {
 
   private func set(_ path: String, _ n: Int64) -> Mutation { .set(key(path), number(n)) }
 
-  /// The primary client and another one.
-  private func makePair(limits: BackgroundQueryLimits? = nil) throws -> (SharedCache, SharedClient, SharedClient) {
-    let cache = try SharedCache()
-    let a = try cache.client("a", limits: limits)
-    let b = try cache.client("b", limits: limits)
-    #expect(a.engine.isPrimary && !b.engine.isPrimary)
-    return (cache, a, b)
-  }
-
   @Test("a view shows what another client writes between two writes that were stored together")
   func newsBetweenTwoWrites() throws {
-    let (cache, a, b) = try makePair()
+    let (cache, a, b) = try SharedCache.makePair()
     let listener = a.listen(rooms)
     let other = b.listen(rooms)
     cache.deliver()
@@ -39,7 +30,7 @@ struct SharedCacheTests {
 
   @Test("a first snapshot counts as the backend's only with the documents that the backend had then")
   func currentBetweenTwoReads() throws {
-    let (cache, a, b) = try makePair()
+    let (cache, a, b) = try SharedCache.makePair()
     let target = a.listen(rooms)
     cache.deliver()
     guard let id = a.engine.targetID(of: rooms) else { throw TestFailure("no target") }
@@ -56,7 +47,7 @@ struct SharedCacheTests {
   @Test(
     "a target that the former holder of the lease left agrees with the backend no longer", arguments: [false, true])
   func staleCurrentTargets(isKilled: Bool) throws {
-    let (cache, a, b) = try makePair()
+    let (cache, a, b) = try SharedCache.makePair()
     a.listen(rooms)
     cache.deliver()
     guard let id = a.engine.targetID(of: rooms) else { throw TestFailure("no target") }
@@ -75,7 +66,7 @@ struct SharedCacheTests {
 
   @Test("the holder of the lease gives up the targets of a client that was killed")
   func targetsOfKilledClient() throws {
-    let (cache, a, b) = try makePair()
+    let (cache, a, b) = try SharedCache.makePair()
     b.listen(rooms)
     cache.deliver()
     #expect(a.watched.count == 1)
@@ -122,103 +113,9 @@ struct SharedCacheTests {
     #expect(a.value(listener, "2") == .integer(20))
   }
 
-  @Test("a client whose row was removed while it was suspended hears what became of its writes")
-  func answersDuringSuspension() throws {
-    let (cache, a, b) = try makePair()
-    let c = try cache.client("c")
-    cache.deliver()
-    let write = b.write(set("rooms/1", 1))
-    cache.deliver()
-    let wait = b.request(.waitForPendingWrites)
-    b.suspend()
-    cache.wait(2)
-    #expect(try cache.count("SELECT count(*) FROM cache_clients") == 2)
-    try a.commit(at: 10)
-    cache.deliver()
-    b.resume()
-    cache.wait(2)
-    #expect(b.writes[write] == .some(nil))
-    #expect(b.answers[wait] != nil)
-    _ = c
-  }
-
-  @Test("a wait for pending writes ends if their answers were removed before the client read them")
-  func waitWithoutNotice() throws {
-    let (cache, a, b) = try makePair()
-    b.write(set("rooms/1", 1))
-    cache.deliver()
-    let wait = b.request(.waitForPendingWrites)
-    b.suspend()
-    cache.wait(2)
-    // Nobody is left who could read a notice.
-    try a.commit(at: 10)
-    b.resume()
-    cache.wait(2)
-    #expect(b.answers[wait] != nil)
-  }
-
-  @Test("a client that others took for dead joins them again, also when that fails at first")
-  func rejoinFails() throws {
-    let (cache, a, b) = try makePair()
-    let listener = b.listen(rooms)
-    b.suspend()
-    cache.wait(2)
-    b.failing = ["Join cache"]
-    b.resume()
-    b.failing = []
-    cache.wait(5)
-    #expect(try cache.count("SELECT count(*) FROM cache_clients") == 2)
-    a.write(set("rooms/1", 1))
-    cache.wait(2)
-    #expect(b.ids(listener) == ["1"])
-    #expect(a.watched.count == 1)
-  }
-
-  @Test("a suspended client's target that was collected is watched again")
-  func targetCollectedDuringSuspension() throws {
-    let (cache, a, b) = try makePair()
-    let listener = b.listen(rooms)
-    cache.deliver()
-    b.suspend()
-    // The primary client lets go of the target.
-    let c = try cache.client("c")
-    cache.wait(3)
-    #expect(a.watched.isEmpty)
-    try cache.execute("DELETE FROM cache_targets")
-    b.resume()
-    cache.wait(3)
-    #expect(a.watched.count == 1)
-    a.write(set("rooms/1", 1))
-    cache.wait(1)
-    #expect(b.ids(listener) == ["1"])
-    // Another listener of the same query.
-    let second = b.listen(rooms, ListenOptions())
-    #expect(b.errors[second] == nil)
-    _ = c
-  }
-
-  @Test("the streams open again if the lease was given back while the storage refused an answer")
-  func storageFailureAndSuspension() throws {
-    let (cache, a, b) = try makePair()
-    b.kill()
-    cache.wait(2)
-    let write = a.write(set("rooms/1", 1))
-    a.failing = ["Acknowledge batch"]
-    try a.commit(at: 10)
-    a.suspend()
-    a.failing = []
-    a.resume()
-    cache.wait(60)
-    #expect(a.engine.isPrimary)
-    a.listen(rooms)
-    #expect(a.watchStream != nil)
-    // Sent a second time, it could be carried out a second time.
-    #expect(a.writes[write] == .some(nil) && a.sentBatches.isEmpty)
-  }
-
   @Test("indexes that a secondary client sets are filled by the primary one, without a failure")
   func indexesOfSecondary() throws {
-    let (cache, a, b) = try makePair()
+    let (cache, a, b) = try SharedCache.makePair()
     _ = b.request(.setIndexes([]))
     cache.wait(3)
     #expect(b.warnings.isEmpty)
@@ -274,7 +171,7 @@ struct SharedCacheTests {
     "what is on its way when the holder of the lease disables its network is not sent by the next one before it is answered"
   )
   func handoverWithBatchOnItsWay() throws {
-    let (cache, a, b) = try makePair()
+    let (cache, a, b) = try SharedCache.makePair()
     a.answersLate = true
     let write = a.write(set("rooms/1", 1))
     #expect(a.sentBatches.count == 1)
@@ -286,33 +183,6 @@ struct SharedCacheTests {
     cache.wait(3)
     #expect(a.writes[write] == .some(nil))
     #expect(b.engine.isPrimary && b.sentBatches.isEmpty)
-  }
-
-  @Test("a resumed client takes the row that another client has made for its target meanwhile")
-  func targetMadeAnewDuringSuspension() throws {
-    let (cache, a, b) = try makePair()
-    var fromCache = ListenOptions.everything
-    fromCache.source = .cache
-    b.listen(rooms, fromCache)
-    cache.deliver()
-    let number = b.engine.targetID(of: rooms)
-    b.suspend()
-    let c = try cache.client("c")
-    cache.wait(3)
-    try cache.execute("DELETE FROM cache_targets")
-    c.listen(rooms)
-    cache.wait(1)
-    b.resume()
-    cache.wait(1)
-    let listener = b.listen(rooms)
-    b.write(set("rooms/9", 9))
-    cache.wait(1)
-    guard let target = b.engine.targetID(of: rooms) else { throw TestFailure("no target") }
-    #expect(target != number && a.watched.contains(target))
-    try a.fill(target, [found("rooms/1", 10, self.number(1))], at: 10)
-    cache.wait(1)
-    #expect(b.ids(listener) == ["1", "9"])
-    #expect(b.snapshots[listener]?.last?.isFromCache == false)
   }
 
   @Test("several processes open a new cache at the same time")

@@ -21,6 +21,15 @@ final class SharedCache: @unchecked Sendable {
 
   deinit { try? FileManager.default.removeItem(atPath: folder) }
 
+  /// The primary client and another one.
+  static func makePair(limits: BackgroundQueryLimits? = nil) throws -> (SharedCache, SharedClient, SharedClient) {
+    let cache = try SharedCache()
+    let a = try cache.client("a", limits: limits)
+    let b = try cache.client("b", limits: limits)
+    #expect(a.engine.isPrimary && !b.engine.isPrimary)
+    return (cache, a, b)
+  }
+
   var file: String { folder + "/cache.sqlite" }
 
   func client(_ name: String, limits: BackgroundQueryLimits? = nil, busyTimeout: Duration = .seconds(5)) throws

@@ -1,0 +1,157 @@
+import HearthModel
+import Testing
+
+@testable import HearthSync
+
+@Suite("A client that was suspended, and taken for dead by others")
+struct SuspendedClientTests {
+  private let rooms = collection("rooms")
+
+  private func number(_ n: Int64) -> MapValue { ["n": .integer(n)] }
+
+  private func set(_ path: String, _ n: Int64) -> Mutation { .set(key(path), number(n)) }
+
+  @Test("a client whose row was removed while it was suspended hears what became of its writes")
+  func answersDuringSuspension() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    let c = try cache.client("c")
+    cache.deliver()
+    let write = b.write(set("rooms/1", 1))
+    cache.deliver()
+    let wait = b.request(.waitForPendingWrites)
+    b.suspend()
+    cache.wait(2)
+    #expect(try cache.count("SELECT count(*) FROM cache_clients") == 2)
+    try a.commit(at: 10)
+    cache.deliver()
+    b.resume()
+    cache.wait(2)
+    #expect(b.writes[write] == .some(nil))
+    #expect(b.answers[wait] != nil)
+    _ = c
+  }
+
+  @Test("a wait for pending writes ends if their answers were removed before the client read them")
+  func waitWithoutNotice() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    b.write(set("rooms/1", 1))
+    cache.deliver()
+    let wait = b.request(.waitForPendingWrites)
+    b.suspend()
+    cache.wait(2)
+    // Nobody is left who could read a notice.
+    try a.commit(at: 10)
+    b.resume()
+    cache.wait(2)
+    #expect(b.answers[wait] != nil)
+  }
+
+  @Test("a client that others took for dead joins them again, also when that fails at first")
+  func rejoinFails() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    let listener = b.listen(rooms)
+    b.suspend()
+    cache.wait(2)
+    b.failing = ["Join cache"]
+    b.resume()
+    b.failing = []
+    cache.wait(5)
+    #expect(try cache.count("SELECT count(*) FROM cache_clients") == 2)
+    a.write(set("rooms/1", 1))
+    cache.wait(2)
+    #expect(b.ids(listener) == ["1"])
+    #expect(a.watched.count == 1)
+  }
+
+  @Test("a suspended client's target that was collected is watched again")
+  func targetCollectedDuringSuspension() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    let listener = b.listen(rooms)
+    cache.deliver()
+    b.suspend()
+    // The primary client lets go of the target.
+    let c = try cache.client("c")
+    cache.wait(3)
+    #expect(a.watched.isEmpty)
+    try cache.execute("DELETE FROM cache_targets")
+    b.resume()
+    cache.wait(3)
+    #expect(a.watched.count == 1)
+    a.write(set("rooms/1", 1))
+    cache.wait(1)
+    #expect(b.ids(listener) == ["1"])
+    // Another listener of the same query.
+    let second = b.listen(rooms, ListenOptions())
+    #expect(b.errors[second] == nil)
+    _ = c
+  }
+
+  @Test("the streams open again if the lease was given back while the storage refused an answer")
+  func storageFailureAndSuspension() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    b.kill()
+    cache.wait(2)
+    let write = a.write(set("rooms/1", 1))
+    a.failing = ["Acknowledge batch"]
+    try a.commit(at: 10)
+    a.suspend()
+    a.failing = []
+    a.resume()
+    cache.wait(60)
+    #expect(a.engine.isPrimary)
+    a.listen(rooms)
+    #expect(a.watchStream != nil)
+    // Sent a second time, it could be carried out a second time.
+    #expect(a.writes[write] == .some(nil) && a.sentBatches.isEmpty)
+  }
+
+  @Test("a resumed client takes the row that another client has made for its target meanwhile")
+  func targetMadeAnewDuringSuspension() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    var fromCache = ListenOptions.everything
+    fromCache.source = .cache
+    b.listen(rooms, fromCache)
+    cache.deliver()
+    let number = b.engine.targetID(of: rooms)
+    b.suspend()
+    let c = try cache.client("c")
+    cache.wait(3)
+    try cache.execute("DELETE FROM cache_targets")
+    c.listen(rooms)
+    cache.wait(1)
+    b.resume()
+    cache.wait(1)
+    let listener = b.listen(rooms)
+    b.write(set("rooms/9", 9))
+    cache.wait(1)
+    guard let target = b.engine.targetID(of: rooms) else { throw TestFailure("no target") }
+    #expect(target != number && a.watched.contains(target))
+    try a.fill(target, [found("rooms/1", 10, self.number(1))], at: 10)
+    cache.wait(1)
+    #expect(b.ids(listener) == ["1", "9"])
+    #expect(b.snapshots[listener]?.last?.isFromCache == false)
+  }
+
+  @Test("a client that has not joined the others again tells them of the answers that it stores")
+  func answersBeforeJoining() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    let write = b.write(set("rooms/1", 1))
+    cache.deliver()
+    #expect(a.sentBatches.count == 1)
+    a.answersLate = true
+    a.suspend()
+    cache.wait(3)
+    #expect(b.engine.isPrimary)
+    #expect(try cache.count("SELECT count(*) FROM cache_clients") == 1)
+    a.failing = ["Join cache"]
+    a.resume()
+    try a.commitLate(at: 10)
+    cache.wait(1)
+    #expect(b.writes[write] == .some(nil))
+    a.failing = []
+    a.endParting()
+    cache.wait(5)
+    #expect(try cache.count("SELECT count(*) FROM cache_clients") == 2)
+    #expect(b.writes.count == 1)
+  }
+}
