@@ -44,6 +44,16 @@ struct LeaseTurnTests {
     #expect(c.writes.values.allSatisfy { $0 == .some(nil) } && c.writes.count == 1)
   }
 
+  @Test("a hidden client has its turn while another one is visible")
+  func hiddenClient() throws {
+    let (cache, a, _, c) = try makeClients()
+    a.post(.setVisibility(true))
+    c.write(set("rooms/c1"))
+    cache.wait(7)
+    #expect(c.engine.isPrimary)
+    #expect(c.sentBatches.count == 1)
+  }
+
   @Test("the lease stays where it is while no other user has anything to send")
   func nobodyWaits() throws {
     let (cache, a, b, c) = try makeClients()

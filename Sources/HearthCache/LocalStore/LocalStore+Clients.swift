@@ -182,8 +182,9 @@ extension LocalStore {
   /// Stores what this client says of itself, and keeps, takes or gives back the lease.
   ///
   /// A holder keeps it while its network is wanted, or while no other client would be better. Another client takes it if the lock is
-  /// free and it is visible with its network wanted, or no living client is better: one that wants its network is better than one
-  /// that does not, then a visible one is better than a hidden one (firebase-js-sdk indexeddb_persistence.ts, canActAsPrimary).
+  /// free, and either it wants its network and is visible or the one to whom the lease was left, or no living client is better: one that
+  /// wants its network is better than one that does not, then a visible one is better than a hidden one (firebase-js-sdk
+  /// indexeddb_persistence.ts, canActAsPrimary).
   ///
   /// - Returns: Whether this client holds the lease now.
   package func updateClient(wantsNetwork: Bool, isVisible: Bool) throws -> LeaseState {
@@ -206,7 +207,8 @@ extension LocalStore {
           return .notHeld
         }
         state.membership?.leaseNumber = nil
-        let mayTake = try wantsNetwork && isVisible || !isOutranked(locks)
+        let isHeir = state.membership?.sharing.leaseHeir == member.client
+        let mayTake = try wantsNetwork && (isVisible || isHeir) || !isOutranked(locks)
         guard mayTake, try locks.acquireLease() else { return .notHeld }
         try setLease(number: member.sharing.leaseNumber + 1, holder: member.client)
         state.membership?.leaseNumber = member.sharing.leaseNumber + 1
