@@ -18,7 +18,7 @@ final class StreamDelivery<Message: Sendable>: Sendable {
   /// Recursive, because the owner may close the stream from inside the callback. It is held during the callback: this keeps events in
   /// order and makes `close()` final.
   private let lock = NSRecursiveLock()
-  /// Only read and written while `lock` is held.
+  // Safe: only read and written while `lock` is held.
   private nonisolated(unsafe) var state = State.opening
   private let onEvent: @Sendable (StreamEvent<Message>) -> Void
   /// Bounds the messages that the owner has not handled; nil for no bound.

@@ -103,7 +103,12 @@ extension CacheCodec {
 // MARK: - Reading
 
 extension CacheCodec {
-  static func mutation(in message: WireReader, database: DatabaseID) throws -> Mutation {
+  /// - Parameter expected: the key that the mutation most likely has. It is taken over without being built again if the name in
+  ///   the message is its name.
+  static func mutation(
+    in message: WireReader, database: DatabaseID, expected: DocumentKey? = nil
+  ) throws -> Mutation {
+    let expectedName = expected.map { database.name(of: $0) }
     var reader = message
     var key: DocumentKey?
     var operation: Mutation.Operation?
@@ -114,8 +119,13 @@ extension CacheCodec {
       switch tag.field {
       case WriteField.update:
         try reader.require(.lengthDelimited, tag, "Write.update")
-        let document = try EncodedDocument(parsing: [UInt8](try reader.readBytes("Write.update")))
-        key = try database.key(fromName: document.name)
+        var isExpected = false
+        let document = try EncodedDocument(parsing: try reader.readMessage("Write.update")) {
+          (name) throws(WireFormatError) in
+          isExpected = expectedName.map { name.remainderEquals($0) } ?? false
+          return isExpected ? "" : try name.remainingString("Document.name")
+        }
+        key = isExpected ? expected : try database.key(fromName: document.name)
         operation = .set(document.fields)
       case WriteField.delete:
         key = try self.key(tag, &reader, "Write.delete", database)

@@ -86,4 +86,14 @@ package enum CacheCodec {
       try bytes.withUnsafeBytes { try mutation(in: WireReader($0), database: database) }
     }
   }
+
+  /// Decodes a mutation whose key the caller expects, which then is not built again.
+  ///
+  /// - Returns: a mutation of any key, which the caller has to compare.
+  /// - Throws: as ``decodeMutation(_:database:)``.
+  package static func decodeMutation(
+    _ bytes: UnsafeRawBufferPointer, expecting key: DocumentKey, database: DatabaseID
+  ) throws(WireError) -> Mutation {
+    try at("stored mutation") { try mutation(in: WireReader(bytes), database: database, expected: key) }
+  }
 }

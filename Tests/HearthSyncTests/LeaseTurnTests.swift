@@ -5,8 +5,6 @@ import Testing
 
 @Suite("Clients of several users on one cache")
 struct LeaseTurnTests {
-  private func set(_ path: String) -> Mutation { .set(key(path), ["n": .integer(1)]) }
-
   /// Two clients of nobody, of which the first has the lease, and one of a user.
   private func makeClients() throws -> (SharedCache, SharedClient, SharedClient, SharedClient) {
     let cache = try SharedCache()
@@ -37,9 +35,9 @@ struct LeaseTurnTests {
     try c.commit(at: 20)
     cache.wait(6)
     #expect(!c.engine.isPrimary, "the others wait")
-    let holder = try #require([a].first { $0.engine.isPrimary })
-    #expect(holder.sentBatches.map { $0[0].key } == [key("rooms/a2")])
-    try holder.commit(at: 30)
+    #expect(a.engine.isPrimary)
+    #expect(a.sentBatches.map { $0[0].key } == [key("rooms/a2")])
+    try a.commit(at: 30)
     #expect(a.writes.values.allSatisfy { $0 == .some(nil) } && a.writes.count == 2)
     #expect(c.writes.values.allSatisfy { $0 == .some(nil) } && c.writes.count == 1)
   }
@@ -52,6 +50,21 @@ struct LeaseTurnTests {
     cache.wait(7)
     #expect(c.engine.isPrimary)
     #expect(c.sentBatches.count == 1)
+  }
+
+  @Test("a change of the user that failed once at a secondary client leaves it as online as the primary one")
+  func userChangeFails() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    b.failing = ["Handle user change"]
+    b.post(.changeUser("otto"))
+    b.failing = []
+    cache.wait(2)
+    let listener = b.listen(collection("rooms"))
+    cache.wait(1)
+    #expect(b.snapshots[listener] == nil, "the primary client is asking the backend")
+    try a.fill(2, [], at: 10)
+    cache.deliver()
+    #expect(b.ids(listener) == [])
   }
 
   @Test("the lease stays where it is while no other user has anything to send")
@@ -69,6 +82,23 @@ struct LeaseTurnTests {
     try a.commit(at: 20)
     cache.wait(20)
     #expect(a.engine.isPrimary)
+  }
+
+  @Test("a client whose turn was ending sends again when all the others have left")
+  func othersLeave() throws {
+    let (cache, a, b, c) = try makeClients()
+    a.write(set("rooms/a1"))
+    c.write(set("rooms/c1"))
+    cache.wait(10)
+    a.write(set("rooms/a2"))
+    #expect(a.sentBatches.count == 1)
+    for other in [b, c] {
+      other.post(.shutdown)
+      other.kill()
+    }
+    try a.commit(at: 10)
+    cache.wait(2)
+    #expect(a.sentBatches.map { $0[0].key } == [key("rooms/a2")])
   }
 
   @Test("a lease that was left to a client that does not run is taken by another one")
@@ -91,7 +121,7 @@ struct LeaseTurnTests {
   func withoutConnection() throws {
     let (cache, a, _, c) = try makeClients()
     c.write(set("rooms/c1"))
-    a.listen(collection("rooms"))
+    a.listen(rooms)
     for _ in 0..<2 {
       let stream = try #require(a.watchStream)
       a.post(.watchStreamClosed(stream, StatusError(code: .unavailable, message: "no connection")))

@@ -5,8 +5,6 @@ import Testing
 
 @Suite("A primary client that is stopped")
 struct PrimaryWatchTests {
-  private let rooms = collection("rooms")
-
   private func makePair() throws -> (SharedCache, SharedClient, SharedClient) {
     let cache = try SharedCache()
     let a = try cache.client("a")

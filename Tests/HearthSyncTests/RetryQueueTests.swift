@@ -57,7 +57,7 @@ struct RetryQueueTests {
     _ = append(.changeUser("b"), to: &queue)
     #expect(user(queue.first) == "a" && queue.latestUser == "b")
     _ = attempt(&queue, succeeds: false)
-    #expect(queue.refreshesViews && user(queue.first) == nil)
+    #expect(queue.holds(.refreshViews) && user(queue.first) == nil)
     _ = attempt(&queue, succeeds: false)
     _ = attempt(&queue, succeeds: true)
     #expect(user(queue.first) == "a")

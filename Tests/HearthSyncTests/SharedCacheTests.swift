@@ -8,12 +8,6 @@ import Testing
 
 @Suite("Several clients of one cache")
 struct SharedCacheTests {
-  private let rooms = collection("rooms")
-
-  private func number(_ n: Int64) -> MapValue { ["n": .integer(n)] }
-
-  private func set(_ path: String, _ n: Int64) -> Mutation { .set(key(path), number(n)) }
-
   @Test("a view shows what another client writes between two writes that were stored together")
   func newsBetweenTwoWrites() throws {
     let (cache, a, b) = try SharedCache.makePair()
@@ -141,7 +135,8 @@ struct SharedCacheTests {
         user: nil, newCacheID: "cache")
     }
     _ = try open().apply(documents(Array(100..<500), 1))
-    let thread = Thread {
+    let writer = DispatchGroup()
+    DispatchQueue(label: "writer").async(group: writer) {
       do {
         let store = try open()
         var n: Int64 = 1
@@ -152,7 +147,10 @@ struct SharedCacheTests {
         }
       } catch { Issue.record("\(error)") }
     }
-    thread.start()
+    defer {
+      stop.set()
+      writer.wait()
+    }
     var torn = 0
     for _ in 0..<500 {
       let id = a.request(.readQuery(rooms))
@@ -161,8 +159,6 @@ struct SharedCacheTests {
       let ends = [snapshot.documents.first, snapshot.documents.last].map { try? $0?.fields.decoded()["n"] }
       if ends[0] != ends[1] { torn += 1 }
     }
-    stop.set()
-    while thread.isExecuting { usleep(1000) }
     #expect(torn == 0)
     #expect(a.backgroundQueryCount == 500)
   }
@@ -227,27 +223,35 @@ struct SharedCacheTests {
     b.end()
   }
 
-  @Test("looking whether a lock is free keeps nobody from taking it")
+  @Test("looking whether a lock is free keeps nobody from taking it, nor from looking")
   func probesAndLocks() throws {
     let cache = try SharedCache()
-    let (path, stop) = (cache.folder + "/lock", StopFlag())
-    _ = try LockFile(path: path)
-    let threads = (0..<2).map { _ in
-      Thread {
-        while !stop.isSet {
-          _ = LockFile.isLocked(path: path)
-          usleep(100)
-        }
-      }
+    defer { withExtendedLifetime(cache) {} }
+    let path = cache.folder + "/lock"
+    // Those who look have such a lock for a moment.
+    let probe = try LockFile(path: path, mode: .shared)
+    #expect(!LockFile.isLocked(path: path))
+    var pauseCount = 0
+    let lock = try LockFile(path: path) {
+      pauseCount += 1
+      if pauseCount == 3 { probe.release() }
     }
-    for thread in threads { thread.start() }
-    var refused = 0
-    for _ in 0..<50_000 {
-      do { try LockFile(path: path).release() } catch { refused += 1 }
-    }
-    stop.set()
-    while threads.contains(where: \.isExecuting) { usleep(1000) }
-    #expect(refused == 0)
+    #expect(pauseCount == 3)
+    #expect(LockFile.isLocked(path: path))
+    lock.release()
+    #expect(!LockFile.isLocked(path: path))
+  }
+
+  @Test("a lock that is held for longer than a moment is refused")
+  func heldLock() throws {
+    let cache = try SharedCache()
+    defer { withExtendedLifetime(cache) {} }
+    let path = cache.folder + "/lock"
+    let held = try LockFile(path: path)
+    var pauseCount = 0
+    #expect(throws: LockFile.Failure.inUse) { try LockFile(path: path) { pauseCount += 1 } }
+    #expect(pauseCount == 20)
+    held.release()
   }
 
   @Test("a write waits for another process that was stopped in a transaction")

@@ -5,12 +5,6 @@ import Testing
 
 @Suite("A client that was suspended, and taken for dead by others")
 struct SuspendedClientTests {
-  private let rooms = collection("rooms")
-
-  private func number(_ n: Int64) -> MapValue { ["n": .integer(n)] }
-
-  private func set(_ path: String, _ n: Int64) -> Mutation { .set(key(path), number(n)) }
-
   @Test("a client whose row was removed while it was suspended hears what became of its writes")
   func answersDuringSuspension() throws {
     let (cache, a, b) = try SharedCache.makePair()
@@ -112,7 +106,7 @@ struct SuspendedClientTests {
     fromCache.source = .cache
     b.listen(rooms, fromCache)
     cache.deliver()
-    let number = b.engine.targetID(of: rooms)
+    let former = b.engine.targetID(of: rooms)
     b.suspend()
     let c = try cache.client("c")
     cache.wait(3)
@@ -125,8 +119,8 @@ struct SuspendedClientTests {
     b.write(set("rooms/9", 9))
     cache.wait(1)
     guard let target = b.engine.targetID(of: rooms) else { throw TestFailure("no target") }
-    #expect(target != number && a.watched.contains(target))
-    try a.fill(target, [found("rooms/1", 10, self.number(1))], at: 10)
+    #expect(target != former && a.watched.contains(target))
+    try a.fill(target, [found("rooms/1", 10, number(1))], at: 10)
     cache.wait(1)
     #expect(b.ids(listener) == ["1", "9"])
     #expect(b.snapshots[listener]?.last?.isFromCache == false)

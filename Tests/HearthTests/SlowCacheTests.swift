@@ -6,6 +6,7 @@ import HearthSync
 import HearthTransport
 import HearthWire
 import SwiftProtobuf
+import Synchronization
 import TestSupport
 import Testing
 
@@ -30,7 +31,7 @@ struct SlowCacheTests {
     try await withClient(sent: sent, limit: limit) { runtime in
       let gate = DispatchSemaphore(value: 0)
       let first = Counter()
-      let snapshots = listen(runtime) { if first.increment() == 1 { gate.wait() } }
+      let snapshots = listen(runtime) { _ in if first.increment() == 1 { gate.wait() } }
       let total = snapshotCount * Self.documentsPerSnapshot
       try await waitUntil { sent.value * Self.documentBytes >= limit }
       // A backend that did not wait would get as far as this one.
@@ -51,22 +52,17 @@ struct SlowCacheTests {
     let sent = Counter()
     try await withClient(sent: sent) { runtime in
       let start = Self.privateMemoryBytes
-      var peak = start
-      let snapshots = listen(runtime) { Thread.sleep(forTimeInterval: 0.02) }
-      let sampling = Task {
-        var peak = 0
-        while !Task.isCancelled {
-          peak = max(peak, Self.privateMemoryBytes)
-          try? await Task.sleep(for: .milliseconds(10))
-        }
-        return peak
+      let peak = Mutex(start)
+      let snapshots = listen(runtime) { snapshot in
+        // A slow listener, which decodes each document 40 times.
+        for _ in 0..<40 { for document in snapshot.documents { _ = try? document.fields.decoded() } }
+        peak.withLock { $0 = max($0, Self.privateMemoryBytes) }
       }
       try await untilLast(snapshots)
-      sampling.cancel()
-      peak = await sampling.value
       #expect(sent.value == snapshotCount * Self.documentsPerSnapshot)
-      print("Peak memory above the start: \((peak - start) >> 20) MiB")
-      #expect(peak - start < 100_000_000)
+      let growth = peak.withLock { $0 } - start
+      print("Peak memory above the start: \(growth >> 20) MiB")
+      #expect(growth < 100_000_000)
     }
   }
 
@@ -120,11 +116,13 @@ struct SlowCacheTests {
   }
 
   /// Records the documents of each synchronised snapshot by their first number.
-  private func listen(_ runtime: ClientRuntime, onLoop: @escaping @Sendable () -> Void) -> Recorder<Int> {
+  private func listen(
+    _ runtime: ClientRuntime, onLoop: @escaping @Sendable (ViewSnapshot) -> Void
+  ) -> Recorder<Int> {
     let recorder = Recorder<Int>()
     _ = runtime.listen(Self.rooms, options: ListenOptions(), on: nil) { event in
       guard let snapshot = try? event.get(), let first = snapshot.documents.first else { return }
-      onLoop()
+      onLoop(snapshot)
       recorder.record(Int(first.key.id) ?? -1)
     }
     return recorder

@@ -44,6 +44,12 @@ struct CacheCodecTests {
       let mutation = generator.mutation()
       let mutationBytes = CacheCodec.encode(mutation: mutation, database: database)
       #expect(try CacheCodec.decodeMutation(mutationBytes, database: database) == mutation, "seed \(Generator.seed)")
+      for expected in [mutation.key, generator.mutation().key] {
+        let decoded = try mutationBytes.withUnsafeBytes {
+          try CacheCodec.decodeMutation($0, expecting: expected, database: database)
+        }
+        #expect(decoded == mutation, "seed \(Generator.seed), expecting \(expected)")
+      }
       var target = generator.target()
       target.limit = generator.pick([nil, 0, 1, .max])
       let targetBytes = CacheCodec.encode(target: target, database: database)

@@ -38,6 +38,16 @@ extension SeededGenerator {
     return options
   }
 
+  /// Indexes for some of the queries.
+  mutating func indexes() -> [IndexDefinition] {
+    let all = [
+      [IndexDefinition.Field(path: field("n"), kind: .ascending)],
+      [.init(path: field("tag"), kind: .ascending), .init(path: field("n"), kind: .descending)],
+      [.init(path: field("list"), kind: .contains)],
+    ]
+    return [pick(all), pick(all)].compactMap { try? IndexDefinition(collectionGroup: "rooms", fields: $0) }
+  }
+
   mutating func mutations() -> [Mutation] {
     var mutations: [Mutation] = []
     for _ in 0..<(chance(20) ? 2 : 1) { mutations.append(mutation()) }

@@ -47,7 +47,9 @@ extension SharedClient {
   }
 
   /// True if something waits to be delivered.
-  var hasWork: Bool { isWoken || !busyTimers.isEmpty || !opening.isEmpty || !writeRequests.isEmpty }
+  var hasWork: Bool {
+    isWoken || !backgroundQueries.isEmpty || !busyTimers.isEmpty || !opening.isEmpty || !writeRequests.isEmpty
+  }
 
   // MARK: - The watch stream
 

@@ -34,6 +34,12 @@ final class SharedClient {
   var timers: [(kind: TimerKind, due: Duration)] = []
 
   // Failures.
+  /// The running outermost transaction.
+  private var transaction = ""
+  /// True if something was made to fail in the event that is being handled.
+  private(set) var hasFailed = false
+  /// The process is stopped at the first statement in a transaction from this one on, and goes on later.
+  var stopStatement: Int?
   var failingTransactions: Set<String> = []
   /// Statements and commits so far.
   var statementCount = 0
@@ -74,6 +80,22 @@ final class SharedClient {
   var listeners: [ListenerID: SimulatedListener] = [:]
   var openWrites: [WriteID] = []
   var openWaits: Set<RequestID> = []
+  /// The reads of the cache that were not answered, with the answers that are right.
+  var reads: [RequestID: Read] = [:]
+  /// The queries in the background that have not ended.
+  var backgroundQueries: [BackgroundQueryJob] = []
+
+  /// The number of snapshots that listeners were given.
+  private(set) var snapshotCount = 0
+  /// What was found in order when the views were compared last.
+  var lastMark: Mark?
+
+  struct Mark: Equatable {
+    var oldest: Int
+    var newest: Int
+    var snapshots: Int
+    var user: String?
+  }
 
   init(in world: SharedSimulation, name: String, user: String?) throws {
     self.world = world
@@ -85,10 +107,14 @@ final class SharedClient {
       database: database, databaseID: SharedSimulation.databaseID,
       garbageCollection: .leastRecentlyUsed(thresholdBytes: 100 << 20), user: user, newCacheID: "cache",
       locks: world.locks.begin(name))
-    store.noticeLimits = world.noticeLimits
+    store.noticeLimits = world.history.noticeLimits
     engine = SyncEngine(
-      localStore: store, configuration: SyncConfiguration(maxConcurrentLimboResolutions: 2, jitter: { 0 }))
-    world.committed(by: name)
+      localStore: store,
+      configuration: SyncConfiguration(
+        maxConcurrentLimboResolutions: 2,
+        backgroundQueryLimits: world.history.runsQueriesInBackground
+          ? BackgroundQueryLimits(documentsOnLoop: -1, partsPerScan: 3) : nil, jitter: { 0 }))
+    world.committed("Join cache", by: name)
     database.injectFailure = { [unowned self] in failure(at: $0) }
   }
 
@@ -101,11 +127,18 @@ final class SharedClient {
     if case .transaction(let name) = point {
       if failingTransactions.contains(name) { return failed(.unavailable, "made to fail: \(name)") }
       guard !database.isInTransaction else { return nil }
+      world.observe()
       world.interleave(with: self)
-      seenCommit = world.commitCount
+      transaction = name
+      // While another client holds the write lock, the transaction may not begin.
+      if !world.isTransactionStopped { seenCommit = world.commitCount }
       return nil
     }
     statementCount += 1
+    if let stopStatement, statementCount >= stopStatement, database.isInTransaction {
+      self.stopStatement = nil
+      world.stopInTransaction(self)
+    }
     if let deathStatement, statementCount >= deathStatement {
       world.note("  \(name) ends at \(point)")
       isDying = true
@@ -114,12 +147,13 @@ final class SharedClient {
     if failingStatements.contains(statementCount) {
       return failed(failureKind, "statement \(statementCount) was made to fail")
     }
-    if point == .commit { world.committed(by: name) }
+    if point == .commit { world.willCommit(transaction, of: self) }
     return nil
   }
 
   private func failed(_ kind: StoreError.Kind, _ message: String) -> StoreError {
     seenCommit = -1
+    hasFailed = true
     world.note("  \(name): \(message)")
     return StoreError(kind: kind, message: message)
   }
@@ -129,6 +163,7 @@ final class SharedClient {
   func calm() {
     failingTransactions = []
     failingStatements = 0..<0
+    stopStatement = nil
     deathStatement = nil
     deathAction = nil
   }
@@ -144,7 +179,9 @@ final class SharedClient {
       world.note("> \(name) \(event.brief)")
       self.event = event
       wasPrimary = engine.isPrimary
+      hasFailed = world.isTransactionStopped
       let actions = engine.handle(event, now: now)
+      world.observe()
       knownCommit = seenCommit
       if isDying { break }
       for action in actions {
@@ -200,13 +237,15 @@ final class SharedClient {
       timers.append((kind, now + delay))
     case .cancelTimer(let kind): timers.removeAll { $0.kind == kind }
     case .raiseSnapshot(let id, let snapshot):
+      snapshotCount += 1
       if listeners[id] == nil { return fail("listener \(id.rawValue) was not added or has ended") }
       if let problem = listeners[id]?.take(snapshot) { fail("listener \(id.rawValue): \(problem)") }
-    case .raiseError(let id, _):
-      if listeners.removeValue(forKey: id) == nil { fail("listener \(id.rawValue) ends twice") }
+    case .raiseError(let id, let error): listenerEnded(id, error)
     case .completeWrite(let id, let error): completed(id, error)
-    case .answer(let id, _), .requestFailed(let id, _):
-      if openWaits.remove(id) == nil { fail("request \(id.rawValue) was answered twice") }
+    case .answer(let id, let answer): answered(id, answer)
+    case .requestFailed(let id, let error): requestFailed(id, error)
+    case .runBackgroundQuery(let query): backgroundQueries.append(query)
+    case .cancelBackgroundQuery(let id): backgroundQueries.first { $0.id == id }?.cancel()
     case .wakeOthers: world.wakeOthers(than: self)
     case .closeCache: fail("the client was told to end")
     default: break
@@ -227,7 +266,6 @@ final class SharedClient {
   func listen(to query: Query, _ options: ListenOptions) {
     let id = ListenerID(rawValue: world.nextNumber())
     listeners[id] = SimulatedListener(query: query, options: options)
-    world.targets.insert(query.target)
     post(.listen(id, query, options))
   }
 
@@ -303,12 +341,18 @@ final class SharedClient {
     end()
   }
 
+  func close() {
+    for query in backgroundQueries { query.close() }
+    backgroundQueries = []
+    database.injectFailure = nil
+    database.close()
+  }
+
   /// The process is gone.
   func end() {
     guard life != .ended else { return }
     life = .ended
-    database.injectFailure = nil
-    database.close()
+    close()
     world.locks.end(name)
     // Those that its process could not store before its end.
     let stored = Set(SharedClient.users.flatMap(world.outbox).map(\.number))

@@ -5,113 +5,95 @@ import HearthSync
 extension SharedSimulation {
   /// Checks what must hold between two steps.
   func checkStep() throws {
+    observe()
     try check()
     try checkLease()
-    try checkOutboxes()
-    try checkTokens()
     for client in awake { try checkViews(of: client) }
   }
 
-  /// At most one client has the number that the file gives its holder.
+  /// At most one client has the number that the file gives its holder, and no number is given twice.
   private func checkLease() throws {
-    let lease = lease
     let holders = living.filter { $0.store.leaseNumber == lease.number }.map(\.name)
     guard holders.count <= 1 else { throw Failure(description: "lease \(lease.number) is held by \(holders)") }
     if let holder = holders.first, let named = lease.holder, holder != named {
       throw Failure(description: "lease \(lease.number) is held by \(holder), the file names \(named)")
     }
-  }
-
-  /// Batches come at the end of an outbox, and leave it at its front when the backend has answered them.
-  private func checkOutboxes() throws {
-    for user in SharedClient.users {
-      let pending = outbox(of: user)
-      guard pending.allSatisfy({ $0.localWriteTime.seconds == SimulatedDevice.seconds(of: user) }) else {
-        throw Failure(description: "the outbox of \(user ?? "nobody") holds another's writes: \(pending)")
-      }
-      let before = outboxes[user] ?? []
-      let left = before.prefix { batch in !pending.contains { $0.batchID == batch.batchID } }
-      for batch in left where ledger.isSurelyPending(batch.number) {
-        throw Failure(description: "write \(batch.number) left the outbox without an answer")
-      }
-      guard Array(before.dropFirst(left.count)) == Array(pending.prefix(before.count - left.count)) else {
-        throw Failure(description: "the outbox changed other than at its ends: \(before) became \(pending)")
-      }
-      outboxes[user] = pending
+    guard let holder = lease.holder else { return }
+    let former = leaseHolders.updateValue(holder, forKey: lease.number)
+    guard former ?? holder == holder else {
+      throw Failure(description: "lease \(lease.number) of \(former ?? "nobody") was given to \(holder)")
     }
   }
 
-  /// A resume token becomes a newer one, or goes.
-  private func checkTokens() throws {
-    let reader = try reader(of: SharedClient.users[0])
-    for target in targets {
-      guard let data = try reader.targetData(for: target) else { continue }
-      let token = Int64(String(decoding: data.resumeToken, as: UTF8.self)) ?? 0
-      if let before = tokens[data.targetID], token != 0, token < before {
-        throw Failure(description: "the token of target \(data.targetID) went from \(before) back to \(token)")
-      }
-      tokens[data.targetID] = token
-    }
-  }
-
-  /// A client that has read all notices shows the documents of the file with its user's writes.
+  /// All listeners of a client show the documents of one state of the file, which is not older than the last one that it has read.
   private func checkViews(of client: SharedClient) throws {
-    guard isUpToDate(client), !client.busyTimers.contains(.asyncQueueRetry) else { return }
+    guard showsOneState(client) else { return }
+    let states = reference.states(since: shownCommit(of: client))
+    let mark = SharedClient.Mark(
+      oldest: reference.stateCount - states.count, newest: reference.stateCount, snapshots: client.snapshotCount,
+      user: client.store.user)
+    guard client.lastMark != mark else { return }
+    var difference: String?
+    for state in states.reversed() {
+      let found = try firstDifference(of: client, state, states)
+      if found == nil {
+        client.lastMark = mark
+        return
+      }
+      difference = difference ?? found
+    }
+    throw Failure(description: difference ?? "")
+  }
+
+  /// False while a client has news to show, or does not know yet that it has lost the lease.
+  private func showsOneState(_ client: SharedClient) -> Bool {
+    guard !client.isBusy, !client.busyTimers.contains(.asyncQueueRetry), !client.store.hasNews else { return false }
     // A client that has lost the lease without a word reads everything anew when it finds out.
-    if let number = client.store.leaseNumber, number != lease.number { return }
-    let reader = try reader(of: client.store.user)
-    guard !isCatchingUp(client.store.user) else { return }
+    return client.store.leaseNumber.map { $0 == lease.number } ?? true
+  }
+
+  private func firstDifference(
+    of client: SharedClient, _ state: SharedReference.State, _ states: [SharedReference.State]
+  ) throws -> String? {
+    let user = client.store.user
     for (id, listener) in client.listeners.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-      let expected = try reader.run(listener.query, usePreviousResults: false).documents
+      if client.engine.hasBackgroundListen(id) { continue }
+      if states.contains(where: { $0.isCatchingUp(listener.query, user) }) { continue }
+      let expected = state.run(listener.query, user)
       let what = "\(client.name), listener \(id.rawValue) \(listener.query.canonicalID)"
       guard let snapshot = listener.snapshot else {
         if expected.isEmpty || listener.options.waitForSyncWhenOnline { continue }
-        throw Failure(description: "\(what) was not told of \(expected.map(\.brief))")
+        return "\(what) was not told of \(expected.map(\.brief))"
       }
-      try compare(Array(snapshot.documents), expected, what)
+      if let difference = difference(Array(snapshot.documents), expected, what) { return difference }
     }
+    return nil
   }
 
-  /// Returns true if views may still show the former state of a document, until the watch stream has brought the outcome of a write.
-  private func isCatchingUp(_ user: String?) -> Bool {
-    SeededGenerator.keys.contains { key in
-      guard let document = try? reader(of: user).readDocument(key) else { return false }
-      return document.hasCommittedMutations && !document.hasLocalMutations
-    }
+  func difference(_ actual: [Document], _ expected: [Document], _ what: String) -> String? {
+    if actual.count == expected.count, zip(actual, expected).allSatisfy({ $0.hasSameData(as: $1) }) { return nil }
+    return "\(what) shows \(actual.map(\.brief)), but must show \(expected.map(\.brief))"
   }
 
   func compare(_ actual: [Document], _ expected: [Document], _ what: String) throws {
-    guard actual.count == expected.count, zip(actual, expected).allSatisfy({ $0.hasSameData(as: $1) }) else {
-      throw Failure(description: "\(what) shows \(actual.map(\.brief)), but must show \(expected.map(\.brief))")
-    }
+    if let difference = difference(actual, expected, what) { throw Failure(description: difference) }
   }
 
   /// Old documents go, but none that some client shows.
-  func collectGarbage() {
-    for client in awake { client.post(.othersChanged) }
-    guard let client = awake.first(where: \.engine.isPrimary) else { return }
-    let clients = awake.filter {
-      isUpToDate($0) && !$0.busyTimers.contains(.asyncQueueRetry) && !isCatchingUp($0.store.user)
-    }
-    let before = clients.map(resultsInFile)
-    note("\(client.name) collects garbage")
-    withoutInterleaving {
-      _ = try? client.engine.collectGarbage(GarbageCollectionParameters(thresholdBytes: 0, percentile: 100))
-    }
-    for (other, before) in zip(clients, before) where before != resultsInFile(of: other) {
-      fail("a garbage collection took documents that \(other.name) shows: \(before) became \(resultsInFile(of: other))")
-    }
-    // The loop tells the others at its end.
-    client.post(.othersChanged)
-  }
-
-  private func resultsInFile(of client: SharedClient) -> [[String]] {
-    let ids = client.listeners.keys.sorted { $0.rawValue < $1.rawValue }
-    return ids.map { id in
-      guard let query = client.listeners[id]?.query,
-        let documents = try? reader(of: client.store.user).run(query, usePreviousResults: false).documents
-      else { return [] }
-      return documents.map(\.brief)
+  ///
+  /// - Parameter before: The state before the collection.
+  func checkCollection(of removed: Set<DocumentKey>, _ before: SharedReference.State, by collector: String) {
+    guard !removed.isEmpty else { return }
+    let known = knownClients
+    for client in awake where showsOneState(client) && known.contains(client.name) {
+      // One that has seen the state before.
+      guard reference.states(since: shownCommit(of: client)).count <= 2 else { continue }
+      for (id, listener) in client.listeners {
+        guard !before.isCatchingUp(listener.query, client.store.user) else { continue }
+        let taken = listener.snapshot?.documents.map(\.key).filter(removed.contains) ?? []
+        guard !taken.isEmpty else { continue }
+        fail("\(collector) collected \(taken), which listener \(id.rawValue) of \(client.name) shows")
+      }
     }
   }
 
@@ -120,8 +102,9 @@ extension SharedSimulation {
   /// Everything was delivered: the views are what the backend has.
   func checkEnd() throws {
     for client in living {
-      guard client.openWrites.isEmpty, client.openWaits.isEmpty else {
-        throw Failure(description: "\(client.name): callers still wait: \(client.openWrites) \(client.openWaits)")
+      guard client.openWrites.isEmpty, client.openWaits.isEmpty, client.reads.isEmpty else {
+        throw Failure(
+          description: "\(client.name): callers wait: \(client.openWrites) \(client.openWaits) \(client.reads.keys)")
       }
       guard client.engine.activeLimboDocuments.isEmpty, client.engine.enqueuedLimboDocuments.isEmpty else {
         throw Failure(description: "\(client.name): still in limbo: \(client.engine.activeLimboDocuments)")
@@ -139,6 +122,13 @@ extension SharedSimulation {
               + "in the file \(currentTargets) are")
         }
       }
+    }
+    let inUse = try targetsInUse()
+    if let ownerless = inUse[nil] { throw Failure(description: "targets are in use by nobody: \(ownerless)") }
+    for client in living {
+      // More may be in use, where the storage has failed.
+      let missing = Set(client.listeners.values.map(\.query.target.canonicalID)).subtracting(inUse[client.name] ?? [])
+      guard missing.isEmpty else { throw Failure(description: "\(client.name) shows, but does not use, \(missing)") }
     }
     for user in SharedClient.users where !outbox(of: user).isEmpty {
       throw Failure(description: "the outbox of \(user ?? "nobody") is not empty: \(outbox(of: user))")

@@ -3,9 +3,6 @@ import HearthModel
 import HearthSync
 
 extension SharedSimulation {
-  /// The number of steps of a history.
-  static let stepCount = 80
-
   /// Runs a seed; one that fails is run again for its trace.
   static func run(seed: UInt64) throws {
     do {
@@ -29,7 +26,7 @@ extension SharedSimulation {
 
   private func run() throws {
     defer { close() }
-    for _ in 0..<Self.stepCount { try step() }
+    for _ in 0..<history.stepCount { try step() }
     try settle()
   }
 
@@ -79,6 +76,7 @@ extension SharedSimulation {
       client.post(.othersChanged)
     }
     client.fire(.clientMetadataRefresh)
+    while !client.backgroundQueries.isEmpty { client.endBackgroundQuery() }
     while client.answerParting(ends: false) { try check() }
     while !client.opening.isEmpty { client.answerOpening(succeeds: true) }
     while !client.writeRequests.isEmpty, client.writeStream != nil {

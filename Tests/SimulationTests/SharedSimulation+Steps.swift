@@ -21,12 +21,16 @@ extension SharedSimulation {
     }
     removeEndedClients()
     try checkStep()
+    guard history.collection > 0, generator.chance(history.collection) else { return }
+    collectGarbage()
+    removeEndedClients()
+    try checkStep()
   }
 
   /// Clients come and go.
   private func lifeStep() throws {
     guard let client = living.randomElement(using: &generator) else { return try beginClient() }
-    switch Int.random(in: 0..<14, using: &generator) {
+    switch Int.random(in: 0..<17, using: &generator) {
     case 0, 1: if living.count < 4 { try beginClient() }
     case 2: if client.life == .running { client.shutDown() }
     case 3: bury(client)
@@ -37,6 +41,7 @@ extension SharedSimulation {
     case 12:
       note("the lock of the lease is lost")
       locks.loseLease()
+    case 13, 14, 15: client.stopStatement = client.statementCount + Int.random(in: 1...60, using: &generator)
     default: client.post(.setVisibility(generator.chance(50)))
     }
   }
@@ -54,47 +59,79 @@ extension SharedSimulation {
     case 26..<46: client.answerWrite(answerIsLost: generator.chance(12))
     case 46..<56: client.sendSnapshot()
     case 56..<60: client.sendChanges()
+    case 60..<62: client.rejectTarget()
     default: for _ in 0..<Int.random(in: 1...5, using: &generator) { client.deliverWatchMessage() }
     }
   }
 
   private func userStep(of client: SharedClient) {
     switch Int.random(in: 0..<100, using: &generator) {
-    case 0..<16: client.listen(to: generator.query(), generator.options())
-    case 16..<25: client.unlisten()
-    case 25..<45:
+    case 0..<15: client.listen(to: generator.query(), generator.options())
+    case 15..<23: client.unlisten()
+    case 23..<42:
       var batches: [[Mutation]] = []
       for _ in 0..<(generator.chance(20) ? 3 : 1) { batches.append(generator.mutations()) }
       client.write(batches)
-    case 45..<62: wake(client)
-    case 62..<76: client.fire(.clientMetadataRefresh)
-    case 76..<84: client.fireNextTimer()
-    case 84..<88: client.switchNetwork(on: generator.chance(60))
-    case 88..<91: client.changeUser(to: generator.pick(SharedClient.users))
-    case 91..<93: client.request(.waitForPendingWrites)
-    case 93..<96: collectGarbage()
-    case 96: collectWhatOneShows(client)
+    case 42..<57: wake(client)
+    case 57..<69: client.fire(.clientMetadataRefresh)
+    case 69..<75: client.fireNextTimer()
+    case 75..<79: client.switchNetwork(on: generator.chance(60))
+    case 79..<82: client.changeUser(to: generator.pick(SharedClient.users))
+    case 82..<84: client.request(.waitForPendingWrites)
+    case 84..<89: readCache(of: client)
+    case 89..<91: client.loadBundle()
+    case 91: client.request(.setIndexes(generator.indexes()))
+    case 92: client.request(.deleteAllIndexes)
+    case 93..<95: collectGarbage()
+    case 95..<97: collectWhatOneShows(client)
     default: failStorage(of: client)
     }
   }
 
-  /// What a client may do in the middle of an event of another.
+  /// Something that a client may do in the middle of an event of another.
   func smallStep(of client: SharedClient) {
-    switch Int.random(in: 0..<8, using: &generator) {
+    switch Int.random(in: 0..<12, using: &generator) {
     case 0, 1: client.write([generator.mutations()])
     case 2, 3: wake(client)
     case 4: client.fire(.clientMetadataRefresh)
     case 5: client.answerWrite(answerIsLost: false)
-    case 6: client.listen(to: generator.query(), generator.options())
+    case 6, 7: client.listen(to: generator.query(), generator.options())
+    case 8: client.fireNextTimer()
+    case 9: readCache(of: client)
     default: for _ in 0..<Int.random(in: 1...8, using: &generator) { client.deliverWatchMessage() }
+    }
+  }
+
+  /// Reads the cache once, or ends a read or a listen in the background.
+  private func readCache(of client: SharedClient) {
+    if !client.backgroundQueries.isEmpty, generator.chance(70) {
+      client.endBackgroundQuery()
+    } else {
+      client.read(generator.query())
     }
   }
 
   /// A garbage collection while one client shows, from the cache, what nobody watches any more.
   private func collectWhatOneShows(_ client: SharedClient) {
-    client.listen(to: generator.query(), ListenOptions(source: .cache))
-    for other in awake { other.unlistenToBackend() }
+    // Here the others get their news, or have no part in it.
+    if generator.chance(50) {
+      for other in awake { other.unlistenToBackend() }
+      client.listen(to: generator.query(), ListenOptions(source: .cache))
+    } else {
+      client.listen(to: generator.query(), ListenOptions(source: .cache))
+      for other in awake { other.unlistenToBackend() }
+    }
     collectGarbage()
+  }
+
+  /// The holder of the lease collects garbage, whether it knows the latest changes of the others or not.
+  private func collectGarbage() {
+    if generator.chance(50) { for client in awake { client.post(.othersChanged) } }
+    guard let client = awake.first(where: \.engine.isPrimary) else { return }
+    note("\(client.name) collects garbage")
+    _ = try? client.engine.collectGarbage(GarbageCollectionParameters(thresholdBytes: 0, percentile: 100))
+    // The loop carries out what has come up, and tells the others.
+    client.post(.othersChanged)
   }
 
   private func wake(_ client: SharedClient) {

@@ -7,44 +7,50 @@ import HearthSync
 /// One history of several clients on one cache file: engines with locks, wake-ups and a backend, driven by everything that can happen
 /// to them in an order that a seed decides.
 ///
-/// All of it runs in one thread, so a process stops between two events, between two transactions of an event (others act meanwhile,
-/// see ``interleave(with:)``), or permanently at any statement; never in the middle of a transaction that goes on later.
+/// All of it runs in one thread. A process stops between two events, before a transaction (``interleave(with:)``), in the middle of one
+/// (``stopInTransaction(_:)``), or permanently at any statement.
 ///
-/// After each step the views of each client that has read all notices are compared with the file, as a reader without any state
-/// sees it, and the outcome of each write with a ledger.
+/// Each commit is compared with the one before by a reference that computes what the file and the views must be (``SharedReference``).
+/// After each step each client must show one state of the file that is not older than the last notice that it has read, and the
+/// outcome of each write is compared with a ledger.
 final class SharedSimulation {
   typealias Failure = Simulation.Failure
 
   static let databaseID = DatabaseID(projectID: "p")
 
   let seed: UInt64
+  let history: SharedHistory
   var generator: SeededGenerator
   var backend = SimulatedBackend()
   var ledger = WriteLedger()
   let locks = SharedLocks()
   let folder: URL
   private(set) var clients: [SharedClient] = []
-  /// A backend that knows no labels commits a batch again whose answer was lost.
-  let backendKnowsLabels: Bool
-  let noticeLimits: LocalStore.NoticeLimits
-  /// The probability, in percent, that another client acts before a transaction.
-  private let interleaving: Int
+  var backendKnowsLabels: Bool { history.backendKnowsLabels }
   private var isInterleaving = false
+  /// True while a client is stopped in the middle of a transaction.
+  private(set) var isTransactionStopped = false
   /// True while the history comes to its end.
   var isSettling = false
 
-  /// Reads the file for each user, without a client.
-  private var readers: [String?: LocalStore] = [:]
-  private var readerDatabases: [Database] = []
-  /// The targets of all queries that were listened to.
-  var targets: Set<Target> = []
-  /// The resume tokens of targets after the step before, by their numbers.
-  var tokens: [TargetID: Int64] = [:]
-  /// Every user's outbox after the step before.
-  var outboxes: [String?: [MutationBatch]] = [:]
+  /// Reads the file, without a client.
+  let reader: Database
+  let readerStore: LocalStore
+  /// What the file must hold and clients must show.
+  var reference = SharedReference()
+  /// The batches that were read.
+  var batches: [BatchID: MutationBatch] = [:]
+  var lease = Lease()
+  /// Everyone who ever had a number of the lease.
+  var leaseHolders: [Int64: String] = [:]
+  /// The resume tokens of targets, by their ids.
+  var tokens: [Int64: Int64] = [:]
+  /// The targets that the backend has refused at some time.
+  var rejectedTargets: Set<Target> = []
 
   private(set) var commitCount = 0
   private var lastCommits: [String: Int] = [:]
+  private var unobserved: Commit?
   private var numbersByLabel: [String: Int] = [:]
   private var lastNumber = 0
   private var lastClient = 0
@@ -60,30 +66,31 @@ final class SharedSimulation {
     self.keepsTrace = keepsTrace
     self.printsTrace = printsTrace
     generator = SeededGenerator(seed: seed)
-    // Not the generator of the steps.
-    var choices = SeededGenerator(seed: ~seed)
-    backendKnowsLabels = choices.chance(70)
-    interleaving = choices.pick([0, 0, 2, 10])
-    noticeLimits = choices.pick([
-      .init(), .init(betweenMarks: 8, waiting: 1 << 20), .init(betweenMarks: 4, waiting: 12),
-    ])
-    folder = FileManager.default.temporaryDirectory.appendingPathComponent("hearth-shared-\(UUID().uuidString)")
+    history = SharedHistory(seed: seed)
+    folder = Self.newFolder()
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    for _ in 0..<Int.random(in: 2...4, using: &choices) { try beginClient() }
-    for user in SharedClient.users {
-      let database = try Database(.file(path: file), options: .init(synchronous: .normal))
-      readerDatabases.append(database)
-      readers[user] = try LocalStore(
-        database: database, databaseID: Self.databaseID,
-        garbageCollection: .leastRecentlyUsed(thresholdBytes: 100 << 20), user: user, newCacheID: "cache")
-    }
+    reader = try Database(.file(path: Self.file(in: folder)), options: .init(synchronous: .normal))
+    readerStore = try LocalStore(
+      database: reader, databaseID: Self.databaseID,
+      garbageCollection: .leastRecentlyUsed(thresholdBytes: 100 << 20), user: nil, newCacheID: "cache")
+    for _ in 0..<history.clientCount { try beginClient() }
   }
 
-  var file: String { folder.appendingPathComponent("cache.sqlite").path }
+  /// In memory where the system offers a folder for that: each durable commit would wait for the disk.
+  private static func newFolder() -> URL {
+    let shared = "/dev/shm"
+    let isUsable = FileManager.default.isWritableFile(atPath: shared)
+    let parent = isUsable ? URL(fileURLWithPath: shared) : FileManager.default.temporaryDirectory
+    return parent.appendingPathComponent("hearth-shared-\(UUID().uuidString)")
+  }
+
+  private static func file(in folder: URL) -> String { folder.appendingPathComponent("cache.sqlite").path }
+
+  var file: String { Self.file(in: folder) }
 
   func close() {
-    for client in clients { client.database.close() }
-    for database in readerDatabases { database.close() }
+    for client in clients { client.close() }
+    reader.close()
     try? FileManager.default.removeItem(at: folder)
   }
 
@@ -155,69 +162,45 @@ final class SharedSimulation {
 
   /// Lets another client act in the middle of an event, before a transaction begins.
   func interleave(with client: SharedClient) {
-    guard !isInterleaving, !isSettling, interleaving > 0, generator.chance(interleaving) else { return }
-    guard let other = awake.filter({ !$0.isBusy && $0 !== client }).randomElement(using: &generator) else { return }
+    guard !isInterleaving, !isSettling, generator.chance(history.interleaving) else { return }
+    meanwhile(client, stepCount: 1)
+  }
+
+  /// A client is stopped in the middle of a transaction, and the others go on for a while.
+  func stopInTransaction(_ client: SharedClient) {
+    guard !isInterleaving, !isSettling else { return }
+    note("  \(client.name) is stopped in a transaction")
+    isTransactionStopped = true
+    meanwhile(client, stepCount: Int.random(in: 1...6, using: &generator))
+    isTransactionStopped = false
+  }
+
+  private func meanwhile(_ client: SharedClient, stepCount: Int) {
     isInterleaving = true
     note("  meanwhile:")
-    smallStep(of: other)
+    for _ in 0..<stepCount {
+      guard let other = awake.filter({ !$0.isBusy && $0 !== client }).randomElement(using: &generator) else { break }
+      smallStep(of: other)
+    }
     note("  back to \(client.name)")
     isInterleaving = false
   }
 
-  func withoutInterleaving(_ body: () -> Void) {
-    let before = isInterleaving
-    isInterleaving = true
-    body()
-    isInterleaving = before
-  }
-
   // MARK: - The file
 
-  func committed(by client: String) {
+  func committed(_ transaction: String, by client: String) {
     commitCount += 1
     lastCommits[client] = commitCount
+    unobserved = Commit(client: client, transaction: transaction)
   }
 
-  /// True if other clients have committed nothing since.
-  func isUpToDate(_ client: SharedClient) -> Bool {
-    lastCommits.allSatisfy { $0.key == client.name || $0.value <= client.knownCommit }
+  func takeUnobserved() -> Commit? {
+    defer { unobserved = nil }
+    return unobserved
   }
 
-  func reader(of user: String?) throws -> LocalStore {
-    guard let reader = readers[user] else { throw Failure(description: "no reader of \(user ?? "nobody")") }
-    return reader
-  }
-
-  func outbox(of user: String?) -> [MutationBatch] {
-    do { return try reader(of: user).pendingBatches() } catch {
-      fail("the outbox of \(user ?? "nobody") cannot be read: \(error)")
-      return []
-    }
-  }
-
-  /// The number of the lease and the name of its holder, as the file has them.
-  var lease: (number: Int64, holder: String?) {
-    let sql = """
-      SELECT lease_number, (SELECT name FROM cache_clients WHERE client_id = lease_holder) FROM cache_sharing
-      """
-    let row = try? readerDatabases[0].firstRow(sql) { row in
-      (try row.int64(at: 0), row.isNull(at: 1) ? nil : try row.string(at: 1))
-    }
-    return row ?? (0, nil)
-  }
-
-  /// The targets whose views at the holder of the lease agree with the backend, as the file has them.
-  var currentTargets: [Int64] {
-    var targets: [Int64] = []
-    try? readerDatabases[0].forEachRow("SELECT target_id FROM cache_current_targets ORDER BY target_id") {
-      targets.append(try $0.int64(at: 0))
-      return true
-    }
-    return targets
-  }
-
-  /// Changes with the file.
-  func fileVersion() throws -> Int64 { try readerDatabases[0].dataVersion }
+  /// The commit whose changes the client's views surely have.
+  func shownCommit(of client: SharedClient) -> Int { max(client.knownCommit, lastCommits[client.name] ?? 0) }
 
   func check() throws {
     if let problem { throw problem }

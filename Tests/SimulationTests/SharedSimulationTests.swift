@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Several clients on one cache file: whatever they, the backend and the storage do, in whatever order, and wherever one of them ends,
-/// all show the same documents, every write counts once, and in the end everything is in step.
+/// Several clients on one cache file: whatever they, the backend and the storage do, in whatever order, and wherever one of them stops
+/// or ends, all show what ``SharedReference`` computes, every write counts once, and in the end everything is in step.
 ///
 /// `HEARTH_SIMULATION_SEED` runs one seed and prints all events and actions; `HEARTH_SHARED_SEEDS` sets how many there are, and
 /// `HEARTH_SIMULATION_FIRST` with which they begin.
@@ -18,7 +18,7 @@ struct SharedSimulationTests {
   private static var groups: [UInt64] {
     if let shown { return [shown] }
     let first = number("HEARTH_SIMULATION_FIRST") ?? 1
-    return Array(stride(from: first, to: first + (number("HEARTH_SHARED_SEEDS") ?? 200), by: 50))
+    return Array(stride(from: first, to: first + (number("HEARTH_SHARED_SEEDS") ?? 1000), by: 50))
   }
 
   @Test("any sequence of events leaves all clients in step", arguments: groups)

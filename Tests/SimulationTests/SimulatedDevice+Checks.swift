@@ -174,7 +174,7 @@ extension SimulatedDevice {
 
 extension Document {
   func hasSameData(as other: Document) -> Bool {
-    key == other.key && (try? fields.decoded()) == (try? other.fields.decoded())
+    key == other.key && hasSameContents(as: other)
   }
 
   var brief: String {

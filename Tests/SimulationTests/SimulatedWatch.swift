@@ -13,6 +13,7 @@ struct SimulatedWatch {
 
   private struct WatchedTarget {
     var target: Target
+    var isOfListener: Bool
     /// The documents that were sent to the client as being in the target, with their versions.
     var sent: [DocumentKey: SnapshotVersion] = [:]
   }
@@ -38,7 +39,7 @@ struct SimulatedWatch {
   private mutating func add(_ request: TargetRequest, _ backend: SimulatedBackend, _ generator: inout SeededGenerator) {
     let id = request.targetID
     say(WatchTargetChange(state: .added, targetIDs: [id]))
-    var watched = WatchedTarget(target: request.target)
+    var watched = WatchedTarget(target: request.target, isOfListener: request.purpose != .limboResolution)
     let resumed = Int64(String(decoding: request.resumeToken, as: UTF8.self)) ?? request.readTime?.microseconds
     var saysWhatLeft = true
     if let resumed {
@@ -57,6 +58,16 @@ struct SimulatedWatch {
     }
     say(WatchTargetChange(state: .current, targetIDs: [id], resumeToken: Self.token(backend)))
     if generator.chance(70) { sendSnapshot(backend, &generator) }
+  }
+
+  /// The targets that are not asked for because of documents in limbo.
+  var targetsOfListeners: [(id: TargetID, target: Target)] {
+    targets.filter(\.value.isOfListener).map { ($0.key, $0.value.target) }.sorted { $0.id < $1.id }
+  }
+
+  mutating func reject(_ id: TargetID, _ error: StatusError) {
+    targets[id] = nil
+    say(WatchTargetChange(state: .removed, targetIDs: [id], cause: error))
   }
 
   private static func token(_ backend: SimulatedBackend) -> [UInt8] { Array("\(backend.now)".utf8) }

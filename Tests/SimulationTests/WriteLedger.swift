@@ -12,6 +12,8 @@ struct WriteLedger {
     var commitCount = 0
     /// The backend's latest answer.
     var answer: Answer?
+    /// Every commit that the backend has made of it.
+    var commits: [SimulatedBackend.Commit] = []
     /// The cache did not take it.
     var wasRefused = false
     /// The file that held it was replaced or damaged.
@@ -33,6 +35,7 @@ struct WriteLedger {
   /// - Parameter isNew: True if it carried out the request, and did not only repeat an earlier answer.
   mutating func answered(_ number: Int, _ answer: Answer, isNew: Bool, knowsLabels: Bool) {
     writes[number]?.answer = answer
+    if case .success(let commit) = answer, isNew { writes[number]?.commits.append(commit) }
     guard case .success = answer, isNew, var write = writes[number] else { return }
     write.commitCount += 1
     writes[number] = write
@@ -93,6 +96,10 @@ struct WriteLedger {
   func number(of identity: BatchIdentity, with mutations: [Mutation]) -> Int? {
     writes.first { $0.value.identity == identity && $0.value.mutations == mutations }?.key
   }
+
+  func mutations(of number: Int) -> [Mutation]? { writes[number]?.mutations }
+
+  func commits(of number: Int) -> [SimulatedBackend.Commit] { writes[number]?.commits ?? [] }
 
   func owner(of number: Int) -> String? { writes[number]?.owner }
 

@@ -6,13 +6,13 @@ internal import Hearth
 final class Peer {
   static let command = "peer"
 
-  /// What a process does once it is ready.
+  /// The work of a process once it is ready.
   enum Role: String {
-    /// Shows a collection, and nothing else.
+    /// Listens to a collection, and does nothing else.
     case idle
-    /// The same without Firestore: what the runtime and the libraries take.
+    /// Waits without Firestore: the share of the runtime and the libraries.
     case bare
-    /// Writes a document again and again, with the time in it.
+    /// Writes a document repeatedly, with the time in it.
     case writer
   }
 

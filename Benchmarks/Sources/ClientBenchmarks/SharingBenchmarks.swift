@@ -137,7 +137,7 @@ enum SharingBenchmarks {
     try server.stop()
   }
 
-  /// What Linux tells of a process.
+  /// The resources of a process, from Linux's files about it.
   private struct Usage {
     /// Seconds, of all its threads.
     let processorTime: Double

@@ -2,7 +2,7 @@ internal import BenchmarkKit
 internal import HearthModel
 internal import HearthSync
 
-/// What a client pays for being able to share its cache, while it is alone, and what one pays that comes back after others have
+/// The price of sharing a cache: for a client that is alone, for one beside another, and for one that comes back after others have
 /// written.
 enum SharingBenchmarks {
   static let all = [
@@ -87,33 +87,8 @@ enum SharingBenchmarks {
     let events = 200
     try session.compare(
       with: "a cache for one process", items: events, rounds: rounds,
-      setUp: { isFloor -> (Client, TargetID) in
-        let client = Client(try session.openCopyOfCache(isShared: !isFloor))
-        let target = try client.listenInSync(SampleDocuments.equality(0))
-        client.targetChange(.current, [target])
-        client.snapshot()
-        return (client, target)
-      },
-      run: { state, stopwatch in
-        let (client, target) = state
-        let before = client.snapshotCount
-        for event in 0..<events {
-          let documents = try stopwatch.excluding {
-            try (0..<10).map {
-              var document = try samples.document($0 * samples.groupCount, revision: event + 1)
-              document.version = SnapshotVersion(
-                microseconds: SampleDocuments.firstVersion.microseconds + Int64(event + 2) * 1_000_000)
-              return document
-            }
-          }
-          for document in documents { client.send(document, to: [target]) }
-          client.snapshot()
-        }
-        guard client.snapshotCount - before == events else {
-          throw WrongResult(count: client.snapshotCount - before, expected: events)
-        }
-      },
-      tearDown: { $0.0.close() })
+      setUp: { try GroupListeners(Client(try session.openCopyOfCache(isShared: !$0)), samples, count: 1) },
+      run: { try $0.receive(snapshotCount: events, $1) }, tearDown: { $0.client.close() })
   }
 
   private static func catchUp(_ session: Session, _ query: Query) throws {

@@ -51,38 +51,8 @@ enum SyncBenchmarks {
     let rounds = 100
     try session.measure(
       items: rounds * 11,
-      setUp: { () -> (Client, [TargetID]) in
-        let client = Client(try session.openCopyOfCache())
-        var ids: [TargetID] = []
-        for group in 0..<targets {
-          ids.append(try client.listenInSync(SampleDocuments.equality(group)))
-        }
-        client.targetChange(.current, ids)
-        client.snapshot()
-        return (client, ids)
-      },
-      run: { state, stopwatch in
-        let (client, ids) = state
-        let before = client.snapshotCount
-        for round in 0..<rounds {
-          // Ten documents of one group, which one of the targets holds.
-          let group = round % targets
-          let documents = try stopwatch.excluding {
-            try (0..<10).map {
-              var document = try samples.document($0 * samples.groupCount + group, revision: round + 1)
-              document.version = SnapshotVersion(
-                microseconds: SampleDocuments.firstVersion.microseconds + Int64(round + 2) * 1_000_000)
-              return document
-            }
-          }
-          for document in documents { client.send(document, to: [ids[group]]) }
-          client.snapshot()
-        }
-        guard client.snapshotCount - before == rounds else {
-          throw WrongResult(count: client.snapshotCount - before, expected: rounds)
-        }
-      },
-      tearDown: { $0.0.close() })
+      setUp: { try GroupListeners(Client(try session.openCopyOfCache()), samples, count: targets) },
+      run: { try $0.receive(snapshotCount: rounds, $1) }, tearDown: { $0.client.close() })
   }
 
   private static func snapshot(_ session: Session, _ query: Query, indexes: [Int]? = nil) throws {

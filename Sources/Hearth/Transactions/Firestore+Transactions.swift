@@ -69,7 +69,8 @@ extension Firestore {
     run({ updateBlock($0, $1) }, nil) { result in
       outcome.resolve(result.value.map { UncheckedSendableBox($0) }.mapError { $0 })
     }
-    // The block gave its result away; this is its only reference.
+    // The block sends its result, `TransactionRunner` passes it on without keeping it, and an `Outcome` gives it out once: this is the
+    // only reference that is used from here on.
     nonisolated(unsafe) let value = try await outcome.value().value
     return value
   }

@@ -14,7 +14,7 @@ struct ClientTable {
     var leaseHolder: ClientID
     /// The client to whom the last holder has left the lease; 0 if that has not left it to anybody.
     var leaseHeir: ClientID
-    var onlineState: SharedOnlineState
+    var onlineState: OnlineState
     /// Notices up to this one were removed although not every client had read them.
     var trimmedThrough: Int64
     /// The number of clients without the one that asks, which others may have taken for dead.
@@ -37,24 +37,23 @@ struct ClientTable {
   func sharing(except client: ClientID) throws -> Sharing {
     let row = try database.firstRow(
       """
-      SELECT lease_number, lease_holder, online_state, trimmed_through, (SELECT count(*) FROM cache_clients WHERE client_id <> ?),
-        highest_client_id, lease_heir
+      SELECT lease_number, lease_holder, lease_heir, online_state, trimmed_through,
+        (SELECT count(*) FROM cache_clients WHERE client_id <> ?), highest_client_id
       FROM cache_sharing WHERE id = 1
       """, .integer(client)
     ) { row in
-      let state = try row.int64(at: 2)
-      guard let online = SharedOnlineState(rawValue: state) else { throw Self.damage("\(state) is no online state") }
+      let state = try row.int64(at: 3)
+      guard let online = OnlineState(rawValue: state) else { throw Self.damage("\(state) is no online state") }
       return Sharing(
-        leaseNumber: try row.int64(at: 0), leaseHolder: try row.int64(at: 1),
-        leaseHeir: try row.int64(at: 6), onlineState: online, trimmedThrough: try row.int64(at: 3),
-        otherCount: try row.int64(at: 4),
-        highestClientID: try row.int64(at: 5))
+        leaseNumber: try row.int64(at: 0), leaseHolder: try row.int64(at: 1), leaseHeir: try row.int64(at: 2),
+        onlineState: online, trimmedThrough: try row.int64(at: 4), otherCount: try row.int64(at: 5),
+        highestClientID: try row.int64(at: 6))
     }
     guard let row else { throw Self.damage("the row is missing") }
     return row
   }
 
-  func setLease(number: Int64, holder: ClientID, heir: ClientID, _ state: SharedOnlineState) throws {
+  func setLease(number: Int64, holder: ClientID, heir: ClientID, _ state: OnlineState) throws {
     try database.update(
       "UPDATE cache_sharing SET lease_number = ?, lease_holder = ?, lease_heir = ?, online_state = ?",
       .integer(number), .integer(holder), .integer(heir), .integer(state.rawValue))
@@ -212,11 +211,4 @@ struct ClientTable {
   func removeCurrentTargets() throws {
     try database.update("DELETE FROM cache_current_targets")
   }
-}
-
-/// The online state that the holder of the lease tells the others. The numbers are part of the format.
-package enum SharedOnlineState: Int64, Sendable {
-  case unknown = 0
-  case online = 1
-  case offline = 2
 }

@@ -1,6 +1,6 @@
 package import HearthModel
 
-/// What other clients of the cache have changed, as of one state of the file.
+/// The changes of other clients of the cache, as of one state of the file.
 package struct News {
   /// An answer of the backend to a batch, or its loss.
   package struct Answer: Equatable {
@@ -39,11 +39,20 @@ package struct News {
 
   package init() {}
 
+  /// Notices were removed before this client read them: everything that they may have said is looked up.
+  mutating func noteGap() {
+    isIncomplete = true
+    hasNewBatches = true
+    concernsClients = true
+    concernsLease = true
+    concernsIndexes = true
+  }
+
   /// True if there is nothing to be done.
   package var isEmpty: Bool {
-    changes.isEmpty && answers.isEmpty && !hasNewBatches && targetStates.isEmpty && rejectedTargets.isEmpty
-      && resetTargets.isEmpty && !concernsClients && !concernsLease && !concernsIndexes && !isIncomplete
-      && !isFromPrimary
-      && !isQuestion && !mustEnd
+    changes.isEmpty && answers.isEmpty && !hasNewBatches
+      && targetStates.isEmpty && rejectedTargets.isEmpty && resetTargets.isEmpty
+      && !concernsClients && !concernsLease && !concernsIndexes
+      && !isIncomplete && !isFromPrimary && !isQuestion && !mustEnd
   }
 }

@@ -219,14 +219,12 @@ extension LocalStore {
     return run.isFinished
   }
 
-  /// Does a whole run.
-  ///
-  /// - Parameter betweenSteps: Called after each step but the last; must take the news of other clients.
+  /// Does a whole run, for a client that is alone.
   package func collectGarbage(
-    _ parameters: GarbageCollectionParameters, isShown: (DocumentKey) -> Bool, betweenSteps: () -> Void = {}
+    _ parameters: GarbageCollectionParameters, isShown: (DocumentKey) -> Bool
   ) throws -> GarbageCollectionReport {
     var run = GarbageCollectionRun(parameters)
-    while try !advance(&run, isShown: isShown) { betweenSteps() }
+    while try !advance(&run, isShown: isShown) {}
     return run.report
   }
 }

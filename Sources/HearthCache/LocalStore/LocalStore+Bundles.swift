@@ -94,7 +94,7 @@ extension LocalStore {
       try targets.insert(data)
     }
     state.bundleTargets.insert(data.targetID)
-    if let member = state.membership, try !clients.isUsed(data.targetID) {
+    if let member = state.membership, try !clients.isUsed(data.targetID), try clients.contains(member.client) {
       try clients.use(data.targetID, by: member.client, isWatched: false)
     }
     return data

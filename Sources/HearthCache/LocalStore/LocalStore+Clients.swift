@@ -46,7 +46,7 @@ extension LocalStore {
     let sharing = try clients.sharing(except: id)
     if sharing.otherCount == 0 {
       try clients.setBackend(backend)
-      // What was told is of an earlier time.
+      // The published states and the notices are of an earlier time.
       try clients.removeCurrentTargets()
       try notices.remove(upTo: .max, keepingAnswers: false)
     }
@@ -105,6 +105,8 @@ extension LocalStore {
         setActive(data)
         try clients.use(data.targetID, by: member.client, isWatched: isWatched(former))
       }
+      state.bundleTargets = try state.bundleTargets.filter { try targets.targetData($0) != nil }
+      for target in state.bundleTargets { try clients.use(target, by: member.client, isWatched: false) }
       return moved
     }
   }
@@ -161,7 +163,7 @@ extension LocalStore {
   package var hasOtherClients: Bool { state.membership?.hasOthers ?? false }
 
   /// The online state that the last holder of the lease has told; unknown if it has left the cache.
-  package var sharedOnlineState: SharedOnlineState { state.membership?.sharing.onlineState ?? .unknown }
+  package var sharedOnlineState: OnlineState { state.membership?.sharing.onlineState ?? .unknown }
 
   /// True if the file says that nobody holds the lease.
   package var leaseIsFree: Bool { state.membership?.sharing.leaseHolder == 0 }
@@ -212,6 +214,7 @@ extension LocalStore {
         guard mayTake, try locks.acquireLease() else { return .notHeld }
         try setLease(number: member.sharing.leaseNumber + 1, holder: member.client)
         state.membership?.leaseNumber = member.sharing.leaseNumber + 1
+        try readActiveTargetsAgain()
         return .taken
       }
     } catch {
@@ -235,7 +238,7 @@ extension LocalStore {
   }
 
   func setLease(
-    number: Int64? = nil, holder: ClientID, heir: ClientID = 0, _ online: SharedOnlineState = .unknown
+    number: Int64? = nil, holder: ClientID, heir: ClientID = 0, _ online: OnlineState = .unknown
   ) throws {
     guard let sharing = state.membership?.sharing else { return }
     try clients.setLease(number: number ?? sharing.leaseNumber, holder: holder, heir: heir, online)
@@ -292,7 +295,7 @@ extension LocalStore {
   }
 
   /// Tells the others the online state. Only the holder of the lease may.
-  package func publish(_ online: SharedOnlineState) throws {
+  package func publish(_ online: OnlineState) throws {
     guard let member = state.membership, member.hasOthers, member.sharing.onlineState != online else { return }
     try transaction("Publish online state", needsLease: true) { try setLease(holder: member.client, online) }
   }
@@ -322,37 +325,6 @@ extension LocalStore {
   package func targetsOfOthers() throws -> [TargetID: Bool] {
     guard let member = state.membership else { return [:] }
     return try read("Get targets of other clients") { try clients.targets(exceptOf: member.client) }
-  }
-
-  /// Takes a target that another client uses into use here as well, or reads its row again if it is.
-  ///
-  /// - Returns: Nil if it has no row any more.
-  package func adoptTarget(_ targetID: TargetID) throws -> TargetData? {
-    // Nothing is written, so a former holder of the lease does no harm.
-    try read("Get target data") {
-      guard let known = try targets.targetData(targetID) else { return nil }
-      return try database.part("Allocate target") {
-        setActive(known)
-        return known
-      }
-    }
-  }
-
-  /// Forgets a target without a word in the file: this client has no view of it any more.
-  package func forgetTarget(_ targetID: TargetID) {
-    guard let active = state.targets.removeValue(forKey: targetID) else { return }
-    state.targetIDs[active.data.target] = nil
-  }
-
-  /// Releases a target that no client uses any more, or fails and leaves it as it is.
-  package func dropTarget(_ targetID: TargetID, unconfirmedKeys: Set<DocumentKey>) throws {
-    try transaction("Release target", needsLease: true) {
-      guard let active = state.targets[targetID] else { return }
-      try touch(unconfirmedKeys.sorted())
-      try targets.update(active.data.with(sequenceNumber: sequenceNumber()))
-      try clients.setCurrent(targetID, false)
-      forgetTarget(targetID)
-    }
   }
 
   /// One state of everything that views show.

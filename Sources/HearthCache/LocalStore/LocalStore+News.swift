@@ -103,7 +103,7 @@ extension LocalStore {
     let last = try notices.lastNumber()
     guard last > member.seen else { return }
     var news = member.news
-    if member.sharing.trimmedThrough > member.seen { news.isIncomplete = true }
+    if member.sharing.trimmedThrough > member.seen { news.noteGap() }
     let gathered = try gather(after: member, into: &news)
     if gathered.concernsBatches { try database.part("Lookup mutation documents") {} }
     if gathered.concernsTargets { try database.part("Get new document changes") {} }
@@ -111,7 +111,8 @@ extension LocalStore {
     if news.changes.isEmpty { news.changes = documents } else { news.changes.merge(documents) { _, new in new } }
     for target in news.targetStates.keys { news.targetStates[target] = try clients.isCurrent(target) }
     for target in news.resetTargets {
-      guard let data = try targets.targetData(target) else { continue }
+      // It may have been released since that was gathered.
+      guard state.targets[target] != nil, let data = try targets.targetData(target) else { continue }
       state.targets[target] = ActiveTarget(data: data, persisted: data)
     }
     state.membership?.news = news
@@ -168,7 +169,7 @@ extension LocalStore {
   }
 }
 
-/// Where the documents of some targets may lie.
+/// The collections, groups and paths in which the documents of some targets may lie.
 private struct TargetScopes {
   private var collections: Set<ResourcePath> = []
   private var groups: Set<String> = []

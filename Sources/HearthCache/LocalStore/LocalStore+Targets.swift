@@ -20,6 +20,10 @@ extension LocalStore {
         return active.data
       }
       let data = try row(for: target)
+      if let known = state.targetIDs[target], known != data.targetID {
+        // The row went while the others took this client for dead. ``rejoin(isWatched:)`` gives its targets their new ids.
+        throw StoreError(kind: .unavailable, message: "Target \(known) has no row before the client rejoins its cache.")
+      }
       setActive(data)
       try use(data.targetID, isWatched: isWatched)
       return data
@@ -41,9 +45,10 @@ extension LocalStore {
     state.targetIDs[data.target] = data.targetID
   }
 
-  /// Tells other clients that this one uses a target.
+  /// Tells other clients that this one uses a target. One that was taken for dead does so when it rejoins: nobody would ever remove what
+  /// it enters under its former id.
   private func use(_ target: TargetID, isWatched: Bool) throws {
-    guard let member = state.membership else { return }
+    guard let member = state.membership, try clients.contains(member.client) else { return }
     try clients.use(target, by: member.client, isWatched: isWatched)
     try tell(.clients)
   }

@@ -58,7 +58,7 @@ extension LocalStore {
     // The view before the write: base values are taken from it, and the batch is applied on top of it, so that a write
     // costs the same however many batches are pending.
     let remote = try localDocuments.remoteDocuments(for: Set(mutations.map(\.key)))
-    let view = try remote.mapValues { try localDocuments.overlaid($0, user: user) }
+    let view = try localDocuments.overlaid(remote, user: user)
     let batch = try queue.append(
       mutations, baseMutations: baseMutations(of: mutations, in: view), localWriteTime: write.localWriteTime,
       identity: write.identity, user: user)

@@ -69,8 +69,9 @@ extension LocalDocuments {
   private func localView(of changed: [Document], from before: DocumentMap, owner: UserRow) throws -> DocumentMap {
     var recalculated: DocumentMap = [:]
     var changes: [Change] = []
+    let reader = try overlays.reader(user: owner, count: changed.count)
     for document in changed {
-      if let former = before[document.key], let change = try change(from: former, to: document, owner: owner),
+      if let former = before[document.key], let change = try change(from: former, to: document, reader),
         change.overlay != nil || !change.isVisible
       {
         changes.append(change)
@@ -96,9 +97,9 @@ extension LocalDocuments {
   }
 
   /// - Returns: nil if the overlay cannot be read. The queue has what it says.
-  private func change(from before: Document, to after: Document, owner: UserRow) throws -> Change? {
+  private func change(from before: Document, to after: Document, _ reader: OverlayTable.Reader) throws -> Change? {
     do {
-      return Change(before: before, after: after, overlay: try overlays.entry(for: after.key, user: owner))
+      return Change(before: before, after: after, overlay: try reader.entry(for: after.key))
     } catch CacheError.corruptRecord {
       return nil
     }
@@ -150,15 +151,5 @@ extension LocalDocuments {
       view[change.key] = local
     }
     return view
-  }
-}
-
-extension Mutation {
-  /// True if nothing of the document before remains, whatever it was.
-  fileprivate var replacesDocument: Bool {
-    switch operation {
-    case .set, .delete: precondition == .none
-    case .patch, .verify: false
-    }
   }
 }

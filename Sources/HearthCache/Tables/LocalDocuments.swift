@@ -37,23 +37,42 @@ struct LocalDocuments {
   }
 
   func overlaid(_ remote: Document, user: UserRow?) throws -> Overlaid {
-    guard let user, let overlay = try overlays.entry(for: remote.key, user: user) else {
-      return Overlaid(document: remote, mask: .empty)
-    }
+    try Self.overlaid(remote, by: overlays.reader(user: user, count: 1).entry(for: remote.key))
+  }
+
+  /// The documents as ``overlaid(_:user:)`` has each of them.
+  func overlaid(_ remote: DocumentMap, user: UserRow?) throws -> [DocumentKey: Overlaid] {
+    let reader = try overlays.reader(user: user, count: remote.count)
+    return try remote.mapValues { try Self.overlaid($0, by: reader.entry(for: $0.key)) }
+  }
+
+  private static func overlaid(_ remote: Document, by overlay: OverlayTable.Entry?) throws -> Overlaid {
+    guard let overlay else { return Overlaid(document: remote, mask: .empty) }
     var document = remote
-    _ = try overlay.mutation.applyToLocalView(&document, previousMask: nil, localWriteTime: Self.noWriteTime)
+    _ = try overlay.mutation.applyToLocalView(&document, previousMask: nil, localWriteTime: noWriteTime)
     return Overlaid(document: document, mask: overlay.mutation.changedFields, state: overlay.state)
   }
 
   func document(for key: DocumentKey, user: UserRow?) throws -> Document {
-    try overlaid(documents.document(for: key), user: user).document
+    try document(for: key, remote: documents.reader(), local: overlays.reader(user: user, count: 1))
   }
 
   /// Reads in the order of the keys: documents that were written one after the other lie side by side in the file.
   func localView(of keys: some Collection<DocumentKey>, user: UserRow?) throws -> DocumentMap {
     var view = DocumentMap(minimumCapacity: keys.count)
-    for key in keys { view[key] = try document(for: key, user: user) }
+    guard !keys.isEmpty else { return view }
+    let (remote, local) = (try documents.reader(), try overlays.reader(user: user, count: keys.count))
+    for key in keys { view[key] = try document(for: key, remote: remote, local: local) }
     return view
+  }
+
+  private func document(
+    for key: DocumentKey, remote: DocumentStore.Reader, local: OverlayTable.Reader
+  ) throws -> Document {
+    let overlay = try local.entry(for: key)
+    // Fields of which nothing remains are not read: checking them costs as much as the rest of the document.
+    let isReplaced = overlay.map { $0.mutation.replacesDocument && $0.mutation.transforms.isEmpty } ?? false
+    return try Self.overlaid(remote.document(for: key, withFields: !isReplaced), by: overlay).document
   }
 
   // MARK: Bringing overlays up to date
@@ -154,5 +173,13 @@ extension Mutation {
   /// The fields that an overlay changes, nil when it replaces or deletes the document.
   fileprivate var changedFields: FieldMask? {
     if case .patch(_, let mask) = operation { mask } else { nil }
+  }
+
+  /// True if nothing of the document before remains, whatever it was.
+  var replacesDocument: Bool {
+    switch operation {
+    case .set, .delete: precondition == .none
+    case .patch, .verify: false
+    }
   }
 }

@@ -28,29 +28,55 @@ struct OverlayTable {
   let database: Database
   let databaseID: DatabaseID
 
-  func entry(for key: DocumentKey, user: UserRow) throws -> Entry? {
-    try database.firstRow(
-      "SELECT path, mutation, state FROM cache_overlays WHERE user_id = ? AND path = ?",
-      .integer(user), .text(key.canonicalString)
-    ) {
+  /// Looks up the overlays of one user with one statement.
+  ///
+  /// Valid in the transaction that it was made in.
+  struct Reader {
+    /// Nil if the user has no overlays.
+    fileprivate let statement: Statement?
+    fileprivate let databaseID: DatabaseID
+
+    func entry(for key: DocumentKey) throws -> Entry? {
+      guard let statement else { return nil }
+      defer { statement.reset() }
+      try statement.bind(2, key.canonicalString)
+      guard try statement.step() else { return nil }
+      let mutation = try OverlayTable.checked(path: key.canonicalString) {
+        try statement.withBytes(at: 0) { try CacheCodec.decodeMutation($0, expecting: key, database: databaseID) }
+      }
       // An unknown state is treated like `kept`: the next answer ends it.
-      Entry(mutation: try decode($0), state: (try? $0.int64(at: 2)).flatMap(State.init) ?? .kept)
+      return Entry(mutation: mutation, state: (try? statement.int64(at: 1)).flatMap(State.init) ?? .kept)
     }
   }
 
-  func overlays(for keys: some Sequence<DocumentKey>, user: UserRow) throws -> [DocumentKey: Mutation] {
+  /// - Parameters:
+  ///   - user: nil before the first write of the user.
+  ///   - count: for this many documents. For several it is worth finding out first whether the user has any overlay.
+  func reader(user: UserRow?, count: Int) throws -> Reader {
+    guard let user, try count < 8 || hasOverlays(user: user) else {
+      return Reader(statement: nil, databaseID: databaseID)
+    }
+    let statement = try database.prepare(
+      "SELECT mutation, state FROM cache_overlays WHERE user_id = ? AND path = ?", .integer(user))
+    return Reader(statement: statement, databaseID: databaseID)
+  }
+
+  private func hasOverlays(user: UserRow) throws -> Bool {
+    try database.firstRow("SELECT 1 FROM cache_overlays WHERE user_id = ? LIMIT 1", .integer(user)) { _ in true }
+      ?? false
+  }
+
+  func overlays(for keys: some Collection<DocumentKey>, user: UserRow) throws -> [DocumentKey: Mutation] {
+    let reader = try reader(user: user, count: keys.count)
+    guard reader.statement != nil else { return [:] }
     var overlays: [DocumentKey: Mutation] = [:]
-    for key in keys { overlays[key] = try entry(for: key, user: user)?.mutation }
+    for key in keys { overlays[key] = try reader.entry(for: key)?.mutation }
     return overlays
   }
 
   /// Returns whether there may be an overlay in a scope; for a collection group, whether the user has any.
   func hasOverlays(in scope: CollectionScope, user: UserRow) throws -> Bool {
-    guard case .collection(let path) = scope else {
-      return try database.firstRow("SELECT 1 FROM cache_overlays WHERE user_id = ? LIMIT 1", .integer(user)) { _ in true
-      }
-        ?? false
-    }
+    guard case .collection(let path) = scope else { return try hasOverlays(user: user) }
     return try database.firstRow(
       """
       SELECT 1 FROM cache_overlays INDEXED BY cache_overlays_by_path
@@ -150,9 +176,16 @@ struct OverlayTable {
 
   private func decode(_ statement: Statement) throws -> Mutation {
     let path = try statement.string(at: 0)
+    return try Self.checked(path: path) {
+      try CacheCodec.decodeMutation(try statement.bytes(at: 1), database: databaseID)
+    }
+  }
+
+  /// - Throws: `CacheError.corruptRecord` if decoding fails, or gives a mutation of another document than that of the row.
+  private static func checked(path: String, _ decode: () throws -> Mutation) throws -> Mutation {
     let overlay: Mutation
     do {
-      overlay = try CacheCodec.decodeMutation(try statement.bytes(at: 1), database: databaseID)
+      overlay = try decode()
     } catch {
       throw CacheError.corruptRecord(table: "cache_overlays", row: path, reason: "\(error)")
     }

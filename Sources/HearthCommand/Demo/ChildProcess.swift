@@ -20,7 +20,8 @@ enum DemoEvent {
 
 /// A second process that runs this same program, talks in lines of JSON on its standard output, and can be killed.
 final class ChildProcess: @unchecked Sendable {
-  // Safe: `buffer` and `events` are only touched under `lock`; the rest is set once in `init`.
+  // Safe: the handler that reads the output on another thread only touches `buffer` and `events`, which are always used under `lock`.
+  // All else is set in `init` and then used by one task of the demo at a time.
   private let lock = NSLock()
   private var buffer = Data()
   private var events: [[String: Any]] = []

@@ -66,7 +66,8 @@ struct DemoError: Error, CustomStringConvertible {
 
 /// Collects the snapshots of a listener, so that the story can wait for a certain one.
 final class SnapshotRecorder: @unchecked Sendable {
-  // Safe: `latest` and `failure` are only touched under `lock`; snapshots themselves are Sendable.
+  // Safe: the listener only touches `latest` and `failure`, which are always used under `lock`; snapshots themselves are Sendable.
+  // `registration` is set in `init` and only read afterwards.
   private let lock = NSLock()
   private var latest: QuerySnapshot?
   private var failure: (any Error)?

@@ -15,34 +15,53 @@ package struct EncodedDocument: Sendable, Hashable {
 
   /// Cuts a message into its parts and checks all of it.
   package init(parsing bytes: [UInt8]) throws(WireFormatError) {
+    self.init(name: "", fields: EncodedFields(uncheckedBytes: []))
+    try bytes.withReader { message throws(WireFormatError) in
+      self = try EncodedDocument(parsing: message) { (name) throws(WireFormatError) in
+        try name.remainingString("Document.name")
+      }
+    }
+  }
+
+  /// Cuts a message into its parts and checks all of it but the name.
+  ///
+  /// - Parameter readName: makes the name of its bytes. Whoever knows the name need not copy it.
+  package init(
+    parsing message: WireReader, readName: (WireReader) throws(WireFormatError) -> String
+  ) throws(WireFormatError) {
     var name = ""
     var fields: [UInt8] = []
     var createTime: Timestamp?
     var updateTime: Timestamp?
-    try bytes.withReader { message throws(WireFormatError) in
-      var reader = message
-      while true {
-        let start = reader.position
-        guard let tag = try reader.readTag("Document") else { break }
-        switch tag.field {
-        case DocumentField.name:
-          try reader.require(.lengthDelimited, tag, "Document.name")
-          name = try reader.readString("Document.name")
-        case DocumentField.fields:
-          try reader.skip(tag, "Document.fields")
-          fields.append(contentsOf: reader.bytes(since: start))
-        case DocumentField.createTime:
-          try reader.require(.lengthDelimited, tag, "Document.create_time")
-          createTime = try WireReader.timestamp(in: reader.readMessage("Document.create_time"), "Document.create_time")
-        case DocumentField.updateTime:
-          try reader.require(.lengthDelimited, tag, "Document.update_time")
-          updateTime = try WireReader.timestamp(in: reader.readMessage("Document.update_time"), "Document.update_time")
-        default:
-          try reader.skip(tag, "Document")
+    var reader = message
+    // Entries that follow each other, as they do in what usual encoders write, are copied together.
+    var entries = message.position..<message.position
+    while true {
+      let start = reader.position
+      guard let tag = try reader.readTag("Document") else { break }
+      switch tag.field {
+      case DocumentField.name:
+        try reader.require(.lengthDelimited, tag, "Document.name")
+        name = try readName(try reader.readMessage("Document.name"))
+      case DocumentField.fields:
+        try reader.skip(tag, "Document.fields")
+        if start != entries.upperBound {
+          fields.append(contentsOf: message.bytes(in: entries))
+          entries = start..<start
         }
+        entries = entries.lowerBound..<reader.position
+      case DocumentField.createTime:
+        try reader.require(.lengthDelimited, tag, "Document.create_time")
+        createTime = try WireReader.timestamp(in: reader.readMessage("Document.create_time"), "Document.create_time")
+      case DocumentField.updateTime:
+        try reader.require(.lengthDelimited, tag, "Document.update_time")
+        updateTime = try WireReader.timestamp(in: reader.readMessage("Document.update_time"), "Document.update_time")
+      default:
+        try reader.skip(tag, "Document")
       }
-      try EncodedValue.validateMap(EncodedEntries(message, field: ValueField.documentFields), depth: 1)
     }
+    fields.append(contentsOf: message.bytes(in: entries))
+    try EncodedValue.validateMap(EncodedEntries(message, field: ValueField.documentFields), depth: 1)
     self.init(
       name: name, fields: EncodedFields(uncheckedBytes: fields), createTime: createTime, updateTime: updateTime)
   }

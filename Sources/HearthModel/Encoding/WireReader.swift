@@ -30,6 +30,12 @@ package struct WireReader {
     UnsafeRawBufferPointer(rebasing: base[start..<position])
   }
 
+  /// The bytes between two positions that readers of this message have had.
+  func bytes(in range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: base[range]) }
+
+  /// Returns whether the unread bytes are a text.
+  package func remainderEquals(_ text: String) -> Bool { ByteOrder.areEqual(remainingBytes, text) }
+
   /// The number and wire type of the next field; nil at the end of the message.
   package mutating func readTag(_ message: StaticString) throws(WireFormatError) -> WireTag? {
     if isAtEnd { return nil }

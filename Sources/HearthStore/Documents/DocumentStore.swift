@@ -47,20 +47,33 @@ package final class DocumentStore {
   // MARK: - Reading
 
   /// The document, or one of kind `unknown` when nothing is stored for the key.
-  package func document(for key: DocumentKey) throws -> Document {
-    let statement = try database.prepare(SQL.document)
-    let collection = key.collectionPath
-    try statement.bind(1, collection.canonicalString)
-    try statement.bind(2, key.id)
-    guard try statement.step() else { return .unknown(key) }
-    return try StoredDocument(statement: statement, collection: collection).document(key: key)
+  package func document(for key: DocumentKey) throws -> Document { try reader().document(for: key) }
+
+  /// Looks up documents with one statement.
+  package struct Reader {
+    fileprivate let statement: Statement
+
+    /// The document, or one of kind `unknown` when nothing is stored for the key.
+    ///
+    /// - Parameter withFields: false to leave the fields out, without reading them.
+    package func document(for key: DocumentKey, withFields: Bool = true) throws -> Document {
+      defer { statement.reset() }
+      let collection = key.collectionPath
+      try statement.bind(1, collection.canonicalString)
+      try statement.bind(2, key.id)
+      guard try statement.step() else { return .unknown(key) }
+      return try StoredDocument(statement: statement, collection: collection).document(key: key, withFields: withFields)
+    }
   }
+
+  package func reader() throws -> Reader { Reader(statement: try database.prepare(SQL.document)) }
 
   /// One entry for each key, of kind `unknown` where nothing is stored, all read in one state of the database.
   package func documents(for keys: some Sequence<DocumentKey>) throws -> [DocumentKey: Document] {
     try database.readTransaction("Read documents") {
       var documents: [DocumentKey: Document] = [:]
-      for key in keys { documents[key] = try document(for: key) }
+      let reader = try reader()
+      for key in keys { documents[key] = try reader.document(for: key) }
       return documents
     }
   }

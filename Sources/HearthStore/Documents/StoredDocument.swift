@@ -108,7 +108,7 @@ package struct StoredDocument {
     try document(key: key)
   }
 
-  func document(key: DocumentKey) throws(StoreError) -> Document {
+  func document(key: DocumentKey, withFields: Bool = true) throws(StoreError) -> Document {
     let kind = try kind
     let times = try times
     let isCommitted = try hasCommittedMutations
@@ -116,7 +116,8 @@ package struct StoredDocument {
     switch kind {
     case .found:
       document = .found(
-        key, version: times.version, createTime: times.createTime, readTime: times.readTime, fields: try fields())
+        key, version: times.version, createTime: times.createTime, readTime: times.readTime,
+        fields: withFields ? try fields() : EncodedFields(uncheckedBytes: []))
     case .missing:
       document = .missing(key, version: times.version, readTime: times.readTime)
     case .foundWithUnknownContents, .unknown:

@@ -35,14 +35,18 @@ package final class LockFile: Sendable {
   /// Nil after ``release()``.
   private let descriptor: Mutex<Int32?>
 
-  /// Creates the file if it is missing, readable for this user alone, and locks it without waiting.
-  package init(path: String, mode: Mode = .exclusive) throws(Failure) {
+  /// Creates the file if it is missing, readable for this user alone, and locks it without waiting for a holder to end.
+  ///
+  /// - Parameter pause: Called between the attempts at a lock that may only be looked at; half a millisecond by default.
+  package init(
+    path: String, mode: Mode = .exclusive, pause: () -> Void = { _ = usleep(500) }
+  ) throws(Failure) {
     let opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard opened >= 0 else { throw .cannotOpen(String(cString: strerror(errno))) }
     var failure = Self.lock(opened, mode)
     // Those who only look hold the lock for a moment.
     for _ in 0..<20 where failure == .inUse {
-      usleep(500)
+      pause()
       failure = Self.lock(opened, mode)
     }
     if let failure {

@@ -47,7 +47,7 @@ extension SyncEngine {
           targetID: target.targetID, backgroundQuery: backgroundQuery, attempt: 1, listeners: [(id, options)]))
     } catch {
       backgroundQuery.close()
-      emit(.raiseError(id, .listenFailed(error)))
+      listenFailed(HeldListen(id: id, query: query, options: options), error)
     }
     return true
   }

@@ -21,6 +21,19 @@ extension SyncEngine {
   func catchUp() throws {
     try localStore.catchUp()
     if localStore.hasNews { refreshViews([:]) }
+    if !isPrimary, views.holdBack { try showHeldBackDocuments() }
+  }
+
+  /// Shows documents as they are that have left a result without a message.
+  ///
+  /// The primary client looks such documents up, but not one that its own view has never held back: it sees each answer by itself,
+  /// where this client may read several at once.
+  private func showHeldBackDocuments() throws {
+    let keys = views.keysHeldBack(at: try localStore.lastRemoteSnapshotVersion())
+    guard !keys.isEmpty else { return }
+    let documents = try localStore.state(of: [], on: [], showing: keys).documents
+    views.release(keys)
+    refreshViews(documents)
   }
 
   /// Looks for the changes of other clients; if they cannot be read, that is repeated.
@@ -34,8 +47,7 @@ extension SyncEngine {
 
   func noteFailedCatchUp(_ error: any Error) {
     log(.debug, "The changes of other clients cannot be read: \(error)")
-    let isRepeated = retries.holds { if case .catchUp = $0 { true } else { false } }
-    if !isRepeated { retry(.catchUp) }
+    retryOnce(.catchUp)
   }
 
   /// Completes the calls that wait for batches which other clients have seen answered.
@@ -83,7 +95,7 @@ extension SyncEngine {
   /// Shows the online state of the primary client, at a secondary one.
   func showSharedOnlineState() {
     guard !isPrimary else { return }
-    follow(link.setOnlineState(OnlineState(localStore.sharedOnlineState)))
+    follow(link.setOnlineState(localStore.sharedOnlineState))
   }
 
   // MARK: - Roles
@@ -94,8 +106,7 @@ extension SyncEngine {
   /// Stores what this client says of itself, and keeps, takes or gives back the lease.
   func refreshRole() {
     // A client that is not among the others takes no part.
-    let isRejoining = retries.holds { if case .rejoin = $0 { true } else { false } }
-    if localStore.isShared, !isRejoining { updateRole() }
+    if localStore.isShared, !retries.holds(.rejoin) { updateRole() }
   }
 
   private func updateRole() {
@@ -133,26 +144,26 @@ extension SyncEngine {
   }
 
   private func takeLease() {
-    guard !isPrimary else { return }
-    if !isTakingLease { retry(.becomePrimary) }
+    if !isPrimary { retryOnce(.becomePrimary) }
   }
 
   /// True if this client has the lease, and has not taken the streams over yet.
-  private var isTakingLease: Bool { retries.holds { if case .becomePrimary = $0 { true } else { false } } }
+  private var isTakingLease: Bool { retries.holds(.becomePrimary) }
 
   /// Takes over the streams for all clients.
   func becomePrimary() throws {
     guard !isPrimary, localStore.isPrimary else { return }
     let targets: [TargetID: TargetData]
+    let isComplete: Bool
     let state: LocalStore.ViewState
     do {
-      targets = try adoptAll()
+      (targets, isComplete) = try adoptAll()
       state = try localStore.state(of: views.activeQueries, on: views.targets, showing: views.shownKeys)
     } catch {
       dropViewsForOthers()
       throw error
     }
-    stopWaitingForPrimary()
+    endPrimaryWatch()
     isPrimary = true
     turn = LeaseTurn(began: now)
     published = Published(isCurrent: state.currentTargets, inherited: views.targets)
@@ -172,21 +183,30 @@ extension SyncEngine {
     openStreams()
     startGarbageCollectionTimer(after: configuration.firstGarbageCollectionAfter)
     startIndexFillIfNeeded()
+    if !isComplete { attemptToFollowOthers() }
     log(.debug, "The client has the streams of its cache.")
   }
 
   /// Takes the targets of all clients into use, each with a view.
-  private func adoptAll() throws -> [TargetID: TargetData] {
+  ///
+  /// - Returns: The targets, and false if one of another client could not be taken into use.
+  private func adoptAll() throws -> (targets: [TargetID: TargetData], isComplete: Bool) {
     let others = try localStore.targetsOfOthers()
     var targets: [TargetID: TargetData] = [:]
+    var isComplete = true
     for target in views.targets.union(backgroundQueries.targets).sorted() {
       targets[target] = try localStore.adoptTarget(target)
     }
     for (target, isWatched) in others.sorted(by: { $0.key < $1.key }) {
-      if targets[target] == nil { targets[target] = try adopt(target) }
-      if views.hasView(on: target) { views.keepForOthers(target, isWatched: isWatched) }
+      do {
+        if targets[target] == nil { targets[target] = try adopt(target) }
+        if views.hasView(on: target) { views.keepForOthers(target, isWatched: isWatched) }
+      } catch {
+        guard mayConcernOneTarget(error) else { throw error }
+        isComplete = false
+      }
     }
-    return targets
+    return (targets, isComplete)
   }
 
   private func dropViewsForOthers() {
@@ -264,8 +284,7 @@ extension SyncEngine {
   // MARK: - Targets of other clients
 
   func attemptToFollowOthers() {
-    let isRepeated = retries.holds { if case .followOthers = $0 { true } else { false } }
-    if !isRepeated { retry(.followOthers) }
+    retryOnce(.followOthers)
   }
 
   /// Watches what other clients want to be watched, and nothing else of theirs.
@@ -276,26 +295,51 @@ extension SyncEngine {
     for target in others.keys where published.isCurrent[target] == true {
       if try !localStore.isCurrent(target) { published.isCurrent[target] = nil }
     }
-    for target in views.foreignTargets.keys.sorted() where others[target] == nil {
-      if !views.hasListeners(on: target) {
-        try localStore.dropTarget(target, unconfirmedKeys: views.unconfirmedKeys(of: target))
+    // One that cannot be followed does not keep the others from it.
+    var failure: (any Error)?
+    func attempt(_ operation: () throws -> Void) throws {
+      do {
+        try operation()
+      } catch {
+        guard mayConcernOneTarget(error) else { throw error }
+        failure = error
       }
-      follow(views.dropForOthers(target))
+    }
+    for target in views.foreignTargets.keys.sorted() where others[target] == nil {
+      try attempt { try leaveOut(target) }
     }
     for (target, isWatched) in others.sorted(by: { $0.key < $1.key }) {
-      let isNew = views.foreignTargets[target] != isWatched
-      guard isNew else { continue }
-      var data: TargetData?
-      if !views.hasView(on: target) || isWatched, !link.isWatched(target) {
-        data = views.hasView(on: target) ? try localStore.adoptTarget(target) : try adopt(target)
-      }
-      guard views.hasView(on: target) else { continue }
-      views.keepForOthers(target, isWatched: isWatched)
-      if isWatched, let data {
-        follow(link.watch(data, confirmed: confirmedKeys))
-      } else if !isWatched {
-        follow(views.unwatchIfUnused(target))
-      }
+      try attempt { try follow(target, isWatched: isWatched) }
+    }
+    if let failure { throw failure }
+  }
+
+  /// False for errors that the next target would have, too, perhaps after a long wait.
+  private func mayConcernOneTarget(_ error: any Error) -> Bool {
+    if case CacheError.leaseLost = error { return false }
+    return !isHeldByOther(error)
+  }
+
+  /// Ends the view of a target that no other client uses any more.
+  private func leaveOut(_ target: TargetID) throws {
+    if !views.hasListeners(on: target) {
+      try localStore.dropTarget(target, unconfirmedKeys: views.unconfirmedKeys(of: target))
+    }
+    follow(views.dropForOthers(target))
+  }
+
+  private func follow(_ target: TargetID, isWatched: Bool) throws {
+    guard views.foreignTargets[target] != isWatched else { return }
+    var data: TargetData?
+    if !views.hasView(on: target) || isWatched, !link.isWatched(target) {
+      data = views.hasView(on: target) ? try localStore.adoptTarget(target) : try adopt(target)
+    }
+    guard views.hasView(on: target) else { return }
+    views.keepForOthers(target, isWatched: isWatched)
+    if isWatched, let data {
+      follow(link.watch(data, confirmed: confirmedKeys))
+    } else if !isWatched {
+      follow(views.unwatchIfUnused(target))
     }
   }
 
@@ -318,8 +362,7 @@ extension SyncEngine {
   // MARK: - Synchronizing
 
   func synchronizeSoon() {
-    let isRepeated = retries.holds { if case .synchronizeViews = $0 { true } else { false } }
-    if !isRepeated { retry(.synchronizeViews) }
+    retryOnce(.synchronizeViews)
   }
 
   /// Brings all views in line with one state of the file: documents, and agreement with the backend.

@@ -22,12 +22,10 @@ extension SyncEngine {
   /// A step that the storage refuses ends the garbage collection; what it has done so far stands, and the next one goes on there.
   func garbageCollectionTimerFired() {
     guard let parameters = localStore.garbageCollectionParameters else { return }
-    lookForNews()
-    runRetries()
-    // The lease may be lost by now. What clients show that are not followed yet is not known.
+    let mayCollect = knowsWhatOthersShow()
+    // The lease may be lost by now.
     guard isPrimary else { return }
-    let isBehind = retries.holds { if case .followOthers = $0 { true } else { false } }
-    guard !isBehind else { return startGarbageCollectionTimer(after: configuration.clientRefreshInterval) }
+    guard mayCollect else { return startGarbageCollectionTimer(after: configuration.clientRefreshInterval) }
     var run = garbageCollection ?? GarbageCollectionRun(parameters)
     garbageCollection = nil
     do {
@@ -44,13 +42,22 @@ extension SyncEngine {
     startGarbageCollectionTimer(after: configuration.garbageCollectionInterval)
   }
 
-  /// Runs a whole garbage collection at once, with parameters of the caller's choice. Does nothing on a cache with eager garbage
-  /// collection.
+  /// Runs garbage collection at once, with parameters of the caller's choice, until it is complete or this client no longer knows
+  /// what the others show. Does nothing on a cache with eager garbage collection.
   package func collectGarbage(_ parameters: GarbageCollectionParameters) throws -> GarbageCollectionReport {
-    try localStore.collectGarbage(parameters, isShown: isShown) {
-      lookForNews()
-      runRetries()
-    }
+    var run = GarbageCollectionRun(parameters)
+    while knowsWhatOthersShow(), try !localStore.advance(&run, isShown: isShown) {}
+    return run.report
+  }
+
+  /// Takes in the news of other clients.
+  ///
+  /// - Returns: False if this client may not collect now, because something that another one shows may have no view here yet.
+  private func knowsWhatOthersShow() -> Bool {
+    lookForNews()
+    runRetries()
+    let isBehind = retries.holds(where: \.bringsOthersIn)
+    return isPrimary && !isBehind
   }
 
   /// True if a view shows the document, or may do so once its first result is there. Documents in limbo are among those.

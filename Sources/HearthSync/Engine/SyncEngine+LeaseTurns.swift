@@ -1,4 +1,5 @@
 internal import HearthCache
+internal import HearthModel
 
 /// The time for which one client holds the lease while the outboxes of other users wait.
 struct LeaseTurn {
@@ -6,7 +7,7 @@ struct LeaseTurn {
   var began: Duration = .zero
   /// True while what is on its way is still answered, and nothing more is sent.
   var isEnding = false
-  /// When this client was found not to be the one to whom the free lease was left.
+  /// The monotonic time since which the free lease has been found to be left to another client.
   var yieldedSince: Duration?
 }
 
@@ -19,9 +20,10 @@ extension SyncEngine {
   ///
   /// - Returns: True if another client is to have the lease.
   func leaveLeaseIfOthersWait() -> Bool {
-    guard isPrimary, localStore.hasOtherClients, !localStore.leaseIsLost else { return false }
+    // A turn that is ending goes on being looked after: nothing is sent until it has ended, or nobody waits any more.
+    guard isPrimary, turn.isEnding || localStore.hasOtherClients, !localStore.leaseIsLost else { return false }
     let length = link.onlineState == .offline ? configuration.offlineLeaseTurn : configuration.leaseTurn
-    guard now - turn.began >= length else { return false }
+    guard turn.isEnding || now - turn.began >= length else { return false }
     do {
       let heir = try localStore.nextLeaseHeir()
       let wasEnding = turn.isEnding

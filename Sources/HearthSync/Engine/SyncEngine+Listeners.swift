@@ -1,16 +1,26 @@
 internal import HearthCache
 internal import HearthModel
+internal import HearthStore
 
 extension SyncEngine {
   // MARK: - Listening
 
   func listen(_ id: ListenerID, to query: Query, _ options: ListenOptions) {
-    guard !views.hasListener(id), !backgroundQueries.hasBackgroundListen(id) else {
+    guard !views.hasListener(id), !backgroundQueries.hasBackgroundListen(id),
+      !heldListens.contains(where: { $0.id == id })
+    else {
       log(.error, "Listener \(id.rawValue) is in use; a second listen under the same number is ignored.")
       return
     }
-    if listenInBackground(id, to: query, options) { return }
-    begin(id, to: query, options, nil)
+    let listen = HeldListen(id: id, query: query, options: options)
+    // The writes before it wait: it begins with them.
+    let mustWait = !heldWrites.isEmpty || !heldListens.isEmpty
+    if mustWait, views.needsTarget(for: query, options), !options.isOneTimeRead { hold(listen) } else { begin(listen) }
+  }
+
+  private func begin(_ listen: HeldListen) {
+    if listenInBackground(listen.id, to: listen.query, listen.options) { return }
+    begin(listen.id, to: listen.query, listen.options, nil)
   }
 
   /// Starts a listener and gives it its first snapshot.
@@ -26,10 +36,40 @@ extension SyncEngine {
         target = allocated
       }
     } catch {
-      emit(.raiseError(id, .listenFailed(error)))
-      return
+      return listenFailed(HeldListen(id: id, query: query, options: options), error)
     }
     follow(views.listen(id, to: query, options, target: target, onlineState: onlineState))
+  }
+
+  // MARK: - Listening while another process holds the file
+
+  /// Ends a listener that could not begin, or lets it wait for the process that holds the file.
+  ///
+  /// A read that is made once fails: its caller can decide what to do instead.
+  func listenFailed(_ listen: HeldListen, _ error: any Error) {
+    guard isHeldByOther(error), !listen.options.isOneTimeRead else {
+      return emit(.raiseError(listen.id, .listenFailed(error)))
+    }
+    log(.notice, "Listeners wait for another process: \(error)")
+    hold(listen)
+  }
+
+  private func hold(_ listen: HeldListen) {
+    heldListens.append(listen)
+    retryOnce(.beginListens)
+  }
+
+  /// Begins the listeners that had to wait for another process.
+  func beginHeldListens() throws {
+    let waiting = heldListens
+    heldListens = []
+    for (index, listen) in waiting.enumerated() {
+      begin(listen)
+      guard heldListens.isEmpty else {
+        heldListens += waiting[(index + 1)...]
+        throw StoreError(kind: .unavailable, message: "\(heldListens.count) listeners still wait for another process.")
+      }
+    }
   }
 
   /// Gives the query a view on what the cache holds.
@@ -56,6 +96,7 @@ extension SyncEngine {
   }
 
   func unlisten(_ id: ListenerID) {
+    heldListens.removeAll { $0.id == id }
     guard views.hasListener(id) else { return stopBackgroundListen(for: id) }
     follow(views.unlisten(id))
   }

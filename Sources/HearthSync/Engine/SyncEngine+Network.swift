@@ -33,6 +33,7 @@ extension SyncEngine {
     waits = WriteWaits()
     heldWrites = []
     heldWaits = []
+    heldListens = []
     bundles = [:]
     leaveCache()
   }
@@ -106,5 +107,7 @@ extension SyncEngine {
     }
     _ = link.allow(.credentialChange)
     openStreams()
+    // A failed attempt has shown the client as offline; no stream of a secondary one ends that.
+    if primaryWatch != .silent { showSharedOnlineState() }
   }
 }

@@ -1,60 +1,90 @@
 internal import HearthCache
 internal import HearthModel
 
-/// What a secondary client knows of the life of the primary one, while its views wait for that.
-struct PrimaryWatch {
-  /// True while the timer `onlineStateTimeout` runs for it.
-  var isWaiting = false
-  /// True if the primary client has written something since the timer was started.
-  var hasHeard = false
-  /// True if it was asked for a sign of life.
-  var hasAsked = false
-  /// True if it gave none.
-  var isSilent = false
+/// The knowledge of a secondary client about the life of the primary one, while its views wait for that.
+///
+/// | event | idle | waiting | heard | asked | silent |
+/// |---|---|---|---|---|---|
+/// | a view waits for the primary client | waiting | - | - | - | - |
+/// | no view waits | - | idle | idle | idle | - |
+/// | the primary client has written something | - | heard | - | heard | idle |
+/// | the timer fires | - | asked; idle if that fails | idle | silent | - |
+/// | the client becomes the primary one | - | idle | idle | idle | idle |
+///
+/// The timer `onlineStateTimeout` starts with `waiting` and with `asked`.
+enum PrimaryWatch {
+  /// Nothing is expected.
+  case idle
+  /// The timer runs, and the primary client has written nothing since it was started.
+  case waiting
+  /// The timer runs, and the primary client has written something since it was started.
+  case heard
+  /// The timer runs; the primary client was asked for a sign of life, and has written nothing since.
+  case asked
+  /// The primary client has given no sign of life.
+  case silent
+
+  var timerRuns: Bool {
+    switch self {
+    case .waiting, .heard, .asked: true
+    case .idle, .silent: false
+    }
+  }
 }
 
-/// A primary client that is stopped keeps the lease, and tells nothing. So that calls of a secondary one do not wait for it for ever,
-/// that counts as offline when it has heard nothing for the time after which a client without an answer of the backend does, and has
-/// asked and heard nothing for that time again.
+/// A primary client that is stopped keeps the lease and writes nothing. Calls at a secondary client must not wait for it permanently.
+/// So a secondary client counts as offline after it has heard nothing for `onlineStateTimeout`, has asked for a sign of life, and has
+/// heard nothing for that time again.
 extension SyncEngine {
   /// Ends an event: lets the timer run while a view waits for the primary client.
   func waitForPrimary() {
-    guard !isPrimary else { return }
-    let mayWait = !primaryWatch.isSilent && link.onlineState != .offline
-    guard mayWait, views.waitForBackend else { return stopWaitingForPrimary() }
-    guard !primaryWatch.isWaiting else { return }
-    (primaryWatch.isWaiting, primaryWatch.hasHeard) = (true, false)
+    guard !isPrimary, primaryWatch != .silent else { return }
+    guard link.onlineState != .offline, views.waitForBackend else { return endPrimaryWatch() }
+    if primaryWatch == .idle { expectPrimary(.waiting) }
+  }
+
+  private func expectPrimary(_ state: PrimaryWatch) {
+    primaryWatch = state
     emit(.startTimer(.onlineStateTimeout, after: configuration.onlineStateTimeout))
   }
 
-  func stopWaitingForPrimary() {
-    if primaryWatch.isWaiting { emit(.cancelTimer(.onlineStateTimeout)) }
-    (primaryWatch.isWaiting, primaryWatch.hasAsked) = (false, false)
+  func endPrimaryWatch() {
+    if primaryWatch.timerRuns { emit(.cancelTimer(.onlineStateTimeout)) }
+    primaryWatch = .idle
   }
 
   func primaryWasHeard() {
     guard !isPrimary else { return }
-    (primaryWatch.hasHeard, primaryWatch.hasAsked) = (true, false)
-    guard primaryWatch.isSilent else { return }
-    primaryWatch.isSilent = false
-    showSharedOnlineState()
+    switch primaryWatch {
+    case .idle, .heard: break
+    case .waiting, .asked: primaryWatch = .heard
+    case .silent:
+      primaryWatch = .idle
+      showSharedOnlineState()
+    }
   }
 
   func primaryWatchTimerFired() {
-    guard primaryWatch.isWaiting else { return }
-    primaryWatch.isWaiting = false
+    guard primaryWatch.timerRuns else { return }
+    // It may have written something that this client was not woken for.
     lookForNews()
-    guard !isPrimary, !primaryWatch.hasHeard else { return }
-    if primaryWatch.hasAsked {
-      primaryWatch = PrimaryWatch(isSilent: true)
+    switch primaryWatch {
+    case .idle, .silent: break
+    case .heard: primaryWatch = .idle
+    case .waiting: askPrimary()
+    case .asked:
+      primaryWatch = .silent
       log(.warning, "The process that has the streams of the cache does not answer. This one counts as offline.")
       follow(link.setOnlineState(.offline))
-      return
     }
+  }
+
+  private func askPrimary() {
     do {
       try localStore.askForSignOfLife()
-      primaryWatch.hasAsked = true
+      expectPrimary(.asked)
     } catch {
+      primaryWatch = .idle
       log(.debug, "The client that has the streams cannot be asked for a sign of life: \(error)")
     }
   }

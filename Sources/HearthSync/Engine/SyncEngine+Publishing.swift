@@ -1,23 +1,23 @@
 internal import HearthCache
 internal import HearthModel
 
-/// What a client tells the others of its cache at the end of an event.
+/// The notices that a client writes for the others of its cache at the end of an event.
 extension SyncEngine {
-  /// The states that the other clients were told.
+  /// The states that the other clients know.
   struct Published {
     var isCurrent: [TargetID: Bool] = [:]
-    /// The targets whose state the former holder of the lease has told, and of which the backend has said nothing since.
+    /// The targets whose state was published by the former holder of the lease, and of which the backend has said nothing since.
     var inherited: Set<TargetID> = []
     var onlineState: OnlineState?
   }
 
   private static let maximumNewsRounds = 4
 
-  /// Ends an event: tells the other clients of what has changed for them, and takes over what is new from them.
+  /// Ends an event: notifies the other clients of what has changed for them, and shows their changes.
   func settle() {
     guard localStore.isShared, !link.isForbidden(for: .shutdown) else { return }
     if let failure = localStore.takeCatchUpFailure() { noteFailedCatchUp(failure) }
-    // What retries and publishing read of other clients must be shown too, but not for as long as others go on writing.
+    // Retries and publishing read changes of other clients, which must be shown too, but not for as long as others go on writing.
     for _ in 0..<Self.maximumNewsRounds {
       if localStore.hasNews { refreshViews([:]) }
       runRetries()
@@ -35,17 +35,16 @@ extension SyncEngine {
       try publish()
     } catch {
       log(.debug, "The state of the client cannot be told to the others: \(error)")
-      let isRepeated = retries.holds { if case .publish = $0 { true } else { false } }
-      if !leaseIsLost(error), !isRepeated { retry(.publish) }
+      if !leaseIsLost(error) { retryOnce(.publish) }
     }
   }
 
-  /// Tells the other clients which targets agree with the backend, and the online state.
+  /// Notifies the other clients of the targets that agree with the backend, and of the online state.
   func publish() throws {
     guard isPrimary else { return }
     guard localStore.hasOtherClients else {
       if published.isCurrent.isEmpty { return }
-      // The next other client is told everything.
+      // The next other client gets everything.
       try localStore.unpublish()
       published = Published()
       return
@@ -57,7 +56,7 @@ extension SyncEngine {
     try localStore.publish(states.filter { published.isCurrent[$0] != $1 })
     published.isCurrent = states
     guard published.onlineState != link.onlineState else { return }
-    try localStore.publish(SharedOnlineState(link.onlineState))
+    try localStore.publish(link.onlineState)
     published.onlineState = link.onlineState
   }
 
@@ -68,25 +67,5 @@ extension SyncEngine {
     guard case CacheError.leaseLost = error else { return false }
     loseLease()
     return true
-  }
-}
-
-extension OnlineState {
-  init(_ shared: SharedOnlineState) {
-    switch shared {
-    case .unknown: self = .unknown
-    case .online: self = .online
-    case .offline: self = .offline
-    }
-  }
-}
-
-extension SharedOnlineState {
-  init(_ state: OnlineState) {
-    switch state {
-    case .unknown: self = .unknown
-    case .online: self = .online
-    case .offline: self = .offline
-    }
   }
 }

@@ -19,6 +19,11 @@ extension SyncEngine {
     emit(retries.append(operation, now: now, jitter: configuration.jitter))
   }
 
+  /// Appends an operation, unless it is in the list already.
+  func retryOnce(_ operation: RetryableOperation) {
+    if !retries.holds(operation) { retry(operation) }
+  }
+
   /// Makes the attempts that are due.
   ///
   /// Operations that they add to the list are not tried in the same round but when the timer fires, so that nothing

@@ -34,8 +34,7 @@ extension SyncEngine {
             show(write, result)
             batches.append(result.batch)
           }
-        } catch let error as StoreError where error.kind == .unavailable && localStore.isShared {
-          // Another process holds the file; it may have been stopped in the middle of a transaction.
+        } catch let error where isHeldByOther(error) {
           log(.notice, "Writes wait for another process: \(error)")
           hold(Array(queue[index...]))
           retry(.storeWrites)
@@ -55,6 +54,11 @@ extension SyncEngine {
       // While a change of the user waits, they are not in the outbox that is sent.
       fillWritePipeline(inHand: localStore.isUser(signedInUser) ? batches : [])
     }
+  }
+
+  /// True if another process holds the file; it may have been stopped in the middle of a transaction.
+  func isHeldByOther(_ error: any Error) -> Bool {
+    localStore.isShared && (error as? StoreError)?.kind == .unavailable
   }
 
   private func hold(_ writes: [SyncWrite]) {

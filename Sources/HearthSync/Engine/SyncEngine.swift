@@ -56,12 +56,13 @@ package final class SyncEngine {
   /// Written in SyncEngine+LeaseTurns.swift.
   var turn = LeaseTurn()
   /// Written in SyncEngine+PrimaryWatch.swift.
-  var primaryWatch = PrimaryWatch()
+  var primaryWatch = PrimaryWatch.idle
 
   /// The writes that wait because another process holds the file, in order, and the calls that wait for them to be answered.
   /// Written in SyncEngine+Writes.swift.
   var heldWrites: [HeldWrite] = []
   var heldWaits: [RequestID] = []
+  var heldListens: [HeldListen] = []
 
   /// The bundles that are being loaded; nil for one whose end has been reported, while its source goes on.
   /// Written in SyncEngine+Bundles.swift.
@@ -235,7 +236,7 @@ package final class SyncEngine {
   func refreshViews(_ changes: DocumentMap, event: RemoteEvent? = nil) -> (any Error)? {
     // What other clients had changed when this was read belongs to the same state of the file.
     let news = localStore.takeNews()
-    let changes = news.changes.merging(changes) { _, new in new }
+    let changes = changes.isEmpty ? news.changes : news.changes.merging(changes) { _, new in new }
     let event = event ?? (isPrimary ? nil : Self.event(of: news.targetStates))
     // A result that is computed meanwhile does not have these changes.
     backgroundQueries.note(changes)
@@ -245,7 +246,7 @@ package final class SyncEngine {
     }
     follow(viewActions)
     defer { follow(news) }
-    if let failure, !retries.refreshesViews {
+    if let failure, !retries.holds(.refreshViews) {
       log(.error, "Views could not be read from the cache: \(failure)")
       retry(.refreshViews)
     }
@@ -295,6 +296,7 @@ package final class SyncEngine {
       case .changeUser(let user): try changeUser(user)
       case .refreshViews: if let failure = refreshViews([:]) { throw failure }
       case .storeWrites: try storeHeldWrites()
+      case .beginListens: try beginHeldListens()
       case .catchUp: try catchUp()
       case .rejoin: try rejoin()
       case .becomePrimary: try becomePrimary()

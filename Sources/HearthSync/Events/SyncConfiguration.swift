@@ -16,7 +16,7 @@ package struct SyncConfiguration: Sendable {
   package var firstGarbageCollectionAfter: Duration
   /// The time from the end of one garbage collection to the start of the next.
   package var garbageCollectionInterval: Duration
-  /// Which queries run in the background; nil for none.
+  /// The limits beyond which queries run in the background; nil if none does.
   package var backgroundQueryLimits: BackgroundQueryLimits?
   /// After the start the filling of indexes waits for this time.
   package var firstIndexFillAfter: Duration

@@ -23,6 +23,13 @@ struct HeldWrite: Sendable {
   var owner: String?
 }
 
+/// A listener that could not begin, because another process holds the file.
+struct HeldListen: Sendable {
+  var id: ListenerID
+  var query: Query
+  var options: ListenOptions
+}
+
 /// The timers that the engine asks for. At most one of each kind runs at a time.
 package enum TimerKind: String, Hashable, Sendable, CaseIterable {
   /// Closes a watch stream that has had no target for a minute.

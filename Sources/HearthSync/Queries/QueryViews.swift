@@ -239,6 +239,19 @@ extension QueryViews {
     return (actions, failure)
   }
 
+  /// True if a view shows a document as it was before the acknowledgement of a write.
+  var holdBack: Bool { queries.ids.contains { queries[$0]?.view.holdsBack ?? false } }
+
+  /// The documents that views hold back although a snapshot of this version includes their writes.
+  func keysHeldBack(at version: SnapshotVersion) -> Set<DocumentKey> {
+    queries.ids.reduce(into: []) { $0.formUnion(queries[$1]?.view.keysHeldBack(at: version) ?? []) }
+  }
+
+  /// Lets the next change show these documents as they are.
+  mutating func release(_ keys: Set<DocumentKey>) {
+    for id in queries.ids { queries.update(id) { $0.view.release(keys) } }
+  }
+
   /// Shows the online state to views and listeners.
   mutating func show(_ state: OnlineState) -> [Action] {
     var round: [(QueryID, ViewSnapshot)] = []

@@ -2,7 +2,7 @@ internal import HearthCache
 internal import HearthModel
 
 /// A storage operation that is repeated until it succeeds.
-enum RetryableOperation {
+enum RetryableOperation: Equatable {
   case start
   /// Reads something small, to learn whether the storage works again and what was stopped for this cause can go on.
   case probe(OfflineCause)
@@ -16,6 +16,8 @@ enum RetryableOperation {
   case refreshViews
   /// Stores the writes that another process has kept waiting.
   case storeWrites
+  /// Begins the listeners that another process has kept waiting.
+  case beginListens
   /// Reads the changes of other clients.
   case catchUp
   /// Goes on as one of the clients, after others may have taken this one for dead.
@@ -36,8 +38,8 @@ enum RetryableOperation {
     case .setAsideUnreadableBatches: .outboxFailure
     case .probe(let cause): cause
     // A change of the user closes and opens the streams itself.
-    case .changeUser, .refreshViews, .storeWrites, .catchUp, .rejoin, .becomePrimary, .synchronizeViews, .followOthers,
-      .publish:
+    case .changeUser, .refreshViews, .storeWrites, .beginListens, .catchUp, .rejoin,
+      .becomePrimary, .synchronizeViews, .followOthers, .publish:
       nil
     }
   }
@@ -46,9 +48,8 @@ enum RetryableOperation {
   var owner: String?? {
     switch self {
     case .acknowledge(_, let owner), .reject(_, _, let owner): .some(owner)
-    case .start, .probe, .setAsideUnreadableBatches, .changeUser, .refreshViews, .storeWrites, .catchUp, .rejoin,
-      .becomePrimary,
-      .synchronizeViews, .followOthers, .publish:
+    case .start, .probe, .setAsideUnreadableBatches, .changeUser, .refreshViews, .storeWrites,
+      .beginListens, .catchUp, .rejoin, .becomePrimary, .synchronizeViews, .followOthers, .publish:
       nil
     }
   }
@@ -62,8 +63,18 @@ enum RetryableOperation {
   var needsLease: Bool {
     switch self {
     case .becomePrimary, .followOthers, .publish: true
-    case .start, .probe, .acknowledge, .reject, .setAsideUnreadableBatches, .changeUser, .refreshViews, .storeWrites,
-      .catchUp, .rejoin, .synchronizeViews:
+    case .start, .probe, .acknowledge, .reject, .setAsideUnreadableBatches, .changeUser,
+      .refreshViews, .storeWrites, .beginListens, .catchUp, .rejoin, .synchronizeViews:
+      false
+    }
+  }
+
+  /// True for what brings the targets of other clients in.
+  var bringsOthersIn: Bool {
+    switch self {
+    case .catchUp, .rejoin, .becomePrimary, .followOthers: true
+    case .start, .probe, .acknowledge, .reject, .setAsideUnreadableBatches, .changeUser,
+      .refreshViews, .storeWrites, .beginListens, .synchronizeViews, .publish:
       false
     }
   }
@@ -76,12 +87,12 @@ enum RetryableOperation {
     case .start, .probe: .storage
     case .refreshViews, .synchronizeViews: .views
     case .catchUp, .rejoin, .becomePrimary, .followOthers, .publish: .clients
-    case .storeWrites: .writes
+    case .storeWrites, .beginListens: .calls
     }
   }
 
   fileprivate enum Lane {
-    case users, outcomes, storage, views, clients, writes
+    case users, outcomes, storage, views, clients, calls
   }
 }
 
@@ -125,16 +136,11 @@ struct RetryQueue {
   /// The answers of the backend that are not stored yet, in order.
   var answers: [RetryableOperation] { operations.filter { $0.owner != nil } }
 
-  /// True if views are to be computed anew already.
-  var refreshesViews: Bool {
-    operations.contains { operation in
-      guard case .refreshViews = operation else { return false }
-      return true
-    }
-  }
+  /// True if the operation is in the list.
+  func holds(_ operation: RetryableOperation) -> Bool { operations.contains(operation) }
 
-  /// True if some operation in the list is such a one.
-  func holds(_ isSuch: (RetryableOperation) -> Bool) -> Bool { operations.contains(where: isSuch) }
+  /// True if some operation in the list meets the condition.
+  func holds(where condition: (RetryableOperation) -> Bool) -> Bool { operations.contains(where: condition) }
 
   /// Removes what only the holder of the lease may do. Its next holder does it.
   mutating func leaseIsLost() {

@@ -53,6 +53,10 @@ struct View {
   /// Documents that are shown as they were before the acknowledgement of a write, by the version that it made: the watch stream
   /// is to bring the outcome.
   private var heldBack: [DocumentKey: SnapshotVersion] = [:]
+  /// Documents that are not to be held back any more, until the next change.
+  private var released: Set<DocumentKey> = []
+  /// True if a document is shown as it was before the acknowledgement of a write.
+  var holdsBack: Bool { !heldBack.isEmpty }
   /// True if the backend has sent everything that the target holds.
   private var isCurrent = false
   /// True while the backend reports changes of the target. Otherwise nothing can be found out about unconfirmed documents.
@@ -131,6 +135,20 @@ struct View {
     limboKeysAreExact = false
   }
 
+  // MARK: - Documents that are held back
+
+  /// The documents that are held back although a snapshot of this version includes their writes: they have left the result without a
+  /// message.
+  func keysHeldBack(at version: SnapshotVersion) -> Set<DocumentKey> {
+    guard isCurrent, !heldBack.isEmpty else { return [] }
+    return Set(heldBack.lazy.filter { $0.value <= version }.map(\.key))
+  }
+
+  /// Shows documents with the next change as they are, also those that are held back.
+  mutating func release(_ keys: Set<DocumentKey>) {
+    released = keys.filter { heldBack[$0] != nil }
+  }
+
   // MARK: - First step
 
   /// Says what changed documents do to the result.
@@ -200,7 +218,7 @@ struct View {
     if !old.hasSameContents(as: new) {
       // The acknowledgement of a local write arrived, but the backend's contents may still differ from what it implies
       // (server timestamps). The watch stream brings them soon: wait for it instead of showing an interim state.
-      let awaitsWatch = old.hasLocalMutations && new.hasCommittedMutations
+      let awaitsWatch = old.hasLocalMutations && new.hasCommittedMutations && !released.contains(old.key)
       return awaitsWatch ? nil : .modified
     }
     return mutatedKeys.contains(old.key) == showsPendingWrite(new) ? nil : .metadata
@@ -248,6 +266,7 @@ struct View {
     let carriedOut = changes.changeSet.apply(to: &documents, query: query)
     mutatedKeys = changes.mutatedKeys
     heldBack = changes.heldBack
+    released = []
     if let targetChange {
       confirmedKeys.formUnion(targetChange.added)
       confirmedKeys.subtract(targetChange.removed)

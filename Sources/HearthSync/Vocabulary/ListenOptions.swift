@@ -27,4 +27,7 @@ package struct ListenOptions: Hashable, Sendable {
     self.waitForSyncWhenOnline = waitForSyncWhenOnline
     self.source = source
   }
+
+  /// True for a read that is made once and takes what it gets.
+  var isOneTimeRead: Bool { waitForSyncWhenOnline }
 }

@@ -30,13 +30,13 @@
   /// One watch. Everything but the start and the stop happens on its queue; the event source keeps it alive until it is stopped.
   private final class RouteWatch: Sendable {
     private let queue = DispatchQueue(label: "hearth.connectivity")
-    /// Its methods may be called from any thread.
+    // Safe: set once in `init`, and Dispatch's sources may be used from any thread.
     private nonisolated(unsafe) let source: any DispatchSourceRead
     private let notices: RouteSocket
     private let questions: RouteSocket
     private let settling: DispatchTimeInterval
     private let onChange: @Sendable (ConnectivityChange) -> Void
-    /// Only touched on `queue`.
+    // Safe, both: after `init` they are only touched on `queue`, which is serial.
     private nonisolated(unsafe) var paths: NetworkPaths
     private nonisolated(unsafe) var isLookingSoon = false
 

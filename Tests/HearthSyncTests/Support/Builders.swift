@@ -40,6 +40,13 @@ func collection(_ path: String) -> Query {
   do { return Query(path: try ResourcePath(parsing: path)) } catch { fatalError("bad path in a test: \(error)") }
 }
 
+/// The collection of most tests of shared caches.
+let rooms = collection("rooms")
+
+func number(_ n: Int64) -> MapValue { ["n": .integer(n)] }
+
+func set(_ path: String, _ n: Int64 = 1) -> Mutation { .set(key(path), number(n)) }
+
 extension Query {
   func ordered(by name: String, _ direction: OrderBy.Direction = .ascending) -> Query {
     with(order: OrderBy(path: field(name), direction: direction))

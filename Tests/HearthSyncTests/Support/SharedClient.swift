@@ -303,9 +303,9 @@ final class SharedClient {
     }
   }
 
-  func commit(at time: Int64) throws {
+  func commit(at time: Int64, transformResults: [Value] = []) throws {
     guard let writeStream, !sentBatches.isEmpty else { throw TestFailure("\(name) has sent no batch") }
-    answer(sentBatches.removeFirst(), on: writeStream, at: time)
+    answer(sentBatches.removeFirst(), on: writeStream, at: time, transformResults)
   }
 
   /// Answers the first batch of the stream that was closed.
@@ -319,13 +319,15 @@ final class SharedClient {
     parting = []
   }
 
-  private func answer(_ batch: [Mutation], on stream: StreamID, at time: Int64) {
+  private func answer(
+    _ batch: [Mutation], on stream: StreamID, at time: Int64, _ transformResults: [Value] = []
+  ) {
     post(
       .writeStreamMessage(
         stream,
         WriteResponse(
           streamToken: [1], commitVersion: version(time),
-          results: batch.map { _ in MutationResult(version: version(time), transformResults: []) })))
+          results: batch.map { _ in MutationResult(version: version(time), transformResults: transformResults) })))
   }
 
   func runQuery() throws {

@@ -122,7 +122,7 @@ private actor Worker {
   }
 }
 
-/// What the listeners have shown last. Used on the client's queue, and locked, because commands come from elsewhere.
+/// The documents that the listeners have shown last. Used on the client's queue, and locked, because commands come from elsewhere.
 private final class Views: @unchecked Sendable {
   private let lock = NSLock()
   private var items: QuerySnapshot?

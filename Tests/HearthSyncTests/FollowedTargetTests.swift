@@ -1,0 +1,90 @@
+import HearthCache
+import HearthModel
+import Testing
+
+@testable import HearthSync
+
+@Suite("Targets of other clients that the primary one cannot follow")
+struct FollowedTargetTests {
+  private let halls = collection("halls")
+
+  /// Two clients, of which the second one's first target cannot be read by the first one; its second one can.
+  private func listen(_ a: SharedClient, _ b: SharedClient) {
+    failFirstRead(a)
+    b.listen(rooms)
+    b.listen(halls)
+  }
+
+  private func failFirstRead(_ client: SharedClient) {
+    client.hooks["Get target data"] = { [unowned client] in
+      client.failing = ["Get target data"]
+      client.hooks["Get target data"] = { client.failing = [] }
+    }
+  }
+
+  @Test("one that cannot be followed does not keep the others from it, and is followed later")
+  func oneFails() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    listen(a, b)
+    a.post(.othersChanged)
+    #expect(a.watched == [4])
+    cache.wait(60)
+    #expect(a.watched == [2, 4])
+  }
+
+  @Test("one that cannot be followed does not keep a client from taking the streams over")
+  func takeover() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    let c = try cache.client("c")
+    c.listen(rooms)
+    c.listen(halls)
+    cache.deliver()
+    failFirstRead(b)
+    a.kill()
+    b.fire(.clientMetadataRefresh)
+    #expect(b.watched == [4])
+    cache.wait(60)
+    #expect(b.watched == [2, 4])
+  }
+
+  @Test("what they show is not collected meanwhile")
+  func garbageCollection() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    let listener = a.listen(rooms)
+    try a.fill(2, [found("rooms/1", 1, ["n": 1])], at: 10)
+    a.post(.unlisten(listener))
+    cache.deliver()
+    a.failing = ["Get target data"]
+    let other = b.listen(rooms, ListenOptions(source: .cache))
+    #expect(b.ids(other) == ["1"])
+    let everything = GarbageCollectionParameters(thresholdBytes: 0, percentile: 100)
+    #expect(try !a.engine.collectGarbage(everything).hasCollected)
+    a.failing = []
+    cache.wait(60)
+    _ = try a.engine.collectGarbage(everything)
+    #expect(try cache.count("SELECT count(*) FROM documents") == 1)
+    b.post(.unlisten(other))
+    cache.wait(1)
+    _ = try a.engine.collectGarbage(everything)
+    #expect(try cache.count("SELECT count(*) FROM documents") == 0)
+  }
+
+  @Test("those of clients whose notices were removed unread are followed, too")
+  func noticesRemoved() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    let c = try cache.client("c")
+    cache.deliver()
+    for client in [a, b, c] { client.store.noticeLimits = LocalStore.NoticeLimits(betweenMarks: 1, waiting: 2) }
+    a.isRunning = false
+    b.listen(rooms)
+    for n in 1...5 {
+      c.write(.set(key("rooms/\(n)"), ["n": 1]))
+      cache.deliver()
+    }
+    #expect(try cache.count("SELECT trimmed_through FROM cache_sharing") > 0)
+    a.isRunning = true
+    a.post(.othersChanged)
+    #expect(a.watched.count == 1)
+    #expect(a.sentBatches.count == 5)
+  }
+}

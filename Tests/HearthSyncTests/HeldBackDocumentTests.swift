@@ -1,0 +1,37 @@
+import HearthModel
+import Testing
+
+@testable import HearthSync
+
+@Suite("A document that another client shows as before its acknowledgement")
+struct HeldBackDocumentTests {
+  private func increment(_ path: String) -> Mutation {
+    .patch(
+      key(path), [:], mask: .empty, precondition: .none,
+      transforms: [FieldTransform(path: field("n"), operation: .increment(1))])
+  }
+
+  @Test("leaves the result when the backend has taken it out without a message")
+  func leftWithoutMessage() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    let listener = b.listen(collection("rooms").ordered(by: "n", .descending).with(limit: 1))
+    cache.deliver()
+    try a.fill(2, [found("rooms/1", 10, ["n": 5])], at: 10)
+    cache.deliver()
+    b.write(increment("rooms/1"))
+    b.write(.patch(key("rooms/1"), ["tag": "x"], mask: FieldMask([field("tag")])))
+    cache.deliver()
+    #expect(b.value(listener, "1") == .integer(6))
+    // The primary client sees each answer by itself, the other one both at once: n jumps from 6 to 1 with no write left.
+    try a.commit(at: 20, transformResults: [1])
+    try a.commit(at: 21)
+    cache.deliver()
+    #expect(b.value(listener, "1") == .integer(6))
+    try a.put([found("rooms/2", 15, ["n": 3])], into: 2)
+    try a.send(.documentChange(WatchDocumentChange(key: key("rooms/1"), removedTargetIDs: [2])))
+    try a.send(.targetChange(WatchTargetChange(state: .noChange, targetIDs: [], readTime: version(30))))
+    cache.wait(2)
+    #expect(b.ids(listener) == ["2"])
+    #expect(b.snapshots[listener]?.last?.isFromCache == false)
+  }
+}

@@ -1,0 +1,84 @@
+import HearthCache
+import HearthModel
+import HearthStore
+import Testing
+
+@testable import HearthSync
+
+@Suite("A cache file that another process, stopped in a transaction, keeps locked")
+struct LockedFileTests {
+  private let cache: SharedCache
+  private let client: SharedClient
+  private let stopped: Database
+
+  init() throws {
+    cache = try SharedCache()
+    client = try cache.client("a", busyTimeout: .milliseconds(20))
+    stopped = try Database(.file(path: cache.file))
+  }
+
+  private func lock() throws { try stopped.execute("BEGIN IMMEDIATE") }
+
+  private func unlock() throws {
+    try stopped.execute("ROLLBACK")
+    cache.wait(60)
+  }
+
+  private func set(_ path: String) -> Mutation { .set(key(path), ["n": .integer(1)]) }
+
+  @Test("a listener waits, and begins with the writes before it")
+  func listenersWait() throws {
+    try lock()
+    let first = client.listen(collection("halls"))
+    client.write(set("rooms/1"))
+    let second = client.listen(rooms)
+    cache.wait(10)
+    #expect(client.snapshots.isEmpty && client.errors.isEmpty)
+    try unlock()
+    #expect(client.ids(first) == [])
+    #expect(client.snapshots[second]?.first?.ids == ["1"])
+    #expect(client.watched.count == 2)
+  }
+
+  @Test("a big query's listener waits, too")
+  func backgroundListenerWaits() throws {
+    let other = try cache.client(
+      "b", limits: BackgroundQueryLimits(documentsOnLoop: -1, partsPerScan: 1), busyTimeout: .milliseconds(20))
+    try lock()
+    let listener = other.listen(rooms)
+    #expect(other.errors.isEmpty && other.queries.isEmpty)
+    try unlock()
+    try other.runQuery()
+    #expect(other.ids(listener) == [])
+  }
+
+  @Test("a listener that was removed meanwhile does not begin")
+  func removedMeanwhile() throws {
+    try lock()
+    let listener = client.listen(rooms)
+    client.post(.unlisten(listener))
+    try unlock()
+    #expect(client.snapshots.isEmpty && client.watched.isEmpty)
+  }
+
+  @Test("a listener of a query that has a view begins at once")
+  func queryWithView() throws {
+    client.write(set("rooms/1"))
+    client.listen(rooms)
+    try lock()
+    client.write(set("rooms/2"))
+    let second = client.listen(rooms)
+    #expect(client.ids(second) == ["1"])
+    try unlock()
+    #expect(client.ids(second) == ["1", "2"])
+  }
+
+  @Test("a read that is made once fails with unavailable")
+  func oneTimeRead() throws {
+    try lock()
+    let read = client.listen(rooms, ListenOptions(waitForSyncWhenOnline: true))
+    #expect(client.errors[read]?.code == .unavailable)
+    try unlock()
+    #expect(client.snapshots.isEmpty)
+  }
+}
