@@ -133,6 +133,20 @@ struct BundleScenarioTests {
     }
   }
 
+  @Test("a listener to the cache is there already when the backend is asked for what changed since the bundle")
+  func namedQueryWithView() throws {
+    let client = try TestClient()
+    let cached = client.listen(rooms, ListenOptions(source: .cache)).rawValue
+    load(bundle(at: 5, ("a", 1, 1), queryAt: 8), into: client)
+    _ = client.takeTold()
+    let listener = client.listen(rooms).rawValue
+    #expect(client.takeTold() == ["listener \(listener): cache [a] +a"])
+    // The backend has nothing newer.
+    try client.fill(2, [], at: 10)
+    #expect(client.takeTold() == ["listener \(listener): server [a] "])
+    _ = cached
+  }
+
   @Test("a listener that resumes from an earlier result sees the bundle's documents, however old they are")
   func earlierResult() throws {
     let client = try TestClient(durable: true)

@@ -69,6 +69,28 @@ struct FollowedTargetTests {
     #expect(try cache.count("SELECT count(*) FROM documents") == 0)
   }
 
+  @Test("what a pending write of another user brings into a limited result is not collected")
+  func limitedResultOfOtherUser() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    b.post(.changeUser("bob"))
+    let listener = a.listen(rooms)
+    try a.fill(2, [found("rooms/1", 1, ["n": 1]), found("rooms/2", 1, ["n": 2])], at: 10)
+    a.post(.unlisten(listener))
+    cache.deliver()
+    let other = b.listen(rooms.with(limit: 1, type: .first), ListenOptions(source: .cache))
+    b.write(.delete(key("rooms/1")))
+    cache.deliver()
+    #expect(b.ids(other) == ["2"])
+    let everything = GarbageCollectionParameters(thresholdBytes: 0, percentile: 100)
+    _ = try a.engine.collectGarbage(everything)
+    #expect(try cache.count("SELECT count(*) FROM documents") == 2)
+    b.post(.unlisten(other))
+    cache.wait(1)
+    _ = try a.engine.collectGarbage(everything)
+    // One of them has a pending write.
+    #expect(try cache.count("SELECT count(*) FROM documents") == 1)
+  }
+
   @Test("those of clients whose notices were removed unread are followed, too")
   func noticesRemoved() throws {
     let (cache, a, b) = try SharedCache.makePair()
@@ -86,5 +108,28 @@ struct FollowedTargetTests {
     a.post(.othersChanged)
     #expect(a.watched.count == 1)
     #expect(a.sentBatches.count == 5)
+  }
+
+  @Test("one whose refusal was removed unread is watched and refused again")
+  func refusalRemoved() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    let c = try cache.client("c")
+    let listener = b.listen(rooms)
+    cache.deliver()
+    for client in [a, b, c] { client.store.noticeLimits = LocalStore.NoticeLimits(betweenMarks: 1, waiting: 2) }
+    b.isRunning = false
+    try a.refuse(2)
+    #expect(try cache.count("SELECT count(*) FROM cache_client_targets") == 0)
+    for n in 1...5 {
+      c.write(.set(key("rooms/\(n)"), ["n": 1]))
+      cache.deliver()
+    }
+    b.isRunning = true
+    b.post(.othersChanged)
+    cache.wait(1)
+    #expect(b.errors[listener] == nil && a.watched == [2])
+    try a.refuse(2)
+    cache.wait(1)
+    #expect(b.errors[listener]?.code == .permissionDenied)
   }
 }

@@ -38,6 +38,25 @@ struct PrimaryWatchTests {
     #expect(b.snapshots[listener]?.last?.isFromCache == false)
   }
 
+  @Test("views that agreed with the backend do so again when the primary client goes on")
+  func agreementAfterSilence() throws {
+    let (cache, a, b) = try makePair()
+    let listener = b.listen(rooms)
+    cache.deliver()
+    try a.fill(try #require(b.engine.targetID(of: rooms)), [found("rooms/1", 20, ["n": .integer(1)])], at: 20)
+    cache.deliver()
+    #expect(b.snapshots[listener]?.last?.isFromCache == false)
+    a.isRunning = false
+    b.listen(collection("halls"))
+    cache.wait(25)
+    #expect(b.engine.onlineState == .offline)
+    #expect(b.snapshots[listener]?.last?.isFromCache == true)
+    a.isRunning = true
+    cache.wait(2)
+    #expect(b.engine.onlineState == .online)
+    #expect(b.snapshots[listener]?.last?.isFromCache == false)
+  }
+
   @Test("a client waits for as long as the primary one runs and the backend sends something")
   func slowBackend() throws {
     let (cache, a, b) = try makePair()

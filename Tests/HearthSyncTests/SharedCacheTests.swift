@@ -269,6 +269,21 @@ struct SharedCacheTests {
     cache.wait(1)
     #expect(a.ids(listener) == ["1"])
   }
+
+  @Test("a listener that waits for its first result hears that the backend refuses its query")
+  func rejectionBeforeFirstResult() throws {
+    let cache = try SharedCache()
+    let a = try cache.client("a")
+    let b = try cache.client("b", limits: BackgroundQueryLimits(documentsOnLoop: -1, partsPerScan: 1))
+    let listener = b.listen(rooms)
+    cache.deliver()
+    let target = try #require(a.watched.first)
+    try a.refuse(target)
+    cache.deliver()
+    #expect(b.errors[listener]?.code == .permissionDenied)
+    try? b.runQuery()
+    #expect(b.snapshots[listener] == nil && b.engine.targetID(of: rooms) == nil)
+  }
 }
 
 /// Gathered on several threads.

@@ -1,3 +1,4 @@
+import HearthCache
 import HearthModel
 import Testing
 
@@ -126,6 +127,34 @@ struct SuspendedClientTests {
     #expect(b.snapshots[listener]?.last?.isFromCache == false)
   }
 
+  @Test("a first result that was computed before is computed again, for the row that the target has now")
+  func backgroundQueryDuringSuspension() throws {
+    let cache = try SharedCache()
+    let a = try cache.client("a")
+    let b = try cache.client("b", limits: BackgroundQueryLimits(documentsOnLoop: -1, partsPerScan: 1))
+    let listener = b.listen(rooms)
+    #expect(b.queries.count == 1)
+    b.suspend()
+    cache.wait(3)
+    a.write(set("rooms/1", 1))
+    try cache.execute("DELETE FROM cache_targets")
+    b.resume()
+    cache.wait(2)
+    try b.runQuery()
+    #expect(b.snapshots[listener] == nil && b.queries.count == 1)
+    try b.runQuery()
+    #expect(b.ids(listener) == ["1"])
+    cache.wait(1)
+    guard let target = b.engine.targetID(of: rooms) else { throw TestFailure("no target") }
+    #expect(a.watched == [target])
+    try a.fill(target, [found("rooms/2", 10, number(2))], at: 10)
+    cache.wait(1)
+    #expect(b.ids(listener) == ["1", "2"])
+    b.post(.unlisten(listener))
+    cache.wait(1)
+    #expect(a.watched.isEmpty)
+  }
+
   @Test("a client that has not joined the others again tells them of the answers that it stores")
   func answersBeforeJoining() throws {
     let (cache, a, b) = try SharedCache.makePair()
@@ -147,5 +176,45 @@ struct SuspendedClientTests {
     cache.wait(5)
     #expect(try cache.count("SELECT count(*) FROM cache_clients") == 2)
     #expect(b.writes.count == 1)
+  }
+
+  @Test("a batch whose late answer another client has stored is not sent again when the stream breaks")
+  func answeredElsewhere() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    for n in Int64(1)...2 { a.write(set("rooms/\(n)", n)) }
+    a.answersLate = true
+    a.suspend()
+    cache.wait(3)
+    b.write(set("rooms/3", 3))
+    #expect(b.sentBatches.count == 3)
+    a.resume()
+    for time in Int64(1)...2 { try a.commitLate(at: 10 * time) }
+    a.endParting()
+    cache.wait(1)
+    try b.breakWriteStream()
+    cache.wait(60)
+    #expect(b.sentBatches == [[set("rooms/3", 3)]])
+  }
+
+  @Test("a first result that was computed while another client took the lease is computed again")
+  func backgroundQueryAndLostLease() throws {
+    let cache = try SharedCache()
+    let a = try cache.client("a", limits: BackgroundQueryLimits(documentsOnLoop: -1, partsPerScan: 1))
+    let b = try cache.client("b")
+    let listener = a.listen(rooms)
+    #expect(a.queries.count == 1)
+    b.listen(rooms)
+    cache.deliver()
+    a.isRunning = false
+    cache.takeLease(for: b)
+    #expect(b.engine.isPrimary)
+    try b.fill(2, [found("rooms/1", 1, number(1))], at: 10)
+    a.isRunning = true
+    cache.wait(2)
+    try a.runQuery()
+    if !a.queries.isEmpty { try a.runQuery() }
+    cache.wait(1)
+    #expect(a.ids(listener) == ["1"])
+    #expect(a.snapshots[listener]?.last?.isFromCache == false)
   }
 }

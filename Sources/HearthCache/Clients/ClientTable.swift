@@ -173,6 +173,27 @@ struct ClientTable {
     ) { _ in true } ?? false
   }
 
+  /// The targets that a client uses.
+  func targets(of client: ClientID) throws -> Set<TargetID> {
+    var targets: Set<TargetID> = []
+    try database.forEachRow(
+      "SELECT target_id FROM cache_client_targets WHERE client_id = ?", .integer(client)
+    ) {
+      targets.insert(try Self.targetID($0))
+      return true
+    }
+    return targets
+  }
+
+  private static func targetID(_ row: Statement) throws -> TargetID {
+    let number = try row.int64(at: 0)
+    guard let target = TargetID(exactly: number) else {
+      throw CacheError.corruptRecord(
+        table: "cache_client_targets", row: "\(number)", reason: "a target id has 32 bits")
+    }
+    return target
+  }
+
   /// The targets that other clients use, and whether one of them wants the backend to be asked for it.
   func targets(exceptOf client: ClientID) throws -> [TargetID: Bool] {
     var targets: [TargetID: Bool] = [:]
@@ -182,12 +203,7 @@ struct ClientTable {
       ORDER BY target_id
       """, .integer(client)
     ) {
-      let number = try $0.int64(at: 0)
-      guard let target = TargetID(exactly: number) else {
-        throw CacheError.corruptRecord(
-          table: "cache_client_targets", row: "\(number)", reason: "a target id has 32 bits")
-      }
-      targets[target] = try $0.int64(at: 1) != 0
+      targets[try Self.targetID($0)] = try $0.int64(at: 1) != 0
       return true
     }
     return targets

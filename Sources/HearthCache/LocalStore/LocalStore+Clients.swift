@@ -97,14 +97,7 @@ extension LocalStore {
       state.membership?.news = former.news
       state.membership?.news.isIncomplete = true
       guard let member = state.membership else { return [:] }
-      var moved: [TargetID: TargetID] = [:]
-      for (former, active) in state.targets.sorted(by: { $0.key < $1.key }) {
-        let data = try targets.targetData(former) ?? row(for: active.data.target)
-        if data.targetID != former { moved[former] = data.targetID }
-        state.targets[former] = nil
-        setActive(data)
-        try clients.use(data.targetID, by: member.client, isWatched: isWatched(former))
-      }
+      let moved = try enter(Set(state.targets.keys), isWatched: isWatched)
       state.bundleTargets = try state.bundleTargets.filter { try targets.targetData($0) != nil }
       for target in state.bundleTargets { try clients.use(target, by: member.client, isWatched: false) }
       return moved

@@ -1,7 +1,7 @@
 package import HearthModel
 internal import HearthStore
 
-/// Targets whose rows other clients use or have written.
+/// Targets whose rows other clients use, have written or have removed.
 extension LocalStore {
   /// Takes a target that another client uses into use here as well, or reads its row again if it is.
   ///
@@ -41,5 +41,43 @@ extension LocalStore {
       guard let data = try targets.targetData(target) else { continue }
       state.targets[target] = ActiveTarget(data: data, persisted: data)
     }
+  }
+
+  // MARK: - Targets whose use others have ended
+
+  /// Enters targets in use again whose use the holder of the lease has ended: the backend had refused them, and the notice of that was
+  /// removed before this client read it. Watched again, they are refused again, and this client hears of it.
+  ///
+  /// - Parameter isWatched: True for a target in use that the backend is to be asked for.
+  /// - Returns: The targets in use whose rows were removed, with those that have taken their place.
+  package func enterTargetsAgain(isWatched: (TargetID) -> Bool) throws -> [TargetID: TargetID] {
+    guard let client = state.membership?.client else { return [:] }
+    let missing = try read("Look for targets") {
+      // One that others have taken for dead joins them again first.
+      try clients.contains(client) ? Set(state.targets.keys).subtracting(clients.targets(of: client)) : []
+    }
+    guard !missing.isEmpty else { return [:] }
+    return try transaction("Allocate target") {
+      let moved = try enter(missing, isWatched: isWatched)
+      try tell(.clients)
+      return moved
+    }
+  }
+
+  /// Enters targets in use for this client, each with a row of its own if the former one is gone.
+  ///
+  /// - Returns: The targets that have got another row, with that.
+  func enter(_ targetIDs: Set<TargetID>, isWatched: (TargetID) -> Bool) throws -> [TargetID: TargetID] {
+    guard let client = state.membership?.client else { return [:] }
+    var moved: [TargetID: TargetID] = [:]
+    for former in targetIDs.sorted() {
+      guard let active = state.targets[former] else { continue }
+      let data = try targets.targetData(former) ?? row(for: active.data.target)
+      if data.targetID != former { moved[former] = data.targetID }
+      state.targets[former] = nil
+      setActive(data)
+      try clients.use(data.targetID, by: client, isWatched: isWatched(former))
+    }
+    return moved
   }
 }

@@ -48,6 +48,8 @@ struct WritePipeline {
   /// True if the outbox held no batch behind the last one here when it was read last, and everything stored since is here too.
   /// Then a batch that is written next can be sent as it is.
   private(set) var reachesEndOfOutbox = false
+  /// Batches that were sent, and whose answers another client has stored: they must not be sent again.
+  private var answeredElsewhere: Set<BatchID> = []
   /// By the streams that have not ended.
   private var parting: [StreamID: Parting] = [:]
 
@@ -89,10 +91,14 @@ struct WritePipeline {
     reachesEndOfOutbox = false
   }
 
-  /// Another client has stored the answer to a batch. If it is not sent yet, it must not be.
+  /// Another client has stored the answer to a batch. It must not be sent any more, nor once more.
   mutating func answeredElsewhere(_ batchID: BatchID) {
-    guard stream.readyID == nil else { return }
-    batches.removeAll { $0.batchID == batchID }
+    if stream.readyID == nil {
+      batches.removeAll { $0.batchID == batchID }
+    } else if batches.contains(where: { $0.batchID == batchID }) {
+      // Its place in the order of answers is needed until the stream ends.
+      answeredElsewhere.insert(batchID)
+    }
   }
 
   // MARK: - The stream
@@ -105,6 +111,7 @@ struct WritePipeline {
   mutating func stop() -> [SyncAction] {
     if let id = stream.readyID, !batches.isEmpty { parting[id] = Parting(batches: batches, owner: user) }
     batches = []
+    answeredElsewhere = []
     reachesEndOfOutbox = false
     return stream.stop()
   }
@@ -157,6 +164,8 @@ struct WritePipeline {
       // The backend works; it is this batch that it does not want.
       if rejected != nil { stream.inhibitBackoff() }
     }
+    batches.removeAll { answeredElsewhere.contains($0.batchID) }
+    answeredElsewhere = []
     return (closure.actions + [log], .ended(rejected: rejected))
   }
 

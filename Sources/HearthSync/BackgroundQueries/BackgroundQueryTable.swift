@@ -3,7 +3,7 @@ internal import HearthModel
 
 /// A listen whose first result is being computed in the background.
 struct BackgroundListen {
-  let targetID: TargetID
+  var targetID: TargetID
   let backgroundQuery: BackgroundQuery
   /// The number of times that the query has been started.
   var attempt: Int
@@ -13,6 +13,8 @@ struct BackgroundListen {
   var changes: DocumentMap = [:]
   /// The backend, or a bundle, has changed which documents it confirms for the target.
   var targetHasChanged = false
+  /// Changes were missed, so that the result cannot be brought up to date.
+  var isOutdated = false
 }
 
 /// The queries that run in the background, and what they are for.
@@ -130,6 +132,21 @@ struct BackgroundQueryTable {
     for (id, listen) in listens where isConcerned(listen.targetID) {
       listens[id]?.targetHasChanged = true
     }
+  }
+
+  /// Takes note that other clients have made changes of which nothing is known.
+  mutating func noteGap() {
+    for id in listens.keys { listens[id]?.isOutdated = true }
+  }
+
+  /// The targets that listeners want to be watched once they have their first result.
+  var watchedTargets: Set<TargetID> {
+    Set(listens.values.lazy.filter { $0.listeners.contains { $0.options.source == .default } }.map(\.targetID))
+  }
+
+  /// The row of a target has gone while this client was taken for dead, and another one has taken its place.
+  mutating func move(_ former: TargetID, to target: TargetID) {
+    for (id, listen) in listens where listen.targetID == former { listens[id]?.targetID = target }
   }
 
   /// Checks in debug builds what must hold between two events.

@@ -100,7 +100,7 @@ extension SyncEngine {
 
   private func finish(_ listen: BackgroundListen, _ view: InitialViewState) {
     var view: InitialViewState? = view
-    if view?.update(listen.changes) != true {
+    if listen.isOutdated || view?.update(listen.changes) != true {
       if restart(listen) { return }
       view = nil
     }

@@ -68,9 +68,15 @@ extension SyncEngine {
   /// Acts on everything in the news but documents, answers and the states of targets.
   func follow(_ news: News) {
     if news.mustEnd { emit(.closeCache) }
-    for (target, error) in news.rejectedTargets where views.hasView(on: target) { rejectQueries(of: target, error) }
+    for (target, error) in news.rejectedTargets
+    where views.hasView(on: target) || backgroundQueries.hasBackgroundListen(for: target) {
+      rejectQueries(of: target, error)
+    }
     backgroundQueries.noteTargets { news.targetStates[$0] != nil || news.resetTargets.contains($0) }
-    if news.isIncomplete { synchronizeSoon() }
+    if news.isIncomplete {
+      backgroundQueries.noteGap()
+      synchronizeSoon()
+    }
     if news.concernsLease { leaseHasChanged() }
     if news.isFromPrimary { primaryWasHeard() }
     guard isPrimary else { return }
@@ -95,6 +101,9 @@ extension SyncEngine {
   /// Shows the online state of the primary client, at a secondary one.
   func showSharedOnlineState() {
     guard !isPrimary else { return }
+    // What views said of their agreement with the backend ended when this client counted as offline, perhaps for a reason of its own.
+    // The primary client does not repeat what it has published.
+    if link.onlineState == .offline, localStore.sharedOnlineState != .offline { synchronizeSoon() }
     follow(link.setOnlineState(localStore.sharedOnlineState))
   }
 
@@ -109,7 +118,7 @@ extension SyncEngine {
     if localStore.isShared, !retries.holds(.rejoin) { updateRole() }
   }
 
-  private func updateRole() {
+  func updateRole() {
     do {
       let wantsNetwork = needsLease
       switch try localStore.updateClient(wantsNetwork: wantsNetwork, isVisible: isVisible) {
@@ -187,28 +196,6 @@ extension SyncEngine {
     log(.debug, "The client has the streams of its cache.")
   }
 
-  /// Takes the targets of all clients into use, each with a view.
-  ///
-  /// - Returns: The targets, and false if one of another client could not be taken into use.
-  private func adoptAll() throws -> (targets: [TargetID: TargetData], isComplete: Bool) {
-    let others = try localStore.targetsOfOthers()
-    var targets: [TargetID: TargetData] = [:]
-    var isComplete = true
-    for target in views.targets.union(backgroundQueries.targets).sorted() {
-      targets[target] = try localStore.adoptTarget(target)
-    }
-    for (target, isWatched) in others.sorted(by: { $0.key < $1.key }) {
-      do {
-        if targets[target] == nil { targets[target] = try adopt(target) }
-        if views.hasView(on: target) { views.keepForOthers(target, isWatched: isWatched) }
-      } catch {
-        guard mayConcernOneTarget(error) else { throw error }
-        isComplete = false
-      }
-    }
-    return (targets, isComplete)
-  }
-
   private func dropViewsForOthers() {
     for target in views.stopResolvingLimbo() { localStore.forgetTarget(target) }
   }
@@ -224,7 +211,10 @@ extension SyncEngine {
     // A holder of the lease that has lost it does not read notices of documents: everything is read anew.
     let hadLease = isPrimary || isTakingLease
     retries.leaseIsLost()
-    if hadLease { synchronizeSoon() }
+    if hadLease {
+      backgroundQueries.noteGap()
+      synchronizeSoon()
+    }
     // What is not repeated any more must not keep the streams of a later time as the holder of the lease closed.
     for cause in [OfflineCause.storageFailure, .snapshotFailure, .outboxFailure] where !retries.holds(cause) {
       _ = link.allow(cause)
@@ -259,15 +249,6 @@ extension SyncEngine {
     retry(.rejoin)
   }
 
-  /// Goes on after a while in which the others may have taken this client for dead.
-  func rejoin() throws {
-    let watched = views.watchedTargets
-    for (former, target) in try localStore.rejoin(isWatched: { watched.contains($0) }) {
-      views.move(former, to: target)
-    }
-    updateRole()
-  }
-
   /// Leaves the cache at the end of the client.
   func leaveCache() {
     guard localStore.isShared else { return }
@@ -281,84 +262,6 @@ extension SyncEngine {
     if localStore.takeHasTold() { emit(.wakeOthers) }
   }
 
-  // MARK: - Targets of other clients
-
-  func attemptToFollowOthers() {
-    retryOnce(.followOthers)
-  }
-
-  /// Watches what other clients want to be watched, and nothing else of theirs.
-  func followOthers() throws {
-    guard isPrimary else { return }
-    let others = try localStore.targetsOfOthers()
-    // With the last client of a target goes what was told of it. The next one is told again.
-    for target in others.keys where published.isCurrent[target] == true {
-      if try !localStore.isCurrent(target) { published.isCurrent[target] = nil }
-    }
-    // One that cannot be followed does not keep the others from it.
-    var failure: (any Error)?
-    func attempt(_ operation: () throws -> Void) throws {
-      do {
-        try operation()
-      } catch {
-        guard mayConcernOneTarget(error) else { throw error }
-        failure = error
-      }
-    }
-    for target in views.foreignTargets.keys.sorted() where others[target] == nil {
-      try attempt { try leaveOut(target) }
-    }
-    for (target, isWatched) in others.sorted(by: { $0.key < $1.key }) {
-      try attempt { try follow(target, isWatched: isWatched) }
-    }
-    if let failure { throw failure }
-  }
-
-  /// False for errors that the next target would have, too, perhaps after a long wait.
-  private func mayConcernOneTarget(_ error: any Error) -> Bool {
-    if case CacheError.leaseLost = error { return false }
-    return !isHeldByOther(error)
-  }
-
-  /// Ends the view of a target that no other client uses any more.
-  private func leaveOut(_ target: TargetID) throws {
-    if !views.hasListeners(on: target) {
-      try localStore.dropTarget(target, unconfirmedKeys: views.unconfirmedKeys(of: target))
-    }
-    follow(views.dropForOthers(target))
-  }
-
-  private func follow(_ target: TargetID, isWatched: Bool) throws {
-    guard views.foreignTargets[target] != isWatched else { return }
-    var data: TargetData?
-    if !views.hasView(on: target) || isWatched, !link.isWatched(target) {
-      data = views.hasView(on: target) ? try localStore.adoptTarget(target) : try adopt(target)
-    }
-    guard views.hasView(on: target) else { return }
-    views.keepForOthers(target, isWatched: isWatched)
-    if isWatched, let data {
-      follow(link.watch(data, confirmed: confirmedKeys))
-    } else if !isWatched {
-      follow(views.unwatchIfUnused(target))
-    }
-  }
-
-  /// Gives a target that another client uses a view here.
-  ///
-  /// - Returns: Nil if it has no row any more.
-  private func adopt(_ target: TargetID) throws -> TargetData? {
-    guard let data = try localStore.adoptTarget(target) else { return nil }
-    guard !views.hasView(on: target), !backgroundQueries.hasBackgroundListen(for: target) else { return data }
-    do {
-      let query = data.target.query
-      follow(views.activate(query, on: data, with: try run(query), onlineState: link.onlineState))
-    } catch {
-      localStore.forgetTarget(target)
-      throw error
-    }
-    return data
-  }
-
   // MARK: - Synchronizing
 
   func synchronizeSoon() {
@@ -368,6 +271,7 @@ extension SyncEngine {
   /// Brings all views in line with one state of the file: documents, and agreement with the backend.
   func synchronizeViews() throws {
     let wasPrimary = isPrimary
+    if !isPrimary { try enterTargetsAgain() }
     let state = try localStore.state(of: views.activeQueries, on: views.targets, showing: views.shownKeys)
     refreshViews(state.documents, event: isPrimary ? nil : Self.event(of: state.currentTargets))
     // It has found out here that another client has the lease, and that one says which targets agree with the backend.

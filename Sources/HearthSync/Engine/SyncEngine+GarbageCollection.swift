@@ -62,6 +62,6 @@ extension SyncEngine {
 
   /// True if a view shows the document, or may do so once its first result is there. Documents in limbo are among those.
   private func isShown(_ key: DocumentKey) -> Bool {
-    backgroundQueries.mayShow(key) || views.shows(key)
+    backgroundQueries.mayShow(key) || views.shows(key) || views.mayBeShownByOthers(key)
   }
 }

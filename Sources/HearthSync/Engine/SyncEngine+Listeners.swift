@@ -32,6 +32,7 @@ extension SyncEngine {
     do {
       if views.needsTarget(for: query, options) {
         let allocated = try localStore.allocateTarget(query.target, isWatched: options.source == .default)
+        if isPrimary, options.source == .default { try takeOverConfirmedKeys(of: allocated.targetID) }
         if !views.hasView(of: query) { try activate(query, on: allocated, initial) }
         target = allocated
       }
@@ -87,6 +88,13 @@ extension SyncEngine {
       releaseIfUnused(target.targetID)
       throw error
     }
+  }
+
+  /// Brings views that exist already in line with the file, before the backend is asked for their target: it sends what has changed
+  /// since the state that the file has. A bundle may have changed that while nothing was watched.
+  func takeOverConfirmedKeys(of target: TargetID) throws {
+    guard views.hasView(on: target), !link.isWatched(target) else { return }
+    views.takeOver(try localStore.confirmedKeys(for: target), of: target)
   }
 
   func run(_ query: Query) throws -> InitialViewState {

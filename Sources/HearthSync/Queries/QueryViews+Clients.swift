@@ -1,5 +1,6 @@
 internal import HearthCache
 internal import HearthModel
+internal import HearthStore
 
 /// The views that one client keeps for the others of its cache, and the change of roles.
 extension QueryViews {
@@ -14,6 +15,15 @@ extension QueryViews {
   /// True if the target has a listener here.
   func hasListeners(on target: TargetID) -> Bool {
     queries.queries(of: target).contains { !$0.listeners.isEmpty }
+  }
+
+  /// True if another client may show the document although the view that this one keeps for it does not.
+  ///
+  /// That happens where a pending write of its user takes a document out of a limited result, and the next one moves up.
+  func mayBeShownByOthers(_ key: DocumentKey) -> Bool {
+    foreignTargets.keys.contains { target in
+      queries.queries(of: target).contains { $0.query.limit != nil && CollectionScope(of: $0.query).contains(key) }
+    }
   }
 
   /// The documents that some view shows.
@@ -65,6 +75,11 @@ extension QueryViews {
   mutating func move(_ former: TargetID, to target: TargetID) {
     assert(!resolvesLimbo, "Target \(former) is moved at the client that has the streams.")
     queries.move(former, to: target)
+  }
+
+  /// Takes over the keys that the file has for a target.
+  mutating func takeOver(_ confirmedKeys: Set<DocumentKey>, of target: TargetID) {
+    for id in queries.ids(of: target) { queries.update(id) { $0.view.takeOver(confirmedKeys: confirmedKeys) } }
   }
 
   /// This client has the streams from now on.

@@ -123,7 +123,7 @@ struct View {
     return Outcome(leftLimbo: left)
   }
 
-  /// Takes over the keys that another client has confirmed.
+  /// Takes over the keys that the file has: another client, or a bundle, has confirmed them.
   mutating func takeOver(confirmedKeys: Set<DocumentKey>) {
     self.confirmedKeys = confirmedKeys
     limboKeysAreExact = false

@@ -55,6 +55,12 @@ final class SharedCache: @unchecked Sendable {
     return try database.firstRow(sql) { try $0.int64(at: 0) } ?? -1
   }
 
+  /// Gives the lease to a client although its holder has not given it back.
+  func takeLease(for client: SharedClient) {
+    leaseHolder = nil
+    client.fire(.clientMetadataRefresh)
+  }
+
   /// Delivers wake-ups and the timers that are due, until nothing is left.
   func deliver() {
     for _ in 0..<100 {
@@ -296,6 +302,13 @@ final class SharedClient {
     try send(.targetChange(WatchTargetChange(state: .noChange, targetIDs: [], readTime: version(time))))
   }
 
+  /// The backend refuses the target.
+  func refuse(_ target: TargetID) throws {
+    watched.remove(target)
+    let error = StatusError(code: .permissionDenied, message: "the rules forbid it")
+    try send(.targetChange(WatchTargetChange(state: .removed, targetIDs: [target], cause: error)))
+  }
+
   func put(_ documents: [Document], into target: TargetID) throws {
     for document in documents {
       try send(
@@ -312,6 +325,13 @@ final class SharedClient {
   func commitLate(at time: Int64) throws {
     guard let first = parting.first, !first.batches.isEmpty else { throw TestFailure("\(name) waits for no answer") }
     answer(parting[0].batches.removeFirst(), on: first.id, at: time)
+  }
+
+  /// Ends the write stream with an error; the client opens another one.
+  func breakWriteStream(_ error: StatusError = StatusError(code: .unavailable, message: "broken")) throws {
+    guard let id = writeStream else { throw TestFailure("\(name) has no write stream") }
+    (writeStream, sentBatches) = (nil, [])
+    post(.writeStreamClosed(id, error))
   }
 
   func endParting() {

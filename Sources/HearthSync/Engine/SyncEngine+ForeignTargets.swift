@@ -1,0 +1,131 @@
+internal import HearthCache
+internal import HearthModel
+
+/// Targets that other clients use, at the client that has the streams, and rows of targets that others have removed.
+extension SyncEngine {
+  func attemptToFollowOthers() {
+    retryOnce(.followOthers)
+  }
+
+  /// Watches what other clients want to be watched, and nothing else of theirs.
+  func followOthers() throws {
+    guard isPrimary else { return }
+    let others = try localStore.targetsOfOthers()
+    // With the last client of a target goes what was told of it. The next one is told again.
+    for target in others.keys where published.isCurrent[target] == true {
+      if try !localStore.isCurrent(target) { published.isCurrent[target] = nil }
+    }
+    // One that cannot be followed does not keep the others from it.
+    var failure: (any Error)?
+    func attempt(_ operation: () throws -> Void) throws {
+      do {
+        try operation()
+      } catch {
+        guard mayConcernOneTarget(error) else { throw error }
+        failure = error
+      }
+    }
+    for target in views.foreignTargets.keys.sorted() where others[target] == nil {
+      try attempt { try leaveOut(target) }
+    }
+    for (target, isWatched) in others.sorted(by: { $0.key < $1.key }) {
+      try attempt { try follow(target, isWatched: isWatched) }
+    }
+    if let failure { throw failure }
+  }
+
+  /// False for errors that the next target would have, too, perhaps after a long wait.
+  private func mayConcernOneTarget(_ error: any Error) -> Bool {
+    if case CacheError.leaseLost = error { return false }
+    return !isHeldByOther(error)
+  }
+
+  /// Ends the view of a target that no other client uses any more.
+  private func leaveOut(_ target: TargetID) throws {
+    if !views.hasListeners(on: target) {
+      try localStore.dropTarget(target, unconfirmedKeys: views.unconfirmedKeys(of: target))
+    }
+    follow(views.dropForOthers(target))
+  }
+
+  private func follow(_ target: TargetID, isWatched: Bool) throws {
+    guard views.foreignTargets[target] != isWatched else { return }
+    var data: TargetData?
+    if !views.hasView(on: target) {
+      data = try adopt(target)
+    } else if isWatched, !link.isWatched(target) {
+      data = try localStore.adoptTarget(target)
+      try takeOverConfirmedKeys(of: target)
+    }
+    guard views.hasView(on: target) else { return }
+    views.keepForOthers(target, isWatched: isWatched)
+    if isWatched, let data {
+      follow(link.watch(data, confirmed: confirmedKeys))
+    } else if !isWatched {
+      follow(views.unwatchIfUnused(target))
+    }
+  }
+
+  /// Gives a target that another client uses a view here.
+  ///
+  /// - Returns: Nil if it has no row any more.
+  private func adopt(_ target: TargetID) throws -> TargetData? {
+    guard let data = try localStore.adoptTarget(target) else { return nil }
+    guard !views.hasView(on: target), !backgroundQueries.hasBackgroundListen(for: target) else { return data }
+    do {
+      let query = data.target.query
+      follow(views.activate(query, on: data, with: try run(query), onlineState: link.onlineState))
+    } catch {
+      localStore.forgetTarget(target)
+      throw error
+    }
+    return data
+  }
+
+  /// Takes the targets of all clients into use, each with a view.
+  ///
+  /// - Returns: The targets, and false if one of another client could not be taken into use.
+  func adoptAll() throws -> (targets: [TargetID: TargetData], isComplete: Bool) {
+    let others = try localStore.targetsOfOthers()
+    var targets: [TargetID: TargetData] = [:]
+    var isComplete = true
+    for target in views.targets.union(backgroundQueries.targets).sorted() {
+      targets[target] = try localStore.adoptTarget(target)
+    }
+    for (target, isWatched) in others.sorted(by: { $0.key < $1.key }) {
+      do {
+        if targets[target] == nil { targets[target] = try adopt(target) }
+        if views.hasView(on: target) { views.keepForOthers(target, isWatched: isWatched) }
+      } catch {
+        guard mayConcernOneTarget(error) else { throw error }
+        isComplete = false
+      }
+    }
+    return (targets, isComplete)
+  }
+
+  // MARK: - Own targets
+
+  private var ownWatchedTargets: Set<TargetID> { views.watchedTargets.union(backgroundQueries.watchedTargets) }
+
+  /// Goes on after a while in which the others may have taken this client for dead.
+  func rejoin() throws {
+    let watched = ownWatchedTargets
+    move(try localStore.rejoin { watched.contains($0) })
+    updateRole()
+  }
+
+  /// Enters the targets in use that other clients have taken for unused.
+  func enterTargetsAgain() throws {
+    let watched = ownWatchedTargets
+    move(try localStore.enterTargetsAgain { watched.contains($0) })
+  }
+
+  /// Notes that other rows have taken the place of those that were removed.
+  private func move(_ targets: [TargetID: TargetID]) {
+    for (former, target) in targets {
+      views.move(former, to: target)
+      backgroundQueries.move(former, to: target)
+    }
+  }
+}
