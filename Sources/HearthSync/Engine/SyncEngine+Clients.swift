@@ -276,7 +276,10 @@ extension SyncEngine {
     refreshViews(state.documents, event: isPrimary ? nil : Self.event(of: state.currentTargets))
     // It has found out here that another client has the lease, and that one says which targets agree with the backend.
     if wasPrimary, !isPrimary { return try synchronizeViews() }
-    for batchID in waits.pendingWrites.keys.sorted() where try !localStore.isPending(batchID) {
+    let gone = try waits.pendingWrites.keys.sorted().filter { try !localStore.isPending($0) }
+    // An answer may have come between two of these transactions.
+    if localStore.hasNews { refreshViews([:]) }
+    for batchID in gone where waits.pendingWrites[batchID] != nil {
       // The notice of its answer was removed before this client read it.
       emit(waits.complete(batchID, .outcomeUnknown))
     }
