@@ -34,4 +34,20 @@ struct HeldBackDocumentTests {
     #expect(b.ids(listener) == ["2"])
     #expect(b.snapshots[listener]?.last?.isFromCache == false)
   }
+
+  @Test("is shown as it is when a later write is rejected after the backend has taken it out")
+  func laterWriteRejected() throws {
+    let client = try TestClient()
+    client.listen(collection("rooms").ordered(by: "n", .descending).with(limit: 1))
+    try client.fill(2, [found("rooms/1", 10, ["n": 5])], at: 10)
+    client.write(.set(key("rooms/1"), ["n": 0]))
+    client.write(.set(key("rooms/1"), ["n": 6]))
+    try client.commit(at: 20)
+    try client.put(found("rooms/2", 15, ["n": 3]), into: 2)
+    try client.take("rooms/1", outOf: 2)
+    try client.snapshot(30)
+    _ = client.takeTold()
+    try client.refuseWrite(.permissionDenied)
+    #expect(client.takeTold().last == "listener 1: server [2] -1 +2")
+  }
 }

@@ -55,6 +55,8 @@ struct View {
   private var heldBack: [DocumentKey: SnapshotVersion] = [:]
   /// Documents that are not to be held back any more, until the next change.
   private var released: Set<DocumentKey> = []
+  /// The version of the backend's last snapshot.
+  private var lastSnapshotVersion: SnapshotVersion = .none
   /// True if a document is shown as it was before the acknowledgement of a write.
   var holdsBack: Bool { !heldBack.isEmpty }
   /// True if the backend has sent everything that the target holds.
@@ -218,8 +220,9 @@ struct View {
     if !old.hasSameContents(as: new) {
       // The acknowledgement of a local write arrived, but the backend's contents may still differ from what it implies
       // (server timestamps). The watch stream brings them soon: wait for it instead of showing an interim state.
-      let awaitsWatch = old.hasLocalMutations && new.hasCommittedMutations && !released.contains(old.key)
-      return awaitsWatch ? nil : .modified
+      // If it has brought a later state, in which the document was not part of the result, there is nothing to wait for.
+      let isOverdue = isCurrent && new.version <= lastSnapshotVersion || released.contains(old.key)
+      return old.hasLocalMutations && new.hasCommittedMutations && !isOverdue ? nil : .modified
     }
     return mutatedKeys.contains(old.key) == showsPendingWrite(new) ? nil : .metadata
   }
@@ -267,6 +270,7 @@ struct View {
     mutatedKeys = changes.mutatedKeys
     heldBack = changes.heldBack
     released = []
+    lastSnapshotVersion = max(lastSnapshotVersion, snapshotVersion)
     if let targetChange {
       confirmedKeys.formUnion(targetChange.added)
       confirmedKeys.subtract(targetChange.removed)
