@@ -132,4 +132,33 @@ struct FollowedTargetTests {
     cache.wait(1)
     #expect(b.errors[listener]?.code == .permissionDenied)
   }
+
+  @Test("one whose end could not be stored is left out once it can")
+  func endNotStored() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    let listener = b.listen(rooms)
+    cache.deliver()
+    #expect(a.watched == [2])
+    b.failing = ["Release target"]
+    b.post(.unlisten(listener))
+    b.failing = []
+    cache.wait(60)
+    #expect(a.watched.isEmpty)
+    #expect(try cache.count("SELECT count(*) FROM cache_client_targets") == 0)
+  }
+
+  @Test("one whose refusal could not be stored is asked for once more")
+  func refusalNotStored() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    let listener = b.listen(rooms)
+    cache.deliver()
+    a.failing = ["Publish rejected target", "Release target"]
+    try a.refuse(2)
+    a.failing = []
+    cache.wait(60)
+    #expect(b.errors[listener] == nil && a.watched == [2])
+    try a.refuse(2)
+    cache.wait(1)
+    #expect(b.errors[listener]?.code == .permissionDenied)
+  }
 }

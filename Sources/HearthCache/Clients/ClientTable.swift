@@ -173,13 +173,13 @@ struct ClientTable {
     ) { _ in true } ?? false
   }
 
-  /// The targets that a client uses.
-  func targets(of client: ClientID) throws -> Set<TargetID> {
-    var targets: Set<TargetID> = []
+  /// The targets that a client uses, and whether it wants the backend to be asked for them.
+  func targets(of client: ClientID) throws -> [TargetID: Bool] {
+    var targets: [TargetID: Bool] = [:]
     try database.forEachRow(
-      "SELECT target_id FROM cache_client_targets WHERE client_id = ?", .integer(client)
+      "SELECT target_id, is_watched FROM cache_client_targets WHERE client_id = ?", .integer(client)
     ) {
-      targets.insert(try Self.targetID($0))
+      targets[try Self.targetID($0)] = try $0.int64(at: 1) != 0
       return true
     }
     return targets

@@ -43,22 +43,32 @@ extension LocalStore {
     }
   }
 
-  // MARK: - Targets whose use others have ended
+  // MARK: - The uses of this client
 
-  /// Enters targets in use again whose use the holder of the lease has ended: the backend had refused them, and the notice of that was
-  /// removed before this client read it. Watched again, they are refused again, and this client hears of it.
+  /// Brings the uses that the file has for this client in line with those that it has.
   ///
-  /// - Parameter isWatched: True for a target in use that the backend is to be asked for.
+  /// A use that is missing was ended by the holder of the lease, because the backend had refused the target, and the notice of that was
+  /// removed before this client read it. Watched again, it is refused again, and this client hears of it. One that should not be there
+  /// has ended without being stored.
+  ///
+  /// - Parameter uses: The targets that have listeners here, and whether the backend is to be asked for them.
   /// - Returns: The targets in use whose rows were removed, with those that have taken their place.
-  package func enterTargetsAgain(isWatched: (TargetID) -> Bool) throws -> [TargetID: TargetID] {
+  package func storeTargetUses(_ uses: [TargetID: Bool]) throws -> [TargetID: TargetID] {
     guard let client = state.membership?.client else { return [:] }
-    let missing = try read("Look for targets") {
+    let stored = try read("Look for targets") {
       // One that others have taken for dead joins them again first.
-      try clients.contains(client) ? Set(state.targets.keys).subtracting(clients.targets(of: client)) : []
+      try clients.contains(client) ? clients.targets(of: client) : nil
     }
-    guard !missing.isEmpty else { return [:] }
+    guard let stored else { return [:] }
+    let wanted = uses.merging(state.bundleTargets.map { ($0, false) }) { isWatched, _ in isWatched }
+    let missing = Set(uses.keys).subtracting(stored.keys).intersection(state.targets.keys)
+    let ended = stored.keys.filter { wanted[$0] == nil }.sorted()
+    let unwatched = stored.filter { $0.value && wanted[$0.key] == false }.keys.sorted()
+    guard !missing.isEmpty || !ended.isEmpty || !unwatched.isEmpty else { return [:] }
     return try transaction("Allocate target") {
-      let moved = try enter(missing, isWatched: isWatched)
+      for target in ended { try clients.stopUsing(target, by: client) }
+      for target in unwatched { try clients.stopWatching(target, by: client) }
+      let moved = try enter(missing) { uses[$0] ?? false }
       try tell(.clients)
       return moved
     }

@@ -139,9 +139,12 @@ struct BackgroundQueryTable {
     for id in listens.keys { listens[id]?.isOutdated = true }
   }
 
-  /// The targets that listeners want to be watched once they have their first result.
-  var watchedTargets: Set<TargetID> {
-    Set(listens.values.lazy.filter { $0.listeners.contains { $0.options.source == .default } }.map(\.targetID))
+  /// The targets that listeners wait for, and whether the backend is to be asked for them.
+  var ownTargets: [TargetID: Bool] {
+    listens.values.reduce(into: [:]) { targets, listen in
+      let isWatched = listen.listeners.contains { $0.options.source == .default }
+      targets[listen.targetID] = (targets[listen.targetID] ?? false) || isWatched
+    }
   }
 
   /// The row of a target has gone while this client was taken for dead, and another one has taken its place.

@@ -271,7 +271,7 @@ extension SyncEngine {
   /// Brings all views in line with one state of the file: documents, and agreement with the backend.
   func synchronizeViews() throws {
     let wasPrimary = isPrimary
-    if !isPrimary { try enterTargetsAgain() }
+    try storeTargetUses()
     let state = try localStore.state(of: views.activeQueries, on: views.targets, showing: views.shownKeys)
     refreshViews(state.documents, event: isPrimary ? nil : Self.event(of: state.currentTargets))
     // It has found out here that another client has the lease, and that one says which targets agree with the backend.

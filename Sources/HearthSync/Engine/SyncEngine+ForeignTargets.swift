@@ -106,19 +106,22 @@ extension SyncEngine {
 
   // MARK: - Own targets
 
-  private var ownWatchedTargets: Set<TargetID> { views.watchedTargets.union(backgroundQueries.watchedTargets) }
+  /// The targets of the listeners of this client, and whether the backend is to be asked for them.
+  private var ownTargets: [TargetID: Bool] {
+    backgroundQueries.ownTargets.merging(views.ownTargets) { $0 || $1 }
+  }
 
   /// Goes on after a while in which the others may have taken this client for dead.
   func rejoin() throws {
-    let watched = ownWatchedTargets
-    move(try localStore.rejoin { watched.contains($0) })
+    let targets = ownTargets
+    move(try localStore.rejoin { targets[$0] ?? false })
     updateRole()
   }
 
-  /// Enters the targets in use that other clients have taken for unused.
-  func enterTargetsAgain() throws {
-    let watched = ownWatchedTargets
-    move(try localStore.enterTargetsAgain { watched.contains($0) })
+  /// Brings what the file says of the targets in use in line with the listeners: other clients may have taken targets for unused, and
+  /// an end of use may not have been stored.
+  func storeTargetUses() throws {
+    move(try localStore.storeTargetUses(ownTargets))
   }
 
   /// Notes that other rows have taken the place of those that were removed.

@@ -121,8 +121,9 @@ extension SyncEngine {
     do {
       try localStore.publishRejection(of: target, error)
     } catch {
-      // They go on waiting; the next holder of the lease hears the same from the backend.
+      // The backend is asked for it once more, and then they hear of it.
       log(.warning, "Other clients cannot be told that the backend has refused target \(target): \(error)")
+      attemptToFollowOthers()
     }
   }
 
@@ -137,13 +138,14 @@ extension SyncEngine {
     release(target, unconfirmedKeys: unconfirmedKeys)
   }
 
-  /// Releases a target that is not listened to any more. Its row would only get a newer last-use mark and resume token. Stale ones
-  /// are safe, so a failure is only logged.
+  /// Releases a target that is not listened to any more. Its row would only get a newer last-use mark and resume token, and stale ones
+  /// are safe. That other clients need not watch it any more is stored later if it fails.
   private func release(_ target: TargetID, unconfirmedKeys: Set<DocumentKey>) {
     do {
       try localStore.releaseTarget(target, unconfirmedKeys: unconfirmedKeys)
     } catch {
       if !leaseIsLost(error) { log(.warning, "The end of target \(target) could not be stored: \(error)") }
+      if localStore.isShared { retryOnce(.storeTargetUses) }
     }
   }
 

@@ -38,7 +38,7 @@ extension SyncEngine {
         case .acknowledge(let result, let owner): try acknowledge(result, of: owner, needsLease: false)
         case .reject(let batch, let error, let owner): try reject(batch, error, of: owner, needsLease: false)
         case .start, .probe, .setAsideUnreadableBatches, .changeUser, .refreshViews, .storeWrites,
-          .beginListens, .catchUp, .rejoin, .becomePrimary, .synchronizeViews, .followOthers,
+          .beginListens, .catchUp, .storeTargetUses, .rejoin, .becomePrimary, .synchronizeViews, .followOthers,
           .publish:
           break
         }

@@ -263,13 +263,14 @@ package final class SyncEngine {
     }
   }
 
-  /// Stores which targets this client uses. If that fails, the backend is asked for more than is needed.
+  /// Stores that this client uses a target no more, or less; until it has succeeded, the backend is asked for more than is needed.
   private func tellOthers(_ operation: () throws -> Void) {
     guard localStore.isShared else { return }
     do {
       try operation()
     } catch {
       log(.warning, "Other clients cannot be told of the targets in use: \(error)")
+      retryOnce(.storeTargetUses)
     }
   }
 
@@ -298,6 +299,7 @@ package final class SyncEngine {
       case .storeWrites: try storeHeldWrites()
       case .beginListens: try beginHeldListens()
       case .catchUp: try catchUp()
+      case .storeTargetUses: try storeTargetUses()
       case .rejoin: try rejoin()
       case .becomePrimary: try becomePrimary()
       case .synchronizeViews: try synchronizeViews()

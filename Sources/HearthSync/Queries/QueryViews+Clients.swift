@@ -12,6 +12,14 @@ extension QueryViews {
     targets.filter { foreignTargets[$0] == true || queries.queries(of: $0).contains(where: \.hasBackendListeners) }
   }
 
+  /// The targets that have listeners here, and whether the backend is to be asked for them.
+  var ownTargets: [TargetID: Bool] {
+    queries.ids.reduce(into: [:]) { targets, id in
+      guard let query = queries[id], !query.listeners.isEmpty else { return }
+      targets[query.targetID] = (targets[query.targetID] ?? false) || query.hasBackendListeners
+    }
+  }
+
   /// True if the target has a listener here.
   func hasListeners(on target: TargetID) -> Bool {
     queries.queries(of: target).contains { !$0.listeners.isEmpty }

@@ -20,6 +20,8 @@ enum RetryableOperation: Equatable {
   case beginListens
   /// Reads the changes of other clients.
   case catchUp
+  /// Stores which targets this client uses.
+  case storeTargetUses
   /// Goes on as one of the clients, after others may have taken this one for dead.
   case rejoin
   /// Takes over the streams for all clients, after the lease was taken.
@@ -39,7 +41,7 @@ enum RetryableOperation: Equatable {
     case .probe(let cause): cause
     // A change of the user closes and opens the streams itself.
     case .changeUser, .refreshViews, .storeWrites, .beginListens, .catchUp, .rejoin,
-      .becomePrimary, .synchronizeViews, .followOthers, .publish:
+      .storeTargetUses, .becomePrimary, .synchronizeViews, .followOthers, .publish:
       nil
     }
   }
@@ -49,7 +51,8 @@ enum RetryableOperation: Equatable {
     switch self {
     case .acknowledge(_, let owner), .reject(_, _, let owner): .some(owner)
     case .start, .probe, .setAsideUnreadableBatches, .changeUser, .refreshViews, .storeWrites,
-      .beginListens, .catchUp, .rejoin, .becomePrimary, .synchronizeViews, .followOthers, .publish:
+      .beginListens, .catchUp, .storeTargetUses, .rejoin, .becomePrimary, .synchronizeViews, .followOthers,
+      .publish:
       nil
     }
   }
@@ -64,7 +67,7 @@ enum RetryableOperation: Equatable {
     switch self {
     case .becomePrimary, .followOthers, .publish: true
     case .start, .probe, .acknowledge, .reject, .setAsideUnreadableBatches, .changeUser,
-      .refreshViews, .storeWrites, .beginListens, .catchUp, .rejoin, .synchronizeViews:
+      .refreshViews, .storeWrites, .beginListens, .catchUp, .storeTargetUses, .rejoin, .synchronizeViews:
       false
     }
   }
@@ -74,7 +77,7 @@ enum RetryableOperation: Equatable {
     switch self {
     case .catchUp, .rejoin, .becomePrimary, .followOthers: true
     case .start, .probe, .acknowledge, .reject, .setAsideUnreadableBatches, .changeUser,
-      .refreshViews, .storeWrites, .beginListens, .synchronizeViews, .publish:
+      .refreshViews, .storeWrites, .beginListens, .storeTargetUses, .synchronizeViews, .publish:
       false
     }
   }
@@ -86,7 +89,7 @@ enum RetryableOperation: Equatable {
     case .setAsideUnreadableBatches, .acknowledge, .reject: .outcomes
     case .start, .probe: .storage
     case .refreshViews, .synchronizeViews: .views
-    case .catchUp, .rejoin, .becomePrimary, .followOthers, .publish: .clients
+    case .catchUp, .storeTargetUses, .rejoin, .becomePrimary, .followOthers, .publish: .clients
     case .storeWrites, .beginListens: .calls
     }
   }
