@@ -161,4 +161,21 @@ struct FollowedTargetTests {
     cache.wait(1)
     #expect(b.errors[listener]?.code == .permissionDenied)
   }
+
+  @Test("a notice that cannot be read is removed, and everything is read anew")
+  func unreadableNotice() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    let listener = b.listen(rooms)
+    cache.deliver()
+    b.isRunning = false
+    a.write(.set(key("rooms/1"), ["n": 1]))
+    try cache.execute("UPDATE cache_notices SET kind = 99")
+    b.isRunning = true
+    cache.wait(60)
+    #expect(b.ids(listener) == ["1"])
+    a.write(.set(key("rooms/2"), ["n": 1]))
+    cache.wait(2)
+    #expect(b.ids(listener) == ["1", "2"])
+    #expect([a, b].filter(\.engine.isPrimary).count == 1)
+  }
 }

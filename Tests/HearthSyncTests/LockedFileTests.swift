@@ -81,4 +81,15 @@ struct LockedFileTests {
     try unlock()
     #expect(client.snapshots.isEmpty)
   }
+
+  @Test("a write that fails for a reason of its own does not keep those behind it")
+  func failureAfterwards() throws {
+    try lock()
+    let write = client.write(set("rooms/1"))
+    let listener = client.listen(rooms)
+    client.failing = ["Locally write mutations"]
+    try unlock()
+    #expect(client.writes[write]??.message.contains("made to fail") == true)
+    #expect(client.ids(listener) == [])
+  }
 }

@@ -1,4 +1,5 @@
 import HearthModel
+import HearthStore
 import Testing
 
 @testable import HearthSync
@@ -81,5 +82,20 @@ struct PrimaryWatchTests {
     cache.wait(120)
     #expect(b.snapshots[listener]?.count == 1)
     #expect(b.engine.onlineState == .online)
+  }
+
+  @Test("a read ends also if the primary client was stopped within a transaction")
+  func stoppedInTransaction() throws {
+    let cache = try SharedCache()
+    let a = try cache.client("a")
+    let b = try cache.client("b", busyTimeout: .milliseconds(20))
+    let read = b.listen(rooms, ListenOptions(waitForSyncWhenOnline: true))
+    cache.deliver()
+    a.isRunning = false
+    let stopped = try Database(.file(path: cache.file))
+    defer { stopped.close() }
+    try stopped.execute("BEGIN IMMEDIATE")
+    cache.wait(30)
+    #expect(b.snapshots[read]?.last?.isFromCache == true)
   }
 }

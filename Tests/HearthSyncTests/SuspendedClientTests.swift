@@ -217,4 +217,39 @@ struct SuspendedClientTests {
     #expect(a.ids(listener) == ["1"])
     #expect(a.snapshots[listener]?.last?.isFromCache == false)
   }
+
+  @Test("batches behind those whose late answers another client has stored are sent")
+  func roomAfterForeignAnswers() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    for n in Int64(1)...12 { a.write(set("rooms/\(n)", n)) }
+    a.answersLate = true
+    a.suspend()
+    cache.wait(3)
+    #expect(b.sentBatches.count == 10)
+    a.resume()
+    for time in Int64(1)...10 { try a.commitLate(at: 10 * time) }
+    a.endParting()
+    cache.wait(1)
+    try b.breakWriteStream()
+    cache.wait(60)
+    #expect(b.sentBatches == [[set("rooms/11", 11)], [set("rooms/12", 12)]])
+  }
+
+  @Test("a client that was away sees that the primary one is online again, although the notice is gone")
+  func onlineStateMissed() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    let c = try cache.client("c")
+    a.listen(rooms)
+    a.post(.request(RequestID(rawValue: 900), .disableNetwork))
+    cache.wait(2)
+    let former = b.engine.onlineState
+    b.suspend()
+    cache.wait(2)
+    try cache.execute("UPDATE cache_sharing SET online_state = 1")
+    try cache.execute("DELETE FROM cache_notices")
+    b.resume()
+    cache.wait(2)
+    #expect(former != .online && b.engine.onlineState == .online)
+    _ = c
+  }
 }

@@ -64,19 +64,31 @@ struct CacheRepair {
   /// Notices that cannot be read are removed together with all others. Clients then read everything anew.
   private func repairClients() throws {
     guard let member = store.state.membership else { return }
+    guard try !canReadClients() else { return }
+    let last = try store.notices.lastNumber()
+    try database.update("DELETE FROM cache_notices")
+    // Numbers go on rising; whoever holds the lease takes it again under another one.
+    try database.update(
+      """
+      INSERT OR REPLACE INTO cache_sharing
+        (id, lease_number, lease_holder, lease_heir, online_state, highest_client_id, trimmed_through, backend)
+      VALUES (1, ?, 0, 0, 0, ?, ?, ?)
+      """, .integer(member.sharing.leaseNumber + 1), .integer(member.sharing.highestClientID), .integer(last + 1),
+      .text(store.backend))
+    try database.update(
+      "INSERT INTO cache_notices VALUES (?, 0, ?, 0, '', 0, 0, '')", .integer(last + 1),
+      .integer(Notice.Kind.clients.rawValue))
+  }
+
+  private func canReadClients() throws -> Bool {
     do {
       _ = try store.clients.sharing(except: 0)
       try store.notices.forEach(after: 0, exceptFrom: 0) { _ in }
+      return true
     } catch CacheError.corruptRecord {
-      let last = try store.notices.lastNumber()
-      try database.update("DELETE FROM cache_notices")
-      // Numbers go on rising; whoever holds the lease takes it again under another one.
-      try database.update(
-        "INSERT OR REPLACE INTO cache_sharing VALUES (1, ?, 0, 0, ?, ?)", .integer(member.sharing.leaseNumber + 1),
-        .integer(member.sharing.highestClientID), .integer(last + 1))
-      try database.update(
-        "INSERT INTO cache_notices VALUES (?, 0, ?, 0, '', 0, 0, '')", .integer(last + 1),
-        .integer(Notice.Kind.clients.rawValue))
+      return false
+    } catch let error as StoreError where error.kind == .corrupt {
+      return false
     }
   }
 

@@ -95,7 +95,7 @@ extension LocalStore {
       if try clients.clients().contains(where: { $0.id == former.client }) { return [:] }
       try join(locks)
       state.membership?.news = former.news
-      state.membership?.news.isIncomplete = true
+      state.membership?.news.noteGap()
       guard let member = state.membership else { return [:] }
       let moved = try enter(Set(state.targets.keys), isWatched: isWatched)
       state.bundleTargets = try state.bundleTargets.filter { try targets.targetData($0) != nil }

@@ -55,7 +55,19 @@ extension SyncEngine {
     for answer in answers {
       link.answeredElsewhere(answer.batchID)
       emit(waits.complete(answer.batchID, answer.error))
-      if answer.isActiveUsers, localStore.isUser(signedInUser) { emit(waits.batchAnswered(answer.batchID)) }
+      guard answer.isActiveUsers, localStore.isUser(signedInUser) else { continue }
+      if answer.error == nil { emit(waits.batchAnswered(answer.batchID)) } else { lowerWaits() }
+    }
+  }
+
+  /// Ends the waits for batches that have left the outbox. One that could not be read has not waited for those before it.
+  private func lowerWaits() {
+    do {
+      let owner = LocalStore.Owner.user(signedInUser)
+      emit(try waits.lower { try localStore.highestUnacknowledgedBatchID(notAfter: $0, of: owner) })
+    } catch {
+      log(.debug, "The outbox cannot be read: \(error)")
+      synchronizeSoon()
     }
   }
 
@@ -83,7 +95,8 @@ extension SyncEngine {
     if news.isQuestion { giveSignOfLife() }
     if news.concernsIndexes { startIndexFillIfNeeded() }
     if news.concernsClients { attemptToFollowOthers() }
-    if news.hasNewBatches, !localStore.leaseIsLost {
+    // Answers that others have stored make room for batches.
+    if news.hasNewBatches || !news.answers.isEmpty, !localStore.leaseIsLost {
       link.outboxHasGrown()
       fillWritePipeline()
     }
@@ -162,6 +175,7 @@ extension SyncEngine {
   /// Takes over the streams for all clients.
   func becomePrimary() throws {
     guard !isPrimary, localStore.isPrimary else { return }
+    try storeTargetUses()
     let targets: [TargetID: TargetData]
     let isComplete: Bool
     let state: LocalStore.ViewState

@@ -114,7 +114,14 @@ extension SyncEngine {
   /// Goes on after a while in which the others may have taken this client for dead.
   func rejoin() throws {
     let targets = ownTargets
-    move(try localStore.rejoin { targets[$0] ?? false })
+    do {
+      move(try localStore.rejoin { targets[$0] ?? false })
+    } catch let error as CacheError {
+      guard case .otherBackend = error else { throw error }
+      // The others have opened the cache with another backend meanwhile: what is written there must not get this client's writes.
+      log(.error, "The cache is closed: \(error)")
+      return emit(.closeCache)
+    }
     updateRole()
   }
 

@@ -84,6 +84,8 @@ extension SyncEngine {
       try localStore.askForSignOfLife()
       expectPrimary(.asked)
     } catch {
+      // One that is stopped within a transaction keeps the others from asking.
+      if isHeldByOther(error) { return expectPrimary(.asked) }
       primaryWatch = .idle
       log(.debug, "The client that has the streams cannot be asked for a sign of life: \(error)")
     }

@@ -40,9 +40,7 @@ extension SyncEngine {
           retry(.storeWrites)
           break
         } catch {
-          // In the log too, because a write may have no completion.
-          log(.error, "A write was not saved: \(error)")
-          emit(.completeWrite(write.id, .storage("Failed to persist write", error)))
+          writeFailed(write, error)
         }
       }
     }
@@ -54,6 +52,12 @@ extension SyncEngine {
       // While a change of the user waits, they are not in the outbox that is sent.
       fillWritePipeline(inHand: localStore.isUser(signedInUser) ? batches : [])
     }
+  }
+
+  private func writeFailed(_ write: SyncWrite, _ error: any Error) {
+    // In the log too, because a write may have no completion.
+    log(.error, "A write was not saved: \(error)")
+    emit(.completeWrite(write.id, .storage("Failed to persist write", error)))
   }
 
   /// True if another process holds the file; it may have been stopped in the middle of a transaction.
@@ -68,9 +72,14 @@ extension SyncEngine {
   /// Stores the writes that had to wait for another process.
   func storeHeldWrites() throws {
     while let held = heldWrites.first {
-      for result in try store([held.write], of: held.owner) {
+      do {
+        let results = try store([held.write], of: held.owner)
         heldWrites.removeFirst()
-        show(held.write, result, of: held.owner)
+        for result in results { show(held.write, result, of: held.owner) }
+      } catch {
+        if isHeldByOther(error) { throw error }
+        heldWrites.removeFirst()
+        writeFailed(held.write, error)
       }
     }
     link.outboxHasGrown()
@@ -177,8 +186,9 @@ extension SyncEngine {
     case .ended(let rejected):
       if let rejected, let error {
         attempt(.reject(rejected.batch, error, owner: rejected.owner))
-        fillWritePipeline()
       }
+      // Another client may have stored the answers to everything that was on its way.
+      fillWritePipeline()
       follow(link.startWriteStreamIfNeeded())
     }
   }

@@ -221,7 +221,8 @@ struct View {
       // The acknowledgement of a local write arrived, but the backend's contents may still differ from what it implies
       // (server timestamps). The watch stream brings them soon: wait for it instead of showing an interim state.
       // If it has brought a later state, in which the document was not part of the result, there is nothing to wait for.
-      let isOverdue = isCurrent && new.version <= lastSnapshotVersion || released.contains(old.key)
+      let hasPassed = isCurrent && !confirmedKeys.contains(old.key) && new.version <= lastSnapshotVersion
+      let isOverdue = hasPassed || released.contains(old.key)
       return old.hasLocalMutations && new.hasCommittedMutations && !isOverdue ? nil : .modified
     }
     return mutatedKeys.contains(old.key) == showsPendingWrite(new) ? nil : .metadata
