@@ -146,7 +146,7 @@ package final class Database {
     }
     self.connection = connection
     sqlite3_extended_result_codes(connection, 1)
-    setBusyTimeout(options.busyTimeout)
+    BusyWait.set(connection, to: options.busyTimeout)
     // SQLite opens a file that it may not write for reading only, and says nothing.
     if !options.isReadOnly, sqlite3_db_readonly(connection, "main") != 0 {
       close()
@@ -154,16 +154,10 @@ package final class Database {
     }
   }
 
-  private func setBusyTimeout(_ duration: Duration) {
-    let timeout = duration.components
-    let milliseconds = timeout.seconds.multipliedReportingOverflow(by: 1000).partialValue
-    sqlite3_busy_timeout(connection, Int32(clamping: milliseconds + timeout.attoseconds / 1_000_000_000_000_000))
-  }
-
   /// Executes `body` so that a lock of another connection is a failure at once.
   func withoutWaiting(_ body: () throws(StoreError) -> Void) throws(StoreError) {
-    setBusyTimeout(.zero)
-    defer { if isOpen { setBusyTimeout(options.busyTimeout) } }
+    BusyWait.set(connection, to: .zero)
+    defer { if isOpen { BusyWait.set(connection, to: options.busyTimeout) } }
     try body()
   }
 
