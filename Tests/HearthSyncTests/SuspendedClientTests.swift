@@ -26,6 +26,26 @@ struct SuspendedClientTests {
     _ = c
   }
 
+  @Test("an answer whose notice cannot be read yet is not taken for lost")
+  func unreadAnswer() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    let c = try cache.client("c")
+    let write = b.write(set("rooms/1", 1))
+    cache.deliver()
+    b.suspend()
+    cache.wait(2)
+    b.hooks["Look for targets"] = {
+      try? a.commit(at: 10)
+      b.failing = ["Lookup mutation documents"]
+    }
+    b.resume()
+    #expect(b.hooks.isEmpty && a.sentBatches.isEmpty && b.writes[write] == nil)
+    b.failing = []
+    cache.wait(60)
+    #expect(b.writes[write] == .some(nil))
+    _ = c
+  }
+
   @Test("a wait for pending writes ends if their answers were removed before the client read them")
   func waitWithoutNotice() throws {
     let (cache, a, b) = try SharedCache.makePair()

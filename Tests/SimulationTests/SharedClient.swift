@@ -38,6 +38,8 @@ final class SharedClient {
   private var transaction = ""
   /// True if something was made to fail in the event that is being handled.
   private(set) var hasFailed = false
+  /// True if something failed between two events; its consequences come with the next one.
+  private var hasFailedBetweenEvents = false
   /// The process is stopped at the first statement in a transaction from this one on, and goes on later.
   var stopStatement: Int?
   var failingTransactions: Set<String> = []
@@ -154,6 +156,7 @@ final class SharedClient {
   private func failed(_ kind: StoreError.Kind, _ message: String) -> StoreError {
     seenCommit = -1
     hasFailed = true
+    if !isHandling { hasFailedBetweenEvents = true }
     world.note("  \(name): \(message)")
     return StoreError(kind: kind, message: message)
   }
@@ -179,7 +182,8 @@ final class SharedClient {
       world.note("> \(name) \(event.brief)")
       self.event = event
       wasPrimary = engine.isPrimary
-      hasFailed = world.isTransactionStopped
+      hasFailed = world.isTransactionStopped || hasFailedBetweenEvents
+      hasFailedBetweenEvents = false
       let actions = engine.handle(event, now: now)
       world.observe()
       knownCommit = seenCommit

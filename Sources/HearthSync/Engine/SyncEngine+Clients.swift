@@ -291,7 +291,8 @@ extension SyncEngine {
     // It has found out here that another client has the lease, and that one says which targets agree with the backend.
     if wasPrimary, !isPrimary { return try synchronizeViews() }
     let gone = try waits.pendingWrites.keys.sorted().filter { try !localStore.isPending($0) }
-    // An answer may have come between two of these transactions.
+    // An answer may have come between two of these transactions, or its notice could not be read.
+    if !gone.isEmpty { try localStore.catchUp() }
     if localStore.hasNews { refreshViews([:]) }
     for batchID in gone where waits.pendingWrites[batchID] != nil {
       // The notice of its answer was removed before this client read it.
