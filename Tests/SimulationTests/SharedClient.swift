@@ -181,7 +181,6 @@ final class SharedClient {
       let event = inbox.removeFirst()
       world.note("> \(name) \(event.brief)")
       self.event = event
-      wasPrimary = engine.isPrimary
       hasFailed = world.isTransactionStopped || hasFailedBetweenEvents
       hasFailedBetweenEvents = false
       let actions = engine.handle(event, now: now)
@@ -197,6 +196,7 @@ final class SharedClient {
       }
       if isDying { break }
       noteLease()
+      wasPrimary = engine.isPrimary
     }
     isHandling = false
     if isDying, life != .ended { world.bury(self) }
