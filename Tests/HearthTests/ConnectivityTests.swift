@@ -3,6 +3,7 @@ import HearthModel
 import HearthSync
 import HearthTransport
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Hearth

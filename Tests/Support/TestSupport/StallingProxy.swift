@@ -1,6 +1,5 @@
 import Foundation
 import Synchronization
-import Testing
 
 #if canImport(Glibc)
   import Glibc
@@ -12,23 +11,27 @@ import Testing
 
 /// A port that forwards to another, and can stop to do so without closing anything, like a network that went away, or close
 /// every connection at once, like a machine without the backend.
-final class StallingProxy: Sendable {
+package final class StallingProxy: Sendable {
   private struct State {
     /// Connections in both directions; an end is one socket.
     var ends: [Int32] = []
     var stalled: Set<Int32> = []
     var isRefusing = false
     var isClosed = false
+    var bytesFromBackend = 0
   }
 
-  let host: String
+  package let host: String
   private let listener: Int32
   private let target: UInt16
   private let state = Mutex(State())
 
   /// - Parameter backend: "127.0.0.1:PORT".
-  init(to backend: String) throws {
-    target = try #require(backend.split(separator: ":").last.flatMap { UInt16($0) })
+  package init(to backend: String) throws {
+    guard let port = backend.split(separator: ":").last.flatMap({ UInt16($0) }) else {
+      throw CocoaError(.formatting, userInfo: [NSDebugDescriptionErrorKey: "no port in \(backend)"])
+    }
+    target = port
     listener = socket(AF_INET, Self.stream, 0)
     var address = Self.address(port: 0)
     var size = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -40,22 +43,28 @@ final class StallingProxy: Sendable {
       }
     }
     host = "127.0.0.1:\(UInt16(bigEndian: address.sin_port))"
-    try #require(descriptor >= 0 && isBound)
+    guard descriptor >= 0, isBound else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     Thread.detachNewThread { [self] in acceptConnections() }
   }
 
+  /// What the backend sent on all connections until now, as far as the proxy has read it.
+  package var bytesFromBackend: Int { state.withLock(\.bytesFromBackend) }
+
+  /// The port of `host`.
+  package var port: Int { host.split(separator: ":").last.flatMap { Int($0) } ?? 0 }
+
   /// The connections that exist now carry nothing any more. Later ones work.
-  func stall() {
+  package func stall() {
     state.withLock { $0.stalled.formUnion($0.ends) }
   }
 
   /// Decides what becomes of later connections.
-  func refuse(_ isRefusing: Bool) {
+  package func refuse(_ isRefusing: Bool) {
     state.withLock { $0.isRefusing = isRefusing }
   }
 
   /// Ends everything.
-  func close() {
+  package func close() {
     state.withLock { state in
       state.isClosed = true
       for end in [listener] + state.ends { _ = shutdown(end, Int32(SHUT_RDWR)) }
@@ -85,18 +94,24 @@ final class StallingProxy: Sendable {
         _ = shutdown(client, Int32(SHUT_RDWR))
         continue
       }
-      Thread.detachNewThread { [self] in forward(from: client, to: backend) }
-      Thread.detachNewThread { [self] in forward(from: backend, to: client) }
+      Thread.detachNewThread { [self] in forward(from: client, to: backend) { _, _ in } }
+      Thread.detachNewThread { [self] in forward(from: backend, to: client) { $0.bytesFromBackend += $1 } }
     }
   }
 
-  private func forward(from source: Int32, to sink: Int32) {
+  private func forward(
+    from source: Int32, to sink: Int32, counting: @Sendable (inout State, Int) -> Void
+  ) {
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while true {
       let count = recv(source, &buffer, buffer.count, 0)
       guard count > 0 else { break }
       // Bytes that arrive on a stalled connection are lost, and so is its end.
-      if state.withLock({ $0.stalled.contains(source) }) { continue }
+      let isStalled = state.withLock { state in
+        counting(&state, count)
+        return state.stalled.contains(source)
+      }
+      if isStalled { continue }
       var sent = 0
       while sent < count {
         let step = buffer.withUnsafeBytes { send(sink, $0.baseAddress! + sent, count - sent, Self.sendFlags) }
