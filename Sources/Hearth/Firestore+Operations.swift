@@ -58,9 +58,10 @@ extension Firestore {
   ///
   /// - Throws: Errors of the cache's file.
   public func pendingWrites() async throws -> [PendingWrite] {
-    let outcome = Outcome<[MutationBatch]>()
+    let outcome = Outcome<OutboxContents>()
     runtime().pendingWrites { outcome.resolve($0.mapError { $0 }) }
-    return try await outcome.value().map(PendingWrite.init)
+    let contents = try await outcome.value()
+    return contents.batches.map { PendingWrite($0, contents.status, firestore: self) }
   }
 
   func write(_ mutations: [Mutation], _ completion: (((any Error)?) -> Void)?) {

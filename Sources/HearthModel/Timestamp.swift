@@ -8,6 +8,9 @@ package struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertibl
   /// The seconds that Firestore documents as valid: years 1 to 9999.
   package static let validSeconds: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
 
+  /// 1970-01-01T00:00:00Z.
+  package static let epoch = Timestamp(seconds: 0, nanoseconds: 0)
+
   private static let nanosecondsPerSecond: Int32 = 1_000_000_000
   private static let microsecondsPerSecond: Int64 = 1_000_000
 

@@ -15,12 +15,14 @@ package enum CacheCodec {
     static let baseMutation = 3
     static let mutation = 4
     static let identity = 5
+    static let keepsOutcome = 6
   }
 
   package static func encode(batch: MutationBatch, database: DatabaseID) -> [UInt8] {
     var writer = WireWriter()
     writer.writeVarint(batch.batchID, field: BatchField.batchID)
     if let identity = batch.identity { writer.writeBytes(identity.bytes, field: BatchField.identity) }
+    if batch.keepsOutcome { writer.writeVarint(1, field: BatchField.keepsOutcome) }
     writer.writeTimestamp(batch.localWriteTime, field: BatchField.localWriteTime)
     for mutation in batch.baseMutations {
       writer.writeMessage(field: BatchField.baseMutation) { write(mutation, database: database, to: &$0) }
@@ -49,6 +51,9 @@ package enum CacheCodec {
               throw reader.error("an identity has \(BatchIdentity.byteCount) bytes", "identity")
             }
             batch.identity = identity
+          case BatchField.keepsOutcome:
+            try reader.require(.varint, tag, "keeps_outcome")
+            batch.keepsOutcome = try reader.readVarint("keeps_outcome") != 0
           case BatchField.localWriteTime:
             try reader.require(.lengthDelimited, tag, "local_write_time")
             batch.localWriteTime = try WireReader.timestamp(

@@ -158,9 +158,12 @@ private struct Simulation {
   mutating func reject() throws {
     guard !naive.queue.isEmpty else { return }
     let index = Int.random(in: naive.queue.indices, using: &random)
-    let batch = naive.queue.remove(at: index)
-    naive.forgetKept(batch)
-    let changes = try cache.store.reject(batch)
+    let batch = try naive.drop(at: index)
+    let isCancelled = chance(50)
+    let changes =
+      isCancelled
+      ? try cache.store.withdraw(batch.batchID, evenIfSent: false, .rejected, at: time(clock))
+      : try cache.store.reject(batch)
     #expect(Set(changes.keys) == batch.keys)
     try expectView(changes)
   }

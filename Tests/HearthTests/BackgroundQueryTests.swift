@@ -45,7 +45,7 @@ struct BackgroundQueryTests {
   /// The batches that are on the disk and wait for the backend.
   private func pendingWriteCount() async throws -> Int {
     let outcome = Outcome<Int>()
-    runtime.pendingWrites { outcome.resolve($0.map(\.count).mapError { $0 as any Error }) }
+    runtime.pendingWrites { outcome.resolve($0.map(\.batches.count).mapError { $0 as any Error }) }
     return try await outcome.value()
   }
 

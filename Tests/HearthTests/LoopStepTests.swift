@@ -91,7 +91,7 @@ struct LoopStepTests {
     let client = try Client(inMemory: inMemory)
     client.handle(try (0..<1_000).map { try client.write("a/\($0)") })
     let listed = Answer<[MutationBatch]>()
-    client.handle([client.request(.pendingWrites { listed.set((try? $0.get()) ?? []) })])
+    client.handle([client.request(.pendingWrites { listed.set((try? $0.get().batches) ?? []) })])
     #expect(listed.value == nil)
     let found = Answer<Bool>()
     client.handle([

@@ -42,7 +42,7 @@ struct SuspensionTests {
 
   func pendingCount() async throws -> Int {
     let outcome = Outcome<[MutationBatch]>()
-    runtime.pendingWrites { outcome.resolve($0.mapError { $0 }) }
+    runtime.pendingWrites { outcome.resolve($0.map(\.batches).mapError { $0 }) }
     return try await outcome.value().count
   }
 
@@ -87,7 +87,7 @@ struct SuspensionTests {
     let other = try otherProcess()
     other.setNetworkEnabled(false) { _ in }
     let outcome = Outcome<[MutationBatch]>()
-    other.pendingWrites { outcome.resolve($0.mapError { $0 }) }
+    other.pendingWrites { outcome.resolve($0.map(\.batches).mapError { $0 }) }
     #expect(try await outcome.value().count == 1)
     runtime.post(.resume)
     guard case .failure(let error) = try await snapshots.next() else {
@@ -138,7 +138,7 @@ struct SuspensionTests {
     other.setNetworkEnabled(false) { _ in }
     other.write([.set(try DocumentKey(parsing: "a/meanwhile"), [:])], nil)
     let pending = Outcome<[MutationBatch]>()
-    other.pendingWrites { pending.resolve($0.mapError { $0 }) }
+    other.pendingWrites { pending.resolve($0.map(\.batches).mapError { $0 }) }
     #expect(try await pending.value().count == 2)
     #expect(snapshots.events.count == 1)
     client.post(.resume)
@@ -155,7 +155,7 @@ struct SuspensionTests {
     #expect(try await pendingCount() == 0)
     await suspend()
     let held = Outcome<[MutationBatch]>()
-    runtime.pendingWrites { held.resolve($0.mapError { $0 }) }
+    runtime.pendingWrites { held.resolve($0.map(\.batches).mapError { $0 }) }
     await stop()
     #expect(await thrown { _ = try await held.value() }?.code == FirestoreErrorCode.cancelled.rawValue)
   }

@@ -111,6 +111,13 @@ extension SharedClient {
       writeRequests.append(Request(number: batch.number, mutations: mutations, label: label))
       return
     }
+    // What a user has given up may be on its way.
+    if let batch = world.givenUp[streamUser]?.first(where: { $0.batchID > lastSentBatchID && $0.mutations == mutations }
+    ) {
+      lastSentBatchID = batch.batchID
+      writeRequests.append(Request(number: batch.number, mutations: mutations, label: label))
+      return
+    }
     // A client that does not know yet that it has lost the lease may send what another has seen answered meanwhile.
     guard store.leaseNumber == world.lease.number, world.lease.holder == name else {
       if let number = world.number(of: label, mutations) {

@@ -34,7 +34,7 @@ extension SharedClient {
     switch answer {
     case .snapshot(let snapshot): answered(id, Array(snapshot.documents))
     case .document(let document): answered(id, document.isFound ? [document] : [])
-    case .done, .values, .query:
+    case .done, .values, .query, .fate:
       if openWaits.remove(id) == nil { fail("request \(id.rawValue) was answered twice") }
     }
   }
@@ -53,7 +53,8 @@ extension SharedClient {
 
   func requestFailed(_ id: RequestID, _ error: StatusError) {
     // A change of the user ends the wait for the former one's writes.
-    if !hasFailed, error.code != .cancelled { fail("request \(id.rawValue) failed: \(error)") }
+    let isRefused = [.cancelled, .notFound, .failedPrecondition].contains(error.code)
+    if !hasFailed, !isRefused { fail("request \(id.rawValue) failed: \(error)") }
     if openWaits.remove(id) == nil, reads.removeValue(forKey: id) == nil { fail("request \(id.rawValue) ended twice") }
   }
 

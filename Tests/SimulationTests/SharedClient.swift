@@ -79,6 +79,8 @@ final class SharedClient {
   /// The last batch that went out on the open write stream.
   var lastSentBatchID: BatchID = -1
 
+  /// The batches that were to be taken back, and whether even if they were sent.
+  var withdrawals: [BatchID: Bool] = [:]
   var listeners: [ListenerID: SimulatedListener] = [:]
   var openWrites: [WriteID] = []
   var openWaits: Set<RequestID> = []
@@ -298,10 +300,12 @@ final class SharedClient {
       let identity = BatchIdentity(high: 1, low: UInt64(number))
       openWrites.append(WriteID(rawValue: number))
       world.ledger.wrote(number, mutations, identity, by: user)
+      let keepsOutcome = number.isMultiple(of: 3)
+      if keepsOutcome { world.ledger.hasReceipt(number) }
       return SyncWrite(
         id: WriteID(rawValue: number), mutations: mutations,
         localWriteTime: Timestamp(seconds: SimulatedDevice.seconds(of: user), nanoseconds: Int32(number)),
-        identity: identity)
+        identity: identity, keepsOutcome: keepsOutcome)
     }
     post(.writes(writes))
   }

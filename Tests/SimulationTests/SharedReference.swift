@@ -117,15 +117,19 @@ struct SharedReference {
     for (user, pending) in next.outboxes {
       let known = before[user] ?? []
       if known == pending { continue }
-      let gone = known.prefix { batch in !pending.contains { $0.batchID == batch.batchID } }
-      guard Array(known.dropFirst(gone.count)) == Array(pending.prefix(known.count - gone.count)) else {
-        throw Failure(description: "the outbox changed other than at its ends: \(known) became \(pending)")
-      }
+      let remaining = Set(pending.map(\.batchID))
+      let gone = known.filter { !remaining.contains($0.batchID) }
+      let kept = known.filter { remaining.contains($0.batchID) }
+      let isWithdrawal = next.transaction == "Withdraw batch"
+      guard isWithdrawal || gone.map(\.batchID) == known.prefix(gone.count).map(\.batchID),
+        Self.stay(kept, as: Array(pending.prefix(kept.count)), in: next.transaction)
+      else { throw Failure(description: "the outbox changed other than at its ends: \(known) became \(pending)") }
       for batch in gone {
-        guard ["Acknowledge batch", "Reject batch"].contains(next.transaction), !ledger.isSurelyPending(batch.number)
+        guard isWithdrawal || ["Acknowledge batch", "Reject batch"].contains(next.transaction),
+          !ledger.isSurelyPending(batch.number)
         else { throw Failure(description: "write \(batch.number) left the outbox in \(next.transaction)") }
       }
-      for batch in pending.dropFirst(known.count - gone.count) {
+      for batch in pending.dropFirst(kept.count) {
         guard ledger.owner(of: batch.number) == user, ledger.mutations(of: batch.number) == batch.mutations else {
           throw Failure(description: "the outbox of \(user ?? "nobody") got \(batch), which is no write of theirs")
         }
@@ -133,6 +137,17 @@ struct SharedReference {
       left += gone
     }
     return left
+  }
+
+  /// Batches that stay are what they were, except for base values behind a batch that has left without an effect.
+  private static func stay(_ batches: [MutationBatch], as now: [MutationBatch], in transaction: String) -> Bool {
+    guard ["Reject batch", "Withdraw batch"].contains(transaction) else { return batches == now }
+    return batches.count == now.count
+      && zip(batches, now).allSatisfy { former, now in
+        var same = former
+        same.baseMutations = now.baseMutations
+        return same == now
+      }
   }
 
   /// The document that stands for a row.

@@ -101,6 +101,7 @@ extension SharedSimulation {
 
   /// Everything was delivered: the views are what the backend has.
   func checkEnd() throws {
+    try checkOutcomes()
     for client in living {
       guard client.openWrites.isEmpty, client.openWaits.isEmpty, client.reads.isEmpty else {
         throw Failure(

@@ -49,7 +49,11 @@ extension SharedSimulation {
     do {
       let before = reference.current
       let now = SharedReference.Observation(
-        commit: commitCount, transaction: commit.transaction, rows: try documentRows(), outboxes: try outboxes())
+        commit: commitCount, transaction: commit.transaction, rows: try documentRows(),
+        outboxes: try outboxes(after: commit.transaction))
+      if commit.transaction == "Withdraw batch" {
+        noteWithdrawals(from: before.outboxes, to: now.outboxes, by: clients.first { $0.name == commit.client })
+      }
       try reference.advance(to: now, backend, ledger)
       if commit.transaction == "Collect garbage" {
         let found = before.rows.filter { $0.value.kind == .found }.keys
@@ -82,7 +86,9 @@ extension SharedSimulation {
   }
 
   /// The outboxes of all users. A batch is read once.
-  private func outboxes() throws -> [String?: [MutationBatch]] {
+  private func outboxes(after transaction: String) throws -> [String?: [MutationBatch]] {
+    // Batches behind one that leaves without an effect may get other base values.
+    if ["Reject batch", "Withdraw batch"].contains(transaction) { batches = [:] }
     var outboxes: [String?: [MutationBatch]] = [:]
     for user in SharedClient.users { outboxes[user] = [] }
     let sql = "SELECT batch_id, user_key FROM cache_mutation_batches JOIN cache_users USING (user_id) ORDER BY batch_id"

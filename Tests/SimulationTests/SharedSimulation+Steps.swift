@@ -82,8 +82,10 @@ extension SharedSimulation {
     case 89..<91: client.loadBundle()
     case 91: client.request(.setIndexes(generator.indexes()))
     case 92: client.request(.deleteAllIndexes)
-    case 93..<95: collectGarbage()
-    case 95..<97: collectWhatOneShows(client)
+    case 93: collectGarbage()
+    case 94: client.resubmitSomething()
+    case 95: collectWhatOneShows(client)
+    case 96: client.withdrawSomething()
     default: failStorage(of: client)
     }
   }
@@ -98,6 +100,7 @@ extension SharedSimulation {
     case 6, 7: client.listen(to: generator.query(), generator.options())
     case 8: client.fireNextTimer()
     case 9: readCache(of: client)
+    case 10: client.withdrawSomething()
     default: for _ in 0..<Int.random(in: 1...8, using: &generator) { client.deliverWatchMessage() }
     }
   }
@@ -153,7 +156,8 @@ extension SharedSimulation {
       "Read notices", "Note read notices", "updateClientMetadataAndTryBecomePrimary", "Publish target states",
       "Publish online state", "Get targets of other clients", "Synchronize views", "Join cache", "Leave cache",
       "Give back lease", "Get target data", "Execute query", "Lookup mutation documents", "Get new document changes",
-      "List clients", "Stop watching target",
+      "List clients", "Stop watching target", "Note sent batches", "Note end of sending", "Note failed attempt",
+      "Withdraw batch",
     ]
     switch Int.random(in: 0..<4, using: &generator) {
     case 0:

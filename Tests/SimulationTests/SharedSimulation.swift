@@ -40,6 +40,8 @@ final class SharedSimulation {
   var reference = SharedReference()
   /// The batches that were read.
   var batches: [BatchID: MutationBatch] = [:]
+  /// The batches of each user that were given up although they may have been sent.
+  var givenUp: [String?: [MutationBatch]] = [:]
   var lease = Lease()
   /// Everyone who ever had a number of the lease.
   var leaseHolders: [Int64: String] = [:]

@@ -20,6 +20,15 @@ struct WriteLedger {
     var mayBeLost = false
     /// The name of the cache that it was sent from was damaged, so that its label may change.
     var mayBeDoubled = false
+    /// Its user has given it up although it may have been sent.
+    var isGivenUp = false
+    /// Its outcome is kept.
+    var hasReceipt = false
+  }
+
+  /// What became of a write.
+  enum Fate {
+    case committed, refused, open
   }
 
   private var writes: [Int: Write] = [:]
@@ -63,11 +72,41 @@ struct WriteLedger {
       if !write.mayBeLost { note("the caller of write \(number) was told that it is lost: \(error?.message ?? "")") }
       return
     }
+    if write.isGivenUp { return }
     switch (write.answer, error) {
     case (.success, nil), (.failure, .some): break
     case (nil, .some): writes[number]?.wasRefused = true
     case (.success, let error?): note("write \(number) was committed, but its caller was told \(error)")
     case (_, nil): note("write \(number) was completed, but not committed")
+    }
+  }
+
+  /// The write has left its outbox because its user did not want it any more.
+  mutating func withdrawn(_ number: Int, mayBeSent: Bool) {
+    guard let write = writes[number] else { return note("write \(number) was taken back, but never made") }
+    if mayBeSent {
+      writes[number]?.isGivenUp = true
+    } else {
+      if write.answer != nil { note("write \(number) was taken back although it was at the backend") }
+      writes[number]?.wasRefused = true
+    }
+  }
+
+  mutating func hasReceipt(_ number: Int) {
+    writes[number]?.hasReceipt = true
+  }
+
+  /// The writes with a receipt.
+  var identities: [(identity: BatchIdentity, number: Int)] {
+    writes.filter(\.value.hasReceipt).map { ($0.value.identity, $0.key) }.sorted { $0.1 < $1.1 }
+  }
+
+  func fate(of number: Int) -> Fate {
+    guard let write = writes[number], !write.isGivenUp, !write.mayBeLost else { return .open }
+    switch write.answer {
+    case .success: return .committed
+    case .failure: return .refused
+    case nil: return write.wasRefused ? .refused : .open
     }
   }
 
@@ -106,7 +145,7 @@ struct WriteLedger {
   /// True if the write must be in the outbox: it was stored, was not answered, and its file was not damaged there.
   func isSurelyPending(_ number: Int) -> Bool {
     guard let write = writes[number] else { return false }
-    return write.answer == nil && !write.wasRefused && !write.mayBeLost
+    return write.answer == nil && !write.wasRefused && !write.mayBeLost && !write.isGivenUp
   }
 
   /// The latest write of a document by an owner, if it may have been stored.

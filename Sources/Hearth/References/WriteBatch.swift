@@ -14,7 +14,7 @@ internal import HearthModel
 /// ``commit(completion:)``, or a reference of another Firestore object, is a programming error. A batch belongs to the task or
 /// queue that made it.
 public final class WriteBatch: NSObject {
-  private let firestore: Firestore
+  let firestore: Firestore
   private var mutations: [Mutation] = []
   private var isCommitted = false
 
@@ -74,7 +74,7 @@ public final class WriteBatch: NSObject {
     return self
   }
 
-  private func takeMutations() -> [Mutation] {
+  func takeMutations() -> [Mutation] {
     requireValid { () throws(ProgrammingError) in try validateIsOpen() }
     isCommitted = true
     return mutations

@@ -10,6 +10,8 @@ enum ClientCall: Sendable {
   case unlisten(ListenerID)
   case listenForSync(Listener<Void>)
   case unlistenForSync(ListenerID)
+  case observeOutbox(Listener<OutboxEvent>)
+  case unobserveOutbox(ListenerID)
   case request(RequestID, ClientRequest)
   case bundleBytes(RequestID, [UInt8], taken: @Sendable (_ wantsMore: Bool) -> Void)
   case bundleEnded(RequestID, StatusError?)
@@ -19,8 +21,9 @@ enum ClientCall: Sendable {
   /// True if the call needs the cache and reports a failure to its caller.
   var needsCache: Bool {
     switch self {
-    case .writes, .listen, .request: true
-    case .unlisten, .listenForSync, .unlistenForSync, .bundleBytes, .bundleEnded, .setIndexAutoCreation, .changeUser:
+    case .writes, .listen, .request, .observeOutbox: true
+    case .unobserveOutbox, .unlisten, .listenForSync, .unlistenForSync, .bundleBytes, .bundleEnded,
+      .setIndexAutoCreation, .changeUser:
       false
     }
   }
@@ -35,11 +38,14 @@ enum ClientCall: Sendable {
       for write in writes { write.refuse(error) }
     case .listen(let listener, _, _, _):
       if let error { listener.deliver(.failure(error)) } else { listener.endSilently() }
+    case .observeOutbox(let listener):
+      listener.deliver(.failure(error ?? .terminated))
     case .request(_, let request):
       request.fail(error ?? .terminated)
     case .bundleBytes(_, _, let taken):
       taken(false)
-    case .unlisten, .listenForSync, .unlistenForSync, .bundleEnded, .setIndexAutoCreation, .changeUser:
+    case .unobserveOutbox, .unlisten, .listenForSync, .unlistenForSync, .bundleEnded, .setIndexAutoCreation,
+      .changeUser:
       break
     }
   }
@@ -51,6 +57,10 @@ struct PendingLocalWrite: Sendable {
   var mutations: [Mutation]
   var localWriteTime: HearthModel.Timestamp
   var completion: WriteCompletion?
+  /// Drawn before for a write with a receipt, whose outcome is kept under it.
+  var identity: BatchIdentity?
+  /// The refused batch that is written again.
+  var resubmits: BatchID?
 
   fileprivate func refuse(_ error: NSError?) {
     guard let error else {
@@ -67,6 +77,17 @@ struct WriteCompletion: Sendable {
   let finish: @Sendable (NSError?) -> Void
   /// The client was terminated before the answer: plain completions are then never called, waiting tasks get an error.
   let abandon: @Sendable () -> Void
+  /// Nil for a write without a receipt.
+  var receipt: ReceiptCallbacks?
+}
+
+/// What a receipt hears of its write.
+struct ReceiptCallbacks: Sendable {
+  let identity: BatchIdentity
+  /// The write is durable on this device.
+  let saved: @Sendable () -> Void
+  /// The write has ended: with an outcome that is kept, or without one.
+  let ended: @Sendable (Result<WriteOutcome, NSError>) -> Void
 }
 
 extension NSError {

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HearthCache
 internal import HearthModel
 internal import HearthStore
 internal import HearthSync
@@ -80,10 +81,37 @@ extension ClientRequest {
 
 extension ClientRequest {
   /// The list of the user's pending writes, read in pages.
-  static func pendingWrites(_ completion: @escaping @Sendable (Result<[MutationBatch], NSError>) -> Void)
+  static func pendingWrites(_ completion: @escaping @Sendable (Result<OutboxContents, NSError>) -> Void)
     -> ClientRequest
   {
     client(completion) { client, id in client.listPendingWrites(id, completion) }
+  }
+
+  static func pendingWriteCount(_ completion: @escaping @Sendable (Result<Int, NSError>) -> Void) -> ClientRequest {
+    client(completion) { client, id in
+      client.read(id, completion) { try $0.pendingBatchCount(of: $1) }
+    }
+  }
+
+  static func rejectedBatches(
+    _ completion: @escaping @Sendable (Result<[RejectedBatch], NSError>) -> Void
+  ) -> ClientRequest {
+    client(completion) { client, id in
+      client.read(id, completion) { try $0.rejectedBatches(of: $1) }
+    }
+  }
+
+  /// Looks a write up by its receipt.
+  ///
+  /// - Parameter follower: hears of the end of the write, if it still waits.
+  static func receipt(
+    _ identity: BatchIdentity, _ write: WriteID, _ follower: WriteCompletion,
+    _ completion: @escaping @Sendable (Result<LocalStore.WriteFate, NSError>) -> Void
+  ) -> ClientRequest {
+    ClientRequest(
+      begin: { client, id in client.followReceipt(id, identity, write, follower) },
+      answer: { complete(completion, with: $0) { if case .fate(let fate) = $0 { fate } else { nil } } },
+      fail: { completion(.failure($0)) })
   }
 
   static func listIndexes(_ completion: @escaping @Sendable (Result<[IndexListing], NSError>) -> Void) -> ClientRequest

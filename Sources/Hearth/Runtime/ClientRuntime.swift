@@ -20,6 +20,7 @@ struct ClientConfiguration: Sendable {
   var cache: Cache
   /// The number of clients that may have the cache at the same time.
   var cacheSharing = CacheSharing.alone
+  var outbox = OutboxSettings()
   var callbackQueue: DispatchQueue
   var credentials = ClientCredentials()
   /// PEM files; empty for the certificates that the system trusts.
@@ -83,6 +84,18 @@ final class ClientRuntime: Sendable {
       .call(.writes([PendingLocalWrite(id: id, mutations: mutations, localWriteTime: .now(), completion: completion)])))
   }
 
+  /// Writes with a receipt.
+  func write(_ mutations: [Mutation], resubmitting batch: BatchID? = nil, receipt completion: WriteCompletion) {
+    let id = WriteID(rawValue: nextID())
+    post(
+      .call(
+        .writes([
+          PendingLocalWrite(
+            id: id, mutations: mutations, localWriteTime: .now(), completion: completion,
+            identity: completion.receipt?.identity, resubmits: batch)
+        ])))
+  }
+
   /// - Parameter queue: The queue of the callback; nil calls it directly on the loop. A direct listener gets `cancelled` when the client
   ///   is terminated, the others are not called any more.
   func listen(
@@ -134,8 +147,34 @@ final class ClientRuntime: Sendable {
     request(.engine(.waitForPendingWrites, completion))
   }
 
-  func pendingWrites(_ completion: @escaping @Sendable (Result<[MutationBatch], NSError>) -> Void) {
+  func pendingWrites(_ completion: @escaping @Sendable (Result<OutboxContents, NSError>) -> Void) {
     request(.pendingWrites(completion))
+  }
+
+  func pendingWriteCount(_ completion: @escaping @Sendable (Result<Int, NSError>) -> Void) {
+    request(.pendingWriteCount(completion))
+  }
+
+  func rejectedBatches(_ completion: @escaping @Sendable (Result<[RejectedBatch], NSError>) -> Void) {
+    request(.rejectedBatches(completion))
+  }
+
+  /// An operation of the outbox without a result.
+  func outbox(_ operation: EngineRequest, _ completion: @escaping @Sendable (NSError?) -> Void) {
+    request(.engine(operation, completion))
+  }
+
+  func readReceipt(
+    _ identity: BatchIdentity, following follower: WriteCompletion,
+    _ completion: @escaping @Sendable (Result<LocalStore.WriteFate, NSError>) -> Void
+  ) {
+    request(.receipt(identity, WriteID(rawValue: nextID()), follower, completion))
+  }
+
+  func observeOutbox(_ callback: @escaping @Sendable (OutboxEvent) -> Void) -> ListenerHandle {
+    let listener = Listener<OutboxEvent>(id: ListenerID(rawValue: nextID()), queue: nil, callback: callback)
+    post(.call(.observeOutbox(listener)))
+    return handle(listener) { .unobserveOutbox($0) }
   }
 
   func readNamedQuery(

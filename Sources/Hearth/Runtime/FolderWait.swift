@@ -79,7 +79,8 @@ struct ClientChoices {
     case .request(let id, let request):
       // The caller has an answer: that the client could not run.
       if let state = request.networkState { network = .request(id, .networkSwitch(isEnabled: state) { _ in }) }
-    case .writes, .listen, .unlisten, .listenForSync, .unlistenForSync, .bundleBytes, .bundleEnded:
+    case .writes, .listen, .unlisten, .listenForSync, .unlistenForSync, .observeOutbox, .unobserveOutbox, .bundleBytes,
+      .bundleEnded:
       break
     }
   }

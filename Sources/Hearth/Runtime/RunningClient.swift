@@ -18,6 +18,8 @@ final class RunningClient {
     case backgroundReadingEnded(RequestID, failure: (any Error)?, answer: @Sendable () -> Void)
     /// The next page of a list of pending writes is to be read.
     case continueListing(RequestID)
+    /// The outbox is to be read for those who observe it, or the next page of it.
+    case readOutbox
     case timerFired(TimerKind, generation: Int)
     /// Another process that shares the cache has news.
     case othersChanged
@@ -45,6 +47,10 @@ final class RunningClient {
   /// The operations that have begun and are not completed.
   private var requests: [RequestID: ClientRequest] = [:]
   private var listings: [RequestID: OutboxListing] = [:]
+  private var outbox = OutboxObservation()
+  private var outboxReading: (listing: OutboxListing, began: ContinuousClock.Instant)?
+  /// The requests for receipts, with the names under which they would hear of the end of their writes.
+  private var receiptRequests: [RequestID: WriteID] = [:]
   /// Events that follow from the actions being carried out, such as the end of a one-time read.
   private var followUps: [SyncEvent] = []
 
@@ -65,8 +71,10 @@ final class RunningClient {
     engine = SyncEngine(
       localStore: cache.localStore,
       configuration: SyncConfiguration(
-        backgroundQueryLimits: configuration.backgroundQueryLimits, backoff: configuration.backoff,
+        backgroundQueryLimits: configuration.backgroundQueryLimits,
+        undeliverableWrites: configuration.outbox.undeliverableWrites, backoff: configuration.backoff,
         jitter: configuration.jitter))
+    cache.localStore.rejectedBatchLimits = configuration.outbox.rejectedBatchLimits
     startInstant = clock.now
     streams = StreamCarrier(configuration, post: post)
     streams.user = user
@@ -98,6 +106,13 @@ final class RunningClient {
     case .unlistenForSync(let id):
       guard syncListeners.removeValue(forKey: id) != nil else { return }
       run(.removeSnapshotsInSyncListener(id))
+    case .observeOutbox(let listener):
+      outbox.listeners[listener.id] = listener
+      run(.observeOutbox(true))
+      readOutboxSoon()
+    case .unobserveOutbox(let id):
+      guard outbox.listeners.removeValue(forKey: id) != nil, outbox.listeners.isEmpty else { return }
+      run(.observeOutbox(false))
     case .request(let id, let request):
       requests[id] = request
       request.begin(self, id)
@@ -128,6 +143,8 @@ final class RunningClient {
       complete(id, answer)
     case .continueListing(let id):
       continueListing(id)
+    case .readOutbox:
+      readOutbox()
     case .timerFired(let kind, let generation):
       guard timers.takeFired(kind, generation: generation) else { return }
       if kind == .clientMetadataRefresh { lookForDamage() }
@@ -170,7 +187,8 @@ final class RunningClient {
         localWrites.map {
           SyncWrite(
             id: $0.id, mutations: $0.mutations, localWriteTime: $0.localWriteTime,
-            identity: .random(using: &random))
+            identity: $0.identity ?? .random(using: &random), keepsOutcome: $0.identity != nil,
+            resubmits: $0.resubmits)
         }))
   }
 
@@ -184,7 +202,7 @@ final class RunningClient {
 
   /// Lists the pending writes page by page, so that other messages are handled in between.
   func listPendingWrites(
-    _ id: RequestID, _ completion: @escaping @Sendable (Result<[MutationBatch], NSError>) -> Void
+    _ id: RequestID, _ completion: @escaping @Sendable (Result<OutboxContents, NSError>) -> Void
   ) {
     do {
       listings[id] = try OutboxListing(of: engine.signedInUser, in: cache.localStore, completion)
@@ -202,7 +220,8 @@ final class RunningClient {
       listings[id] = listing
       return post(.continueListing(id))
     }
-    complete(id) { listing.completion(result.map { $0 ?? [] }.mapError { NSError.firestore($0) }) }
+    let answer = Result { try contents(of: result.get() ?? []) }
+    complete(id) { listing.completion(answer.mapError { NSError.firestore($0) }) }
   }
 
   func listIndexes(_ id: RequestID, _ completion: @escaping @Sendable (Result<[IndexListing], NSError>) -> Void) {
@@ -244,6 +263,80 @@ final class RunningClient {
     }
   }
 
+  // MARK: - The outbox
+
+  private func contents(of batches: [MutationBatch]) throws -> OutboxContents {
+    let user = engine.signedInUser
+    return OutboxContents(
+      batches: batches, rejected: try cache.localStore.rejectedBatches(of: user),
+      status: OutboxStatus(
+        state: try cache.localStore.outboxState(of: user), sent: engine.batchesAtBackend,
+        isSender: engine.isPrimary, obstacle: engine.outboxObstacle))
+  }
+
+  /// Answers with what one reading of the cache says.
+  func read<Answer: Sendable>(
+    _ id: RequestID, _ completion: @escaping @Sendable (Result<Answer, NSError>) -> Void,
+    _ body: (LocalStore, _ user: String?) throws -> Answer
+  ) {
+    let result = Result { try body(cache.localStore, engine.signedInUser) }
+    complete(id) { completion(result.mapError { NSError.firestore($0) }) }
+  }
+
+  private func readOutboxSoon() {
+    guard !outbox.listeners.isEmpty, let pause = outbox.changed() else { return }
+    readOutbox(after: pause)
+  }
+
+  private func readOutbox(after pause: Duration) {
+    guard pause > .zero else { return post(.readOutbox) }
+    queue.asyncAfter(deadline: .now() + pause.dispatchInterval) { [post] in post(.readOutbox) }
+  }
+
+  /// Reads the next page of the outbox for its observers, and tells them when it was the last one.
+  private func readOutbox() {
+    let result: Result<OutboxContents, any Error>
+    let began = outboxReading?.began ?? clock.now
+    do {
+      if outboxReading == nil { outbox.begins() }
+      var listing = try outboxReading?.listing ?? OutboxListing(of: engine.signedInUser, in: cache.localStore) { _ in }
+      outboxReading = nil
+      guard let batches = try listing.advance(cache.localStore) else {
+        outboxReading = (listing, began)
+        return post(.readOutbox)
+      }
+      result = .success(try contents(of: batches))
+    } catch {
+      outboxReading = nil
+      result = .failure(error)
+    }
+    for (_, listener) in outbox.listeners { listener.deliver(result.mapError { NSError.firestore($0) }) }
+    if case .failure = result { outbox.listeners = [:] }
+    if let pause = outbox.ended(after: clock.now - began) { readOutbox(after: pause) }
+  }
+
+  /// Looks up a write by its receipt; if it still waits, `follower` hears of its end.
+  func followReceipt(
+    _ id: RequestID, _ identity: BatchIdentity, _ write: WriteID, _ follower: WriteCompletion
+  ) {
+    writes[write] = follower
+    receiptRequests[id] = write
+    run(.request(id, .readFate(identity, write)))
+  }
+
+  /// The outcome of a write whose completion was reported.
+  private func outcome(of identity: BatchIdentity, _ error: StatusError?) -> Result<WriteOutcome, NSError> {
+    if let error { return .failure(.firestore(error)) }
+    if case .ended(let outcome)? = try? cache.localStore.fate(of: identity) { return .success(outcome) }
+    return .success(.committed(.none, []))
+  }
+
+  private func completeWrite(_ id: WriteID, _ error: StatusError?) {
+    guard let write = writes.removeValue(forKey: id) else { return }
+    if let receipt = write.receipt { receipt.ended(outcome(of: receipt.identity, error)) }
+    write.finish(error.map(NSError.firestore))
+  }
+
   func callBackend(_ call: BackendCall, _ id: RequestID) {
     // The call itself completes the request, also when the client ends before it.
     complete(id) {
@@ -252,6 +345,9 @@ final class RunningClient {
   }
 
   private func answer(_ id: RequestID, _ result: Result<EngineAnswer, StatusError>) {
+    if let write = receiptRequests.removeValue(forKey: id) {
+      if case .success(.fate(.pending)) = result {} else { writes[write] = nil }
+    }
     requests.removeValue(forKey: id)?.answer(result)
   }
 
@@ -275,6 +371,7 @@ final class RunningClient {
     writes = [:]
     requests = [:]
     listings = [:]
+    outbox.end(.failure(.terminated))
     backgroundQueries.closeAll()
     endWakeUps()
     cache.close()
@@ -365,6 +462,7 @@ final class RunningClient {
     for (_, entry) in listeners { entry.listener.deliver(.failure(error)) }
     for (_, request) in requests { request.fail(error) }
     (listeners, syncListeners, writes, requests, listings) = ([:], [:], [:], [:], [:])
+    outbox.end(.failure(error))
     backgroundQueries.closeAll()
     endWakeUps()
     cache.close()
@@ -377,7 +475,7 @@ final class RunningClient {
     queue.assertIsCurrent()
     followUps.append(event)
     while !followUps.isEmpty {
-      for action in engine.handle(followUps.removeFirst(), now: clock.now - startInstant) {
+      for action in engine.handle(followUps.removeFirst(), now: clock.now - startInstant, wallTime: .now()) {
         carryOut(action)
       }
     }
@@ -406,7 +504,9 @@ final class RunningClient {
     case .raiseSnapshot(let id, let snapshot): raise(id, snapshot)
     case .raiseError(let id, let error): raise(id, error)
     case .snapshotsInSync(let id): syncListeners[id]?.deliver(())
-    case .completeWrite(let id, let error): writes.removeValue(forKey: id)?.finish(error.map(NSError.firestore))
+    case .writeSaved(let id): writes[id]?.receipt?.saved()
+    case .outboxChanged: readOutboxSoon()
+    case .completeWrite(let id, let error): completeWrite(id, error)
     case .answer(let id, let result): answer(id, .success(result))
     case .requestFailed(let id, let error): answer(id, .failure(error))
     case .bundleProgress(let id, let progress): requests[id]?.progress(progress)

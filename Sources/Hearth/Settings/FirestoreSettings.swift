@@ -70,6 +70,9 @@ open class FirestoreSettings: NSObject, NSCopying {
   /// switches that off. A file that cannot be read is reported by every operation.
   public var trustedCertificateFiles: [String] = []
 
+  /// What becomes of writes that the backend refuses: how many are kept, and when one is moved out of the way that blocks the others.
+  public var outbox = OutboxSettings()
+
   private var legacyPersistenceEnabled = true
   private var legacyCacheSizeBytes = CacheSize.defaultBytes
   private var explicitCacheSettings: (any LocalCacheSettings & NSObjectProtocol)?
@@ -88,6 +91,7 @@ open class FirestoreSettings: NSObject, NSCopying {
     credentials = values.credentials
     appCheck = values.appCheck
     trustedCertificateFiles = values.trustedCertificateFiles
+    outbox = values.outbox
   }
 
   /// A copy with the same values, which can be changed independently.
@@ -102,6 +106,7 @@ open class FirestoreSettings: NSObject, NSCopying {
     copy.credentials = credentials
     copy.appCheck = appCheck
     copy.trustedCertificateFiles = trustedCertificateFiles
+    copy.outbox = outbox
     return copy
   }
 
@@ -112,7 +117,7 @@ open class FirestoreSettings: NSObject, NSCopying {
       && legacyPersistenceEnabled == other.legacyPersistenceEnabled
       && legacyCacheSizeBytes == other.legacyCacheSizeBytes && isCacheEqual(to: other)
       && credentials === other.credentials && appCheck === other.appCheck
-      && trustedCertificateFiles == other.trustedCertificateFiles
+      && trustedCertificateFiles == other.trustedCertificateFiles && outbox == other.outbox
   }
 
   private func isCacheEqual(to other: FirestoreSettings) -> Bool {
@@ -157,7 +162,7 @@ open class FirestoreSettings: NSObject, NSCopying {
       host: host, isSSLEnabled: isSSLEnabled, dispatchQueue: dispatchQueue,
       legacyPersistenceEnabled: legacyPersistenceEnabled, legacyCacheSizeBytes: legacyCacheSizeBytes,
       explicitCache: try explicitCacheSettings.map(SettingsValues.Cache.init), credentials: credentials,
-      appCheck: appCheck, trustedCertificateFiles: trustedCertificateFiles)
+      appCheck: appCheck, trustedCertificateFiles: trustedCertificateFiles, outbox: outbox)
   }
 }
 
@@ -195,13 +200,14 @@ struct SettingsValues: Equatable, Sendable {
   var credentials: (any FirestoreCredentials)?
   var appCheck: FirestoreAppCheck?
   var trustedCertificateFiles: [String] = []
+  var outbox = OutboxSettings()
 
   static func == (a: SettingsValues, b: SettingsValues) -> Bool {
     a.host == b.host && a.isSSLEnabled == b.isSSLEnabled && a.dispatchQueue.isSame(as: b.dispatchQueue)
       && a.legacyPersistenceEnabled == b.legacyPersistenceEnabled
       && a.legacyCacheSizeBytes == b.legacyCacheSizeBytes && a.explicitCache == b.explicitCache
       && a.credentials === b.credentials && a.appCheck === b.appCheck
-      && a.trustedCertificateFiles == b.trustedCertificateFiles
+      && a.trustedCertificateFiles == b.trustedCertificateFiles && a.outbox == b.outbox
   }
 
   /// The effective cache, whichever properties set it.

@@ -34,6 +34,10 @@ package struct News {
   package var isFromPrimary = false
   /// True if a client asks whether the holder of the lease runs.
   package var isQuestion = false
+  /// True if more is known of writes in the outbox, or of refused ones.
+  package var concernsOutbox = false
+  /// True if what waits is to be sent without a pause.
+  package var asksForRetry = false
   /// True if the cache is about to be deleted.
   package var mustEnd = false
 
@@ -46,6 +50,7 @@ package struct News {
     concernsClients = true
     concernsLease = true
     concernsIndexes = true
+    concernsOutbox = true
   }
 
   /// True if there is nothing to be done.
@@ -53,6 +58,6 @@ package struct News {
     changes.isEmpty && answers.isEmpty && !hasNewBatches
       && targetStates.isEmpty && rejectedTargets.isEmpty && resetTargets.isEmpty
       && !concernsClients && !concernsLease && !concernsIndexes
-      && !isIncomplete && !isFromPrimary && !isQuestion && !mustEnd
+      && !concernsOutbox && !asksForRetry && !isIncomplete && !isFromPrimary && !isQuestion && !mustEnd
   }
 }

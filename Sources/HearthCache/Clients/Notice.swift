@@ -29,6 +29,10 @@ enum Notice {
   case question
   /// The holder of the lease runs.
   case signOfLife
+  /// More is known of writes: an attempt has failed, or the list of refused batches has changed.
+  case outbox
+  /// The holder of the lease is to try at once to send what waits.
+  case retryNow
 
   /// The numbers are part of the format.
   enum Kind: Int64 {
@@ -45,6 +49,8 @@ enum Notice {
     case repaired = 10
     case question = 11
     case signOfLife = 12
+    case outbox = 13
+    case retryNow = 14
   }
 }
 
@@ -131,6 +137,8 @@ struct NoticeTable {
       case .repaired: kind = .repaired
       case .question: kind = .question
       case .signOfLife: kind = .signOfLife
+      case .outbox: kind = .outbox
+      case .retryNow: kind = .retryNow
       }
     }
   }
@@ -171,6 +179,8 @@ struct NoticeTable {
     case .repaired: return .repaired
     case .question: return .question
     case .signOfLife: return .signOfLife
+    case .outbox: return .outbox
+    case .retryNow: return .retryNow
     case nil: throw damage("\(kind) is no kind of notice")
     }
   }

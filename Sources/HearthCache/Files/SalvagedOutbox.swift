@@ -22,6 +22,18 @@ struct SalvagedOutbox {
     var reason: String
   }
 
+  /// A row of the refused batches. Nothing in it is sent, so that it is taken as it is.
+  private struct RejectedRow {
+    var batchID: BatchID
+    var userKey: String
+    var batch: [UInt8]
+    var code: Int64
+    var message: String
+    var seconds: Int64
+    var nanoseconds: Int64
+  }
+
+  private var rejected: [RejectedRow] = []
   /// In order of batch id.
   private(set) var batches: [Entry] = []
   /// Kept for a release that can read them.
@@ -60,6 +72,7 @@ struct SalvagedOutbox {
     readUsers(database, path)
     readQueue(database)
     readSetAside(database)
+    readRejected(database)
     database.close()
     readMissingBatches(of: path)
     finish()
@@ -144,6 +157,21 @@ struct SalvagedOutbox {
   private mutating func readSetAside(_ database: Database) {
     scan(database, "SELECT batch_id, user_id, batch FROM cache_unreadable_batches") { outbox, row in
       _ = outbox.take(row)
+    }
+  }
+
+  private mutating func readRejected(_ database: Database) {
+    let columns = "batch_id, user_id, batch, code, message, rejected_seconds, rejected_nanos"
+    scan(database, "SELECT \(columns) FROM cache_rejected_batches NOT INDEXED") { outbox, row in
+      guard let user = try? row.int64(at: 1), let userKey = outbox.userKeys[user], let batchID = try? row.int64(at: 0),
+        let batch = try? row.bytes(at: 2), (try? outbox.decode(batch, batchID)) != nil,
+        let code = try? row.int64(at: 3), let message = try? row.string(at: 4),
+        let seconds = try? row.int64(at: 5), let nanoseconds = try? row.int64(at: 6)
+      else { return }
+      outbox.rejected.append(
+        RejectedRow(
+          batchID: batchID, userKey: userKey, batch: batch, code: code, message: message, seconds: seconds,
+          nanoseconds: nanoseconds))
     }
   }
 
@@ -241,9 +269,26 @@ struct SalvagedOutbox {
           .integer(entry.batchID), .integer(queue.makeRow(userKey: entry.userKey)), .blob(entry.bytes),
           .text(entry.reason))
       }
+      try saveRejected(to: database, queue)
+      // The marks may be older than the batches: all of them count as sent.
+      for user in keysByUser.keys.sorted() {
+        try SentMarks(database: database).setMark(highestBatchID, of: user)
+      }
       for (user, keys) in keysByUser.sorted(by: { $0.key < $1.key }) {
         _ = try localDocuments.recalculate(localDocuments.remoteDocuments(for: keys), user: user)
       }
+    }
+  }
+
+  private func saveRejected(to database: Database, _ queue: MutationQueue) throws {
+    for row in rejected {
+      try database.update(
+        """
+        INSERT OR IGNORE INTO cache_rejected_batches
+          (batch_id, user_id, batch, code, message, rejected_seconds, rejected_nanos) VALUES (?, ?, ?, ?, ?, ?, ?)
+        """,
+        .integer(row.batchID), .integer(queue.makeRow(userKey: row.userKey)), .blob(row.batch), .integer(row.code),
+        .text(row.message), .integer(row.seconds), .integer(row.nanoseconds))
     }
   }
 }

@@ -11,6 +11,9 @@ internal import HearthWire
 /// | documents of targets | removed with the token of the target |
 /// | uses of documents | rebuilt from what refers to the documents |
 /// | batches | the owner is taken from `cache_batch_documents`; contents are never changed here |
+/// | marks of what was sent | all pending batches count as sent |
+/// | refused batches | those that cannot be read go to `cache_unreadable_batches`, without a user |
+/// | attempts, outcomes | removed |
 /// | batches by document, overlays | rebuilt from the queue |
 /// | indexes | emptied and filled again; definitions that cannot be read are removed |
 /// | bundles, named queries | removed |
@@ -54,6 +57,7 @@ struct CacheRepair {
     try repair.repairTargetDocuments()
     try repair.repairBundles()
     try repair.repairQueue()
+    try repair.repairOutcomes()
     if !store.isEager { try repair.repairUses() }
     try store.globals.repair()
     try repair.repairClients()
@@ -197,6 +201,28 @@ struct CacheRepair {
     try database.update("DELETE FROM cache_overlays")
     for (user, keys) in overlaid.sorted(by: { $0.key < $1.key }) {
       _ = try store.localDocuments.recalculate(store.localDocuments.remoteDocuments(for: keys), user: user)
+    }
+  }
+
+  private func repairOutcomes() throws {
+    try database.update(
+      """
+      INSERT OR REPLACE INTO cache_sent_marks (user_id, through)
+      SELECT u.user_id, coalesce(max(b.batch_id), 0) FROM cache_users AS u
+      LEFT JOIN cache_mutation_batches AS b ON b.user_id = u.user_id GROUP BY u.user_id
+      """)
+    try database.update("DELETE FROM cache_sent_marks WHERE user_id NOT IN (SELECT user_id FROM cache_users)")
+    if (try? store.sentMarks.attempts()) == nil { try database.update("DELETE FROM cache_write_attempts") }
+    for id in try store.rejected.unreadable() {
+      try database.update(
+        """
+        INSERT OR REPLACE INTO cache_unreadable_batches (batch_id, user_id, batch, reason)
+        SELECT batch_id, -1, batch, 'refused by the backend, and damaged' FROM cache_rejected_batches WHERE batch_id = ?
+        """, .integer(id))
+      try database.update("DELETE FROM cache_rejected_batches WHERE batch_id = ?", .integer(id))
+    }
+    for number in try store.outcomes.unreadable() {
+      try database.update("DELETE FROM cache_write_outcomes WHERE number = ?", .integer(number))
     }
   }
 

@@ -161,6 +161,8 @@ extension LocalStore {
       case .signOfLife: news.isFromPrimary = true
       case .question: news.isQuestion = true
       case .indexes: news.concernsIndexes = true
+      case .outbox: news.concernsOutbox = true
+      case .retryNow: news.asksForRetry = true
       case .end: news.mustEnd = true
       case .repaired: noteRepairByOther()
       }

@@ -8,11 +8,20 @@ extension LocalStore {
     package var localWriteTime: Timestamp
     /// Newly drawn for this write; nil if it is to be sent without a label.
     package var identity: BatchIdentity?
+    /// True if the outcome is to be kept under the identity.
+    package var keepsOutcome: Bool
+    /// The refused batch whose mutations are queued again in place of `mutations`; it leaves the list of those.
+    package var resubmits: BatchID?
 
-    package init(mutations: [Mutation], localWriteTime: Timestamp, identity: BatchIdentity? = nil) {
+    package init(
+      mutations: [Mutation], localWriteTime: Timestamp, identity: BatchIdentity? = nil, keepsOutcome: Bool = false,
+      resubmits: BatchID? = nil
+    ) {
       self.mutations = mutations
       self.localWriteTime = localWriteTime
       self.identity = identity
+      self.keepsOutcome = keepsOutcome
+      self.resubmits = resubmits
     }
   }
 
@@ -33,7 +42,7 @@ extension LocalStore {
     try transaction("Locally write mutations", synchronous: .full) {
       let (batch, changes) = try enqueue(
         LocalWrite(mutations: mutations, localWriteTime: localWriteTime, identity: identity),
-        user: rowForWriting(of: owner))
+        user: rowForWriting(of: owner), name: name(of: owner))
       return (batch.batchID, changes)
     }
   }
@@ -46,14 +55,14 @@ extension LocalStore {
   {
     try transaction("Locally write mutations", synchronous: .full) {
       let user = try rowForWriting(of: owner)
-      return try writes.map { try enqueue($0, user: user) }
+      return try writes.map { try enqueue($0, user: user, name: name(of: owner)) }
     }
   }
 
-  private func enqueue(_ write: LocalWrite, user: MutationQueue.UserRow) throws
+  private func enqueue(_ write: LocalWrite, user: MutationQueue.UserRow, name: String?) throws
     -> (batch: MutationBatch, changes: DocumentMap)
   {
-    let mutations = write.mutations
+    let mutations = try write.resubmits.map { try takeRejected($0, user: user, name: name) } ?? write.mutations
     guard !mutations.isEmpty else { throw CacheError.emptyBatch }
     // The view before the write: base values are taken from it, and the batch is applied on top of it, so that a write
     // costs the same however many batches are pending.
@@ -61,7 +70,7 @@ extension LocalStore {
     let view = try localDocuments.overlaid(remote, user: user)
     let batch = try queue.append(
       mutations, baseMutations: baseMutations(of: mutations, in: view), localWriteTime: write.localWriteTime,
-      identity: write.identity, user: user)
+      identity: write.identity, keepsOutcome: write.keepsOutcome, user: user)
     // After the batch is queued, because the mark says that the document has a pending batch.
     if !isEager {
       for key in batch.keys.sorted() { try uses.markUseByBatch(of: key, sequenceNumber: sequenceNumber()) }
@@ -74,7 +83,7 @@ extension LocalStore {
 
   /// The values of fields with transforms that are not idempotent (an increment) in the local view at the time of the
   /// write, as patches that are applied before it. Without them a later remote change would be counted twice.
-  private func baseMutations(of mutations: [Mutation], in view: [DocumentKey: LocalDocuments.Overlaid]) throws
+  func baseMutations(of mutations: [Mutation], in view: [DocumentKey: LocalDocuments.Overlaid]) throws
     -> [Mutation]
   {
     try mutations.compactMap { mutation in
@@ -96,11 +105,13 @@ extension LocalStore {
   /// keep showing the written data (`hasCommittedMutations`) until the watch stream delivers that version. The cost
   /// grows with the batch and with the pending batches of the same documents, not with the queue.
   ///
-  /// - Parameter needsLease: false for an answer that was received while this client held the lease.
+  /// - Parameters:
+  ///   - needsLease: false for an answer that was received while this client held the lease.
+  ///   - time: the device's time, from which a kept outcome ages.
   /// - Returns: the batch's documents, as the active user's local view now has them.
   /// - Throws: `CacheError.unknownBatch` when the owner's queue does not hold the batch.
   package func acknowledge(
-    _ result: MutationBatchResult, of owner: Owner = .activeUser, needsLease: Bool = true
+    _ result: MutationBatchResult, of owner: Owner = .activeUser, needsLease: Bool = true, at time: Timestamp = .epoch
   ) throws -> DocumentMap {
     try transaction("Acknowledge batch", synchronous: .full, needsLease: needsLease) {
       let batch = result.batch
@@ -121,31 +132,31 @@ extension LocalStore {
       // The reference goes before the mark of use is set, and both before the overlays are calculated without the batch.
       try queue.remove(batch, user: user)
       try touchLeftByBatch(batch.keys.sorted())
+      try noteOutcome(.committed(result.commitVersion, result.results), of: batch, at: time)
       try tell(.batchAnswered(batch.batchID, user: user, nil))
       try tell(ofDocuments: batch.keys)
       return try localView(after: outcome, remote: remote)
     }
   }
 
-  /// Takes a batch that the backend has refused permanently out of the queue.
+  /// Takes a batch that the backend has refused permanently out of the queue, and keeps it in the list of those.
   ///
+  /// - Parameter time: the device's time of the refusal.
   /// - Returns: its documents, as the active user's local view has them without it.
   /// - Throws: `CacheError.unknownBatch` when the owner's queue does not hold the batch.
   package func reject(
-    _ batch: MutationBatch, _ error: StatusError = .rejected, of owner: Owner = .activeUser, needsLease: Bool = true
+    _ batch: MutationBatch, _ error: StatusError = .rejected, of owner: Owner = .activeUser, needsLease: Bool = true,
+    at time: Timestamp = .epoch
   ) throws -> DocumentMap {
     try transaction("Reject batch", synchronous: .full, needsLease: needsLease) {
       let user = try userHolding(batch.batchID, owner)
-      let remote = try localDocuments.remoteDocuments(for: batch.keys)
-      try queue.remove(batch, user: user)
-      try touchLeftByBatch(batch.keys.sorted())
-      try tell(.batchAnswered(batch.batchID, user: user, error))
-      try tell(ofDocuments: batch.keys, user: user)
-      return try localView(after: RemovedBatch(batch: batch, user: user), remote: remote)
+      let kept = RejectedBatch(batch: batch, error: error, rejectedAt: time)
+      try rejected.insert(kept, user: user, within: rejectedBatchLimits)
+      return try drop(batch, error, user: user, at: time)
     }
   }
 
-  private func userHolding(_ batchID: BatchID, _ owner: Owner) throws -> MutationQueue.UserRow {
+  func userHolding(_ batchID: BatchID, _ owner: Owner) throws -> MutationQueue.UserRow {
     guard let user = try row(of: owner), try queue.holds(batchID, user: user) else {
       throw CacheError.unknownBatch(batchID, user: name(of: owner))
     }
@@ -277,14 +288,14 @@ extension LocalStore {
 
   package var user: String? { state.user }
 
-  private func name(of owner: Owner) -> String? {
+  func name(of owner: Owner) -> String? {
     switch owner {
     case .activeUser: state.user
     case .user(let user): user
     }
   }
 
-  private func row(of owner: Owner) throws -> MutationQueue.UserRow? {
+  func row(of owner: Owner) throws -> MutationQueue.UserRow? {
     let user = name(of: owner)
     return try isUser(user) ? userRow() : queue.row(of: user)
   }

@@ -58,6 +58,9 @@ package final class LocalStore {
   let targets: TargetTable
   let uses: DocumentUses
   let bundles: BundleTable
+  let sentMarks: SentMarks
+  let outcomes: OutcomeTable
+  let rejected: RejectedBatchTable
   let localDocuments: LocalDocuments
   let clients: ClientTable
   let notices: NoticeTable
@@ -74,6 +77,8 @@ package final class LocalStore {
   package internal(set) var reopening: Reopening?
   /// The number of notices that wait for other clients.
   package var noticeLimits = NoticeLimits()
+  /// The refused batches that are kept.
+  package var rejectedBatchLimits = RejectedBatchLimits()
   /// Told about each repair, in words for a log.
   package var repaired: ((String) -> Void)?
 
@@ -108,6 +113,9 @@ package final class LocalStore {
     self.targets = TargetTable(database: database, databaseID: databaseID, globals: globals)
     self.uses = DocumentUses(database: database)
     self.bundles = BundleTable(database: database, databaseID: databaseID)
+    self.sentMarks = SentMarks(database: database)
+    self.outcomes = OutcomeTable(database: database, databaseID: databaseID)
+    self.rejected = RejectedBatchTable(database: database, databaseID: databaseID)
     self.localDocuments = LocalDocuments(documents: documents, queue: queue, overlays: overlays)
     self.clients = ClientTable(database: database)
     self.notices = NoticeTable(database: database)

@@ -8,6 +8,10 @@ package enum CacheError: Error, Equatable, CustomStringConvertible {
   case unreadableBatch(BatchID, reason: String)
   /// The batch is not in the queue of the current user.
   case unknownBatch(BatchID, user: String?)
+  /// The batch may have reached the backend, so that it cannot be taken back any more.
+  case batchMayBeSent(BatchID)
+  /// No batch of the user that the backend has refused is kept under this number.
+  case unknownRejectedBatch(BatchID, user: String?)
   /// The target was not allocated, or was released before.
   case unknownTarget(TargetID)
   /// A write without mutations, which the queue does not hold.
@@ -24,7 +28,8 @@ package enum CacheError: Error, Equatable, CustomStringConvertible {
     switch self {
     case .corruptRecord, .unreadableBatch: .dataLoss
     case .exhausted: .resourceExhausted
-    case .leaseLost, .otherBackend: .failedPrecondition
+    case .leaseLost, .otherBackend, .batchMayBeSent: .failedPrecondition
+    case .unknownRejectedBatch: .notFound
     case .unknownBatch, .unknownTarget, .emptyBatch: .internal
     }
   }
@@ -38,6 +43,10 @@ package enum CacheError: Error, Equatable, CustomStringConvertible {
       "Batch \(batchID) of the write queue cannot be read: \(reason)"
     case .unknownBatch(let batchID, let user):
       "Batch \(batchID) is not in the write queue of \(user.map { "user \"\($0)\"" } ?? "the signed-out user")."
+    case .batchMayBeSent(let batchID):
+      "Batch \(batchID) of the write queue may have reached the backend already; its fate is open until the backend answers."
+    case .unknownRejectedBatch(let batchID, let user):
+      "No rejected write \(batchID) is kept for \(user.map { "user \"\($0)\"" } ?? "the signed-out user")."
     case .unknownTarget(let targetID):
       "Target \(targetID) is not allocated (or was released before)."
     case .emptyBatch:

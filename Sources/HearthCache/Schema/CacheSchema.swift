@@ -19,7 +19,7 @@ enum CacheSchema {
 
   private static let schema = Schema(
     component: "cache",
-    migrations: [Migration(version: 1, name: "tables of the cache", statements: outbox + targets + bundles)],
+    migrations: [Migration(version: 1, name: "tables of the cache", statements: outbox + targets + bundles + outcomes)],
     probes: [
       """
       SELECT cache_id, highest_batch_id, highest_target_id, highest_sequence_number, target_count,
@@ -45,6 +45,13 @@ enum CacheSchema {
       """,
       "SELECT bundle_id, format_version, create_seconds, create_nanos FROM bundles",
       "SELECT name, target, is_limit_to_last, read_seconds, read_nanos FROM named_queries",
+      "SELECT user_id, through FROM cache_sent_marks",
+      "SELECT batch_id, attempts, code, message FROM cache_write_attempts",
+      """
+      SELECT batch_id, user_id, batch, code, message, rejected_seconds, rejected_nanos
+      FROM cache_rejected_batches INDEXED BY cache_rejected_batches_by_user WHERE user_id = 0
+      """,
+      "SELECT number, identity, answered_seconds, code, message, result FROM cache_write_outcomes WHERE identity = x''",
     ])
 
   /// The counters, the users, their batches, and the overlays that the batches make.
@@ -150,6 +157,48 @@ enum CacheSchema {
     ) WITHOUT ROWID
     """,
     "CREATE INDEX cache_unneeded_documents ON cache_document_uses (sequence_number, path) WHERE is_unneeded = 1",
+  ]
+
+  /// What is known of writes beyond their contents: how far they were sent, what failed, and what became of them.
+  private static let outcomes = [
+    // Batches of the user up to `through` may have reached the backend; later ones have not (`SentMarks`).
+    "CREATE TABLE cache_sent_marks (user_id INTEGER PRIMARY KEY, through INTEGER NOT NULL)",
+
+    // The attempts at batches in the outbox that failed, with the last error. Rows of answered batches go later.
+    """
+    CREATE TABLE cache_write_attempts (
+      batch_id INTEGER PRIMARY KEY,
+      attempts INTEGER NOT NULL,
+      code INTEGER NOT NULL,
+      message TEXT NOT NULL
+    )
+    """,
+
+    // Batches that the backend has refused, until the application discards them or hands them in again.
+    """
+    CREATE TABLE cache_rejected_batches (
+      batch_id INTEGER PRIMARY KEY,
+      user_id INTEGER NOT NULL,
+      batch BLOB NOT NULL,
+      code INTEGER NOT NULL,
+      message TEXT NOT NULL,
+      rejected_seconds INTEGER NOT NULL,
+      rejected_nanos INTEGER NOT NULL
+    )
+    """,
+    "CREATE INDEX cache_rejected_batches_by_user ON cache_rejected_batches (user_id, batch_id)",
+
+    // The outcomes of writes with a receipt. `code` 0 is a commit, and `result` a `google.firestore.v1.CommitResponse`.
+    """
+    CREATE TABLE cache_write_outcomes (
+      number INTEGER PRIMARY KEY,
+      identity BLOB NOT NULL UNIQUE,
+      answered_seconds INTEGER NOT NULL,
+      code INTEGER NOT NULL,
+      message TEXT NOT NULL,
+      result BLOB NOT NULL
+    )
+    """,
   ]
 
   /// The bundles that were loaded, and the queries that they named.

@@ -102,6 +102,11 @@ extension MutationQueue {
       UPDATE cache_unreadable_batches SET user_id = -1
       WHERE user_id IN (SELECT user_id FROM cache_users WHERE \(Self.isNoKey))
       """)
+    try database.update(
+      """
+      UPDATE cache_rejected_batches SET user_id = -1
+      WHERE user_id IN (SELECT user_id FROM cache_users WHERE \(Self.isNoKey))
+      """)
     try database.update("DELETE FROM cache_users WHERE \(Self.isNoKey)")
     var setAsideCount = 0
     var lost: [BatchID] = []

@@ -68,11 +68,11 @@ struct MutationQueue {
   /// Appends a batch under the next batch id.
   func append(
     _ mutations: [Mutation], baseMutations: [Mutation], localWriteTime: Timestamp, identity: BatchIdentity?,
-    user: UserRow
+    keepsOutcome: Bool, user: UserRow
   ) throws -> MutationBatch {
     let batch = MutationBatch(
       batchID: try globals.takeBatchID(), identity: identity, localWriteTime: localWriteTime,
-      baseMutations: baseMutations, mutations: mutations)
+      baseMutations: baseMutations, mutations: mutations, keepsOutcome: keepsOutcome)
     try insert(batch, user: user)
     return batch
   }
@@ -87,6 +87,13 @@ struct MutationQueue {
         "INSERT INTO cache_batch_documents (user_id, path, batch_id) VALUES (?, ?, ?)",
         .integer(user), .text(key.canonicalString), .integer(batch.batchID))
     }
+  }
+
+  /// Stores a batch with other base mutations in the place of its row.
+  func replace(_ batch: MutationBatch) throws {
+    try database.update(
+      "UPDATE cache_mutation_batches SET batch = ? WHERE batch_id = ?",
+      .blob(CacheCodec.encode(batch: batch, database: databaseID)), .integer(batch.batchID))
   }
 
   func remove(_ batch: MutationBatch, user: UserRow) throws {
@@ -135,6 +142,31 @@ struct MutationQueue {
       return true
     }
     return batches
+  }
+
+  func batchCount(user: UserRow) throws -> Int {
+    try database.firstRow("SELECT count(*) FROM cache_mutation_batches WHERE user_id = ?", .integer(user)) {
+      Int(clamping: try $0.int64(at: 0))
+    } ?? 0
+  }
+
+  func byteCount(of batchID: BatchID) throws -> Int? {
+    try database.firstRow(
+      "SELECT length(batch) FROM cache_mutation_batches WHERE batch_id = ?", .integer(batchID)
+    ) { Int(clamping: try $0.int64(at: 0)) }
+  }
+
+  /// The batch with this identity, of any user. Looks through the bytes of the queue, without decoding what has others.
+  func batchID(of identity: BatchIdentity) throws -> BatchID? {
+    var found: BatchID?
+    try database.forEachRow(
+      "SELECT batch_id, batch FROM cache_mutation_batches WHERE instr(batch, ?) > 0", .blob(identity.bytes)
+    ) {
+      // The bytes of an identity might stand in the data of another batch.
+      if try decode($0).identity == identity { found = try $0.int64(at: 0) }
+      return found == nil
+    }
+    return found
   }
 
   func highestBatchID(user: UserRow, notAfter limit: BatchID = .max) throws -> BatchID? {

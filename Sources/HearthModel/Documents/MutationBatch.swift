@@ -27,16 +27,19 @@ package struct MutationBatch: Equatable, Sendable {
   /// Applied to the local view before ``mutations`` and never sent: they fix the initial values of increments.
   package var baseMutations: [Mutation]
   package var mutations: [Mutation]
+  /// True if its outcome is to be kept for a while, under its identity.
+  package var keepsOutcome: Bool
 
   package init(
     batchID: BatchID, identity: BatchIdentity? = nil, localWriteTime: Timestamp, baseMutations: [Mutation] = [],
-    mutations: [Mutation]
+    mutations: [Mutation], keepsOutcome: Bool = false
   ) {
     self.batchID = batchID
     self.identity = identity
     self.localWriteTime = localWriteTime
     self.baseMutations = baseMutations
     self.mutations = mutations
+    self.keepsOutcome = keepsOutcome
   }
 
   /// The documents that the batch writes.

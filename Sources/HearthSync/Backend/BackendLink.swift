@@ -330,6 +330,15 @@ extension BackendLink {
   var awaitsLateAnswers: Bool { pipeline.awaitsLateAnswers }
   /// True if batches were sent that the backend may have committed and has not answered.
   var awaitsAnswers: Bool { pipeline.awaitsAnswers }
+  /// True if a batch that is put on its way is sent at once.
+  var sendsAtOnce: Bool { pipeline.stream.isReady }
+  /// True during the pause before the next attempt to open the write stream.
+  var isPausingWrites: Bool { pipeline.stream.isPausing }
+  /// The error with which the last write stream ended; nil once a batch was answered.
+  var lastWriteError: StatusError? { pipeline.lastError }
+  var batchesAtBackend: Set<BatchID> { pipeline.batchesAtBackend }
+  /// The user whose outbox is sent.
+  var user: String? { pipeline.user }
   var hasRoomForBatch: Bool { pipeline.hasRoom }
   /// True if every batch of the outbox is on its way, as far as that was looked for.
   var reachesEndOfOutbox: Bool { pipeline.reachesEndOfOutbox }
@@ -371,6 +380,20 @@ extension BackendLink {
   /// Opens the stream for the batches on their way; an unused one is closed after a while.
   mutating func batchesAdded() -> [SyncAction] {
     pipeline.batches.isEmpty ? pipeline.markIdle() : startWriteStreamIfNeeded()
+  }
+
+  /// The last batch that the answer to a handshake lets go out; nil if the stream does not wait for one.
+  func batchWaitingForHandshake(on id: StreamID) -> BatchID? {
+    pipeline.stream.awaitingHandshakeID == id ? pipeline.batches.last?.batchID : nil
+  }
+
+  /// Ends the pauses before the next attempts to open the streams.
+  mutating func retryNow() -> [SyncAction] {
+    var actions = pipeline.endPause() + startWriteStreamIfNeeded()
+    guard watchStream.isPausing else { return actions }
+    actions += watchStream.stop()
+    watchStream.inhibitBackoff()
+    return actions + (shouldStartWatchStream ? startWatchStream() : [])
   }
 
   mutating func startWriteStreamIfNeeded() -> [SyncAction] {

@@ -26,7 +26,7 @@ struct WritePipeline {
     /// Nothing is known of the stream.
     case ignored
     /// The backend refused the batch, or none.
-    case ended(rejected: Answered?)
+    case ended(rejected: Answered?, unanswered: [MutationBatch])
     /// The stream was closed before, and its batches have to be sent again.
     case partingEnded
   }
@@ -42,7 +42,9 @@ struct WritePipeline {
   /// Names the cache in the labels of batches.
   private let cacheID: String
   /// The user whose outbox is sent.
-  private var user: String?
+  private(set) var user: String?
+  /// The error with which the last stream ended; nil once a batch was answered.
+  private(set) var lastError: StatusError?
   private(set) var stream: WriteStream
   private(set) var batches: [MutationBatch] = []
   /// True if the outbox held no batch behind the last one here when it was read last, and everything stored since is here too.
@@ -120,6 +122,19 @@ struct WritePipeline {
     stream.inhibitBackoff()
   }
 
+  /// Ends the pause before the next attempt; the batches stay.
+  mutating func endPause() -> [SyncAction] {
+    guard stream.isPausing else { return [] }
+    defer { stream.inhibitBackoff() }
+    return stream.stop()
+  }
+
+  /// The batches that were sent and not answered.
+  var batchesAtBackend: Set<BatchID> {
+    let sent = stream.isReady ? batches.map(\.batchID) : []
+    return Set(sent + parting.values.flatMap { $0.batches.map(\.batchID) })
+  }
+
   mutating func backoffTimerFired(now: Duration, nextID: () -> StreamID) -> [SyncAction] {
     stream.backoffTimerFired(now: now, nextID: nextID)
   }
@@ -146,6 +161,7 @@ struct WritePipeline {
       for batch in batches { actions += send(batch) }
       return (actions, nil)
     case .batchAnswered:
+      lastError = nil
       return ([], takeFirst())
     }
   }
@@ -156,17 +172,20 @@ struct WritePipeline {
       return ([], parting.removeValue(forKey: id) == nil ? .ignored : .partingEnded)
     }
     let log = SyncAction.log(.debug, "Write stream closed: \(error?.description ?? "without an error")")
+    lastError = error
+    var unanswered = closure.handshakeWasComplete ? batches.filter { !answeredElsewhere.contains($0.batchID) } : []
     var rejected: Answered?
     // Answers come in order, so the error is about the first batch that has none. Before the handshake it is about the
     // stream, which is opened again after a pause whatever the code says.
     if let error, closure.handshakeWasComplete, error.code.isPermanentForWrites {
       rejected = takeFirst()
+      unanswered = []
       // The backend works; it is this batch that it does not want.
       if rejected != nil { stream.inhibitBackoff() }
     }
     batches.removeAll { answeredElsewhere.contains($0.batchID) }
     answeredElsewhere = []
-    return (closure.actions + [log], .ended(rejected: rejected))
+    return (closure.actions + [log], .ended(rejected: rejected, unanswered: unanswered))
   }
 
   /// Takes the answer to the oldest batch that a closed stream owes. One without its results is that to the goodbye.

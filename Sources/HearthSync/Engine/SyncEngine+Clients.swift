@@ -52,6 +52,7 @@ extension SyncEngine {
 
   /// Completes the calls that wait for batches which other clients have seen answered.
   func take(answers: [News.Answer]) {
+    if !answers.isEmpty { outboxHasChanged = true }
     for answer in answers {
       link.answeredElsewhere(answer.batchID)
       emit(waits.complete(answer.batchID, answer.error))
@@ -61,7 +62,7 @@ extension SyncEngine {
   }
 
   /// Ends the waits for batches that have left the outbox. One that could not be read has not waited for those before it.
-  private func lowerWaits() {
+  func lowerWaits() {
     do {
       let owner = LocalStore.Owner.user(signedInUser)
       emit(try waits.lower { try localStore.highestUnacknowledgedBatchID(notAfter: $0, of: owner) })
@@ -80,6 +81,7 @@ extension SyncEngine {
   /// Acts on everything in the news but documents, answers and the states of targets.
   func follow(_ news: News) {
     if news.mustEnd { emit(.closeCache) }
+    if news.hasNewBatches || news.concernsOutbox || news.isIncomplete { outboxHasChanged = true }
     for (target, error) in news.rejectedTargets
     where views.hasView(on: target) || backgroundQueries.hasBackgroundListen(for: target) {
       rejectQueries(of: target, error)
@@ -93,6 +95,7 @@ extension SyncEngine {
     if news.isFromPrimary { primaryWasHeard() }
     guard isPrimary else { return }
     if news.isQuestion { giveSignOfLife() }
+    if news.asksForRetry { retryNow(nil) }
     if news.concernsIndexes { startIndexFillIfNeeded() }
     if news.concernsClients { attemptToFollowOthers() }
     // Answers that others have stored make room for batches.
@@ -238,6 +241,7 @@ extension SyncEngine {
     turn = LeaseTurn()
     link.forbid(.secondary)
     follow(link.closeStreams())
+    sending = SendingMark()
     link.forgetAllTargets()
     dropViewsForOthers()
     stopGarbageCollection()

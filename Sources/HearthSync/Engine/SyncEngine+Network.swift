@@ -30,6 +30,7 @@ extension SyncEngine {
     views.removeAllListeners()
     for id in backgroundQueries.removeAll() { emit(.cancelBackgroundQuery(id)) }
     follow(link.setOnlineState(.unknown))
+    endSendingIfStopped()
     waits = WriteWaits()
     heldWrites = []
     heldWaits = []
@@ -42,11 +43,13 @@ extension SyncEngine {
 
   func enableNetwork(_ id: RequestID) {
     if link.allow(.disabledByUser) { openStreams() }
+    outboxHasChanged = true
     emit(.answer(id, .done))
     refreshRole()
   }
 
   func disableNetwork(_ id: RequestID) {
+    outboxHasChanged = true
     link.forbid(.disabledByUser)
     follow(link.closeStreams())
     emit(.dropConnection)
@@ -92,11 +95,13 @@ extension SyncEngine {
   /// Makes the writes of the user visible instead of the former one's, if it is another, and opens the streams.
   func changeUser(_ user: String?) throws {
     follow(link.closeStreams(for: .credentialChange))
+    endSendingIfStopped()
     if !localStore.isUser(user) {
       do {
         let shown = views.activeQueries + backgroundQueries.listenQueries
         let changes = try localStore.changeUser(user, showing: shown)
         link.serve(localStore.user)
+        outboxHasChanged = true
         emit(.switchUser(user))
         refreshViews(changes)
       } catch {

@@ -6,7 +6,7 @@ package struct SyncHandover {
   /// The user whose outbox the new cache is to show, even if the change to this user could not be carried out in the old one.
   package let user: String?
   /// The calls that wait for the answer to a batch.
-  var waitingWrites: [BatchID: WriteID]
+  var waitingWrites: [BatchID: [WriteID]]
   /// Answers of the backend that could not be stored.
   var answers: [RetryableOperation]
   /// Writes that are not stored yet.

@@ -12,7 +12,7 @@ extension SyncEngine {
     var queue: [SyncWrite] = []
     for write in writes {
       // Nothing to store, nothing to send.
-      if write.mutations.isEmpty { emit(.completeWrite(write.id, nil)) } else { queue.append(write) }
+      if write.mutations.isEmpty, write.resubmits == nil { emit(.completeWrite(write.id, nil)) } else { queue.append(write) }
     }
     guard heldWrites.isEmpty else {
       hold(queue)
@@ -98,7 +98,9 @@ extension SyncEngine {
   ) throws -> [(batch: MutationBatch, changes: DocumentMap)] {
     try localStore.write(
       many: writes.map {
-        LocalStore.LocalWrite(mutations: $0.mutations, localWriteTime: $0.localWriteTime, identity: $0.identity)
+        LocalStore.LocalWrite(
+          mutations: $0.mutations, localWriteTime: $0.localWriteTime, identity: $0.identity,
+          keepsOutcome: $0.keepsOutcome, resubmits: $0.resubmits)
       }, of: .user(owner))
   }
 
@@ -110,6 +112,8 @@ extension SyncEngine {
     _ write: SyncWrite, _ result: (batch: MutationBatch, changes: DocumentMap), of owner: String?
   ) {
     waits.add(write.id, for: result.batch.batchID)
+    outboxHasChanged = true
+    if write.keepsOutcome { emit(.writeSaved(write.id)) }
     // The write of a user whose change is not carried out yet is shown with that change.
     if localStore.isUser(owner) { refreshViews(result.changes) }
   }
@@ -144,7 +148,7 @@ extension SyncEngine {
     guard !localStore.leaseIsLost else { return }
     // What is on its way is answered; then a client of another user has the streams.
     guard !turn.isEnding else { return link.outboxHasGrown() }
-    for batch in inHand { follow(link.offer(batch)) }
+    for batch in inHand { offer(batch) }
     guard link.maySendBatches else { return }
     do {
       // After a write the end of the outbox is known; at other times it is looked for in the cache, which may have been repaired.
@@ -152,6 +156,11 @@ extension SyncEngine {
         guard let batch = try localStore.nextMutationBatch(after: link.lastBatchID) else {
           link.endOfOutboxReached()
           break
+        }
+        if link.sendsAtOnce {
+          // Read again after a transaction: another process may have withdrawn it before.
+          if try reserveSending(of: batch.batchID) { continue }
+          noteSent(batch.batchID)
         }
         follow(link.add(batch))
       }
@@ -162,9 +171,18 @@ extension SyncEngine {
     follow(link.batchesAdded())
   }
 
+  /// Puts a batch that was just stored on its way without reading it back. One that is not reserved for sending is read like others.
+  private func offer(_ batch: MutationBatch) {
+    guard link.sendsAtOnce else { return follow(link.offer(batch)) }
+    guard let reserved = sending.reserved, batch.batchID <= reserved else { return link.outboxHasGrown() }
+    follow(link.offer(batch))
+    if link.lastBatchID == batch.batchID { noteSent(batch.batchID) }
+  }
+
   func writeStreamReceived(_ response: WriteResponse, on id: StreamID) {
     // Before batches are sent: a former holder of the lease may have stored an answer meanwhile.
     if localStore.hasOtherClients { lookForNews() }
+    guard reserveWaitingBatches(on: id) else { return }
     let (actions, answered) = link.received(response, on: id)
     follow(actions)
     guard let answered else { return }
@@ -183,7 +201,15 @@ extension SyncEngine {
     case .partingEnded:
       fillWritePipeline()
       if link.isForbidden(for: .disabledByUser) { refreshRole() }
-    case .ended(let rejected):
+    case .ended(let rejected, let unanswered):
+      outboxHasChanged = true
+      if let first = unanswered.first, let error, isUndeliverable(first, error) {
+        attempt(.reject(first, error, owner: link.user))
+        link.answeredElsewhere(first.batchID)
+        link.resumeWriting()
+      } else {
+        noteFailedAttempt(at: unanswered.map(\.batchID), error)
+      }
       if let rejected, let error {
         attempt(.reject(rejected.batch, error, owner: rejected.owner))
       }
@@ -206,13 +232,13 @@ extension SyncEngine {
   }
 
   func acknowledge(_ result: MutationBatchResult, of owner: String?, needsLease: Bool = false) throws {
-    let changes = try localStore.acknowledge(result, of: .user(owner), needsLease: needsLease)
+    let changes = try localStore.acknowledge(result, of: .user(owner), needsLease: needsLease, at: wallTime)
     complete(result.batch.batchID, of: owner, nil)
     refreshViews(changes)
   }
 
   func reject(_ batch: MutationBatch, _ error: StatusError, of owner: String?, needsLease: Bool = false) throws {
-    let changes = try localStore.reject(batch, error, of: .user(owner), needsLease: needsLease)
+    let changes = try localStore.reject(batch, error, of: .user(owner), needsLease: needsLease, at: wallTime)
     if error.deservesWarning {
       let keys = batch.keys.sorted().map(\.canonicalString).joined(separator: ", ")
       log(.warning, "Write at \(keys) failed: \(error.message)")
@@ -236,6 +262,7 @@ extension SyncEngine {
 
   /// Completes the calls that wait for the batch. Runs before the listeners hear of its outcome.
   func complete(_ batchID: BatchID, of owner: String?, _ error: StatusError?) {
+    outboxHasChanged = true
     emit(waits.complete(batchID, error))
     // An answer to a former user's batch says nothing of this user's.
     if LocalStore.isSameUser(owner, signedInUser) { emit(waits.batchAnswered(batchID)) }

@@ -1,5 +1,5 @@
 package import HearthCache
-internal import HearthModel
+package import HearthModel
 
 /// Keeps the cache, the listeners and the backend in sync: events go in, actions come out.
 ///
@@ -26,6 +26,8 @@ package final class SyncEngine {
 
   /// Monotonic time of the event being handled.
   private(set) var now: Duration = .zero
+  /// The device's time of the event being handled; only for what users are shown and for what ages over restarts.
+  private(set) var wallTime = Timestamp.epoch
   /// The actions of the event being handled.
   private var actions: [SyncAction] = []
 
@@ -64,6 +66,15 @@ package final class SyncEngine {
   var heldWaits: [RequestID] = []
   var heldListens: [HeldListen] = []
 
+  /// Written in SyncEngine+Sending.swift.
+  var sending = SendingMark()
+  /// The batch that the backend refuses for its size, and how many times in a row. Written in SyncEngine+Sending.swift.
+  var refusals: (batchID: BatchID, count: Int) = (unknownBatchID, 0)
+  /// True while somebody observes the outbox.
+  private var observesOutbox = false
+  /// True if something happened in this event that an observer of the outbox may see.
+  var outboxHasChanged = false
+
   /// The bundles that are being loaded; nil for one whose end has been reported, while its source goes on.
   /// Written in SyncEngine+Bundles.swift.
   var bundles: [RequestID: BundleLoader?] = [:]
@@ -84,18 +95,24 @@ package final class SyncEngine {
 
   /// Handles one event to its end.
   ///
-  /// - Parameter now: Monotonic time; must not go back from one event to the next.
+  /// - Parameters:
+  ///   - now: Monotonic time; must not go back from one event to the next.
+  ///   - wallTime: The device's time. Nothing is decided by it but how long refused writes and outcomes are kept.
   /// - Returns: The actions to be carried out, in this order. Completions come before the snapshots that have the same cause.
-  package func handle(_ event: SyncEvent, now: Duration) -> [SyncAction] {
+  package func handle(_ event: SyncEvent, now: Duration, wallTime: Timestamp = .epoch) -> [SyncAction] {
     self.now = max(now, self.now)
+    self.wallTime = wallTime
     link.advance(to: self.now)
     if link.isForbidden(for: .shutdown) {
       refuse(event)
     } else {
       dispatch(event)
       runRetries()
+      endSendingIfStopped()
       settle()
     }
+    if outboxHasChanged, observesOutbox { emit(.outboxChanged) }
+    outboxHasChanged = false
     assertInvariants()
     defer { actions = [] }
     return actions
@@ -121,6 +138,7 @@ package final class SyncEngine {
     case .addSnapshotsInSyncListener(let id): addSnapshotsInSyncListener(id)
     case .removeSnapshotsInSyncListener(let id): views.removeSnapshotsInSyncListener(id)
     case .backgroundQueryEnded(let id, let result): backgroundQueryEnded(id, result)
+    case .observeOutbox(let isOn): observesOutbox = isOn
     case .setIndexAutoCreation(let isOn): localStore.createsIndexes = isOn
     case .bundleBytes(let id, let bytes): bundleReceived(bytes, id)
     case .bundleEnded(let id, let error): bundleEnded(id, error)
@@ -150,6 +168,10 @@ package final class SyncEngine {
     case .readAggregation(let query, let aggregations): readAggregation(id, query, aggregations)
     case .readNamedQuery(let name): readNamedQuery(id, name)
     case .waitForPendingWrites: waitForPendingWrites(id)
+    case .withdraw(let batchID, let evenIfSent): withdraw(id, batchID, evenIfSent: evenIfSent)
+    case .retryNow: retryNow(id)
+    case .readFate(let identity, let write): readFate(id, identity, write)
+    case .discardRejected(let batches): discardRejected(id, batches)
     case .setIndexes(let definitions): setIndexes(id, definitions)
     case .deleteAllIndexes: deleteAllIndexes(id)
     case .enableNetwork: enableNetwork(id)
@@ -179,7 +201,7 @@ package final class SyncEngine {
     case .bundleBytes(let id, _), .bundleEnded(let id, _): failBundle(id, .failed, .terminated)
     case .start, .unlisten, .backgroundQueryEnded, .addSnapshotsInSyncListener, .removeSnapshotsInSyncListener,
       .changeUser, .connectivityChanged, .watchStreamOpened, .watchStreamMessage, .watchStreamClosed,
-      .writeStreamOpened, .writeStreamMessage, .writeStreamClosed, .timerFired, .setIndexAutoCreation, .othersChanged,
+      .writeStreamOpened, .writeStreamMessage, .writeStreamClosed, .timerFired, .setIndexAutoCreation, .observeOutbox, .othersChanged,
       .suspend, .resume, .setVisibility, .shutdown:
       break
     }
@@ -203,7 +225,10 @@ package final class SyncEngine {
   func follow(_ linkActions: [SyncAction]) {
     for action in linkActions {
       emit(action)
-      if case .onlineStateChanged(let state) = action { follow(views.show(state)) }
+      if case .onlineStateChanged(let state) = action {
+        outboxHasChanged = true
+        follow(views.show(state))
+      }
     }
   }
 

@@ -4,20 +4,20 @@ internal import HearthModel
 /// The calls that wait for answers to writes.
 struct WriteWaits {
   /// By the batches that they wait for.
-  private var writes: [BatchID: WriteID]
+  private var writes: [BatchID: [WriteID]]
   /// The calls that wait until everything up to a batch has been answered, in the order in which they came.
   private var requests: [(highestBatchID: BatchID, request: RequestID)] = []
 
   /// - Parameter writes: The calls that an earlier engine left.
-  init(writes: [BatchID: WriteID] = [:]) {
+  init(writes: [BatchID: [WriteID]] = [:]) {
     self.writes = writes
   }
 
-  /// The calls that wait for the answer to one batch.
-  var pendingWrites: [BatchID: WriteID] { writes }
+  /// The calls that wait for the answer to one batch each: the write itself, and those that asked for it later.
+  var pendingWrites: [BatchID: [WriteID]] { writes }
 
   mutating func add(_ write: WriteID, for batchID: BatchID) {
-    writes[batchID] = write
+    writes[batchID, default: []].append(write)
   }
 
   mutating func add(_ request: RequestID, upTo batchID: BatchID) {
@@ -26,7 +26,7 @@ struct WriteWaits {
 
   /// Completes the write whose batch was answered or lost, and nothing else.
   mutating func complete(_ batchID: BatchID, _ error: StatusError?) -> [SyncAction] {
-    writes.removeValue(forKey: batchID).map { [.completeWrite($0, error)] } ?? []
+    (writes.removeValue(forKey: batchID) ?? []).map { .completeWrite($0, error) }
   }
 
   /// Ends the waits for a batch that was answered, and for all earlier ones: batches are answered in order.

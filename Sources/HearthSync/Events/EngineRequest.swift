@@ -1,3 +1,4 @@
+package import HearthCache
 package import HearthModel
 
 /// An operation that the engine answers once: with ``SyncAction/answer(_:_:)`` or with ``SyncAction/requestFailed(_:_:)``.
@@ -17,6 +18,15 @@ package enum EngineRequest: Equatable, Sendable {
   /// Answered when the backend has answered all writes that the user has made before.
   case waitForPendingWrites
 
+  /// Takes a batch out of the user's outbox that was not sent, or, if asked for, one whose fate stays open then. Answered when it is gone.
+  case withdraw(BatchID, evenIfSent: Bool)
+  /// Ends the pauses between attempts to reach the backend. Answered at once.
+  case retryNow
+  /// Looks a write up by its identity. Answered with its fate. If it still waits, its end is reported as that of the given write.
+  case readFate(BatchIdentity, WriteID)
+  /// Forgets these of the user's refused batches; nil for all of them.
+  case discardRejected([BatchID]?)
+
   /// Makes these the indexes of the cache. Answered when they are stored, not when they are filled.
   case setIndexes([IndexDefinition])
   case deleteAllIndexes
@@ -34,4 +44,5 @@ package enum EngineAnswer: Equatable, Sendable {
   case values([String: Value])
   /// Nil if no bundle gave the name to a query.
   case query(Query?)
+  case fate(LocalStore.WriteFate)
 }

@@ -34,6 +34,10 @@ package enum SyncAction: Equatable, Sendable {
   /// The listener ends with this error and hears nothing more.
   case raiseError(ListenerID, StatusError)
   case snapshotsInSync(ListenerID)
+  /// A write whose outcome is kept is durable on this device.
+  case writeSaved(WriteID)
+  /// Something in the outbox, in its state or in the list of refused writes has changed. Only while it is observed.
+  case outboxChanged
   /// The backend accepted (`nil`) or rejected the write, or it could not be stored.
   case completeWrite(WriteID, StatusError?)
   /// The request has ended well, or the bundle is loaded.

@@ -28,6 +28,8 @@ package struct SyncConfiguration: Sendable {
   /// connection; then a client of that user has it.
   package var leaseTurn: Duration
   package var offlineLeaseTurn: Duration
+  /// Nil if a batch that the backend refuses for its size is sent again for ever, as the official SDKs do.
+  package var undeliverableWrites: UndeliverableWritePolicy?
   package var backoff: ExponentialBackoff.Parameters
   /// Gives the jitter of the next pause as a fraction of its base, in `-0.5 ... 0.5`.
   package var jitter: @Sendable () -> Double
@@ -46,6 +48,7 @@ package struct SyncConfiguration: Sendable {
     clientRefreshInterval: Duration = .seconds(1),
     leaseTurn: Duration = .seconds(5),
     offlineLeaseTurn: Duration = .seconds(60),
+    undeliverableWrites: UndeliverableWritePolicy? = nil,
     backoff: ExponentialBackoff.Parameters = .init(),
     jitter: @escaping @Sendable () -> Double
   ) {
@@ -62,6 +65,7 @@ package struct SyncConfiguration: Sendable {
     self.clientRefreshInterval = clientRefreshInterval
     self.leaseTurn = leaseTurn
     self.offlineLeaseTurn = offlineLeaseTurn
+    self.undeliverableWrites = undeliverableWrites
     self.backoff = backoff
     self.jitter = jitter
   }

@@ -8,12 +8,21 @@ package struct SyncWrite: Equatable, Sendable {
   package var localWriteTime: Timestamp
   /// Newly drawn for this write, so that a backend that knows labels commits it once; nil if it is to have no label.
   package var identity: BatchIdentity?
+  /// True if the caller is told when the write is saved, and its outcome is kept under its identity.
+  package var keepsOutcome: Bool
+  /// The refused batch whose mutations are written again, in place of `mutations`.
+  package var resubmits: BatchID?
 
-  package init(id: WriteID, mutations: [Mutation], localWriteTime: Timestamp, identity: BatchIdentity?) {
+  package init(
+    id: WriteID, mutations: [Mutation], localWriteTime: Timestamp, identity: BatchIdentity?,
+    keepsOutcome: Bool = false, resubmits: BatchID? = nil
+  ) {
     self.id = id
     self.mutations = mutations
     self.localWriteTime = localWriteTime
     self.identity = identity
+    self.keepsOutcome = keepsOutcome
+    self.resubmits = resubmits
   }
 }
 
@@ -71,6 +80,8 @@ package enum SyncEvent: Sendable {
   /// The result of ``BackgroundQueryJob/run(concurrently:)`` for an action ``SyncAction/runBackgroundQuery(_:)``.
   case backgroundQueryEnded(BackgroundQueryID, Result<BackgroundQueryResult, any Error>)
 
+  /// True if ``SyncAction/outboxChanged`` is wanted.
+  case observeOutbox(Bool)
   /// True if an index is added for a query that would have been faster with it.
   case setIndexAutoCreation(Bool)
 

@@ -158,6 +158,9 @@ struct StreamConnection<Session> {
     return actions
   }
 
+  /// True during the pause before another attempt.
+  var isPausing: Bool { if case .waiting = state { true } else { false } }
+
   /// The next start, if the stream is not started, opens without a pause.
   mutating func inhibitBackoff() {
     if case .failed = state { state = .idle }

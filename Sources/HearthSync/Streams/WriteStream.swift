@@ -44,6 +44,14 @@ struct WriteStream {
 
   var isStarted: Bool { connection.isStarted }
 
+  var isPausing: Bool { connection.isPausing }
+
+  /// The stream whose handshake is not answered yet.
+  var awaitingHandshakeID: StreamID? {
+    guard case .awaitingHandshake = connection.session else { return nil }
+    return connection.openStreamID
+  }
+
   /// True if batches can be sent.
   var isReady: Bool { readyID != nil }
 

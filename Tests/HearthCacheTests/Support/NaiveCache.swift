@@ -55,6 +55,25 @@ struct NaiveCache {
     for key in batch.keys { kept[userName]?[key] = nil }
   }
 
+  /// Takes a batch without an effect out of the queue. The base values behind it are those of what is left before them.
+  mutating func drop(at index: Int) throws -> MutationBatch {
+    let dropped = queue.remove(at: index)
+    forgetKept(dropped)
+    for later in index..<queue.count {
+      var bases = queue[later].baseMutations.filter { !dropped.keys.contains($0.key) }
+      for mutation in queue[later].mutations where dropped.keys.contains(mutation.key) {
+        var document = remote[mutation.key] ?? .unknown(mutation.key)
+        var mask: FieldMask? = .empty
+        for batch in queue[..<later] { mask = try batch.applyToLocalView(&document, mutatedFields: mask) }
+        guard let base = try mutation.baseValues(for: document) else { continue }
+        let paths = mutation.transforms.map(\.path).filter { base[$0] != nil }
+        bases.append(.patch(mutation.key, base, mask: FieldMask(paths)))
+      }
+      queue[later].baseMutations = bases
+    }
+    return dropped
+  }
+
   mutating func acknowledge(_ result: MutationBatchResult) throws {
     queue.removeFirst()
     forgetKept(result.batch)

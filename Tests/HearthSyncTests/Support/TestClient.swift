@@ -185,6 +185,8 @@ final class TestClient {
       errors[id] = error
       told.append("listener \(id.rawValue): error \(error.code)")
     case .snapshotsInSync(let id): told.append("in sync \(id.rawValue)")
+    case .writeSaved(let id): told.append("write \(id.rawValue): saved")
+    case .outboxChanged: told.append("outbox")
     case .completeWrite(let id, let error):
       told.append("write \(id.rawValue): \(error.map { "\($0.code)" } ?? "OK")")
     case .answer(Self.networkSwitch, .done): isNetworkSwitched = true
@@ -253,7 +255,10 @@ final class TestClient {
     let id = newRequestID()
     switch request {
     case .readDocument, .readQuery, .readAggregation, .readNamedQuery: reads.insert(id)
-    case .waitForPendingWrites, .setIndexes, .deleteAllIndexes, .enableNetwork, .disableNetwork: break
+    case .readFate: reads.insert(id)
+    case .withdraw, .retryNow, .discardRejected, .waitForPendingWrites, .setIndexes, .deleteAllIndexes, .enableNetwork,
+      .disableNetwork:
+      break
     }
     post(.request(id, request))
     return id

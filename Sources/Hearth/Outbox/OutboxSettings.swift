@@ -1,0 +1,44 @@
+internal import HearthCache
+internal import HearthSync
+
+/// What becomes of writes that the backend refuses. See ``FirestoreSettings/outbox``.
+public struct OutboxSettings: Sendable, Hashable {
+  /// When a batch is moved out of the way that the backend will never take because of its size.
+  public struct UndeliverablePolicy: Sendable, Hashable {
+    /// The batch moves to ``Firestore/rejectedWrites`` after so many refusals in a row; at least 1.
+    public var afterRefusals: Int
+    /// Only a batch that takes at least so many bytes in the outbox, so that a quota that is used up, which has the same code, moves
+    /// nothing small; at least 0.
+    public var largerThanBytes: Int
+
+    /// Makes a policy. Numbers below the smallest count as that.
+    public init(afterRefusals: Int, largerThanBytes: Int) {
+      self.afterRefusals = max(1, afterRefusals)
+      self.largerThanBytes = max(0, largerThanBytes)
+    }
+  }
+
+  /// How many refused writes of each user are kept; the oldest go first. 0 keeps none, as the official SDKs do. Default: 1,000.
+  public var rejectedWriteLimit = 1000
+
+  /// How long a refused write is kept: until the next one is refused after this time, by the device's clock. Default: 30 days.
+  public var rejectedWriteAge: Duration = .seconds(30 * 24 * 3600)
+
+  /// Default: nil; a batch that the backend answers with `resourceExhausted` is then sent again for ever, as the official SDKs do, and
+  /// everything behind it waits.
+  public var undeliverable: UndeliverablePolicy?
+
+  /// Makes settings with all defaults.
+  public init() {}
+
+  var rejectedBatchLimits: RejectedBatchLimits {
+    RejectedBatchLimits(
+      count: Int64(max(0, rejectedWriteLimit)), ageSeconds: max(0, rejectedWriteAge.components.seconds))
+  }
+
+  var undeliverableWrites: UndeliverableWritePolicy? {
+    undeliverable.map {
+      UndeliverableWritePolicy(afterRefusals: $0.afterRefusals, largerThanBytes: $0.largerThanBytes)
+    }
+  }
+}

@@ -1,0 +1,144 @@
+public import Foundation
+internal import HearthCache
+internal import HearthModel
+internal import HearthSync
+
+/// A write, or a batch of writes, that waits in the cache for the backend. See ``Firestore/pendingWrites()`` and ``Outbox``.
+public struct PendingWrite: Sendable, Hashable, Identifiable {
+  /// The kind of change that a part of a pending write makes to its document.
+  public enum Kind: String, Sendable, Hashable {
+    /// Replaces or creates the document.
+    case set
+    /// Changes some of its fields.
+    case update
+    /// Deletes it.
+    case delete
+  }
+
+  /// How far a write is on its way.
+  public enum State: Sendable, Hashable {
+    /// It is sent when the writes before it leave room, or in a moment.
+    case waiting
+    /// It was handed to the backend, which has not answered. Another process that shares the cache counts a write as sent as soon as it
+    /// may be on its way.
+    case sent
+    /// Nothing is sent at present, for this reason.
+    case blocked(Obstacle)
+  }
+
+  /// A reason why nothing is sent.
+  public enum Obstacle: Sendable, Hashable {
+    /// ``Firestore/disableNetwork(completion:)`` was called.
+    case networkDisabled
+    /// The backend cannot be reached; with the error of the last attempt, if there was one.
+    case offline(NSError?)
+    /// The cache cannot be read or written at present; the log says why. It is tried again.
+    case cacheFailure
+  }
+
+  /// The number of the batch in the queue. Later writes have larger numbers; no number is used twice.
+  public let id: Int64
+  /// The device's time at the write, in microseconds.
+  public let localWriteTime: Timestamp
+  /// The parts in the order of the calls.
+  public let operations: [WriteOperation]
+  /// How far it is on its way.
+  public let state: State
+  /// How often it was sent and the connection ended without an answer, or the backend was not able to take it. Counted over restarts
+  /// of the program.
+  public let failedAttempts: Int
+  /// The error of the last of those attempts.
+  public let lastError: NSError?
+
+  /// The former name of ``WriteOperation``.
+  public typealias Operation = WriteOperation
+
+  init(_ batch: MutationBatch, _ status: OutboxStatus, firestore: Firestore) {
+    id = batch.batchID
+    localWriteTime = Timestamp(batch.localWriteTime)
+    operations = WriteOperation.all(of: batch, firestore: firestore)
+    let attempts = status.state.attempts[batch.batchID]
+    failedAttempts = attempts?.count ?? 0
+    lastError = attempts.map { .firestore($0.error) }
+    if status.isAtBackend(batch.batchID) {
+      state = .sent
+    } else {
+      state = status.obstacle.map { .blocked(Obstacle($0)) } ?? .waiting
+    }
+  }
+}
+
+extension PendingWrite.Obstacle {
+  init(_ obstacle: OutboxObstacle) {
+    self =
+      switch obstacle {
+      case .networkDisabled: .networkDisabled
+      case .cacheFailure: .cacheFailure
+      case .offline(let error): .offline(error.map { .firestore($0) })
+      }
+  }
+}
+
+/// One part of a ``PendingWrite`` or of a ``RejectedWrite``: what it does to one document.
+public struct WriteOperation: Sendable, Hashable, CustomStringConvertible {
+  /// The document's path from the database's root, such as `"cities/SF"`.
+  public let documentPath: String
+  /// The kind of change of the document.
+  public let kind: PendingWrite.Kind
+  private let mutation: Mutation
+  private let firestore: Firestore
+
+  fileprivate static func all(of batch: MutationBatch, firestore: Firestore) -> [WriteOperation] {
+    batch.mutations.compactMap { mutation in
+      let kind: PendingWrite.Kind
+      switch mutation.operation {
+      case .set: kind = .set
+      case .patch: kind = .update
+      case .delete: kind = .delete
+      case .verify: return nil
+      }
+      return WriteOperation(
+        documentPath: mutation.key.canonicalString, kind: kind, mutation: mutation, firestore: firestore)
+    }
+  }
+
+  init(documentPath: String, kind: PendingWrite.Kind, mutation: Mutation, firestore: Firestore) {
+    self.documentPath = documentPath
+    self.kind = kind
+    self.mutation = mutation
+    self.firestore = firestore
+  }
+
+  /// The fields that are written, without those that the backend computes; nil for a deletion, and where they cannot be read. Values are
+  /// as in ``DocumentSnapshot/data()``.
+  public var data: [String: Any]? {
+    let fields: EncodedFields
+    switch mutation.operation {
+    case .set(let data), .patch(let data, _): fields = data
+    case .delete, .verify: return nil
+    }
+    guard let values = try? fields.decoded() else { return nil }
+    return UserDataWriter(firestore: firestore, behavior: .none).dictionary(values)
+  }
+
+  /// The fields that are written, replaced or removed, in the notation of ``FieldPath``; nil if the whole document is.
+  public var changedFields: [String]? {
+    guard case .patch(_, let mask) = mutation.operation else { return nil }
+    return (mask.paths.map(\.canonicalString) + mutation.transforms.map(\.path.canonicalString)).sorted()
+  }
+
+  /// The fields that the backend computes when it commits, such as increments and server timestamps, in the notation of ``FieldPath``.
+  public var computedFields: [String] { mutation.transforms.map(\.path.canonicalString).sorted() }
+
+  /// For a log or a list: the kind, the document and the fields.
+  public var description: String {
+    let fields = changedFields.map { ": " + $0.joined(separator: ", ") } ?? ""
+    return "\(kind.rawValue) \(documentPath)\(fields)"
+  }
+}
+
+extension RejectedWrite {
+  static func operations(of batch: MutationBatch, firestore: Firestore) -> [WriteOperation] {
+    WriteOperation.all(of: batch, firestore: firestore)
+  }
+}

@@ -1,0 +1,114 @@
+public import Foundation
+internal import HearthCache
+internal import HearthModel
+internal import HearthSync
+
+/// A write that the backend has refused. See ``Firestore/rejectedWrites``.
+public struct RejectedWrite: Sendable, Hashable, Identifiable {
+  /// The number that the write had in the outbox.
+  public let id: Int64
+  /// The device's time at the write, in microseconds.
+  public let localWriteTime: Timestamp
+  /// The device's time of the refusal, in microseconds.
+  public let rejectedAt: Timestamp
+  /// The parts in the order of the calls, as they were written.
+  public let operations: [WriteOperation]
+  /// The backend's error, such as `permissionDenied`.
+  public let error: NSError
+
+  init(_ rejected: RejectedBatch, firestore: Firestore) {
+    id = rejected.batch.batchID
+    localWriteTime = Timestamp(rejected.batch.localWriteTime)
+    rejectedAt = Timestamp(rejected.rejectedAt.truncatedToMicroseconds())
+    operations = Self.operations(of: rejected.batch, firestore: firestore)
+    error = .firestore(rejected.error)
+  }
+}
+
+/// The writes of the current user that the backend has refused, kept on disk until the program has dealt with them.
+///
+/// The documents show the state without them. How many are kept, and how long, ``OutboxSettings`` say. Clearing the cache removes them.
+public struct RejectedWrites: Sendable {
+  let firestore: Firestore
+
+  /// The refused writes, oldest first.
+  ///
+  /// - Throws: Errors of the cache's file.
+  public func writes() async throws -> [RejectedWrite] {
+    let outcome = Outcome<[RejectedBatch]>()
+    firestore.runtime().rejectedBatches { outcome.resolve($0.mapError { $0 }) }
+    return try await outcome.value().map { RejectedWrite($0, firestore: firestore) }
+  }
+
+  /// The list now, and then after each change of it or of the user.
+  public var snapshots: RejectedWriteSnapshots { RejectedWriteSnapshots(firestore: firestore) }
+
+  /// Forgets a refused write.
+  ///
+  /// - Throws: `notFound` if no such write of the current user is in the list; errors of the cache's file.
+  public func discard(_ id: RejectedWrite.ID) async throws {
+    try await firestore.outcome { firestore.runtime().outbox(.discardRejected([id]), $0) }
+  }
+
+  /// Forgets all refused writes of the current user.
+  ///
+  /// - Throws: Errors of the cache's file.
+  public func discardAll() async throws {
+    try await firestore.outcome { firestore.runtime().outbox(.discardRejected(nil), $0) }
+  }
+
+  /// Writes again what was refused, as a new write at the end of the outbox: on top of what the documents have become, with the
+  /// preconditions of the first time. In the same step it leaves the list. If it is refused once more, it comes back under a new number.
+  ///
+  /// - Returns: The receipt of the new write, at once. Its ``WriteReceipt/saved()`` throws `notFound` if no such write of the current user
+  ///   is in the list.
+  @discardableResult
+  public func resubmit(_ id: RejectedWrite.ID) -> WriteReceipt {
+    firestore.writeWithReceipt([], resubmitting: id)
+  }
+}
+
+/// The lists of refused writes as a sequence, for `for try await`. See ``RejectedWrites/snapshots``.
+///
+/// The sequence ends by throwing an error of the cache, and `cancelled` when the client is terminated.
+public struct RejectedWriteSnapshots: AsyncSequence, Sendable {
+  /// The whole list, oldest first.
+  public typealias Element = [RejectedWrite]
+  /// An error of ``FirestoreErrorDomain``.
+  public typealias Failure = any Error
+
+  let firestore: Firestore
+
+  /// Starts observing.
+  public func makeAsyncIterator() -> Iterator {
+    let firestore = firestore
+    return Iterator(
+      subscription: firestore.observeOutbox { contents in
+        contents.rejected.map { RejectedWrite($0, firestore: firestore) }
+      })
+  }
+
+  /// The iterator of ``RejectedWriteSnapshots``.
+  public struct Iterator: AsyncIteratorProtocol {
+    let subscription: SnapshotSubscription<[RejectedWrite]>
+    private var former: [RejectedWrite]?
+
+    init(subscription: SnapshotSubscription<[RejectedWrite]>) {
+      self.subscription = subscription
+    }
+
+    /// The next list, waiting for it; nil after the task was cancelled.
+    public mutating func next() async throws -> [RejectedWrite]? {
+      while let writes = try await subscription.next() {
+        defer { former = writes }
+        if former != writes { return writes }
+      }
+      return nil
+    }
+  }
+}
+
+@available(
+  *, unavailable, message: "An iterator belongs to one task. Make another one from the sequence, which is Sendable."
+)
+extension RejectedWriteSnapshots.Iterator: Sendable {}

@@ -1,0 +1,243 @@
+public import Foundation
+internal import HearthCache
+internal import HearthModel
+
+/// Tells how far one write has come: saved on this device, acknowledged by the backend, or refused.
+///
+/// The calls of ``DocumentReference/withReceipt``, ``CollectionReference/withReceipt`` and ``WriteBatch/commitWithReceipt()`` return it at
+/// once. Its ``id`` may be stored; ``Firestore/receipt(for:)`` finds the write again, also after a restart and in another process that
+/// shares the cache.
+///
+/// ```swift
+/// let receipt = order.withReceipt.setData(["item": "tea", "count": 2])
+/// try await receipt.saved()                            // returns offline, too: the write survives a loss of power
+/// let commit = try await receipt.acknowledged()        // returns when the backend has it
+/// print(commit.commitTime)
+/// ```
+public struct WriteReceipt: Sendable, Identifiable {
+  /// Names a write for good. Two writes never have the same, on whatever devices.
+  public struct ID: Sendable, Hashable, Codable, LosslessStringConvertible {
+    let identity: BatchIdentity
+
+    init(_ identity: BatchIdentity) {
+      self.identity = identity
+    }
+
+    static func random() -> ID {
+      var generator = SystemRandomNumberGenerator()
+      return ID(.random(using: &generator))
+    }
+
+    /// - Parameter description: 32 hexadecimal digits, as ``description`` gives them; nil for anything else.
+    public init?(_ description: String) {
+      let digits = Array(description.utf8)
+      guard digits.count == 2 * BatchIdentity.byteCount else { return nil }
+      var bytes: [UInt8] = []
+      for index in stride(from: 0, to: digits.count, by: 2) {
+        guard let high = Self.value(digits[index]), let low = Self.value(digits[index + 1]) else { return nil }
+        bytes.append(high << 4 | low)
+      }
+      guard let identity = BatchIdentity(bytes: bytes) else { return nil }
+      self.identity = identity
+    }
+
+    /// Decodes the 32 digits.
+    public init(from decoder: any Decoder) throws {
+      let container = try decoder.singleValueContainer()
+      let text = try container.decode(String.self)
+      guard let id = ID(text) else {
+        throw DecodingError.dataCorruptedError(
+          in: container, debugDescription: "The id of a receipt has 32 hexadecimal digits; this is \"\(text)\".")
+      }
+      self = id
+    }
+
+    /// Encodes the 32 digits.
+    public func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      try container.encode(description)
+    }
+
+    /// 32 hexadecimal digits.
+    public var description: String {
+      identity.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    private static func value(_ digit: UInt8) -> UInt8? {
+      switch digit {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+      case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+      case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+      default: nil
+      }
+    }
+  }
+
+  /// How far the write has come.
+  public enum State: Sendable {
+    /// It is not durable yet.
+    case unsaved
+    /// It is durable on this device and waits for the backend.
+    case saved
+    /// The backend has committed it.
+    case acknowledged(WriteAcknowledgement)
+    /// It has ended without a commit, with the error that ``WriteReceipt/acknowledged()`` throws.
+    case failed(NSError)
+  }
+
+  /// The name under which the write can be found again.
+  public let id: ID
+  private let savedOutcome = SharedOutcome<Void>()
+  private let ended = SharedOutcome<WriteAcknowledgement>()
+
+  init(id: ID) {
+    self.id = id
+  }
+
+  /// How far the write has come, as far as this process knows.
+  public var state: State {
+    switch ended.result {
+    case .success(let acknowledgement): .acknowledged(acknowledgement)
+    case .failure(let error): .failed(error as NSError)
+    case nil: savedOutcome.result == nil ? .unsaved : .saved
+    }
+  }
+
+  /// Returns when the write is durable on this device: it survives the end of the process and a loss of power, and is sent until the
+  /// backend has answered. With a cache in memory, when it is queued.
+  ///
+  /// - Throws: The error of the cache's file, after which nothing was written; `notFound` from ``RejectedWrites/resubmit(_:)`` of a write
+  ///   that is not in the list; `invalidArgument` for a write that is too large to be sent; `cancelled` if the client was terminated
+  ///   before.
+  nonisolated(nonsending) public func saved() async throws {
+    try await savedOutcome.value()
+  }
+
+  /// Returns when the backend has committed the write, while offline as long as it takes.
+  ///
+  /// - Returns: The time of the commit and what the backend has computed.
+  /// - Throws: The error with which the backend refused the write, such as `permissionDenied` (it is then in
+  ///   ``Firestore/rejectedWrites``); `cancelled` after ``Outbox/cancel(_:evenIfSent:)``, and when the client is terminated before the
+  ///   answer: the write then stays in the queue, and ``Firestore/receipt(for:)`` of the next client finds it; errors of ``saved()``.
+  @discardableResult
+  nonisolated(nonsending) public func acknowledged() async throws -> WriteAcknowledgement {
+    try await ended.value()
+  }
+
+  // MARK: - What the client reports
+
+  /// - Parameter firestore: makes the values of the results.
+  func completion(_ firestore: Firestore) -> WriteCompletion {
+    let (savedOutcome, ended) = (savedOutcome, ended)
+    return WriteCompletion(
+      finish: { error in
+        // Where the client cannot run at all, nothing else is called.
+        guard let error else { return }
+        savedOutcome.resolve(.failure(error))
+        ended.resolve(.failure(error))
+      },
+      abandon: { [self] in fail(.abandonedWrite) },
+      receipt: ReceiptCallbacks(
+        identity: id.identity, saved: { savedOutcome.resolve(.success(())) },
+        ended: { [self] in end($0, firestore) }))
+  }
+
+  func fail(_ error: NSError) {
+    savedOutcome.resolve(.failure(error))
+    ended.resolve(.failure(error))
+  }
+
+  func wasSaved() {
+    savedOutcome.resolve(.success(()))
+  }
+
+  func end(_ outcome: Result<WriteOutcome, NSError>, _ firestore: Firestore) {
+    switch outcome {
+    case .success(.committed(let version, let results)):
+      savedOutcome.resolve(.success(()))
+      ended.resolve(.success(WriteAcknowledgement(version, results, firestore)))
+    case .success(.failed(let error)):
+      savedOutcome.resolve(.success(()))
+      ended.resolve(.failure(NSError.firestore(error)))
+    case .failure(let error):
+      fail(error)
+    }
+  }
+}
+
+/// The backend's answer to a write. See ``WriteReceipt/acknowledged()``.
+public struct WriteAcknowledgement: Sendable {
+  /// The answer to one part of a write.
+  public struct Result: Sendable {
+    /// The time of the document's last change: that of the commit, or an earlier one if the write has changed nothing.
+    public let updateTime: Timestamp
+    private let values: [Value]
+    private let firestore: Firestore
+
+    fileprivate init(_ result: MutationResult, _ firestore: Firestore) {
+      updateTime = Timestamp(result.version.timestamp.truncatedToMicroseconds())
+      values = result.transformResults
+      self.firestore = firestore
+    }
+
+    /// What the backend has computed for ``FieldValue``s, in the order of the fields' names: the new value for increments and server
+    /// timestamps, null for unions and removals of arrays. Values are as in ``DocumentSnapshot/data()``.
+    public var transformResults: [Any] {
+      let writer = UserDataWriter(firestore: firestore, behavior: .none)
+      return values.map(writer.any)
+    }
+  }
+
+  /// The time of the commit; nil if the answer is not kept any more (``Firestore/receipt(for:)``).
+  public let commitTime: Timestamp?
+  /// One for each part of the write, in the order of the calls; empty if the answer is not kept any more.
+  public let results: [Result]
+
+  init(_ version: SnapshotVersion, _ results: [MutationResult], _ firestore: Firestore) {
+    commitTime = version == .none ? nil : Timestamp(version.timestamp.truncatedToMicroseconds())
+    self.results = results.map { Result($0, firestore) }
+  }
+}
+
+extension Firestore {
+  /// Finds a write by the id of its receipt, also one of an earlier run of the program or of another process that shares the cache.
+  ///
+  /// The outcome of a write with a receipt is kept for 30 days after the backend has answered, and at least that of the last 10,000
+  /// such writes within this time. Clearing the cache removes it.
+  ///
+  /// - Parameter id: The id of a ``WriteReceipt``.
+  /// - Returns: A receipt of the write; nil if no such write waits and none has ended within that time.
+  /// - Throws: Errors of the cache's file.
+  public func receipt(for id: WriteReceipt.ID) async throws -> WriteReceipt? {
+    let receipt = WriteReceipt(id: id)
+    let outcome = Outcome<LocalStore.WriteFate>()
+    runtime().readReceipt(id.identity, following: receipt.completion(self)) { outcome.resolve($0.mapError { $0 }) }
+    switch try await outcome.value() {
+    case .unknown: return nil
+    case .pending: receipt.wasSaved()
+    case .ended(let outcome): receipt.end(.success(outcome), self)
+    }
+    return receipt
+  }
+
+  /// Queues writes and returns their receipt at once.
+  func writeWithReceipt(_ mutations: [Mutation], resubmitting batch: BatchID? = nil) -> WriteReceipt {
+    let receipt = WriteReceipt(id: .random())
+    let runtime = runtime()
+    if mutations.isEmpty, batch == nil {
+      receipt.end(.success(.committed(.none, [])), self)
+    } else if let refusal = OutgoingWriteLimits.refusal(of: mutations, databaseID: databaseID) {
+      receipt.fail(refusal)
+    } else {
+      runtime.write(mutations, resubmitting: batch, receipt: receipt.completion(self))
+    }
+    return receipt
+  }
+}
+
+extension NSError {
+  static var abandonedWrite: NSError {
+    .firestore(
+      .cancelled, "The client was terminated before the backend answered. The write stays in the cache's queue.")
+  }
+}

@@ -1,0 +1,87 @@
+internal import HearthModel
+internal import HearthStore
+internal import HearthWire
+
+/// The outcomes of writes with a receipt, each under the identity of its batch, for a limited time.
+struct OutcomeTable {
+  let database: Database
+  let databaseID: DatabaseID
+
+  /// Outcomes are kept for this time,
+  static let maximumAgeSeconds: Int64 = 30 * 24 * 3600
+  /// and at most this many of them, the oldest go first.
+  static let maximumCount: Int64 = 10_000
+  /// The number of old rows that one insertion removes at most, so that its cost is bounded.
+  private static let removedPerInsertion: Int64 = 8
+
+  func insert(_ outcome: WriteOutcome, for identity: BatchIdentity, at time: Timestamp) throws {
+    let code: Int64
+    var message = ""
+    var result: [UInt8] = []
+    switch outcome {
+    case .committed(let version, let results):
+      code = 0
+      result = try CacheCodec.encode(commit: version, results: results, database: databaseID)
+    case .failed(let error):
+      code = Int64(error.code.rawValue)
+      message = error.message
+    }
+    try database.update(
+      """
+      INSERT OR REPLACE INTO cache_write_outcomes (identity, answered_seconds, code, message, result)
+      VALUES (?, ?, ?, ?, ?)
+      """,
+      .blob(identity.bytes), .integer(time.seconds), .integer(code), .text(message), .blob(result))
+    let last = database.lastInsertedRow
+    try database.update(
+      """
+      DELETE FROM cache_write_outcomes WHERE number IN (
+        SELECT number FROM cache_write_outcomes ORDER BY number LIMIT ?1)
+      AND (number <= ?2 OR answered_seconds < ?3)
+      """, .integer(Self.removedPerInsertion), .integer(last - Self.maximumCount),
+      .integer(time.seconds &- Self.maximumAgeSeconds))
+  }
+
+  /// The outcome of the write, if it is known.
+  func outcome(of identity: BatchIdentity) throws -> WriteOutcome? {
+    try database.firstRow("\(Self.select) WHERE identity = ?", .blob(identity.bytes), body: decode)
+  }
+
+  /// The numbers of the rows that cannot be read.
+  func unreadable() throws -> [Int64] {
+    var unreadable: [Int64] = []
+    try database.forEachRow(Self.select) { row in
+      if (try? decode(row)) == nil { unreadable.append(try row.int64(at: 0)) }
+      return true
+    }
+    return unreadable
+  }
+
+  private static let select = "SELECT number, code, message, result FROM cache_write_outcomes"
+
+  private func decode(_ row: Statement) throws -> WriteOutcome {
+    let number = try row.int64(at: 0)
+    func damage(_ reason: String) -> CacheError {
+      .corruptRecord(table: "cache_write_outcomes", row: "\(number)", reason: reason)
+    }
+    if let error = try row.statusError(code: 1, message: 2, damage) { return .failed(error) }
+    do {
+      let (version, results) = try CacheCodec.decodeCommit(row.bytes(at: 3), database: databaseID)
+      return .committed(version, results)
+    } catch let error as WireError {
+      throw damage(error.description)
+    }
+  }
+}
+
+extension Statement {
+  /// Reads an error from its code and its message; nil for code 0.
+  func statusError(code: Int, message: Int, _ damage: (String) -> CacheError) throws -> StatusError? {
+    let number = try int64(at: code)
+    if number == 0 { return nil }
+    guard let status = Int(exactly: number).flatMap(StatusCode.init(rawValue:)) else {
+      throw damage("\(number) is no status code")
+    }
+    return StatusError(code: status, message: try string(at: message))
+  }
+}

@@ -1,0 +1,60 @@
+internal import HearthModel
+internal import HearthStore
+
+/// How far the outbox of each user may have reached the backend, and the attempts that failed.
+///
+/// A mark is stored before a batch is sent for the first time, and ahead of it by some batches, so that sending one write after the
+/// other costs a durable commit only now and then. When the stream ends, it goes back to the last batch that was sent. So a batch
+/// behind the mark has certainly never been sent, also in the eyes of another process or after a restart, and can be taken back.
+struct SentMarks {
+  typealias UserRow = MutationQueue.UserRow
+
+  let database: Database
+
+  /// The last batch that may have been sent; 0 if none was.
+  func mark(of user: UserRow) throws -> BatchID {
+    try database.firstRow("SELECT through FROM cache_sent_marks WHERE user_id = ?", .integer(user)) {
+      try $0.int64(at: 0)
+    } ?? 0
+  }
+
+  func setMark(_ batchID: BatchID, of user: UserRow) throws {
+    try database.update(
+      "INSERT OR REPLACE INTO cache_sent_marks (user_id, through) VALUES (?, ?)", .integer(user), .integer(batchID))
+  }
+
+  // MARK: Attempts
+
+  struct Attempts {
+    var count: Int64
+    var error: StatusError
+  }
+
+  /// Counts a failed attempt at each of the batches that is still in the outbox, and forgets those of batches that have left it.
+  func noteFailure(of batches: [BatchID], _ error: StatusError) throws {
+    try database.update(
+      "DELETE FROM cache_write_attempts WHERE batch_id NOT IN (SELECT batch_id FROM cache_mutation_batches)")
+    for batchID in batches {
+      try database.update(
+        """
+        INSERT INTO cache_write_attempts (batch_id, attempts, code, message)
+        SELECT batch_id, 1, ?2, ?3 FROM cache_mutation_batches WHERE batch_id = ?1
+        ON CONFLICT (batch_id) DO UPDATE SET attempts = attempts + 1, code = ?2, message = ?3
+        """, .integer(batchID), .integer(Int64(error.code.rawValue)), .text(error.message))
+    }
+  }
+
+  /// The failed attempts, by batch.
+  func attempts() throws -> [BatchID: Attempts] {
+    var attempts: [BatchID: Attempts] = [:]
+    try database.forEachRow("SELECT batch_id, attempts, code, message FROM cache_write_attempts") { row in
+      let batchID = try row.int64(at: 0)
+      let error = try row.statusError(code: 2, message: 3) {
+        CacheError.corruptRecord(table: "cache_write_attempts", row: "\(batchID)", reason: $0)
+      }
+      if let error { attempts[batchID] = Attempts(count: try row.int64(at: 1), error: error) }
+      return true
+    }
+    return attempts
+  }
+}

@@ -1,0 +1,159 @@
+internal import HearthCache
+package import HearthModel
+
+/// How far the active user's outbox is, or may be, at the backend.
+///
+/// Before a batch is sent for the first time, a mark is stored (`SentMarks`), so that any process, now or after a restart, knows which
+/// batches can still be taken back. The mark is set ahead of the batch, so that most batches need no transaction for it.
+struct SendingMark {
+  /// Batches up to this one may be sent without another transaction; nil as long as this client has not reserved any.
+  var reserved: BatchID?
+  /// The last batch that was sent, since this client reserved first.
+  var last: BatchID = 0
+
+  /// So many batches are reserved at a time.
+  static let reservation: BatchID = 100
+}
+
+extension SyncEngine {
+  /// Makes durable that a batch may be at the backend, if it is not known yet.
+  ///
+  /// - Returns: True if this took a transaction. Then another process may have withdrawn the batch before: it is to be read again.
+  func reserveSending(of batchID: BatchID) throws -> Bool {
+    if let reserved = sending.reserved, batchID <= reserved { return false }
+    sending.reserved = try localStore.noteSending(batchID, reserving: SendingMark.reservation)
+    return true
+  }
+
+  func noteSent(_ batchID: BatchID) {
+    sending.last = max(sending.last, batchID)
+  }
+
+  /// Reserves the batches that the answer to a handshake lets go out.
+  ///
+  /// - Returns: False if that could not be stored; the stream is closed then.
+  func reserveWaitingBatches(on id: StreamID) -> Bool {
+    guard let last = link.batchWaitingForHandshake(on: id) else { return true }
+    do {
+      // Batches that others have withdrawn meanwhile leave the pipeline with the news.
+      if try reserveSending(of: last), localStore.hasNews { refreshViews([:]) }
+      noteSent(last)
+      return true
+    } catch {
+      goOffline(after: error, retrying: .probe(.outboxFailure))
+      emit(.closeWriteStream(id))
+      writeStreamClosed(id, StatusError(code: .unavailable, message: "The cache cannot be written: \(error)"))
+      return false
+    }
+  }
+
+  /// Gives the rest of the reservation back once nothing more can be sent on a stream.
+  func endSendingIfStopped() {
+    guard let reserved = sending.reserved, !link.sendsAtOnce else { return }
+    let last = sending.last
+    sending = SendingMark()
+    guard reserved > last, last > 0 else { return }
+    do {
+      try localStore.noteSendingEnded(at: last, reserved: reserved, of: .user(link.user))
+    } catch {
+      log(.debug, "Batches that were not sent count as sent: \(error)")
+    }
+  }
+
+  // MARK: - Failed attempts
+
+  /// Stores that batches were sent without an answer, for those who look into the outbox.
+  func noteFailedAttempt(at batches: [BatchID], _ error: StatusError?) {
+    guard !batches.isEmpty else { return }
+    let error = error ?? StatusError(code: .unavailable, message: "The connection ended before the answer.")
+    do {
+      try localStore.noteFailedAttempt(at: batches, error)
+      outboxHasChanged = true
+    } catch {
+      log(.debug, "A failed attempt could not be stored: \(error)")
+    }
+  }
+
+  /// Counts refusals of the first batch for its size, and tells whether the policy is to move it out of the way.
+  func isUndeliverable(_ batch: MutationBatch, _ error: StatusError) -> Bool {
+    guard let policy = configuration.undeliverableWrites, error.code == .resourceExhausted else { return false }
+    guard let bytes = try? localStore.byteCount(of: batch.batchID), bytes >= policy.largerThanBytes else {
+      return false
+    }
+    if refusals.batchID != batch.batchID { refusals = (batch.batchID, 0) }
+    refusals.count += 1
+    return refusals.count >= policy.afterRefusals
+  }
+
+  // MARK: - Calls of the user
+
+  /// Takes a batch back.
+  func withdraw(_ id: RequestID, _ batchID: BatchID, evenIfSent: Bool) {
+    do {
+      let error = StatusError(code: .cancelled, message: "The write was cancelled before the backend answered.")
+      let changes = try localStore.withdraw(
+        batchID, evenIfSent: evenIfSent, error, of: .user(signedInUser), at: wallTime)
+      link.answeredElsewhere(batchID)
+      complete(batchID, of: signedInUser, error)
+      lowerWaits()
+      emit(.answer(id, .done))
+      refreshViews(changes)
+      link.outboxHasGrown()
+      fillWritePipeline()
+    } catch CacheError.unknownBatch {
+      let message = "No write \(batchID) of the current user waits for the backend."
+      emit(.requestFailed(id, StatusError(code: .notFound, message: message)))
+    } catch {
+      emit(.requestFailed(id, .storage("Write \(batchID) cannot be cancelled", error)))
+    }
+  }
+
+  /// Ends the pauses between attempts.
+  func retryNow(_ id: RequestID?) {
+    if isPrimary {
+      follow(link.retryNow())
+      openStreams()
+    } else if id != nil {
+      do {
+        try localStore.askForRetry()
+      } catch {
+        log(.debug, "The process with the connection could not be asked to try again: \(error)")
+      }
+    }
+    if let id { emit(.answer(id, .done)) }
+  }
+
+  func discardRejected(_ id: RequestID, _ batches: [BatchID]?) {
+    do {
+      try localStore.discardRejected(batches, of: signedInUser)
+      outboxHasChanged = true
+      emit(.answer(id, .done))
+    } catch {
+      emit(.requestFailed(id, .storage("Rejected writes could not be discarded", error)))
+    }
+  }
+
+  /// Tells what is known of a write with a receipt; if it still waits, its end is reported under `write`.
+  func readFate(_ id: RequestID, _ identity: BatchIdentity, _ write: WriteID) {
+    do {
+      let fate = try localStore.fate(of: identity)
+      if case .pending(let batchID) = fate { waits.add(write, for: batchID) }
+      emit(.answer(id, .fate(fate)))
+    } catch {
+      emit(.requestFailed(id, .storage("The receipt cannot be looked up", error)))
+    }
+  }
+
+  // MARK: - What an observer of the outbox is shown
+
+  /// The reason why batches are not sent; nil if nothing stands against it.
+  package var outboxObstacle: OutboxObstacle? {
+    if link.isForbidden(for: .disabledByUser) { return .networkDisabled }
+    if link.isForbidden(for: .storageFailure) || link.isForbidden(for: .outboxFailure) { return .cacheFailure }
+    if link.onlineState == .offline || isPrimary && link.isPausingWrites { return .offline(link.lastWriteError) }
+    return nil
+  }
+
+  /// The batches that are at the backend and not answered, as far as this client knows.
+  package var batchesAtBackend: Set<BatchID> { link.batchesAtBackend }
+}

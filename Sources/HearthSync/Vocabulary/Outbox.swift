@@ -1,0 +1,26 @@
+package import HearthModel
+
+/// A reason why no batch of the outbox is sent.
+package enum OutboxObstacle: Equatable, Sendable {
+  case networkDisabled
+  /// The cache cannot be read or written.
+  case cacheFailure
+  /// The backend cannot be reached; with the last error, if it is known.
+  case offline(StatusError?)
+}
+
+/// When a batch is moved out of the way that the backend refuses for its size for ever.
+///
+/// `RESOURCE_EXHAUSTED` is repeated, because it usually means a quota. A batch that is too large for a message gets it as well, and
+/// would stop everything behind it.
+package struct UndeliverableWritePolicy: Equatable, Sendable {
+  /// After so many refusals in a row.
+  package var afterRefusals: Int
+  /// Only a batch of at least this size.
+  package var largerThanBytes: Int
+
+  package init(afterRefusals: Int, largerThanBytes: Int) {
+    self.afterRefusals = afterRefusals
+    self.largerThanBytes = largerThanBytes
+  }
+}

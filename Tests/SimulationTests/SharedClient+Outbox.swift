@@ -1,0 +1,73 @@
+import HearthCache
+import HearthModel
+import HearthSync
+
+/// What users do to their outboxes: take writes back, hand refused ones in again, ask what became of one.
+extension SharedClient {
+  /// Takes back one of the batches that wait, or one that never did.
+  func withdrawSomething() {
+    let pending = world.outbox(of: engine.signedInUser).map(\.batchID)
+    let batchID = pending.randomElement(using: &world.generator) ?? 1_000_000
+    let evenIfSent = world.generator.chance(30)
+    withdrawals[batchID] = evenIfSent
+    world.note("\(name) takes back batch \(batchID)\(evenIfSent ? ", even if it was sent" : "")")
+    request(.withdraw(batchID, evenIfSent: evenIfSent))
+  }
+
+  /// Writes again what was refused, or what is not in the list of that.
+  func resubmitSomething() {
+    guard let rejected = world.rejected(of: user).randomElement(using: &world.generator) else {
+      return request(.discardRejected(nil))
+    }
+    if world.generator.chance(20) { return request(.discardRejected([rejected.batch.batchID])) }
+    let number = world.nextNumber()
+    let identity = BatchIdentity(high: 1, low: UInt64(number))
+    openWrites.append(WriteID(rawValue: number))
+    world.ledger.wrote(number, rejected.batch.mutations, identity, by: user)
+    world.ledger.hasReceipt(number)
+    world.note("\(name) hands batch \(rejected.batch.batchID) in again as write \(number)")
+    post(
+      .writes([
+        SyncWrite(
+          id: WriteID(rawValue: number), mutations: [],
+          localWriteTime: Timestamp(seconds: SimulatedDevice.seconds(of: user), nanoseconds: Int32(number)),
+          identity: identity, keepsOutcome: true, resubmits: rejected.batch.batchID)
+      ]))
+  }
+}
+
+extension SharedSimulation {
+  /// The refused batches of a user in the file.
+  func rejected(of user: String?) -> [RejectedBatch] {
+    (try? readerStore.rejectedBatches(of: user)) ?? []
+  }
+
+  /// The batches that have left the outboxes because a user did not want them any more.
+  func noteWithdrawals(
+    from before: [String?: [MutationBatch]], to now: [String?: [MutationBatch]], by client: SharedClient?
+  ) {
+    for (user, batches) in before {
+      let remaining = Set((now[user] ?? []).map(\.batchID))
+      for batch in batches where !remaining.contains(batch.batchID) {
+        let mayBeSent = client?.withdrawals[batch.batchID] ?? false
+        ledger.withdrawn(batch.number, mayBeSent: mayBeSent)
+        if mayBeSent { givenUp[user, default: []].append(batch) }
+      }
+    }
+  }
+
+  /// What the file says of writes with a receipt is what became of them.
+  func checkOutcomes() throws {
+    for (identity, number) in ledger.identities {
+      let fate = try readerStore.fate(of: identity)
+      switch (ledger.fate(of: number), fate) {
+      case (.committed, .ended(.committed(let version, let results))):
+        if !ledger.commits(of: number).contains(.init(version: version, results: results)) {
+          throw Failure(description: "write \(number) has the outcome \(fate), and was not committed so")
+        }
+      case (.refused, .ended(.failed)), (.refused, .unknown), (.open, _): break
+      default: throw Failure(description: "write \(number) has the outcome \(fate)")
+      }
+    }
+  }
+}
