@@ -162,7 +162,7 @@ struct SalvagedOutbox {
 
   private mutating func readRejected(_ database: Database) {
     let columns = "batch_id, user_id, batch, code, message, rejected_seconds, rejected_nanos"
-    scan(database, "SELECT \(columns) FROM cache_rejected_batches NOT INDEXED") { outbox, row in
+    scan(database, "SELECT \(columns) FROM cache_rejected_batches") { outbox, row in
       guard let user = try? row.int64(at: 1), let userKey = outbox.userKeys[user], let batchID = try? row.int64(at: 0),
         let batch = try? row.bytes(at: 2), (try? outbox.decode(batch, batchID)) != nil,
         let code = try? row.int64(at: 3), let message = try? row.string(at: 4),

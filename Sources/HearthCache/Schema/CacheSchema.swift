@@ -47,11 +47,8 @@ enum CacheSchema {
       "SELECT name, target, is_limit_to_last, read_seconds, read_nanos FROM named_queries",
       "SELECT user_id, through FROM cache_sent_marks",
       "SELECT batch_id, attempts, code, message FROM cache_write_attempts",
-      """
-      SELECT batch_id, user_id, batch, code, message, rejected_seconds, rejected_nanos
-      FROM cache_rejected_batches INDEXED BY cache_rejected_batches_by_user WHERE user_id = 0
-      """,
-      "SELECT number, identity, answered_seconds, code, message, result FROM cache_write_outcomes WHERE identity = x''",
+      "SELECT batch_id, user_id, batch, code, message, rejected_seconds, rejected_nanos FROM cache_rejected_batches",
+      "SELECT number, identity, answered_seconds, code, message, result FROM cache_write_outcomes",
     ])
 
   /// The counters, the users, their batches, and the overlays that the batches make.
@@ -186,13 +183,14 @@ enum CacheSchema {
       rejected_nanos INTEGER NOT NULL
     )
     """,
-    "CREATE INDEX cache_rejected_batches_by_user ON cache_rejected_batches (user_id, batch_id)",
 
-    // The outcomes of writes with a receipt. `code` 0 is a commit, and `result` a `google.firestore.v1.CommitResponse`.
+    // The outcomes of writes with a receipt. `number` is the lower half of the identity, `code` 0 a commit, and `result` a
+    // `google.firestore.v1.CommitResponse`. Neither table has an index: both are short, and an empty index that changes places with
+    // that of another table is damage that no look-up notices.
     """
     CREATE TABLE cache_write_outcomes (
       number INTEGER PRIMARY KEY,
-      identity BLOB NOT NULL UNIQUE,
+      identity BLOB NOT NULL,
       answered_seconds INTEGER NOT NULL,
       code INTEGER NOT NULL,
       message TEXT NOT NULL,

@@ -75,7 +75,7 @@ extension MutationQueue {
   }
 
   /// As SQLite says it (SQLITE_CORRUPT): only another file helps.
-  private static func pagesAreDamaged(_ reason: String) -> StoreError {
+  static func pagesAreDamaged(_ reason: String) -> StoreError {
     StoreError(kind: .corrupt, message: reason, sqliteCode: 11)
   }
 

@@ -124,8 +124,8 @@ struct MutationQueue {
       """
       SELECT batch_id, batch FROM cache_mutation_batches
       WHERE user_id = ? AND batch_id > ? ORDER BY batch_id LIMIT 1
-      """,
-      .integer(user), .integer(batchID), body: decode)
+      """, .integer(user), .integer(batchID)
+    ) { try decode($0, after: batchID) }
   }
 
   /// At most `limit` batches behind `batchID`, in order.
@@ -138,10 +138,19 @@ struct MutationQueue {
       """,
       .integer(user), .integer(batchID), .integer(limit)
     ) {
-      batches.append(try decode($0))
+      batches.append(try decode($0, after: batches.last?.batchID ?? batchID))
       return true
     }
     return batches
+  }
+
+  /// A row that is not behind the one before it came through an index that belongs to other rows.
+  private func decode(_ row: Statement, after batchID: BatchID) throws -> MutationBatch {
+    let found = try row.int64(at: 0)
+    guard found > batchID else {
+      throw Self.pagesAreDamaged("The index of cache_mutation_batches gives batch \(found) behind batch \(batchID).")
+    }
+    return try decode(row)
   }
 
   func batchCount(user: UserRow) throws -> Int {

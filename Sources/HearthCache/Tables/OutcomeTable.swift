@@ -11,8 +11,8 @@ struct OutcomeTable {
   static let maximumAgeSeconds: Int64 = 30 * 24 * 3600
   /// and at most this many of them, the oldest go first.
   static let maximumCount: Int64 = 10_000
-  /// The number of old rows that one insertion removes at most, so that its cost is bounded.
-  private static let removedPerInsertion: Int64 = 8
+  /// One of so many insertions looks for old rows, which reads the whole table.
+  private static let insertionsPerTrimming: Int64 = 256
 
   func insert(_ outcome: WriteOutcome, for identity: BatchIdentity, at time: Timestamp) throws {
     let code: Int64
@@ -28,23 +28,26 @@ struct OutcomeTable {
     }
     try database.update(
       """
-      INSERT OR REPLACE INTO cache_write_outcomes (identity, answered_seconds, code, message, result)
-      VALUES (?, ?, ?, ?, ?)
-      """,
+      INSERT OR REPLACE INTO cache_write_outcomes (number, identity, answered_seconds, code, message, result)
+      VALUES (?, ?, ?, ?, ?, ?)
+      """, .integer(Self.number(of: identity)),
       .blob(identity.bytes), .integer(time.seconds), .integer(code), .text(message), .blob(result))
-    let last = database.lastInsertedRow
+    guard Self.number(of: identity) % Self.insertionsPerTrimming == 0 else { return }
     try database.update(
       """
-      DELETE FROM cache_write_outcomes WHERE number IN (
-        SELECT number FROM cache_write_outcomes ORDER BY number LIMIT ?1)
-      AND (number <= ?2 OR answered_seconds < ?3)
-      """, .integer(Self.removedPerInsertion), .integer(last - Self.maximumCount),
-      .integer(time.seconds &- Self.maximumAgeSeconds))
+      DELETE FROM cache_write_outcomes WHERE answered_seconds < ?1 OR number IN (
+        SELECT number FROM cache_write_outcomes ORDER BY answered_seconds DESC, number LIMIT -1 OFFSET ?2)
+      """, .integer(time.seconds &- Self.maximumAgeSeconds), .integer(Self.maximumCount))
   }
+
+  /// Identities are drawn at random, so half of one is enough to find it.
+  private static func number(of identity: BatchIdentity) -> Int64 { Int64(bitPattern: identity.low) }
 
   /// The outcome of the write, if it is known.
   func outcome(of identity: BatchIdentity) throws -> WriteOutcome? {
-    try database.firstRow("\(Self.select) WHERE identity = ?", .blob(identity.bytes), body: decode)
+    try database.firstRow(
+      "\(Self.select) WHERE number = ? AND identity = ?", .integer(Self.number(of: identity)), .blob(identity.bytes),
+      body: decode)
   }
 
   /// The numbers of the rows that cannot be read.

@@ -72,9 +72,10 @@ struct RejectedBatchTable {
 
   /// - Returns: False if there was none.
   func remove(_ batchID: BatchID, user: UserRow) throws -> Bool {
-    let isKept = try database.firstRow(
-      "SELECT 1 FROM cache_rejected_batches WHERE batch_id = ? AND user_id = ?", .integer(batchID), .integer(user)
-    ) { _ in true } ?? false
+    let isKept =
+      try database.firstRow(
+        "SELECT 1 FROM cache_rejected_batches WHERE batch_id = ? AND user_id = ?", .integer(batchID), .integer(user)
+      ) { _ in true } ?? false
     if isKept {
       try database.update("DELETE FROM cache_rejected_batches WHERE batch_id = ?", .integer(batchID))
     }
