@@ -50,9 +50,6 @@ public struct PendingWrite: Sendable, Hashable, Identifiable {
   /// The error of the last of those attempts.
   public let lastError: NSError?
 
-  /// The former name of ``WriteOperation``.
-  public typealias Operation = WriteOperation
-
   init(_ batch: MutationBatch, _ status: OutboxStatus, firestore: Firestore) {
     id = batch.batchID
     localWriteTime = Timestamp(batch.localWriteTime)

@@ -143,6 +143,7 @@ final class SharedClient {
   private(set) var writeStream: StreamID?
   private(set) var watched: Set<TargetID> = []
   private(set) var sentBatches: [[Mutation]] = []
+  private(set) var sentBatchCount = 0
   private(set) var snapshots: [ListenerID: [ViewSnapshot]] = [:]
   private(set) var errors: [ListenerID: StatusError] = [:]
   private(set) var writes: [WriteID: StatusError?] = [:]
@@ -232,7 +233,10 @@ final class SharedClient {
       if answersLate { parting.append((id, sentBatches)) } else { inbox.append(.writeStreamClosed(id, nil)) }
       (writeStream, sentBatches) = (nil, [])
     case .sendWrite(let id, .handshake): inbox.append(.writeStreamMessage(id, WriteResponse(streamToken: [0])))
-    case .sendWrite(_, .writes(let mutations, _, _)): if !mutations.isEmpty { sentBatches.append(mutations) }
+    case .sendWrite(_, .writes(let mutations, _, _)):
+      guard !mutations.isEmpty else { return }
+      sentBatches.append(mutations)
+      sentBatchCount += 1
     case .startTimer(let kind, let delay): timers[kind] = cache.now + delay
     case .cancelTimer(let kind): timers[kind] = nil
     case .raiseSnapshot(let id, let snapshot): snapshots[id, default: []].append(snapshot)

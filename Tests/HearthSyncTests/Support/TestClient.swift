@@ -71,7 +71,7 @@ final class TestClient {
   ///   and 100 MiB in a file.
   init(
     durable: Bool = false, maxConcurrentLimboResolutions: Int = 100, thresholdBytes: Int64? = nil,
-    backgroundQueryLimits: BackgroundQueryLimits? = nil
+    backgroundQueryLimits: BackgroundQueryLimits? = nil, undeliverableWrites: UndeliverableWritePolicy? = nil
   ) throws {
     isDurable = durable
     folder = NSTemporaryDirectory() + "hearth-sync-" + UUID().uuidString
@@ -79,7 +79,8 @@ final class TestClient {
     (database, engine) = try Self.open(
       durable ? .file(path: folder + "/cache") : .memory,
       thresholdBytes.map { .leastRecentlyUsed(thresholdBytes: $0) } ?? (durable ? Self.durableCollection : .eager),
-      limit: maxConcurrentLimboResolutions, backgroundQueryLimits: backgroundQueryLimits)
+      limit: maxConcurrentLimboResolutions, backgroundQueryLimits: backgroundQueryLimits,
+      undeliverableWrites: undeliverableWrites)
     injectFailures()
     post(.start)
   }
@@ -91,7 +92,7 @@ final class TestClient {
 
   private static func open(
     _ location: Database.Location, _ garbageCollection: GarbageCollection, limit: Int,
-    backgroundQueryLimits: BackgroundQueryLimits? = nil,
+    backgroundQueryLimits: BackgroundQueryLimits? = nil, undeliverableWrites: UndeliverableWritePolicy? = nil,
     user: String? = nil
   ) throws -> (Database, SyncEngine) {
     let database = try Database(location, options: .init(synchronous: .normal))
@@ -99,7 +100,8 @@ final class TestClient {
       database: database, databaseID: Self.database, garbageCollection: garbageCollection, user: user,
       newCacheID: "cache")
     let configuration = SyncConfiguration(
-      maxConcurrentLimboResolutions: limit, backgroundQueryLimits: backgroundQueryLimits, jitter: { 0 })
+      maxConcurrentLimboResolutions: limit, backgroundQueryLimits: backgroundQueryLimits,
+      undeliverableWrites: undeliverableWrites, jitter: { 0 })
     return (database, SyncEngine(localStore: store, configuration: configuration))
   }
 

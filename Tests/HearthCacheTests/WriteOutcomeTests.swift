@@ -1,0 +1,178 @@
+import HearthModel
+import HearthStore
+import Testing
+
+@testable import HearthCache
+
+/// What the cache knows of writes beyond their contents.
+@Suite("Outcomes of writes")
+struct WriteOutcomeTests {
+  private let cancelled = StatusError(code: .cancelled, message: "cancelled")
+
+  private func increment(_ by: Int64) -> Mutation {
+    .patch(
+      key("rooms/a"), [:], mask: .empty,
+      transforms: [FieldTransform(path: field("n"), operation: .increment(.integer(by)))])
+  }
+
+  private func write(_ cache: TestCache, _ mutation: Mutation, _ number: UInt64) throws -> MutationBatch {
+    let write = LocalStore.LocalWrite(
+      mutations: [mutation], localWriteTime: time(1), identity: BatchIdentity(high: 7, low: number), keepsOutcome: true)
+    return try #require(try cache.store.write(many: [write]).first).batch
+  }
+
+  @Test("increments behind a write that is taken back start from what is left", arguments: Backing.allCases)
+  func baseValues(_ backing: Backing) throws {
+    let cache = try TestCache(backing)
+    try cache.store.receive(found("rooms/a", 1, ["n": .integer(10)]), at: 1)
+    let first = try cache.store.write(increment(5)).batchID
+    try cache.store.write(increment(3))
+    #expect(try cache.store.read("rooms/a").values?["n"] == .integer(18))
+    _ = try cache.store.withdraw(first, evenIfSent: false, cancelled, at: time(2))
+    #expect(try cache.store.read("rooms/a").values?["n"] == .integer(13))
+    // The base value is in the queue, not only in the overlay.
+    try cache.store.receive(found("rooms/a", 2, ["n": .integer(100)]), at: 2)
+    #expect(try cache.store.read("rooms/a").values?["n"] == .integer(13))
+    try cache.restart()
+    #expect(try cache.store.read("rooms/a").values?["n"] == .integer(13))
+  }
+
+  @Test(
+    "a write that may have been sent is not taken back, also after a restart; later ones are",
+    arguments: Backing.allCases)
+  func sent(_ backing: Backing) throws {
+    let cache = try TestCache(backing)
+    let first = try cache.store.write(.set(key("rooms/a"), ["n": .integer(1)])).batchID
+    let second = try cache.store.write(.set(key("rooms/b"), ["n": .integer(2)])).batchID
+    #expect(try cache.store.noteSending(first, reserving: 100) == first + 100)
+    #expect(try cache.store.noteSending(second, reserving: 100) == first + 100)
+    #expect(throws: CacheError.batchMayBeSent(second)) {
+      _ = try cache.store.withdraw(second, evenIfSent: false, cancelled, at: time(2))
+    }
+    try cache.store.noteSendingEnded(at: first, reserved: first + 100, of: .activeUser)
+    try cache.restart()
+    #expect(throws: CacheError.batchMayBeSent(first)) {
+      _ = try cache.store.withdraw(first, evenIfSent: false, cancelled, at: time(2))
+    }
+    #expect(try cache.store.pendingBatchCount() == 2)
+    _ = try cache.store.withdraw(second, evenIfSent: false, cancelled, at: time(2))
+    #expect(try cache.store.pendingBatches().map(\.batchID) == [first])
+    _ = try cache.store.withdraw(first, evenIfSent: true, cancelled, at: time(2))
+    #expect(try cache.store.pendingBatchCount() == 0)
+    #expect(throws: CacheError.unknownBatch(first, user: nil)) {
+      _ = try cache.store.withdraw(first, evenIfSent: true, cancelled, at: time(2))
+    }
+  }
+
+  @Test(
+    "the outcome of a write with a receipt is found by its identity, after a restart too", arguments: Backing.allCases)
+  func outcomes(_ backing: Backing) throws {
+    let cache = try TestCache(backing)
+    let committed = try write(cache, increment(5), 1)
+    let refused = try write(cache, .set(key("rooms/b"), [:]), 2)
+    let withdrawn = try write(cache, .set(key("rooms/c"), [:]), 3)
+    let plain = try cache.store.write(.set(key("rooms/d"), [:])).batchID
+    let identities = [committed, refused, withdrawn].compactMap(\.identity)
+    #expect(try identities.map(cache.store.fate) == [committed, refused, withdrawn].map { .pending($0.batchID) })
+    let results = [MutationResult(version: version(5), transformResults: [.integer(15)])]
+    _ = try cache.store.acknowledge(
+      MutationBatchResult(batch: committed, commitVersion: version(5), results: results), at: time(9))
+    _ = try cache.store.reject(refused, .rejected, at: time(9))
+    _ = try cache.store.withdraw(withdrawn.batchID, evenIfSent: false, cancelled, at: time(9))
+    try cache.restart()
+    #expect(
+      try identities.map(cache.store.fate) == [
+        .ended(.committed(version(5), results)), .ended(.failed(.rejected)), .ended(.failed(cancelled)),
+      ])
+    #expect(try cache.store.pendingBatches().map(\.batchID) == [plain])
+    #expect(try cache.store.fate(of: BatchIdentity(high: 8, low: 1)) == .unknown)
+  }
+
+  @Test("outcomes are kept for 30 days")
+  func trimming() throws {
+    let cache = try TestCache(.memory)
+    let age = OutcomeTable.maximumAgeSeconds
+    for (number, seconds) in [(UInt64(1), Int64(0)), (2, 100), (256, age + 50)] {
+      let batch = try write(cache, .set(key("rooms/a"), [:]), number)
+      _ = try cache.store.withdraw(batch.batchID, evenIfSent: false, cancelled, at: time(seconds))
+    }
+    let fates = try [1, 2, 256].map { try cache.store.fate(of: BatchIdentity(high: 7, low: $0)) }
+    #expect(fates == [.unknown, .ended(.failed(cancelled)), .ended(.failed(cancelled))])
+  }
+
+  // MARK: - Rejected batches
+
+  @Test("refused batches are kept for their user, within the limits", arguments: Backing.allCases)
+  func rejected(_ backing: Backing) throws {
+    let cache = try TestCache(backing, user: "anna")
+    cache.store.rejectedBatchLimits = RejectedBatchLimits(count: 2, ageSeconds: 100)
+    for (index, seconds) in [Int64(10), 50, 105, 130].enumerated() {
+      let batch = try write(cache, .set(key("rooms/\(index)"), ["n": .integer(Int64(index))]), UInt64(index))
+      _ = try cache.store.reject(batch, .rejected, at: time(seconds))
+      if index == 1 { #expect(try cache.store.rejectedBatches(of: "anna").count == 2) }
+    }
+    try cache.restart(user: "otto")
+    let kept = try cache.store.rejectedBatches(of: "anna")
+    #expect(kept.map(\.rejectedAt) == [time(105), time(130)])
+    #expect(kept.map(\.error) == [.rejected, .rejected])
+    #expect(kept.last?.batch.mutations == [.set(key("rooms/3"), ["n": .integer(3)])])
+    #expect(try cache.store.rejectedBatches(of: "otto").isEmpty)
+  }
+
+  @Test("a refused batch is queued again and leaves the list in one step, or nothing happens")
+  func resubmission() throws {
+    let cache = try TestCache(.file)
+    let batch = try write(cache, increment(5), 1)
+    _ = try cache.store.reject(batch, .rejected, at: time(1))
+    func resubmit() throws -> MutationBatch? {
+      try cache.store.write(
+        many: [LocalStore.LocalWrite(mutations: [], localWriteTime: time(2), resubmits: batch.batchID)]
+      ).first?.batch
+    }
+    #expect(throws: StoreError.self) {
+      try cache.failing(at: .transaction("Locally write mutations")) { _ = try resubmit() }
+    }
+    #expect(try cache.store.rejectedBatches(of: nil).count == 1)
+    let again = try #require(try resubmit())
+    #expect(again.mutations == batch.mutations && again.batchID > batch.batchID)
+    #expect(try cache.store.rejectedBatches(of: nil).isEmpty)
+    #expect(throws: CacheError.unknownRejectedBatch(batch.batchID, user: nil)) { try resubmit() }
+    #expect(try cache.store.pendingBatches() == [again])
+  }
+
+  @Test("discarding what is not in the list changes nothing")
+  func discarding() throws {
+    let cache = try TestCache(.memory)
+    var ids: [BatchID] = []
+    for number in 1...3 {
+      let batch = try write(cache, .set(key("rooms/a"), [:]), UInt64(number))
+      _ = try cache.store.reject(batch, .rejected, at: time(1))
+      ids.append(batch.batchID)
+    }
+    #expect(throws: CacheError.unknownRejectedBatch(999, user: nil)) {
+      try cache.store.discardRejected([ids[0], 999], of: nil)
+    }
+    #expect(try cache.store.rejectedBatches(of: nil).map(\.batch.batchID) == ids)
+    try cache.store.discardRejected([ids[0]], of: nil)
+    #expect(try cache.store.rejectedBatches(of: nil).map(\.batch.batchID) == Array(ids[1...]))
+    try cache.store.discardRejected(nil, of: nil)
+    #expect(try cache.store.rejectedBatches(of: nil).isEmpty)
+  }
+
+  @Test("failed attempts are counted for as long as the batch waits")
+  func attempts() throws {
+    let cache = try TestCache(.memory)
+    let first = try cache.store.write(.set(key("rooms/a"), [:])).batchID
+    let second = try cache.store.write(.set(key("rooms/b"), [:])).batchID
+    let error = StatusError(code: .unavailable, message: "gone")
+    try cache.store.noteFailedAttempt(at: [first, second], StatusError(code: .internal, message: "broken"))
+    try cache.store.noteFailedAttempt(at: [first, 999], error)
+    var attempts = try cache.store.outboxState(of: nil).attempts
+    #expect(attempts[first] == .init(count: 2, error: error))
+    #expect(attempts[second]?.count == 1 && attempts[999] == nil)
+    try cache.store.acknowledgeNext(at: 1)
+    try cache.store.noteFailedAttempt(at: [second], error)
+    attempts = try cache.store.outboxState(of: nil).attempts
+    #expect(attempts == [second: .init(count: 2, error: error)])
+  }
+}
