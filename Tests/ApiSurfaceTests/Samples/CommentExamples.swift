@@ -271,6 +271,21 @@ enum CommentExamples {
       "draft": FieldValue.delete(),
     ])
   }
+
+  static func updatesFromValues(city: DocumentReference) throws {
+    struct Visit: Encodable {
+      var lastVisitor: String?
+      var visits = FieldValue.increment(Int64(1))
+    }
+    try city.updateData(from: Visit(lastVisitor: "Ada"))
+  }
+
+  static func fieldMap(cities: CollectionReference) async throws {
+    let oakland: FieldMap = [
+      "name": "Oakland", "population": 440_646, "tags": ["port"], "changed": .serverTimestamp,
+    ]
+    try await Task.detached { try await cities.document("OAK").setData(fields: oakland) }.value
+  }
 }
 
 // Declarations that the examples take from their programs.

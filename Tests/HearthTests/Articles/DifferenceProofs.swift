@@ -70,6 +70,15 @@ struct DifferenceProof {
         "with a server: completions, waiting forms, batches, transactions and the server's time"
       )),
     DifferenceProof(
+      "`updateData` with `Encodable`",
+      (
+        "HearthTests/Codable/UpdatesFromValuesTests",
+        "changes the encoded fields, replaces maps as a whole, and leaves what is nil"
+      )),
+    DifferenceProof(
+      "A document's fields as a `Sendable` value",
+      ("HearthTests/FieldMapTests", "every content is written and read back as it was")),
+    DifferenceProof(
       "The task that awaits a call is cancelled",
       ("HearthTests/OfflineTests", "a cancelled task stops waiting, the write stays queued")),
     DifferenceProof(
