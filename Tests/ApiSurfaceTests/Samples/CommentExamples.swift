@@ -286,6 +286,49 @@ enum CommentExamples {
     ]
     try await Task.detached { try await cities.document("OAK").setData(fields: oakland) }.value
   }
+
+  enum QueryableModels {
+    struct City: Codable, QueryableModel {
+      @DocumentID var id: String?
+      var name: String
+      var population: Int?
+      var tags: [String]
+      static let fieldTable: FieldTable<City> = [
+        \.id: .documentID, \.name: "name", \.population: "population", \.tags: "tags",
+      ]
+    }
+  }
+
+  enum FieldTables {
+    struct City: Codable, QueryableModel {
+      var name: String
+      var population: Int
+      static let fieldTable = FieldTable<City>(codingKeys: [\.name: CodingKeys.name, \.population: .population])
+    }
+  }
+
+  static func typedFilter(cities: TypedCollection<QueryableModels.City>) {
+    let large = cities.where(\.population > 1_000_000 || \.name == "Oakland")
+    let coastal = cities.where(.contains(\.tags, "coast"))
+    _ = large
+    _ = coastal
+  }
+
+  static func typedQuery(db: Firestore) async throws {
+    typealias City = QueryableModels.City
+    let cities = db.collection("cities", of: City.self)
+    let large = cities.where(\.population > 1_000_000).order(by: \.population, descending: true).limit(to: 3)
+    for city in try await large.getDocuments().documents { print(city.name) }
+  }
+
+  static func typedCollection(db: Firestore) async throws {
+    typealias City = QueryableModels.City
+    let cities = db.collection("cities", of: City.self)
+    let oakland = try await cities.getDocument("OAK")
+    let all = try await cities.getDocuments().documents
+    _ = oakland
+    _ = all
+  }
 }
 
 // Declarations that the examples take from their programs.

@@ -79,6 +79,9 @@ struct DifferenceProof {
       "A document's fields as a `Sendable` value",
       ("HearthTests/FieldMapTests", "every content is written and read back as it was")),
     DifferenceProof(
+      "Conditions and orders by key path",
+      ("HearthTests/TypedQueries/TypedQueryTests", "each condition finds what its untyped form finds")),
+    DifferenceProof(
       "The task that awaits a call is cancelled",
       ("HearthTests/OfflineTests", "a cancelled task stops waiting, the write stays queued")),
     DifferenceProof(
