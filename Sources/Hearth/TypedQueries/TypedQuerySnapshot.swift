@@ -12,6 +12,9 @@ public struct TypedQuerySnapshot<Model: QueryableModel>: Sendable {
   /// The origin of the result (cache or backend), and whether any document in it contains local writes.
   public var metadata: SnapshotMetadata { snapshot.metadata }
 
+  /// See ``QuerySnapshot/completeness``.
+  public var completeness: QueryCompleteness { snapshot.completeness }
+
   init(_ snapshot: QuerySnapshot, _ strategy: DecodingFailureStrategy) throws {
     let decoder = Model.documentDecoder
     var documents: [Model] = []
