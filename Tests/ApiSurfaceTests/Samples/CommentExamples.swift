@@ -287,6 +287,13 @@ enum CommentExamples {
     try await Task.detached { try await cities.document("OAK").setData(fields: oakland) }.value
   }
 
+  static func readPolicies(db: Firestore) async throws {
+    let city = try await db.document("cities/SF").getDocument(policy: .server(within: .seconds(2)))
+    print(city.metadata.isFromCache ? "as this device knows it" : "as the backend has it")
+    let cities = try await db.collection("cities").getDocuments(policy: .cacheFirst)
+    _ = cities
+  }
+
   enum QueryableModels {
     struct City: Codable, QueryableModel {
       @DocumentID var id: String?

@@ -279,6 +279,18 @@ struct DifferenceProof {
         "a listener whose task is slow loses no change, and its last snapshot is the newest state"
       )),
     DifferenceProof(
+      "How long a one-time read waits for the backend",
+      (
+        "HearthTests/ReadPolicyTests",
+        "a document: the backend in time, the cache when the backend is silent, an error when nothing is known"
+      )),
+    DifferenceProof(
+      "Whether a result from the cache has everything",
+      (
+        "HearthTests/ReadPolicyTests",
+        "a query: cacheFirst takes what there is, cacheElseServer only what is known to be complete"
+      )),
+    DifferenceProof(
       "Large queries of the cache",
       ("HearthTests/BackgroundQueryTests", "writes and other listeners go on while big queries are in flight")),
     DifferenceProof(
