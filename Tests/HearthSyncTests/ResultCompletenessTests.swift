@@ -136,4 +136,18 @@ struct ResultCompletenessTests {
     guard case .answer(id, .snapshot(let snapshot))? = client.answers.last else { throw TestFailure("no answer") }
     #expect(snapshot.completeness == .complete(asOf: version(10)))
   }
+
+  @Test("a client whose target another one follows knows that the result is complete, and from its next listen on as of when")
+  func secondary() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    let listener = b.listen(rooms)
+    cache.deliver()
+    try a.fill(2, [found("rooms/a", 1)], at: 10)
+    cache.deliver()
+    #expect(b.snapshots[listener]?.last?.completeness == .complete(asOf: .none))
+    b.post(.unlisten(listener))
+    cache.deliver()
+    let again = b.listen(rooms)
+    #expect(b.snapshots[again]?.last?.completeness == .complete(asOf: version(10)))
+  }
 }
