@@ -137,7 +137,7 @@ struct ResultCompletenessTests {
     #expect(snapshot.completeness == .complete(asOf: version(10)))
   }
 
-  @Test("a client whose target another one follows knows that the result is complete, and from its next listen on as of when")
+  @Test("where another client follows the target, a result is known to be complete, at the next listen also as of when")
   func secondary() throws {
     let (cache, a, b) = try SharedCache.makePair()
     let listener = b.listen(rooms)
