@@ -73,6 +73,22 @@ struct ResultCompletenessTests {
     #expect(completeness(listener, client) == .limitUncertain(asOf: version(10)))
   }
 
+  @Test("a full limit that agrees with the backend is uncertain while it shows a pending write")
+  func limitsOnline() throws {
+    let client = try TestClient(durable: true)
+    let listener = client.listen(firstTwo)
+    try client.fill(2, [found("rooms/a", 1, ["n": 1]), found("rooms/b", 1, ["n": 2])], at: 10)
+    client.write(.delete(key("rooms/a")))
+    #expect(client.snapshots[listener]?.last?.ids == ["b"] && client.snapshots[listener]?.last?.isFromCache == false)
+    #expect(completeness(listener, client) == .limitUncertain(asOf: version(10)))
+    try client.commit(at: 11)
+    try client.take("rooms/a", outOf: 2, as: missing("rooms/a", 11))
+    try client.put(found("rooms/c", 1, ["n": 3]), into: 2)
+    try client.snapshot(12)
+    #expect(client.snapshots[listener]?.last?.ids == ["b", "c"])
+    #expect(completeness(listener, client) == .complete(asOf: version(12)))
+  }
+
   @Test("a document that another query brings in a newer state makes a full limit uncertain")
   func limitsAndOtherQueries() throws {
     let client = try TestClient(durable: true)

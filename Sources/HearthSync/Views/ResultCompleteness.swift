@@ -6,7 +6,7 @@ package enum ResultCompleteness: Equatable, Sendable {
   /// version is `none` where another client of the cache follows the target.
   case complete(asOf: SnapshotVersion)
   /// The result of this version was complete and filled the query's limit. Documents of it have changed since, and the cache may not
-  /// have those that take their places.
+  /// have those that take their places. The version is `none` as above.
   case limitUncertain(asOf: SnapshotVersion)
   /// The cache has no complete result: the target was never in sync, its row was collected, or its result is being fetched anew.
   case notSynchronized
@@ -25,17 +25,23 @@ struct ResultKnowledge: Sendable {
 
   static let none = ResultKnowledge(version: .none, confirmedKeys: [])
 
-  /// The completeness of a result that was made from the cache. Takes time in proportion to the query's limit.
+  /// The completeness of a result. Takes time in proportion to the query's limit.
   ///
   /// The backend does not send what is beyond a limit. So when a full result has changed since the snapshot, a document that the cache
-  /// does not have may belong into it. Without a limit, and with one that the backend's result did not fill, all documents are here.
-  func completeness(of documents: some Collection<Document>, of query: Query) -> ResultCompleteness {
-    guard version > .none else { return .notSynchronized }
+  /// does not have may belong into it. That holds for a view in sync as well, when it shows a pending write. Without a limit, and with
+  /// one that the backend's result did not fill, all documents are here.
+  ///
+  /// - Parameter isSynced: True if the result agrees with the backend but for local writes, whether the version is known or not.
+  func completeness(
+    of documents: some Collection<Document>, of query: Query, isSynced: Bool = false
+  ) -> ResultCompleteness {
+    guard isSynced || version > .none else { return .notSynchronized }
     guard let limit = query.limit, confirmedKeys.count >= limit else { return .complete(asOf: version) }
     let isAsConfirmed =
       documents.count == confirmedKeys.count
       && documents.allSatisfy { document in
-        confirmedKeys.contains(document.key) && !document.hasLocalMutations && document.version <= version
+        confirmedKeys.contains(document.key) && !document.hasLocalMutations
+          && (document.version <= version || version == .none)
       }
     return isAsConfirmed ? .complete(asOf: version) : .limitUncertain(asOf: version)
   }

@@ -324,9 +324,8 @@ struct View {
   }
 
   private var completeness: ResultCompleteness {
-    guard !isSynced else { return .complete(asOf: completeVersion) }
-    return ResultKnowledge(version: completeVersion, confirmedKeys: confirmedKeys)
-      .completeness(of: documents.documents, of: query)
+    ResultKnowledge(version: completeVersion, confirmedKeys: confirmedKeys)
+      .completeness(of: documents.documents, of: query, isSynced: isSynced)
   }
 
   /// Checks in debug builds what must hold after every step.
