@@ -21,6 +21,7 @@ extension SimulatedDevice {
   func raised(_ id: ListenerID, _ snapshot: ViewSnapshot) {
     if listeners[id] == nil { return fail("listener \(id) was not added or has ended") }
     if let problem = listeners[id]?.take(snapshot) { fail("listener \(id): \(problem)") }
+    checkCompleteness(of: snapshot)
   }
 
   func listenerEnded(_ id: ListenerID, _ error: StatusError) {
@@ -99,6 +100,7 @@ extension SimulatedDevice {
     guard let expected = expectedAnswers.removeValue(forKey: id) else {
       return fail("request \(id.rawValue) was not made or has been answered")
     }
+    checkCompleteness(of: snapshot)
     do {
       try compare(
         Array(snapshot.documents), expected.documents, "the cache's answer to \(expected.query.canonicalID)")

@@ -98,8 +98,8 @@ extension DocumentReference {
 
   /// Same as ``setData(from:encoder:completion:)``, waiting for the backend, while offline as long as it takes.
   ///
-  /// A name of its own, because an asynchronous `setData(from:)` would take the place of the one that does not wait in programs
-  /// written for the official SDK.
+  /// A name of its own, because in asynchronous code the compiler would prefer an asynchronous `setData(from:)`, and programs
+  /// written for the official SDK, which call the one that does not wait without `await`, would not compile any more.
   ///
   /// - Parameters:
   ///   - value: A value that encodes to a map.

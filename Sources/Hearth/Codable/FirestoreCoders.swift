@@ -41,16 +41,21 @@ extension Firestore {
     ///   types throw themselves. Whether Firestore can store the result (names of fields, arrays in arrays) is checked only when it
     ///   is written.
     public func encode<T: Encodable>(_ value: T) throws -> [String: Any] {
-      let encoded = try EncodingContext(
-        EncodingOptions(
-          date: dateEncodingStrategy, data: dataEncodingStrategy, float: nonConformingFloatEncodingStrategy,
-          key: keyEncodingStrategy, passthrough: nil, userInfo: userInfo)
-      ).encodeRoot(value)
+      let encoded = try encodeValue(value)
       guard let fields = encoded as? [String: Any] else {
         throw EncodingError.invalidValue(
           value, EncodingError.Context(codingPath: [], debugDescription: "Top-level \(T.self) is not allowed."))
       }
       return fields
+    }
+
+    /// Encodes a value that may become anything, such as the operand of a condition.
+    func encodeValue<T: Encodable>(_ value: T) throws -> Any {
+      try EncodingContext(
+        EncodingOptions(
+          date: dateEncodingStrategy, data: dataEncodingStrategy, float: nonConformingFloatEncodingStrategy,
+          key: keyEncodingStrategy, passthrough: nil, userInfo: userInfo)
+      ).encodeRoot(value)
     }
   }
 

@@ -59,13 +59,31 @@ extension UserDataReader {
         throw ProgrammingError(
           "Dictionary keys in updateData: must be Strings or FieldPaths, but one is \(type(of: field.base)).")
       }
+      entries.append((path, value))
+    }
+    return try update(entries, key: key, databaseID: databaseID)
+  }
+
+  /// The same for fields by name: dots in a name do not split it.
+  static func update(
+    fieldsByName data: [String: Any], key: DocumentKey, databaseID: DatabaseID
+  ) throws(ProgrammingError) -> Mutation {
+    var entries: [(path: HearthModel.FieldPath, value: Any)] = []
+    for (name, value) in data { entries.append((try FieldPath.checked([name]), value)) }
+    return try update(entries, key: key, databaseID: databaseID)
+  }
+
+  private static func update(
+    _ entries: [(path: HearthModel.FieldPath, value: Any)], key: DocumentKey, databaseID: DatabaseID
+  ) throws(ProgrammingError) -> Mutation {
+    let entries = entries.map { (path: $0.path, value: ($0.value as? FieldContent)?.object ?? $0.value) }
+    for (path, value) in entries {
       // Deleted fields are left to the backend (firebase-ios-sdk FSTUserDataReader.mm, parsedUpdateData).
       let isDeleted = (value as? FieldValue)?.kind == .delete
       for name in path.segments where !isDeleted && name.hasPrefix("__") && name.hasSuffix("__") {
         throw ProgrammingError(
           "Invalid data. Document fields cannot begin and end with \"__\" (found in field \(path.canonicalString))")
       }
-      entries.append((path, value))
     }
     var reader = UserDataReader(databaseID: databaseID)
     var fields = MapValue([:])

@@ -278,11 +278,13 @@ struct UserDataReader {
 
   // MARK: - Shapes
 
-  /// Returns the content of an optional or an `AnyHashable`, at any depth; nil for an empty optional, which stands for null as on Apple
+  /// Returns the content of an optional, an `AnyHashable` or a ``FieldContent``, at any depth; nil for an empty optional, which stands for null as on Apple
   /// platforms.
   static func unwrap(_ value: Any) -> Any? {
     // Everything that is hashable casts to it, so the cast cannot tell. Left inside, the number 1 would cast to true.
     if type(of: value) == AnyHashable.self, let hashable = value as? AnyHashable { return unwrap(hashable.base) }
+    if type(of: value) == FieldContent.self, let content = value as? FieldContent { return content.object }
+    if type(of: value) == FieldMap.self, let map = value as? FieldMap { return map.objects }
     guard let optional = value as? any AnyOptional else { return value }
     return optional.anyValue.flatMap(unwrap)
   }

@@ -114,9 +114,9 @@ extension DocumentReference {
     }
   }
 
-  private var model: HearthModel.Query { HearthModel.Query(path: key.path) }
+  var model: HearthModel.Query { HearthModel.Query(path: key.path) }
 
-  private func snapshot(_ view: ViewSnapshot) -> DocumentSnapshot {
+  func snapshot(_ view: ViewSnapshot) -> DocumentSnapshot {
     DocumentSnapshot(
       firestore: firestore, key: key, document: view.documents.first, isFromCache: view.isFromCache,
       hasPendingWrites: view.mutatedKeys.contains(key) && !view.documents.isEmpty)
@@ -137,7 +137,7 @@ extension DocumentReference {
     }
   }
 
-  private func cached(_ document: Document) -> Result<DocumentSnapshot, NSError> {
+  func cached(_ document: Document) -> Result<DocumentSnapshot, NSError> {
     guard document.isFound || document.isMissing else {
       return .failure(
         .firestore(

@@ -168,4 +168,11 @@ extension DocumentReference {
       try UserDataReader.update(fields, key: key, databaseID: firestore.databaseID)
     }
   }
+
+  /// - Parameter fields: By name; dots in a name do not split it.
+  func updateMutation(fieldsByName fields: [String: Any]) -> Mutation {
+    requireValid { () throws(ProgrammingError) in
+      try UserDataReader.update(fieldsByName: fields, key: key, databaseID: firestore.databaseID)
+    }
+  }
 }

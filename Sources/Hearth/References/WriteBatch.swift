@@ -49,6 +49,10 @@ public final class WriteBatch: NSObject {
     add(document) { document.updateMutation(fields) }
   }
 
+  func update(fieldsByName fields: [String: Any], of document: DocumentReference) -> WriteBatch {
+    add(document) { document.updateMutation(fieldsByName: fields) }
+  }
+
   /// Adds a write as ``DocumentReference/delete(completion:)`` makes it.
   @discardableResult
   public func deleteDocument(_ document: DocumentReference) -> WriteBatch {

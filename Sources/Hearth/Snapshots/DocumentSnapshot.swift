@@ -51,6 +51,14 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
     return writer(serverTimestampBehavior).dictionary(fields(of: document))
   }
 
+  /// All fields as a value that may cross between actors and tasks, or nil if the document does not exist.
+  ///
+  /// - Parameter serverTimestampBehavior: The value of server timestamps that the backend has not set yet.
+  public func fieldMap(with serverTimestampBehavior: ServerTimestampBehavior = .none) -> FieldMap? {
+    guard let document else { return nil }
+    return FieldMap(fields(of: document), writer(serverTimestampBehavior))
+  }
+
   /// The value of one field as in ``data()``, or nil if the document or the field does not exist.
   ///
   /// - Parameter field: A `String` with dots between the names of nested fields, or a ``FieldPath``; other types and malformed
@@ -145,5 +153,12 @@ public final class QueryDocumentSnapshot: DocumentSnapshot, @unchecked Sendable 
   /// - Parameter serverTimestampBehavior: The value of server timestamps that the backend has not set yet.
   public override func data(with serverTimestampBehavior: ServerTimestampBehavior) -> [String: Any] {
     super.data(with: serverTimestampBehavior) ?? [:]
+  }
+
+  /// All fields as a value that may cross between actors and tasks.
+  ///
+  /// - Parameter serverTimestampBehavior: The value of server timestamps that the backend has not set yet.
+  public override func fieldMap(with serverTimestampBehavior: ServerTimestampBehavior = .none) -> FieldMap {
+    super.fieldMap(with: serverTimestampBehavior) ?? [:]
   }
 }

@@ -19,6 +19,11 @@ public final class QuerySnapshot: NSObject, Sendable {
     metadata = SnapshotMetadata(hasPendingWrites: view.hasPendingWrites, isFromCache: view.isFromCache)
   }
 
+  /// The knowledge whether the result has every document that matches at the backend, and as of which time. Not part of equality.
+  ///
+  /// A listener is not called because of a change of it alone.
+  public var completeness: QueryCompleteness { QueryCompleteness(view.completeness) }
+
   /// True if no document matches.
   public var isEmpty: Bool { view.documents.isEmpty }
 

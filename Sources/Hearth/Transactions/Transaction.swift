@@ -105,6 +105,10 @@ public final class Transaction: NSObject {
     add(document) { document.updateMutation(fields) }
   }
 
+  func update(fieldsByName fields: [String: Any], of document: DocumentReference) -> Transaction {
+    add(document) { document.updateMutation(fieldsByName: fields) }
+  }
+
   /// Adds a write as ``DocumentReference/delete(completion:)`` makes it.
   @discardableResult
   public func deleteDocument(_ document: DocumentReference) -> Transaction {

@@ -19,8 +19,8 @@ package struct BackgroundQueryID: Hashable, Comparable, Sendable {
 /// that grows with the result is done there, so that little is left for the loop.
 package struct BackgroundQueryJob: Equatable, Sendable {
   enum Purpose {
-    /// The answer to a one-time read.
-    case read
+    /// The answer to a one-time read, with what is known of the query's target.
+    case read(ResultKnowledge)
     /// The answer to a one-time aggregation.
     case aggregate
     /// The first state of a view.
@@ -50,7 +50,7 @@ package struct BackgroundQueryJob: Equatable, Sendable {
       let answer = try backgroundQuery.run(concurrently: concurrently)
       let content: BackgroundQueryResult.Content =
         switch purpose {
-        case .read: .snapshot(ViewSnapshot(query: query, cachedResult: answer.documents))
+        case .read(let knowledge): .snapshot(ViewSnapshot(query: query, cachedResult: answer.documents, knowledge))
         case .aggregate: .values(answer.totals?.values ?? [:])
         case .listen:
           .view(InitialViewState(query: query, result: answer.documents, confirmedKeys: answer.confirmedKeys))

@@ -13,13 +13,14 @@ extension SyncEngine {
   // MARK: - One-time reads
 
   /// - Returns: false when the query should run on the loop.
-  func readInBackground(_ id: RequestID, _ query: Query, _ aggregations: [Aggregation] = []) -> Bool {
+  func readInBackground(
+    _ id: RequestID, _ query: Query, _ aggregations: [Aggregation] = [], as purpose: BackgroundQueryJob.Purpose
+  ) -> Bool {
     guard let backgroundQuery = makeBackgroundQuery(query, aggregations, wantsConfirmedKeys: false) else {
       return false
     }
     let backgroundID = backgroundQueries.nextID()
     backgroundQueries.add(id, connections: backgroundQuery.connectionCount, as: backgroundID)
-    let purpose: BackgroundQueryJob.Purpose = aggregations.isEmpty ? .read : .aggregate
     emit(.runBackgroundQuery(BackgroundQueryJob(id: backgroundID, backgroundQuery: backgroundQuery, purpose: purpose)))
     return true
   }

@@ -12,7 +12,7 @@ extension SyncEngine {
   }
 
   func readAggregation(_ id: RequestID, _ query: Query, _ aggregations: [Aggregation]) {
-    if readInBackground(id, query, aggregations) { return }
+    if readInBackground(id, query, aggregations, as: .aggregate) { return }
     do {
       let result = try localStore.aggregate(aggregations, over: query)
       emit(.answer(id, .values(result.totals.values)))
@@ -23,13 +23,22 @@ extension SyncEngine {
   }
 
   func readQuery(_ id: RequestID, _ query: Query) {
-    if readInBackground(id, query) { return }
     do {
+      // Before the query runs: its result must not be older than what is said of it.
+      let knowledge = try knowledge(of: query)
+      if readInBackground(id, query, as: .read(knowledge)) { return }
       let result = try localStore.read(query)
-      emit(.answer(id, .snapshot(ViewSnapshot(query: query, cachedResult: result.documents))))
+      emit(.answer(id, .snapshot(ViewSnapshot(query: query, cachedResult: result.documents, knowledge))))
       considerIndexes(for: query, after: result.execution)
     } catch {
       emit(.requestFailed(id, .readFailed(error)))
     }
+  }
+
+  private func knowledge(of query: Query) throws -> ResultKnowledge {
+    guard let target = try localStore.targetData(for: query.target), !target.resumeToken.isEmpty else { return .none }
+    return ResultKnowledge(
+      version: target.snapshotVersion,
+      confirmedKeys: query.limit == nil ? [] : try localStore.confirmedKeys(for: target.targetID))
   }
 }

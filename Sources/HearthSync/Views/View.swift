@@ -65,15 +65,22 @@ struct View {
   private var isWatched: Bool
   private var syncState = SyncState.initial
   private var hasCachedResults: Bool
+  /// The version of the last snapshot at which the backend had sent everything that the target holds; `none` if it is not known.
+  private var completeVersion: SnapshotVersion
   /// True if `limboKeys` is exact, so that only documents touched by a change need a new look.
   private var limboKeysAreExact = false
 
   /// - Parameters:
   ///   - confirmedKeys: The documents that the backend had confirmed when the target was last listened to.
   ///   - hasCachedResults: True if the cache remembers a complete result of the target.
+  ///   - completeVersion: The version of that result.
   ///   - isWatched: False if another client of the cache hears from the backend.
-  init(query: Query, confirmedKeys: Set<DocumentKey>, hasCachedResults: Bool, isWatched: Bool = true) {
+  init(
+    query: Query, confirmedKeys: Set<DocumentKey>, hasCachedResults: Bool, completeVersion: SnapshotVersion = .none,
+    isWatched: Bool = true
+  ) {
     self.query = query
+    self.completeVersion = completeVersion
     self.isWatched = isWatched
     documentKey = query.documentKey
     self.confirmedKeys = confirmedKeys
@@ -277,6 +284,11 @@ struct View {
       confirmedKeys.subtract(targetChange.removed)
       isCurrent = targetChange.isCurrent
     }
+    if isPendingReset {
+      completeVersion = .none
+    } else if isCurrent {
+      completeVersion = max(completeVersion, snapshotVersion)
+    }
     var outcome = Outcome()
     updateLimbo(
       changes.changeSet, targetChange, isPendingReset: isPendingReset, snapshotVersion: snapshotVersion, &outcome)
@@ -291,7 +303,7 @@ struct View {
         query: query, documents: documents.documents, oldDocuments: old,
         changes: carriedOut, isFromCache: newState != .synced,
         mutatedKeys: mutatedKeys, syncStateChanged: syncStateChanged, excludesMetadataChanges: false,
-        hasCachedResults: hasCachedResults)
+        hasCachedResults: hasCachedResults, completeness: completeness)
     }
     return outcome
   }
@@ -308,7 +320,12 @@ struct View {
     ViewSnapshot(
       query: query, documents: documents.documents, oldDocuments: [], changes: [], isFromCache: !isSynced,
       mutatedKeys: mutatedKeys, syncStateChanged: true, excludesMetadataChanges: false,
-      hasCachedResults: hasCachedResults)
+      hasCachedResults: hasCachedResults, completeness: completeness)
+  }
+
+  private var completeness: ResultCompleteness {
+    ResultKnowledge(version: completeVersion, confirmedKeys: confirmedKeys)
+      .completeness(of: documents.documents, of: query, isSynced: isSynced)
   }
 
   /// Checks in debug builds what must hold after every step.

@@ -30,13 +30,14 @@ package struct ViewSnapshot: Sendable {
   package var excludesMetadataChanges: Bool
   /// True if a complete result has been known before, so that an empty one means something.
   package var hasCachedResults: Bool
+  package var completeness: ResultCompleteness
 
   package var hasPendingWrites: Bool { !mutatedKeys.isEmpty }
 
   package init(
     query: Query, documents: DocumentList, oldDocuments: DocumentList, changes: [DocumentViewChange],
     isFromCache: Bool, mutatedKeys: Set<DocumentKey>, syncStateChanged: Bool, excludesMetadataChanges: Bool,
-    hasCachedResults: Bool
+    hasCachedResults: Bool, completeness: ResultCompleteness = .notSynchronized
   ) {
     self.query = query
     self.documents = documents
@@ -47,16 +48,20 @@ package struct ViewSnapshot: Sendable {
     self.syncStateChanged = syncStateChanged
     self.excludesMetadataChanges = excludesMetadataChanges
     self.hasCachedResults = hasCachedResults
+    self.completeness = completeness
   }
 
   /// The cached result of a query without a view; every document is added.
   ///
-  /// - Parameter result: The documents in the order of the query.
-  init(query: Query, cachedResult result: [Document]) {
+  /// - Parameters:
+  ///   - result: The documents in the order of the query.
+  ///   - knowledge: The state of the query's target, not newer than the result.
+  init(query: Query, cachedResult result: [Document], _ knowledge: ResultKnowledge) {
     self.init(
       query: query, documents: DocumentList(result), oldDocuments: [], changes: [], isFromCache: true,
       mutatedKeys: Set(result.lazy.filter(\.hasLocalMutations).map(\.key)), syncStateChanged: true,
-      excludesMetadataChanges: false, hasCachedResults: false)
+      excludesMetadataChanges: false, hasCachedResults: false,
+      completeness: knowledge.completeness(of: result, of: query))
     self = asFirstSnapshot(excludingMetadataChanges: false)
   }
 
@@ -86,6 +91,6 @@ extension ViewSnapshot: Equatable {
     a.query == b.query && a.documents == b.documents && a.oldDocuments == b.oldDocuments
       && a.isFromCache == b.isFromCache && a.mutatedKeys == b.mutatedKeys && a.syncStateChanged == b.syncStateChanged
       && a.excludesMetadataChanges == b.excludesMetadataChanges && a.hasCachedResults == b.hasCachedResults
-      && a.changes == b.changes
+      && a.completeness == b.completeness && a.changes == b.changes
   }
 }

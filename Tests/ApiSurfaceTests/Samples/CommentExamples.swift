@@ -271,6 +271,71 @@ enum CommentExamples {
       "draft": FieldValue.delete(),
     ])
   }
+
+  static func updatesFromValues(city: DocumentReference) throws {
+    struct Visit: Encodable {
+      var lastVisitor: String?
+      var visits = FieldValue.increment(Int64(1))
+    }
+    try city.updateData(from: Visit(lastVisitor: "Ada"))
+  }
+
+  static func fieldMap(cities: CollectionReference) async throws {
+    let oakland: FieldMap = [
+      "name": "Oakland", "population": 440_646, "tags": ["port"], "changed": .serverTimestamp,
+    ]
+    try await Task.detached { try await cities.document("OAK").setData(fields: oakland) }.value
+  }
+
+  static func readPolicies(db: Firestore) async throws {
+    let city = try await db.document("cities/SF").getDocument(policy: .server(within: .seconds(2)))
+    print(city.metadata.isFromCache ? "as this device knows it" : "as the backend has it")
+    let cities = try await db.collection("cities").getDocuments(policy: .cacheFirst)
+    _ = cities
+  }
+
+  enum QueryableModels {
+    struct City: Codable, QueryableModel {
+      @DocumentID var id: String?
+      var name: String
+      var population: Int?
+      var tags: [String]
+      static let fieldTable: FieldTable<City> = [
+        \.id: .documentID, \.name: "name", \.population: "population", \.tags: "tags",
+      ]
+    }
+  }
+
+  enum FieldTables {
+    struct City: Codable, QueryableModel {
+      var name: String
+      var population: Int
+      static let fieldTable = FieldTable<City>(codingKeys: [\.name: CodingKeys.name, \.population: .population])
+    }
+  }
+
+  static func typedFilter(cities: TypedCollection<QueryableModels.City>) {
+    let large = cities.where(\.population > 1_000_000 || \.name == "Oakland")
+    let coastal = cities.where(.contains(\.tags, "coast"))
+    _ = large
+    _ = coastal
+  }
+
+  static func typedQuery(db: Firestore) async throws {
+    typealias City = QueryableModels.City
+    let cities = db.collection("cities", of: City.self)
+    let large = cities.where(\.population > 1_000_000).order(by: \.population, descending: true).limit(to: 3)
+    for city in try await large.getDocuments().documents { print(city.name) }
+  }
+
+  static func typedCollection(db: Firestore) async throws {
+    typealias City = QueryableModels.City
+    let cities = db.collection("cities", of: City.self)
+    let oakland = try await cities.getDocument("OAK")
+    let all = try await cities.getDocuments().documents
+    _ = oakland
+    _ = all
+  }
 }
 
 // Declarations that the examples take from their programs.

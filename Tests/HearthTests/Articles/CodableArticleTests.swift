@@ -123,6 +123,25 @@ private enum CodableArticle {
     try city.setData(from: oakland, mergeFields: ["name", "location"])
   }
 
+  struct CityUpdate: Encodable {
+    var name: String?
+    var districts: [String: Int]?
+  }
+
+  static func update(_ db: Firestore, _ print: Printout) async throws {
+    let districts = db.collection("cities").document("DIS")
+    districts.setData(["name": "San Francisco", "districts": ["Mission": 60_000, "Presidio": 4_000]], completion: nil)
+    try districts.updateData(from: CityUpdate(name: nil, districts: ["Mission": 61_000]))
+    print(try await districts.getDocument().fieldMap() == ["name": "San Francisco", "districts": ["Mission": 61_000]])
+  }
+
+  static func waiting(_ db: Firestore, _ city: DocumentReference, _ oakland: City) async throws -> DocumentReference {
+    try await city.setDataAndWait(from: oakland)
+    try await city.updateDataAndWait(from: CityUpdate(name: "Oakland"))
+    let added = try await db.collection("cities").addDocumentAndWait(from: oakland)
+    return added
+  }
+
   static func errors(_ db: Firestore, _ print: Printout) async throws {
     db.collection("cities").document("LA").setData(["name": "Los Angeles", "population": "many"], completion: nil)
     for document in try await db.collection("cities").getDocuments().documents {
@@ -168,7 +187,7 @@ struct CodableArticleTests {
   @Test("shows code that is compiled, and says of nothing that it prints what no test checks")
   func code() throws {
     let article = try Article("Codable")
-    #expect(article.blocks("swift").count == 15)
+    #expect(article.blocks("swift").count == 18)
     #expect(try article.codeNotCompiled(in: #filePath) == [])
     #expect(try article.printedNotChecked(in: #filePath) == [])
   }
@@ -190,7 +209,11 @@ struct CodableArticleTests {
     }
     try await expect("Ids, times and nulls") { try await CodableArticle.wrappers(db, $0) }
     try await expect("Names and forms that differ") { try await CodableArticle.strategies(db, $0) }
-    try await expect("Changing a part of a document") { try await CodableArticle.merge(db, $0) }
+    try await expect("Changing a part of a document") { print in
+      try await CodableArticle.merge(db, print)
+      try await CodableArticle.update(db, print)
+    }
+    db.document("cities/DIS").delete(completion: nil)
     try await expect("When a document does not fit") { try await CodableArticle.errors(db, $0) }
     try await expect("When types change") { try await CodableArticle.evolution(db, $0) }
     let city = db.document("cities/SF")
@@ -198,6 +221,18 @@ struct CodableArticleTests {
     let merged = try #require(try await city.getDocument().data())
     #expect(merged["name"] as? String == "Oakland")
     #expect(merged["visits"] as? Int == 5)
+  }
+
+  @Test("has methods that wait for the backend")
+  func waiting() async throws {
+    try await Self.withServer { db in
+      let oakland = CodableArticle.City(
+        name: "Oakland", founded: Date(timeIntervalSince1970: 0), location: GeoPoint(latitude: 0, longitude: 0),
+        districts: [])
+      let added = try await CodableArticle.waiting(db, db.document("cities/OAK"), oakland)
+      #expect(try await added.getDocument(as: CodableArticle.City.self, source: .server).name == "Oakland")
+      #expect(try await db.pendingWrites().isEmpty)
+    }
   }
 
   /// A Firestore object that reaches an empty database.

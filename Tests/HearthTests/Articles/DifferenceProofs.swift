@@ -70,6 +70,18 @@ struct DifferenceProof {
         "with a server: completions, waiting forms, batches, transactions and the server's time"
       )),
     DifferenceProof(
+      "`updateData` with `Encodable`",
+      (
+        "HearthTests/Codable/UpdatesFromValuesTests",
+        "changes the encoded fields, replaces maps as a whole, and leaves what is nil"
+      )),
+    DifferenceProof(
+      "A document's fields as a `Sendable` value",
+      ("HearthTests/FieldMapTests", "every content is written and read back as it was")),
+    DifferenceProof(
+      "Conditions and orders by key path",
+      ("HearthTests/TypedQueries/TypedQueryTests", "each condition finds what its untyped form finds")),
+    DifferenceProof(
       "The task that awaits a call is cancelled",
       ("HearthTests/OfflineTests", "a cancelled task stops waiting, the write stays queued")),
     DifferenceProof(
@@ -265,6 +277,18 @@ struct DifferenceProof {
       (
         "HearthTests/SnapshotBufferTests",
         "a listener whose task is slow loses no change, and its last snapshot is the newest state"
+      )),
+    DifferenceProof(
+      "How long a one-time read waits for the backend",
+      (
+        "HearthTests/ReadPolicyTests",
+        "a document: the backend in time, the cache when the backend is silent, an error when nothing is known"
+      )),
+    DifferenceProof(
+      "Whether a result from the cache has everything",
+      (
+        "HearthTests/ReadPolicyTests",
+        "a query: cacheFirst takes what there is, cacheElseServer only what is known to be complete"
       )),
     DifferenceProof(
       "Large queries of the cache",

@@ -1,0 +1,29 @@
+/// The order in which a one-time read asks the cache and the backend, and how long it waits. See
+/// ``DocumentReference/getDocument(policy:)`` and ``Query/getDocuments(policy:)``.
+///
+/// | policy | the backend answers | the backend cannot be reached, or not in time |
+/// |---|---|---|
+/// | `server(within:)` | its answer | the cache's answer, whatever it is worth; an error for a document of which nothing is known |
+/// | `cacheFirst` | asked only if the cache has nothing useful | the cache's answer, whatever it is worth; an error for a document of which nothing is known |
+/// | `cacheElseServer` | asked only if the cache cannot answer for sure | the error `unavailable` |
+///
+/// The metadata's `isFromCache` says which of the two has answered. Local writes are part of every answer. An error of the backend,
+/// such as `permissionDenied`, and one of the cache's file is thrown; the other source does not stand in for it.
+public enum ReadPolicy: Sendable, Hashable {
+  /// Asks the backend, and answers from the cache when the time is over, or as soon as it is known that the backend cannot be
+  /// reached.
+  ///
+  /// A backend that is too slow is not asked in vain: the read goes on without the caller, and what comes later is in the cache for the
+  /// next one. (If the caller's task is cancelled, it ends.) Zero or a negative time answers from the cache at once.
+  case server(within: Duration)
+
+  /// Answers from the cache if it has something useful: the document, or the knowledge that it does not exist; for a query at least
+  /// one document, or a result that is known to be complete (``QuerySnapshot/completeness``). Otherwise asks the backend, and falls
+  /// back to the cache.
+  case cacheFirst
+
+  /// Answers from the cache if it can answer for sure: it has the document, or knows that it does not exist; the query's result is
+  /// known to be complete, as of the last time that the query was in sync. Otherwise asks the backend, and fails with `unavailable`
+  /// if that cannot be reached.
+  case cacheElseServer
+}
