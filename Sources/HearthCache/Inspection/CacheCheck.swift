@@ -58,6 +58,7 @@ package enum CacheCheck {
       report.problems = [reason]
     }
     if let reason = files.markedDamage { report.problems.append("A client has found damage: \(reason)") }
+    report.problems = Array(report.problems.prefix(problemLimit))
     progress(.outbox, 0, nil)
     try addOutbox(of: files, databaseID, to: &report)
     return report

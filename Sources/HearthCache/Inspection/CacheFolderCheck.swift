@@ -41,6 +41,12 @@ enum CacheFolderCheck {
   }
 
   private static func read(_ path: String) throws(CacheInspectionError) -> [UInt8] {
+    // A pipe would have to be waited for.
+    let place = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    let attributes = (try? FileManager.default.attributesOfItem(atPath: place)) ?? [:]
+    if let type = attributes[.type] as? FileAttributeType, type != .typeRegular {
+      throw .notACache(path: path, reason: "it is no regular file")
+    }
     do {
       let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
       defer { try? file.close() }

@@ -87,14 +87,19 @@ package enum CacheMaintenance {
     _ store: LocalStore, toBytes targetBytes: Int64?, _ progress: (Int) -> Void
   ) throws -> GarbageCollectionReport {
     var total = GarbageCollectionReport()
+    var parameters = GarbageCollectionParameters(thresholdBytes: targetBytes ?? 0)
     while true {
-      var run = GarbageCollectionRun(GarbageCollectionParameters(thresholdBytes: targetBytes ?? 0))
+      var run = GarbageCollectionRun(parameters)
       while try !store.advance(&run, isShown: { _ in false }) {
         progress(total.removedDocumentCount + run.report.removedDocumentCount)
       }
       total.add(run.report)
       let hasRemoved = run.report.removedTargetCount + run.report.removedDocumentCount > 0
-      guard let targetBytes, hasRemoved, run.report.cacheBytesAfter > targetBytes else { break }
+      guard let targetBytes, run.report.cacheBytesAfter > targetBytes else { break }
+      guard !hasRemoved else { continue }
+      // A tenth of a few is none of them.
+      guard parameters.percentile < 100 else { break }
+      parameters.percentile = 100
     }
     try store.database.truncateLog()
     return total

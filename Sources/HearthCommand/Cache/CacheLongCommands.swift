@@ -3,6 +3,16 @@ import Foundation
 import HearthCache
 import HearthModel
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
 struct CacheCheckCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "check",
@@ -110,9 +120,12 @@ private final class ExportFile {
     guard !FileManager.default.fileExists(atPath: path) else {
       throw CacheInspectionError.invalid("\"\(path)\" exists. Choose another name, or delete it.")
     }
-    let descriptor = open(path + ".part", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    let descriptor = open(path + ".part", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else {
-      throw CacheInspectionError.io(path: path, reason: String(cString: strerror(errno)))
+      let reason = String(cString: strerror(errno))
+      throw CacheInspectionError.invalid(
+        "\"\(path).part\", which the export is written to first, cannot be made (\(reason)). Choose another name, or delete it."
+      )
     }
     handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
   }

@@ -133,7 +133,7 @@ struct CacheDocumentsCommand: ParsableCommand {
         Terminal.write(JSONText.object(members).compact)
       }
     } else {
-      var table = TextTable("COLLECTION", "DOCUMENTS (AT MOST)", right: [1])
+      var table = TextTable("COLLECTION", "CONFIRMED (AT MOST)", right: [1])
       for collection in collections {
         table.add(collection.path.canonicalString, "\(collection.estimatedDocumentCount)")
       }

@@ -1,5 +1,15 @@
 import Foundation
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
 /// What the output goes to: a person at a terminal, or another program.
 enum Terminal {
   static let isOutputTerminal = isatty(STDOUT_FILENO) != 0

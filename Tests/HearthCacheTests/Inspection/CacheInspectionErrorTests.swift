@@ -54,7 +54,8 @@ struct CacheInspectionErrorTests {
     }
   }
 
-  @Test("a cache of a newer and of an older release is refused with its version", arguments: [(99, "newer"), (0, "older")])
+  @Test(
+    "a cache of a newer and of an older release is refused with its version", arguments: [(99, "newer"), (0, "older")])
   func otherReleases(_ version: Int, _ word: String) throws {
     let folder = try InspectedFolder()
     let database = try Database(.file(path: folder.file))
@@ -99,7 +100,8 @@ struct CacheInspectionErrorTests {
         guard !bytes.isEmpty else { continue }
         let report = try CacheCheck.run(folder: folder.path)
         if !report.isSound { unsound += 1 }
-        #expect(report.savedBatchCount + report.unreadableBatchCount == 3 || !report.isOutboxComplete, "\(damage) \(page)")
+        #expect(
+          report.savedBatchCount + report.unreadableBatchCount == 3 || !report.isOutboxComplete, "\(damage) \(page)")
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.file)) == bytes)
       }
     }

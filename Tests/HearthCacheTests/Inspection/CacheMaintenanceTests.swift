@@ -48,11 +48,10 @@ struct CacheMaintenanceTests {
     let folder = try InspectedFolder()
     let report = try CacheMaintenance.collect(folder: folder.path, toBytes: 0, newCacheID: "new")
     #expect(report.removedTargetCount == 1 && report.removedDocumentCount > 0)
-    try folder.read {
-      #expect(try $0.overview().pendingBatchCount == 3)
-      #expect(try $0.overview().cacheID == "inspected")
-      #expect(try $0.run(collection("cities"), as: .user(nil)).documents.map(\.key.id).contains("c1"))
-    }
+    let overview = try folder.read { try $0.overview() }
+    #expect(overview.pendingBatchCount == 3 && overview.cacheID == "inspected")
+    let found = try folder.read { try $0.run(collection("cities"), as: .user(nil)).documents }
+    #expect(found.map(\.key.id).contains("c1"))
     #expect(try CacheCheck.run(folder: folder.path).isSound)
   }
 
