@@ -24,6 +24,8 @@ package struct CacheOverview: Equatable, Sendable {
     package var user: String?
     /// False for one that ended without leaving the cache.
     package var isAlive: Bool
+    /// The process of a client that is alive, where the system tells it, as Linux does.
+    package var processID: Int32?
     /// True for the client that is connected with the backend for all.
     package var isPrimary: Bool
     package var wantsNetwork: Bool
@@ -47,6 +49,8 @@ package struct CacheOverview: Equatable, Sendable {
   package var users: [User]
   /// True while a process has the folder for itself.
   package var isInExclusiveUse: Bool
+  /// That process, where the system tells it.
+  package var exclusiveProcessID: Int32?
   package var clients: [Client]
   /// The backend of the clients; empty for a cache that is not shared.
   package var backend: String
@@ -64,6 +68,8 @@ extension CacheInspection {
     let files = CacheFiles(folder: folder)
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     let (clients, backend) = try clients()
+    let lock = "\(folder)/\(FolderLock.fileName)"
+    let isLocked = LockFile.isLocked(path: lock)
     return CacheOverview(
       folder: folder, databaseID: databaseID, cacheID: try globals.cacheID(),
       schema: try Self.versions(in: database).map { .init(name: $0.component, version: $0.version) },
@@ -71,7 +77,8 @@ extension CacheInspection {
       logBytes: Self.size(of: files.main + "-wal"),
       estimatedDocumentCount: try documents.estimatedDocumentCount(in: .everything(under: ResourcePath())),
       targetCount: try globals.targetCount(), users: try users(),
-      isInExclusiveUse: LockFile.isLocked(path: "\(folder)/\(FolderLock.fileName)"), clients: clients, backend: backend,
+      isInExclusiveUse: isLocked,
+      exclusiveProcessID: isLocked ? LockHolder.processID(path: lock) : nil, clients: clients, backend: backend,
       knownDamage: files.markedDamage,
       filesSetAside: names.filter { $0.hasPrefix(CacheFile.fileName + ".corrupt") }.sorted())
   }
@@ -107,9 +114,11 @@ extension CacheInspection {
     let table = ClientTable(database: database)
     let sharing = try table.sharing(except: 0)
     let clients = try table.clients().map { client in
-      let isAlive = LockFile.isLocked(path: ClientFiles.lifePath(folder, client.name))
+      let path = ClientFiles.lifePath(folder, client.name)
+      let isAlive = LockFile.isLocked(path: path)
       return CacheOverview.Client(
         name: client.name, user: Self.user(ofKey: client.userKey), isAlive: isAlive,
+        processID: isAlive ? LockHolder.processID(path: path) : nil,
         isPrimary: isAlive && sharing.leaseHolder == client.id, wantsNetwork: client.wantsNetwork,
         targetCount: try table.targets(of: client.id).count)
     }

@@ -15,6 +15,7 @@ extension CacheOverview {
       ("pendingBatches", .integer(pendingBatchCount)),
       ("users", .array(users.map(\.json))),
       ("isInExclusiveUse", .bool(isInExclusiveUse)),
+      ("exclusiveProcess", exclusiveProcessID.map { .integer($0) } ?? .null),
       ("clients", .array(clients.map(\.json))),
       ("backend", backend.isEmpty ? .null : .string(backend)),
       ("knownDamage", knownDamage.map { .string($0) } ?? .null),
@@ -36,6 +37,7 @@ extension CacheOverview.Client {
   package var json: JSONText {
     .object([
       ("name", .string(name)), ("user", user.map { .string($0) } ?? .null), ("isAlive", .bool(isAlive)),
+      ("process", processID.map { .integer($0) } ?? .null),
       ("isPrimary", .bool(isPrimary)), ("wantsNetwork", .bool(wantsNetwork)), ("targets", .integer(targetCount)),
     ])
   }

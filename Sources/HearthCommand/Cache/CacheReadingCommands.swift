@@ -37,10 +37,15 @@ struct CacheInfoCommand: ParsableCommand {
       let unreadable = user.unreadableBatchCount > 0 ? ", \(user.unreadableBatchCount) unreadable" : ""
       line("user", "\(user.id ?? "(signed out)"): \(user.pendingBatchCount) pending\(unreadable)")
     }
-    if cache.isInExclusiveUse { line("in use", "by one process that does not share it") }
+    if cache.isInExclusiveUse {
+      line("in use", "by one process that does not share it" + (cache.exclusiveProcessID.map { ": \($0)" } ?? ""))
+    }
     for client in cache.clients {
+      let process = client.processID.map { ", process \($0)" } ?? ""
       let role = !client.isAlive ? "ended without leaving" : client.isPrimary ? "primary" : "secondary"
-      line("client", "\(client.name): \(role), user \(client.user ?? "(signed out)"), \(client.targetCount) targets")
+      line(
+        "client",
+        "\(client.name): \(role)\(process), user \(client.user ?? "(signed out)"), \(client.targetCount) targets")
     }
     if let damage = cache.knownDamage { Terminal.write(Terminal.styled("damaged    \(Terminal.safe(damage))", .red)) }
     for name in cache.filesSetAside { line("set aside", name) }

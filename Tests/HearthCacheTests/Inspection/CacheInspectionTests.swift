@@ -22,6 +22,33 @@ struct CacheInspectionTests {
     #expect(!overview.isInExclusiveUse && overview.clients.isEmpty)
   }
 
+  @Test("the overview costs the same, however many documents there are")
+  func overviewCost() throws {
+    let folder = try InspectedFolder()
+    func steps() throws -> Int {
+      try folder.read { cache in
+        var count = 0
+        cache.database.injectFailure = { _ in
+          count += 1
+          return nil
+        }
+        _ = try cache.overview()
+        return count
+      }
+    }
+    let before = try steps()
+    let (cache, store) = try InspectedFolder.open(folder.folder)
+    var event = RemoteEvent(snapshotVersion: version(1_000))
+    for number in 0..<2_000 {
+      let document = found("cities/more\(number)", 900, ["n": .integer(Int64(number))])
+      event.documentUpdates[document.key] = document
+    }
+    _ = try store.apply(event)
+    cache.close()
+    #expect(try folder.read { try $0.overview().estimatedDocumentCount ?? 0 } >= 2_000)
+    #expect(try steps() == before && before < 100)
+  }
+
   @Test("nothing in the folder changes, and no file is made in it")
   func readsOnly() throws {
     let folder = try InspectedFolder()
@@ -90,9 +117,14 @@ struct CacheInspectionTests {
     var clients = try CacheInspection.read(folder: folder.path) { try $0.overview().clients }
     #expect(clients.map(\.name) == ["first", "second"])
     #expect(clients.map(\.user) == ["alice", nil] && clients.allSatisfy(\.isAlive))
+    // Where the system tells it.
+    if LockHolder.processID(path: folder.file("cache.client-first")) != nil {
+      #expect(clients.map(\.processID) == [getpid(), getpid()])
+    }
     second.client?.suspend()
     clients = try CacheInspection.read(folder: folder.path) { try $0.overview().clients }
     #expect(clients.map(\.isAlive) == [true, false])
+    #expect(clients[1].processID == nil)
     #expect(try folder.names().contains("cache.client-second"), "an inspection buries nobody")
     second.close()
     first.close()
