@@ -36,7 +36,10 @@ enum CacheFolderCheck {
     do {
       _ = try FileManager.default.contentsOfDirectory(atPath: folder)
     } catch {
-      throw .noPermission(path: folder, reason: error.localizedDescription)
+      guard FileManager.default.isReadableFile(atPath: folder) else {
+        throw .noPermission(path: folder, reason: "permission denied")
+      }
+      throw .io(path: folder, reason: error.localizedDescription)
     }
   }
 

@@ -37,7 +37,7 @@ package enum CacheInspectionError: Error, Equatable, Sendable, CustomStringConve
       "The folder \"\(folder)\" holds no cache: it has no file \"cache.sqlite\". Give the folder of one app, project and database, "
         + "which a client makes at its first start."
     case .noPermission(let path, let reason):
-      "\"\(path)\" cannot be read (\(reason)). Run this as the user that the app runs as."
+      "\"\(path)\" cannot be used (\(reason)). Run this as the user that the app runs as."
     case .notACache(let path, let reason):
       "\"\(path)\" is not a cache of Hearth: \(reason). Give another folder, or move the file away."
     case .unfinished(let path):

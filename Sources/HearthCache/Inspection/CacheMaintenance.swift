@@ -114,7 +114,7 @@ package enum CacheMaintenance {
     } catch {
       throw error.kind == .unavailable
         ? CacheInspectionError.inUse(folder: folder)
-        : CacheInspectionError.noPermission(path: folder, reason: error.message)
+        : CacheInspectionError.noPermission(path: folder, reason: "its lock file cannot be written")
     }
     defer { lock.release() }
     return try body()

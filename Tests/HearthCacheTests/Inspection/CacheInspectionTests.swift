@@ -108,6 +108,29 @@ struct CacheInspectionTests {
     opened?.close()
   }
 
+  @Test(
+    "a cache whose process was killed is read with what is only in its log, and the log stays",
+    arguments: [true, false])
+  func killed(_ hasLogIndex: Bool) throws {
+    let folder = TemporaryFolder()
+    let (cache, store) = try InspectedFolder.open(folder)
+    defer { cache.close() }
+    try store.write(.set(key("cities/c1"), ["n": 1]))
+    // What a process leaves that ends now.
+    let copy = TemporaryFolder()
+    try FileManager.default.createDirectory(atPath: copy.path, withIntermediateDirectories: true)
+    let names = ["cache.sqlite", "cache.sqlite-wal"] + (hasLogIndex ? ["cache.sqlite-shm"] : [])
+    for name in names { try FileManager.default.copyItem(atPath: folder.file(name), toPath: copy.file(name)) }
+    func bytes(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: copy.file(name))) }
+    let before = try [bytes("cache.sqlite"), bytes("cache.sqlite-wal")]
+    #expect(before[1].count > 0)
+    for _ in 0..<2 {
+      #expect(try CacheInspection.read(folder: copy.path) { try $0.overview().pendingBatchCount } == 1)
+    }
+    #expect(try CacheCheck.run(folder: copy.path).savedBatchCount == 1)
+    #expect(try [bytes("cache.sqlite"), bytes("cache.sqlite-wal")] == before)
+  }
+
   @Test("clients of a shared cache are listed with their user, alive or not")
   func clients() throws {
     let folder = TemporaryFolder()
