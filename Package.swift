@@ -85,7 +85,9 @@ let package = Package(
       ], swiftSettings: settings),
     .executableTarget(
       name: "HearthCommand",
-      dependencies: ["Hearth", "HearthServer", arguments, logging, lifecycle, signals],
+      dependencies: [
+        "Hearth", "HearthServer", "HearthCache", "HearthStore", "HearthModel", arguments, logging, lifecycle, signals,
+      ],
       resources: [.embedInCode("Resources/cities.json")],
       swiftSettings: settings),
 

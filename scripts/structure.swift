@@ -21,7 +21,7 @@ let allowedArrows: [(module: String, uses: Set<String>)] = [
   ("HearthTransport", ["HearthWire", "HearthModel"]),
   ("Hearth", ["HearthSync", "HearthCache", "HearthStore", "HearthTransport", "HearthModel"]),
   ("HearthServer", ["HearthStore", "HearthWire", "HearthModel"]),
-  ("HearthCommand", ["Hearth", "HearthServer"]),
+  ("HearthCommand", ["Hearth", "HearthServer", "HearthCache", "HearthStore", "HearthModel"]),
 ]
 let modulesWithoutCircles: Set<String> = ["HearthSync", "HearthCache", "HearthStore", "HearthServer"]
 

@@ -5,5 +5,7 @@ internal import ArgumentParser
   static let configuration = CommandConfiguration(
     commandName: "hearth",
     abstract: "A Cloud Firestore compatible server and its tools.",
-    subcommands: [ServeCommand.self, DemoCommand.self, DemoDeviceCommand.self, DemoWorkerCommand.self])
+    subcommands: [
+      ServeCommand.self, CacheCommand.self, DemoCommand.self, DemoDeviceCommand.self, DemoWorkerCommand.self,
+    ])
 }

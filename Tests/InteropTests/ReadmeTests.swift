@@ -30,5 +30,26 @@ struct ReadmeTests {
         second.text.contains("count\": 2") || second.text.contains("\"count\": 2"),
         "the increments add up: \(second.text)")
     }
+
+    @Test("shows what hearth cache prints")
+    func showsTheOutbox() async throws {
+      let folder = TemporaryFolder()
+      for _ in 0..<2 {
+        let run = try await Programs.runInBackground(
+          Programs.product("NotesExample"), [], environment: ["XDG_DATA_HOME": folder.url.path])
+        #expect(run.status == 0, "\(run.text)")
+      }
+      let cache = folder.url.appendingPathComponent("hearth/__FIRAPP_DEFAULT/demo-notes/(default)").path
+      let outbox = try await Programs.runInBackground(
+        Programs.product("hearth"), ["cache", "outbox", cache, "--format", "table"])
+      let readme = try String(contentsOf: Self.root.appendingPathComponent("README.md"), encoding: .utf8)
+      let shown = readme.split(separator: "\n").drop { !$0.hasPrefix("$ hearth cache outbox") }.dropFirst()
+        .prefix { $0 != "```" }
+      // All but the times.
+      func words(_ line: Substring) -> [Substring] {
+        line.split(separator: " ").filter { !$0.contains(":") }
+      }
+      #expect(outbox.text.split(separator: "\n").map(words) == shown.map(words))
+    }
   #endif
 }

@@ -32,7 +32,7 @@ package final class ClientFiles: ClientLocks {
     wakePipe = NamedPipe(path: Self.wakePath(folder, name), end: .both, creates: true)
   }
 
-  private static func lifePath(_ folder: String, _ name: String) -> String { "\(folder)/cache.client-\(name)" }
+  static func lifePath(_ folder: String, _ name: String) -> String { "\(folder)/cache.client-\(name)" }
   private static func wakePath(_ folder: String, _ name: String) -> String { "\(folder)/cache.wake-\(name)" }
   private var leasePath: String { "\(folder)/cache.lease" }
   private var leasePipePath: String { "\(folder)/cache.lease-pipe" }

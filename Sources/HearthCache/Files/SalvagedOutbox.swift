@@ -57,11 +57,14 @@ struct SalvagedOutbox {
   var unreadableBatchCount: Int { unreadable.count + lostBatchCount }
 
   /// Reads what can be read. The file is not changed.
-  init(reading path: String, databaseID: DatabaseID) {
+  ///
+  /// - Parameter isImmutable: True for a file without a log that nobody writes; then no files are made beside it either.
+  init(reading path: String, databaseID: DatabaseID, isImmutable: Bool = false) {
     self.databaseID = databaseID
     var options = Database.Options()
     options.isReadOnly = true
     options.toleratesDamage = true
+    options.isImmutable = isImmutable
     guard let database = try? Database(.file(path: path), options: options) else {
       (isComplete, hasTables) = (false, false)
       return

@@ -32,6 +32,9 @@ package final class Database {
     /// Reads what can be read of a file that SQLite would refuse as a whole: one that is shorter than its header says, or
     /// whose schema has entries that make no sense. For reading only.
     package var toleratesDamage = false
+    /// Takes no locks and makes no files beside the database. Only for reading a file that has no write-ahead log and that nobody
+    /// writes meanwhile; otherwise what is read makes no sense.
+    package var isImmutable = false
     /// The time that a statement waits for another connection's lock before it fails with ``StoreError/Kind/unavailable``.
     package var busyTimeout: Duration
     /// Memory for pages of the file.
@@ -132,11 +135,13 @@ package final class Database {
           kind: .cannotOpen, message: "Database \(name): the path of a file is neither empty nor contains NUL bytes.")
       }
       // An absolute or "./" path is never taken for SQLite's special names (":memory:", "file:…").
-      fileName = path.hasPrefix("/") ? path : "./\(path)"
+      let place = path.hasPrefix("/") ? path : "./\(path)"
+      fileName = options.isImmutable ? Self.immutableName(place) : place
     }
     // NOMUTEX: the owner confines the connection, so SQLite need not lock it at each call.
     var flags = SQLITE_OPEN_NOMUTEX
     flags |= options.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+    if options.isImmutable { flags |= SQLITE_OPEN_URI }
     var connection: OpaquePointer?
     let code = sqlite3_open_v2(fileName, &connection, flags, nil)
     guard code == SQLITE_OK, let connection else {
@@ -152,6 +157,20 @@ package final class Database {
       close()
       throw StoreError(sqliteCode: SQLITE_READONLY, connection: nil, databaseName: name)
     }
+  }
+
+  /// The name by which SQLite opens a file as one that does not change (https://www.sqlite.org/uri.html).
+  private static func immutableName(_ path: String) -> String {
+    let escaped = path.unicodeScalars.map { scalar in
+      switch scalar {
+      case "%": "%25"
+      case "?": "%3F"
+      case "#": "%23"
+      default: String(scalar)
+      }
+    }
+    // What follows two slashes would be the name of a machine, so an absolute path gets two of its own.
+    return (path.hasPrefix("/") ? "file://" : "file:") + escaped.joined() + "?immutable=1"
   }
 
   /// Executes `body` so that a lock of another connection is a failure at once.

@@ -1,0 +1,154 @@
+internal import Foundation
+package import HearthModel
+internal import HearthStore
+
+/// The result of a look at every page and every row of a cache.
+package struct CacheCheckReport: Equatable, Sendable {
+  /// Damage, in words; empty for a cache in order. At most a hundred.
+  package var problems: [String] = []
+  /// Documents whose row could be read.
+  package var readableDocumentCount = 0
+  /// The pending writes that a recovery would save, of all users.
+  package var savedBatchCount = 0
+  /// Batches that a recovery would keep for a release that can read them, or not find.
+  package var unreadableBatchCount = 0
+  /// False if a part of the outbox could not be looked through, so that more may be lost than was counted.
+  package var isOutboxComplete = true
+
+  package var isSound: Bool { problems.isEmpty }
+
+  package var json: JSONText {
+    .object([
+      ("isSound", .bool(isSound)), ("problems", .array(problems.map { .string($0) })),
+      ("readableDocuments", .integer(readableDocumentCount)),
+      (
+        "outbox",
+        .object([
+          ("wouldBeSaved", .integer(savedBatchCount)), ("unreadable", .integer(unreadableBatchCount)),
+          ("isComplete", .bool(isOutboxComplete)),
+        ])
+      ),
+    ])
+  }
+}
+
+/// Looks for damage in a cache, and for what a recovery would save. Changes nothing.
+package enum CacheCheck {
+  package enum Step: String, Sendable {
+    case pages = "Checking pages"
+    case documents = "Reading documents"
+    case outbox = "Reading the outbox"
+  }
+
+  private static let problemLimit = 100
+  private static let documentsPerReport = 1_000
+
+  /// - Parameter progress: called with the step, what is done of it and, if it is known, how much there is.
+  /// - Throws: ``CacheInspectionError`` for a folder without a cache, or one of another release or without permission; damage is
+  ///   part of the result instead.
+  package static func run(
+    folder: String, progress: (_ step: Step, _ done: Int, _ total: Int?) -> Void = { _, _, _ in }
+  ) throws -> CacheCheckReport {
+    let files = CacheFiles(folder: folder)
+    var report = CacheCheckReport()
+    var databaseID: DatabaseID?
+    do {
+      (report, databaseID) = try CacheInspection.read(folder: folder) { try check($0, progress) }
+    } catch CacheInspectionError.damaged(_, let reason) {
+      report.problems = [reason]
+    }
+    if let reason = files.markedDamage { report.problems.append("A client has found damage: \(reason)") }
+    report.problems = Array(report.problems.prefix(problemLimit))
+    progress(.outbox, 0, nil)
+    try addOutbox(of: files, databaseID, to: &report)
+    return report
+  }
+
+  private static func check(
+    _ cache: CacheInspection, _ progress: (Step, Int, Int?) -> Void
+  ) throws -> (CacheCheckReport, DatabaseID?) {
+    var report = CacheCheckReport()
+    func note(_ body: () throws -> Void) throws {
+      do { try body() } catch {
+        guard let damage = CacheDamage(error) else { throw error }
+        if report.problems.count < problemLimit { report.problems.append(damage.reason) }
+      }
+    }
+    progress(.pages, 0, nil)
+    try note { report.problems += try cache.database.integrityProblems() }
+    try note { try cache.globals.check() }
+    let everything = CollectionScope.everything(under: ResourcePath())
+    var total: Int?
+    try note { total = try cache.documents.estimatedDocumentCount(in: everything) }
+    var looked = 0
+    try note {
+      try cache.documents.forEach(in: everything) { stored in
+        looked += 1
+        if looked.isMultiple(of: documentsPerReport) { progress(.documents, looked, total) }
+        try note {
+          _ = try stored.document()
+          report.readableDocumentCount += 1
+        }
+        return true
+      }
+    }
+    try note {
+      try cache.database.forEachRow("SELECT target_id FROM cache_targets ORDER BY target_id") { row in
+        try note {
+          let number = try row.int64(at: 0)
+          guard let targetID = TargetID(exactly: number) else {
+            throw CacheError.corruptRecord(table: "cache_targets", row: "\(number)", reason: "a target id has 32 bits")
+          }
+          _ = try cache.targets.targetData(targetID)
+        }
+        return true
+      }
+    }
+    try note {
+      try cache.forEachPendingBatch { entry in
+        if case .unreadable(let reason) = entry.contents, report.problems.count < problemLimit {
+          report.problems.append("Batch \(entry.batchID) of the outbox cannot be read: \(reason)")
+        }
+        return true
+      }
+    }
+    return (report, cache.databaseID)
+  }
+
+  /// Reads the outbox like a recovery, which looks into every page where the tables are damaged.
+  private static func addOutbox(of files: CacheFiles, _ known: DatabaseID?, to report: inout CacheCheckReport) throws {
+    guard let databaseID = try known ?? databaseID(in: files) else {
+      // A sound cache without a name has no writes.
+      report.isOutboxComplete = report.isSound
+      return
+    }
+    let hasLog = FileManager.default.fileExists(atPath: files.main + "-wal")
+    let outbox = SalvagedOutbox(reading: files.main, databaseID: databaseID, isImmutable: !hasLog)
+    report.savedBatchCount = outbox.batches.count
+    report.unreadableBatchCount = outbox.unreadableBatchCount
+    report.isOutboxComplete = outbox.isComplete && outbox.hasTables
+  }
+
+  private static let chunkBytes = 1 << 20
+  /// More than the name of a project and a database take.
+  private static let nameBytes = 1_000
+
+  /// Looks for the name of a document in the whole file.
+  private static func databaseID(in files: CacheFiles) throws -> DatabaseID? {
+    guard let file = try? FileHandle(forReadingFrom: URL(fileURLWithPath: files.main)) else { return nil }
+    defer { try? file.close() }
+    let beginning = Data("projects/".utf8)
+    var rest = Data()
+    while let chunk = try? file.read(upToCount: chunkBytes), !chunk.isEmpty {
+      let bytes = rest + chunk
+      var place = bytes.startIndex
+      while let found = bytes.range(of: beginning, in: place..<bytes.endIndex) {
+        if let id = CacheInspection.databaseID(in: Array(bytes[found.lowerBound...].prefix(nameBytes))) { return id }
+        place = found.upperBound
+      }
+      // A name may lie across two chunks.
+      rest = Data(bytes.suffix(nameBytes))
+    }
+    return nil
+  }
+}

@@ -1,0 +1,91 @@
+package import HearthModel
+package import HearthStore
+
+extension CacheInspection {
+  /// The person or the side whose documents are shown.
+  package enum Viewpoint: Equatable, Sendable {
+    /// What the backend has confirmed.
+    case backend
+    /// What a user sees: with the user's pending writes. Nil for the signed-out user.
+    case user(String?)
+  }
+
+  private func localMutations(_ viewpoint: Viewpoint) throws -> UserOverlays? {
+    guard case .user(let user) = viewpoint, let row = try row(of: user) else { return nil }
+    return UserOverlays(table: overlays, user: row)
+  }
+
+  // MARK: - Queries
+
+  /// The documents of a query and the effort that it takes, by the plan that a client of this cache would choose.
+  ///
+  /// - Parameter clock: measures the steps; without it there are none.
+  package func run(
+    _ query: Query, as viewpoint: Viewpoint, clock: (() -> Duration)? = nil
+  ) throws -> (documents: [Document], execution: QueryExecution) {
+    let executor = QueryExecutor(documents: documents, localMutations: try localMutations(viewpoint))
+    var previous: PreviousResult?
+    if !query.matchesAllDocuments, let target = try targets.target(query.target) {
+      previous = LocalStore.previousResult(of: target, keys: try targets.keys(of: target.targetID))
+    }
+    var result = try executor.run(query, previous: previous, clock: clock)
+    if clock != nil { result.execution.missingIndexes = try executor.missingIndexes(for: query) }
+    return result
+  }
+
+  /// The document; of kind `unknown` when the cache has none.
+  package func document(for key: DocumentKey, as viewpoint: Viewpoint) throws -> Document {
+    guard case .user(let user) = viewpoint, let row = try row(of: user) else { return try documents.document(for: key) }
+    return try LocalDocuments(documents: documents, queue: queue, overlays: overlays).document(for: key, user: row)
+  }
+
+  // MARK: - Lists
+
+  /// A collection and about how many documents it has.
+  package struct Collection: Equatable, Sendable {
+    package var path: ResourcePath
+    /// Never fewer than there are. Documents with pending writes alone are not counted.
+    package var estimatedDocumentCount: Int
+  }
+
+  /// The collections that have documents, those with pending writes of the user included, in the order of their paths.
+  package func collections(as viewpoint: Viewpoint) throws -> [Collection] {
+    var counts: [ResourcePath: Int] = [:]
+    try database.forEachRow("SELECT path FROM collections") {
+      let text = try $0.string(at: 0)
+      guard let path = try? ResourcePath(canonical: text) else {
+        throw CacheError.corruptRecord(table: "collections", row: text, reason: "not a path")
+      }
+      counts[path] = 0
+      return true
+    }
+    for path in counts.keys { counts[path] = try documents.estimatedDocumentCount(in: .collection(path)) ?? 0 }
+    let everything = CollectionScope.everything(under: ResourcePath())
+    for key in try localMutations(viewpoint)?.localMutations(in: everything).keys ?? [:].keys {
+      counts[key.collectionPath, default: 0] += 0
+    }
+    return counts.map { Collection(path: $0.key, estimatedDocumentCount: $0.value) }.sorted { $0.path < $1.path }
+  }
+
+  /// Calls `body` with each existing document of a scope, in no particular order, without keeping them.
+  package func forEachDocument(
+    in scope: CollectionScope, as viewpoint: Viewpoint, _ body: (Document) throws -> Void
+  ) throws {
+    let pending = try localMutations(viewpoint)?.localMutations(in: scope) ?? [:]
+    try documents.forEach(in: scope) { stored in
+      guard try stored.kind == .found else { return true }
+      if !pending.isEmpty, pending[try stored.key] != nil { return true }
+      try body(try stored.document())
+      return true
+    }
+    for key in pending.keys.sorted() {
+      let document = try document(for: key, as: viewpoint)
+      if document.isFound { try body(document) }
+    }
+  }
+
+  // MARK: - Indexes
+
+  /// All local indexes with their sizes. The cost grows with the number of entries.
+  package func indexes() throws -> [IndexListing] { try documents.indexes.listings() }
+}

@@ -1,0 +1,127 @@
+internal import Foundation
+package import HearthModel
+internal import HearthStore
+
+/// What a cache is: its sizes, the release that wrote it, its users and the processes that have it open.
+package struct CacheOverview: Equatable, Sendable {
+  package struct Component: Equatable, Sendable {
+    package var name: String
+    package var version: Int64
+  }
+
+  package struct User: Equatable, Sendable {
+    /// Nil for the signed-out user.
+    package var id: String?
+    package var pendingBatchCount: Int
+    /// Batches that could not be read and were set aside.
+    package var unreadableBatchCount: Int
+  }
+
+  /// A client of a shared cache.
+  package struct Client: Equatable, Sendable {
+    package var name: String
+    /// Nil for the signed-out user.
+    package var user: String?
+    /// False for one that ended without leaving the cache.
+    package var isAlive: Bool
+    /// The process of a client that is alive, where the system tells it, as Linux does.
+    package var processID: Int32?
+    /// True for the client that is connected with the backend for all.
+    package var isPrimary: Bool
+    package var wantsNetwork: Bool
+    package var targetCount: Int
+  }
+
+  package var folder: String
+  package var databaseID: DatabaseID?
+  /// Empty for a cache that no client has named yet.
+  package var cacheID: String
+  package var schema: [Component]
+  /// The file with its unused pages.
+  package var fileBytes: Int64
+  /// The part of the file that holds something.
+  package var usedBytes: Int64
+  /// The write-ahead log.
+  package var logBytes: Int64
+  /// About how many documents there are, never fewer; nil for a cache with too many collections to say.
+  package var estimatedDocumentCount: Int?
+  package var targetCount: Int64
+  package var users: [User]
+  /// True while a process has the folder for itself.
+  package var isInExclusiveUse: Bool
+  /// That process, where the system tells it.
+  package var exclusiveProcessID: Int32?
+  package var clients: [Client]
+  /// The backend of the clients; empty for a cache that is not shared.
+  package var backend: String
+  /// The damage that a client has found; nil if none.
+  package var knownDamage: String?
+  /// The damaged files that earlier recoveries have kept.
+  package var filesSetAside: [String]
+
+  package var pendingBatchCount: Int { users.reduce(0) { $0 + $1.pendingBatchCount } }
+}
+
+extension CacheInspection {
+  /// Reads counters and indexes, not documents or writes, so that its cost hardly grows with the cache.
+  package func overview() throws -> CacheOverview {
+    let files = CacheFiles(folder: folder)
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    let (clients, backend) = try clients()
+    let lock = "\(folder)/\(FolderLock.fileName)"
+    let isLocked = LockFile.isLocked(path: lock)
+    return CacheOverview(
+      folder: folder, databaseID: databaseID, cacheID: try globals.cacheID(),
+      schema: try Self.versions(in: database).map { .init(name: $0.component, version: $0.version) },
+      fileBytes: try database.fileSizeBytes, usedBytes: try database.usedBytes,
+      logBytes: Self.size(of: files.main + "-wal"),
+      estimatedDocumentCount: try documents.estimatedDocumentCount(in: .everything(under: ResourcePath())),
+      targetCount: try globals.targetCount(), users: try users(),
+      isInExclusiveUse: isLocked,
+      exclusiveProcessID: isLocked ? LockHolder.processID(path: lock) : nil, clients: clients, backend: backend,
+      knownDamage: files.markedDamage,
+      filesSetAside: names.filter { $0.hasPrefix(CacheFile.fileName + ".corrupt") }.sorted())
+  }
+
+  private static func size(of path: String) -> Int64 {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+    return (attributes?[.size] as? NSNumber)?.int64Value ?? 0
+  }
+
+  /// The users that have ever written, in the order of their first write.
+  package func users() throws -> [CacheOverview.User] {
+    var users: [CacheOverview.User] = []
+    try database.forEachRow(
+      """
+      SELECT user_key,
+        (SELECT count(*) FROM cache_mutation_batches AS b WHERE b.user_id = u.user_id),
+        (SELECT count(*) FROM cache_unreadable_batches AS b WHERE b.user_id = u.user_id)
+      FROM cache_users AS u ORDER BY user_id
+      """
+    ) {
+      users.append(
+        CacheOverview.User(
+          id: Self.user(ofKey: try $0.string(at: 0)), pendingBatchCount: Int(clamping: try $0.int64(at: 1)),
+          unreadableBatchCount: Int(clamping: try $0.int64(at: 2))))
+      return true
+    }
+    return users
+  }
+
+  private func clients() throws -> (clients: [CacheOverview.Client], backend: String) {
+    let hasClients = try database.firstRow("SELECT 1 FROM sqlite_master WHERE name = 'cache_clients'") { _ in true }
+    guard hasClients != nil else { return ([], "") }
+    let table = ClientTable(database: database)
+    let sharing = try table.sharing(except: 0)
+    let clients = try table.clients().map { client in
+      let path = ClientFiles.lifePath(folder, client.name)
+      let isAlive = LockFile.isLocked(path: path)
+      return CacheOverview.Client(
+        name: client.name, user: Self.user(ofKey: client.userKey), isAlive: isAlive,
+        processID: isAlive ? LockHolder.processID(path: path) : nil,
+        isPrimary: isAlive && sharing.leaseHolder == client.id, wantsNetwork: client.wantsNetwork,
+        targetCount: try table.targets(of: client.id).count)
+    }
+    return (clients, try table.backend())
+  }
+}

@@ -1,0 +1,143 @@
+package import HearthModel
+internal import HearthStore
+
+/// What a program may do to a cache that no process uses.
+package enum CacheMaintenance {
+  // MARK: - Deleting
+
+  /// Deletes the cache in a folder, files that were set aside included.
+  ///
+  /// - Parameter discardsPendingWrites: True to delete it even if it holds writes that the backend does not have.
+  /// - Returns: The number of pending batches that were deleted with it, as far as they could be counted.
+  /// - Throws: ``CacheInspectionError``: `pendingWrites`; `inUse`; as ``CacheInspection/read(folder:isRepeatable:_:)`` for a folder
+  ///   without a cache or with one of another release, of which it is not known what it holds. Nothing is deleted then.
+  package static func clear(folder: String, discardsPendingWrites: Bool) throws -> Int {
+    let files = CacheFiles(folder: folder)
+    // Before a lock file is made in the folder.
+    do {
+      try CacheFolderCheck.run(files)
+    } catch .unfinished, .damaged {
+      // What is left of a cache may be deleted.
+    }
+    return try exclusively(folder) {
+      let (count, isCertain) = try pendingBatchCount(folder: folder)
+      if !discardsPendingWrites {
+        guard count == 0 else { throw CacheInspectionError.pendingWrites(folder: folder, count: count) }
+        guard isCertain else {
+          throw CacheInspectionError.invalid(
+            "The cache in \"\(folder)\" is damaged and may hold pending writes that cannot be counted. Start the client, which saves "
+              + "what can be read, or repeat the command with --discard-pending-writes.")
+        }
+      }
+      do { try files.deleteAll() } catch let error as StoreError {
+        throw CacheInspectionError.io(path: folder, reason: error.message)
+      }
+      return count
+    }
+  }
+
+  /// - Returns: Also batches that were set aside; and whether there are surely no others.
+  private static func pendingBatchCount(folder: String) throws -> (count: Int, isCertain: Bool) {
+    do {
+      let users = try CacheInspection.read(folder: folder) { try $0.users() }
+      return (users.reduce(0) { $0 + $1.pendingBatchCount + $1.unreadableBatchCount }, true)
+    } catch CacheInspectionError.unfinished {
+      return (0, true)
+    } catch CacheInspectionError.damaged {
+      let report = try CacheCheck.run(folder: folder)
+      return (report.savedBatchCount + report.unreadableBatchCount, report.isOutboxComplete)
+    }
+  }
+
+  // MARK: - Collecting garbage
+
+  /// Removes the targets and documents that were not used for the longest time, and gives the space back.
+  ///
+  /// - Parameters:
+  ///   - targetBytes: the size at which it stops; nil for one run, as a client makes it.
+  ///   - newCacheID: see ``LocalStore``; needed only for a cache that no client has named.
+  ///   - progress: called after each step with the number of documents removed so far.
+  /// - Throws: ``CacheInspectionError``: `inUse`, because a running client collects by itself; as
+  ///   ``CacheInspection/read(folder:isRepeatable:_:)``. Each step that was done stands.
+  package static func collect(
+    folder: String, toBytes targetBytes: Int64? = nil, newCacheID: String, progress: (Int) -> Void = { _ in }
+  ) throws -> GarbageCollectionReport {
+    // Nothing is opened for writing that could not be read.
+    let databaseID = try CacheInspection.read(folder: folder) { cache in
+      _ = try cache.overview()
+      return cache.databaseID
+    }
+    let files = CacheFiles(folder: folder)
+    if let damage = files.markedDamage { throw CacheInspectionError.damaged(path: files.main, reason: damage) }
+    return try exclusively(folder) {
+      do {
+        let database = try Database(.file(path: files.main))
+        defer { database.close() }
+        let store = try LocalStore(
+          database: database, databaseID: databaseID ?? DatabaseID(projectID: "unknown"),
+          garbageCollection: .leastRecentlyUsed(thresholdBytes: targetBytes ?? 0), user: nil, newCacheID: newCacheID)
+        return try collect(store, toBytes: targetBytes, progress)
+      } catch {
+        throw CacheInspectionError.translating(error, path: files.main)
+      }
+    }
+  }
+
+  private static func collect(
+    _ store: LocalStore, toBytes targetBytes: Int64?, _ progress: (Int) -> Void
+  ) throws -> GarbageCollectionReport {
+    var total = GarbageCollectionReport()
+    var parameters = GarbageCollectionParameters(thresholdBytes: targetBytes ?? 0)
+    while true {
+      var run = GarbageCollectionRun(parameters)
+      while try !store.advance(&run, isShown: { _ in false }) {
+        progress(total.removedDocumentCount + run.report.removedDocumentCount)
+      }
+      total.add(run.report)
+      let hasRemoved = run.report.removedTargetCount + run.report.removedDocumentCount > 0
+      guard let targetBytes, run.report.cacheBytesAfter > targetBytes else { break }
+      guard !hasRemoved else { continue }
+      // A tenth of a few is none of them.
+      guard parameters.percentile < 100 else { break }
+      parameters.percentile = 100
+    }
+    try store.database.truncateLog()
+    return total
+  }
+
+  // MARK: - Locking
+
+  private static func exclusively<Result>(_ folder: String, _ body: () throws -> Result) throws -> Result {
+    let lock: FolderLock
+    do {
+      lock = try FolderLock(folder: folder)
+    } catch {
+      throw error.kind == .unavailable
+        ? CacheInspectionError.inUse(folder: folder)
+        : CacheInspectionError.noPermission(path: folder, reason: "its lock file cannot be written")
+    }
+    defer { lock.release() }
+    return try body()
+  }
+}
+
+extension GarbageCollectionReport {
+  /// Adds a later run.
+  fileprivate mutating func add(_ later: GarbageCollectionReport) {
+    if stepCount == 0 { cacheBytesBefore = later.cacheBytesBefore }
+    hasCollected = hasCollected || later.hasCollected
+    removedTargetCount += later.removedTargetCount
+    removedDocumentCount += later.removedDocumentCount
+    cacheBytesAfter = later.cacheBytesAfter
+    releasedBytes += later.releasedBytes
+    stepCount += later.stepCount
+  }
+
+  package var json: JSONText {
+    .object([
+      ("removedTargets", .integer(removedTargetCount)), ("removedDocuments", .integer(removedDocumentCount)),
+      ("usedBytesBefore", .integer(cacheBytesBefore)), ("usedBytesAfter", .integer(cacheBytesAfter)),
+      ("releasedBytes", .integer(releasedBytes)), ("steps", .integer(stepCount)),
+    ])
+  }
+}

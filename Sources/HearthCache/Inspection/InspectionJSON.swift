@@ -1,0 +1,185 @@
+package import HearthModel
+package import HearthStore
+
+extension CacheOverview {
+  package var json: JSONText {
+    .object([
+      ("folder", .string(folder)),
+      ("project", databaseID.map { .string($0.projectID) } ?? .null),
+      ("database", databaseID.map { .string($0.database) } ?? .null),
+      ("cacheID", .string(cacheID)),
+      ("schema", .object(schema.map { ($0.name, .integer($0.version)) })),
+      ("fileBytes", .integer(fileBytes)), ("usedBytes", .integer(usedBytes)), ("logBytes", .integer(logBytes)),
+      ("estimatedDocuments", estimatedDocumentCount.map { .integer($0) } ?? .null),
+      ("targets", .integer(targetCount)),
+      ("pendingBatches", .integer(pendingBatchCount)),
+      ("users", .array(users.map(\.json))),
+      ("isInExclusiveUse", .bool(isInExclusiveUse)),
+      ("exclusiveProcess", exclusiveProcessID.map { .integer($0) } ?? .null),
+      ("clients", .array(clients.map(\.json))),
+      ("backend", backend.isEmpty ? .null : .string(backend)),
+      ("knownDamage", knownDamage.map { .string($0) } ?? .null),
+      ("filesSetAside", .array(filesSetAside.map { .string($0) })),
+    ])
+  }
+}
+
+extension CacheOverview.User {
+  package var json: JSONText {
+    .object([
+      ("user", id.map { .string($0) } ?? .null), ("pendingBatches", .integer(pendingBatchCount)),
+      ("unreadableBatches", .integer(unreadableBatchCount)),
+    ])
+  }
+}
+
+extension CacheOverview.Client {
+  package var json: JSONText {
+    .object([
+      ("name", .string(name)), ("user", user.map { .string($0) } ?? .null), ("isAlive", .bool(isAlive)),
+      ("process", processID.map { .integer($0) } ?? .null),
+      ("isPrimary", .bool(isPrimary)), ("wantsNetwork", .bool(wantsNetwork)), ("targets", .integer(targetCount)),
+    ])
+  }
+}
+
+extension OutboxEntry {
+  package var json: JSONText {
+    var members: [(name: String, value: JSONText)] = [
+      ("batch", .integer(batchID)), ("user", user.map { .string($0) } ?? .null), ("bytes", .integer(byteCount)),
+      ("isSetAside", .bool(isSetAside)),
+    ]
+    switch contents {
+    case .unreadable(let reason): members.append(("unreadable", .string(reason)))
+    case .batch(let batch):
+      members.append(("writtenAt", .string(batch.localWriteTime.rfc3339)))
+      members.append(("writes", .array(batch.mutations.map(\.json))))
+    }
+    return .object(members)
+  }
+}
+
+extension Mutation {
+  /// The name of the operation, as the API calls it.
+  package var operationName: String {
+    switch operation {
+    case .set: "set"
+    case .patch: "update"
+    case .delete: "delete"
+    case .verify: "verify"
+    }
+  }
+
+  package var json: JSONText {
+    var members: [(name: String, value: JSONText)] = [
+      ("document", .string(key.canonicalString)), ("operation", .string(operationName)),
+    ]
+    switch operation {
+    case .set(let fields): members.append(("fields", fields.plainJSON))
+    case .patch(let fields, let mask):
+      members.append(("fields", fields.plainJSON))
+      members.append(("changedFields", .array(mask.paths.map { .string($0.canonicalString) })))
+    case .delete, .verify: break
+    }
+    if !transforms.isEmpty { members.append(("transforms", .array(transforms.map(\.json)))) }
+    switch precondition {
+    case .none: break
+    case .exists(let exists): members.append(("onlyIf", .object([("exists", .bool(exists))])))
+    case .updateTime(let version):
+      members.append(("onlyIf", .object([("updateTime", .string(version.timestamp.rfc3339))])))
+    }
+    return .object(members)
+  }
+}
+
+extension FieldTransform {
+  fileprivate var json: JSONText {
+    let (name, operand): (String, JSONText) =
+      switch operation {
+      case .serverTimestamp: ("serverTimestamp", true)
+      case .increment(let value): ("increment", value.plainJSON)
+      case .arrayUnion(let elements): ("arrayUnion", .array(elements.map(\.plainJSON)))
+      case .arrayRemove(let elements): ("arrayRemove", .array(elements.map(\.plainJSON)))
+      case .minimum(let value): ("minimum", value.plainJSON)
+      case .maximum(let value): ("maximum", value.plainJSON)
+      }
+    return .object([("field", .string(path.canonicalString)), (name, operand)])
+  }
+}
+
+extension EncodedFields {
+  /// The fields as JSON for a reader; a text that says so if the bytes are damaged.
+  fileprivate var plainJSON: JSONText {
+    do { return try decoded().plainJSON } catch { return .string("unreadable: \(error)") }
+  }
+}
+
+extension Document {
+  /// - Parameter keepsTypes: True for the JSON of protocol buffers, in which every value names its type.
+  /// - Throws: `WireFormatError` if the fields are damaged.
+  package func json(keepsTypes: Bool) throws -> JSONText {
+    var members: [(name: String, value: JSONText)] = [("path", .string(key.canonicalString))]
+    if version > .none { members.append(("updateTime", .string(version.timestamp.rfc3339))) }
+    if createTime > .none { members.append(("createTime", .string(createTime.timestamp.rfc3339))) }
+    if hasPendingWrites { members.append(("hasPendingWrites", true)) }
+    switch kind {
+    case .found:
+      let values = try fields.decoded()
+      members.append(("fields", keepsTypes ? values.typedJSON : values.plainJSON))
+    case .missing: members.append(("exists", false))
+    case .foundWithUnknownContents: members.append(("isContentKnown", false))
+    case .unknown: members.append(("isCached", false))
+    }
+    return .object(members)
+  }
+}
+
+extension IndexListing {
+  package var json: JSONText {
+    .object([
+      ("index", .string(definition.description)), ("collectionGroup", .string(definition.collectionGroup)),
+      ("origin", .string(origin == .declared ? "declared" : "automatic")),
+      ("isFilled", .bool(fill == .complete)), ("entries", .integer(rowCount)), ("bytes", .integer(byteCount)),
+    ])
+  }
+}
+
+extension QueryExecution {
+  /// The plan in one word.
+  package var planName: String {
+    switch plan {
+    case .document: "document"
+    case .keys: "keys"
+    case .index: "index"
+    case .previousResult: "previous result"
+    case .scan: "scan"
+    }
+  }
+
+  package var json: JSONText {
+    .object([
+      ("plan", .string(planName)),
+      ("indexes", .array(accesses.compactMap(\.indexName).map { .string($0) })),
+      ("reasonForNoIndex", reason.map { .string($0) } ?? .null),
+      ("missingIndexes", .array(missingIndexes.map { .string($0.description) })),
+      ("rowsRead", .integer(rowsRead)), ("entriesRead", .integer(entriesRead)),
+      ("documentsDecoded", .integer(documentsDecoded)), ("results", .integer(resultCount)),
+      (
+        "steps",
+        .array(steps.map { .object([("step", .string($0.name)), ("milliseconds", .double($0.milliseconds))]) })
+      ),
+    ])
+  }
+}
+
+extension QueryExecution.Access {
+  package var indexName: String? {
+    if case .index(let definition, _, _) = self { definition.description } else { nil }
+  }
+}
+
+extension QueryExecution.Step {
+  package var milliseconds: Double {
+    Double(duration.components.seconds) * 1e3 + Double(duration.components.attoseconds / 1_000_000_000_000) / 1e3
+  }
+}

@@ -1,0 +1,218 @@
+import ArgumentParser
+import Foundation
+import HearthCache
+import HearthModel
+import HearthStore
+
+struct CacheInfoCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "info", abstract: "Show size, schema, users and the processes that have the cache open.")
+
+  @OptionGroup var options: CacheOptions
+
+  func run() throws {
+    try options.run {
+      let overview = try CacheInspection.read(folder: options.folder) { try $0.overview() }
+      if options.isJSON { Terminal.write(overview.json.indented) } else { print(overview) }
+    }
+  }
+
+  private func print(_ cache: CacheOverview) {
+    func line(_ title: String, _ text: String) {
+      Terminal.write(
+        Terminal.styled(title.padding(toLength: 11, withPad: " ", startingAt: 0), .bold) + Terminal.safe(text))
+    }
+    line("folder", cache.folder)
+    line(
+      "database", cache.databaseID.map { "\($0.projectID) \($0.database)" } ?? "unknown: no query and no write says it")
+    line(
+      "size",
+      "\(Terminal.size(cache.fileBytes)), of which \(Terminal.size(cache.usedBytes)) in use; log \(Terminal.size(cache.logBytes))"
+    )
+    line("schema", cache.schema.map { "\($0.name) \($0.version)" }.joined(separator: ", "))
+    line("documents", cache.estimatedDocumentCount.map { "at most \($0)" } ?? "not counted: many collections")
+    line("targets", "\(cache.targetCount)")
+    line("outbox", "\(cache.pendingBatchCount) pending batches")
+    for user in cache.users {
+      let unreadable = user.unreadableBatchCount > 0 ? ", \(user.unreadableBatchCount) unreadable" : ""
+      line("user", "\(user.id ?? "(signed out)"): \(user.pendingBatchCount) pending\(unreadable)")
+    }
+    if cache.isInExclusiveUse {
+      line("in use", "by one process that does not share it" + (cache.exclusiveProcessID.map { ": \($0)" } ?? ""))
+    }
+    for client in cache.clients {
+      let process = client.processID.map { ", process \($0)" } ?? ""
+      let role = !client.isAlive ? "ended without leaving" : client.isPrimary ? "primary" : "secondary"
+      line(
+        "client",
+        "\(client.name): \(role)\(process), user \(client.user ?? "(signed out)"), \(client.targetCount) targets")
+    }
+    if let damage = cache.knownDamage { Terminal.write(Terminal.styled("damaged    \(Terminal.safe(damage))", .red)) }
+    for name in cache.filesSetAside { line("set aside", name) }
+  }
+}
+
+struct CacheOutboxCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "outbox", abstract: "List the writes that wait for the backend, in the order in which they are sent.",
+    discussion: "With JSON, one object per line and batch.")
+
+  @OptionGroup var options: CacheOptions
+
+  @Option(help: "Only the writes of this user.")
+  var user: String?
+
+  @Flag(help: "Only the writes of the signed-out user.")
+  var signedOut = false
+
+  func validate() throws {
+    if signedOut, user != nil { throw ValidationError("--user and --signed-out exclude each other.") }
+  }
+
+  func run() throws {
+    try options.run {
+      let wanted: String?? = signedOut ? .some(nil) : user.map { .some($0) }
+      var table = TextTable("BATCH", "USER", "WRITTEN", "OPERATION", "DOCUMENT", right: [0])
+      var lines: [String] = []
+      try CacheInspection.read(folder: options.folder) { cache in
+        lines = []
+        table = TextTable("BATCH", "USER", "WRITTEN", "OPERATION", "DOCUMENT", right: [0])
+        try cache.forEachPendingBatch(of: wanted) { entry in
+          if options.isJSON { lines.append(entry.json.compact) } else { Self.add(entry, to: &table) }
+          return true
+        }
+      }
+      if options.isJSON { for line in lines { Terminal.write(line) } } else { table.print() }
+    }
+  }
+
+  private static func add(_ entry: OutboxEntry, to table: inout TextTable) {
+    let (number, user) = ("\(entry.batchID)", entry.user ?? "(signed out)")
+    switch entry.contents {
+    case .unreadable(let reason): table.add(number, user, "", "unreadable", reason)
+    case .batch(let batch):
+      for mutation in batch.mutations {
+        table.add(number, user, batch.localWriteTime.rfc3339, mutation.operationName, mutation.key.canonicalString)
+      }
+    }
+  }
+}
+
+struct CacheDocumentsCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "documents", abstract: "List the collections, or the documents of one.",
+    discussion: "With JSON, one object per line.")
+
+  @OptionGroup var options: CacheOptions
+
+  @Argument(
+    help: "The path of a collection, such as cities or cities/SF/shops; without it, all collections are listed.")
+  var collection: String?
+
+  @Option(help: "No more documents than this.")
+  var limit = 100
+
+  @OptionGroup var view: ViewpointOptions
+
+  func run() throws {
+    try options.run {
+      guard let collection else { return try listCollections() }
+      var text = QueryText(collection: collection)
+      text.limit = limit
+      let query = try text.query()
+      let documents = try CacheInspection.read(folder: options.folder) {
+        try $0.run(query, as: view.viewpoint).documents
+      }
+      try Self.show(documents, isJSON: options.isJSON)
+    }
+  }
+
+  private func listCollections() throws {
+    let collections = try CacheInspection.read(folder: options.folder) { try $0.collections(as: view.viewpoint) }
+    if options.isJSON {
+      for collection in collections {
+        let members: [(name: String, value: JSONText)] = [
+          ("collection", .string(collection.path.canonicalString)),
+          ("estimatedDocuments", .integer(collection.estimatedDocumentCount)),
+        ]
+        Terminal.write(JSONText.object(members).compact)
+      }
+    } else {
+      var table = TextTable("COLLECTION", "CONFIRMED (AT MOST)", right: [1])
+      for collection in collections {
+        table.add(collection.path.canonicalString, "\(collection.estimatedDocumentCount)")
+      }
+      table.print()
+    }
+  }
+
+  static func show(_ documents: [Document], isJSON: Bool) throws {
+    if isJSON {
+      for document in documents { Terminal.write(try document.json(keepsTypes: false).compact) }
+    } else {
+      var table = TextTable("DOCUMENT", "PENDING", "UPDATED", "FIELDS")
+      for document in documents {
+        let updated = document.version > .none ? document.version.timestamp.rfc3339 : ""
+        table.add(
+          document.key.canonicalString, document.hasPendingWrites ? "yes" : "", updated,
+          try document.fields.decoded().plainJSON.compact)
+      }
+      table.print()
+    }
+  }
+}
+
+struct CacheGetCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "get", abstract: "Print one document as JSON.",
+    discussion:
+      "Prints what the cache knows: a document may also be known not to exist. Fails if the cache knows nothing of it.")
+
+  @OptionGroup var options: CacheOptions
+
+  @Argument(help: "The path of a document, such as cities/SF.")
+  var document: String
+
+  @Flag(help: "Print each value with its type, as in the JSON of protocol buffers.")
+  var typed = false
+
+  @OptionGroup var view: ViewpointOptions
+
+  func run() throws {
+    try options.run {
+      let key = try QueryText.documentKey(document)
+      let found = try CacheInspection.read(folder: options.folder) { try $0.document(for: key, as: view.viewpoint) }
+      guard !found.isUnknown else {
+        throw CacheInspectionError.invalid(
+          "The cache has no document \"\(key)\". List what it has with `hearth cache documents`; a listener or a read with the network "
+            + "brings others.")
+      }
+      Terminal.write(try found.json(keepsTypes: typed).indented)
+    }
+  }
+}
+
+struct CacheIndexesCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "indexes", abstract: "List the local indexes with their sizes.",
+    discussion: "Counts all entries of the indexes. With JSON, one object per line and index.")
+
+  @OptionGroup var options: CacheOptions
+
+  func run() throws {
+    try options.run {
+      let indexes = try CacheInspection.read(folder: options.folder) { try $0.indexes() }
+      if options.isJSON {
+        for index in indexes { Terminal.write(index.json.compact) }
+      } else {
+        var table = TextTable("INDEX", "ORIGIN", "STATE", "ENTRIES", "SIZE", right: [3, 4])
+        for index in indexes {
+          table.add(
+            index.definition.description, index.origin == .declared ? "declared" : "automatic",
+            index.fill == .complete ? "complete" : "filling", "\(index.rowCount)", Terminal.size(index.byteCount))
+        }
+        table.print()
+      }
+    }
+  }
+}

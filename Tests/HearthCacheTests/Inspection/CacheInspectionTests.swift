@@ -1,0 +1,234 @@
+import Foundation
+import HearthModel
+import HearthStore
+import Testing
+
+@testable import HearthCache
+
+@Suite("Looking into a cache")
+struct CacheInspectionTests {
+  @Test("the overview names database, schema, sizes, users and pending writes")
+  func overview() throws {
+    let folder = try InspectedFolder()
+    let overview = try folder.read { try $0.overview() }
+    #expect(overview.databaseID == TestCache.databaseID)
+    #expect(overview.cacheID == "inspected")
+    #expect(overview.schema.map(\.name) == ["cache", "store"])
+    #expect(overview.fileBytes > 0 && overview.usedBytes <= overview.fileBytes)
+    #expect(overview.users.map(\.id) == [nil, "alice"])
+    #expect(overview.users.map(\.pendingBatchCount) == [2, 1])
+    #expect(overview.estimatedDocumentCount ?? 0 >= 10)
+    #expect(overview.targetCount == 1)
+    #expect(!overview.isInExclusiveUse && overview.clients.isEmpty)
+  }
+
+  @Test("the overview costs the same, however many documents there are")
+  func overviewCost() throws {
+    let folder = try InspectedFolder()
+    func steps() throws -> Int {
+      try folder.read { cache in
+        var count = 0
+        cache.database.injectFailure = { _ in
+          count += 1
+          return nil
+        }
+        _ = try cache.overview()
+        return count
+      }
+    }
+    let before = try steps()
+    let (cache, store) = try InspectedFolder.open(folder.folder)
+    var event = RemoteEvent(snapshotVersion: version(1_000))
+    for number in 0..<2_000 {
+      let document = found("cities/more\(number)", 900, ["n": .integer(Int64(number))])
+      event.documentUpdates[document.key] = document
+    }
+    _ = try store.apply(event)
+    cache.close()
+    #expect(try folder.read { try $0.overview().estimatedDocumentCount ?? 0 } >= 2_000)
+    #expect(try steps() == before && before < 100)
+  }
+
+  @Test("nothing in the folder changes, and no file is made in it")
+  func readsOnly() throws {
+    let folder = try InspectedFolder()
+    let before = try folder.contents()
+    try folder.read {
+      _ = try $0.overview()
+      _ = try $0.indexes()
+      try $0.forEachPendingBatch { _ in true }
+    }
+    #expect(try CacheCheck.run(folder: folder.path).isSound)
+    #expect(try folder.contents() == before)
+  }
+
+  @Test("a cache that a client has open and writes is read, with all that is committed")
+  func whileInUse() throws {
+    let folder = TemporaryFolder()
+    let (cache, store) = try InspectedFolder.open(folder)
+    defer { cache.close() }
+    for number in 1...5 {
+      try store.write(.set(key("cities/c\(number)"), ["n": .integer(Int64(number))]))
+      let (overview, count) = try CacheInspection.read(folder: folder.path) {
+        (try $0.overview(), try $0.run(collection("cities"), as: .user(nil)).documents.count)
+      }
+      #expect(overview.isInExclusiveUse && overview.pendingBatchCount == number && count == number)
+    }
+  }
+
+  @Test("what a client writes while an inspection reads is not part of what it reads, and the client does not wait")
+  func oneState() throws {
+    let folder = TemporaryFolder()
+    let (cache, store) = try InspectedFolder.open(folder)
+    defer { cache.close() }
+    try store.write(.set(key("cities/c1"), ["n": 1]))
+    let counts = try CacheInspection.read(folder: folder.path) { inspection in
+      let before = try inspection.overview().pendingBatchCount
+      try store.write(.set(key("cities/c2"), ["n": 2]))
+      return (before, try inspection.overview().pendingBatchCount)
+    }
+    #expect(counts == (1, 1))
+    #expect(try CacheInspection.read(folder: folder.path) { try $0.overview().pendingBatchCount } == 2)
+  }
+
+  @Test("a client that opens a closed cache while it is read makes the reading begin again")
+  func openedMeanwhile() throws {
+    let folder = try InspectedFolder()
+    var (calls, opened): (Int, OpenedCache?) = (0, nil)
+    let pending = try folder.read { inspection in
+      calls += 1
+      if calls == 1 {
+        let (cache, store) = try InspectedFolder.open(folder.folder)
+        opened = cache
+        try store.write(.set(key("cities/c9"), ["n": 9]))
+      }
+      return try inspection.overview().pendingBatchCount
+    }
+    #expect(calls == 2 && pending == 4)
+    opened?.close()
+  }
+
+  @Test(
+    "a cache whose process was killed is read with what is only in its log, and the log stays",
+    arguments: [true, false])
+  func killed(_ hasLogIndex: Bool) throws {
+    let folder = TemporaryFolder()
+    let (cache, store) = try InspectedFolder.open(folder)
+    defer { cache.close() }
+    try store.write(.set(key("cities/c1"), ["n": 1]))
+    // What a process leaves that ends now.
+    let copy = TemporaryFolder()
+    try FileManager.default.createDirectory(atPath: copy.path, withIntermediateDirectories: true)
+    let names = ["cache.sqlite", "cache.sqlite-wal"] + (hasLogIndex ? ["cache.sqlite-shm"] : [])
+    for name in names { try FileManager.default.copyItem(atPath: folder.file(name), toPath: copy.file(name)) }
+    func bytes(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: copy.file(name))) }
+    let before = try [bytes("cache.sqlite"), bytes("cache.sqlite-wal")]
+    #expect(before[1].count > 0)
+    for _ in 0..<2 {
+      #expect(try CacheInspection.read(folder: copy.path) { try $0.overview().pendingBatchCount } == 1)
+    }
+    #expect(try CacheCheck.run(folder: copy.path).savedBatchCount == 1)
+    #expect(try [bytes("cache.sqlite"), bytes("cache.sqlite-wal")] == before)
+  }
+
+  @Test("clients of a shared cache are listed with their user, alive or not")
+  func clients() throws {
+    let folder = TemporaryFolder()
+    let (first, firstStore) = try InspectedFolder.open(folder, .shared, client: "first")
+    let (second, _) = try InspectedFolder.open(folder, .shared, client: "second")
+    _ = try firstStore.changeUser("alice")
+    var clients = try CacheInspection.read(folder: folder.path) { try $0.overview().clients }
+    #expect(clients.map(\.name) == ["first", "second"])
+    #expect(clients.map(\.user) == ["alice", nil] && clients.allSatisfy(\.isAlive))
+    // Where the system tells it.
+    if LockHolder.processID(path: folder.file("cache.client-first")) != nil {
+      #expect(clients.map(\.processID) == [getpid(), getpid()])
+    }
+    second.client?.suspend()
+    clients = try CacheInspection.read(folder: folder.path) { try $0.overview().clients }
+    #expect(clients.map(\.isAlive) == [true, false])
+    #expect(clients[1].processID == nil)
+    #expect(try folder.names().contains("cache.client-second"), "an inspection buries nobody")
+    second.close()
+    first.close()
+  }
+
+  @Test("the outbox lists the batches of all users, or of one, in order")
+  func outbox() throws {
+    let folder = try InspectedFolder()
+    func entries(_ user: String??) throws -> [OutboxEntry] {
+      try folder.read {
+        var entries: [OutboxEntry] = []
+        try $0.forEachPendingBatch(of: user) {
+          entries.append($0)
+          return true
+        }
+        return entries
+      }
+    }
+    #expect(try entries(nil).map(\.batchID) == [1, 2, 3])
+    #expect(try entries("alice").map(\.batchID) == [3])
+    #expect(try entries(.some(nil)).map(\.batchID) == [1, 2])
+    guard case .batch(let batch) = try entries(nil)[0].contents else { return #expect(Bool(false), "unreadable") }
+    #expect(batch.mutations.map(\.operationName) == ["set", "delete"])
+  }
+
+  @Test("a batch that cannot be read is listed with the reason, and the others too")
+  func unreadableBatch() throws {
+    let folder = try InspectedFolder()
+    let database = try Database(.file(path: folder.file))
+    try database.execute("UPDATE cache_mutation_batches SET batch = x'0801ff' WHERE batch_id = 2")
+    database.close()
+    var lines: [String] = []
+    try folder.read {
+      try $0.forEachPendingBatch {
+        lines.append($0.json.compact)
+        return true
+      }
+    }
+    #expect(lines.count == 3 && lines[1].contains("\"unreadable\":"))
+    let report = try CacheCheck.run(folder: folder.path)
+    #expect(report.problems.contains { $0.contains("Batch 2") })
+    #expect(report.savedBatchCount == 2 && report.unreadableBatchCount == 1)
+  }
+
+  @Test("documents are shown as a user sees them, or as the backend has confirmed them")
+  func viewpoints() throws {
+    let folder = try InspectedFolder()
+    func n(_ path: String, _ viewpoint: CacheInspection.Viewpoint) throws -> Value? {
+      try folder.read { try $0.document(for: key(path), as: viewpoint) }.values?["n"]
+    }
+    #expect(try n("cities/c1", .user(nil)) == 100)
+    #expect(try n("cities/c1", .backend) == 1)
+    #expect(try n("cities/c2", .user(nil)) == nil)
+    #expect(try n("cities/c3", .user("alice")) == 33)
+    #expect(try n("cities/c3", .user("bob")) == 3)
+    #expect(try folder.read { try $0.document(for: key("cities/none"), as: .backend) }.isUnknown)
+    let mine = try folder.read { try $0.collections(as: .user(nil)) }
+    #expect(mine.map(\.path.canonicalString) == ["cities", "towns"])
+    #expect(try folder.read { try $0.collections(as: .backend) }.map(\.path.canonicalString) == ["cities"])
+    var exported: [String] = []
+    try folder.read {
+      try $0.forEachDocument(in: .everything(under: ResourcePath()), as: .user(nil)) {
+        exported.append($0.key.canonicalString)
+      }
+    }
+    #expect(exported.sorted() == (0..<10).filter { $0 != 2 }.map { "cities/c\($0)" } + ["towns/t1"])
+  }
+
+  @Test("a query gives the documents and the plan of a client")
+  func queries() throws {
+    let folder = try InspectedFolder()
+    var text = QueryText(collection: "cities")
+    text.conditions = ["n >= 8"]
+    text.orders = ["n desc"]
+    let query = try text.query()
+    let (documents, execution) = try folder.read { try $0.run(query, as: .user(nil), clock: { .zero }) }
+    #expect(documents.map(\.key.id) == ["c1", "c9", "c8"])
+    let (cache, store) = try InspectedFolder.open(folder.folder)
+    defer { cache.close() }
+    let expected = try store.explain(query, clock: { .zero })
+    #expect(execution == expected)
+    #expect(try folder.read { try $0.indexes() } == store.indexListings())
+  }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import HearthModel
+import HearthStore
+import HearthWire
+import Testing
+
+@testable import HearthCache
+
+@Suite("Clearing, collecting and exporting a cache")
+struct CacheMaintenanceTests {
+  @Test("a cache with pending writes is deleted only if these are given up")
+  func clear() throws {
+    let folder = try InspectedFolder()
+    let refusal = try inspectionError {
+      _ = try CacheMaintenance.clear(folder: folder.path, discardsPendingWrites: false)
+    }
+    #expect(refusal == .pendingWrites(folder: folder.path, count: 3))
+    #expect(try folder.read { try $0.overview().pendingBatchCount } == 3)
+    #expect(try CacheMaintenance.clear(folder: folder.path, discardsPendingWrites: true) == 3)
+    #expect(try !folder.folder.names().contains { $0.hasPrefix("cache.sqlite") })
+  }
+
+  @Test("a cache in use is neither deleted nor collected")
+  func inUse() throws {
+    let folder = try InspectedFolder(isOpen: true)
+    let before = try folder.folder.names()
+    #expect(
+      try inspectionError { _ = try CacheMaintenance.clear(folder: folder.path, discardsPendingWrites: true) }
+        == .inUse(folder: folder.path))
+    #expect(
+      try inspectionError { _ = try CacheMaintenance.collect(folder: folder.path, newCacheID: "new") }
+        == .inUse(folder: folder.path))
+    #expect(try folder.folder.names() == before)
+  }
+
+  @Test("a folder without a cache gets no lock file")
+  func noCache() throws {
+    let folder = TemporaryFolder()
+    try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+    #expect(
+      try inspectionError { _ = try CacheMaintenance.clear(folder: folder.path, discardsPendingWrites: true) }
+        == .noCache(folder: folder.path))
+    #expect(try folder.names().isEmpty)
+  }
+
+  @Test("collecting down to a size keeps pending writes and what they show, and nothing else")
+  func collect() throws {
+    let folder = try InspectedFolder()
+    let report = try CacheMaintenance.collect(folder: folder.path, toBytes: 0, newCacheID: "new")
+    #expect(report.removedTargetCount == 1 && report.removedDocumentCount > 0)
+    let overview = try folder.read { try $0.overview() }
+    #expect(overview.pendingBatchCount == 3 && overview.cacheID == "inspected")
+    let found = try folder.read { try $0.run(collection("cities"), as: .user(nil)).documents }
+    #expect(found.map(\.key.id).contains("c1"))
+    #expect(try CacheCheck.run(folder: folder.path).isSound)
+  }
+
+  private func export(_ folder: InspectedFolder, _ format: CacheExport.Format) throws -> (text: String, count: Int) {
+    var text = ""
+    let export = CacheExport(format: format, viewpoint: .user(nil), collection: path("cities"))
+    let count = try export.run(folder: folder.path, createTime: time(1_000)) { text += $0 }
+    return (text, count)
+  }
+
+  @Test("an export in lines has each document that the user sees, with types")
+  func lines() throws {
+    let (text, count) = try export(InspectedFolder(), .lines)
+    let lines = text.split(separator: "\n")
+    #expect(lines.count == 9 && count == 9)
+    for line in lines { _ = try JSONTextReader.read(Array(line.utf8)[...]) }
+    #expect(lines.contains { $0.contains("\"cities/c1\"") && $0.contains("{\"n\":{\"integerValue\":\"100\"}}") })
+  }
+
+  @Test("an exported bundle is read back with what the backend has confirmed")
+  func bundle() throws {
+    let (text, count) = try export(InspectedFolder(), .bundle)
+    #expect(count == 10)
+    var reader = BundleReader(databaseID: TestCache.databaseID)
+    reader.append(text.utf8)
+    var (documents, bytes, total): (Set<String>, Int, BundleMetadata?) = ([], 0, nil)
+    while let element = try reader.next() {
+      switch element.element {
+      case .metadata(let metadata): total = metadata
+      case .document(let document):
+        documents.insert(document.key.canonicalString)
+        bytes += element.byteCount
+        #expect(document.version == version(50))
+        if document.key.id == "c1" { #expect(document.values?["n"] == 1) }
+      default: bytes += element.byteCount
+      }
+    }
+    try reader.finish()
+    #expect(documents.count == 10)
+    #expect(total?.totalDocuments == 10 && total?.totalBytes == bytes)
+  }
+
+  @Test(
+    "words that are no query are refused with the word",
+    arguments: [
+      ("cities/SF", [], "cities/SF"), ("cities", ["population"], "population"), ("cities", ["a ~ 1"], "~"),
+      ("cities", ["a..b == 1"], "a..b"), ("cities", ["a in 3"], "in"), ("cities", ["a == \"x"], "JSON"),
+    ])
+  func invalidQueries(_ collection: String, _ conditions: [String], _ word: String) throws {
+    var text = QueryText(collection: collection)
+    text.conditions = conditions
+    let error = try #require(try inspectionError { _ = try text.query() })
+    #expect(error.description.contains(word))
+  }
+}

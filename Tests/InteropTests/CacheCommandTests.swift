@@ -1,0 +1,184 @@
+import Foundation
+import HearthCache
+import HearthModel
+import HearthStore
+import Testing
+
+@Suite("hearth cache")
+struct CacheCommandTests {
+  /// A cache with one confirmed document and two pending writes.
+  private final class Folder {
+    let path = NSTemporaryDirectory() + "hearth-cache-command-" + UUID().uuidString
+    static let databaseID = DatabaseID(projectID: "demo-hearth")
+    private(set) var cache: OpenedCache?
+
+    init() throws {
+      let opened = try CacheFile.openStore(folder: path, databaseID: Self.databaseID) { database, _ in
+        try LocalStore(
+          database: database, databaseID: Self.databaseID,
+          garbageCollection: .leastRecentlyUsed(thresholdBytes: 100 << 20),
+          user: nil, newCacheID: "command")
+      }
+      cache = opened.cache
+      let store = opened.store
+      let query = Query(path: try ResourcePath(parsing: "cities"))
+      let target = try store.allocateTarget(query.target).targetID
+      let key = try DocumentKey(parsing: "cities/SF")
+      let version = SnapshotVersion(microseconds: 1_000_000)
+      var event = RemoteEvent(snapshotVersion: version)
+      event.documentUpdates[key] = .found(
+        key, version: version, fields: EncodedFields(["name": "San Francisco\u{1B}[31m", "population": 860_000]))
+      event.targetChanges[target] = TargetChange(resumeToken: [1], isCurrent: true, added: [key], removed: [])
+      _ = try store.apply(event)
+      for id in ["LA", "NY"] {
+        _ = try store.write(
+          [.set(try DocumentKey(parsing: "cities/\(id)"), ["name": .string(id), "population": 4_000_000])],
+          localWriteTime: Timestamp(seconds: 1_700_000_000, nanoseconds: 0))
+      }
+    }
+
+    func close() {
+      cache?.close()
+      cache = nil
+    }
+
+    deinit {
+      close()
+      try? FileManager.default.removeItem(atPath: path)
+    }
+  }
+
+  private func hearth(_ arguments: String...) async throws -> Programs.Output {
+    try await Programs.runInBackground(Programs.product("hearth"), ["cache"] + arguments)
+  }
+
+  private func json(_ text: some StringProtocol) throws -> [String: Any] {
+    try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any], "not JSON: \(text)")
+  }
+
+  private func jsonLines(_ output: Programs.Output) throws -> [[String: Any]] {
+    #expect(output.status == 0, "\(output.text)")
+    return try output.text.split(separator: "\n").map { try json($0) }
+  }
+
+  @Test("every reading subcommand prints JSON into a pipe, also while the cache is in use", arguments: [true, false])
+  func reading(_ isInUse: Bool) async throws {
+    let folder = try Folder()
+    if !isInUse { folder.close() }
+    let info = try await hearth("info", folder.path)
+    #expect(info.status == 0)
+    let overview = try json(info.text)
+    #expect(overview["project"] as? String == "demo-hearth" && overview["pendingBatches"] as? Int == 2)
+    #expect(overview["isInExclusiveUse"] as? Bool == isInUse)
+
+    let outbox = try jsonLines(try await hearth("outbox", folder.path))
+    #expect(outbox.compactMap { $0["writtenAt"] as? String } == ["2023-11-14T22:13:20Z", "2023-11-14T22:13:20Z"])
+    let documents = try jsonLines(try await hearth("documents", folder.path, "cities"))
+    #expect(documents.compactMap { $0["path"] as? String } == ["cities/LA", "cities/NY", "cities/SF"])
+    let confirmed = try jsonLines(try await hearth("documents", folder.path, "cities", "--confirmed"))
+    #expect(confirmed.count == 1)
+    let document = try json(try await hearth("get", folder.path, "cities/SF", "--typed").text)
+    let fields = try #require(document["fields"] as? [String: [String: String]])
+    #expect(fields["population"] == ["integerValue": "860000"])
+    let found = try jsonLines(
+      try await hearth(
+        "query", folder.path, "cities", "--where", "population > 1000000", "--order", "population", "--limit", "1"))
+    #expect(found.compactMap { $0["path"] as? String } == ["cities/LA"])
+    let plan = try json(
+      try await hearth("query", folder.path, "cities", "--where", "population > 1000000", "--explain").text)
+    #expect(plan["results"] as? Int == 2 && plan["missingIndexes"] as? [String] == ["cities: population ASCENDING"])
+    #expect(try jsonLines(try await hearth("indexes", folder.path)).isEmpty)
+    #expect(try json(try await hearth("check", folder.path).text)["isSound"] as? Bool == true)
+    #expect(try jsonLines(try await hearth("export", folder.path)).count == 3)
+  }
+
+  @Test("tables carry neither colours into a pipe nor what a terminal would obey")
+  func tables() async throws {
+    let folder = try Folder()
+    for subcommand in ["info", "outbox", "documents", "indexes", "check"] {
+      let output = try await hearth(subcommand, folder.path, "--format", "table")
+      #expect(output.status == 0 && !output.text.isEmpty)
+      #expect(!output.text.contains("\u{1B}"))
+    }
+    let query = try await hearth("query", folder.path, "cities", "--format", "table")
+    #expect(query.text.contains("cities/SF") && !query.text.contains("\u{1B}"))
+  }
+
+  @Test("a failure has status 1, nothing but its text, and says what to do")
+  func failures() async throws {
+    let folder = try Folder()
+    let empty = NSTemporaryDirectory() + "hearth-cache-command-" + UUID().uuidString
+    try FileManager.default.createDirectory(atPath: empty, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: empty) }
+    let failing: [([String], String)] = [
+      (["info", empty + "/none"], "Check the path"), (["info", empty], "holds no cache"),
+      (["get", folder.path, "cities"], "not the path of a document"),
+      (["get", folder.path, "cities/none"], "hearth cache documents"),
+      (["query", folder.path, "cities", "--where", "a"], "an operator"),
+      (["clear", folder.path], "Stop that process"), (["collect", folder.path], "Stop that process"),
+    ]
+    for (arguments, text) in failing {
+      let output = try await Programs.runInBackground(Programs.product("hearth"), ["cache"] + arguments)
+      #expect(
+        output.status == 1 && output.text.hasPrefix("hearth cache: ") && output.text.contains(text), "\(output.text)")
+    }
+    #expect(try await hearth("documents", folder.path, "--limit", "x").status == 64)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: empty).isEmpty)
+  }
+
+  @Test("check of a damaged cache has status 1 and says what would be saved")
+  func damaged() async throws {
+    let folder = try Folder()
+    folder.close()
+    let file = try #require(FileHandle(forUpdatingAtPath: folder.path + "/cache.sqlite"))
+    try file.write(contentsOf: Data(repeating: 7, count: 100))
+    try file.close()
+    let info = try await hearth("info", folder.path)
+    #expect(info.status == 1 && info.text.contains("hearth cache check"))
+    let check = try await hearth("check", folder.path)
+    let report = try json(check.text)
+    #expect(check.status == 1 && report["isSound"] as? Bool == false && report["outbox"] != nil)
+  }
+
+  @Test("clear refuses to lose writes, and an export goes into a new file only")
+  func changing() async throws {
+    let folder = try Folder()
+    folder.close()
+    let file = folder.path + "/export.bundle"
+    #expect(try await hearth("export", folder.path, "--format", "bundle", "--output", file).status == 0)
+    #expect(try String(contentsOfFile: file, encoding: .utf8).contains("\"metadata\""))
+    let again = try await hearth("export", folder.path, "--output", file)
+    #expect(again.status == 1 && again.text.contains("exists"))
+    #expect(try json(try await hearth("collect", folder.path).text)["removedDocuments"] != nil)
+    let refused = try await hearth("clear", folder.path)
+    #expect(refused.status == 1 && refused.text.contains("2 pending writes"))
+    #expect(try await hearth("clear", folder.path, "--discard-pending-writes").status == 0)
+    #expect(try await hearth("info", folder.path).text.contains("holds no cache"))
+  }
+
+  @Test("the commands of the article run")
+  func article() async throws {
+    let folder = try Folder()
+    folder.close()
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let article = try String(
+      contentsOf: root.appendingPathComponent("Sources/Hearth/Hearth.docc/LookingIntoACache.md"), encoding: .utf8)
+    let commands = article.split(separator: "\n").filter { $0.hasPrefix("hearth cache ") && !$0.contains("| jq") }
+    #expect(commands.count >= 9)
+    for command in commands {
+      let text = command.replacingOccurrences(of: "FOLDER", with: "'\(folder.path)'")
+      let output = try await Programs.runInBackground(
+        URL(fileURLWithPath: "/bin/sh"),
+        ["-c", "hearth() { '\(Programs.product("hearth").path)' \"$@\"; }; cd '\(folder.path)'; \(text)"])
+      #expect((output.status == 0) != command.contains("--confirmed"), "\(command): \(output.text)")
+    }
+  }
+
+  @Test("completion scripts know the subcommands", arguments: ["bash", "zsh", "fish"])
+  func completion(_ shell: String) async throws {
+    let script = try await Programs.runInBackground(
+      Programs.product("hearth"), ["--generate-completion-script", shell])
+    #expect(script.status == 0 && script.text.contains("outbox"))
+  }
+}
