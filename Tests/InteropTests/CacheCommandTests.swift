@@ -95,7 +95,7 @@ struct CacheCommandTests {
   @Test("tables carry neither colours into a pipe nor what a terminal would obey")
   func tables() async throws {
     let folder = try Folder()
-    for subcommand in ["info", "outbox", "documents", "indexes", "check"] {
+    for subcommand in ["info", "outbox", "rejected", "documents", "indexes", "check"] {
       let output = try await hearth(subcommand, folder.path, "--format", "table")
       #expect(output.status == 0 && !output.text.isEmpty)
       #expect(!output.text.contains("\u{1B}"))

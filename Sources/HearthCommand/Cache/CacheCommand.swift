@@ -16,7 +16,8 @@ struct CacheCommand: ParsableCommand {
       that check has found, 64 for wrong arguments. Errors go to standard error and say what to do.
       """,
     subcommands: [
-      CacheInfoCommand.self, CacheOutboxCommand.self, CacheDocumentsCommand.self, CacheGetCommand.self,
+      CacheInfoCommand.self, CacheOutboxCommand.self, CacheRejectedCommand.self, CacheDocumentsCommand.self,
+      CacheGetCommand.self,
       CacheQueryCommand.self, CacheIndexesCommand.self, CacheCheckCommand.self, CacheExportCommand.self,
       CacheClearCommand.self, CacheCollectCommand.self,
     ])

@@ -49,6 +49,33 @@ struct CacheInspectionTests {
     #expect(try steps() == before && before < 100)
   }
 
+  @Test("refused batches are listed with their user, their error and the time")
+  func rejected() throws {
+    let folder = try InspectedFolder()
+    let (cache, store) = try InspectedFolder.open(folder.folder)
+    let batch = try #require(try store.pendingBatches().first)
+    let error = StatusError(code: .permissionDenied, message: "no")
+    _ = try store.reject(batch, error, at: time(77))
+    cache.close()
+    var entries: [RejectedEntry] = []
+    func list(of user: String??) throws -> [RejectedEntry] {
+      entries = []
+      try folder.read {
+        try $0.forEachRejectedBatch(of: user) {
+          entries.append($0)
+          return true
+        }
+      }
+      return entries
+    }
+    let expected = RejectedEntry(
+      batchID: batch.batchID, user: nil, contents: .batch(batch), error: error, rejectedAt: time(77))
+    #expect(try list(of: nil) == [expected])
+    #expect(try list(of: .some(nil)) == [expected])
+    #expect(try list(of: .some("alice")).isEmpty)
+    #expect(expected.json.compact.contains("\"code\":\"PERMISSION_DENIED\""))
+  }
+
   @Test("nothing in the folder changes, and no file is made in it")
   func readsOnly() throws {
     let folder = try InspectedFolder()

@@ -1,0 +1,55 @@
+import ArgumentParser
+import HearthCache
+import HearthModel
+
+struct CacheRejectedCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "rejected", abstract: "List the writes that the backend has refused, oldest first.",
+    discussion:
+      "With JSON, one object per line and batch. A program hands them in again or discards them (rejectedWrites).")
+
+  @OptionGroup var options: CacheOptions
+
+  @Option(help: "Only the writes of this user.")
+  var user: String?
+
+  @Flag(help: "Only the writes of the signed-out user.")
+  var signedOut = false
+
+  func validate() throws {
+    if signedOut, user != nil { throw ValidationError("--user and --signed-out exclude each other.") }
+  }
+
+  func run() throws {
+    try options.run {
+      let wanted: String?? = signedOut ? .some(nil) : user.map { .some($0) }
+      let entries = try CacheInspection.read(folder: options.folder) { cache in
+        var entries: [RejectedEntry] = []
+        try cache.forEachRejectedBatch(of: wanted) {
+          entries.append($0)
+          return true
+        }
+        return entries
+      }
+      guard !options.isJSON else {
+        for entry in entries { Terminal.write(entry.json.compact) }
+        return
+      }
+      var table = TextTable("BATCH", "USER", "REFUSED", "OPERATION", "DOCUMENT", "ERROR", right: [0])
+      for entry in entries { Self.add(entry, to: &table) }
+      table.print()
+    }
+  }
+
+  private static func add(_ entry: RejectedEntry, to table: inout TextTable) {
+    let (number, user) = ("\(entry.batchID)", entry.user ?? "(signed out)")
+    let (time, error) = (entry.rejectedAt?.rfc3339 ?? "", entry.error?.description ?? "unknown")
+    switch entry.contents {
+    case .unreadable(let reason): table.add(number, user, time, "unreadable", reason, error)
+    case .batch(let batch):
+      for mutation in batch.mutations {
+        table.add(number, user, time, mutation.operationName, mutation.key.canonicalString, error)
+      }
+    }
+  }
+}
