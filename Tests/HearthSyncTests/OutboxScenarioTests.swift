@@ -236,4 +236,21 @@ struct OutboxScenarioTests {
     cache.deliver()
     #expect(try b.engine.localStore.pendingBatches().map(\.batchID) == [batchID])
   }
+
+  @Test("a process that has lost the connection to another one does not take back what that one has marked as sent")
+  func markOfAnotherHolder() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    a.write(set("rooms/1", 1))
+    #expect(a.sentBatchCount == 1)
+    cache.takeLease(for: b)
+    b.write(set("rooms/2", 2))
+    let sent = try #require(try b.engine.localStore.pendingBatches().last).batchID
+    #expect(b.sentBatchCount == 2)
+    // The stream of the former holder ends before it has found out.
+    a.post(.writeStreamClosed(try #require(a.writeStream), nil))
+    cache.deliver()
+    a.post(.request(RequestID(rawValue: 901), .withdraw(sent, evenIfSent: false)))
+    cache.deliver()
+    #expect(try b.engine.localStore.pendingBatches().map(\.batchID).contains(sent))
+  }
 }

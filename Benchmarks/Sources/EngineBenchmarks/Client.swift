@@ -65,7 +65,7 @@ final class Client {
     return target
   }
 
-  func writes(_ mutations: [Mutation]) {
+  func writes(_ mutations: [Mutation], keepsOutcome: Bool = false) {
     post(
       .writes(
         mutations.map {
@@ -73,7 +73,7 @@ final class Client {
           return SyncWrite(
             id: WriteID(rawValue: id), mutations: [$0],
             localWriteTime: Timestamp(seconds: 1_750_000_000, nanoseconds: 0),
-            identity: BatchIdentity(high: 1, low: UInt64(id)))
+            identity: BatchIdentity(high: 1, low: UInt64(id)), keepsOutcome: keepsOutcome)
         }))
   }
 

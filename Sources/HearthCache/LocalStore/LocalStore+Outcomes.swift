@@ -20,12 +20,12 @@ extension LocalStore {
     }
   }
 
-  /// Gives the rest of a reservation back after the stream has ended.
+  /// Gives the rest of a reservation back after the stream has ended. Only the holder of the lease does: another one may have sent under
+  /// the same mark.
   ///
   /// - Parameter last: the last batch of the owner that was sent.
   package func noteSendingEnded(at last: BatchID, reserved: BatchID, of owner: Owner) throws {
-    try transaction("Note end of sending") {
-      // Whoever reserved after this client has set another mark.
+    try transaction("Note end of sending", needsLease: state.membership != nil) {
       guard let user = try row(of: owner), try sentMarks.mark(of: user) == reserved else { return }
       try sentMarks.setMark(last, of: user)
     }
