@@ -36,6 +36,16 @@ extension SharedClient {
   }
 }
 
+extension SyncAction {
+  /// A transaction that was to hand in or to discard what is not in the list was rolled back, with what it had read of other clients.
+  var saysThatNothingWasFound: Bool {
+    switch self {
+    case .completeWrite(_, let error?), .requestFailed(_, let error): error.code == .notFound
+    default: false
+    }
+  }
+}
+
 extension SharedSimulation {
   /// The refused batches of a user in the file.
   func rejected(of user: String?) -> [RejectedBatch] {

@@ -187,6 +187,7 @@ final class SharedClient {
       hasFailedBetweenEvents = false
       let actions = engine.handle(event, now: now)
       world.observe()
+      if actions.contains(where: \.saysThatNothingWasFound) { seenCommit = -1 }
       knownCommit = seenCommit
       if isDying { break }
       for action in actions {

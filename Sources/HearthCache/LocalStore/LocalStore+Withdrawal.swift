@@ -14,15 +14,16 @@ extension LocalStore {
   package func withdraw(
     _ batchID: BatchID, evenIfSent: Bool, _ error: StatusError, of owner: Owner = .activeUser, at time: Timestamp
   ) throws -> DocumentMap {
-    try transaction("Withdraw batch", synchronous: .full) {
-      let user = try userHolding(batchID, owner)
-      guard let batch = try queue.batch(batchID, user: user) else {
-        throw CacheError.unknownBatch(batchID, user: name(of: owner))
+    // A refusal does not fail the transaction: what that has read of other clients' changes stays read.
+    let result: Result<DocumentMap, CacheError> = try transaction("Withdraw batch", synchronous: .full) {
+      guard let user = try row(of: owner), let batch = try queue.batch(batchID, user: user) else {
+        return .failure(.unknownBatch(batchID, user: name(of: owner)))
       }
       let mayBeSent = try batchID <= sentMarks.mark(of: user)
-      guard evenIfSent || !mayBeSent else { throw CacheError.batchMayBeSent(batchID) }
-      return try drop(batch, error, hasEffect: mayBeSent, user: user, at: time)
+      guard evenIfSent || !mayBeSent else { return .failure(.batchMayBeSent(batchID)) }
+      return .success(try drop(batch, error, hasEffect: mayBeSent, user: user, at: time))
     }
+    return try result.get()
   }
 
   /// Takes a batch out of the queue that the backend has refused or that the user does not want any more.

@@ -156,7 +156,7 @@ extension LocalStore {
     }
   }
 
-  func userHolding(_ batchID: BatchID, _ owner: Owner) throws -> MutationQueue.UserRow {
+  private func userHolding(_ batchID: BatchID, _ owner: Owner) throws -> MutationQueue.UserRow {
     guard let user = try row(of: owner), try queue.holds(batchID, user: user) else {
       throw CacheError.unknownBatch(batchID, user: name(of: owner))
     }
