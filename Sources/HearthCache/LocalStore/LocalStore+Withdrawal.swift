@@ -30,7 +30,8 @@ extension LocalStore {
   ///
   /// - Parameter hasEffect: true if the backend may have committed it.
   func drop(
-    _ batch: MutationBatch, _ error: StatusError, hasEffect: Bool = false, user: MutationQueue.UserRow, at time: Timestamp
+    _ batch: MutationBatch, _ error: StatusError, hasEffect: Bool = false, user: MutationQueue.UserRow,
+    at time: Timestamp
   ) throws -> DocumentMap {
     let remote = try localDocuments.remoteDocuments(for: batch.keys)
     try queue.remove(batch, user: user)

@@ -12,7 +12,11 @@ extension SyncEngine {
     var queue: [SyncWrite] = []
     for write in writes {
       // Nothing to store, nothing to send.
-      if write.mutations.isEmpty, write.resubmits == nil { emit(.completeWrite(write.id, nil)) } else { queue.append(write) }
+      if write.mutations.isEmpty, write.resubmits == nil {
+        emit(.completeWrite(write.id, nil))
+      } else {
+        queue.append(write)
+      }
     }
     guard heldWrites.isEmpty else {
       hold(queue)
