@@ -106,6 +106,16 @@ public struct WriteOperation: Sendable, Hashable, CustomStringConvertible {
     self.firestore = firestore
   }
 
+  /// Two parts are equal if they do the same to the same document, whichever object of the database showed them.
+  public static func == (a: WriteOperation, b: WriteOperation) -> Bool {
+    a.mutation == b.mutation
+  }
+
+  /// Combines what ``==(_:_:)`` compares.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(mutation)
+  }
+
   /// The fields that are written, without those that the backend computes; nil for a deletion, and where they cannot be read. Values are
   /// as in ``DocumentSnapshot/data()``.
   public var data: [String: Any]? {

@@ -12,7 +12,7 @@ internal import HearthModel
 /// let receipt = order.withReceipt.setData(["item": "tea", "count": 2])
 /// try await receipt.saved()                            // returns offline, too: the write survives a loss of power
 /// let commit = try await receipt.acknowledged()        // returns when the backend has it
-/// print(commit.commitTime)
+/// print("committed:", commit.commitTime != nil)
 /// ```
 public struct WriteReceipt: Sendable, Identifiable {
   /// Names a write for good. Two writes never have the same, on whatever devices.

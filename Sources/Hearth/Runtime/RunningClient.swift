@@ -412,7 +412,7 @@ final class RunningClient {
   private func takeOver(_ former: Remainder) {
     writes = former.writes
     syncListeners = former.syncListeners
-    engine.takeOver(former.handover, reason: former.reason)
+    engine.takeOver(former.handover, reason: former.reason, wallTime: .now())
     for id in syncListeners.keys.sorted(by: { $0.rawValue < $1.rawValue }) { run(.addSnapshotsInSyncListener(id)) }
   }
 

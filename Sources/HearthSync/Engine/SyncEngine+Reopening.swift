@@ -1,5 +1,5 @@
 internal import HearthCache
-internal import HearthModel
+package import HearthModel
 
 /// The state that an engine leaves to its successor when the cache of a running client is opened anew.
 package struct SyncHandover {
@@ -26,8 +26,11 @@ extension SyncEngine {
 
   /// Goes on for another engine, before the start.
   ///
-  /// - Parameter reason: Stands in the error of calls whose batch could not be saved.
-  package func takeOver(_ handover: SyncHandover, reason: String) {
+  /// - Parameters:
+  ///   - reason: Stands in the error of calls whose batch could not be saved.
+  ///   - wallTime: The device's time, as in ``handle(_:now:wallTime:)``.
+  package func takeOver(_ handover: SyncHandover, reason: String, wallTime: Timestamp = .epoch) {
+    self.wallTime = wallTime
     assert(link.isForbidden(for: .notStarted), "An engine goes on for another after its start.")
     waits = WriteWaits(writes: handover.waitingWrites)
     localStore.createsIndexes = handover.createsIndexes

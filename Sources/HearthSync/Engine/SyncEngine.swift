@@ -27,7 +27,8 @@ package final class SyncEngine {
   /// Monotonic time of the event being handled.
   private(set) var now: Duration = .zero
   /// The device's time of the event being handled; only for what users are shown and for what ages over restarts.
-  private(set) var wallTime = Timestamp.epoch
+  /// Written here and in SyncEngine+Reopening.swift.
+  var wallTime = Timestamp.epoch
   /// The actions of the event being handled.
   private var actions: [SyncAction] = []
 

@@ -9,6 +9,13 @@ import Hearth
 
 /// The examples that documentation comments show, for the compiler. None is run.
 enum CommentExamples {
+  static func receipt(order: DocumentReference) async throws {
+    let receipt = order.withReceipt.setData(["item": "tea", "count": 2])
+    try await receipt.saved()                            // returns offline, too: the write survives a loss of power
+    let commit = try await receipt.acknowledged()        // returns when the backend has it
+    print("committed:", commit.commitTime != nil)
+  }
+
   static func aggregateQuery(db: Firestore) async throws {
     let cities = db.collection("cities")
     let snapshot = try await cities.aggregate([.count(), .sum("population")]).getAggregation(source: .server)
