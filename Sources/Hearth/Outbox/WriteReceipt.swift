@@ -28,6 +28,8 @@ public struct WriteReceipt: Sendable, Identifiable {
       return ID(.random(using: &generator))
     }
 
+    /// Reads an id from its text.
+    ///
     /// - Parameter description: 32 hexadecimal digits, as ``description`` gives them; nil for anything else.
     public init?(_ description: String) {
       let digits = Array(description.utf8)
