@@ -284,7 +284,8 @@ public final class Firestore: NSObject, Sendable {
     if endpoint.usesTLS { try TrustedCertificates.check(settings.trustedCertificateFiles) }
     return ClientConfiguration(
       databaseID: databaseID, googleAppID: options.headerAppID, endpoint: endpoint, cache: cache(settings, environment),
-      cacheSharing: settings.cacheSharing, outbox: settings.outbox, callbackQueue: settings.dispatchQueue,
+      cacheSharing: settings.cacheSharing, outbox: settings.outbox,
+      conflicts: ConflictSettings(settings.conflictRules, firestore: self), callbackQueue: settings.dispatchQueue,
       credentials: try ClientCredentials(settings, endpoint: endpoint, environment: environment),
       trustedCertificateFiles: settings.trustedCertificateFiles)
   }

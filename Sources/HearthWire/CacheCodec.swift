@@ -16,6 +16,7 @@ package enum CacheCodec {
     static let mutation = 4
     static let identity = 5
     static let keepsOutcome = 6
+    static let keepsBases = 7
   }
 
   package static func encode(batch: MutationBatch, database: DatabaseID) -> [UInt8] {
@@ -23,6 +24,7 @@ package enum CacheCodec {
     writer.writeVarint(batch.batchID, field: BatchField.batchID)
     if let identity = batch.identity { writer.writeBytes(identity.bytes, field: BatchField.identity) }
     if batch.keepsOutcome { writer.writeVarint(1, field: BatchField.keepsOutcome) }
+    if batch.keepsBases { writer.writeVarint(1, field: BatchField.keepsBases) }
     writer.writeTimestamp(batch.localWriteTime, field: BatchField.localWriteTime)
     for mutation in batch.baseMutations {
       writer.writeMessage(field: BatchField.baseMutation) { write(mutation, database: database, to: &$0) }
@@ -54,6 +56,9 @@ package enum CacheCodec {
           case BatchField.keepsOutcome:
             try reader.require(.varint, tag, "keeps_outcome")
             batch.keepsOutcome = try reader.readVarint("keeps_outcome") != 0
+          case BatchField.keepsBases:
+            try reader.require(.varint, tag, "keeps_bases")
+            batch.keepsBases = try reader.readVarint("keeps_bases") != 0
           case BatchField.localWriteTime:
             try reader.require(.lengthDelimited, tag, "local_write_time")
             batch.localWriteTime = try WireReader.timestamp(

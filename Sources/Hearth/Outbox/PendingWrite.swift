@@ -34,6 +34,9 @@ public struct PendingWrite: Sendable, Hashable, Identifiable {
     case offline(NSError?)
     /// The cache cannot be read or written at present; the log says why. It is tried again.
     case cacheFailure
+    /// The backend has other versions of these documents than the write was made for, and a ``ConflictResolver`` is at work; with its error
+    /// if it has failed. The writes behind this one wait.
+    case conflict(documentPaths: [String], error: NSError?)
   }
 
   /// The number of the batch in the queue. Later writes have larger numbers; no number is used twice.
@@ -59,6 +62,10 @@ public struct PendingWrite: Sendable, Hashable, Identifiable {
     lastError = attempts.map { .firestore($0.error) }
     if status.isAtBackend(batch.batchID) {
       state = .sent
+    } else if let conflict = status.conflict, conflict.batchID == batch.batchID {
+      state = .blocked(
+        .conflict(
+          documentPaths: conflict.documents.map(\.canonicalString), error: conflict.error.map { .firestore($0) }))
     } else {
       state = status.obstacle.map { .blocked(Obstacle($0)) } ?? .waiting
     }

@@ -21,6 +21,7 @@ struct ClientConfiguration: Sendable {
   /// The number of clients that may have the cache at the same time.
   var cacheSharing = CacheSharing.alone
   var outbox = OutboxSettings()
+  var conflicts = ConflictSettings()
   var callbackQueue: DispatchQueue
   var credentials = ClientCredentials()
   /// PEM files; empty for the certificates that the system trusts.

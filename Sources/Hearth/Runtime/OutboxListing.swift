@@ -18,6 +18,8 @@ struct OutboxStatus: Sendable {
   /// True if this client is the one that sends.
   var isSender: Bool
   var obstacle: OutboxObstacle?
+  /// The conflict that this client resolves.
+  var conflict: OutboxConflict?
 
   /// True if the batch was sent and not answered. What another process has sent is known only up to a reservation.
   func isAtBackend(_ batchID: BatchID) -> Bool {

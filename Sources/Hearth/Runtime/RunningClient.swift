@@ -36,6 +36,7 @@ final class RunningClient {
   private var streams: StreamCarrier
   private var timers: TimerSet
   private var backgroundQueries: BackgroundQueries
+  private var conflictQuestions: ConflictQuestions
   /// Nil for a cache that no other process can share.
   private var wakeUps: ClientWakeUps?
   /// True if another process is about to delete the cache or take it over.
@@ -72,7 +73,8 @@ final class RunningClient {
       localStore: cache.localStore,
       configuration: SyncConfiguration(
         backgroundQueryLimits: configuration.backgroundQueryLimits,
-        undeliverableWrites: configuration.outbox.undeliverableWrites, backoff: configuration.backoff,
+        undeliverableWrites: configuration.outbox.undeliverableWrites, conflictRules: configuration.conflicts.rules,
+        backoff: configuration.backoff,
         jitter: configuration.jitter))
     cache.localStore.rejectedBatchLimits = configuration.outbox.rejectedBatchLimits
     startInstant = clock.now
@@ -80,6 +82,7 @@ final class RunningClient {
     streams.user = user
     timers = TimerSet(post: post)
     backgroundQueries = BackgroundQueries(queue: configuration.backgroundQueue, post: post)
+    conflictQuestions = ConflictQuestions(configuration.conflicts, post: post)
     wakeUps = cache.client.flatMap { ClientWakeUps($0, post: post) }
     if let former { takeOver(former) }
   }
@@ -271,7 +274,7 @@ final class RunningClient {
       batches: batches, rejected: try cache.localStore.rejectedBatches(of: user),
       status: OutboxStatus(
         state: try cache.localStore.outboxState(of: user), sent: engine.batchesAtBackend,
-        isSender: engine.isPrimary, obstacle: engine.outboxObstacle))
+        isSender: engine.isPrimary, obstacle: engine.outboxObstacle, conflict: engine.outboxConflict))
   }
 
   /// Answers with what one reading of the cache says.
@@ -372,6 +375,7 @@ final class RunningClient {
     requests = [:]
     listings = [:]
     outbox.end(.failure(.terminated))
+    conflictQuestions.cancelAll()
     backgroundQueries.closeAll()
     endWakeUps()
     cache.close()
@@ -463,6 +467,7 @@ final class RunningClient {
     for (_, request) in requests { request.fail(error) }
     (listeners, syncListeners, writes, requests, listings) = ([:], [:], [:], [:], [:])
     outbox.end(.failure(error))
+    conflictQuestions.cancelAll()
     backgroundQueries.closeAll()
     endWakeUps()
     cache.close()
@@ -499,6 +504,8 @@ final class RunningClient {
     case .closeCache: mustEnd = true
     case .runBackgroundQuery(let query): backgroundQueries.start(query)
     case .cancelBackgroundQuery(let id): backgroundQueries.cancel(id)
+    case .lookUp(let id, let keys): streams.lookUp(id, keys)
+    case .askResolver(let id, let conflict): conflictQuestions.ask(id, conflict)
     case .onlineStateChanged(let state): HearthLog.debug("Online state: \(state)")
     case .log(let level, let text): HearthLog.log(level, text)
     case .raiseSnapshot(let id, let snapshot): raise(id, snapshot)

@@ -98,6 +98,26 @@ struct StreamCarrier {
     }
   }
 
+  /// Reads documents once, for the engine.
+  mutating func lookUp(_ id: LookUpID, _ keys: [DocumentKey]) {
+    let post = post
+    do throws(StatusError) {
+      let transport = try readyTransport()
+      RequestUser.$current.withValue(user) {
+        _ = Task {
+          do throws(StatusError) {
+            let documents = try await transport.batchGetDocuments(keys)
+            post(.stream(.lookedUp(id, .success(documents))))
+          } catch {
+            post(.stream(.lookedUp(id, .failure(error))))
+          }
+        }
+      }
+    } catch {
+      post(.stream(.lookedUp(id, .failure(error))))
+    }
+  }
+
   /// Drops the present connection, which may be dead without a sign.
   func dropConnection() {
     transport?.reconnect()

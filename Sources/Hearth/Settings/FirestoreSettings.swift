@@ -73,6 +73,9 @@ open class FirestoreSettings: NSObject, NSCopying {
   /// What becomes of writes that the backend refuses: how many are kept, and when one is moved out of the way that blocks the others.
   public var outbox = OutboxSettings()
 
+  /// The documents whose waiting writes are compared with what others have written meanwhile. Default: none; the last write wins.
+  public var conflictRules: [ConflictRule] = []
+
   private var legacyPersistenceEnabled = true
   private var legacyCacheSizeBytes = CacheSize.defaultBytes
   private var explicitCacheSettings: (any LocalCacheSettings & NSObjectProtocol)?
@@ -92,6 +95,7 @@ open class FirestoreSettings: NSObject, NSCopying {
     appCheck = values.appCheck
     trustedCertificateFiles = values.trustedCertificateFiles
     outbox = values.outbox
+    conflictRules = values.conflictRules
   }
 
   /// A copy with the same values, which can be changed independently.
@@ -107,10 +111,11 @@ open class FirestoreSettings: NSObject, NSCopying {
     copy.appCheck = appCheck
     copy.trustedCertificateFiles = trustedCertificateFiles
     copy.outbox = outbox
+    copy.conflictRules = conflictRules
     return copy
   }
 
-  /// Two settings are equal when all their values are; credentials are compared by identity.
+  /// Two settings are equal when all their values are; credentials and resolvers of the program are compared by identity.
   open override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? FirestoreSettings else { return false }
     return host == other.host && isSSLEnabled == other.isSSLEnabled && dispatchQueue.isSame(as: other.dispatchQueue)
@@ -118,6 +123,7 @@ open class FirestoreSettings: NSObject, NSCopying {
       && legacyCacheSizeBytes == other.legacyCacheSizeBytes && isCacheEqual(to: other)
       && credentials === other.credentials && appCheck === other.appCheck
       && trustedCertificateFiles == other.trustedCertificateFiles && outbox == other.outbox
+      && conflictRules == other.conflictRules
   }
 
   private func isCacheEqual(to other: FirestoreSettings) -> Bool {
@@ -162,7 +168,8 @@ open class FirestoreSettings: NSObject, NSCopying {
       host: host, isSSLEnabled: isSSLEnabled, dispatchQueue: dispatchQueue,
       legacyPersistenceEnabled: legacyPersistenceEnabled, legacyCacheSizeBytes: legacyCacheSizeBytes,
       explicitCache: try explicitCacheSettings.map(SettingsValues.Cache.init), credentials: credentials,
-      appCheck: appCheck, trustedCertificateFiles: trustedCertificateFiles, outbox: outbox)
+      appCheck: appCheck, trustedCertificateFiles: trustedCertificateFiles, outbox: outbox,
+      conflictRules: conflictRules)
   }
 }
 
@@ -201,6 +208,7 @@ struct SettingsValues: Equatable, Sendable {
   var appCheck: FirestoreAppCheck?
   var trustedCertificateFiles: [String] = []
   var outbox = OutboxSettings()
+  var conflictRules: [ConflictRule] = []
 
   static func == (a: SettingsValues, b: SettingsValues) -> Bool {
     a.host == b.host && a.isSSLEnabled == b.isSSLEnabled && a.dispatchQueue.isSame(as: b.dispatchQueue)
@@ -208,6 +216,7 @@ struct SettingsValues: Equatable, Sendable {
       && a.legacyCacheSizeBytes == b.legacyCacheSizeBytes && a.explicitCache == b.explicitCache
       && a.credentials === b.credentials && a.appCheck === b.appCheck
       && a.trustedCertificateFiles == b.trustedCertificateFiles && a.outbox == b.outbox
+      && a.conflictRules == b.conflictRules
   }
 
   /// The effective cache, whichever properties set it.

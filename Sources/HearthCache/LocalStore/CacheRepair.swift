@@ -224,6 +224,11 @@ struct CacheRepair {
     for number in try store.outcomes.unreadable() {
       try database.update("DELETE FROM cache_write_outcomes WHERE number = ?", .integer(number))
     }
+    try database.update("DELETE FROM cache_base_documents WHERE typeof(path) <> 'text'")
+    for path in try unreadablePaths(in: "cache_base_documents") {
+      try database.update("DELETE FROM cache_base_documents WHERE path = CAST(? AS TEXT)", .blob(path))
+    }
+    try store.bases.repair()
   }
 
   private func repairUses() throws {

@@ -36,6 +36,7 @@ extension LocalStore {
     let remote = try localDocuments.remoteDocuments(for: batch.keys)
     try queue.remove(batch, user: user)
     try touchLeftByBatch(batch.keys.sorted())
+    if batch.keepsBases { try leaveBases(of: batch.keys, user: user) }
     try noteOutcome(.failed(error), of: batch, at: time)
     try tell(.batchAnswered(batch.batchID, user: user, error))
     try tell(ofDocuments: batch.keys, user: user)
@@ -49,7 +50,7 @@ extension LocalStore {
   ///
   /// Without it, a counter that was incremented on top of the removed write would go on showing that write. Only batches that have not
   /// been committed follow a removed one, because the backend takes them in order, so the remote documents hold none of them.
-  private func recalculateBaseValues(
+  func recalculateBaseValues(
     of remote: DocumentMap, behind batchID: BatchID, user: MutationQueue.UserRow
   ) throws {
     let pending = try queue.pendingBatchIDs(for: remote.keys.sorted(), user: user)

@@ -68,9 +68,11 @@ extension LocalStore {
     // costs the same however many batches are pending.
     let remote = try localDocuments.remoteDocuments(for: Set(mutations.map(\.key)))
     let view = try localDocuments.overlaid(remote, user: user)
+    let keepsBases = !conflictRules.isEmpty && mutations.contains { conflictRules.policy(for: $0.key) != nil }
     let batch = try queue.append(
       mutations, baseMutations: baseMutations(of: mutations, in: view), localWriteTime: write.localWriteTime,
-      identity: write.identity, keepsOutcome: write.keepsOutcome, user: user)
+      identity: write.identity, keepsOutcome: write.keepsOutcome, keepsBases: keepsBases, user: user)
+    if keepsBases { try keepBases(of: batch, remote: remote, user: user) }
     // After the batch is queued, because the mark says that the document has a pending batch.
     if !isEager {
       for key in batch.keys.sorted() { try uses.markUseByBatch(of: key, sequenceNumber: sequenceNumber()) }
@@ -119,7 +121,8 @@ extension LocalStore {
       var remote = try localDocuments.remoteDocuments(for: batch.keys)
       let versions = result.documentVersions
       var outcome = RemovedBatch(batch: batch, user: user)
-      for (key, part) in result.parts.sorted(by: { $0.key < $1.key }) {
+      let parts = result.parts
+      for (key, part) in parts.sorted(by: { $0.key < $1.key }) {
         guard let before = remote[key], before.version < versions[key] ?? result.commitVersion else { continue }
         var after = before
         try part.batch.applyToRemoteDocument(&after, result: part)
@@ -131,6 +134,7 @@ extension LocalStore {
       }
       // The reference goes before the mark of use is set, and both before the overlays are calculated without the batch.
       try queue.remove(batch, user: user)
+      if batch.keepsBases { try advanceBases(parts, of: batch, user: user) }
       try touchLeftByBatch(batch.keys.sorted())
       try noteOutcome(.committed(result.commitVersion, result.results), of: batch, at: time)
       try tell(.batchAnswered(batch.batchID, user: user, nil))
@@ -174,6 +178,7 @@ extension LocalStore {
       for (user, batches) in Dictionary(grouping: batches, by: \.user).sorted(by: { $0.key < $1.key }) {
         let keys = batches.reduce(into: Set<DocumentKey>()) { $0.formUnion($1.keys) }
         try touchLeftByBatch(keys.sorted())
+        try leaveBases(of: keys, user: user)
         let view = try localDocuments.recalculate(localDocuments.remoteDocuments(for: keys), user: user)
         try tell(ofDocuments: keys, user: user)
         for batch in batches {

@@ -61,6 +61,7 @@ package final class LocalStore {
   let sentMarks: SentMarks
   let outcomes: OutcomeTable
   let rejected: RejectedBatchTable
+  let bases: BaseDocumentTable
   let localDocuments: LocalDocuments
   let clients: ClientTable
   let notices: NoticeTable
@@ -79,6 +80,8 @@ package final class LocalStore {
   package var noticeLimits = NoticeLimits()
   /// The refused batches that are kept.
   package var rejectedBatchLimits = RejectedBatchLimits()
+  /// The documents whose pending writes keep what they were made for.
+  package var conflictRules = ConflictRules()
   /// Told about each repair, in words for a log.
   package var repaired: ((String) -> Void)?
 
@@ -116,6 +119,7 @@ package final class LocalStore {
     self.sentMarks = SentMarks(database: database)
     self.outcomes = OutcomeTable(database: database, databaseID: databaseID)
     self.rejected = RejectedBatchTable(database: database, databaseID: databaseID)
+    self.bases = BaseDocumentTable(database: database)
     self.localDocuments = LocalDocuments(documents: documents, queue: queue, overlays: overlays)
     self.clients = ClientTable(database: database)
     self.notices = NoticeTable(database: database)

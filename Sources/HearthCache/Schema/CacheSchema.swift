@@ -49,6 +49,10 @@ enum CacheSchema {
       "SELECT batch_id, attempts, code, message FROM cache_write_attempts",
       "SELECT batch_id, user_id, batch, code, message, rejected_seconds, rejected_nanos FROM cache_rejected_batches",
       "SELECT number, identity, answered_seconds, code, message, result FROM cache_write_outcomes",
+      """
+      SELECT user_id, path, state, seconds, nanos, fields, is_outdated, next_state, next_fields, copy_name
+      FROM cache_base_documents
+      """,
     ])
 
   /// The counters, the users, their batches, and the overlays that the batches make.
@@ -156,7 +160,7 @@ enum CacheSchema {
     "CREATE INDEX cache_unneeded_documents ON cache_document_uses (sequence_number, path) WHERE is_unneeded = 1",
   ]
 
-  /// What is known of writes beyond their contents: how far they were sent, what failed, and what became of them.
+  /// What is known of writes beyond their contents: how far they were sent, what failed, what became of them, and what they were made for.
   private static let outcomes = [
     // Batches of the user up to `through` may have reached the backend; later ones have not (`SentMarks`).
     "CREATE TABLE cache_sent_marks (user_id INTEGER PRIMARY KEY, through INTEGER NOT NULL)",
@@ -196,6 +200,24 @@ enum CacheSchema {
       message TEXT NOT NULL,
       result BLOB NOT NULL
     )
+    """,
+
+    // The documents that waiting writes were made for, where a rule for conflicts contains them (`BaseDocument`). `state` is 0 for an
+    // unknown document, 1 for a missing and 2 for an existing one; `next_state` is -1 if there is none.
+    """
+    CREATE TABLE cache_base_documents (
+      user_id INTEGER NOT NULL,
+      path TEXT NOT NULL,
+      state INTEGER NOT NULL,
+      seconds INTEGER NOT NULL,
+      nanos INTEGER NOT NULL,
+      fields BLOB NOT NULL,
+      is_outdated INTEGER NOT NULL,
+      next_state INTEGER NOT NULL,
+      next_fields BLOB NOT NULL,
+      copy_name TEXT NOT NULL,
+      PRIMARY KEY (user_id, path)
+    ) WITHOUT ROWID
     """,
   ]
 

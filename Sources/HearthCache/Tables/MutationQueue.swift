@@ -68,11 +68,11 @@ struct MutationQueue {
   /// Appends a batch under the next batch id.
   func append(
     _ mutations: [Mutation], baseMutations: [Mutation], localWriteTime: Timestamp, identity: BatchIdentity?,
-    keepsOutcome: Bool, user: UserRow
+    keepsOutcome: Bool, keepsBases: Bool, user: UserRow
   ) throws -> MutationBatch {
     let batch = MutationBatch(
       batchID: try globals.takeBatchID(), identity: identity, localWriteTime: localWriteTime,
-      baseMutations: baseMutations, mutations: mutations, keepsOutcome: keepsOutcome)
+      baseMutations: baseMutations, mutations: mutations, keepsOutcome: keepsOutcome, keepsBases: keepsBases)
     try insert(batch, user: user)
     return batch
   }

@@ -29,10 +29,14 @@ package struct MutationBatch: Equatable, Sendable {
   package var mutations: [Mutation]
   /// True if its outcome is to be kept for a while, under its identity.
   package var keepsOutcome: Bool
+  /// True if the documents that it was made for are kept, because a rule for conflicts contains one of them.
+  package var keepsBases: Bool
+  /// The conditions under which the backend is to carry it out, for the first mutation of a document. They are not stored.
+  package var guards: [DocumentKey: Precondition] = [:]
 
   package init(
     batchID: BatchID, identity: BatchIdentity? = nil, localWriteTime: Timestamp, baseMutations: [Mutation] = [],
-    mutations: [Mutation], keepsOutcome: Bool = false
+    mutations: [Mutation], keepsOutcome: Bool = false, keepsBases: Bool = false
   ) {
     self.batchID = batchID
     self.identity = identity
@@ -40,10 +44,23 @@ package struct MutationBatch: Equatable, Sendable {
     self.baseMutations = baseMutations
     self.mutations = mutations
     self.keepsOutcome = keepsOutcome
+    self.keepsBases = keepsBases
   }
 
   /// The documents that the batch writes.
   package var keys: Set<DocumentKey> { Set(mutations.map(\.key)) }
+
+  /// The mutations as they are sent.
+  package var guardedMutations: [Mutation] {
+    guard !guards.isEmpty else { return mutations }
+    var open = guards
+    return mutations.map { mutation in
+      guard let precondition = open.removeValue(forKey: mutation.key) else { return mutation }
+      var guarded = mutation
+      guarded.precondition = precondition
+      return guarded
+    }
+  }
 
   /// The part of the batch for each document. A batch may write tens of thousands of documents, and applying the whole batch searches it
   /// once per document; loops over all documents use the parts instead.

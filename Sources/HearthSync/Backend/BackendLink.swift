@@ -132,7 +132,7 @@ struct BackendLink {
     case .onlineStateTimeout:
       let isWaiting = awaitsResults
       return changeOnlineState { $0.timerFired(isWaiting: isWaiting) }
-    case .asyncQueueRetry, .lruGarbageCollection, .indexBackfill, .clientMetadataRefresh:
+    case .asyncQueueRetry, .lruGarbageCollection, .indexBackfill, .clientMetadataRefresh, .conflictRetry:
       assertionFailure("The timer \(kind) is none of the link's.")
       return []
     }
@@ -364,6 +364,16 @@ extension BackendLink {
   /// Another client has stored the answer to a batch.
   mutating func answeredElsewhere(_ batchID: BatchID) {
     pipeline.answeredElsewhere(batchID)
+  }
+
+  /// Takes the batches that were not answered off their way, after the stream has ended.
+  mutating func takeBackBatches() {
+    pipeline.takeBackBatches()
+  }
+
+  /// True if a batch on its way writes one of the documents.
+  func isWriting(any keys: Set<DocumentKey>) -> Bool {
+    pipeline.batches.contains { $0.mutations.contains { keys.contains($0.key) } }
   }
 
   /// The outbox holds no batch behind the last one on its way.

@@ -103,6 +103,14 @@ struct WritePipeline {
     }
   }
 
+  /// Empties the pipeline between two streams: the outbox is read again from its beginning.
+  mutating func takeBackBatches() {
+    assert(stream.readyID == nil, "Batches are taken back that may be answered.")
+    batches = []
+    answeredElsewhere = []
+    reachesEndOfOutbox = false
+  }
+
   // MARK: - The stream
 
   mutating func start(now: Duration, jitter: () -> Double, nextID: () -> StreamID) -> [SyncAction] {
@@ -205,7 +213,7 @@ struct WritePipeline {
 
   private mutating func send(_ batch: MutationBatch) -> [SyncAction] {
     let label = batch.identity.map { BatchLabel(cacheID: cacheID, identity: $0).text }
-    return stream.send(batch.mutations, batchLabel: label)
+    return stream.send(batch.guardedMutations, batchLabel: label)
   }
 
   func assertInvariants() {

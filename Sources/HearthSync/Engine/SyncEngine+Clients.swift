@@ -238,6 +238,7 @@ extension SyncEngine {
     }
     guard isPrimary else { return }
     isPrimary = false
+    conflicts.open = nil
     turn = LeaseTurn()
     link.forbid(.secondary)
     follow(link.closeStreams())

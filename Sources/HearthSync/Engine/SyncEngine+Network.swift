@@ -24,6 +24,8 @@ extension SyncEngine {
     link.forbid(.shutdown)
     follow(link.closeStreams())
     emit(retries.stop())
+    conflicts.open = nil
+    emit(.cancelTimer(.conflictRetry))
     stopGarbageCollection()
     stopIndexFill()
     // Not offline: that would show cached data to listeners at the end.
@@ -42,6 +44,7 @@ extension SyncEngine {
   // MARK: - Switching the network
 
   func enableNetwork(_ id: RequestID) {
+    retryConflict()
     if link.allow(.disabledByUser) { openStreams() }
     outboxHasChanged = true
     emit(.answer(id, .done))

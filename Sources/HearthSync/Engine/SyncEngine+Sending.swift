@@ -94,6 +94,7 @@ extension SyncEngine {
       let changes = try localStore.withdraw(
         batchID, evenIfSent: evenIfSent, error, of: .user(signedInUser), at: wallTime)
       link.answeredElsewhere(batchID)
+      if conflicts.open?.batch.batchID == batchID { conflicts.open = nil }
       complete(batchID, of: signedInUser, error)
       lowerWaits()
       emit(.answer(id, .done))
@@ -111,6 +112,7 @@ extension SyncEngine {
   /// Ends the pauses between attempts.
   func retryNow(_ id: RequestID?) {
     if isPrimary {
+      retryConflict()
       follow(link.retryNow())
       openStreams()
     } else if id != nil {

@@ -151,14 +151,18 @@ extension SyncEngine {
     // Another client sends the outbox, although this one's streams are still open.
     guard !localStore.leaseIsLost else { return }
     // What is on its way is answered; then a client of another user has the streams.
-    guard !turn.isEnding else { return link.outboxHasGrown() }
+    guard !turn.isEnding, !outboxWaitsForConflict() else { return link.outboxHasGrown() }
     for batch in inHand { offer(batch) }
     guard link.maySendBatches else { return }
     do {
       // After a write the end of the outbox is known; at other times it is looked for in the cache, which may have been repaired.
       while link.hasRoomForBatch, inHand.isEmpty || !link.reachesEndOfOutbox {
-        guard let batch = try localStore.nextMutationBatch(after: link.lastBatchID) else {
+        guard let next = try localStore.nextMutationBatch(after: link.lastBatchID) else {
           link.endOfOutboxReached()
+          break
+        }
+        guard let batch = try guarded(next) else {
+          link.outboxHasGrown()
           break
         }
         if link.sendsAtOnce {
@@ -175,8 +179,10 @@ extension SyncEngine {
     follow(link.batchesAdded())
   }
 
-  /// Puts a batch that was just stored on its way without reading it back. One that is not reserved for sending is read like others.
+  /// Puts a batch that was just stored on its way without reading it back. One that is not reserved for sending, or
+  /// that needs preconditions, is read like others.
   private func offer(_ batch: MutationBatch) {
+    guard !batch.keepsBases else { return link.outboxHasGrown() }
     guard link.sendsAtOnce else { return follow(link.offer(batch)) }
     guard let reserved = sending.reserved, batch.batchID <= reserved else { return link.outboxHasGrown() }
     follow(link.offer(batch))
@@ -214,7 +220,7 @@ extension SyncEngine {
       } else {
         noteFailedAttempt(at: unanswered.map(\.batchID), error)
       }
-      if let rejected, let error {
+      if let rejected, let error, !takeConflict(rejected.batch, error) {
         attempt(.reject(rejected.batch, error, owner: rejected.owner))
       }
       // Another client may have stored the answers to everything that was on its way.

@@ -71,6 +71,8 @@ package final class SyncEngine {
   var sending = SendingMark()
   /// The batch that the backend refuses for its size, and how many times in a row. Written in SyncEngine+Sending.swift.
   var refusals: (batchID: BatchID, count: Int) = (unknownBatchID, 0)
+  /// Written in SyncEngine+Conflicts.swift.
+  var conflicts: Conflicts
   /// True while somebody observes the outbox.
   private var observesOutbox = false
   /// True if something happened in this event that an observer of the outbox may see.
@@ -87,6 +89,8 @@ package final class SyncEngine {
       configuration: configuration, databaseID: localStore.databaseID, cacheID: localStore.cacheID,
       user: localStore.user)
     retries = RetryQueue(parameters: configuration.backoff)
+    conflicts = Conflicts(backoff: configuration.backoff)
+    localStore.conflictRules = configuration.conflictRules
     isPrimary = !localStore.isShared
     views = QueryViews(limboLimit: configuration.maxConcurrentLimboResolutions, resolvesLimbo: isPrimary)
     if !isPrimary { link.forbid(.secondary) }
@@ -157,6 +161,8 @@ package final class SyncEngine {
     case .writeStreamOpened(let id): follow(link.writeStreamOpened(id))
     case .writeStreamMessage(let id, let message): writeStreamReceived(message, on: id)
     case .writeStreamClosed(let id, let error): writeStreamClosed(id, error)
+    case .lookedUp(let id, let result): lookedUp(id, result)
+    case .conflictAnswered(let id, let result): conflictAnswered(id, result)
     case .timerFired(let kind): timerFired(kind)
     case .shutdown: shutdown()
     }
@@ -187,6 +193,7 @@ package final class SyncEngine {
       .onlineStateTimeout:
       follow(link.timerFired(kind))
     case .asyncQueueRetry: retries.timerFired(now: now)
+    case .conflictRetry: conflictTimerFired()
     case .lruGarbageCollection: garbageCollectionTimerFired()
     case .clientMetadataRefresh: clientRefreshTimerFired()
     case .indexBackfill: indexFillTimerFired()
@@ -202,7 +209,7 @@ package final class SyncEngine {
     case .bundleBytes(let id, _), .bundleEnded(let id, _): failBundle(id, .failed, .terminated)
     case .start, .unlisten, .backgroundQueryEnded, .addSnapshotsInSyncListener, .removeSnapshotsInSyncListener,
       .changeUser, .connectivityChanged, .watchStreamOpened, .watchStreamMessage, .watchStreamClosed,
-      .writeStreamOpened, .writeStreamMessage, .writeStreamClosed, .timerFired, .setIndexAutoCreation, .observeOutbox,
+      .writeStreamOpened, .writeStreamMessage, .writeStreamClosed, .lookedUp, .conflictAnswered, .timerFired, .setIndexAutoCreation, .observeOutbox,
       .othersChanged,
       .suspend, .resume, .setVisibility, .shutdown:
       break

@@ -45,6 +45,11 @@ package enum SyncAction: Equatable, Sendable {
   /// The request or the loading of the bundle has failed.
   case requestFailed(RequestID, StatusError)
 
+  /// Reads documents from the backend, once. Its end is ``SyncEvent/lookedUp(_:_:)``, which comes in any case.
+  case lookUp(LookUpID, [DocumentKey])
+  /// Asks the application how to resolve a conflict. Its answer is ``SyncEvent/conflictAnswered(_:_:)``.
+  case askResolver(ConflictID, DocumentConflict)
+
   /// Runs a big query on another thread, while further events are handled; its end is ``SyncEvent/backgroundQueryEnded(_:_:)``.
   case runBackgroundQuery(BackgroundQueryJob)
   /// The query is not needed any more and should end soon; its result is ignored.

@@ -1,4 +1,5 @@
 package import HearthCache
+package import HearthModel
 
 /// The tunables of the sync engine, with the official SDKs' values.
 package struct SyncConfiguration: Sendable {
@@ -30,6 +31,8 @@ package struct SyncConfiguration: Sendable {
   package var offlineLeaseTurn: Duration
   /// Nil if a batch that the backend refuses for its size is sent again for ever, as the official SDKs do.
   package var undeliverableWrites: UndeliverableWritePolicy?
+  /// The documents whose writes are sent with the versions that they were made for, and what becomes of conflicts.
+  package var conflictRules: ConflictRules
   package var backoff: ExponentialBackoff.Parameters
   /// Gives the jitter of the next pause as a fraction of its base, in `-0.5 ... 0.5`.
   package var jitter: @Sendable () -> Double
@@ -49,6 +52,7 @@ package struct SyncConfiguration: Sendable {
     leaseTurn: Duration = .seconds(5),
     offlineLeaseTurn: Duration = .seconds(60),
     undeliverableWrites: UndeliverableWritePolicy? = nil,
+    conflictRules: ConflictRules = ConflictRules(),
     backoff: ExponentialBackoff.Parameters = .init(),
     jitter: @escaping @Sendable () -> Double
   ) {
@@ -66,6 +70,7 @@ package struct SyncConfiguration: Sendable {
     self.leaseTurn = leaseTurn
     self.offlineLeaseTurn = offlineLeaseTurn
     self.undeliverableWrites = undeliverableWrites
+    self.conflictRules = conflictRules
     self.backoff = backoff
     self.jitter = jitter
   }

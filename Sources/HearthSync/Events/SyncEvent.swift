@@ -57,6 +57,8 @@ package enum TimerKind: String, Hashable, Sendable, CaseIterable {
   case lruGarbageCollection
   /// Lets a client that shares its cache look after the lease, and for news that it was not woken for.
   case clientMetadataRefresh
+  /// Ends the pause before the documents of a conflict are read again.
+  case conflictRetry
   /// Fills indexes, or removes what is left of those that were given up, for one more step.
   case indexBackfill
 }
@@ -109,6 +111,11 @@ package enum SyncEvent: Sendable {
   case writeStreamOpened(StreamID)
   case writeStreamMessage(StreamID, WriteResponse)
   case writeStreamClosed(StreamID, StatusError?)
+
+  /// The documents of ``SyncAction/lookUp(_:_:)``: one for each, found or missing.
+  case lookedUp(LookUpID, Result<[Document], StatusError>)
+  /// The application's answer to ``SyncAction/askResolver(_:_:)``, or its failure.
+  case conflictAnswered(ConflictID, Result<ConflictAnswer, StatusError>)
 
   case timerFired(TimerKind)
   /// The last event; later ones are refused.

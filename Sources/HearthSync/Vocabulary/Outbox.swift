@@ -9,6 +9,15 @@ package enum OutboxObstacle: Equatable, Sendable {
   case offline(StatusError?)
 }
 
+/// A conflict that the outbox waits for.
+package struct OutboxConflict: Equatable, Sendable {
+  package var batchID: BatchID
+  /// The documents that are compared, in order.
+  package var documents: [DocumentKey]
+  /// The failure of the resolution; nil while it is under way.
+  package var error: StatusError?
+}
+
 /// When a batch is moved out of the way that the backend refuses for its size for ever.
 ///
 /// `RESOURCE_EXHAUSTED` is repeated, because it usually means a quota. A batch that is too large for a message gets it as well, and

@@ -1,0 +1,84 @@
+internal import Foundation
+internal import HearthModel
+internal import HearthSync
+
+/// A document of which the backend has another version than a waiting write was made for.
+public struct Conflict: Sendable {
+  /// The document.
+  public let document: DocumentReference
+  /// The write: ``PendingWrite/id``.
+  public let write: PendingWrite.ID
+  /// The document that the write was made for; it may not exist. Nil if the cache did not have it.
+  public let base: DocumentSnapshot?
+  /// The document as the write makes it; it may not exist.
+  public let local: DocumentSnapshot
+  /// The document as the backend has it; it may not exist.
+  public let remote: DocumentSnapshot
+
+  init(_ conflict: DocumentConflict, firestore: Firestore) {
+    let key = conflict.remote.key
+    func snapshot(_ document: Document, isLocal: Bool) -> DocumentSnapshot {
+      DocumentSnapshot(
+        firestore: firestore, key: key, document: document, isFromCache: isLocal, hasPendingWrites: isLocal)
+    }
+    document = DocumentReference(firestore: firestore, key: key)
+    write = conflict.batchID
+    base = conflict.base.map { snapshot($0, isLocal: false) }
+    local = snapshot(conflict.local, isLocal: true)
+    remote = snapshot(conflict.remote, isLocal: false)
+  }
+}
+
+/// The answer of a program to a ``Conflict``.
+public struct ConflictResolution: Sendable {
+  enum Kind: Sendable {
+    case mine
+    case theirs
+    case merged(FieldMap)
+    case written([Mutation], ObjectIdentifier)
+  }
+
+  let kind: Kind
+
+  /// The write as it was made, on the backend's document. One that the backend has deleted is created anew.
+  public static var keepMine: ConflictResolution { ConflictResolution(kind: .mine) }
+
+  /// The backend's document; the write is given up and ends with `aborted`, unless it has other documents.
+  public static var takeTheirs: ConflictResolution { ConflictResolution(kind: .theirs) }
+
+  /// These fields as the whole content of the document.
+  public static func merged(_ fields: FieldMap) -> ConflictResolution { ConflictResolution(kind: .merged(fields)) }
+
+  /// The writes of a batch, which must write the document and may write others, such as a copy of it.
+  ///
+  /// - Parameter batch: Made by ``Firestore/batch()`` of the same object and not committed; it counts as committed afterwards.
+  public static func written(by batch: WriteBatch) -> ConflictResolution {
+    ConflictResolution(kind: .written(batch.takeMutations(), ObjectIdentifier(batch.firestore)))
+  }
+
+  /// - Throws: `invalidArgument`, with the document, for an answer that cannot be written.
+  func answer(for document: DocumentReference) throws -> ConflictAnswer {
+    switch kind {
+    case .mine: return .keepMine
+    case .theirs: return .takeTheirs
+    case .merged(let fields):
+      do {
+        return .write(
+          [
+            try UserDataReader.set(fields.objects, key: document.key, databaseID: document.firestore.databaseID)
+          ])
+      } catch {
+        throw NSError.firestore(.invalidArgument, "The merged fields of \"\(document.path)\" cannot be written: \(error.message)")
+      }
+    case .written(let mutations, let owner):
+      guard owner == ObjectIdentifier(document.firestore) else {
+        throw NSError.firestore(
+          .invalidArgument, "The batch that resolves \"\(document.path)\" is of another Firestore object.")
+      }
+      if let refusal = OutgoingWriteLimits.refusal(of: mutations, databaseID: document.firestore.databaseID) {
+        throw refusal
+      }
+      return .write(mutations)
+    }
+  }
+}

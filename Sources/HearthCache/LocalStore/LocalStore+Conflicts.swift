@@ -1,0 +1,201 @@
+package import HearthModel
+internal import HearthStore
+
+/// What waiting writes were made for, and what becomes of those whose documents others have changed.
+///
+/// Rows of `BaseDocumentTable` describe the oldest pending batch of each document. They are kept for batches with
+/// ``HearthModel/MutationBatch/keepsBases`` only, so nothing here is done for others.
+extension LocalStore {
+  // MARK: - Keeping bases
+
+  /// Keeps what a new batch is made for.
+  func keepBases(of batch: MutationBatch, remote: DocumentMap, user: MutationQueue.UserRow) throws {
+    for key in batch.keys.sorted() where conflictRules.policy(for: key) != nil {
+      try bases.insertIfMissing(remote[key] ?? .unknown(key), user: user)
+    }
+  }
+
+  /// Brings bases up to date after a batch was committed: the next one was made for what it has made.
+  func advanceBases(
+    _ parts: [DocumentKey: MutationBatchResult], of batch: MutationBatch, user: MutationQueue.UserRow
+  ) throws {
+    for key in batch.keys.sorted() {
+      try advanceBase(of: key, user: user) { base in
+        guard let part = parts[key] else { return }
+        var document = base.document
+        try part.batch.applyToRemoteDocument(&document, result: part)
+        document.mutationState = .synced
+        base.document = document
+      }
+    }
+  }
+
+  /// Brings bases up to date after a batch has left the queue without an effect.
+  func leaveBases(of keys: Set<DocumentKey>, user: MutationQueue.UserRow) throws {
+    for key in keys.sorted() { try advanceBase(of: key, user: user) { _ in } }
+  }
+
+  private func advanceBase(
+    of key: DocumentKey, user: MutationQueue.UserRow, _ change: (inout BaseDocument) throws -> Void
+  ) throws {
+    guard try queue.firstPendingBatchID(for: key, user: user) != nil else { return try bases.remove(key, user: user) }
+    guard var base = try bases.base(of: key, user: user) else { return }
+    if let next = base.next {
+      base = BaseDocument(next, isOutdated: true, copyName: base.copyName)
+    } else {
+      try change(&base)
+    }
+    try bases.set(base, of: key, user: user)
+  }
+
+  // MARK: - Sending
+
+  /// What has to be known before a batch is sent.
+  package struct BatchBases: Equatable, Sendable {
+    /// The bases of the documents that a rule contains; without a row, as of an unknown document.
+    package var bases: [DocumentKey: BaseDocument]
+
+    /// True if the backend's documents have to be read first.
+    package var mustBeCompared: Bool { bases.values.contains { $0.mustBeCompared } }
+  }
+
+  /// The bases of the oldest batch of the active user that is not on its way. The batches before it must not write its documents.
+  package func bases(of batch: MutationBatch) throws -> BatchBases {
+    try read("Read bases") {
+      var found: [DocumentKey: BaseDocument] = [:]
+      guard let user = try userRow() else { return BatchBases(bases: found) }
+      for key in batch.keys where conflictRules.policy(for: key) != nil {
+        found[key] = try bases.base(of: key, user: user) ?? BaseDocument(.unknown(key))
+      }
+      return BatchBases(bases: found)
+    }
+  }
+
+  // MARK: - Resolving
+
+  /// The outcome of a conflict.
+  package struct ConflictOutcome: Sendable {
+    /// What takes the place of the batch's mutations, all of them; empty if nothing does.
+    package var mutations: [Mutation]
+    /// The backend's documents that were compared.
+    package var remote: DocumentMap
+    /// What the batch was made for.
+    package var bases: BatchBases
+    /// The error with which the write ends if nothing is left of it; nil if it ends well.
+    package var ending: StatusError?
+
+    package init(
+      mutations: [Mutation], remote: DocumentMap, bases: BatchBases, ending: StatusError? = nil
+    ) {
+      self.mutations = mutations
+      self.remote = remote
+      self.bases = bases
+      self.ending = ending
+    }
+  }
+
+  /// Puts other mutations in the place of those of a pending batch, which was made for other documents than the backend has.
+  ///
+  /// The batch keeps its number, its place and its identity; it was not committed. What the batches behind it were made for is kept, and
+  /// the documents that were compared come into the cache.
+  ///
+  /// - Returns: the documents that have changed, as the active user's local view now has them.
+  /// - Throws: `CacheError.unknownBatch` when the owner's queue does not hold the batch, or holds another one under its number.
+  package func resolveConflict(
+    _ conflicting: MutationBatch, _ outcome: ConflictOutcome, of owner: Owner, at time: Timestamp
+  ) throws -> DocumentMap {
+    let batchID = conflicting.batchID
+    return try transaction("Resolve conflict", synchronous: .full, needsLease: state.membership != nil) {
+      guard let user = try row(of: owner), let batch = try queue.batch(batchID, user: user),
+        batch.mutations == conflicting.mutations
+      else {
+        throw CacheError.unknownBatch(batchID, user: name(of: owner))
+      }
+      let (news, owned) = try takeOver(outcome.remote)
+      try rebase(batch, outcome, user: user)
+      try replace(batch, by: outcome, user: user, at: time)
+      let written = batch.keys.union(outcome.mutations.map(\.key))
+      let remote = try localDocuments.remoteDocuments(for: written)
+      try recalculateBaseValues(of: remote, behind: batchID, user: user)
+      let local = try localDocuments.recalculate(remote, user: user)
+      try tell(ofDocuments: written, user: user)
+      try tell(.outbox)
+      // Other users' overlays, and documents of which only the backend's state has changed.
+      let active = try userRow()
+      let others = LocalDocuments.Owned(keys: owned.keys.filter { $0.key != user }, before: owned.before)
+      var changes = try localDocuments.remoteDocumentsChanged(news, from: others, user: active)
+      try tell(ofDocuments: news.keys)
+      if active == user { return changes.merging(local) { _, new in new } }
+      changes.merge(try localDocuments.localView(of: written, user: active)) { _, new in new }
+      return changes
+    }
+  }
+
+  /// Stores documents of the backend that are newer than those of the cache.
+  private func takeOver(_ remote: DocumentMap) throws -> (changed: DocumentMap, owned: LocalDocuments.Owned) {
+    let owned = try localDocuments.owned(among: remote.keys.sorted())
+    let stored = try localDocuments.remoteDocuments(for: Set(remote.keys))
+    let news = remote.filter { key, document in
+      guard let known = stored[key] else { return false }
+      return known.isUnknown || known.version < document.version
+    }
+    for (_, document) in news.sorted(by: { $0.key < $1.key }) { try documents.set(document) }
+    try touch(news.keys.sorted())
+    return (news, owned)
+  }
+
+  private func rebase(_ batch: MutationBatch, _ outcome: ConflictOutcome, user: MutationQueue.UserRow) throws {
+    let parts = batch.parts
+    let newParts = Dictionary(grouping: outcome.mutations, by: \.key)
+    for (key, former) in outcome.bases.bases.sorted(by: { $0.key < $1.key }) {
+      guard let remote = outcome.remote[key] else { continue }
+      var base = BaseDocument(remote, copyName: former.copyName)
+      if base.copyName.isEmpty { base.copyName = Self.copyName(of: batch) }
+      // What the write behind this one was made for: the document as this one would have made it.
+      let expected = try former.next ?? DocumentEdit(parts[key]?.mutations ?? [], on: former.document)
+        .document(at: batch.localWriteTime)
+      let result = try DocumentEdit(newParts[key] ?? [], on: remote).document(at: batch.localWriteTime)
+      if expected.isFound != result.isFound || !expected.hasSameContents(as: result) { base.next = expected }
+      try bases.set(base, of: key, user: user)
+    }
+    // Copies have not been written before, or by an earlier part of the same edit.
+    for key in newParts.keys.sorted() where outcome.bases.bases[key] == nil && !batch.keys.contains(key) {
+      guard conflictRules.policy(for: key) != nil else { continue }
+      let known = try documents.document(for: key)
+      try bases.insertIfMissing(known.isFound ? known : .missing(key, version: .none), user: user)
+    }
+  }
+
+  private func replace(
+    _ batch: MutationBatch, by outcome: ConflictOutcome, user: MutationQueue.UserRow, at time: Timestamp
+  ) throws {
+    try queue.remove(batch, user: user)
+    if outcome.mutations.isEmpty {
+      let ending = outcome.ending.map { WriteOutcome.failed($0) }
+      let version = outcome.remote.values.map(\.version).max() ?? .none
+      try noteOutcome(ending ?? .committed(version, []), of: batch, at: time)
+      try tell(.batchAnswered(batch.batchID, user: user, outcome.ending))
+      try touchLeftByBatch(batch.keys.sorted())
+      return try leaveBases(of: batch.keys, user: user)
+    }
+    var resolved = batch
+    resolved.mutations = outcome.mutations
+    let remote = try localDocuments.remoteDocuments(for: resolved.keys)
+    resolved.baseMutations = try baseMutations(
+      of: outcome.mutations, in: remote.mapValues { LocalDocuments.Overlaid(document: $0, mask: .empty) })
+    try queue.insert(resolved, user: user)
+    let left = batch.keys.subtracting(resolved.keys)
+    try touchLeftByBatch(left.sorted())
+    try leaveBases(of: left, user: user)
+    if !isEager {
+      for key in resolved.keys.sorted() { try uses.markUseByBatch(of: key, sequenceNumber: sequenceNumber()) }
+    }
+  }
+
+  /// The name of copies of documents that a batch has written: eight hexadecimal digits, the same each time.
+  package static func copyName(of batch: MutationBatch) -> String {
+    let number = batch.identity.map { UInt32(truncatingIfNeeded: $0.low) } ?? UInt32(truncatingIfNeeded: batch.batchID)
+    let digits = String(number, radix: 16)
+    return String(repeating: "0", count: 8 - digits.utf8.count) + digits
+  }
+}

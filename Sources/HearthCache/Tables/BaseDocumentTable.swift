@@ -1,0 +1,115 @@
+internal import HearthModel
+internal import HearthStore
+
+/// The documents that waiting writes were made for, per user, where a rule for conflicts contains them.
+///
+/// A row exists only while the user has a pending batch for the document.
+struct BaseDocumentTable {
+  typealias UserRow = MutationQueue.UserRow
+
+  let database: Database
+
+  private enum State: Int64 {
+    case none = -1
+    case unknown = 0
+    case missing = 1
+    case found = 2
+
+    init(_ document: Document?) {
+      switch document?.kind {
+      case nil: self = .none
+      case .found: self = .found
+      case .missing: self = .missing
+      case .unknown, .foundWithUnknownContents: self = .unknown
+      }
+    }
+  }
+
+  /// Nil if the user has none for the document.
+  func base(of key: DocumentKey, user: UserRow) throws -> BaseDocument? {
+    try database.firstRow(
+      """
+      SELECT state, seconds, nanos, fields, is_outdated, next_state, next_fields, copy_name
+      FROM cache_base_documents WHERE user_id = ? AND path = ?
+      """, .integer(user), .text(key.canonicalString)
+    ) { try decode($0, key) }
+  }
+
+  private func decode(_ row: Statement, _ key: DocumentKey) throws -> BaseDocument {
+    func damage(_ reason: String) -> CacheError {
+      .corruptRecord(table: "cache_base_documents", row: key.canonicalString, reason: reason)
+    }
+    func document(state: Int, fields: Int, version: SnapshotVersion) throws -> Document? {
+      guard let state = State(rawValue: try row.int64(at: state)) else { throw damage("the state is none") }
+      switch state {
+      case .none: return nil
+      case .unknown: return .unknown(key)
+      case .missing: return .missing(key, version: version)
+      case .found:
+        do {
+          return .found(key, version: version, fields: try EncodedFields(validating: try row.bytes(at: fields)))
+        } catch let error as WireFormatError {
+          throw damage("\(error)")
+        }
+      }
+    }
+    let version = try row.version(at: 1, table: "cache_base_documents", row: key.canonicalString)
+    guard let base = try document(state: 0, fields: 3, version: version) else { throw damage("it has no document") }
+    return BaseDocument(
+      base, isOutdated: try row.int64(at: 4) != 0, next: try document(state: 5, fields: 6, version: .none),
+      copyName: try row.string(at: 7))
+  }
+
+  /// Stores what the first pending batch of a document is made for; a later one changes nothing.
+  func insertIfMissing(_ document: Document, user: UserRow) throws {
+    try save(BaseDocument(document), of: document.key, user: user, "IGNORE")
+  }
+
+  func set(_ base: BaseDocument, of key: DocumentKey, user: UserRow) throws {
+    try save(base, of: key, user: user, "REPLACE")
+  }
+
+  private func save(_ base: BaseDocument, of key: DocumentKey, user: UserRow, _ conflict: String) throws {
+    let version = base.document.version.timestamp
+    try database.update(
+      """
+      INSERT OR \(conflict) INTO cache_base_documents
+        (user_id, path, state, seconds, nanos, fields, is_outdated, next_state, next_fields, copy_name)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      .integer(user), .text(key.canonicalString), .integer(State(base.document).rawValue), .integer(version.seconds),
+      .integer(Int64(version.nanoseconds)), .blob(base.document.fields.bytes), .integer(base.isOutdated ? 1 : 0),
+      .integer(State(base.next).rawValue), .blob(base.next?.fields.bytes ?? []), .text(base.copyName))
+  }
+
+  func remove(_ key: DocumentKey, user: UserRow) throws {
+    try database.update(
+      "DELETE FROM cache_base_documents WHERE user_id = ? AND path = ?", .integer(user), .text(key.canonicalString))
+  }
+
+  /// Removes the rows that cannot be read, and those without a pending batch. A batch without them counts as made for a document that
+  /// is not known.
+  func repair() throws {
+    try database.update(
+      """
+      DELETE FROM cache_base_documents WHERE NOT EXISTS (
+        SELECT 1 FROM cache_batch_documents AS d
+        WHERE d.user_id = cache_base_documents.user_id AND d.path = cache_base_documents.path)
+      """)
+    var damaged: [(user: UserRow, path: String)] = []
+    try database.forEachRow(
+      """
+      SELECT state, seconds, nanos, fields, is_outdated, next_state, next_fields, copy_name, user_id, path
+      FROM cache_base_documents
+      """
+    ) { row in
+      let key = try row.documentKey(at: 9, table: "cache_base_documents")
+      if (try? decode(row, key)) == nil { damaged.append((try row.int64(at: 8), key.canonicalString)) }
+      return true
+    }
+    for (user, path) in damaged {
+      try database.update(
+        "DELETE FROM cache_base_documents WHERE user_id = ? AND path = ?", .integer(user), .text(path))
+    }
+  }
+}

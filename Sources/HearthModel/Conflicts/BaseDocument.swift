@@ -1,0 +1,44 @@
+/// The document that the oldest waiting write of a user was made for.
+package struct BaseDocument: Equatable, Sendable {
+  /// As the backend had it, with that version; unknown if the cache did not have it.
+  package var document: Document
+  /// True if the backend's document has become another one than `document` by the resolution of an earlier conflict.
+  package var isOutdated: Bool
+  /// The document that the write after the oldest one was made for, if that is not what the oldest one now makes: the oldest one has
+  /// become another one by the resolution of a conflict.
+  package var next: Document?
+  /// Part of the name of copies that are made of the document; empty as long as none was.
+  package var copyName: String
+
+  package init(_ document: Document, isOutdated: Bool = false, next: Document? = nil, copyName: String = "") {
+    self.document = document
+    self.isOutdated = isOutdated
+    self.next = next
+    self.copyName = copyName
+  }
+
+  /// True if the backend's document has to be read before a write can be sent.
+  package var mustBeCompared: Bool { isOutdated || !(document.isFound || document.isMissing) }
+
+  /// The condition under which a mutation may be carried out; nil if its own one is enough.
+  package func guardedPrecondition(of mutation: Mutation) -> Precondition? {
+    switch (mutation.operation, mutation.precondition) {
+    case (.verify, _), (_, .updateTime), (_, .exists(false)): nil
+    case _ where document.isFound: .updateTime(document.version)
+    case (.delete, _), (_, .exists(true)): nil
+    case (.set, _), (.patch, _): .exists(false)
+    }
+  }
+
+  /// Returns whether the backend's document is another one than a write was made for.
+  package func isContradicted(by remote: Document) -> Bool {
+    if isOutdated { return !hasContents(of: remote) }
+    if document.isFound { return !remote.isFound || remote.version != document.version }
+    return remote.isFound
+  }
+
+  /// Returns whether both exist with the same fields, or neither does.
+  package func hasContents(of other: Document) -> Bool {
+    document.isFound == other.isFound && document.hasSameContents(as: other)
+  }
+}

@@ -1,0 +1,152 @@
+/// What the mutations of a batch do to one document, in a form that can be carried over to another version of it.
+package struct DocumentEdit: Sendable {
+  package let key: DocumentKey
+  /// The fields before; nil if the document did not exist, or is not known.
+  package let base: MapValue?
+  /// The fields after all mutations without their transforms; nil if they delete the document.
+  package let fields: MapValue?
+  /// Those that are carried out on `fields`, in order.
+  package let transforms: [FieldTransform]
+  private let mutations: [Mutation]
+
+  /// Carries the mutations out whatever their preconditions say: whether they hold is the question.
+  package init(_ mutations: [Mutation], on base: Document) throws(WireFormatError) {
+    key = base.key
+    self.base = base.isFound ? try base.fields.decoded() : nil
+    self.mutations = mutations
+    var fields = self.base
+    var transforms: [FieldTransform] = []
+    for mutation in mutations {
+      switch mutation.operation {
+      case .verify:
+        continue
+      case .delete:
+        (fields, transforms) = (nil, [])
+      case .set(let data):
+        (fields, transforms) = (try data.decoded(), mutation.transforms)
+      case .patch(let data, let mask):
+        var changed = fields ?? MapValue()
+        changed.replaceFields(mask, from: try data.decoded())
+        fields = changed
+        transforms = transforms.filter { !mask.covers($0.path) } + mutation.transforms
+      }
+    }
+    self.fields = fields
+    self.transforms = transforms
+  }
+
+  /// The fields after the edit, with the device's time for that of the backend; nil if the document is deleted.
+  package func contents(at localWriteTime: Timestamp) -> MapValue? {
+    guard var values = fields else { return nil }
+    for transform in transforms {
+      values.set(transform.operation.applied(to: values[transform.path], time: localWriteTime), at: transform.path)
+    }
+    return values
+  }
+
+  /// As ``contents(at:)``, as a document.
+  package func document(at localWriteTime: Timestamp) -> Document {
+    guard let contents = contents(at: localWriteTime) else { return .missing(key, version: .none) }
+    return .found(key, version: .none, fields: EncodedFields(contents))
+  }
+
+  // MARK: - Resolutions
+
+  /// What is to become of the edit.
+  package enum Resolution: Equatable, Sendable {
+    /// These mutations take its place.
+    case mutations([Mutation])
+    /// The backend's document has it already.
+    case isThere
+    /// The backend's document stays as it is.
+    case dropped
+  }
+
+  /// Resolves a conflict with the backend's document.
+  ///
+  /// - Parameters:
+  ///   - copyName: part of the name of the copy that `keepBoth` makes.
+  /// - Returns: Nil if the application is to be asked.
+  package func resolved(
+    by policy: ConflictPolicy, with remote: Document, copyName: String, at localWriteTime: Timestamp
+  ) throws(WireFormatError) -> Resolution? {
+    let theirs = remote.isFound ? try remote.fields.decoded() : nil
+    let mine = contents(at: localWriteTime)
+    if transforms.isEmpty, mine == theirs { return .isThere }
+    // The version has moved on, but the document has not.
+    if base != nil, base == theirs { return .mutations(mutations) }
+    switch policy {
+    case .ask:
+      return nil
+    case .mergeFields(let prefersRemote):
+      return merged(with: theirs, prefersRemote: prefersRemote)
+    case .lastWriter(let path):
+      guard let mine else { return .dropped }
+      guard let theirs else { return kept(over: remote) }
+      guard let mineWritten = mine[path] else { return .dropped }
+      guard let theirsWritten = theirs[path] else { return kept(over: remote) }
+      return Value.compare(mineWritten, theirsWritten) == .descending ? kept(over: remote) : .dropped
+    case .keepBoth:
+      guard let fields else { return .dropped }
+      guard theirs != nil else { return kept(over: remote) }
+      return .mutations([.set(key.copy(named: copyName), fields, transforms: transforms)])
+    }
+  }
+
+  /// The edit as it was made, so that it has an effect on the backend's document.
+  package func kept(over remote: Document) -> Resolution {
+    guard !remote.isFound else { return .mutations(mutations) }
+    guard let fields else { return .isThere }
+    return .mutations([.set(key, fields, transforms: transforms)])
+  }
+
+  private func merged(with theirs: MapValue?, prefersRemote: Bool) -> Resolution {
+    // An edit is worth more than a deletion, whichever side made it.
+    guard let fields else { return .dropped }
+    guard let theirs else { return .mutations([.set(key, fields, transforms: transforms)]) }
+    var merge = FieldMerge(prefersRemote: prefersRemote)
+    merge.compare(base: base ?? MapValue(), local: fields, remote: theirs, at: [])
+    let mask = FieldMask(merge.changed)
+    if mask.isEmpty, transforms.isEmpty { return merge.hasDropped ? .dropped : .isThere }
+    return .mutations([
+      .patch(key, fields.only(mask), mask: mask, precondition: .none, transforms: transforms)
+    ])
+  }
+}
+
+/// Finds the fields in which one side of a conflict differs from the common base, and which of them are to be written.
+private struct FieldMerge {
+  let prefersRemote: Bool
+  /// The local changes that are to be written.
+  var changed: [FieldPath] = []
+  /// True if a local change gave way.
+  var hasDropped = false
+
+  mutating func compare(base: MapValue, local: MapValue, remote: MapValue, at path: [String]) {
+    let names = Set(base.entries.map { Array($0.key.utf8) } + local.entries.map { Array($0.key.utf8) })
+    for name in names.map({ String(decoding: $0, as: UTF8.self) }) {
+      let (before, mine, theirs) = (base[name], local[name], remote[name])
+      guard mine != before, mine != theirs else { continue }
+      let field = path + [name]
+      if case .map(let mine)? = mine, case .map(let theirs)? = theirs {
+        var inner = MapValue()
+        if case .map(let map)? = before { inner = map }
+        compare(base: inner, local: mine, remote: theirs, at: field)
+      } else if prefersRemote, theirs != before {
+        hasDropped = true
+      } else {
+        changed.append(FieldPath(unchecked: field))
+      }
+    }
+  }
+}
+
+extension DocumentKey {
+  /// The key of a copy beside the document: its id, "~" and the name.
+  package func copy(named name: String) -> DocumentKey {
+    var segments = Array(path.segments)
+    let id = segments.removeLast()
+    // The number of segments is that of a document.
+    return (try? DocumentKey(ResourcePath(segments + ["\(id)~\(name)"]))) ?? self
+  }
+}

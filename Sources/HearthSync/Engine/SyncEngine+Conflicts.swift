@@ -1,0 +1,211 @@
+internal import HearthCache
+internal import HearthModel
+
+/// Conflicts between waiting writes and what others have written, where the application has set rules.
+///
+/// A batch with such documents is sent with the versions that it was made for as preconditions. When the backend refuses it, its documents
+/// are read, and each that has changed is resolved by its rule, perhaps by the application. The result takes the place of the batch and is
+/// sent with the new versions. Until then nothing behind it is sent.
+extension SyncEngine {
+  // MARK: - Before sending
+
+  /// True as long as the outbox waits for the resolution of a conflict.
+  func outboxWaitsForConflict() -> Bool {
+    guard let open = conflicts.open else { return false }
+    if LocalStore.isSameUser(open.owner, link.user) { return true }
+    conflicts.open = nil
+    return false
+  }
+
+  /// Gives a batch the preconditions that it is sent with.
+  ///
+  /// - Returns: Nil if it cannot be sent yet: batches on their way write the same documents, or they have to be compared first.
+  func guarded(_ batch: MutationBatch) throws -> MutationBatch? {
+    guard batch.keepsBases, !configuration.conflictRules.isEmpty else { return batch }
+    let bases = try localStore.bases(of: batch)
+    guard !bases.bases.isEmpty else { return batch }
+    // Only their answers bring the versions that this batch is made for.
+    if link.isWriting(any: Set(bases.bases.keys)) { return nil }
+    if bases.mustBeCompared || conflicts.refused?.batchID == batch.batchID {
+      compare(batch, bases)
+      return nil
+    }
+    var guarded = batch
+    for mutation in batch.mutations where guarded.guards[mutation.key] == nil {
+      // Further mutations of a document find it as the first one has left it.
+      guarded.guards[mutation.key] =
+        bases.bases[mutation.key]?.guardedPrecondition(of: mutation) ?? mutation.precondition
+    }
+    return guarded
+  }
+
+  /// Takes a refusal of the backend that may come from the preconditions of a batch.
+  ///
+  /// - Returns: False if it cannot.
+  func takeConflict(_ batch: MutationBatch, _ error: StatusError) -> Bool {
+    guard !batch.guards.isEmpty, [.failedPrecondition, .alreadyExists, .notFound].contains(error.code) else {
+      return false
+    }
+    conflicts.refused = (batch.batchID, error)
+    link.takeBackBatches()
+    return true
+  }
+
+  private func compare(_ batch: MutationBatch, _ bases: LocalStore.BatchBases) {
+    let id = LookUpID(rawValue: conflicts.nextID())
+    conflicts.open = OpenConflict(batch, owner: link.user, bases: bases, stage: .reading(id))
+    conflicts.pauses.attemptBegins(now: now)
+    outboxHasChanged = true
+    emit(.lookUp(id, bases.bases.keys.sorted()))
+  }
+
+  // MARK: - Comparing
+
+  func lookedUp(_ id: LookUpID, _ result: Result<[Document], StatusError>) {
+    guard var open = conflicts.open, case .reading(id) = open.stage else { return }
+    switch result {
+    case .failure(let error) where error.code.isPermanentForWrites:
+      // The documents can never be read, so the write can never be sent with what it was made for.
+      endConflict(rejecting: open, conflicts.refused?.error ?? error)
+    case .failure(let error):
+      log(.debug, "The documents of write \(open.batch.batchID) could not be read from the backend: \(error)")
+      open.stage = .pausing
+      conflicts.open = open
+      let pause = conflicts.pauses.nextDelay(now: now, jitter: configuration.jitter())
+      emit(.startTimer(.conflictRetry, after: pause))
+    case .success(let documents):
+      conflicts.pauses.reset()
+      for document in documents { open.remote[document.key] = document }
+      resolve(open)
+    }
+  }
+
+  func conflictTimerFired() {
+    guard case .pausing? = conflicts.open?.stage else { return }
+    conflicts.open = nil
+    fillWritePipeline()
+  }
+
+  private func resolve(_ conflict: OpenConflict) {
+    var open = conflict
+    var questions: [ConflictID: DocumentKey] = [:]
+    var asked: [SyncAction] = []
+    var isContradicted = false
+    do {
+      for (key, base) in open.bases.bases.sorted(by: { $0.key < $1.key }) {
+        guard let remote = open.remote[key], base.isContradicted(by: remote),
+          let policy = configuration.conflictRules.policy(for: key)
+        else { continue }
+        isContradicted = true
+        let edit = try open.edit(of: key)
+        let resolution = try edit.resolved(
+          by: policy, with: remote, copyName: open.copyName(of: key), at: open.batch.localWriteTime)
+        if let resolution {
+          open.take(resolution, for: key)
+        } else if case .ask(let resolver) = policy {
+          let id = ConflictID(rawValue: conflicts.nextID())
+          questions[id] = key
+          let isKnown = base.document.isFound || base.document.isMissing
+          asked.append(
+            .askResolver(
+              id,
+              DocumentConflict(
+                resolver: resolver, batchID: open.batch.batchID, base: isKnown ? base.document : nil,
+                local: edit.document(at: open.batch.localWriteTime), remote: remote)))
+        }
+      }
+    } catch {
+      return endConflict(rejecting: open, .storage("Write \(open.batch.batchID) cannot be compared", error))
+    }
+    if !isContradicted, let refused = conflicts.refused, refused.batchID == open.batch.batchID {
+      // It was refused for another reason.
+      return endConflict(rejecting: open, refused.error)
+    }
+    guard !questions.isEmpty else { return carryOut(open) }
+    open.stage = .asking(questions)
+    conflicts.open = open
+    outboxHasChanged = true
+    emit(asked)
+  }
+
+  // MARK: - Answers of the application
+
+  func conflictAnswered(_ id: ConflictID, _ result: Result<ConflictAnswer, StatusError>) {
+    guard var open = conflicts.open, case .asking(var questions) = open.stage,
+      let key = questions.removeValue(forKey: id), let remote = open.remote[key]
+    else { return }
+    do {
+      switch try result.get() {
+      case .keepMine:
+        open.take(try open.edit(of: key).kept(over: remote), for: key)
+      case .takeTheirs:
+        open.take(.dropped, for: key)
+      case .write(let mutations):
+        guard mutations.contains(where: { $0.key == key }) else {
+          let other = mutations.first.map { "only \"\($0.key)\"" } ?? "nothing"
+          throw StatusError(
+            code: .invalidArgument, message: "The answer writes \(other). It must write the document in conflict.")
+        }
+        open.take(.mutations(mutations), for: key)
+      }
+    } catch {
+      return leaveUnresolved(open, key, StatusError.storage("It cannot be resolved", error))
+    }
+    if questions.isEmpty { return carryOut(open) }
+    open.stage = .asking(questions)
+    conflicts.open = open
+  }
+
+  private func leaveUnresolved(_ conflict: OpenConflict, _ key: DocumentKey, _ error: StatusError) {
+    var open = conflict
+    let failure = StatusError(code: error.code, message: "The conflict at \"\(key)\" is not resolved: \(error.message)")
+    log(.error, "\(failure.message) Write \(open.batch.batchID) and those behind it wait.")
+    open.stage = .failed(failure)
+    conflicts.open = open
+    outboxHasChanged = true
+  }
+
+  /// Looks again at a conflict that was not resolved.
+  func retryConflict() {
+    conflicts.tryAgain()
+    outboxHasChanged = true
+  }
+
+  // MARK: - Ends
+
+  private func carryOut(_ open: OpenConflict) {
+    conflicts.open = nil
+    let batchID = open.batch.batchID
+    let mutations = open.resolvedMutations
+    var ending: StatusError?
+    if !open.dropped.isEmpty {
+      let names = open.dropped.sorted().map { "\"\($0)\"" }.joined(separator: ", ")
+      ending = StatusError(
+        code: .aborted, message: "The write was given up for what the backend has at \(names), by the rule for conflicts.")
+    }
+    let outcome = LocalStore.ConflictOutcome(
+      mutations: mutations, remote: open.remote, bases: open.bases, ending: ending)
+    do {
+      let changes = try localStore.resolveConflict(open.batch, outcome, of: .user(open.owner), at: wallTime)
+      if conflicts.refused?.batchID == batchID { conflicts.refused = nil }
+      outboxHasChanged = true
+      if mutations.isEmpty { complete(batchID, of: open.owner, ending) }
+      refreshViews(changes)
+    } catch CacheError.unknownBatch {
+      log(.debug, "Write \(batchID) has left the outbox or changed while its conflict was resolved.")
+    } catch {
+      return goOffline(after: error, retrying: .probe(.outboxFailure))
+    }
+    fillWritePipeline()
+  }
+
+  private func endConflict(rejecting open: OpenConflict, _ error: StatusError) {
+    conflicts.open = nil
+    conflicts.refused = nil
+    attempt(.reject(open.batch, error, owner: open.owner))
+    fillWritePipeline()
+  }
+
+  /// The conflict that the outbox waits for, as it is shown.
+  package var outboxConflict: OutboxConflict? { conflicts.open?.state }
+}
