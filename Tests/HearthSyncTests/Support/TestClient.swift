@@ -143,6 +143,10 @@ final class TestClient {
     isDraining = false
   }
 
+  /// The documents that the engine wants to read, and the questions to the application.
+  var lookUps: [(id: LookUpID, keys: [DocumentKey])] = []
+  var questions: [(id: ConflictID, conflict: DocumentConflict)] = []
+
   private func carryOut(_ action: SyncAction) {
     switch action {
     case .switchUser(let user): streamUser = user
@@ -196,6 +200,8 @@ final class TestClient {
     case .requestFailed(let id, let error) where !reads.contains(id):
       told.append("request \(id.rawValue): \(error.code)")
     case .answer, .requestFailed, .bundleProgress, .invalidateCredentials: answers.append(action)
+    case .lookUp(let id, let keys): lookUps.append((id, keys))
+    case .askResolver(let id, let conflict): questions.append((id, conflict))
     case .runBackgroundQuery(let query): backgroundQueries.append(query)
     case .cancelBackgroundQuery(let id): backgroundQueries.first { $0.id == id }?.cancel()
     case .onlineStateChanged: break

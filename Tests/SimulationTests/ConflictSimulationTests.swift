@@ -1,0 +1,31 @@
+import HearthModel
+import TestSupport
+import Testing
+
+/// Two clients edit the same documents offline: under rules that keep both sides, no edit is lost.
+@Suite("Conflict simulation")
+struct ConflictSimulationTests {
+  @Test("no edit is lost under a rule for conflicts", arguments: (0..<10).map { UInt64($0 * 100) })
+  func noEditIsLost(_ first: UInt64) async {
+    let failures = await HeavyWork.run {
+      (first..<first + 100).compactMap { seed in
+        Result { try ConflictSimulation.run(seed: seed) }.failureText
+      }
+    }
+    for failure in failures { Issue.record("\(failure)") }
+  }
+
+  @Test("without a rule edits are lost, so that the simulation shows what a rule is worth")
+  func editsAreLostWithoutARule() async {
+    let count = await HeavyWork.run {
+      (UInt64(0)..<60).count { (try? ConflictSimulation.run(seed: $0, rules: ConflictRules())) == nil }
+    }
+    #expect(count > 10)
+  }
+}
+
+extension Result where Failure == any Error {
+  fileprivate var failureText: String? {
+    if case .failure(let error) = self { "\(error)" } else { nil }
+  }
+}
