@@ -20,6 +20,7 @@ enum ClientContract: String, CaseIterable, CustomTestStringConvertible {
   case aggregationsAgreeAtTheEdges
   case bundlesGiveWayToNewerDocuments
   case switchingTheNetworkAllTheTimeLosesNothing
+  case conflictsAreFoundAndResolved
 
   var testDescription: String { rawValue }
 
@@ -40,6 +41,7 @@ enum ClientContract: String, CaseIterable, CustomTestStringConvertible {
     case .aggregationsAgreeAtTheEdges: try await aggregationEdges(port, project)
     case .bundlesGiveWayToNewerDocuments: try await bundles(port, project)
     case .switchingTheNetworkAllTheTimeLosesNothing: try await flicker(port, project)
+    case .conflictsAreFoundAndResolved: try await conflicts(port, project)
     }
   }
 

@@ -16,9 +16,10 @@ final class Client {
   private var nextNumber = 1
   private var time = SampleDocuments.firstVersion.microseconds
 
-  init(_ cache: Cache) {
+  init(_ cache: Cache, conflictRules: ConflictRules = ConflictRules()) {
     self.cache = cache
-    engine = SyncEngine(localStore: cache.store, configuration: SyncConfiguration(jitter: { 0 }))
+    engine = SyncEngine(
+      localStore: cache.store, configuration: SyncConfiguration(conflictRules: conflictRules, jitter: { 0 }))
     post(.start)
   }
 

@@ -12,6 +12,7 @@ import Testing
 final class TestClient {
   private let folder: String
   private let isDurable: Bool
+  private let conflictRules: ConflictRules
   private var database: Database
   private(set) var engine: SyncEngine
   private var inbox: [SyncEvent] = []
@@ -71,16 +72,18 @@ final class TestClient {
   ///   and 100 MiB in a file.
   init(
     durable: Bool = false, maxConcurrentLimboResolutions: Int = 100, thresholdBytes: Int64? = nil,
-    backgroundQueryLimits: BackgroundQueryLimits? = nil, undeliverableWrites: UndeliverableWritePolicy? = nil
+    backgroundQueryLimits: BackgroundQueryLimits? = nil, undeliverableWrites: UndeliverableWritePolicy? = nil,
+    conflictRules: ConflictRules = ConflictRules()
   ) throws {
     isDurable = durable
+    self.conflictRules = conflictRules
     folder = NSTemporaryDirectory() + "hearth-sync-" + UUID().uuidString
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     (database, engine) = try Self.open(
       durable ? .file(path: folder + "/cache") : .memory,
       thresholdBytes.map { .leastRecentlyUsed(thresholdBytes: $0) } ?? (durable ? Self.durableCollection : .eager),
       limit: maxConcurrentLimboResolutions, backgroundQueryLimits: backgroundQueryLimits,
-      undeliverableWrites: undeliverableWrites)
+      undeliverableWrites: undeliverableWrites, conflictRules: conflictRules)
     injectFailures()
     post(.start)
   }
@@ -93,7 +96,7 @@ final class TestClient {
   private static func open(
     _ location: Database.Location, _ garbageCollection: GarbageCollection, limit: Int,
     backgroundQueryLimits: BackgroundQueryLimits? = nil, undeliverableWrites: UndeliverableWritePolicy? = nil,
-    user: String? = nil
+    conflictRules: ConflictRules = ConflictRules(), user: String? = nil
   ) throws -> (Database, SyncEngine) {
     let database = try Database(location, options: .init(synchronous: .normal))
     let store = try LocalStore(
@@ -101,7 +104,7 @@ final class TestClient {
       newCacheID: "cache")
     let configuration = SyncConfiguration(
       maxConcurrentLimboResolutions: limit, backgroundQueryLimits: backgroundQueryLimits,
-      undeliverableWrites: undeliverableWrites, jitter: { 0 })
+      undeliverableWrites: undeliverableWrites, conflictRules: conflictRules, jitter: { 0 })
     return (database, SyncEngine(localStore: store, configuration: configuration))
   }
 
@@ -116,7 +119,7 @@ final class TestClient {
     told = []
     streamUser = user
     (database, engine) = try Self.open(
-      .file(path: folder + "/cache"), Self.durableCollection, limit: 100, user: user)
+      .file(path: folder + "/cache"), Self.durableCollection, limit: 100, conflictRules: conflictRules, user: user)
     injectFailures()
     post(.start)
   }

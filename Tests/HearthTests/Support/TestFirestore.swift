@@ -13,7 +13,8 @@ struct TestFirestore {
   /// - Parameter name: Two objects of one name, directory and project share a cache folder.
   init(
     name: String = UUID().uuidString, projectID: String = "demo-hearth",
-    cache: any LocalCacheSettings & NSObjectProtocol = MemoryCacheSettings(), host: String = "127.0.0.1:1"
+    cache: any LocalCacheSettings & NSObjectProtocol = MemoryCacheSettings(), host: String = "127.0.0.1:1",
+    conflictRules: [Hearth.ConflictRule] = []
   ) throws {
     if FirebaseApp.app(name: name) == nil {
       FirebaseApp.configure(name: name, options: FirebaseOptions(projectID: projectID))
@@ -25,6 +26,7 @@ struct TestFirestore {
     settings.isSSLEnabled = false
     settings.cacheSettings = cache
     settings.dispatchQueue = DispatchQueue(label: "test")
+    settings.conflictRules = conflictRules
     firestore.settings = settings
   }
 

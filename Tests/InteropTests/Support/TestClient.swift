@@ -9,7 +9,7 @@ final class TestClient {
   let firestore: Firestore
 
   /// - Parameter cache: the folder of a durable cache; nil for a cache in memory.
-  init(port: Int, project: String, cache: URL? = nil) throws {
+  init(port: Int, project: String, cache: URL? = nil, conflictRules: [Hearth.ConflictRule] = []) throws {
     let name = cache?.lastPathComponent ?? "client-\(UUID().uuidString)"
     if FirebaseApp.app(name: name) == nil {
       let options = FirebaseOptions(googleAppID: "1:1:swift:test", gcmSenderID: "1")
@@ -23,6 +23,7 @@ final class TestClient {
     settings.isSSLEnabled = false
     settings.dispatchQueue = DispatchQueue(label: name)
     settings.cacheSettings = cache.map { PersistentCacheSettings(directory: $0) } ?? MemoryCacheSettings()
+    settings.conflictRules = conflictRules
     firestore.settings = settings
   }
 

@@ -1,0 +1,268 @@
+import HearthCache
+import HearthModel
+import Testing
+
+@testable import HearthSync
+
+/// Waiting writes whose documents others have changed, where there are rules for conflicts.
+@Suite("Conflicts")
+struct ConflictScenarioTests {
+  private func client(_ policy: ConflictPolicy = .mergeFields(prefersRemote: false)) throws -> TestClient {
+    try TestClient(
+      durable: true, conflictRules: ConflictRules([ConflictRule(.collection(ResourcePath(["rooms"])), policy)]))
+  }
+
+  private func room(_ fields: MapValue, at time: Int64) throws -> Document {
+    .found(key("rooms/a"), version: version(time), fields: EncodedFields(fields))
+  }
+
+  /// Brings the document into the cache, and takes the network away.
+  private func know(_ client: TestClient, _ document: Document, at time: Int64) throws {
+    let listener = client.listen(Query(path: ResourcePath(["rooms"])))
+    let target = try #require(client.watched.keys.first)
+    try client.fill(target, [document], at: time)
+    client.post(.unlisten(listener))
+    client.setNetwork(isEnabled: false)
+    _ = client.takeTold()
+  }
+
+  private func patch(_ name: String, _ value: Int64) throws -> Mutation {
+    .patch(key("rooms/a"), MapValue([name: .integer(value)]), mask: FieldMask([try FieldPath([name])]))
+  }
+
+  private func answer(_ client: TestClient, _ documents: Document...) {
+    client.post(.lookedUp(client.lookUps.removeFirst().id, .success(documents)))
+  }
+
+  @Test("a write is sent with the version that it was made for, and the next one with what the first has made")
+  func preconditions() throws {
+    let client = try client()
+    try know(client, room(["x": .integer(1)], at: 5), at: 5)
+    client.write(try patch("x", 2))
+    client.write(try patch("x", 3))
+    client.write(.set(key("halls/b"), [:]))
+    client.setNetwork(isEnabled: true)
+    // The second one has to wait for the version that the first one makes, and the third one keeps its place.
+    #expect(client.sentBatches.map(\.first?.precondition) == [.updateTime(version(5))])
+    try client.commit(at: 10)
+    #expect(client.sentBatches.map(\.first?.precondition) == [.updateTime(version(10)), Precondition.none])
+    try client.commit(at: 11)
+    try client.commit(at: 12)
+    #expect(client.takeTold() == ["write 2: OK", "write 3: OK", "write 4: OK"])
+    #expect(client.lookUps.isEmpty)
+  }
+
+  @Test("without a rule a write is sent as it is, and not held up by another one")
+  func withoutARule() throws {
+    let client = try TestClient(durable: true)
+    client.write(try patch("x", 2))
+    client.write(try patch("x", 3))
+    #expect(client.sentBatches.map(\.first?.precondition) == [.exists(true), .exists(true)])
+  }
+
+  @Test("a conflict is found by the backend, resolved, and the writes behind it follow in order")
+  func resolved() throws {
+    let client = try client()
+    try know(client, room(["x": .integer(1), "y": .integer(1)], at: 5), at: 5)
+    client.write(try patch("x", 2))
+    client.write(.set(key("halls/b"), [:]))
+    client.setNetwork(isEnabled: true)
+    try client.refuseWrite(.failedPrecondition)
+    #expect(client.lookUps.map(\.keys) == [[key("rooms/a")]] && client.sentBatches.isEmpty)
+    #expect(client.engine.outboxConflict == OutboxConflict(batchID: 1, documents: [key("rooms/a")], error: nil))
+    answer(client, try room(["x": .integer(1), "y": .integer(7)], at: 8))
+    #expect(client.engine.outboxConflict == nil)
+    #expect(client.sentBatches.count == 2)
+    #expect(client.sentBatches.first?.first?.precondition == .updateTime(version(8)))
+    // The cache has what the backend has, with the write on top.
+    let local = try client.engine.localStore.readDocument(key("rooms/a"))
+    #expect(try local.fields.decoded() == ["x": .integer(2), "y": .integer(7)])
+    try client.commit(at: 10)
+    try client.commit(at: 11)
+    #expect(client.takeTold() == ["write 2: OK", "write 3: OK"])
+  }
+
+  @Test("a refusal that comes from something else is a refusal")
+  func otherRefusal() throws {
+    let client = try client()
+    try know(client, room(["x": .integer(1)], at: 5), at: 5)
+    client.write(try patch("x", 2))
+    client.setNetwork(isEnabled: true)
+    try client.refuseWrite(.failedPrecondition)
+    answer(client, try room(["x": .integer(1)], at: 5))
+    #expect(client.takeTold() == ["write 2: FAILED_PRECONDITION"])
+    #expect(try client.engine.localStore.rejectedBatches(of: nil).count == 1)
+  }
+
+  @Test("a document that the cache does not know is compared before it is written")
+  func unknownBase() throws {
+    let client = try client()
+    client.write(.set(key("rooms/a"), ["x": .integer(2)]))
+    #expect(client.sentBatches.isEmpty && client.lookUps.count == 1)
+    answer(client, .missing(key("rooms/a"), version: version(7)))
+    #expect(client.sentBatches.map(\.first?.precondition) == [.exists(false)])
+  }
+
+  @Test("documents that cannot be read at present are read again; such that may not be read end the write")
+  func failingLookUps() throws {
+    let client = try client()
+    client.write(.set(key("rooms/a"), ["x": .integer(2)]))
+    client.post(.lookedUp(client.lookUps.removeFirst().id, .failure(StatusError(code: .unavailable, message: "no"))))
+    try client.fire(.conflictRetry)
+    #expect(client.lookUps.count == 1)
+    client.post(
+      .lookedUp(client.lookUps.removeFirst().id, .failure(StatusError(code: .permissionDenied, message: "no"))))
+    #expect(client.takeTold() == ["write 1: PERMISSION_DENIED"])
+    #expect(try client.engine.localStore.rejectedBatches(of: nil).count == 1)
+    #expect(client.engine.outboxConflict == nil)
+  }
+
+  @Test("the application is asked with base, local and remote, and its answer is written")
+  func asked() throws {
+    let client = try client(.ask(resolver: 3))
+    try know(client, room(["x": .integer(1)], at: 5), at: 5)
+    client.write(try patch("x", 2))
+    client.setNetwork(isEnabled: true)
+    try client.refuseWrite(.failedPrecondition)
+    answer(client, try room(["x": .integer(9)], at: 8))
+    let (id, conflict) = try #require(client.questions.first)
+    #expect(conflict.resolver == 3 && conflict.batchID == 1)
+    #expect(try conflict.base?.fields.decoded() == ["x": .integer(1)])
+    #expect(try conflict.local.fields.decoded() == ["x": .integer(2)])
+    #expect(try conflict.remote.fields.decoded() == ["x": .integer(9)])
+    client.post(.conflictAnswered(id, .success(.write([.set(key("rooms/a"), ["x": .integer(29)])]))))
+    #expect(client.sentBatches.first?.first?.precondition == .updateTime(version(8)))
+    // An answer counts once.
+    client.post(.conflictAnswered(id, .success(.takeTheirs)))
+    try client.commit(at: 10)
+    #expect(client.takeTold() == ["write 2: OK"])
+  }
+
+  @Test("their version can be taken: the write ends with aborted, and the next one is compared with it")
+  func takesTheirs() throws {
+    let client = try client(.ask(resolver: 0))
+    try know(client, room(["x": .integer(1)], at: 5), at: 5)
+    client.write(try patch("x", 2))
+    client.write(try patch("y", 2))
+    client.setNetwork(isEnabled: true)
+    try client.refuseWrite(.failedPrecondition)
+    answer(client, try room(["x": .integer(9)], at: 8))
+    client.post(.conflictAnswered(client.questions.removeFirst().id, .success(.takeTheirs)))
+    #expect(client.takeTold() == ["write 2: ABORTED"])
+    // It was made for a document with x = 2, which never was.
+    answer(client, try room(["x": .integer(9)], at: 8))
+    #expect(try client.questions.first?.conflict.base?.fields.decoded() == ["x": .integer(2)])
+    client.post(.conflictAnswered(client.questions.removeFirst().id, .success(.keepMine)))
+    try client.commit(at: 10)
+    #expect(client.takeTold() == ["write 3: OK"])
+    #expect(try client.engine.localStore.rejectedBatches(of: nil).isEmpty)
+  }
+
+  @Test(
+    "an answer that fails or writes another document leaves everything as it is, and the question is asked again",
+    arguments: [
+      Result<ConflictAnswer, StatusError>.failure(StatusError(code: .unknown, message: "no idea")),
+      .success(.write([.set(key("rooms/b"), [:])])), .success(.write([])),
+    ])
+  func badAnswers(_ bad: Result<ConflictAnswer, StatusError>) throws {
+    let client = try client(.ask(resolver: 0))
+    try know(client, room(["x": .integer(1)], at: 5), at: 5)
+    client.write(try patch("x", 2))
+    client.setNetwork(isEnabled: true)
+    try client.refuseWrite(.failedPrecondition)
+    answer(client, try room(["x": .integer(9)], at: 8))
+    client.post(.conflictAnswered(client.questions.removeFirst().id, bad))
+    let error = try #require(client.engine.outboxConflict?.error)
+    #expect(error.message.contains("rooms/a"))
+    #expect(try client.engine.localStore.pendingBatches().map(\.mutations) == [[try patch("x", 2)]])
+    #expect(client.takeTold() == [] && client.sentBatches.isEmpty)
+    client.request(.retryNow)
+    answer(client, try room(["x": .integer(9)], at: 8))
+    client.post(.conflictAnswered(client.questions.removeFirst().id, .success(.keepMine)))
+    try client.commit(at: 10)
+    #expect(client.takeTold().contains("write 2: OK"))
+  }
+
+  @Test("a write in conflict can be cancelled, and the outbox goes on")
+  func cancelled() throws {
+    let client = try client(.ask(resolver: 0))
+    try know(client, room(["x": .integer(1)], at: 5), at: 5)
+    client.write(try patch("x", 2))
+    client.write(.set(key("halls/b"), [:]))
+    client.setNetwork(isEnabled: true)
+    try client.refuseWrite(.failedPrecondition)
+    answer(client, try room(["x": .integer(9)], at: 8))
+    client.request(.withdraw(1, evenIfSent: true))
+    #expect(client.engine.outboxConflict == nil && client.sentBatches.count == 1)
+    client.post(.conflictAnswered(client.questions.removeFirst().id, .success(.keepMine)))
+    #expect(client.sentBatches.count == 1)
+  }
+
+  @Test("after a restart the conflict is found and the question asked again")
+  func restarted() throws {
+    let client = try client(.ask(resolver: 0))
+    try know(client, room(["x": .integer(1)], at: 5), at: 5)
+    client.write(try patch("x", 2))
+    client.setNetwork(isEnabled: true)
+    try client.refuseWrite(.failedPrecondition)
+    answer(client, try room(["x": .integer(9)], at: 8))
+    let old = client.questions.removeFirst()
+    try client.restart()
+    #expect(client.sentBatches.map(\.first?.precondition) == [.updateTime(version(5))])
+    client.post(.conflictAnswered(old.id, .success(.takeTheirs)))
+    try client.refuseWrite(.failedPrecondition)
+    answer(client, try room(["x": .integer(9)], at: 8))
+    #expect(try client.questions.first?.conflict.base?.fields.decoded() == ["x": .integer(1)])
+  }
+
+  @Test("a resolution that cannot be stored is looked for again")
+  func storageFailure() throws {
+    let client = try client()
+    try know(client, room(["x": .integer(1)], at: 5), at: 5)
+    client.write(try patch("x", 2))
+    client.setNetwork(isEnabled: true)
+    try client.refuseWrite(.failedPrecondition)
+    client.failing = ["Resolve conflict"]
+    answer(client, try room(["x": .integer(1), "y": .integer(1)], at: 8))
+    #expect(client.sentBatches.isEmpty)
+    client.failing = []
+    if client.lookUps.isEmpty { try client.fire(.asyncQueueRetry) }
+    answer(client, try room(["x": .integer(1), "y": .integer(1)], at: 8))
+    try client.commit(at: 10)
+    #expect(client.takeTold() == ["write 2: OK"])
+  }
+
+  @Test("a change of the user leaves the conflict to the user whose it is")
+  func userChange() throws {
+    let client = try client(.ask(resolver: 0))
+    try know(client, room(["x": .integer(1)], at: 5), at: 5)
+    client.write(try patch("x", 2))
+    client.setNetwork(isEnabled: true)
+    try client.refuseWrite(.failedPrecondition)
+    answer(client, try room(["x": .integer(9)], at: 8))
+    client.changeUser("anna")
+    client.write(.set(key("halls/b"), [:]))
+    #expect(client.sentBatches.count == 1)
+    client.post(.conflictAnswered(client.questions.removeFirst().id, .success(.takeTheirs)))
+    #expect(try client.engine.localStore.pendingBatches(of: .user(nil)).map(\.mutations) == [[try patch("x", 2)]])
+  }
+
+  @Test("increments behind a resolved write start from what it has made")
+  func increments() throws {
+    let client = try client()
+    try know(client, room(["n": .integer(1)], at: 5), at: 5)
+    client.write(.set(key("rooms/a"), ["n": .integer(10)]))
+    let increment = FieldTransform(path: try FieldPath(["n"]), operation: .increment(.integer(1)))
+    client.write(.patch(key("rooms/a"), [:], mask: .empty, transforms: [increment]))
+    client.setNetwork(isEnabled: true)
+    try client.refuseWrite(.failedPrecondition)
+    answer(client, try room(["n": .integer(1), "z": .integer(1)], at: 8))
+    let local = try client.engine.localStore.readDocument(key("rooms/a"))
+    #expect(try local.fields.decoded() == ["n": .integer(11), "z": .integer(1)])
+    try client.commit(at: 10)
+    // The document has z now, so that the second one is compared as well.
+    answer(client, try room(["n": .integer(10), "z": .integer(1)], at: 10))
+    try client.commit(at: 11, transformResults: [[.integer(11)]])
+    #expect(try client.engine.localStore.readDocument(key("rooms/a")).fields.decoded()["n"] == .integer(11))
+  }
+}
