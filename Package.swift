@@ -30,6 +30,7 @@ let package = Package(
   products: [
     .library(name: "Hearth", targets: ["Hearth"]),
     .library(name: "HearthServer", targets: ["HearthServer"]),
+    .library(name: "HearthTesting", targets: ["HearthTesting"]),
     .executable(name: "hearth", targets: ["HearthCommand"]),
   ],
   traits: [
@@ -83,6 +84,9 @@ let package = Package(
         "HearthStore", "HearthWire", "HearthModel", crypto, protobuf, grpcCore, grpcProtobuf, grpcTransport, nioCore,
         nioPosix, nioHTTP2, nioHPACK, logging, lifecycle,
       ], swiftSettings: settings),
+    .target(
+      name: "HearthTesting",
+      dependencies: ["Hearth", "HearthServer", "HearthWire", protobuf, grpcCore, logging], swiftSettings: settings),
     .executableTarget(
       name: "HearthCommand",
       dependencies: [
@@ -132,8 +136,8 @@ let package = Package(
     .testTarget(
       name: "HearthTests",
       dependencies: [
-        "Hearth", "HearthServer", "HearthTransport", "HearthSync", "HearthCache", "HearthStore", "HearthWire",
-        "HearthModel", "TestSupport", protobuf, grpcCore, grpcTransport, jwt, logging,
+        "Hearth", "HearthServer", "HearthTesting", "HearthTransport", "HearthSync", "HearthCache", "HearthStore",
+        "HearthWire", "HearthModel", "TestSupport", protobuf, grpcCore, grpcTransport, jwt, logging,
       ],
       swiftSettings: settings),
     .testTarget(

@@ -24,6 +24,8 @@ public final class QuerySnapshot: NSObject, Sendable {
   /// A listener is not called because of a change of it alone.
   public var completeness: QueryCompleteness { QueryCompleteness(view.completeness) }
 
+  var modelDocuments: DocumentList { view.documents }
+
   /// True if no document matches.
   public var isEmpty: Bool { view.documents.isEmpty }
 

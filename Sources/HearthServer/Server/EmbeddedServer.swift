@@ -1,4 +1,4 @@
-internal import GRPCCore
+package import GRPCCore
 internal import GRPCNIOTransportHTTP2
 package import Logging
 
@@ -55,12 +55,14 @@ package final class EmbeddedServer: Sendable {
   ///   - openToEveryone: serve on an address that other machines reach. Every caller may then read and write everything.
   ///   - tokenRefreshInterval: the interval at which an idle listen stream gets a fresh resume token, if there were commits.
   ///   - connectionLimits: the limits of one connection.
+  ///   - interceptors: see every call that may be made.
   /// - Throws: `ServerError` when the folder cannot be used, when the address cannot be bound, or when it is not a loopback
   ///   address and `openToEveryone` is false.
   package static func start(
     host: String = "127.0.0.1", port: Int = 0, openToEveryone: Bool = false, storage: StorageLocation,
     clock: ServerClock = .system, tokenRefreshInterval: Duration = .seconds(30),
-    connectionLimits: ConnectionLimits = ConnectionLimits(), logger: Logger
+    connectionLimits: ConnectionLimits = ConnectionLimits(), interceptors: [any ServerInterceptor] = [],
+    logger: Logger
   ) async throws -> EmbeddedServer {
     guard (0...65535).contains(port) else {
       throw ServerError(.address, "Port \(port) does not exist: choose one between 0 and 65535.")
@@ -86,7 +88,7 @@ package final class EmbeddedServer: Sendable {
     let listener = GuardedListener(host: numericHost, port: port, limits: connectionLimits, logger: logger)
     let transport = listener.makeTransport(maximumRequestBytes: maximumRequestBytes)
     let service = FirestoreService(backend: backend, logger: logger, tokenRefreshInterval: tokenRefreshInterval)
-    let server = GRPCServer(transport: transport, services: [service], interceptors: [AuthorizationInterceptor()])
+    let server = GRPCServer(transport: transport, services: [service], interceptors: [AuthorizationInterceptor()] + interceptors)
     let serving = Task { try await server.serve() }
     let address = await transport.listeningAddress
     guard let boundPort = address?.ipv4?.port ?? address?.ipv6?.port else {

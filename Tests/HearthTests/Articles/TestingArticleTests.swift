@@ -1,6 +1,7 @@
 import Foundation
 import Hearth
 import HearthServer
+import HearthTesting
 import Testing
 
 // The tests that the article "Testing your app" shows. They run as a user's would, and use public API only.
@@ -47,6 +48,37 @@ struct NotesTests {
       #expect(!note.metadata.hasPendingWrites)
       try await db.terminate()
     }
+  }
+
+  @Test("a refused note is shown with the reason, and a note for which the backend is gone waits")
+  func misbehaviour() async throws {
+    try await ScriptedBackend.run { backend in
+      let db = backend.firestore()
+      backend.reject(.writes.at("notes/milk"), with: .permissionDenied, message: "not your note")
+      db.document("notes/milk").setData(["text": "Buy milk"], completion: nil)
+      try await db.waitForPendingWrites()
+      #expect(try await db.rejectedWrites.writes().map(\.error.localizedDescription) == ["not your note"])
+
+      backend.goOffline()
+      let receipt = db.document("notes/bread").withReceipt.setData(["text": "Buy bread"])
+      try await receipt.saved()
+      try await backend.others.document("notes/tea").setData(["text": "Buy tea"])
+      backend.goOnline()
+      try await db.outbox.retryNow()
+      try await receipt.acknowledged()
+      #expect(try await db.collection("notes").getDocuments(source: .server).count == 2)
+      try await db.terminate()
+    }
+  }
+
+  @Test("a view model sorts by text")
+  func viewModel() throws {
+    let snapshots = TestSnapshots()
+    let first = try snapshots.query(in: "notes", ["milk": ["text": "Buy milk"]])
+    let next = try snapshots.query(
+      in: "notes", ["milk": ["text": "Buy milk"], "tea": ["text": "Buy tea"]], pending: ["tea"], since: first)
+    #expect(next.documentChanges.map(\.type) == [.added])
+    #expect(next.documents.last?.metadata.hasPendingWrites == true)
   }
 
   @Test("the list shows a note that another device adds")

@@ -1,0 +1,130 @@
+internal import GRPCCore
+internal import Synchronization
+
+/// What a test has told its backend to do, and what the backend has received. May be used from any thread.
+final class Script: Sendable {
+  private struct Failure {
+    var requests: BackendRequests
+    var error: RPCError
+    /// Nil for as often as they come.
+    var remaining: Int?
+  }
+
+  private struct Hold {
+    var requests: BackendRequests
+    var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
+  }
+
+  private struct State {
+    var isReachable = true
+    var failures: [Failure] = []
+    var holds: [Hold] = []
+    var delays: [(requests: BackendRequests, duration: Duration)] = []
+    var writes: [ReceivedWrite] = []
+    /// Ends the calls that run.
+    var calls: [Int: @Sendable (RPCError) -> Void] = [:]
+    var lastNumber = 0
+  }
+
+  private let state = Mutex(State())
+
+  static let unreachable = RPCError(code: .unavailable, message: "The scripted backend is offline.")
+
+  // MARK: - What the test says
+
+  func setReachable(_ isReachable: Bool) {
+    let calls = state.withLock { state in
+      state.isReachable = isReachable
+      return isReachable ? [] : Array(state.calls.values)
+    }
+    for end in calls { end(Self.unreachable) }
+  }
+
+  func fail(_ requests: BackendRequests, _ error: RPCError, times: Int?) {
+    state.withLock { $0.failures.append(Failure(requests: requests, error: error, remaining: times)) }
+  }
+
+  func hold(_ requests: BackendRequests) {
+    state.withLock { $0.holds.append(Hold(requests: requests)) }
+  }
+
+  func delay(_ requests: BackendRequests, by duration: Duration) {
+    state.withLock { $0.delays.append((requests, duration)) }
+  }
+
+  func release() {
+    let waiting = state.withLock { state in
+      defer { state.holds = [] }
+      return state.holds.flatMap(\.waiting.values)
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+
+  func reset() {
+    state.withLock { state in
+      state.failures = []
+      state.delays = []
+    }
+    release()
+    setReachable(true)
+  }
+
+  var heldCount: Int { state.withLock { $0.holds.reduce(0) { $0 + $1.waiting.count } } }
+  var writes: [ReceivedWrite] { state.withLock { $0.writes } }
+
+  // MARK: - What the calls ask
+
+  /// Notes a call that begins.
+  ///
+  /// - Throws: If the backend cannot be reached.
+  func began(_ end: @escaping @Sendable (RPCError) -> Void) throws(RPCError) -> Int {
+    let number: Int? = state.withLock { state in
+      guard state.isReachable else { return nil }
+      state.lastNumber += 1
+      state.calls[state.lastNumber] = end
+      return state.lastNumber
+    }
+    guard let number else { throw Self.unreachable }
+    return number
+  }
+
+  func ended(_ call: Int) {
+    state.withLock { _ = $0.calls.removeValue(forKey: call) }
+  }
+
+  /// Waits as long as the test wants a request to wait.
+  ///
+  /// - Returns: The error that it is to fail with; nil if the backend is to get it.
+  func admit(_ request: RequestContents) async -> RPCError? {
+    let delay = state.withLock { state in
+      state.delays.filter { $0.requests.contains(request.kind, request.paths) }.map(\.duration).max()
+    }
+    if let delay { try? await Task.sleep(for: delay) }
+    await waitWhileHeld(request)
+    return state.withLock { state in
+      let index = state.failures.firstIndex {
+        $0.remaining != 0 && $0.requests.contains(request.kind, request.paths)
+      }
+      guard let index else {
+        state.writes += request.writes
+        return nil
+      }
+      state.failures[index].remaining = state.failures[index].remaining.map { $0 - 1 }
+      return state.failures[index].error
+    }
+  }
+
+  private func waitWhileHeld(_ request: RequestContents) async {
+    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+      let goesOn = state.withLock { state in
+        guard let index = state.holds.firstIndex(where: { $0.requests.contains(request.kind, request.paths) }) else {
+          return true
+        }
+        state.lastNumber += 1
+        state.holds[index].waiting[state.lastNumber] = continuation
+        return false
+      }
+      if goesOn { continuation.resume() }
+    }
+  }
+}

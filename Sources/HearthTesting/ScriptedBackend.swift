@@ -1,0 +1,146 @@
+internal import Foundation
+public import Hearth
+internal import GRPCCore
+internal import HearthServer
+internal import Logging
+
+/// A backend in the process of a test that does what the test says: it delays, fails, refuses, and cannot be reached.
+///
+/// ```swift
+/// let backend = try await ScriptedBackend.start()
+/// let db = backend.firestore()
+/// backend.reject(.writes.at("cities/SF"), with: .permissionDenied)
+/// let receipt = db.document("cities/SF").withReceipt.setData(["name": "San Francisco"])
+/// // … what the app shows …
+/// try await db.terminate()
+/// await backend.stop()
+/// ```
+///
+/// It is the server of the program `hearth serve` in memory, on a free port of this machine, so queries, transactions, listeners and
+/// server timestamps are answered as by any backend; the script stands before it. ``others`` is a client that the script does not concern:
+/// another device, or the test that prepares data. Every test can have a backend of its own, and run at the same time as others.
+public final class ScriptedBackend: Sendable {
+  /// Host and port, as `FirestoreSettings.host` takes them.
+  public var address: String { "127.0.0.1:\(server.port)" }
+
+  /// A client that no script concerns, with a cache in memory. It is terminated by ``stop()``.
+  public let others: Firestore
+
+  private let server: EmbeddedServer
+  private let script: Script
+
+  private init(server: EmbeddedServer, script: Script) {
+    self.server = server
+    self.script = script
+    others = Self.firestore(address: "127.0.0.1:\(server.port)") { $0.credentials = .emulatorOwner }
+  }
+
+  /// Starts a backend without data.
+  ///
+  /// - Throws: If no port of this machine can be used.
+  public static func start() async throws -> ScriptedBackend {
+    let script = Script()
+    let quiet = Logger(label: "hearth") { _ in SwiftLogNoOpLogHandler() }
+    let server = try await EmbeddedServer.start(
+      port: 0, storage: .memory, interceptors: [ScriptInterceptor(script: script)], logger: quiet)
+    return ScriptedBackend(server: server, script: script)
+  }
+
+  /// Starts a backend, runs a test with it, and stops it whether the test throws or not.
+  ///
+  /// - Parameters:
+  ///   - isolation: The actor to run `body` on, by default that of the caller.
+  ///   - body: The test. It terminates the clients that it has made.
+  /// - Returns: The result of `body`.
+  /// - Throws: As ``start()``, and what `body` throws.
+  public static func run<Result>(
+    isolation: isolated (any Actor)? = #isolation, _ body: (ScriptedBackend) async throws -> Result
+  ) async throws -> Result {
+    let backend = try await start()
+    do {
+      let result = try await body(backend)
+      await backend.stop()
+      return result
+    } catch {
+      await backend.stop()
+      throw error
+    }
+  }
+
+  /// Lets everything go that is held, and ends.
+  public func stop() async {
+    script.reset()
+    try? await others.terminate()
+    await server.shutdown()
+  }
+
+  // MARK: - Clients
+
+  /// A new client with a cache in memory and an app of its own, like another device.
+  ///
+  /// - Parameter configure: Changes the settings, for example to give the client a persistent cache.
+  public func firestore(_ configure: (FirestoreSettings) -> Void = { _ in }) -> Firestore {
+    Self.firestore(address: address, configure)
+  }
+
+  private static func firestore(address: String, _ configure: (FirestoreSettings) -> Void) -> Firestore {
+    let name = UUID().uuidString
+    FirebaseApp.configure(name: name, options: FirebaseOptions(projectID: "demo-test"))
+    guard let app = FirebaseApp.app(name: name) else { preconditionFailure("An app that was made has a name.") }
+    let db = Firestore.firestore(app: app)
+    let settings = FirestoreSettings()
+    settings.host = address
+    settings.isSSLEnabled = false
+    settings.cacheSettings = MemoryCacheSettings()
+    settings.dispatchQueue = DispatchQueue(label: "hearth.testing")
+    configure(settings)
+    db.settings = settings
+    return db
+  }
+
+  // MARK: - The script
+
+  /// Ends all streams, and refuses all calls until ``goOnline()``: the network is there, and the backend is not.
+  ///
+  /// Clients count as offline after their first failed attempt, and try again after pauses that grow. `Outbox.retryNow()` ends a pause.
+  public func goOffline() { script.setReachable(false) }
+
+  /// Lets clients reach the backend again.
+  public func goOnline() { script.setReachable(true) }
+
+  /// Answers requests with an error.
+  ///
+  /// Which codes a client takes as final is a rule of the protocol: a write that fails with `unavailable` is sent again, one that fails with
+  /// `permissionDenied` is refused.
+  ///
+  /// - Parameters:
+  ///   - requests: Those that fail. The whole of a batch of writes fails if one of its documents is meant.
+  ///   - code: The error's code.
+  ///   - message: The error's text.
+  ///   - times: How often; nil until ``reset()``.
+  public func reject(
+    _ requests: BackendRequests, with code: FirestoreErrorCode.Code, message: String = "Refused by the script.",
+    times: Int? = 1
+  ) {
+    let code = RPCError.Code(Status.Code(rawValue: code.rawValue) ?? .unknown) ?? .unknown
+    script.fail(requests, RPCError(code: code, message: message), times: times)
+  }
+
+  /// Keeps requests waiting until ``release()``. The backend has not seen them before.
+  public func hold(_ requests: BackendRequests) { script.hold(requests) }
+
+  /// The number of requests that are held.
+  public var heldCount: Int { script.heldCount }
+
+  /// Lets everything go that is held, and what comes later.
+  public func release() { script.release() }
+
+  /// Keeps each request waiting for a time of the clock. Tests that use ``hold(_:)`` are faster, and do not depend on the machine.
+  public func delay(_ requests: BackendRequests, by duration: Duration) { script.delay(requests, by: duration) }
+
+  /// Forgets the script: everything is reachable, nothing fails, waits or is held.
+  public func reset() { script.reset() }
+
+  /// The writes that the backend has got from clients of the script, in order, also those that it did not commit.
+  public var receivedWrites: [ReceivedWrite] { script.writes }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import Hearth
+import HearthTesting
+import Testing
+
+/// The product `HearthTesting`, used as a program's tests use it.
+@Suite("The scripted backend", .timeLimit(.minutes(2)))
+struct HearthTestingTests {
+  private func code(_ body: () async throws -> Void) async -> FirestoreErrorCode.Code? {
+    do {
+      try await body()
+      return nil
+    } catch {
+      return FirestoreErrorCode.Code(rawValue: (error as NSError).code)
+    }
+  }
+
+  private func withBackend(_ body: (ScriptedBackend, Firestore) async throws -> Void) async throws {
+    try await ScriptedBackend.run { backend in
+      let db = backend.firestore()
+      try await body(backend, db)
+      try await db.terminate()
+    }
+  }
+
+  @Test("without a script it is a backend: documents, listeners, transactions, aggregations")
+  func plain() async throws {
+    try await withBackend { backend, db in
+      try await backend.others.document("cities/SF").setData(["n": 1])
+      #expect(try await db.document("cities/SF").getDocument()["n"] as? Int == 1)
+      _ = try await db.runTransaction { transaction, _ in
+        transaction.updateData(["n": 2], forDocument: db.document("cities/SF"))
+        return nil
+      }
+      #expect(try await db.collection("cities").count.getAggregation(source: .server).count == 1)
+      for try await snapshot in db.collection("cities").snapshots {
+        if snapshot.documents.first?["n"] as? Int == 2, !snapshot.metadata.isFromCache { break }
+      }
+      #expect(backend.receivedWrites.map(\.description) == ["update cities/SF"])
+    }
+  }
+
+  @Test("a write is refused as often as the script says, and the other ones are not")
+  func rejects() async throws {
+    try await withBackend { backend, db in
+      backend.reject(.writes.at("cities/SF"), with: .permissionDenied, message: "not you")
+      let first = await code { try await db.document("cities/SF").setData([:]) }
+      #expect(first == .permissionDenied)
+      try await db.document("cities/SF").setData(["n": 2])
+      try await db.document("cities/LA").setData(["n": 1])
+      #expect(try await db.rejectedWrites.writes().map(\.error.localizedDescription) == ["not you"])
+      #expect(try await backend.others.collection("cities").getDocuments(source: .server).count == 2)
+      // Transactions commit by another call.
+      backend.reject(.writes, with: .permissionDenied)
+      let transaction = await code {
+        _ = try await db.runTransaction { transaction, _ in
+          transaction.setData([:], forDocument: db.document("cities/X"))
+          return nil
+        }
+      }
+      #expect(transaction == .permissionDenied)
+    }
+  }
+
+  @Test("an error that passes is hidden from the program")
+  func transient() async throws {
+    try await withBackend { backend, db in
+      backend.reject(.writes, with: .unavailable)
+      let receipt = db.document("cities/SF").withReceipt.setData([:])
+      try await receipt.acknowledged()
+      #expect(backend.receivedWrites.count == 1)
+    }
+  }
+
+  @Test("a listener fails with the error of the script, and others go on")
+  func listeners() async throws {
+    try await withBackend { backend, db in
+      backend.reject(.listens.at("secrets"), with: .permissionDenied, times: nil)
+      let refused = await code { for try await _ in db.collection("secrets").snapshots {} }
+      #expect(refused == .permissionDenied)
+      let cities = try await db.collection("cities").getDocuments(source: .server)
+      #expect(cities.isEmpty)
+      backend.reset()
+      let secrets = try await db.collection("secrets").getDocuments(source: .server)
+      #expect(secrets.isEmpty)
+      backend.reject(.reads, with: .failedPrecondition)
+      let aggregation = await code { try await db.collection("cities").count.getAggregation(source: .server) }
+      #expect(aggregation == .failedPrecondition)
+    }
+  }
+
+  @Test("a request that is held waits, and goes on when it is released")
+  func holds() async throws {
+    try await withBackend { backend, db in
+      backend.hold(.writes)
+      let receipt = db.document("cities/SF").withReceipt.setData([:])
+      while backend.heldCount == 0 { await Task.yield() }
+      #expect(backend.receivedWrites.isEmpty)
+      guard case .saved = receipt.state else {
+        Issue.record("the state is \(receipt.state)")
+        return
+      }
+      backend.release()
+      try await receipt.acknowledged()
+      backend.delay(.reads, by: .milliseconds(10))
+      #expect(try await db.collection("cities").count.getAggregation(source: .server).count == 1)
+    }
+  }
+
+  @Test("a backend that is offline ends streams and refuses calls until it is online")
+  func offline() async throws {
+    try await withBackend { backend, db in
+      try await db.document("cities/SF").setData(["n": 1])
+      backend.goOffline()
+      let read = await code { _ = try await db.document("cities/SF").getDocument(source: .server) }
+      #expect(read == .unavailable)
+      try await backend.others.document("cities/SF").updateData(["m": 1])
+      let receipt = db.document("cities/SF").withReceipt.updateData(["n": 2])
+      try await receipt.saved()
+      backend.goOnline()
+      try await db.outbox.retryNow()
+      try await receipt.acknowledged()
+      let data = try #require(try await backend.others.document("cities/SF").getDocument(source: .server).data())
+      #expect(data as NSDictionary == ["n": 2, "m": 1] as NSDictionary)
+    }
+  }
+
+  @Test("snapshots of documents and queries are made from plain data")
+  func snapshots() throws {
+    let snapshots = TestSnapshots()
+    let city = try snapshots.document("cities/SF", ["name": "San Francisco", "tags": ["port"]], isFromCache: true)
+    #expect(city.exists && city["name"] as? String == "San Francisco" && city.metadata.isFromCache)
+    #expect(city.reference.path == "cities/SF" && !city.metadata.hasPendingWrites)
+    let missing = try snapshots.document("cities/X", nil)
+    #expect(!missing.exists)
+    let cities = try snapshots.query(in: "cities", ["SF": ["n": 1], "LA": ["n": 2]])
+    #expect(cities.documents.map(\.documentID) == ["LA", "SF"])
+    #expect(cities.documentChanges.map(\.type) == [.added, .added] && !cities.metadata.isFromCache)
+    let query = snapshots.firestore.collection("cities").whereField("n", isGreaterThan: 0).order(by: "n").limit(to: 2)
+    let ordered = try snapshots.query(query, ["cities/SF": ["n": 1], "cities/LA": ["n": 2]])
+    let next = try snapshots.query(
+      query, ["cities/LA": ["n": 3], "cities/NY": ["n": 4]], pending: ["cities/LA"], since: ordered)
+    #expect(next.documents.map(\.documentID) == ["LA", "NY"])
+    #expect(next.documentChanges.map(\.type) == [.removed, .added, .modified])
+    #expect(next.documentChanges.map(\.document.documentID) == ["SF", "NY", "LA"])
+    #expect(next.metadata.hasPendingWrites && next.documents[0].metadata.hasPendingWrites)
+    let one = try snapshots.queryDocument("cities/SF", ["n": 1])
+    #expect(one.data() as NSDictionary == ["n": 1] as NSDictionary)
+    #expect(throws: (any Error).self) { try snapshots.query(query, ["cities/SF": ["n": 0]]) }
+    #expect(throws: (any Error).self) {
+      try snapshots.query(query, ["cities/A": ["n": 1], "cities/B": ["n": 2], "cities/C": ["n": 3]])
+    }
+  }
+}
