@@ -32,6 +32,14 @@ extension WireTranslator {
     return message
   }
 
+  /// - Returns: the version that was read; nil if the message does not say it.
+  package func decodeReadTime(
+    _ message: Google_Firestore_V1_RunAggregationQueryResponse
+  ) throws(WireError) -> SnapshotVersion? {
+    guard message.hasReadTime else { return nil }
+    return SnapshotVersion(try decode(message.readTime, at: "RunAggregationQueryResponse.read_time"))
+  }
+
   /// - Returns: the values by alias; nil for a message without a result.
   package func decode(
     _ message: Google_Firestore_V1_RunAggregationQueryResponse

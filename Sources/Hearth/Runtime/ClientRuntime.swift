@@ -131,11 +131,22 @@ final class ClientRuntime: Sendable {
   /// Computes aggregations on the cache.
   func aggregate(
     _ query: HearthModel.Query, _ aggregations: [Aggregation],
-    _ completion: @escaping @Sendable (Result<[String: Value], NSError>) -> Void
+    _ completion: @escaping @Sendable (Result<AggregateResult, NSError>) -> Void
   ) {
     request(
       .engine(.readAggregation(query, aggregations), completion) {
-        if case .values(let values) = $0 { values } else { nil }
+        if case .aggregation(let result) = $0 { result } else { nil }
+      })
+  }
+
+  /// Looks up the pending writes to documents in a query's collections.
+  func pendingMutations(
+    in query: HearthModel.Query,
+    _ completion: @escaping @Sendable (Result<[DocumentKey: Mutation], NSError>) -> Void
+  ) {
+    request(
+      .engine(.readPendingMutations(query), completion) {
+        if case .mutations(let mutations) = $0 { mutations } else { nil }
       })
   }
 
@@ -221,12 +232,16 @@ final class ClientRuntime: Sendable {
 
   /// Makes a call to the backend outside the streams. Fails with `unavailable` at once while the network is disabled.
   ///
-  /// - Parameter completion: Called once, from any thread.
+  /// - Parameters:
+  ///   - failsWhenOffline: True to fail with `unavailable` also when the last attempt to reach the backend has failed.
+  ///   - completion: Called once, from any thread.
   func callBackend<Answer: Sendable>(
+    failsWhenOffline: Bool = false,
     _ body: @escaping @Sendable (FirestoreTransport) async throws(StatusError) -> Answer,
     _ completion: @escaping @Sendable (Result<Answer, NSError>) -> Void
   ) {
     let call = BackendCall(
+      failsWhenOffline: failsWhenOffline,
       run: { transport in
         do throws(StatusError) {
           completion(.success(try await body(transport)))
