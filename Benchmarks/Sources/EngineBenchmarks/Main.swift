@@ -7,7 +7,7 @@ enum Main {
     let groups: [[Benchmark]] = [
       ApplyBenchmarks.all, QueryBenchmarks.all, WriteBenchmarks.all, ReadBenchmarks.all, SyncBenchmarks.all,
       OutboxBenchmarks.all, CollectionBenchmarks.all, BackgroundQueryBenchmarks.all, IndexBenchmarks.all,
-      ComplaintBenchmarks.all, SharingBenchmarks.all, ReceiptBenchmarks.all,
+      ComplaintBenchmarks.all, SharingBenchmarks.all, ReceiptBenchmarks.all, AggregateBenchmarks.all,
     ]
     Suite(groups.flatMap(\.self), makeFixtures: Fixtures.make).main()
   }

@@ -7,8 +7,7 @@ internal import HearthTransport
 ///
 /// 1. The pending writes in the query's collections are looked up. Without any, the backend's values are the result.
 /// 2. Else the backend is asked for the values, and for the documents of those writes at the version of the values.
-/// 3. The pending writes are looked up again. If they are the same, ``PendingAdjustment`` computes the result: a write that the backend has
-///    committed meanwhile, but not yet acknowledged, sets in its document what is already there. If they are not, it starts again.
+/// 3. The pending writes are looked up again. If they are the same, ``PendingAdjustment`` computes the result, else it starts again.
 /// 4. Where that is not enough, the query is run, and its result aggregated here.
 struct DefaultAggregation: Sendable {
   private static let maximumAttempts = 3
@@ -43,15 +42,20 @@ struct DefaultAggregation: Sendable {
   }
 
   private func attempt(_ number: Int) {
-    runtime.pendingMutations(in: query) { result in
+    readPendingWrites { writes in
+      if let writes, writes.isEmpty { return askBackend() }
+      guard number <= Self.maximumAttempts, let writes,
+        let adjustment = PendingAdjustment(of: query, aggregations, for: writes)
+      else { return runQuery() }
+      askBackend(adjustment) { answer in adjust(answer, by: adjustment, writes, number) }
+    }
+  }
+
+  private func readPendingWrites(_ next: @escaping @Sendable ([DocumentKey: [MutationBatch]]?) -> Void) {
+    runtime.pendingWrites(in: query, maximumDocuments: PendingAdjustment.maximumDocuments) { result in
       switch result {
+      case .success(let writes): next(writes)
       case .failure(let error): completion(.failure(error))
-      case .success(let mutations) where mutations.isEmpty: askBackend()
-      case .success(let mutations):
-        guard number <= Self.maximumAttempts,
-          let adjustment = PendingAdjustment(of: query, aggregations, for: mutations)
-        else { return runQuery() }
-        askBackend(adjustment) { answer in adjust(answer, by: adjustment, mutations, number) }
       }
     }
   }
@@ -92,16 +96,12 @@ struct DefaultAggregation: Sendable {
   }
 
   private func adjust(
-    _ answer: Answer, by adjustment: PendingAdjustment, _ mutations: [DocumentKey: Mutation], _ number: Int
+    _ answer: Answer, by adjustment: PendingAdjustment, _ writes: [DocumentKey: [MutationBatch]], _ number: Int
   ) {
     guard let documents = answer.documents, let readTime = answer.readTime else { return runQuery() }
-    runtime.pendingMutations(in: query) { result in
-      switch result {
-      case .failure(let error): return completion(.failure(error))
-      case .success(let present) where present != mutations: return attempt(number + 1)
-      case .success: break
-      }
-      do {
+    readPendingWrites { present in
+      guard present == writes else { return attempt(number + 1) }
+      do throws(StatusError) {
         guard var result = try adjustment.adjust(answer.values, documents: documents, version: readTime) else {
           return runQuery()
         }

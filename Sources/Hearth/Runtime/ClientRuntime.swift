@@ -139,14 +139,14 @@ final class ClientRuntime: Sendable {
       })
   }
 
-  /// Looks up the pending writes to documents in a query's collections.
-  func pendingMutations(
-    in query: HearthModel.Query,
-    _ completion: @escaping @Sendable (Result<[DocumentKey: Mutation], NSError>) -> Void
+  /// Looks up the pending writes to documents in a query's collections; nil if they are to more documents than this.
+  func pendingWrites(
+    in query: HearthModel.Query, maximumDocuments: Int,
+    _ completion: @escaping @Sendable (Result<[DocumentKey: [MutationBatch]]?, NSError>) -> Void
   ) {
     request(
-      .engine(.readPendingMutations(query), completion) {
-        if case .mutations(let mutations) = $0 { mutations } else { nil }
+      .engine(.readPendingWrites(query, maximumDocuments: maximumDocuments), completion) {
+        if case .pendingWrites(let writes) = $0 { writes } else { nil }
       })
   }
 

@@ -178,13 +178,6 @@ extension LocalStore {
     }
   }
 
-  /// The net effect of the user's pending writes on each document in a query's collections, whether it matches or not.
-  package func pendingMutations(in query: Query) throws -> [DocumentKey: Mutation] {
-    try read("Read pending mutations") {
-      try UserOverlays(table: overlays, user: try userRow()).localMutations(in: CollectionScope(of: query))
-    }
-  }
-
   func answer(
     _ query: Query, clock: (() -> Duration)? = nil
   ) throws -> (documents: [Document], execution: QueryExecution) {

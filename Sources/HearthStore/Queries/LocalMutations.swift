@@ -16,7 +16,7 @@ package protocol LocalMutationSource {
 
 extension Document {
   /// Lays a net mutation over the document.
-  package mutating func apply(overlay: Mutation) throws {
+  mutating func apply(overlay: Mutation) throws {
     do throws(WireFormatError) {
       // A net mutation holds no transforms any more: pending server timestamps in it carry their own time.
       _ = try overlay.applyToLocalView(

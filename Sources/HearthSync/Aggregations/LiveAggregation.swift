@@ -94,9 +94,8 @@ package struct LiveAggregation: Sendable {
       if let old, try takesPart(old) { try totals.remove(old) }
       if let new, try takesPart(new) { try totals.add(new) }
     } catch {
-      let key = (new ?? old)?.key.canonicalString ?? ""
-      throw StatusError(
-        code: .dataLoss, message: "Document \(key) cannot be aggregated: its fields are malformed: \(error)")
+      guard let key = (new ?? old)?.key else { return }
+      throw .malformed(key, error)
     }
   }
 
@@ -106,5 +105,14 @@ package struct LiveAggregation: Sendable {
       for path in requiredFields where try view.value(at: path) == nil { return false }
       return true
     }
+  }
+}
+
+extension StatusError {
+  /// The fields of a document cannot be read.
+  static func malformed(_ key: DocumentKey, _ error: WireFormatError) -> StatusError {
+    StatusError(
+      code: .dataLoss,
+      message: "Document \(key.canonicalString) cannot be aggregated: its fields are malformed: \(error)")
   }
 }

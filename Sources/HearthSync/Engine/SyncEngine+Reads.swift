@@ -40,9 +40,9 @@ extension SyncEngine {
     }
   }
 
-  func readPendingMutations(_ id: RequestID, _ query: Query) {
+  func readPendingWrites(_ id: RequestID, _ query: Query, maximumDocuments: Int) {
     do {
-      emit(.answer(id, .mutations(try localStore.pendingMutations(in: query))))
+      emit(.answer(id, .pendingWrites(try localStore.pendingWrites(in: query, maximumDocuments: maximumDocuments))))
     } catch {
       emit(.requestFailed(id, .storage("The pending writes could not be read from the cache", error)))
     }

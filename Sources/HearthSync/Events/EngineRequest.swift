@@ -12,8 +12,8 @@ package enum EngineRequest: Equatable, Sendable {
   case readQuery(Query)
   /// Computes aggregations of a query's result, local writes included, on the cache. Answered with an aggregation.
   case readAggregation(Query, [Aggregation])
-  /// Looks up the user's pending writes to documents in a query's collections. Answered with mutations.
-  case readPendingMutations(Query)
+  /// Looks up the user's pending writes to documents in a query's collections. Answered with pending writes.
+  case readPendingWrites(Query, maximumDocuments: Int)
   /// Looks up the query that a bundle gave a name to. Answered with a query.
   case readNamedQuery(String)
 
@@ -43,8 +43,8 @@ package enum EngineAnswer: Equatable, Sendable {
   case document(Document)
   case snapshot(ViewSnapshot)
   case aggregation(AggregateResult)
-  /// The net effect of all pending writes to a document, by document.
-  case mutations([DocumentKey: Mutation])
+  /// The parts of the pending batches for each document, in order; nil for more documents than asked for.
+  case pendingWrites([DocumentKey: [MutationBatch]]?)
   /// Nil if no bundle gave the name to a query.
   case query(Query?)
   case fate(LocalStore.WriteFate)

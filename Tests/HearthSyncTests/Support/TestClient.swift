@@ -256,7 +256,7 @@ final class TestClient {
   func request(_ request: EngineRequest) -> RequestID {
     let id = newRequestID()
     switch request {
-    case .readDocument, .readQuery, .readAggregation, .readPendingMutations, .readNamedQuery: reads.insert(id)
+    case .readDocument, .readQuery, .readAggregation, .readPendingWrites, .readNamedQuery: reads.insert(id)
     case .readFate: reads.insert(id)
     case .withdraw, .retryNow, .discardRejected, .waitForPendingWrites, .setIndexes, .deleteAllIndexes, .enableNetwork,
       .disableNetwork:
