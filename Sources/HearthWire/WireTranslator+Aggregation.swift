@@ -8,7 +8,10 @@ extension WireTranslator {
     _ query: Query, _ aggregations: [Aggregation]
   ) -> Google_Firestore_V1_RunAggregationQueryRequest {
     var target = query.target
-    target.orders = query.isLimitToLast ? query.explicitOrders.map(\.reversed) : query.explicitOrders
+    // A backend cannot know that the orders that it adds itself are to be reversed.
+    let isUnordered = query.isLimitToLast && query.explicitOrders.isEmpty
+    let orders = (isUnordered ? Aggregation.query(query, for: aggregations) : query).explicitOrders
+    target.orders = query.isLimitToLast ? orders.map(\.reversed) : orders
     let (parent, structuredQuery) = structuredQuery(target)
     var request = Google_Firestore_V1_RunAggregationQueryRequest()
     request.parent = parent

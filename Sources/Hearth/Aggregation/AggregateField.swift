@@ -64,7 +64,7 @@ public enum AggregateSource: UInt, Sendable {
   ///
   /// - Without pending writes in the query's collections, the backend computes the values and sends no documents.
   /// - With pending writes it also sends the documents that they change, at most 1,000, of the same version. Their part of the values is
-  ///   replaced by that of the documents with the writes. Counts, and sums and averages of integers, are exact; a sum of doubles is less
+  ///   replaced by that of the documents with the writes, as a listener would show them here. Counts, and sums and averages of integers, are exact; a sum of doubles is less
   ///   than two units in its last place away from the exact one.
   /// - Where the values do not say enough for that, the query itself is run and its result aggregated, which reads every document of it
   ///   that the cache does not have. This happens when pending writes concern a query with a limit; when they take away more than half of

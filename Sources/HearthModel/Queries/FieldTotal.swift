@@ -129,7 +129,7 @@ extension FieldTotal {
     /// might fit into an integer now.
     private static func keepsPrecision(from sum: Double, to newSum: Double, _ removed: FieldTotal) -> Bool {
       guard removed.doubles.value.isFinite else { return false }
-      return newSum.magnitude >= sum.magnitude / 2 && (sum.magnitude < 0x1p63 || newSum.magnitude >= 0x1p63)
+      return newSum.magnitude >= sum.magnitude / 2 && (sum.magnitude < 0x1p63 || newSum.magnitude > 0x1p63)
         || newSum.isNaN
     }
 

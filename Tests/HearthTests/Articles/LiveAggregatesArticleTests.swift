@@ -36,14 +36,12 @@ struct LiveAggregatesArticleTests {
       let cities = db.collection("cities").aggregate([.count(), .average("population")])
       db.document("cities/SD").setData(["name": "San Diego", "population": 1_400_000], completion: nil)
       let offline = try await cities.getAggregation(source: .default)
-      print(
-        offline.count, "from the cache:", offline.metadata.isFromCache, "complete:", offline.completeness.isComplete)
+      print(offline.count, offline.metadata.isFromCache, offline.completeness.isComplete)
 
       try await db.enableNetwork()
       try await db.waitForPendingWrites()
       let online = try await cities.getAggregation(source: .default)
-      print(
-        online.count, "from the cache:", online.metadata.isFromCache, "average:", online.get(.average("population")))
+      print(online.count, online.metadata.isFromCache, online.get(.average("population")))
     }
     #expect(print.lines == article.printed("One value, with or without a network"))
   }
