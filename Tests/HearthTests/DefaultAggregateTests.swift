@@ -146,7 +146,7 @@ struct DefaultAggregateTests {
       }
       let queries = [
         rows, rows.whereField("open", isEqualTo: true), rows.whereField("n", isLessThan: 30),
-        rows.order(by: "n").order(by: "d").limit(to: 5),
+        rows.order(by: "n").order(by: "d").start(at: [10]),
       ]
       for query in queries {
         let snapshot = try await query.aggregate(Self.fields).getAggregation(source: .default)

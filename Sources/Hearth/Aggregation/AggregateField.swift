@@ -69,7 +69,8 @@ public enum AggregateSource: UInt, Sendable {
   /// - Where the values do not say enough for that, the query itself is run and its result aggregated, which reads every document of it
   ///   that the cache does not have. This happens when pending writes concern a query with a limit; when they take away more than half of
   ///   a sum of doubles, or an infinity; when the sum of the field of an average is 0; with more than 1,000 documents; and when writes
-  ///   are acknowledged during each of three attempts.
+  ///   are acknowledged during each of three attempts. As with `getDocuments`, a query with a limit out of which a pending write has
+  ///   taken a document may wait until that write is acknowledged.
   ///
   /// The backend counts as out of reach when the network is disabled, when the last attempt to connect has failed, and after 10 seconds
   /// without an answer.
