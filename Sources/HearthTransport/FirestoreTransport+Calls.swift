@@ -35,9 +35,13 @@ extension FirestoreTransport {
     return (commitVersion, results)
   }
 
-  /// Reads the present state of `keys`: one document for each distinct key, in the order of `keys`, found or missing.
-  package func batchGetDocuments(_ keys: [DocumentKey]) async throws(StatusError) -> [Document] {
-    let request = translator.encodeBatchGet(keys)
+  /// Reads the state of `keys`: one document for each distinct key, in the order of `keys`, found or missing.
+  ///
+  /// - Parameter version: A version that an earlier answer named; nil for the present state.
+  package func batchGetDocuments(
+    _ keys: [DocumentKey], at version: SnapshotVersion? = nil
+  ) async throws(StatusError) -> [Document] {
+    let request = translator.encodeBatchGet(keys, at: version)
     let translator = translator
     var documents = try await call { client, metadata, options in
       try await client.serverStreaming(
@@ -71,13 +75,14 @@ extension FirestoreTransport {
 
   /// Makes the backend aggregate the result of a query.
   ///
-  /// - Returns: the values by the aggregations' aliases.
+  /// - Parameter timeout: The time that the backend has for its answer; nil for that of all calls.
+  /// - Returns: the values by the aggregations' aliases, and the version of the database that they are of, if the backend names it.
   package func aggregate(
-    _ query: Query, _ aggregations: [Aggregation]
-  ) async throws(StatusError) -> [String: Value] {
+    _ query: Query, _ aggregations: [Aggregation], timeout: Duration? = nil
+  ) async throws(StatusError) -> (values: [String: Value], readTime: SnapshotVersion?) {
     let request = translator.encodeAggregation(query, aggregations)
     let translator = translator
-    let values = try await call { client, metadata, options in
+    let (values, readTime) = try await call(timeout: timeout) { client, metadata, options in
       try await client.serverStreaming(
         request: ClientRequest(message: request, metadata: metadata),
         descriptor: Google_Firestore_V1_Firestore.Method.RunAggregationQuery.descriptor,
@@ -86,10 +91,12 @@ extension FirestoreTransport {
         options: options
       ) { response in
         var values: [String: Value] = [:]
+        var readTime: SnapshotVersion?
         for try await message in response.messages {
           if let more = try translator.decode(message) { values.merge(more) { _, last in last } }
+          readTime = try translator.decodeReadTime(message) ?? readTime
         }
-        return values
+        return (values, readTime)
       }
     }
     for aggregation in aggregations {
@@ -101,11 +108,12 @@ extension FirestoreTransport {
           message: "\(configuration.endpoint) \(answer) for aggregation \"\(aggregation.alias)\".")
       }
     }
-    return values
+    return (values, readTime)
   }
 
   /// Makes one call with the headers and limits that all calls have.
   private func call<Answer: Sendable>(
+    timeout: Duration? = nil,
     _ body: (GRPCClient<HTTP2ClientTransport.Posix>, Metadata, CallOptions) async throws -> Answer
   ) async throws(StatusError) -> Answer {
     var used: Connection?
@@ -116,7 +124,8 @@ extension FirestoreTransport {
       let present = try await RequestTokens(configuration)
       tokens = present
       let headers = try RequestHeaders(configuration, present)
-      return try await body(connection.client, headers.metadata, callOptions(timeout: configuration.callTimeout))
+      return try await body(
+        connection.client, headers.metadata, callOptions(timeout: timeout ?? configuration.callTimeout))
     } catch {
       let error = StatusError(error, endpoint: configuration.endpoint, stage: .unknown)
         .hiding(tokens?.secrets ?? [])

@@ -8,7 +8,10 @@ extension WireTranslator {
     _ query: Query, _ aggregations: [Aggregation]
   ) -> Google_Firestore_V1_RunAggregationQueryRequest {
     var target = query.target
-    target.orders = query.isLimitToLast ? query.explicitOrders.map(\.reversed) : query.explicitOrders
+    // A backend cannot know that the orders that it adds itself are to be reversed.
+    let isUnordered = query.isLimitToLast && query.explicitOrders.isEmpty
+    let orders = (isUnordered ? Aggregation.query(query, for: aggregations) : query).explicitOrders
+    target.orders = query.isLimitToLast ? orders.map(\.reversed) : orders
     let (parent, structuredQuery) = structuredQuery(target)
     var request = Google_Firestore_V1_RunAggregationQueryRequest()
     request.parent = parent
@@ -30,6 +33,14 @@ extension WireTranslator {
       message.avg.field.fieldPath = path.canonicalString
     }
     return message
+  }
+
+  /// - Returns: the version that was read; nil if the message does not say it.
+  package func decodeReadTime(
+    _ message: Google_Firestore_V1_RunAggregationQueryResponse
+  ) throws(WireError) -> SnapshotVersion? {
+    guard message.hasReadTime else { return nil }
+    return SnapshotVersion(try decode(message.readTime, at: "RunAggregationQueryResponse.read_time"))
   }
 
   /// - Returns: the values by alias; nil for a message without a result.

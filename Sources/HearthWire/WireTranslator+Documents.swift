@@ -41,11 +41,14 @@ extension WireTranslator {
     }
   }
 
-  /// The request for the present state of `keys`.
-  package func encodeBatchGet(_ keys: [DocumentKey]) -> Google_Firestore_V1_BatchGetDocumentsRequest {
+  /// The request for the state of `keys` at a version; nil for the present one.
+  package func encodeBatchGet(
+    _ keys: [DocumentKey], at version: SnapshotVersion? = nil
+  ) -> Google_Firestore_V1_BatchGetDocumentsRequest {
     var message = Google_Firestore_V1_BatchGetDocumentsRequest()
     message.database = database.resourceName
     message.documents = keys.map { database.name(of: $0) }
+    if let version { message.readTime = encode(version) }
     return message
   }
 

@@ -34,7 +34,7 @@ extension SharedClient {
     switch answer {
     case .snapshot(let snapshot): answered(id, Array(snapshot.documents))
     case .document(let document): answered(id, document.isFound ? [document] : [])
-    case .done, .values, .query, .fate:
+    case .done, .aggregation, .pendingWrites, .query, .fate:
       if openWaits.remove(id) == nil { fail("request \(id.rawValue) was answered twice") }
     }
   }

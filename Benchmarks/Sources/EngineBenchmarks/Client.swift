@@ -8,6 +8,9 @@ final class Client {
   let cache: Cache
   let engine: SyncEngine
   private(set) var snapshotCount = 0
+  /// An aggregation of the documents listened to, if there is to be one, and its latest result.
+  var aggregation: LiveAggregation?
+  private(set) var aggregate: AggregateResult?
   private(set) var completedWrites = 0
   private(set) var watchStream: StreamID?
   private(set) var writeStream: StreamID?
@@ -48,7 +51,9 @@ final class Client {
       post(.writeStreamMessage(id, WriteResponse(streamToken: [0])))
     case .sendWrite(_, .writes(let mutations, _, _)):
       if !mutations.isEmpty { sentBatchSizes.append(mutations.count) }
-    case .raiseSnapshot: snapshotCount += 1
+    case .raiseSnapshot(_, let snapshot):
+      snapshotCount += 1
+      do { aggregate = try aggregation?.update(snapshot) ?? aggregate } catch { aggregate = nil }
     case .completeWrite: completedWrites += 1
     default: break
     }

@@ -43,7 +43,8 @@ public final class AggregateQuery: NSObject, Sendable {
   /// Computes the aggregation once.
   ///
   /// - Parameters:
-  ///   - source: The backend, or the cache of this device, which also works offline.
+  ///   - source: The backend, the cache of this device, which also works offline, or with ``AggregateSource/default`` the backend if it can
+  ///     be reached and else the cache.
   ///   - completion: Called once on the settings' queue. Errors: `unavailable` with ``AggregateSource/server`` when the backend
   ///     cannot be reached or the network is disabled; `invalidArgument` for no or more than five aggregations; errors of the
   ///     backend, such as `permissionDenied` or `failedPrecondition` for a missing index.
@@ -74,27 +75,27 @@ public final class AggregateQuery: NSObject, Sendable {
     _ source: AggregateSource, _ completion: @escaping @Sendable (Result<AggregateQuerySnapshot, NSError>) -> Void
   ) {
     let runtime = query.firestore.runtime()
-    let snapshot: @Sendable ([String: Value]) -> AggregateQuerySnapshot = { [self] in
-      AggregateQuerySnapshot(query: self, values: $0)
+    let finish: @Sendable (Result<AggregateResult, NSError>) -> Void = { [self] result in
+      completion(result.map { AggregateQuerySnapshot(query: self, result: $0) })
     }
+    if source != .server, let error = refusal { return completion(.failure(error)) }
     switch source {
     case .server:
       runtime.callBackend(
         { [model = query.model, aggregations] transport throws(StatusError) in
-          try await transport.aggregate(model, aggregations)
-        }, { completion($0.map(snapshot)) })
-    case .cache:
-      guard (1...Aggregation.maximumCount).contains(aggregations.count) else {
-        return completion(
-          .failure(
-            .firestore(
-              .invalidArgument,
-              "An aggregation query needs 1 to \(Aggregation.maximumCount) aggregations, not \(aggregations.count).")))
-      }
-      runtime.aggregate(Aggregation.query(query.model, for: aggregations), aggregations) { result in
-        completion(result.map(snapshot))
-      }
+          AggregateResult(backend: try await transport.aggregate(model, aggregations))
+        }, finish)
+    case .cache: runtime.aggregate(query.model, aggregations, finish)
+    case .default: DefaultAggregation(runtime, query.model, aggregations, finish).run()
     }
+  }
+
+  /// The error of a query that no source answers; nil if it can be run. The backend itself says what it refuses.
+  var refusal: NSError? {
+    guard !(1...Aggregation.maximumCount).contains(aggregations.count) else { return nil }
+    return .firestore(
+      .invalidArgument,
+      "An aggregation query needs 1 to \(Aggregation.maximumCount) aggregations, not \(aggregations.count).")
   }
 
   /// Returns whether both compute the same aggregations over equal queries.
@@ -108,59 +109,6 @@ public final class AggregateQuery: NSObject, Sendable {
     var hasher = Hasher()
     hasher.combine(query)
     hasher.combine(Set(aggregations.map(\.operation)))
-    return hasher.finalize()
-  }
-}
-
-/// The result of an ``AggregateQuery``.
-public final class AggregateQuerySnapshot: NSObject, Sendable {
-  /// The query that this is the result of.
-  public let query: AggregateQuery
-  private let values: [String: Value]
-
-  init(query: AggregateQuery, values: [String: Value]) {
-    self.query = query
-    self.values = values
-  }
-
-  /// The number of documents. A programming error if ``AggregateField/count()`` was not requested.
-  public var count: NSNumber {
-    guard let count = get(AggregateField.count()) as? NSNumber else {
-      fatalProgrammingError(ProgrammingError("The result of the aggregation's count() is not a number"))
-    }
-    return count
-  }
-
-  /// The value of an aggregation: an `NSNumber`, or `NSNull` for the average of nothing. A programming error if it was not requested.
-  public func get(_ aggregateField: AggregateField) -> Any {
-    requireValid { () throws(ProgrammingError) in try value(of: aggregateField) }
-  }
-
-  func value(of field: AggregateField) throws(ProgrammingError) -> Any {
-    guard let alias = query.aggregations.first(where: { $0.operation == field.operation })?.alias,
-      let value = values[alias]
-    else {
-      throw ProgrammingError("'\(field.description)' was not requested in the aggregation query.")
-    }
-    return UserDataWriter(firestore: query.query.firestore, behavior: .none).any(value)
-  }
-
-  /// Returns whether both are results of equal queries with the same values.
-  public override func isEqual(_ object: Any?) -> Bool {
-    guard let other = object as? AggregateQuerySnapshot, query == other.query else { return false }
-    return query.aggregations.allSatisfy { aggregation in
-      let field = other.query.aggregations.first { $0.operation == aggregation.operation }
-      return values[aggregation.alias] == field.flatMap { other.values[$0.alias] }
-    }
-  }
-
-  /// A hash of the query and the values.
-  public override var hash: Int {
-    var hasher = Hasher()
-    hasher.combine(query)
-    // Equal results may have their values under other aliases.
-    hasher.combine(
-      Dictionary(query.aggregations.map { ($0.operation, values[$0.alias]) }, uniquingKeysWith: { first, _ in first }))
     return hasher.finalize()
   }
 }

@@ -153,6 +153,8 @@ extension Result {
 
 /// A call to the backend, and the callback if it cannot be made. One of the two is called, once.
 struct BackendCall: Sendable {
+  /// True if the caller has another source, so that the call is not worth the wait while the client is known to be offline.
+  var failsWhenOffline = false
   let run: @Sendable (FirestoreTransport) async -> Void
   let fail: @Sendable (NSError) -> Void
 }

@@ -132,11 +132,22 @@ final class ClientRuntime: Sendable {
   /// Computes aggregations on the cache.
   func aggregate(
     _ query: HearthModel.Query, _ aggregations: [Aggregation],
-    _ completion: @escaping @Sendable (Result<[String: Value], NSError>) -> Void
+    _ completion: @escaping @Sendable (Result<AggregateResult, NSError>) -> Void
   ) {
     request(
       .engine(.readAggregation(query, aggregations), completion) {
-        if case .values(let values) = $0 { values } else { nil }
+        if case .aggregation(let result) = $0 { result } else { nil }
+      })
+  }
+
+  /// Looks up the pending writes to documents in a query's collections; nil if they are to more documents than this.
+  func pendingWrites(
+    in query: HearthModel.Query, maximumDocuments: Int,
+    _ completion: @escaping @Sendable (Result<[DocumentKey: [MutationBatch]]?, NSError>) -> Void
+  ) {
+    request(
+      .engine(.readPendingWrites(query, maximumDocuments: maximumDocuments), completion) {
+        if case .pendingWrites(let writes) = $0 { writes } else { nil }
       })
   }
 
@@ -222,12 +233,16 @@ final class ClientRuntime: Sendable {
 
   /// Makes a call to the backend outside the streams. Fails with `unavailable` at once while the network is disabled.
   ///
-  /// - Parameter completion: Called once, from any thread.
+  /// - Parameters:
+  ///   - failsWhenOffline: True to fail with `unavailable` also when the last attempt to reach the backend has failed.
+  ///   - completion: Called once, from any thread.
   func callBackend<Answer: Sendable>(
+    failsWhenOffline: Bool = false,
     _ body: @escaping @Sendable (FirestoreTransport) async throws(StatusError) -> Answer,
     _ completion: @escaping @Sendable (Result<Answer, NSError>) -> Void
   ) {
     let call = BackendCall(
+      failsWhenOffline: failsWhenOffline,
       run: { transport in
         do throws(StatusError) {
           completion(.success(try await body(transport)))

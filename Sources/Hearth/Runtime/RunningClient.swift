@@ -343,7 +343,8 @@ final class RunningClient {
   func callBackend(_ call: BackendCall, _ id: RequestID) {
     // The call itself completes the request, also when the client ends before it.
     complete(id) {
-      if engine.isNetworkUsable { streams.call(call) } else { call.fail(.notAnsweredByServer) }
+      let isWorthTrying = engine.isNetworkUsable && !(call.failsWhenOffline && engine.isOffline)
+      if isWorthTrying { streams.call(call) } else { call.fail(.notAnsweredByServer) }
     }
   }
 

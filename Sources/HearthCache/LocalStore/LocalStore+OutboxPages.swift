@@ -45,6 +45,28 @@ extension LocalStore {
   }
 }
 
+extension LocalStore {
+  /// The parts of the user's pending batches for each document in a query's collections that has any, in the order of the batches.
+  ///
+  /// - Returns: Nil if there are more documents than `maximumDocuments`; then no batch is read.
+  package func pendingWrites(
+    in query: Query, maximumDocuments: Int
+  ) throws -> [DocumentKey: [MutationBatch]]? {
+    try read("Read pending writes of a query") {
+      guard let user = try userRow() else { return [:] }
+      let keys = try queue.pendingKeys(shownBy: query, user: user)
+      guard keys.count <= maximumDocuments else { return nil }
+      var writes: [DocumentKey: [MutationBatch]] = [:]
+      for batchID in Set(try queue.pendingBatchIDs(for: keys, user: user).values.joined()).sorted() {
+        // A batch that is not there any more will have been answered.
+        guard let batch = try queue.batch(batchID, user: user) else { continue }
+        for (key, part) in batch.parts where keys.contains(key) { writes[key, default: []].append(part) }
+      }
+      return writes
+    }
+  }
+}
+
 extension MutationQueue {
   /// The number of batches of one page. Reads the sizes of the batches only.
   fileprivate func batchCount(

@@ -1,35 +1,55 @@
-/// The sums and counts of several aggregations over documents that are added one by one, in any order.
+/// The sums and counts of several aggregations over documents that are added, and taken away again, one by one and in any order.
+///
+/// The values are those of the documents that are in the totals, however they came there: see ``FieldTotal``.
 package struct AggregationTotals: Sendable {
   private let aggregations: [Aggregation]
-  private var totals: [Total]
+  private var totals: [FieldTotal]
   /// The number of documents that were added.
   package private(set) var documentCount = 0
+  /// The number of those that show local mutations.
+  package private(set) var pendingCount = 0
 
   package init(_ aggregations: [Aggregation]) {
     self.aggregations = aggregations
-    totals = aggregations.map { _ in Total() }
+    totals = aggregations.map { _ in FieldTotal() }
   }
 
   /// The totals over these documents.
   package init(_ aggregations: [Aggregation], over documents: some Sequence<Document>) throws(WireFormatError) {
     self.init(aggregations)
-    for document in documents {
-      try document.fields.withView { view throws(WireFormatError) in try add(view) }
+    for document in documents { try add(document) }
+  }
+
+  package mutating func add(_ document: Document) throws(WireFormatError) {
+    try document.fields.withView { view throws(WireFormatError) in try add(view) }
+    if document.hasLocalMutations { pendingCount += 1 }
+  }
+
+  /// Takes a document away that was added before.
+  package mutating func remove(_ document: Document) throws(WireFormatError) {
+    try document.fields.withView { view throws(WireFormatError) in
+      for (index, aggregation) in aggregations.enumerated() {
+        guard let path = aggregation.path, let value = try view.value(at: path) else { continue }
+        totals[index].remove(value)
+      }
     }
+    documentCount -= 1
+    if document.hasLocalMutations { pendingCount -= 1 }
   }
 
   /// Adds a document, whose fields are read in place.
   package mutating func add(_ fields: EncodedFieldsView) throws(WireFormatError) {
-    documentCount += 1
     for (index, aggregation) in aggregations.enumerated() {
       guard let path = aggregation.path, let value = try fields.value(at: path) else { continue }
       totals[index].add(value)
     }
+    documentCount += 1
   }
 
   /// Adds the totals of another part of the documents.
   package mutating func add(_ other: AggregationTotals) {
     documentCount += other.documentCount
+    pendingCount += other.pendingCount
     for (index, total) in other.totals.enumerated() { totals[index].add(total) }
   }
 
@@ -47,42 +67,52 @@ package struct AggregationTotals: Sendable {
   }
 }
 
-/// The numbers of one field: integers are added exactly, so that only the final sum can overflow.
-private struct Total {
-  private var count = 0
-  private var integers: Int128 = 0
-  private var doubles = 0.0
-  private var hasDouble = false
+// MARK: - Results that were computed elsewhere
 
-  mutating func add(_ value: EncodedValue) {
-    switch value.payload {
-    case .integer(let number):
-      integers += Int128(number)
-      count += 1
-    case .double(let number):
-      doubles += number
-      hasDouble = true
-      count += 1
-    default:
-      break
+extension AggregationTotals {
+  /// Returns what a backend is to be asked for, so that its values can be adjusted: an average needs the sum of its field as well. Nil
+  /// if that is more than one request may ask for.
+  package static func adjustable(_ aggregations: [Aggregation]) -> [Aggregation]? {
+    var result = aggregations
+    for aggregation in aggregations {
+      guard case .average(let path) = aggregation.operation,
+        !result.contains(where: { $0.operation == .sum(path) })
+      else { continue }
+      result.append(Aggregation(alias: "sum of \(aggregation.alias)", operation: .sum(path)))
     }
+    return result.count <= Aggregation.maximumCount ? result : nil
   }
 
-  mutating func add(_ other: Total) {
-    count += other.count
-    integers += other.integers
-    doubles += other.doubles
-    hasDouble = hasDouble || other.hasDouble
-  }
-
-  /// An integer as long as only integers were added and the sum is one; 0 for nothing.
-  var sum: Value {
-    if !hasDouble, let sum = Int64(exactly: integers) { return .integer(sum) }
-    return .double(Double(integers) + doubles)
-  }
-
-  /// Null for nothing.
-  var average: Value {
-    count == 0 ? .null : .double((Double(integers) + doubles) / Double(count))
+  /// Returns the values of a result in which some documents are replaced by others.
+  ///
+  /// Counts and sums of integers are exact. A sum of doubles is known in rounded form only; the new sum is less than two units in its last
+  /// place away from the exact one.
+  ///
+  /// - Parameters:
+  ///   - values: The values of a backend, by alias, of aggregations as ``adjustable(_:)`` gives them.
+  ///   - removed: The totals of these aggregations over the documents that were part of the result.
+  ///   - added: The totals over those that are part of it instead.
+  /// - Returns: Nil if the values do not say enough, for example where most of a sum of doubles would be taken away.
+  package static func adjust(
+    _ values: [String: Value], removing removed: AggregationTotals, adding added: AggregationTotals
+  ) -> [String: Value]? {
+    var adjusted: [String: Value] = [:]
+    for (index, aggregation) in removed.aggregations.enumerated() {
+      guard let value = values[aggregation.alias] else { return nil }
+      let change = FieldTotal.Change(removed: removed.totals[index], added: added.totals[index])
+      let result: Value?
+      switch (aggregation.operation, value) {
+      case (.count(nil), .integer(let count)):
+        result = .integer(count - Int64(removed.documentCount) + Int64(added.documentCount))
+      case (.count, _): result = nil
+      case (.sum, _): result = change.sum(from: value)
+      case (.average(let path), _):
+        let sum = removed.aggregations.first { $0.operation == .sum(path) }.flatMap { values[$0.alias] }
+        result = sum.flatMap { change.average(from: value, sum: $0) }
+      }
+      guard let result else { return nil }
+      adjusted[aggregation.alias] = result
+    }
+    return adjusted
   }
 }

@@ -48,7 +48,7 @@ struct LimitedResult {
   /// Adds a document in memory, whose fields were read before.
   mutating func add(_ document: Document) throws {
     if totals != nil {
-      try document.withReadableFields { view throws(WireFormatError) in try totals?.add(view) }
+      try document.readable { document throws(WireFormatError) in try totals?.add(document) }
     } else {
       gather(document)
     }
@@ -68,7 +68,7 @@ struct LimitedResult {
     guard !aggregations.isEmpty else { return ResultContents(documents: gathered) }
     var totals = AggregationTotals(aggregations)
     for document in gathered {
-      try document.withReadableFields { view throws(WireFormatError) in try totals.add(view) }
+      try document.readable { document throws(WireFormatError) in try totals.add(document) }
     }
     return ResultContents(documents: [], totals: totals)
   }
@@ -86,10 +86,10 @@ struct LimitedResult {
 }
 
 extension Document {
-  /// Calls `body` with the fields in place. Fields that cannot be read are reported as a corrupt database.
-  fileprivate func withReadableFields(_ body: (EncodedFieldsView) throws(WireFormatError) -> Void) throws(StoreError) {
+  /// Calls `body` with the document. Fields that cannot be read are reported as a corrupt database.
+  fileprivate func readable(_ body: (Document) throws(WireFormatError) -> Void) throws(StoreError) {
     do throws(WireFormatError) {
-      try fields.withView(body)
+      try body(self)
     } catch {
       throw .corrupt("Document \(key): fields are malformed: \(error)")
     }

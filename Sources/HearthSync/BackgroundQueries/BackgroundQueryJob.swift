@@ -21,8 +21,8 @@ package struct BackgroundQueryJob: Equatable, Sendable {
   enum Purpose {
     /// The answer to a one-time read, with what is known of the query's target.
     case read(ResultKnowledge)
-    /// The answer to a one-time aggregation.
-    case aggregate
+    /// The answer to a one-time aggregation, with what is known of the query's target.
+    case aggregate([Aggregation], ResultKnowledge)
     /// The first state of a view.
     case listen
   }
@@ -51,7 +51,10 @@ package struct BackgroundQueryJob: Equatable, Sendable {
       let content: BackgroundQueryResult.Content =
         switch purpose {
         case .read(let knowledge): .snapshot(ViewSnapshot(query: query, cachedResult: answer.documents, knowledge))
-        case .aggregate: .values(answer.totals?.values ?? [:])
+        case .aggregate(let aggregations, let knowledge):
+          .aggregation(
+            try answer.totals.map { AggregateResult(cached: $0, of: query, knowledge) }
+              ?? AggregateResult(aggregations, ofCached: answer.documents, of: query, knowledge))
         case .listen:
           .view(InitialViewState(query: query, result: answer.documents, confirmedKeys: answer.confirmedKeys))
         }
@@ -78,7 +81,7 @@ package struct BackgroundQueryJob: Equatable, Sendable {
 package struct BackgroundQueryResult: Sendable {
   enum Content: Sendable {
     case snapshot(ViewSnapshot)
-    case values([String: Value])
+    case aggregation(AggregateResult)
     case view(InitialViewState)
   }
 

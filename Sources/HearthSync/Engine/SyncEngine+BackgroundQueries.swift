@@ -80,14 +80,14 @@ extension SyncEngine {
     if let request = backgroundQueries.removeRead(id) {
       switch result.map(\.content) {
       case .success(.snapshot(let snapshot)): emit(.answer(request, .snapshot(snapshot)))
-      case .success(.values(let values)): emit(.answer(request, .values(values)))
+      case .success(.aggregation(let result)): emit(.answer(request, .aggregation(result)))
       case .success(.view): assertionFailure("A view was computed for the one-time read \(request).")
       case .failure(let error): emit(.requestFailed(request, .readFailed(error)))
       }
     } else if let listen = backgroundQueries.removeListen(id) {
       switch result.map(\.content) {
       case .success(.view(let view)): finish(listen, view)
-      case .success(.snapshot), .success(.values):
+      case .success(.snapshot), .success(.aggregation):
         assertionFailure("Target \(listen.targetID) got the answer to a read.")
       case .failure(let error):
         releaseIfUnused(listen.targetID)

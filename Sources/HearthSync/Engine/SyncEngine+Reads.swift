@@ -1,5 +1,6 @@
 internal import HearthCache
 internal import HearthModel
+internal import HearthStore
 
 /// One-time reads of the cache.
 extension SyncEngine {
@@ -12,13 +13,38 @@ extension SyncEngine {
   }
 
   func readAggregation(_ id: RequestID, _ query: Query, _ aggregations: [Aggregation]) {
-    if readInBackground(id, query, aggregations, as: .aggregate) { return }
+    let aggregated = Aggregation.query(query, for: aggregations)
     do {
-      let result = try localStore.aggregate(aggregations, over: query)
-      emit(.answer(id, .values(result.totals.values)))
-      considerIndexes(for: query, after: result.execution)
+      // Before the query runs: its result must not be older than what is said of it. A limit is one of the query with all its orders;
+      // without one, the query itself has every document that takes part.
+      let knowledge = try knowledge(of: query.limit == nil ? query : aggregated)
+      let purpose = BackgroundQueryJob.Purpose.aggregate(aggregations, knowledge)
+      // What is known of a result with a limit depends on its documents.
+      let computed = query.limit == nil ? aggregations : []
+      if readInBackground(id, aggregated, computed, as: purpose) { return }
+      let result: AggregateResult
+      let execution: QueryExecution
+      if computed.isEmpty {
+        let answer = try localStore.read(aggregated)
+        result = try AggregateResult(aggregations, ofCached: answer.documents, of: aggregated, knowledge)
+        execution = answer.execution
+      } else {
+        let answer = try localStore.aggregate(aggregations, over: aggregated)
+        result = AggregateResult(cached: answer.totals, of: query, knowledge)
+        execution = answer.execution
+      }
+      emit(.answer(id, .aggregation(result)))
+      considerIndexes(for: aggregated, after: execution)
     } catch {
       emit(.requestFailed(id, .readFailed(error)))
+    }
+  }
+
+  func readPendingWrites(_ id: RequestID, _ query: Query, maximumDocuments: Int) {
+    do {
+      emit(.answer(id, .pendingWrites(try localStore.pendingWrites(in: query, maximumDocuments: maximumDocuments))))
+    } catch {
+      emit(.requestFailed(id, .storage("The pending writes could not be read from the cache", error)))
     }
   }
 

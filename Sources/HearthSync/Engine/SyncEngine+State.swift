@@ -10,6 +10,8 @@ extension SyncEngine {
   package var enqueuedLimboDocuments: [DocumentKey] { views.enqueuedLimboDocuments }
   /// The batches that are sent, or about to be, and not answered.
   package var outstandingWriteCount: Int { link.outstandingWriteCount }
+  /// True if the last attempt to reach the backend has failed, or it is not to be reached.
+  package var isOffline: Bool { link.onlineState == .offline }
   package var isNetworkUsable: Bool { link.isNetworkUsable }
 
   /// True if the listener's query is running in the background, so that it has heard nothing yet.

@@ -173,6 +173,7 @@ package final class SyncEngine {
     case .readDocument(let key): readDocument(id, key)
     case .readQuery(let query): readQuery(id, query)
     case .readAggregation(let query, let aggregations): readAggregation(id, query, aggregations)
+    case .readPendingWrites(let query, let maximum): readPendingWrites(id, query, maximumDocuments: maximum)
     case .readNamedQuery(let name): readNamedQuery(id, name)
     case .waitForPendingWrites: waitForPendingWrites(id)
     case .withdraw(let batchID, let evenIfSent): withdraw(id, batchID, evenIfSent: evenIfSent)

@@ -10,8 +10,10 @@ package enum EngineRequest: Equatable, Sendable {
   case readDocument(DocumentKey)
   /// Runs a query, local writes included, on the cache. Answered with a snapshot.
   case readQuery(Query)
-  /// Computes aggregations of a query's result, local writes included, on the cache. Answered with values.
+  /// Computes aggregations of a query's result, local writes included, on the cache. Answered with an aggregation.
   case readAggregation(Query, [Aggregation])
+  /// Looks up the user's pending writes to documents in a query's collections. Answered with pending writes.
+  case readPendingWrites(Query, maximumDocuments: Int)
   /// Looks up the query that a bundle gave a name to. Answered with a query.
   case readNamedQuery(String)
 
@@ -40,8 +42,9 @@ package enum EngineAnswer: Equatable, Sendable {
   case done
   case document(Document)
   case snapshot(ViewSnapshot)
-  /// By alias.
-  case values([String: Value])
+  case aggregation(AggregateResult)
+  /// The parts of the pending batches for each document, in order; nil for more documents than asked for.
+  case pendingWrites([DocumentKey: [MutationBatch]]?)
   /// Nil if no bundle gave the name to a query.
   case query(Query?)
   case fate(LocalStore.WriteFate)

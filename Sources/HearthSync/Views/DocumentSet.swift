@@ -45,28 +45,29 @@ struct DocumentSet: Sendable {
   /// - Returns: The index of the earlier version, `nil` if there was none, and the index of the document now.
   @discardableResult
   mutating func insert(_ document: Document) -> (oldIndex: Int?, newIndex: Int) {
-    insert(DocumentList.Box(document, orderedBy: query))
+    let (_, oldIndex, newIndex) = replace(with: DocumentList.Box(document, orderedBy: query))
+    return (oldIndex, newIndex)
   }
 
-  @discardableResult
-  mutating func insert(_ box: DocumentList.Box) -> (oldIndex: Int?, newIndex: Int) {
+  /// Same as ``insert(_:)``, with the earlier version, if there was one.
+  mutating func replace(with box: DocumentList.Box) -> (old: DocumentList.Box?, oldIndex: Int?, newIndex: Int) {
     guard let known = table.insert(box) else {
       let place = list.position(of: box, in: query)
       let index = list.index(of: place)
       list.insert(box, at: place)
-      return (nil, index)
+      return (nil, nil, index)
     }
     let old = list.position(of: known, in: query)
     let oldIndex = list.index(of: old)
     if staysInPlace(box, at: old) {
       list.replace(at: old, with: box)
-      return (oldIndex, oldIndex)
+      return (known, oldIndex, oldIndex)
     }
     list.remove(at: old)
     let place = list.position(of: box, in: query)
     let index = list.index(of: place)
     list.insert(box, at: place)
-    return (oldIndex, index)
+    return (known, oldIndex, index)
   }
 
   /// Inserts many documents with one sort, where single insertions would search for each place.
@@ -86,12 +87,15 @@ struct DocumentSet: Sendable {
 
   /// - Returns: The index that the document had, `nil` if the set did not hold it.
   @discardableResult
-  mutating func remove(_ key: DocumentKey) -> Int? {
-    guard let box = table.remove(key) else { return nil }
+  mutating func remove(_ key: DocumentKey) -> Int? { take(key).oldIndex }
+
+  /// Same as ``remove(_:)``, with the document.
+  mutating func take(_ key: DocumentKey) -> (old: DocumentList.Box?, oldIndex: Int?) {
+    guard let box = table.remove(key) else { return (nil, nil) }
     let position = list.position(of: box, in: query)
     let index = list.index(of: position)
     list.remove(at: position)
-    return index
+    return (box, index)
   }
 
   /// True if a new version of the document at a position belongs where the old one is.

@@ -1,7 +1,7 @@
 package import HearthModel
 
 /// A change of one document of a query's result.
-package struct DocumentViewChange: Sendable, Equatable {
+package struct DocumentViewChange: Sendable {
   package enum Kind: Hashable, Sendable {
     case removed
     case added
@@ -18,12 +18,20 @@ package struct DocumentViewChange: Sendable, Equatable {
   package var oldIndex: Int?
   /// The document's index once this change has been carried out; `nil` if it is gone.
   package var newIndex: Int?
+  /// The document that this change took out of the result. Not part of equality: it follows from the results before.
+  fileprivate(set) var replaced: DocumentList.Box?
 
   package init(kind: Kind, document: Document, oldIndex: Int? = nil, newIndex: Int? = nil) {
     self.kind = kind
     self.document = document
     self.oldIndex = oldIndex
     self.newIndex = newIndex
+  }
+}
+
+extension DocumentViewChange: Equatable {
+  package static func == (a: DocumentViewChange, b: DocumentViewChange) -> Bool {
+    a.kind == b.kind && a.oldIndex == b.oldIndex && a.newIndex == b.newIndex && a.document == b.document
   }
 }
 
@@ -79,9 +87,9 @@ struct DocumentViewChangeSet {
     for index in ordered.indices {
       let box = order[index].box
       if ordered[index].kind == .removed {
-        ordered[index].oldIndex = documents.remove(box.document.key)
+        (ordered[index].replaced, ordered[index].oldIndex) = documents.take(box.document.key)
       } else {
-        (ordered[index].oldIndex, ordered[index].newIndex) = documents.insert(box)
+        (ordered[index].replaced, ordered[index].oldIndex, ordered[index].newIndex) = documents.replace(with: box)
       }
     }
     return ordered

@@ -265,7 +265,7 @@ final class TestClient {
   func request(_ request: EngineRequest) -> RequestID {
     let id = newRequestID()
     switch request {
-    case .readDocument, .readQuery, .readAggregation, .readNamedQuery: reads.insert(id)
+    case .readDocument, .readQuery, .readAggregation, .readPendingWrites, .readNamedQuery: reads.insert(id)
     case .readFate: reads.insert(id)
     case .withdraw, .retryNow, .discardRejected, .waitForPendingWrites, .setIndexes, .deleteAllIndexes, .enableNetwork,
       .disableNetwork:

@@ -26,6 +26,7 @@ struct DifferenceTests {
       switch source {
       case .server: "server"
       case .cache: "cache"
+      case .default: "default"
       }
     }
     func name(_ behavior: ServerTimestampBehavior) -> String {
