@@ -1,4 +1,5 @@
 internal import BenchmarkKit
+internal import HearthCache
 internal import HearthModel
 internal import HearthSync
 
@@ -13,15 +14,17 @@ enum AggregateBenchmarks {
     Benchmark(
       "aggregate.live-sums", group: "Aggregates",
       title: "the same, with the sum of integers and the average of doubles", unit: .item, sizes: [100_000],
-      goals: [100_000: .init(processorTime: 100e-6)], body: { try measure($0, sums, perSnapshot: 1_000) }),
+      goals: [100_000: .init(processorTime: 100e-6)], body: { try measure($0, sums(), perSnapshot: 1_000) }),
     Benchmark(
       "aggregate.live-one-by-one", group: "Aggregates",
       title: "the same, each document in a snapshot of its own", unit: .item, sizes: [100_000],
-      body: { try measure($0, sums, perSnapshot: 1) }),
+      body: { try measure($0, sums(), perSnapshot: 1) }),
   ]
 
-  private static var sums: [Aggregation.Operation] {
-    [.count(upTo: nil), .sum(SampleDocuments.field("rank")), .average(SampleDocuments.field("price"))]
+  private static func sums() throws -> [Aggregation.Operation] {
+    [
+      .count(upTo: nil), .sum(try FieldPath(["rank"])), .average(try FieldPath(["price"])),
+    ]
   }
 
   private static func measure(_ session: Session, _ operations: [Aggregation.Operation], perSnapshot: Int) throws {

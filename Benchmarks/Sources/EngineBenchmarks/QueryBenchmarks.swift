@@ -74,7 +74,7 @@ extension Client {
   func aggregate(_ aggregations: [Aggregation], over query: Query) -> [String: Value] {
     let request = EngineRequest.readAggregation(query, aggregations)
     for action in engine.handle(.request(RequestID(rawValue: number()), request), now: .zero) {
-      if case .answer(_, .values(let values)) = action { return values }
+      if case .answer(_, .aggregation(let result)) = action { return result.values }
     }
     return [:]
   }
