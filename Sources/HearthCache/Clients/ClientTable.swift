@@ -166,6 +166,14 @@ struct ClientTable {
     try database.update("DELETE FROM cache_client_targets WHERE target_id = ?", .integer(Int64(target)))
   }
 
+  /// Returns true if another client uses the target.
+  func isUsed(_ target: TargetID, byOthersThan client: ClientID) throws -> Bool {
+    try database.firstRow(
+      "SELECT 1 FROM cache_client_targets WHERE target_id = ? AND client_id <> ? LIMIT 1", .integer(Int64(target)),
+      .integer(client)
+    ) { _ in true } ?? false
+  }
+
   /// Returns true if some client uses the target.
   func isUsed(_ target: TargetID) throws -> Bool {
     try database.firstRow(

@@ -78,7 +78,7 @@ extension LocalStore {
 
   /// Ends listening to a target, with its latest resume token written.
   ///
-  /// With eager garbage collection the row goes, and with it the documents that nothing else needs. The target is no longer
+  /// With eager garbage collection the row goes unless it is pinned, and with it the documents that nothing else needs. The target is no longer
   /// listened to even when the transaction fails: then the row keeps an older token, which still agrees with the
   /// documents.
   ///
@@ -98,7 +98,7 @@ extension LocalStore {
         try tell(.clients)
       }
       try touch(state.viewReferences.removeAll(target: targetID).sorted())
-      if isEager {
+      if isEager, try !pins.contains(active.data.target) {
         try touch(targets.keys(of: targetID))
         try targets.remove(targetID)
       } else {

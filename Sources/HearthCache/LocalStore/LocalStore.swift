@@ -61,6 +61,7 @@ package final class LocalStore {
   let sentMarks: SentMarks
   let outcomes: OutcomeTable
   let rejected: RejectedBatchTable
+  let pins: PinTable
   let localDocuments: LocalDocuments
   let clients: ClientTable
   let notices: NoticeTable
@@ -116,6 +117,7 @@ package final class LocalStore {
     self.sentMarks = SentMarks(database: database)
     self.outcomes = OutcomeTable(database: database, databaseID: databaseID)
     self.rejected = RejectedBatchTable(database: database, databaseID: databaseID)
+    self.pins = PinTable(database: database, databaseID: databaseID)
     self.localDocuments = LocalDocuments(documents: documents, queue: queue, overlays: overlays)
     self.clients = ClientTable(database: database)
     self.notices = NoticeTable(database: database)

@@ -19,7 +19,7 @@ enum CacheSchema {
 
   private static let schema = Schema(
     component: "cache",
-    migrations: [Migration(version: 1, name: "tables of the cache", statements: outbox + targets + bundles + outcomes)],
+    migrations: [Migration(version: 1, name: "tables of the cache", statements: outbox + targets + bundles + outcomes + pins)],
     probes: [
       """
       SELECT cache_id, highest_batch_id, highest_target_id, highest_sequence_number, target_count,
@@ -49,6 +49,7 @@ enum CacheSchema {
       "SELECT batch_id, attempts, code, message FROM cache_write_attempts",
       "SELECT batch_id, user_id, batch, code, message, rejected_seconds, rejected_nanos FROM cache_rejected_batches",
       "SELECT number, identity, answered_seconds, code, message, result FROM cache_write_outcomes",
+      "SELECT pin_id, target, is_limit_to_last FROM cache_pinned_queries",
     ])
 
   /// The counters, the users, their batches, and the overlays that the batches make.
@@ -197,6 +198,18 @@ enum CacheSchema {
       result BLOB NOT NULL
     )
     """,
+  ]
+
+  /// What the application wants to keep.
+  private static let pins = [
+    // The queries that garbage collection spares. `target` is as in `named_queries`. No index, for the reason above; the list is short.
+    """
+    CREATE TABLE cache_pinned_queries (
+      pin_id INTEGER PRIMARY KEY,
+      target BLOB NOT NULL,
+      is_limit_to_last INTEGER NOT NULL
+    )
+    """
   ]
 
   /// The bundles that were loaded, and the queries that they named.
