@@ -55,7 +55,7 @@ extension SharedSimulation {
         noteWithdrawals(from: before.outboxes, to: now.outboxes, by: clients.first { $0.name == commit.client })
       }
       try reference.advance(to: now, backend, ledger)
-      if commit.transaction == "Collect garbage" {
+      if ["Collect garbage", "Clear cache"].contains(commit.transaction) {
         let found = before.rows.filter { $0.value.kind == .found }.keys
         checkCollection(of: Set(found).subtracting(now.rows.keys), before, by: commit.client)
       }
