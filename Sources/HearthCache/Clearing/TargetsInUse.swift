@@ -12,7 +12,8 @@ struct TargetsInUse {
   init(of store: LocalStore) throws {
     own = Set(store.state.targets.keys)
     guard let client = store.state.membership?.client else { return }
-    for target in try store.clients.targets(exceptOf: client).keys {
+    let followed = store.isPrimary ? [] : try store.clients.followedTargets()
+    for target in try Set(store.clients.targets(exceptOf: client).keys).union(followed) {
       guard let data = try store.targets.targetData(target), !data.target.isOfBundle else { continue }
       others[target] = data.target.query
     }
@@ -39,6 +40,8 @@ extension LocalStore {
     if let member = state.membership {
       // Loaded bundles count as used until their client ends, so that nothing but this removes them.
       if try !data.target.isOfBundle && clients.isUsed(targetID, byOthersThan: member.client) { return false }
+      // The holder of the lease gives it up when it hears that nobody uses it any more.
+      if try !isPrimary && clients.isFollowed(targetID) { return false }
       try clients.stopUsing(targetID)
       try clients.setCurrent(targetID, false)
     }

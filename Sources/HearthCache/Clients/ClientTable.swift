@@ -217,6 +217,40 @@ struct ClientTable {
     return targets
   }
 
+  // MARK: Targets that the holder of the lease follows for others
+
+  func follow(_ target: TargetID, leaseNumber: Int64) throws {
+    try database.update(
+      "INSERT OR REPLACE INTO cache_followed_targets (target_id, lease_number) VALUES (?, ?)", .integer(Int64(target)),
+      .integer(leaseNumber))
+  }
+
+  func stopFollowing(_ target: TargetID) throws {
+    try database.update("DELETE FROM cache_followed_targets WHERE target_id = ?", .integer(Int64(target)))
+  }
+
+  /// Returns true if the holder of the lease keeps the target in memory for others.
+  func isFollowed(_ target: TargetID) throws -> Bool {
+    try database.firstRow(
+      """
+      SELECT 1 FROM cache_followed_targets JOIN cache_sharing USING (lease_number)
+      WHERE target_id = ? AND lease_holder <> 0
+      """, .integer(Int64(target))
+    ) { _ in true } ?? false
+  }
+
+  /// The targets that the holder of the lease keeps in memory for others.
+  func followedTargets() throws -> [TargetID] {
+    var targets: [TargetID] = []
+    try database.forEachRow(
+      "SELECT target_id FROM cache_followed_targets JOIN cache_sharing USING (lease_number) WHERE lease_holder <> 0"
+    ) {
+      targets.append(try Self.targetID($0))
+      return true
+    }
+    return targets
+  }
+
   // MARK: Agreement with the backend
 
   func isCurrent(_ target: TargetID) throws -> Bool {

@@ -7,14 +7,23 @@ extension LocalStore {
   ///
   /// - Returns: Nil if it has no row any more.
   package func adoptTarget(_ targetID: TargetID) throws -> TargetData? {
-    // Nothing is written, so a former holder of the lease does no harm.
-    try read("Get target data") {
+    try transaction("Get target data", needsLease: true) {
       guard let known = try targets.targetData(targetID) else { return nil }
       return try database.part("Allocate target") {
+        try noteFollowed(targetID)
         setActive(known)
         return known
       }
     }
+  }
+
+  /// Lets other clients know that the row of a target must stay as it is when none of them uses it any more.
+  package func followTarget(_ targetID: TargetID) throws {
+    try transaction("Follow target", needsLease: true) { try noteFollowed(targetID) }
+  }
+
+  private func noteFollowed(_ targetID: TargetID) throws {
+    if let leaseNumber = state.membership?.leaseNumber { try clients.follow(targetID, leaseNumber: leaseNumber) }
   }
 
   /// Forgets a target without a word in the file: this client has no view of it any more.
@@ -30,6 +39,7 @@ extension LocalStore {
       try touch(unconfirmedKeys.sorted())
       try targets.update(active.data.with(sequenceNumber: sequenceNumber()))
       try clients.setCurrent(targetID, false)
+      try clients.stopFollowing(targetID)
       forgetTarget(targetID)
     }
   }

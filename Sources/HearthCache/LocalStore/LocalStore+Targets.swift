@@ -94,7 +94,10 @@ extension LocalStore {
     try transaction("Release target", needsLease: isPrimary && isShared) {
       if let member = state.membership {
         try clients.stopUsing(targetID, by: member.client)
-        if isPrimary { try clients.setCurrent(targetID, false) }
+        if isPrimary {
+          try clients.setCurrent(targetID, false)
+          try clients.stopFollowing(targetID)
+        }
         try tell(.clients)
       }
       try touch(state.viewReferences.removeAll(target: targetID).sorted())
