@@ -35,6 +35,23 @@ extension SharedClient {
   }
 }
 
+extension SharedSimulation {
+  /// One of the clients clears, now or later: what is in use, or what nobody listens to any more after it was in step.
+  func clearSomething() {
+    guard let client = awake.randomElement(using: &generator) else { return }
+    if !client.clearings.isEmpty { return client.continueClearing() }
+    if generator.chance(60) {
+      client.listen(to: generator.query(), ListenOptions())
+      for _ in 0..<2 { for other in awake where !other.isBusy { try? drain(other) } }
+      for other in awake where !other.isBusy && generator.chance(90) { other.unlistenToBackend() }
+      // Not all of them hear of it before.
+      for other in awake where !other.isBusy && generator.chance(50) { other.post(.othersChanged) }
+    }
+    guard client.life == .running, !client.isBusy else { return }
+    client.clearSomething()
+  }
+}
+
 extension SeededGenerator {
   fileprivate mutating func clearingScope() -> ClearingScope {
     let query = query()

@@ -21,12 +21,13 @@ extension SharedSimulation {
     }
     removeEndedClients()
     try checkStep()
-    guard history.collection > 0, generator.chance(history.collection) else { return }
-    if let client = awake.randomElement(using: &generator), generator.chance(50) {
-      client.clearings.isEmpty ? client.clearSomething() : client.continueClearing()
-    } else {
+    if history.collection > 0, generator.chance(history.collection) {
       collectGarbage()
+      removeEndedClients()
+      try checkStep()
     }
+    guard history.clearing > 0, generator.chance(history.clearing) else { return }
+    clearSomething()
     removeEndedClients()
     try checkStep()
   }
