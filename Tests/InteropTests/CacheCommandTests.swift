@@ -162,7 +162,9 @@ struct CacheCommandTests {
     #expect(try await hearth("info", folder.path).text.contains("holds no cache"))
   }
 
-  @Test("clear takes a part, also while a client shares the cache, and spares what that listens to", arguments: [true, false])
+  @Test(
+    "clear takes a part, also while a client shares the cache, and spares what that listens to",
+    arguments: [true, false])
   func clearingPart(isInUse: Bool) async throws {
     let folder = try Folder(isShared: true)
     if !isInUse { folder.close() }

@@ -8,7 +8,8 @@ extension SharedClient {
   func clearSomething() {
     var scope = world.generator.clearingScope()
     if world.generator.chance(20) {
-      scope.confirmedBefore = SnapshotVersion(microseconds: Int64.random(in: 0...world.backend.now, using: &world.generator))
+      scope.confirmedBefore = SnapshotVersion(
+        microseconds: Int64.random(in: 0...world.backend.now, using: &world.generator))
     }
     clear(ClearingRun(scope, isSecure: world.generator.chance(10)))
   }

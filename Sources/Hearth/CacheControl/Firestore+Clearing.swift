@@ -7,7 +7,8 @@ internal import HearthSync
 public struct ClearedCache: Sendable, Hashable {
   /// Documents that were removed, with those of which the cache knew that they do not exist.
   public let removedDocumentCount: Int
-  /// Documents that stay because a write for them, of any user, waits for the backend.
+  /// Documents that stay because a write for them, of any user, waits for the backend. One that only such a write has made stays as well,
+  /// and does not count: the cache holds nothing else of it.
   public let pendingDocumentCount: Int
   /// Documents that stay because a listener shows them, in this process or in another one that shares the cache.
   public let listenedDocumentCount: Int
@@ -79,7 +80,11 @@ extension Firestore {
       guard run.awaitsReaders, before.awaitsReaders else { continue }
       let began = waitingSince ?? clock.now
       waitingSince = began
-      if clock.now - began < Self.erasingLimit { try await clock.sleep(for: .milliseconds(50)) } else { run.giveUpErasing() }
+      if clock.now - began < Self.erasingLimit {
+        try await clock.sleep(for: .milliseconds(50))
+      } else {
+        run.giveUpErasing()
+      }
     }
     return ClearedCache(run.report)
   }

@@ -56,7 +56,8 @@ package struct ClearingRun: Equatable, Sendable {
     self.scope = scope
     self.isSecure = isSecure
     self.limits = limits
-    phase = scope.isEverything && scope.confirmedBefore == nil ? .removingTargets(after: .start) : .removingKeys(from: 0)
+    phase =
+      scope.isEverything && scope.confirmedBefore == nil ? .removingTargets(after: .start) : .removingKeys(from: 0)
   }
 
   package var isFinished: Bool { phase == .finished }
@@ -72,7 +73,8 @@ package struct ClearingRun: Equatable, Sendable {
     next.report.stepCount += 1
     switch phase {
     case .removingTargets(let position):
-      next.phase = try next.removeTargets(store, after: position).map { .removingTargets(after: $0) } ?? .removingKeys(from: 0)
+      next.phase =
+        try next.removeTargets(store, after: position).map { .removingTargets(after: $0) } ?? .removingKeys(from: 0)
     case .removingKeys(let index):
       let end = min(index + limits.documents, scope.keys.count)
       try next.removeDocuments(store, isShown: isShown) {

@@ -16,7 +16,8 @@ extension CacheOverview {
       ("users", .array(users.map(\.json))),
       (
         "pinnedQueries",
-        .array(pinnedQueries.map { .object([("query", .string($0.query)), ("documents", .integer($0.documentCount))]) })
+        .array(
+          pinnedQueries.map { .object([("query", .string($0.query)), ("documents", .integer($0.documentCount))]) })
       ),
       ("isInExclusiveUse", .bool(isInExclusiveUse)),
       ("exclusiveProcess", exclusiveProcessID.map { .integer($0) } ?? .null),

@@ -7,7 +7,8 @@ extension LocalStore {
   ///
   /// - Returns: Nil if it has no row any more.
   package func adoptTarget(_ targetID: TargetID) throws -> TargetData? {
-    try transaction("Get target data", needsLease: true) {
+    // A former holder of the lease that has not found out yet writes nothing here, and does no harm.
+    try transaction("Get target data") {
       guard let known = try targets.targetData(targetID) else { return nil }
       return try database.part("Allocate target") {
         try noteFollowed(targetID)
@@ -19,11 +20,12 @@ extension LocalStore {
 
   /// Lets other clients know that the row of a target must stay as it is when none of them uses it any more.
   package func followTarget(_ targetID: TargetID) throws {
-    try transaction("Follow target", needsLease: true) { try noteFollowed(targetID) }
+    try transaction("Follow target") { try noteFollowed(targetID) }
   }
 
   private func noteFollowed(_ targetID: TargetID) throws {
-    if let leaseNumber = state.membership?.leaseNumber { try clients.follow(targetID, leaseNumber: leaseNumber) }
+    guard let member = state.membership, member.holdsLease else { return }
+    try clients.follow(targetID, leaseNumber: member.sharing.leaseNumber)
   }
 
   /// Forgets a target without a word in the file: this client has no view of it any more.

@@ -19,7 +19,9 @@ enum CacheSchema {
 
   private static let schema = Schema(
     component: "cache",
-    migrations: [Migration(version: 1, name: "tables of the cache", statements: outbox + targets + bundles + outcomes + pins)],
+    migrations: [
+      Migration(version: 1, name: "tables of the cache", statements: outbox + targets + bundles + outcomes + pins)
+    ],
     probes: [
       """
       SELECT cache_id, highest_batch_id, highest_target_id, highest_sequence_number, target_count,

@@ -121,7 +121,8 @@ struct CacheClearCommand: ParsableCommand {
   }
 
   private func print(_ report: ClearingReport) {
-    Terminal.write("Removed \(report.removedDocumentCount) documents; \(Terminal.size(report.releasedBytes)) were given back.")
+    Terminal.write(
+      "Removed \(report.removedDocumentCount) documents; \(Terminal.size(report.releasedBytes)) were given back.")
     if report.pendingDocumentCount > 0 {
       Terminal.write("\(report.pendingDocumentCount) documents stay because writes for them wait for the backend.")
     }
@@ -138,7 +139,9 @@ struct CacheClearCommand: ParsableCommand {
   /// The seconds of a duration such as "30d"; nil for what is none.
   static func seconds(_ text: String) -> Int64? {
     let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800]
-    guard let unit = text.last.flatMap({ units[$0] }), let number = Int64(text.dropLast()), number >= 0 else { return nil }
+    guard let unit = text.last.flatMap({ units[$0] }), let number = Int64(text.dropLast()), number >= 0 else {
+      return nil
+    }
     let (seconds, overflow) = number.multipliedReportingOverflow(by: unit)
     return overflow ? nil : seconds
   }

@@ -20,13 +20,17 @@ extension SyncEngine {
       guard var transfer = transfers[id] else { continue }
       guard views.hasListener(id) else {
         // It may have ended with an error.
-        if !backgroundQueries.hasBackgroundListen(id), !heldListens.contains(where: { $0.id == id }) { transfers[id] = nil }
+        if !backgroundQueries.hasBackgroundListen(id), !heldListens.contains(where: { $0.id == id }) {
+          transfers[id] = nil
+        }
         continue
       }
       var isDue = false
       switch message {
       case .documentChange(let change):
-        guard let target = views.targetID(of: transfer.query), change.updatedTargetIDs.contains(target) else { continue }
+        guard let target = views.targetID(of: transfer.query), change.updatedTargetIDs.contains(target) else {
+          continue
+        }
         transfer.count += 1
         isDue = transfer.count == 1 || transfer.count.isMultiple(of: Self.documentsPerReport)
       case .targetChange:

@@ -42,7 +42,7 @@ struct KeepingAndClearingArticleTests {
       try await db.collection("chats/team/messages").prefetch()
       try await db.disableNetwork()
       let messages = db.collection("chats/team/messages")
-      messages.document("m9").setData(["text": "not sent yet"], completion: nil)
+      messages.document("m2").updateData(["text": "not sent yet"], completion: nil)
 
       let cleared = try await db.clearCache(.collection(messages))
       print("removed:", cleared.removedDocumentCount, "waiting:", cleared.pendingDocumentCount)

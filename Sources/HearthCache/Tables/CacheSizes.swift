@@ -40,27 +40,3 @@ package struct CacheSizes: Equatable, Sendable {
     }
   }
 }
-
-extension LocalStore {
-  package func sizes() throws -> CacheSizes {
-    try read("Measure cache") { try CacheSizes(of: database, databaseID: databaseID) }
-  }
-
-  /// Takes ``sizes()`` away from the loop.
-  ///
-  /// - Returns: nil when it has to run on the loop, because the cache is in memory.
-  package func backgroundSizes() throws -> BackgroundReading<CacheSizes>? {
-    guard case .file = database.location else { return nil }
-    let databaseID = databaseID
-    return BackgroundReading(on: try PinnedSnapshot(of: database)) {
-      try CacheSizes(of: $0, databaseID: databaseID)
-    }
-  }
-}
-
-extension CacheInspection {
-  /// The sizes of the cache. Reads a part of every page of the table of documents.
-  package func sizes() throws -> CacheSizes {
-    try CacheSizes(of: database, databaseID: databaseID ?? DatabaseID(projectID: "unknown"))
-  }
-}
