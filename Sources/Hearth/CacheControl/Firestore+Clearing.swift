@@ -50,7 +50,7 @@ extension Firestore {
   ///
   /// What SQLite deletes stays in unused parts of its file until something else is written there. With `securely` the last step writes the
   /// file anew and empties its log, so that nothing remains of the removed documents, their index entries, or whatever had been deleted
-  /// before. That step does not let other operations in between: it takes about a second for 100 MB that stay, and as much memory. What a
+  /// before. That step does not let other operations in between: it took two seconds for 100 MB that stay, and as much memory. What a
   /// file system or a flash memory keeps of overwritten files, damaged cache files that were set aside, and copies are out of its reach.
   ///
   /// - Parameters:
