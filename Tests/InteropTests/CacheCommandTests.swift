@@ -12,15 +12,21 @@ struct CacheCommandTests {
     static let databaseID = DatabaseID(projectID: "demo-hearth")
     private(set) var cache: OpenedCache?
 
-    init() throws {
-      let opened = try CacheFile.openStore(folder: path, databaseID: Self.databaseID) { database, _ in
+    init(isShared: Bool = false) throws {
+      let options = CacheFile.Options(sharing: isShared ? .shared : .alone, clientName: isShared ? "client" : nil)
+      let opened = try CacheFile.openStore(folder: path, databaseID: Self.databaseID, options: options) {
+        database, files in
         try LocalStore(
           database: database, databaseID: Self.databaseID,
           garbageCollection: .leastRecentlyUsed(thresholdBytes: 100 << 20),
-          user: nil, newCacheID: "command")
+          user: nil, newCacheID: "command", locks: files, backend: "backend")
       }
       cache = opened.cache
       let store = opened.store
+      if isShared {
+        _ = try store.updateClient(wantsNetwork: true, isVisible: true)
+        try store.pin(Query(path: try ResourcePath(parsing: "cities")))
+      }
       let query = Query(path: try ResourcePath(parsing: "cities"))
       let target = try store.allocateTarget(query.target).targetID
       let key = try DocumentKey(parsing: "cities/SF")
@@ -154,6 +160,31 @@ struct CacheCommandTests {
     #expect(refused.status == 1 && refused.text.contains("2 pending writes"))
     #expect(try await hearth("clear", folder.path, "--discard-pending-writes").status == 0)
     #expect(try await hearth("info", folder.path).text.contains("holds no cache"))
+  }
+
+  @Test(
+    "clear takes a part, also while a client shares the cache, and spares what that listens to",
+    arguments: [true, false])
+  func clearingPart(isInUse: Bool) async throws {
+    let folder = try Folder(isShared: true)
+    if !isInUse { folder.close() }
+    let report = try json(try await hearth("clear", folder.path, "--group", "cities", "--securely").text)
+    #expect(report["isErased"] as? Bool == true)
+    #expect(report["removedDocuments"] as? Int == (isInUse ? 0 : 1))
+    #expect(report["listenedDocuments"] as? Int == (isInUse ? 1 : 0))
+    let info = try json(try await hearth("info", folder.path).text)
+    #expect(info["pendingBatches"] as? Int == 2)
+    let pinned = try #require(info["pinnedQueries"] as? [[String: Any]])
+    #expect(pinned.map { $0["documents"] as? Int } == [isInUse ? 1 : 0])
+    let again = try json(try await hearth("clear", folder.path, "--collection", "cities", "--older-than", "1d").text)
+    #expect(again["removedDocuments"] as? Int == 0)
+    // What the command was a client for is over.
+    #expect((info["clients"] as? [Any])?.count == (isInUse ? 1 : 0))
+    for wrong in [["--document", "a/b", "--group", "c"], ["--older-than", "soon"], ["--subcollections"]] {
+      let output = try await Programs.runInBackground(
+        Programs.product("hearth"), ["cache", "clear", folder.path] + wrong)
+      #expect(output.status == 64, "\(wrong)")
+    }
   }
 
   @Test("the commands of the article run")

@@ -34,8 +34,9 @@ extension SharedClient {
     switch answer {
     case .snapshot(let snapshot): answered(id, Array(snapshot.documents))
     case .document(let document): answered(id, document.isFound ? [document] : [])
-    case .done, .aggregation, .pendingWrites, .query, .fate:
+    case .done, .aggregation, .pendingWrites, .query, .fate, .queries, .clearing:
       if openWaits.remove(id) == nil { fail("request \(id.rawValue) was answered twice") }
+      if case .clearing(let run) = answer { cleared(run) }
     }
   }
 

@@ -86,6 +86,8 @@ final class SharedClient {
   var openWaits: Set<RequestID> = []
   /// The reads of the cache that were not answered, with the answers that are right.
   var reads: [RequestID: Read] = [:]
+  /// Clearings of the cache that are not at their end.
+  var clearings: [ClearingRun] = []
   /// The queries in the background that have not ended.
   var backgroundQueries: [BackgroundQueryJob] = []
 

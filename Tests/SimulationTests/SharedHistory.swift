@@ -14,6 +14,8 @@ struct SharedHistory {
   var runsQueriesInBackground: Bool
   /// The probability, in percent, of a garbage collection after a step.
   var collection: Int
+  /// The probability, in percent, of a step of clearing after a step.
+  var clearing: Int
 
   init(seed: UInt64) {
     // Not the generator of the steps.
@@ -27,5 +29,6 @@ struct SharedHistory {
     stepCount = choices.pick([30, 50, 50, 80, 120])
     runsQueriesInBackground = choices.chance(20)
     collection = choices.pick([0, 0, 3, 12])
+    clearing = choices.pick([0, 0, 6, 20])
   }
 }

@@ -157,7 +157,7 @@ struct SharedReference {
   ) throws -> Document {
     let what = "\(key) became \(row.map { "\($0)" } ?? "nothing") in \(transaction)"
     guard let row else {
-      if transaction == "Collect garbage" { return .unknown(key) }
+      if ["Collect garbage", "Clear cache"].contains(transaction) { return .unknown(key) }
       throw Failure(description: "\(what), which may not forget documents")
     }
     if row.version < known.version { throw Failure(description: "\(what), but it was at \(known.version) before") }

@@ -55,11 +55,12 @@ extension SharedSimulation {
         noteWithdrawals(from: before.outboxes, to: now.outboxes, by: clients.first { $0.name == commit.client })
       }
       try reference.advance(to: now, backend, ledger)
-      if commit.transaction == "Collect garbage" {
+      if ["Collect garbage", "Clear cache"].contains(commit.transaction) {
         let found = before.rows.filter { $0.value.kind == .found }.keys
         checkCollection(of: Set(found).subtracting(now.rows.keys), before, by: commit.client)
       }
       try checkTokens(after: commit.transaction)
+      try checkResumableKeys(after: commit.transaction, before)
       try readLease()
     } catch {
       fail("after \(commit.transaction) of \(commit.client): \(error)")
@@ -152,6 +153,27 @@ extension SharedSimulation {
       }
       if token > backend.now { throw Failure(description: "target \(target) has a token of the future: \(token)") }
       return true
+    }
+  }
+
+  /// A target that loses a document by clearing has no resume token any more: the backend would not send the document again.
+  private func checkResumableKeys(after transaction: String, _ before: SharedReference.State) throws {
+    var keys: [Int64: Set<String>] = [:]
+    let sql = """
+      SELECT target_id, path FROM cache_targets LEFT JOIN cache_target_documents USING (target_id) WHERE resume_token <> x''
+      """
+    try reader.forEachRow(sql) { row in
+      keys[try row.int64(at: 0), default: []].formUnion(row.isNull(at: 1) ? [] : [try row.string(at: 1)])
+      return true
+    }
+    defer { resumableKeys = keys }
+    guard transaction == "Clear cache" else { return }
+    let stored = Set(reference.current.rows.keys.map(\.canonicalString))
+    let storedBefore = Set(before.rows.keys.map(\.canonicalString))
+    for (target, keys) in keys {
+      let former = resumableKeys[target] ?? []
+      let lost = former.subtracting(keys).union(former.subtracting(stored).intersection(storedBefore))
+      if !lost.isEmpty { throw Failure(description: "target \(target) has a resume token and lost \(lost.sorted())") }
     }
   }
 

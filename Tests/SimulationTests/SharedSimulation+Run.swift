@@ -70,7 +70,7 @@ extension SharedSimulation {
     throw Failure(description: "the clients do not come to rest: \(awake.map { "\($0.name) \($0.busyTimers)" })")
   }
 
-  private func drain(_ client: SharedClient) throws {
+  func drain(_ client: SharedClient) throws {
     if client.isWoken {
       client.isWoken = false
       client.post(.othersChanged)

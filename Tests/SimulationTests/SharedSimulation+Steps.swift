@@ -21,8 +21,13 @@ extension SharedSimulation {
     }
     removeEndedClients()
     try checkStep()
-    guard history.collection > 0, generator.chance(history.collection) else { return }
-    collectGarbage()
+    if history.collection > 0, generator.chance(history.collection) {
+      collectGarbage()
+      removeEndedClients()
+      try checkStep()
+    }
+    guard history.clearing > 0, generator.chance(history.clearing) else { return }
+    clearSomething()
     removeEndedClients()
     try checkStep()
   }
@@ -86,13 +91,14 @@ extension SharedSimulation {
     case 94: client.resubmitSomething()
     case 95: collectWhatOneShows(client)
     case 96: client.withdrawSomething()
+    case 97: client.clearings.isEmpty ? client.clearSomething() : client.continueClearing()
     default: failStorage(of: client)
     }
   }
 
   /// Something that a client may do in the middle of an event of another.
   func smallStep(of client: SharedClient) {
-    switch Int.random(in: 0..<12, using: &generator) {
+    switch Int.random(in: 0..<13, using: &generator) {
     case 0, 1: client.write([generator.mutations()])
     case 2, 3: wake(client)
     case 4: client.fire(.clientMetadataRefresh)
@@ -101,6 +107,7 @@ extension SharedSimulation {
     case 8: client.fireNextTimer()
     case 9: readCache(of: client)
     case 10: client.withdrawSomething()
+    case 11: client.clearings.isEmpty ? client.clearSomething() : client.continueClearing()
     default: for _ in 0..<Int.random(in: 1...8, using: &generator) { client.deliverWatchMessage() }
     }
   }
@@ -157,7 +164,7 @@ extension SharedSimulation {
       "Publish online state", "Get targets of other clients", "Synchronize views", "Join cache", "Leave cache",
       "Give back lease", "Get target data", "Execute query", "Lookup mutation documents", "Get new document changes",
       "List clients", "Stop watching target", "Note sent batches", "Note end of sending", "Note failed attempt",
-      "Withdraw batch",
+      "Withdraw batch", "Clear cache",
     ]
     switch Int.random(in: 0..<4, using: &generator) {
     case 0:

@@ -47,6 +47,8 @@ final class SharedSimulation {
   var leaseHolders: [Int64: String] = [:]
   /// The resume tokens of targets, by their ids.
   var tokens: [Int64: Int64] = [:]
+  /// The documents of each target that has a resume token, by its id.
+  var resumableKeys: [Int64: Set<String>] = [:]
   /// The targets that the backend has refused at some time.
   var rejectedTargets: Set<Target> = []
 

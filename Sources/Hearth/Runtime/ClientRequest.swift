@@ -119,6 +119,10 @@ extension ClientRequest {
     client(completion) { client, id in client.listIndexes(id, completion) }
   }
 
+  static func measureCache(_ completion: @escaping @Sendable (Result<CacheSizes, NSError>) -> Void) -> ClientRequest {
+    client(completion) { client, id in client.measureCache(id, completion) }
+  }
+
   static func explain(
     _ query: HearthModel.Query, _ completion: @escaping @Sendable (Result<QueryExecution, NSError>) -> Void
   ) -> ClientRequest {

@@ -109,14 +109,19 @@ final class ClientRuntime: Sendable {
   }
 
   /// Gets the first synchronised snapshot, or the first one at all when the backend cannot be reached; called on the loop.
+  ///
+  /// - Parameter received: Called on the loop with the number of documents that the backend has sent so far.
   func getOnce(
-    _ query: HearthModel.Query, _ completion: @escaping @Sendable (SnapshotEvent) -> Void
+    _ query: HearthModel.Query, received: (@Sendable (Int) -> Void)? = nil,
+    _ completion: @escaping @Sendable (SnapshotEvent) -> Void
   ) -> ListenerHandle {
     var options = ListenOptions()
     options.includeDocumentMetadataChanges = true
     options.includeQueryMetadataChanges = true
     options.waitForSyncWhenOnline = true
-    let listener = Listener(id: ListenerID(rawValue: nextID()), queue: nil, callback: completion)
+    options.reportsTransfer = received != nil
+    let listener = Listener(
+      id: ListenerID(rawValue: nextID()), queue: nil, received: received, callback: completion)
     post(.call(.listen(listener, query, options, isOneShot: true)))
     return handle(listener) { .unlisten($0) }
   }
@@ -215,6 +220,25 @@ final class ClientRuntime: Sendable {
     _ query: HearthModel.Query, _ completion: @escaping @Sendable (Result<QueryExecution, NSError>) -> Void
   ) {
     request(.explain(query, completion))
+  }
+
+  /// Does the next step of clearing a part of the cache.
+  func clear(_ run: ClearingRun, _ completion: @escaping @Sendable (Result<ClearingRun, NSError>) -> Void) {
+    request(.engine(.clear(run), completion) { if case .clearing(let run) = $0 { run } else { nil } })
+  }
+
+  func setPinned(
+    _ isPinned: Bool, _ query: HearthModel.Query, _ completion: @escaping @Sendable (NSError?) -> Void
+  ) {
+    request(.engine(isPinned ? .pin(query) : .unpin(query), completion))
+  }
+
+  func pinnedQueries(_ completion: @escaping @Sendable (Result<[HearthModel.Query], NSError>) -> Void) {
+    request(.engine(.readPinnedQueries, completion) { if case .queries(let queries) = $0 { queries } else { nil } })
+  }
+
+  func measureCache(_ completion: @escaping @Sendable (Result<CacheSizes, NSError>) -> Void) {
+    request(.measureCache(completion))
   }
 
   func beginBundle(_ observer: BundleObserver) -> RequestID {

@@ -9,14 +9,20 @@ internal import Synchronization
 // @unchecked: `callback` is only touched under the lock; all other properties are immutable and Sendable.
 final class Listener<Event: Sendable>: @unchecked Sendable {
   let id: ListenerID
+  /// Called on the client's loop with the number of documents that the backend has sent so far; nil if nobody wants to know.
+  let received: (@Sendable (Int) -> Void)?
   private let queue: DispatchQueue?
   private let lock = NSRecursiveLock()
   private var callback: (@Sendable (Event) -> Void)?
   private let isSilenced = Atomic<Bool>(false)
 
   /// - Parameter queue: The queue of the callback; nil calls it directly on the client's loop.
-  init(id: ListenerID, queue: DispatchQueue?, callback: @escaping @Sendable (Event) -> Void) {
+  init(
+    id: ListenerID, queue: DispatchQueue?, received: (@Sendable (Int) -> Void)? = nil,
+    callback: @escaping @Sendable (Event) -> Void
+  ) {
     self.id = id
+    self.received = received
     self.queue = queue
     self.callback = callback
   }

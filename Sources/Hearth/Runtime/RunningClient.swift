@@ -233,6 +233,11 @@ final class RunningClient {
       id, completion, inBackground: { try store.backgroundIndexListings() }, onLoop: { try store.indexListings() })
   }
 
+  func measureCache(_ id: RequestID, _ completion: @escaping @Sendable (Result<CacheSizes, NSError>) -> Void) {
+    let store = cache.localStore
+    read(id, completion, inBackground: { try store.backgroundSizes() }, onLoop: { try store.sizes() })
+  }
+
   func explain(
     _ query: HearthModel.Query, _ id: RequestID,
     _ completion: @escaping @Sendable (Result<QueryExecution, NSError>) -> Void
@@ -512,6 +517,7 @@ final class RunningClient {
     case .raiseSnapshot(let id, let snapshot): raise(id, snapshot)
     case .raiseError(let id, let error): raise(id, error)
     case .snapshotsInSync(let id): syncListeners[id]?.deliver(())
+    case .documentsReceived(let id, let count): listeners[id]?.listener.received?(count)
     case .writeSaved(let id): writes[id]?.receipt?.saved()
     case .outboxChanged: readOutboxSoon()
     case .completeWrite(let id, let error): completeWrite(id, error)

@@ -9,7 +9,7 @@ package final class BackgroundReading<Answer: Sendable>: Sendable {
   private let snapshot: PinnedSnapshot
   private let body: @Sendable (Database) throws -> Answer
 
-  fileprivate init(on snapshot: PinnedSnapshot, _ body: @escaping @Sendable (Database) throws -> Answer) {
+  init(on snapshot: PinnedSnapshot, _ body: @escaping @Sendable (Database) throws -> Answer) {
     self.snapshot = snapshot
     self.body = body
   }

@@ -166,6 +166,14 @@ struct ClientTable {
     try database.update("DELETE FROM cache_client_targets WHERE target_id = ?", .integer(Int64(target)))
   }
 
+  /// Returns true if another client uses the target.
+  func isUsed(_ target: TargetID, byOthersThan client: ClientID) throws -> Bool {
+    try database.firstRow(
+      "SELECT 1 FROM cache_client_targets WHERE target_id = ? AND client_id <> ? LIMIT 1", .integer(Int64(target)),
+      .integer(client)
+    ) { _ in true } ?? false
+  }
+
   /// Returns true if some client uses the target.
   func isUsed(_ target: TargetID) throws -> Bool {
     try database.firstRow(
@@ -204,6 +212,40 @@ struct ClientTable {
       """, .integer(client)
     ) {
       targets[try Self.targetID($0)] = try $0.int64(at: 1) != 0
+      return true
+    }
+    return targets
+  }
+
+  // MARK: Targets that the holder of the lease follows for others
+
+  func follow(_ target: TargetID, leaseNumber: Int64) throws {
+    try database.update(
+      "INSERT OR REPLACE INTO cache_followed_targets (target_id, lease_number) VALUES (?, ?)", .integer(Int64(target)),
+      .integer(leaseNumber))
+  }
+
+  func stopFollowing(_ target: TargetID) throws {
+    try database.update("DELETE FROM cache_followed_targets WHERE target_id = ?", .integer(Int64(target)))
+  }
+
+  /// Returns true if the holder of the lease keeps the target in memory for others.
+  func isFollowed(_ target: TargetID) throws -> Bool {
+    try database.firstRow(
+      """
+      SELECT 1 FROM cache_followed_targets JOIN cache_sharing USING (lease_number)
+      WHERE target_id = ? AND lease_holder <> 0
+      """, .integer(Int64(target))
+    ) { _ in true } ?? false
+  }
+
+  /// The targets that the holder of the lease keeps in memory for others.
+  func followedTargets() throws -> [TargetID] {
+    var targets: [TargetID] = []
+    try database.forEachRow(
+      "SELECT target_id FROM cache_followed_targets JOIN cache_sharing USING (lease_number) WHERE lease_holder <> 0"
+    ) {
+      targets.append(try Self.targetID($0))
       return true
     }
     return targets

@@ -258,10 +258,33 @@ package enum CacheFile {
   private static func readOutbox(_ files: CacheFiles, databaseID: DatabaseID) throws -> SalvagedOutbox {
     let outbox = SalvagedOutbox(reading: files.main, databaseID: databaseID)
     guard !outbox.hasTables else { return outbox }
+    // Which of them the file has is not known: the one that finds most is right.
+    var best: SalvagedOutbox?
+    for layout in Layout.allCases {
+      let grafted = try readOutbox(files, databaseID: databaseID, as: layout)
+      if (best?.foundCount ?? -1) < grafted.foundCount { best = grafted }
+    }
+    return best ?? outbox
+  }
+
+  /// The order of the tables in a file.
+  private enum Layout: CaseIterable {
+    case asMade
+    /// Written anew by ``Database/rewrite()``, as a shared cache or as one that is not shared.
+    case rewrittenShared, rewrittenAlone
+  }
+
+  private static func readOutbox(
+    _ files: CacheFiles, databaseID: DatabaseID, as layout: Layout
+  ) throws -> SalvagedOutbox {
     try files.removeScratch()
     defer { try? files.removeScratch() }
     let template = try Database(.file(path: files.template))
-    do { _ = try CacheSchema.migrate(template) } catch {
+    do {
+      _ = try CacheSchema.migrate(template)
+      if layout == .rewrittenShared { try ClientSchema.schema.migrate(template) }
+      if layout != .asMade { try template.rewrite() }
+    } catch {
       template.close()
       throw error
     }

@@ -55,6 +55,8 @@ struct SalvagedOutbox {
   private let databaseID: DatabaseID
 
   var unreadableBatchCount: Int { unreadable.count + lostBatchCount }
+  /// The number of batches that were found in the tables and can be read.
+  var foundCount: Int { batches.count }
 
   /// Reads what can be read. The file is not changed.
   ///

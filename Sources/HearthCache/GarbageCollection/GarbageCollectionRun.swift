@@ -5,7 +5,7 @@ internal import HearthStore
 ///
 /// The rule (firebase-ios-sdk lru_garbage_collector.cc): the oldest tenth of all targets and unneeded documents, at most 1,000, gives a
 /// bound on the scale of sequence numbers. First go the targets without a listener that were last used up to the
-/// bound, then the documents up to it that no target holds, no user has pending writes for and no view shows. Unlike
+/// bound and are not pinned, then the documents up to it that no target holds, no user has pending writes for and no view shows. Unlike
 /// there, documents with pending writes do not count as unneeded, so that many of them cannot keep the rest permanently.
 ///
 /// | step | does | then |
@@ -113,13 +113,15 @@ package struct GarbageCollectionRun {
     let (product, overflow) = parameters.maxSequenceNumbers.multipliedReportingOverflow(by: 100)
     let (limit, limitOverflow) = (product / parameters.percentile).addingReportingOverflow(1)
     let enough = overflow || limitOverflow ? .max : limit
-    let targetCount = try min(max(store.globals.targetCount(), 0), enough)
+    // Pinned targets neither count nor use up the share of the others.
+    let pinned = try store.pins.targetIDs(in: store.targets)
+    let targetCount = try min(max(store.globals.targetCount() - Int64(pinned.count), 0), enough)
     let documentCount = try store.uses.unneededCount(limit: enough)
     let (count, countOverflow) = targetCount.addingReportingOverflow(documentCount)
     let share = countOverflow ? parameters.maxSequenceNumbers : Self.share(parameters.percentile, of: count)
     let number = min(share, parameters.maxSequenceNumbers)
     guard number > 0 else { return -1 }
-    return try store.targets.sequenceNumber(at: number) ?? -1
+    return try store.targets.sequenceNumber(at: number, except: pinned) ?? -1
   }
 
   private static func share(_ percentile: Int64, of count: Int64) -> Int64 {
@@ -136,7 +138,8 @@ package struct GarbageCollectionRun {
     let (bound, limits) = (bound, limits)
     let (last, count) = try store.transaction("Collect garbage", needsLease: true) {
       let found = try store.targets.leastRecentlyUsed(after: position, upTo: bound, limit: limits.targets)
-      let removable = try found.map(\.targetID).filter { try !store.isInUse($0) }
+      let pinned = try store.pins.targetIDs(in: store.targets)
+      let removable = try found.map(\.targetID).filter { try !pinned.contains($0) && !store.isInUse($0) }
       for targetID in removable { try store.targets.removeRow(targetID) }
       return (found.last, removable.count)
     }

@@ -32,6 +32,14 @@ package struct CacheOverview: Equatable, Sendable {
     package var targetCount: Int
   }
 
+  /// A query that garbage collection spares.
+  package struct PinnedQuery: Equatable, Sendable {
+    /// In words.
+    package var query: String
+    /// The documents that the backend has confirmed for it.
+    package var documentCount: Int
+  }
+
   package var folder: String
   package var databaseID: DatabaseID?
   /// Empty for a cache that no client has named yet.
@@ -47,6 +55,7 @@ package struct CacheOverview: Equatable, Sendable {
   package var estimatedDocumentCount: Int?
   package var targetCount: Int64
   package var users: [User]
+  package var pinnedQueries: [PinnedQuery]
   /// True while a process has the folder for itself.
   package var isInExclusiveUse: Bool
   /// That process, where the system tells it.
@@ -77,6 +86,7 @@ extension CacheInspection {
       logBytes: Self.size(of: files.main + "-wal"),
       estimatedDocumentCount: try documents.estimatedDocumentCount(in: .everything(under: ResourcePath())),
       targetCount: try globals.targetCount(), users: try users(),
+      pinnedQueries: try pinnedQueries(),
       isInExclusiveUse: isLocked,
       exclusiveProcessID: isLocked ? LockHolder.processID(path: lock) : nil, clients: clients, backend: backend,
       knownDamage: files.markedDamage,
@@ -86,6 +96,15 @@ extension CacheInspection {
   private static func size(of path: String) -> Int64 {
     let attributes = try? FileManager.default.attributesOfItem(atPath: path)
     return (attributes?[.size] as? NSNumber)?.int64Value ?? 0
+  }
+
+  private func pinnedQueries() throws -> [CacheOverview.PinnedQuery] {
+    let pins = PinTable(database: database, databaseID: databaseID ?? DatabaseID(projectID: "unknown"))
+    return try pins.queries().map { query in
+      let target = try targets.target(query.target)
+      return CacheOverview.PinnedQuery(
+        query: query.inWords, documentCount: try target.map { try targets.keyCount(of: $0.targetID, limit: .max) } ?? 0)
+    }
   }
 
   /// The users that have ever written, in the order of their first write.

@@ -14,6 +14,11 @@ extension CacheOverview {
       ("targets", .integer(targetCount)),
       ("pendingBatches", .integer(pendingBatchCount)),
       ("users", .array(users.map(\.json))),
+      (
+        "pinnedQueries",
+        .array(
+          pinnedQueries.map { .object([("query", .string($0.query)), ("documents", .integer($0.documentCount))]) })
+      ),
       ("isInExclusiveUse", .bool(isInExclusiveUse)),
       ("exclusiveProcess", exclusiveProcessID.map { .integer($0) } ?? .null),
       ("clients", .array(clients.map(\.json))),

@@ -16,7 +16,7 @@ internal import HearthWire
 /// | attempts, outcomes | removed |
 /// | batches by document, overlays | rebuilt from the queue |
 /// | indexes | emptied and filled again; definitions that cannot be read are removed |
-/// | bundles, named queries | removed |
+/// | bundles, named queries, pinned queries | removed |
 /// | counters | raised to what the rows say |
 ///
 /// Nothing that is only here, which is the outbox alone, is ever removed.
@@ -190,6 +190,9 @@ struct CacheRepair {
     }
     for name in names where (try? store.bundles.query(named: name)) == nil {
       try database.update("DELETE FROM named_queries WHERE name = ?", .text(name))
+    }
+    for number in try store.pins.unreadable() {
+      try database.update("DELETE FROM cache_pinned_queries WHERE pin_id = ?", .integer(number))
     }
   }
 

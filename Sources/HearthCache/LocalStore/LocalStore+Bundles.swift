@@ -44,8 +44,10 @@ extension LocalStore {
   }
 
   /// Not a collection that anybody can use: ids of this form are reserved.
+  static let bundleCollection = "__bundle__"
+
   private static func umbrellaTarget(ofBundle id: String) -> Target {
-    Query(path: ResourcePath(["__bundle__", "docs", id])).target
+    Query(path: ResourcePath([bundleCollection, "docs", id])).target
   }
 
   private func apply(_ bundled: [BundledDocument]) throws -> DocumentMap {

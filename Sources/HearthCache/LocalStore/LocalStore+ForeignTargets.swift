@@ -7,14 +7,25 @@ extension LocalStore {
   ///
   /// - Returns: Nil if it has no row any more.
   package func adoptTarget(_ targetID: TargetID) throws -> TargetData? {
-    // Nothing is written, so a former holder of the lease does no harm.
-    try read("Get target data") {
+    // A former holder of the lease that has not found out yet writes nothing here, and does no harm.
+    try transaction("Get target data") {
       guard let known = try targets.targetData(targetID) else { return nil }
       return try database.part("Allocate target") {
+        try noteFollowed(targetID)
         setActive(known)
         return known
       }
     }
+  }
+
+  /// Lets other clients know that the row of a target must stay as it is when none of them uses it any more.
+  package func followTarget(_ targetID: TargetID) throws {
+    try transaction("Follow target") { try noteFollowed(targetID) }
+  }
+
+  private func noteFollowed(_ targetID: TargetID) throws {
+    guard let member = state.membership, member.holdsLease else { return }
+    try clients.follow(targetID, leaseNumber: member.sharing.leaseNumber)
   }
 
   /// Forgets a target without a word in the file: this client has no view of it any more.
@@ -30,6 +41,7 @@ extension LocalStore {
       try touch(unconfirmedKeys.sorted())
       try targets.update(active.data.with(sequenceNumber: sequenceNumber()))
       try clients.setCurrent(targetID, false)
+      try clients.stopFollowing(targetID)
       forgetTarget(targetID)
     }
   }

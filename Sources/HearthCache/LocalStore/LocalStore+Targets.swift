@@ -78,7 +78,7 @@ extension LocalStore {
 
   /// Ends listening to a target, with its latest resume token written.
   ///
-  /// With eager garbage collection the row goes, and with it the documents that nothing else needs. The target is no longer
+  /// With eager garbage collection the row goes unless it is pinned, and with it the documents that nothing else needs. The target is no longer
   /// listened to even when the transaction fails: then the row keeps an older token, which still agrees with the
   /// documents.
   ///
@@ -94,11 +94,14 @@ extension LocalStore {
     try transaction("Release target", needsLease: isPrimary && isShared) {
       if let member = state.membership {
         try clients.stopUsing(targetID, by: member.client)
-        if isPrimary { try clients.setCurrent(targetID, false) }
+        if isPrimary {
+          try clients.setCurrent(targetID, false)
+          try clients.stopFollowing(targetID)
+        }
         try tell(.clients)
       }
       try touch(state.viewReferences.removeAll(target: targetID).sorted())
-      if isEager {
+      if isEager, try !pins.contains(active.data.target) {
         try touch(targets.keys(of: targetID))
         try targets.remove(targetID)
       } else {

@@ -62,6 +62,7 @@ package final class LocalStore {
   let outcomes: OutcomeTable
   let rejected: RejectedBatchTable
   let bases: BaseDocumentTable
+  let pins: PinTable
   let localDocuments: LocalDocuments
   let clients: ClientTable
   let notices: NoticeTable
@@ -120,6 +121,7 @@ package final class LocalStore {
     self.outcomes = OutcomeTable(database: database, databaseID: databaseID)
     self.rejected = RejectedBatchTable(database: database, databaseID: databaseID)
     self.bases = BaseDocumentTable(database: database)
+    self.pins = PinTable(database: database, databaseID: databaseID)
     self.localDocuments = LocalDocuments(documents: documents, queue: queue, overlays: overlays)
     self.clients = ClientTable(database: database)
     self.notices = NoticeTable(database: database)

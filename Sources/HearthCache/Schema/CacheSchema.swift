@@ -19,7 +19,9 @@ enum CacheSchema {
 
   private static let schema = Schema(
     component: "cache",
-    migrations: [Migration(version: 1, name: "tables of the cache", statements: outbox + targets + bundles + outcomes)],
+    migrations: [
+      Migration(version: 1, name: "tables of the cache", statements: outbox + targets + bundles + outcomes + pins)
+    ],
     probes: [
       """
       SELECT cache_id, highest_batch_id, highest_target_id, highest_sequence_number, target_count,
@@ -53,6 +55,7 @@ enum CacheSchema {
       SELECT user_id, path, state, seconds, nanos, fields, is_outdated, next_state, next_fields, copy_name
       FROM cache_base_documents
       """,
+      "SELECT pin_id, target, is_limit_to_last FROM cache_pinned_queries",
     ])
 
   /// The counters, the users, their batches, and the overlays that the batches make.
@@ -219,6 +222,18 @@ enum CacheSchema {
       PRIMARY KEY (user_id, path)
     ) WITHOUT ROWID
     """,
+  ]
+
+  /// What the application wants to keep.
+  private static let pins = [
+    // The queries that garbage collection spares. `target` is as in `named_queries`. No index, for the reason above; the list is short.
+    """
+    CREATE TABLE cache_pinned_queries (
+      pin_id INTEGER PRIMARY KEY,
+      target BLOB NOT NULL,
+      is_limit_to_last INTEGER NOT NULL
+    )
+    """
   ]
 
   /// The bundles that were loaded, and the queries that they named.

@@ -11,6 +11,7 @@ enum ClientSchema {
       "SELECT client_id, target_id, is_watched FROM cache_client_targets INDEXED BY cache_client_targets_by_target WHERE target_id = 0",
       "SELECT target_id FROM cache_current_targets",
       "SELECT number, client_id, kind, user_id, path, subject, code, message FROM cache_notices",
+      "SELECT target_id, lease_number FROM cache_followed_targets",
     ])
 
   private static let statements = [
@@ -70,5 +71,9 @@ enum ClientSchema {
       message TEXT NOT NULL
     )
     """,
+
+    // The targets of other clients that the holder of the lease with this number keeps in memory: also for a while after the last of
+    // those clients has left them. Of earlier holders rows may be left, which say nothing.
+    "CREATE TABLE cache_followed_targets (target_id INTEGER PRIMARY KEY, lease_number INTEGER NOT NULL)",
   ]
 }

@@ -21,6 +21,16 @@ struct BundleTable {
       .integer(Int64(metadata.createTime.timestamp.nanoseconds)))
   }
 
+  /// Lets every bundle be loaded again.
+  func forgetLoaded() throws {
+    try database.update("DELETE FROM bundles")
+  }
+
+  func removeAll() throws {
+    try forgetLoaded()
+    try database.update("DELETE FROM named_queries")
+  }
+
   func query(named name: String) throws -> NamedQuery? {
     try database.firstRow(
       "SELECT target, is_limit_to_last, read_seconds, read_nanos FROM named_queries WHERE name = ?", .text(name)

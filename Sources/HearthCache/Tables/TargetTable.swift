@@ -118,6 +118,31 @@ struct TargetTable {
       .integer(Int64(targetID)), .text(key.canonicalString))
   }
 
+  /// The targets that hold a document, also those whose row was removed.
+  func targetIDs(of key: DocumentKey) throws -> [TargetID] {
+    var targetIDs: [TargetID] = []
+    try database.forEachRow(
+      "SELECT target_id FROM cache_target_documents WHERE path = ? ORDER BY target_id", .text(key.canonicalString)
+    ) {
+      targetIDs.append(try Self.targetID($0, table: "cache_target_documents"))
+      return true
+    }
+    return targetIDs
+  }
+
+  /// Takes a document away from all targets. Their tokens must be gone.
+  func removeFromAll(_ key: DocumentKey) throws {
+    try database.update("DELETE FROM cache_target_documents WHERE path = ?", .text(key.canonicalString))
+  }
+
+  private static func targetID(_ row: Statement, table: String) throws -> TargetID {
+    let number = try row.int64(at: 0)
+    guard let targetID = TargetID(exactly: number) else {
+      throw CacheError.corruptRecord(table: table, row: "\(number)", reason: "a target id has 32 bits")
+    }
+    return targetID
+  }
+
   func hasTarget(for key: DocumentKey) throws -> Bool {
     try database.firstRow(
       "SELECT 1 FROM cache_target_documents WHERE path = ? LIMIT 1", .text(key.canonicalString)
@@ -127,7 +152,7 @@ struct TargetTable {
   // MARK: Garbage collection
 
   /// A place in the order of last use.
-  struct Position {
+  struct Position: Equatable {
     var sequenceNumber: Int64
     var targetID: TargetID
 
@@ -145,23 +170,24 @@ struct TargetTable {
       """,
       .integer(position.sequenceNumber), .integer(Int64(position.targetID)), .integer(bound), .integer(Int64(limit))
     ) {
-      let number = try $0.int64(at: 0)
-      guard let targetID = TargetID(exactly: number) else {
-        throw CacheError.corruptRecord(table: "cache_targets", row: "\(number)", reason: "a target id has 32 bits")
-      }
+      let targetID = try Self.targetID($0, table: "cache_targets")
       found.append(Position(sequenceNumber: try $0.int64(at: 1), targetID: targetID))
       return true
     }
     return found
   }
 
-  /// The sequence number of the `rank`th least recently used of all targets and unneeded documents, counted from 1; nil
+  /// The sequence number of the `rank`th least recently used of targets and unneeded documents, counted from 1; nil
   /// when there are fewer.
-  func sequenceNumber(at rank: Int64) throws -> Int64? {
-    try database.firstRow(
+  ///
+  /// - Parameter pinned: targets that do not count.
+  func sequenceNumber(at rank: Int64, except pinned: Set<TargetID> = []) throws -> Int64? {
+    let excluded = pinned.sorted().map(String.init).joined(separator: ",")
+    let condition = pinned.isEmpty ? "" : "WHERE target_id NOT IN (\(excluded)) "
+    return try database.firstRow(
       """
       SELECT sequence_number FROM (
-        SELECT * FROM (SELECT sequence_number FROM cache_targets ORDER BY sequence_number LIMIT ?1)
+        SELECT * FROM (SELECT sequence_number FROM cache_targets \(condition)ORDER BY sequence_number LIMIT ?1)
         UNION ALL
         SELECT * FROM (
           SELECT sequence_number FROM cache_document_uses INDEXED BY cache_unneeded_documents

@@ -159,27 +159,6 @@ private final class ExportFile {
   }
 }
 
-struct CacheClearCommand: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "clear", abstract: "Delete the cache, unless it holds pending writes or is in use.")
-
-  @OptionGroup var options: CacheOptions
-
-  @Flag(help: "Delete the cache together with the writes that the backend does not have.")
-  var discardPendingWrites = false
-
-  func run() throws {
-    try options.run {
-      let count = try CacheMaintenance.clear(folder: options.folder, discardsPendingWrites: discardPendingWrites)
-      if options.isJSON {
-        Terminal.write(JSONText.object([("cleared", true), ("discardedBatches", .integer(count))]).compact)
-      } else {
-        Terminal.write("The cache is deleted" + (count > 0 ? ", and \(count) pending writes with it." : "."))
-      }
-    }
-  }
-}
-
 struct CacheCollectCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "collect", abstract: "Remove what was not used for the longest time, and give the space back.",

@@ -37,6 +37,7 @@ struct CacheInfoCommand: ParsableCommand {
       let unreadable = user.unreadableBatchCount > 0 ? ", \(user.unreadableBatchCount) unreadable" : ""
       line("user", "\(user.id ?? "(signed out)"): \(user.pendingBatchCount) pending\(unreadable)")
     }
+    for pinned in cache.pinnedQueries { line("pinned", "\(pinned.query): \(pinned.documentCount) documents") }
     if cache.isInExclusiveUse {
       line("in use", "by one process that does not share it" + (cache.exclusiveProcessID.map { ": \($0)" } ?? ""))
     }

@@ -23,11 +23,29 @@ extension Database {
   ///
   /// Does not wait for other connections: while one of them reads an older state, the log stays until the next time.
   /// Does nothing for a database in memory.
-  package func truncateLog() throws(StoreError) {
-    guard case .file = location else { return }
+  ///
+  /// - Returns: True if the log holds nothing any more, and the file everything.
+  @discardableResult
+  package func truncateLog() throws(StoreError) -> Bool {
+    guard case .file = location else { return true }
+    var isTruncated = false
     try withoutWaiting { () throws(StoreError) in
       let statement = try prepare("PRAGMA wal_checkpoint(TRUNCATE)")
-      while try statement.step() {}
+      // The first column is 1 if another connection was in the way (https://www.sqlite.org/pragma.html#pragma_wal_checkpoint).
+      while try statement.step() { isTruncated = try statement.int64(at: 0) == 0 }
     }
+    return isTruncated
+  }
+
+  /// Writes the whole database anew, without anything that was deleted: neither unused pages nor the unused parts of pages remain.
+  /// The file has its new contents when the log is next written back to it, see ``truncateLog()``.
+  ///
+  /// One transaction that takes time and memory in proportion to what the database holds; other connections can read meanwhile. Tables
+  /// come to lie at other pages: all tables before all indexes, each in the order in which they were made.
+  ///
+  /// - Throws: ``StoreError``: `unavailable` while another connection writes; `full`.
+  package func rewrite() throws(StoreError) {
+    if isInTransaction { throw .misuse("Database \(name) cannot be rewritten inside a transaction.") }
+    try execute("VACUUM")
   }
 }

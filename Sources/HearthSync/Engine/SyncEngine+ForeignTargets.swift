@@ -56,6 +56,8 @@ extension SyncEngine {
     } else if isWatched, !link.isWatched(target) {
       data = try localStore.adoptTarget(target)
       try takeOverConfirmedKeys(of: target)
+    } else if views.foreignTargets[target] == nil {
+      try localStore.followTarget(target)
     }
     guard views.hasView(on: target) else { return }
     views.keepForOthers(target, isWatched: isWatched)

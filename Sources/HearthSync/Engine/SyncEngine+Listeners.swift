@@ -12,6 +12,7 @@ extension SyncEngine {
       log(.error, "Listener \(id.rawValue) is in use; a second listen under the same number is ignored.")
       return
     }
+    if options.reportsTransfer { transfers[id] = Transfer(query: query) }
     let listen = HeldListen(id: id, query: query, options: options)
     // The writes before it wait: it begins with them.
     let mustWait = !heldWrites.isEmpty || !heldListens.isEmpty
@@ -104,6 +105,7 @@ extension SyncEngine {
   }
 
   func unlisten(_ id: ListenerID) {
+    transfers[id] = nil
     heldListens.removeAll { $0.id == id }
     guard views.hasListener(id) else { return stopBackgroundListen(for: id) }
     follow(views.unlisten(id))

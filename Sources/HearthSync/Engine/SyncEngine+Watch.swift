@@ -3,6 +3,7 @@ internal import HearthModel
 
 extension SyncEngine {
   func watchStreamReceived(_ message: WatchResponse, on id: StreamID) {
+    if !transfers.isEmpty { noteTransfer(by: message) }
     let (actions, outcome) = link.received(message, on: id, confirmed: confirmedKeys)
     follow(actions)
     switch outcome {

@@ -78,6 +78,9 @@ package final class SyncEngine {
   /// True if something happened in this event that an observer of the outbox may see.
   var outboxHasChanged = false
 
+  /// The documents that the backend has sent for listeners that want to know. Written in SyncEngine+Prefetching.swift.
+  var transfers: [ListenerID: Transfer] = [:]
+
   /// The bundles that are being loaded; nil for one whose end has been reported, while its source goes on.
   /// Written in SyncEngine+Bundles.swift.
   var bundles: [RequestID: BundleLoader?] = [:]
@@ -182,6 +185,10 @@ package final class SyncEngine {
     case .discardRejected(let batches): discardRejected(id, batches)
     case .setIndexes(let definitions): setIndexes(id, definitions)
     case .deleteAllIndexes: deleteAllIndexes(id)
+    case .clear(let run): clear(id, run)
+    case .pin(let query): changePins(id) { try localStore.pin(query) }
+    case .unpin(let query): changePins(id) { try localStore.unpin(query) }
+    case .readPinnedQueries: readPinnedQueries(id)
     case .enableNetwork: enableNetwork(id)
     case .disableNetwork: disableNetwork(id)
     }

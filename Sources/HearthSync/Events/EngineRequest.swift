@@ -33,6 +33,14 @@ package enum EngineRequest: Equatable, Sendable {
   case setIndexes([IndexDefinition])
   case deleteAllIndexes
 
+  /// Does the next step of clearing a part of the cache. Answered with the run as it is then.
+  case clear(ClearingRun)
+  /// Lets garbage collection spare the documents of a query. Answered when it is stored.
+  case pin(Query)
+  case unpin(Query)
+  /// Answered with the pinned queries.
+  case readPinnedQueries
+
   case enableNetwork
   case disableNetwork
 }
@@ -48,4 +56,6 @@ package enum EngineAnswer: Equatable, Sendable {
   /// Nil if no bundle gave the name to a query.
   case query(Query?)
   case fate(LocalStore.WriteFate)
+  case clearing(ClearingRun)
+  case queries([Query])
 }

@@ -34,6 +34,9 @@ package enum SyncAction: Equatable, Sendable {
   /// The listener ends with this error and hears nothing more.
   case raiseError(ListenerID, StatusError)
   case snapshotsInSync(ListenerID)
+  /// So many documents have come from the backend for the listener's query since it began, changed and unchanged ones. Only for listeners
+  /// that ask for it, and not for each document.
+  case documentsReceived(ListenerID, count: Int)
   /// A write whose outcome is kept is durable on this device.
   case writeSaved(WriteID)
   /// Something in the outbox, in its state or in the list of refused writes has changed. Only while it is observed.

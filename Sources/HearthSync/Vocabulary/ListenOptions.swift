@@ -15,6 +15,8 @@ package struct ListenOptions: Hashable, Sendable {
   /// Hold the first snapshot back until the backend has answered, unless the client is known to be offline.
   package var waitForSyncWhenOnline: Bool
   package var source: ListenSource
+  /// Report how many documents the backend has sent for the query.
+  package var reportsTransfer = false
 
   package init(
     includeDocumentMetadataChanges: Bool = false,

@@ -16,6 +16,27 @@ enum CommentExamples {
     print("committed:", commit.commitTime != nil)
   }
 
+  static func cacheScope(db: Firestore) {
+    let everythingOfOneUser = CacheScope.document(db.document("users/anna"), includingSubcollections: true)
+    let oldMessages = CacheScope.collectionGroup("messages").olderThan(Date(timeIntervalSinceNow: -30 * 24 * 3600))
+    print(everythingOfOneUser, oldMessages)
+  }
+
+  static func clearCache(db: Firestore) async throws {
+    let cleared = try await db.clearCache(.collection(db.collection("messages")), securely: true)
+    print(cleared.removedDocumentCount, cleared.isErased)
+  }
+
+  static func pin(db: Firestore) async throws {
+    let catalogue = db.collection("products").whereField("inStock", isEqualTo: true)
+    try await catalogue.pin()
+    try await catalogue.prefetch()
+  }
+
+  static func prefetch(db: Firestore) async throws {
+    try await db.collection("products").prefetch(within: .seconds(30))
+  }
+
   static func aggregateQuery(db: Firestore) async throws {
     let cities = db.collection("cities")
     let snapshot = try await cities.aggregate([.count(), .sum("population")]).getAggregation(source: .server)

@@ -194,6 +194,7 @@ final class TestClient {
       errors[id] = error
       told.append("listener \(id.rawValue): error \(error.code)")
     case .snapshotsInSync(let id): told.append("in sync \(id.rawValue)")
+    case .documentsReceived(let id, let count): told.append("listener \(id.rawValue): \(count) received")
     case .writeSaved(let id): told.append("write \(id.rawValue): saved")
     case .outboxChanged: told.append("outbox")
     case .completeWrite(let id, let error):
@@ -266,9 +267,9 @@ final class TestClient {
     let id = newRequestID()
     switch request {
     case .readDocument, .readQuery, .readAggregation, .readPendingWrites, .readNamedQuery: reads.insert(id)
-    case .readFate: reads.insert(id)
+    case .readFate, .clear, .readPinnedQueries: reads.insert(id)
     case .withdraw, .retryNow, .discardRejected, .waitForPendingWrites, .setIndexes, .deleteAllIndexes, .enableNetwork,
-      .disableNetwork:
+      .disableNetwork, .pin, .unpin:
       break
     }
     post(.request(id, request))

@@ -1,0 +1,209 @@
+internal import HearthModel
+internal import HearthStore
+
+/// The removal of chosen documents from a cache in use, in short steps between which anything else may happen.
+///
+/// | step | does | then |
+/// |---|---|---|
+/// | targets | for the whole cache: deletes the rows of all targets that are not in use | documents |
+/// | documents | deletes documents, bounded in number and bytes | keys |
+/// | keys | takes the other documents of removed targets away from them, a few hundred at most | vacuum, or rewriting |
+/// | vacuum | gives free pages back | end |
+/// | rewriting | writes the file anew, in one transaction | erasing |
+/// | erasing | empties the log | end |
+///
+/// Every step is one transaction and holds by itself, and each reads anew what is pending and in use, so any client of a shared cache may
+/// do it, and the process may end between two steps:
+/// * Before a document goes, the row of each target that holds it goes, and with it its resume token and the version from which its
+///   result could be completed. A later listen begins from nothing.
+/// * A document stays if some user has a pending write for it, and if a listener of some client shows it. Then no target in
+///   use loses a document, and what its owner knows of it in memory stays right.
+/// * What has been loaded from bundles is forgotten, so that they can be loaded again.
+package struct ClearingRun: Equatable, Sendable {
+  private enum Phase: Equatable, Sendable {
+    case removingTargets(after: TargetTable.Position)
+    case removingKeys(from: Int)
+    case removingDocuments(collection: Int, after: WalkPosition?)
+    case removingEntries
+    case vacuuming
+    case rewriting
+    case erasing
+    case finished
+  }
+
+  /// The limits of one step, chosen for a few milliseconds of processor time.
+  struct StepLimits: Equatable {
+    var targets = 200
+    var keys = 500
+    var documents = 200
+    /// Reading a large document reads all its pages.
+    var documentBytes = 4 << 20
+    var pages = 128
+  }
+
+  private let scope: ClearingScope
+  private let isSecure: Bool
+  private let limits: StepLimits
+  private var phase: Phase
+  package private(set) var report = ClearingReport()
+
+  /// - Parameter isSecure: True to leave nothing of the documents in the file and its log.
+  package init(_ scope: ClearingScope, isSecure: Bool) {
+    self.init(scope, isSecure: isSecure, limits: StepLimits())
+  }
+
+  init(_ scope: ClearingScope, isSecure: Bool, limits: StepLimits) {
+    self.scope = scope
+    self.isSecure = isSecure
+    self.limits = limits
+    phase =
+      scope.isEverything && scope.confirmedBefore == nil ? .removingTargets(after: .start) : .removingKeys(from: 0)
+  }
+
+  package var isFinished: Bool { phase == .finished }
+
+  /// True if what is left to do is to empty the log, which has to wait while another connection reads.
+  package var awaitsReaders: Bool { phase == .erasing }
+
+  /// Does the next step. When it throws, the run is as it was before.
+  ///
+  /// - Parameter isShown: Returns true if a view of this client shows a document, or may do so once its first result is there.
+  mutating func step(on store: LocalStore, isShown: (DocumentKey) -> Bool) throws {
+    var next = self
+    next.report.stepCount += 1
+    switch phase {
+    case .removingTargets(let position):
+      next.phase =
+        try next.removeTargets(store, after: position).map { .removingTargets(after: $0) } ?? .removingKeys(from: 0)
+    case .removingKeys(let index):
+      let end = min(index + limits.documents, scope.keys.count)
+      try next.removeDocuments(store, isShown: isShown) {
+        let found = try store.documents.documents(for: scope.keys[index..<end])
+        return scope.keys[index..<end].compactMap { found[$0] }
+      }
+      next.phase =
+        end < scope.keys.count ? .removingKeys(from: end) : .removingDocuments(collection: 0, after: nil)
+    case .removingDocuments(let index, _) where index == scope.collections.count:
+      next.phase = .removingEntries
+    case .removingDocuments(let index, let position):
+      var end: WalkPosition?
+      try next.removeDocuments(store, isShown: isShown) {
+        let page = try store.documents.page(
+          of: scope.collections[index], after: position, limit: limits.documents, byteLimit: limits.documentBytes)
+        end = page.end
+        return page.documents
+      }
+      next.phase = .removingDocuments(collection: end == nil ? index + 1 : index, after: end)
+    case .removingEntries:
+      if try !next.removeEntries(store) { next.phase = isSecure ? .rewriting : .vacuuming }
+    case .vacuuming:
+      try next.vacuum(store)
+    case .rewriting:
+      try next.rewrite(store)
+    case .erasing:
+      next.report.isErased = try store.database.truncateLog()
+      if next.report.isErased { next.phase = .finished }
+    case .finished:
+      return
+    }
+    self = next
+  }
+
+  /// Ends a run that waits for other connections to end their reading. ``ClearingReport/isErased`` stays false.
+  package mutating func giveUpErasing() {
+    if phase == .erasing { phase = .finished }
+  }
+
+  // MARK: - Removing
+
+  /// - Returns: the position to continue from, nil at the end.
+  private mutating func removeTargets(
+    _ store: LocalStore, after position: TargetTable.Position
+  ) throws -> TargetTable.Position? {
+    let limits = limits
+    let (last, count) = try store.transaction("Clear cache") {
+      try store.bundles.removeAll()
+      let found = try store.targets.leastRecentlyUsed(after: position, upTo: .max, limit: limits.targets)
+      let count = try found.count { try store.dropForClearing($0.targetID) }
+      return (found.last, count)
+    }
+    report.removedTargetCount += count
+    return last
+  }
+
+  private mutating func removeDocuments(
+    _ store: LocalStore, isShown: (DocumentKey) -> Bool, _ page: () throws -> [Document]
+  ) throws {
+    let (scope, before) = (scope, report)
+    report = try store.transaction("Clear cache") {
+      var report = before
+      var others: TargetsInUse?
+      for document in try page() where try scope.takes(document, in: store) {
+        let key = document.key
+        if try store.queue.hasPendingBatch(for: key) {
+          report.pendingDocumentCount += 1
+          continue
+        }
+        let inUse = try others ?? TargetsInUse(of: store)
+        others = inUse
+        let targetIDs = try store.targets.targetIDs(of: key)
+        if isShown(key) || inUse.hold(targetIDs) || inUse.mayShow(document) {
+          report.listenedDocumentCount += 1
+          continue
+        }
+        // Before the document: no resume token is ahead of what is stored.
+        for targetID in targetIDs where try store.dropForClearing(targetID) { report.removedTargetCount += 1 }
+        try store.removeForClearing(key)
+        report.removedDocumentCount += 1
+      }
+      if report.removedDocumentCount > before.removedDocumentCount { try store.bundles.forgetLoaded() }
+      return report
+    }
+  }
+
+  /// - Returns: True if there may be more to do.
+  private func removeEntries(_ store: LocalStore) throws -> Bool {
+    // With eager collection a target goes with all its entries.
+    guard !store.isEager else { return false }
+    return try store.transaction("Clear cache") { try store.targets.removeSomeKeysOfRemovedTargets(limits.keys) }
+  }
+
+  // MARK: - Giving space back
+
+  private mutating func vacuum(_ store: LocalStore) throws {
+    let (database, limits) = (store.database, limits)
+    let (released, remaining) = try store.transaction("Clear cache") {
+      try database.releaseFreePages(limit: limits.pages)
+    }
+    report.releasedBytes += released
+    if released > 0, remaining > 0 { return }
+    if report.releasedBytes > 0 { try database.truncateLog() }
+    phase = .finished
+  }
+
+  private mutating func rewrite(_ store: LocalStore) throws {
+    guard case .file = store.database.location else {
+      report.isErased = true
+      phase = .finished
+      return
+    }
+    let before = try store.database.fileSizeBytes
+    try store.rewriteFile()
+    report.releasedBytes += max(before - (try store.database.fileSizeBytes), 0)
+    phase = .erasing
+  }
+}
+
+extension ClearingScope {
+  /// Returns true if a document of its collections belongs to it.
+  fileprivate func takes(_ document: Document, in store: LocalStore) throws -> Bool {
+    guard !document.isUnknown else { return false }
+    if let query, !query.matches(document) { return false }
+    guard let confirmedBefore else { return true }
+    guard max(document.readTime, document.version) < confirmedBefore else { return false }
+    // The backend does not send again what has not changed: the document is as new as the results that hold it.
+    return try store.targets.targetIDs(of: document.key).allSatisfy {
+      try (store.targets.targetData($0)?.snapshotVersion ?? .none) < confirmedBefore
+    }
+  }
+}

@@ -1,0 +1,148 @@
+import ArgumentParser
+import Foundation
+import HearthCache
+import HearthModel
+
+struct CacheClearCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "clear", abstract: "Delete the cache, or remove a part of what it holds.",
+    discussion: """
+      Without further options the cache is deleted, unless it holds pending writes or is in use.
+
+      With one of them, documents are removed from it, also while clients share it. Those with pending writes, and those that a \
+      listener shows, stay. Without --document, --collection or --group that concerns all documents.
+      """)
+
+  @OptionGroup var options: CacheOptions
+
+  @Flag(help: "Delete the cache together with the writes that the backend does not have.")
+  var discardPendingWrites = false
+
+  @Option(help: "Only the document with this path.")
+  var document: String?
+
+  @Option(help: "Only the documents of the collection with this path.")
+  var collection: String?
+
+  @Option(help: "Only the documents of all collections with this id.")
+  var group: String?
+
+  @Flag(help: "With --document or --collection: also everything below.")
+  var subcollections = false
+
+  @Option(
+    help: "Only what the backend has last confirmed longer ago than this: a number with s, m, h, d or w, such as 30d.")
+  var olderThan: String?
+
+  @Flag(help: "Leave nothing of the documents in the cache's files.")
+  var securely = false
+
+  func validate() throws {
+    if [document, collection, group].count(where: { $0 != nil }) > 1 {
+      throw ValidationError("--document, --collection and --group exclude each other.")
+    }
+    if subcollections, document == nil, collection == nil {
+      throw ValidationError("--subcollections needs --document or --collection.")
+    }
+    if discardPendingWrites, clearsPart {
+      throw ValidationError("--discard-pending-writes deletes the whole cache, which the other options do not.")
+    }
+    if let olderThan, Self.seconds(olderThan) == nil {
+      throw ValidationError("--older-than \(olderThan): expected a number with s, m, h, d or w, such as 30d.")
+    }
+    if let group, group.isEmpty || group.contains("/") {
+      throw ValidationError("--group \"\(group)\": an id is not empty and contains no slash.")
+    }
+  }
+
+  private var clearsPart: Bool {
+    document != nil || collection != nil || group != nil || olderThan != nil || securely
+  }
+
+  func run() throws {
+    try options.run {
+      if clearsPart { try clearPart() } else { try deleteAll() }
+    }
+  }
+
+  private func deleteAll() throws {
+    let count = try CacheMaintenance.clear(folder: options.folder, discardsPendingWrites: discardPendingWrites)
+    if options.isJSON {
+      Terminal.write(JSONText.object([("cleared", true), ("discardedBatches", .integer(count))]).compact)
+    } else {
+      Terminal.write("The cache is deleted" + (count > 0 ? ", and \(count) pending writes with it." : "."))
+    }
+  }
+
+  // MARK: - A part
+
+  /// The time that a secure clearing waits for others to end their reading, in pauses.
+  private static let pauses = 100
+  private static let pauseSeconds = 0.05
+
+  private func clearPart() throws {
+    let scope = try scope()
+    let total =
+      try scope.isEverything
+      ? CacheInspection.read(folder: options.folder) { try $0.overview().estimatedDocumentCount } : nil
+    let line = ProgressLine()
+    defer { line.end() }
+    var pauses = Self.pauses
+    let report = try CacheMaintenance.clear(
+      folder: options.folder, scope: scope, isSecure: securely, clientName: UUID().uuidString,
+      progress: {
+        line.show(
+          "Clearing", done: $0.removedDocumentCount + $0.pendingDocumentCount + $0.listenedDocumentCount, total: total)
+      },
+      waitsForReaders: {
+        pauses -= 1
+        Thread.sleep(forTimeInterval: Self.pauseSeconds)
+        return pauses > 0
+      })
+    line.end()
+    if options.isJSON { Terminal.write(report.json.indented) } else { print(report) }
+    if securely, !report.isErased { throw ExitCode.failure }
+  }
+
+  private func scope() throws -> ClearingScope {
+    var scope = ClearingScope.everything
+    if let document {
+      scope = .document(try QueryText.documentKey(document), includesSubcollections: subcollections)
+    } else if let collection {
+      scope = .collection(try QueryText.collectionPath(collection), includesSubcollections: subcollections)
+    } else if let group {
+      scope = .collectionGroup(group)
+    }
+    if let seconds = olderThan.flatMap(Self.seconds) {
+      let now = Int64(Date().timeIntervalSince1970)
+      scope.confirmedBefore = SnapshotVersion(Timestamp(seconds: max(0, now - seconds), nanoseconds: 0))
+    }
+    return scope
+  }
+
+  private func print(_ report: ClearingReport) {
+    Terminal.write(
+      "Removed \(report.removedDocumentCount) documents; \(Terminal.size(report.releasedBytes)) were given back.")
+    if report.pendingDocumentCount > 0 {
+      Terminal.write("\(report.pendingDocumentCount) documents stay because writes for them wait for the backend.")
+    }
+    if report.listenedDocumentCount > 0 {
+      Terminal.write("\(report.listenedDocumentCount) documents stay because a listener shows them.")
+    }
+    guard securely else { return }
+    Terminal.write(
+      report.isErased
+        ? "Nothing of what was removed is left in the cache's files."
+        : "The log could not be emptied, because another process goes on reading. Clear again later.")
+  }
+
+  /// The seconds of a duration such as "30d"; nil for what is none.
+  static func seconds(_ text: String) -> Int64? {
+    let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800]
+    guard let unit = text.last.flatMap({ units[$0] }), let number = Int64(text.dropLast()), number >= 0 else {
+      return nil
+    }
+    let (seconds, overflow) = number.multipliedReportingOverflow(by: unit)
+    return overflow ? nil : seconds
+  }
+}

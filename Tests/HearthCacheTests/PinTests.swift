@@ -1,0 +1,129 @@
+import HearthModel
+import HearthStore
+import Testing
+
+@testable import HearthCache
+
+@Suite("Pinned queries")
+struct PinTests {
+  private static let everything = GarbageCollectionParameters(thresholdBytes: 0, percentile: 100)
+  private let rooms = collection("rooms")
+  private let halls = collection("halls")
+
+  /// A query's result, without a listener.
+  private func fetch(_ query: Query, _ paths: [String], _ cache: TestCache, at microseconds: Int64) throws {
+    let id = try cache.store.allocateTarget(query.target).targetID
+    var event = RemoteEvent(snapshotVersion: version(microseconds))
+    for path in paths {
+      let document = found(path, 3, ["text": .string("text of \(path)")])
+      event.documentUpdates[document.key] = document
+    }
+    event.targetChanges[id] = TargetChange(
+      resumeToken: [1], isCurrent: true, added: Set(event.documentUpdates.keys))
+    _ = try cache.store.apply(event)
+    try cache.store.releaseTarget(id)
+  }
+
+  private func collect(_ cache: TestCache, _ parameters: GarbageCollectionParameters = everything) throws {
+    _ = try cache.store.collectGarbage(parameters) { _ in false }
+  }
+
+  @Test("garbage collection spares a pinned query and its documents, also after a restart, until it is unpinned")
+  func spared() throws {
+    let cache = try TestCache(.file)
+    defer { cache.close() }
+    try fetch(rooms, ["rooms/a", "rooms/b"], cache, at: 5)
+    try fetch(halls, ["halls/a"], cache, at: 6)
+    try cache.store.pin(rooms)
+    try cache.store.pin(rooms)
+    try cache.restart()
+    #expect(try cache.store.pinnedQueries() == [rooms])
+    try collect(cache)
+    #expect(try cache.store.found(rooms) == ["rooms/a", "rooms/b"])
+    #expect(try cache.store.targetData(for: rooms.target)?.resumeToken == [1])
+    #expect(try cache.store.found(halls) == [])
+    try cache.store.unpin(rooms)
+    #expect(try cache.store.pinnedQueries() == [])
+    try collect(cache)
+    #expect(try cache.store.found(rooms) == [] && cache.store.targetData(for: rooms.target) == nil)
+  }
+
+  @Test("a limit to the last documents is pinned as what it is")
+  func limitToLast() throws {
+    let cache = try TestCache(.memory)
+    defer { cache.close() }
+    let first = rooms.with(order: OrderBy(path: field("n"), direction: .ascending)).with(limit: 2, type: .first)
+    let last = first.with(limit: 2, type: .last)
+    try cache.store.pin(last)
+    try cache.store.pin(first)
+    #expect(try cache.store.pinnedQueries() == [last, first])
+    try cache.store.unpin(last)
+    #expect(try cache.store.pinnedQueries() == [first])
+  }
+
+  @Test("pinned targets do not use up the share of the others")
+  func share() throws {
+    let cache = try TestCache(.memory)
+    defer { cache.close() }
+    for number in 0..<10 {
+      let query = collection("pinned\(number)")
+      try fetch(query, ["pinned\(number)/a"], cache, at: Int64(number + 1))
+      try cache.store.pin(query)
+    }
+    for number in 0..<10 { try fetch(collection("old\(number)"), [], cache, at: Int64(number + 20)) }
+    // The oldest tenth of all twenty would be pinned.
+    try collect(cache, GarbageCollectionParameters(thresholdBytes: 0, percentile: 20))
+    let left = try (0..<10).filter { try cache.store.targetData(for: collection("old\($0)").target) != nil }
+    #expect(left == [2, 3, 4, 5, 6, 7, 8, 9])
+  }
+
+  @Test("eager collection keeps what is pinned when its listener goes, and drops it when it is unpinned")
+  func eager() throws {
+    let cache = try TestCache(.memory, .eager)
+    defer { cache.close() }
+    try cache.store.pin(rooms)
+    try fetch(rooms, ["rooms/a"], cache, at: 5)
+    #expect(try cache.store.found(rooms) == ["rooms/a"])
+    #expect(try cache.store.targetData(for: rooms.target)?.resumeToken == [1])
+    try cache.store.unpin(rooms)
+    #expect(try cache.store.found(rooms) == [])
+    // One that is in use goes with its listener.
+    try cache.store.pin(halls)
+    let id = try cache.store.allocateTarget(halls.target).targetID
+    try cache.store.receive(found("halls/a", 3, [:]), at: 6, for: [id], token: "t")
+    try cache.store.unpin(halls)
+    #expect(try cache.store.found(halls) == ["halls/a"])
+    try cache.store.releaseTarget(id)
+    #expect(try cache.store.found(halls) == [])
+  }
+
+  @Test("sizes are those of collections and of pinned queries")
+  func sizes() throws {
+    let cache = try TestCache(.file)
+    defer { cache.close() }
+    try fetch(rooms, ["rooms/a", "rooms/b"], cache, at: 5)
+    try fetch(halls, ["halls/a"], cache, at: 6)
+    try cache.store.pin(rooms)
+    try cache.store.pin(collection("none"))
+    let sizes = try #require(try cache.store.backgroundSizes()).run()
+    #expect(sizes == (try cache.store.sizes()))
+    #expect(sizes.collections.map(\.path.canonicalString) == ["halls", "rooms"])
+    #expect(sizes.collections.map(\.documentCount) == [1, 2])
+    let bytes = Int64(found("rooms/a", 3, ["text": "text of rooms/a"]).fields.bytes.count)
+    #expect(sizes.collections[1].fieldsBytes == 2 * bytes)
+    #expect(sizes.pinnedQueries.map(\.documentCount) == [2, 0])
+    #expect(sizes.pinnedQueries.map(\.fieldsBytes) == [2 * bytes, 0])
+    #expect(sizes.pinnedQueries.map(\.snapshotVersion) == [version(5), .none])
+    #expect(sizes.fileBytes >= sizes.usedBytes && sizes.usedBytes > 0)
+  }
+
+  @Test("a pin that cannot be read is removed by the repair")
+  func damaged() throws {
+    let cache = try TestCache(.file)
+    defer { cache.close() }
+    try cache.store.pin(rooms)
+    try cache.store.pin(halls)
+    try cache.database.execute("UPDATE cache_pinned_queries SET target = x'FF' WHERE pin_id = 1")
+    #expect(try cache.store.pinnedQueries() == [halls])
+  }
+}
