@@ -110,7 +110,7 @@ private final class Prefetch: Sendable {
     query.firestore.runtime().callBackend({ [model = query.model] transport throws(StatusError) in
       try await transport.aggregate(model, aggregations)
     }) { [self] result in
-      guard case .success(let values) = result, case .integer(let count)? = values.values.first else { return }
+      guard case .success(let answer) = result, case .integer(let count)? = answer.values.values.first else { return }
       buffer.add(change { $0.totalDocumentCount = Int(clamping: count) })
     }
   }
