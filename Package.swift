@@ -143,6 +143,12 @@ let package = Package(
     .executableTarget(
       name: "NotesExample", dependencies: ["Hearth"], path: "Examples/Notes", swiftSettings: settings),
     .executableTarget(
+      name: "ToDoExample", dependencies: ["Hearth", arguments, logging], path: "Examples/ToDo",
+      exclude: ["README.md"], swiftSettings: settings),
+    .executableTarget(
+      name: "GatewayExample", dependencies: ["Hearth", arguments], path: "Examples/Gateway", exclude: ["README.md"],
+      swiftSettings: settings),
+    .executableTarget(
       name: "CrashWriter", dependencies: ["Hearth"], path: "Tests/Support/CrashWriter", swiftSettings: settings),
     .executableTarget(
       name: "CacheSharer", dependencies: ["Hearth"], path: "Tests/Support/CacheSharer", swiftSettings: settings),
@@ -150,9 +156,8 @@ let package = Package(
       name: "InteropTests",
       dependencies: [
         "Hearth", "HearthServer", "HearthCommand", "HearthTransport", "HearthSync", "HearthCache", "HearthStore",
-        "HearthWire", "HearthModel", "TestSupport", "CrashWriter", "CacheSharer", "NotesExample", grpcCore,
-        grpcProtobuf,
-        grpcTransport, logging,
+        "HearthWire", "HearthModel", "TestSupport", "CrashWriter", "CacheSharer", "NotesExample", "ToDoExample",
+        "GatewayExample", grpcCore, grpcProtobuf, grpcTransport, logging,
       ],
       resources: [
         .copy("Resources/python_client.py"), .copy("Resources/go_load.go"), .copy("Resources/js_calls.mjs"),

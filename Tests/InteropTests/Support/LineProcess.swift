@@ -61,6 +61,9 @@ final class LineProcess {
     try? input?.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8))
   }
 
+  /// Ends the program's standard input.
+  func endInput() { try? input?.fileHandleForWriting.close() }
+
   /// SIGSTOP: the process does nothing more until ``goOn()``, and keeps its locks.
   func stop() { kill(process.processIdentifier, SIGSTOP) }
 
