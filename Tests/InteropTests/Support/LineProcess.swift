@@ -69,6 +69,9 @@ final class LineProcess {
 
   func goOn() { kill(process.processIdentifier, SIGCONT) }
 
+  /// SIGTERM: what a service manager sends first.
+  func askToEnd() { kill(process.processIdentifier, SIGTERM) }
+
   /// SIGKILL: what a power cut does to a process.
   func killAtOnce() {
     kill(process.processIdentifier, SIGKILL)
