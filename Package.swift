@@ -24,6 +24,24 @@ let jwt = Target.Dependency.product(
   name: "JWTKit", package: "jwt-kit", condition: .when(traits: ["ServiceAccounts"]))
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
+/// HEARTH_EXAMPLES adds the example that needs further packages (Hummingbird), so that users of the library do not resolve them.
+let hasWebService = Context.environment["HEARTH_EXAMPLES"] != nil
+let webServicePackages: [Package.Dependency] =
+  hasWebService
+  ? [.package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: ["FullFoundation"])]
+  : []
+let webServiceTargets: [Target] =
+  hasWebService
+  ? [
+    .executableTarget(
+      name: "WebServiceExample",
+      dependencies: [
+        "Hearth", .product(name: "Hummingbird", package: "hummingbird"), arguments, lifecycle, signals, logging,
+      ],
+      path: "Examples/WebService", exclude: ["README.md"], swiftSettings: settings)
+  ] : []
+let webServiceExample: [Target.Dependency] = hasWebService ? ["WebServiceExample"] : []
+
 let package = Package(
   name: "hearth",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -52,7 +70,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"5.0.0"),
     .package(url: "https://github.com/vapor/jwt-kit", exact: "5.7.1"),
     .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
-  ],
+  ] + webServicePackages,
   targets: [
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3",
@@ -147,6 +165,12 @@ let package = Package(
     .executableTarget(
       name: "NotesExample", dependencies: ["Hearth"], path: "Examples/Notes", swiftSettings: settings),
     .executableTarget(
+      name: "ToDoExample", dependencies: ["Hearth", arguments, logging], path: "Examples/ToDo",
+      exclude: ["README.md"], swiftSettings: settings),
+    .executableTarget(
+      name: "GatewayExample", dependencies: ["Hearth", arguments], path: "Examples/Gateway", exclude: ["README.md"],
+      swiftSettings: settings),
+    .executableTarget(
       name: "CrashWriter", dependencies: ["Hearth"], path: "Tests/Support/CrashWriter", swiftSettings: settings),
     .executableTarget(
       name: "CacheSharer", dependencies: ["Hearth"], path: "Tests/Support/CacheSharer", swiftSettings: settings),
@@ -154,13 +178,12 @@ let package = Package(
       name: "InteropTests",
       dependencies: [
         "Hearth", "HearthServer", "HearthCommand", "HearthTransport", "HearthSync", "HearthCache", "HearthStore",
-        "HearthWire", "HearthModel", "TestSupport", "CrashWriter", "CacheSharer", "NotesExample", grpcCore,
-        grpcProtobuf,
-        grpcTransport, logging,
-      ],
+        "HearthWire", "HearthModel", "TestSupport", "CrashWriter", "CacheSharer", "NotesExample", "ToDoExample",
+        "GatewayExample", grpcCore, grpcProtobuf, grpcTransport, logging,
+      ] + webServiceExample,
       resources: [
         .copy("Resources/python_client.py"), .copy("Resources/go_load.go"), .copy("Resources/js_calls.mjs"),
       ],
       swiftSettings: settings),
-  ]
+  ] + webServiceTargets
 )

@@ -61,10 +61,16 @@ final class LineProcess {
     try? input?.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8))
   }
 
+  /// Ends the program's standard input.
+  func endInput() { try? input?.fileHandleForWriting.close() }
+
   /// SIGSTOP: the process does nothing more until ``goOn()``, and keeps its locks.
   func stop() { kill(process.processIdentifier, SIGSTOP) }
 
   func goOn() { kill(process.processIdentifier, SIGCONT) }
+
+  /// SIGTERM: what a service manager sends first.
+  func askToEnd() { kill(process.processIdentifier, SIGTERM) }
 
   /// SIGKILL: what a power cut does to a process.
   func killAtOnce() {
