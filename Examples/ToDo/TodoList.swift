@@ -37,7 +37,9 @@ struct TodoList {
 
   /// Waits until a change is safe on this device, gives it two seconds to reach the backend, and prints how far it has come.
   ///
-  /// - Parameter change: The change in words, which `sync` repeats when it reports the outcome.
+  /// - Parameters:
+  ///   - receipt: The receipt of the write.
+  ///   - change: The change in words, which `sync` repeats when it reports the outcome.
   func finish(_ receipt: WriteReceipt, _ change: String) async throws {
     try await receipt.saved()
     if !isOffline { _ = try await isOutboxEmpty(within: .seconds(2)) }
