@@ -1,6 +1,6 @@
 internal import Foundation
-public import Hearth
 internal import GRPCCore
+public import Hearth
 internal import HearthServer
 internal import Logging
 

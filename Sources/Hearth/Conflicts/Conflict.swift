@@ -68,7 +68,8 @@ public struct ConflictResolution: Sendable {
             try UserDataReader.set(fields.objects, key: document.key, databaseID: document.firestore.databaseID)
           ])
       } catch {
-        throw NSError.firestore(.invalidArgument, "The merged fields of \"\(document.path)\" cannot be written: \(error.message)")
+        throw NSError.firestore(
+          .invalidArgument, "The merged fields of \"\(document.path)\" cannot be written: \(error.message)")
       }
     case .written(let mutations, let owner):
       guard owner == ObjectIdentifier(document.firestore) else {

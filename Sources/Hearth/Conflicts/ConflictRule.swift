@@ -24,7 +24,9 @@ public struct ConflictRule: Sendable, Hashable, CustomStringConvertible {
 
   /// The documents of a collection, without those of its subcollections.
   ///
-  /// - Parameter path: A path from the root with an odd number of segments, such as `"todos"`; anything else is a programming error.
+  /// - Parameters:
+  ///   - path: A path from the root with an odd number of segments, such as `"todos"`; anything else is a programming error.
+  ///   - resolver: Decides about a conflict.
   public static func collection(_ path: String, _ resolver: ConflictResolver) -> ConflictRule {
     let collection = requireValid { () throws(ProgrammingError) in try PathParser.collection(path) }
     return ConflictRule(
@@ -34,7 +36,9 @@ public struct ConflictRule: Sendable, Hashable, CustomStringConvertible {
 
   /// The documents of all collections with this id, wherever in the database they are.
   ///
-  /// - Parameter id: Not empty and without slashes; anything else is a programming error.
+  /// - Parameters:
+  ///   - id: Not empty and without slashes; anything else is a programming error.
+  ///   - resolver: Decides about a conflict.
   public static func collectionGroup(_ id: String, _ resolver: ConflictResolver) -> ConflictRule {
     let id = requireValid { () throws(ProgrammingError) in try PathParser.collectionGroup(id) }
     return ConflictRule(
@@ -43,8 +47,9 @@ public struct ConflictRule: Sendable, Hashable, CustomStringConvertible {
 
   /// One document.
   ///
-  /// - Parameter path: A path from the root with an even number of segments, such as `"profiles/me"`; anything else is a programming
-  ///   error.
+  /// - Parameters:
+  ///   - path: A path from the root with an even number of segments, such as `"profiles/me"`; anything else is a programming error.
+  ///   - resolver: Decides about a conflict.
   public static func document(_ path: String, _ resolver: ConflictResolver) -> ConflictRule {
     let key = requireValid { () throws(ProgrammingError) in try PathParser.documentKey(path) }
     return ConflictRule(scope: .document(key), resolver: resolver, description: "document \(key): \(resolver)")

@@ -152,7 +152,9 @@ extension LocalStore {
       var base = BaseDocument(remote, copyName: former.copyName)
       if base.copyName.isEmpty { base.copyName = Self.copyName(of: batch) }
       // What the write behind this one was made for: the document as this one would have made it.
-      let expected = try former.next ?? DocumentEdit(parts[key]?.mutations ?? [], on: former.document)
+      let expected =
+        try former.next
+        ?? DocumentEdit(parts[key]?.mutations ?? [], on: former.document)
         .document(at: batch.localWriteTime)
       let result = try DocumentEdit(newParts[key] ?? [], on: remote).document(at: batch.localWriteTime)
       if expected.isFound != result.isFound || !expected.hasSameContents(as: result) { base.next = expected }

@@ -88,7 +88,8 @@ package final class EmbeddedServer: Sendable {
     let listener = GuardedListener(host: numericHost, port: port, limits: connectionLimits, logger: logger)
     let transport = listener.makeTransport(maximumRequestBytes: maximumRequestBytes)
     let service = FirestoreService(backend: backend, logger: logger, tokenRefreshInterval: tokenRefreshInterval)
-    let server = GRPCServer(transport: transport, services: [service], interceptors: [AuthorizationInterceptor()] + interceptors)
+    let server = GRPCServer(
+      transport: transport, services: [service], interceptors: [AuthorizationInterceptor()] + interceptors)
     let serving = Task { try await server.serve() }
     let address = await transport.listeningAddress
     guard let boundPort = address?.ipv4?.port ?? address?.ipv6?.port else {

@@ -181,7 +181,8 @@ extension SyncEngine {
     if !open.dropped.isEmpty {
       let names = open.dropped.sorted().map { "\"\($0)\"" }.joined(separator: ", ")
       ending = StatusError(
-        code: .aborted, message: "The write was given up for what the backend has at \(names), by the rule for conflicts.")
+        code: .aborted,
+        message: "The write was given up for what the backend has at \(names), by the rule for conflicts.")
     }
     let outcome = LocalStore.ConflictOutcome(
       mutations: mutations, remote: open.remote, bases: open.bases, ending: ending)

@@ -217,7 +217,8 @@ package final class SyncEngine {
     case .bundleBytes(let id, _), .bundleEnded(let id, _): failBundle(id, .failed, .terminated)
     case .start, .unlisten, .backgroundQueryEnded, .addSnapshotsInSyncListener, .removeSnapshotsInSyncListener,
       .changeUser, .connectivityChanged, .watchStreamOpened, .watchStreamMessage, .watchStreamClosed,
-      .writeStreamOpened, .writeStreamMessage, .writeStreamClosed, .lookedUp, .conflictAnswered, .timerFired, .setIndexAutoCreation, .observeOutbox,
+      .writeStreamOpened, .writeStreamMessage, .writeStreamClosed, .lookedUp, .conflictAnswered, .timerFired,
+      .setIndexAutoCreation, .observeOutbox,
       .othersChanged,
       .suspend, .resume, .setVisibility, .shutdown:
       break

@@ -356,6 +356,15 @@ enum CommentExamples {
     for city in try await large.getDocuments().documents { print(city.name) }
   }
 
+  static func conflictRules() -> FirestoreSettings {
+    let settings = FirestoreSettings()
+    settings.conflictRules = [
+      .collection("todos", .mergeFields),
+      .document("profiles/me", .lastWriter(by: "changed")),
+    ]
+    return settings
+  }
+
   static func typedCollection(db: Firestore) async throws {
     typealias City = QueryableModels.City
     let cities = db.collection("cities", of: City.self)

@@ -130,7 +130,8 @@ struct DocumentEditTests {
   func asks() throws {
     let edit = Mutation.patch(key, ["a": .integer(2)], mask: try mask(["a"]))
     #expect(
-      try resolve([edit], base: found(["a": .integer(1)]), remote: found(["a": .integer(3)], 2), .ask(resolver: 0)) == nil)
+      try resolve([edit], base: found(["a": .integer(1)]), remote: found(["a": .integer(3)], 2), .ask(resolver: 0))
+        == nil)
     #expect(
       try DocumentEdit([edit], on: found(["a": .integer(1)]))
         .kept(over: .missing(key, version: .none)) == .mutations([.set(key, ["a": .integer(2)])]))

@@ -122,7 +122,7 @@ struct TestingArticleTests {
   func blocks() throws {
     let article = try Article("Testing")
     #expect(try article.codeNotCompiled(in: #filePath) == [])
-    #expect(article.blocks("swift").count == 6)
+    #expect(article.blocks("swift").count == 8)
   }
 
   @Test("names the product")
@@ -131,5 +131,6 @@ struct TestingArticleTests {
     #expect(text.contains(#"`.product(name: "HearthServer", package: "hearth")`"#))
     let manifest = try Article.text("Package.swift")
     #expect(manifest.contains(#".library(name: "HearthServer", targets: ["HearthServer"])"#))
+    #expect(manifest.contains(#".library(name: "HearthTesting", targets: ["HearthTesting"])"#))
   }
 }
