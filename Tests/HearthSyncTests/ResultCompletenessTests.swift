@@ -121,6 +121,25 @@ struct ResultCompletenessTests {
     #expect(try read(rooms, client) == .notSynchronized)
   }
 
+  @Test("a result that was collected or cleared is told apart from one that never was, also after a restart")
+  func collectedOnDisk() throws {
+    let client = try TestClient(durable: true)
+    let listener = client.listen(rooms)
+    try client.fill(2, [found("rooms/a", 1)], at: 10)
+    client.post(.unlisten(listener))
+    #expect(try read(rooms, client) == .complete(asOf: version(10)))
+    _ = try client.engine.collectGarbage(.init(thresholdBytes: 0, percentile: 100))
+    #expect(try read(rooms, client) == .collected)
+    #expect(try read(firstTwo, client) == .notSynchronized)
+    try client.restart()
+    client.setNetwork(isEnabled: false)
+    let again = client.listen(rooms)
+    #expect(completeness(again, client) == .collected)
+    client.setNetwork(isEnabled: true)
+    try client.fill(4, [found("rooms/a", 1)], at: 20)
+    #expect(completeness(again, client) == .complete(asOf: version(20)))
+  }
+
   @Test("a result that does not agree with the backend's count is not complete until it was sent anew")
   func mismatch() throws {
     let client = try TestClient(durable: true)

@@ -16,9 +16,13 @@ public enum QueryCompleteness: Sendable, Hashable {
   /// this device that the backend may not have answered or by what other queries brought, so documents that this device does not have may
   /// belong into it. The documents in the result do match. The time is nil as above.
   case limitUncertain(asOf: Timestamp?)
-  /// No complete result is known: the query was never in sync with the backend on this device, its state was removed from the cache
-  /// by garbage collection, or the backend is just sending the result anew. Documents may be missing, even all of them.
+  /// No complete result is known: the query was never in sync with the backend on this device, or the backend is just sending the result
+  /// anew. Documents may be missing, even all of them.
   case notSynchronized
+  /// A complete result was known once, and was removed from the cache, by garbage collection or because it was cleared. Documents may be
+  /// missing, even all of them. The last thousand such queries are remembered, by a cache that collects the
+  /// least recently used; of others the result is ``notSynchronized``.
+  case collected
 
   /// True for ``complete(asOf:)``.
   public var isComplete: Bool {
@@ -30,6 +34,7 @@ public enum QueryCompleteness: Sendable, Hashable {
     case .complete(let version): self = .complete(asOf: Self.time(version))
     case .limitUncertain(let version): self = .limitUncertain(asOf: Self.time(version))
     case .notSynchronized: self = .notSynchronized
+    case .collected: self = .collected
     }
   }
 

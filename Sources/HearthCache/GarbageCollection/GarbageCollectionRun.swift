@@ -141,6 +141,7 @@ package struct GarbageCollectionRun {
       let pinned = try store.pins.targetIDs(in: store.targets)
       let removable = try found.map(\.targetID).filter { try !pinned.contains($0) && !store.isInUse($0) }
       for targetID in removable { try store.targets.removeRow(targetID) }
+      if !removable.isEmpty { try store.targets.trimDroppedTargets() }
       return (found.last, removable.count)
     }
     report.removedTargetCount += count

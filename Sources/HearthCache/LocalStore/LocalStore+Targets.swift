@@ -32,10 +32,14 @@ extension LocalStore {
 
   /// The target's row, or a new one.
   func row(for target: Target) throws -> TargetData {
-    if let known = try targets.target(target) { return known }
-    let data = TargetData(
+    if var known = try targets.target(target) {
+      if known.resumeToken.isEmpty { known.wasDropped = try targets.wasDropped(target) }
+      return known
+    }
+    var data = TargetData(
       target: target, targetID: try globals.takeTargetID(), sequenceNumber: try sequenceNumber())
     try targets.insert(data)
+    data.wasDropped = try targets.wasDropped(target)
     return data
   }
 
@@ -74,6 +78,11 @@ extension LocalStore {
   /// The state of a target, with or without a listener; nil if the cache has no row for it.
   package func targetData(for target: Target) throws -> TargetData? {
     try read("Get target data") { try knownTarget(target) }
+  }
+
+  /// True if the cache had a complete result of the target once, which was collected or cleared, as far as that is remembered.
+  package func wasDropped(_ target: Target) throws -> Bool {
+    try read("Look for dropped target") { try targets.wasDropped(target) }
   }
 
   /// Ends listening to a target, with its latest resume token written.

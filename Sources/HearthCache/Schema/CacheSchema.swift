@@ -41,6 +41,7 @@ enum CacheSchema {
       """,
       "SELECT target_id, path, sequence_number FROM cache_target_documents",
       "SELECT target_id FROM cache_removed_targets",
+      "SELECT hash, sequence_number FROM cache_dropped_targets",
       """
       SELECT sequence_number, path FROM cache_document_uses INDEXED BY cache_unneeded_documents
       WHERE is_unneeded = 1 AND sequence_number <= 0
@@ -150,6 +151,8 @@ enum CacheSchema {
     "CREATE INDEX cache_target_documents_by_path ON cache_target_documents (path, target_id)",
     // Targets whose row is gone while some of their documents are still marked as theirs. Their removal continues from here.
     "CREATE TABLE cache_removed_targets (target_id INTEGER PRIMARY KEY)",
+    // The targets that were in sync once and whose rows were removed last, by a hash of their canonical ids.
+    "CREATE TABLE cache_dropped_targets (hash INTEGER PRIMARY KEY, sequence_number INTEGER NOT NULL)",
 
     // The last use of each document, as far as no target says it (`DocumentUses`). The partial index lists the documents that
     // nothing refers to, in the order of their last use, so that garbage collection reads only what it may remove.

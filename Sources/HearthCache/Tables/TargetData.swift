@@ -17,6 +17,8 @@ package struct TargetData: Equatable, Sendable {
   package var lastLimboFreeSnapshotVersion: SnapshotVersion
   /// Empty means "start from the beginning".
   package var resumeToken: [UInt8]
+  /// True if the target was in sync once and its row was removed since. Not stored in the row.
+  package var wasDropped = false
 
   package init(
     target: Target, targetID: TargetID, sequenceNumber: Int64 = 0, purpose: TargetPurpose = .listen,

@@ -200,9 +200,41 @@ struct TargetTable {
   /// Removes the target with its resume token. Its documents stay marked as its own, for
   /// `removeSomeKeysOfRemovedTargets(_:)`; the number is never given again.
   func removeRow(_ targetID: TargetID) throws {
+    if let data = try? targetData(targetID), !data.resumeToken.isEmpty {
+      try database.update(
+        "INSERT OR REPLACE INTO cache_dropped_targets (hash, sequence_number) VALUES (?, ?)",
+        .integer(Self.hash(of: data.target)), .integer(data.sequenceNumber))
+    }
     try database.update("DELETE FROM cache_targets WHERE target_id = ?", .integer(Int64(targetID)))
     try database.update("INSERT OR IGNORE INTO cache_removed_targets (target_id) VALUES (?)", .integer(Int64(targetID)))
     try globals.addToTargetCount(-1)
+  }
+
+  /// So many dropped targets are remembered.
+  private static let droppedTargetLimit: Int64 = 1000
+
+  /// Forgets the dropped targets beyond those that were used last.
+  func trimDroppedTargets() throws {
+    try database.update(
+      """
+      DELETE FROM cache_dropped_targets WHERE hash IN (
+        SELECT hash FROM cache_dropped_targets ORDER BY sequence_number DESC, hash LIMIT -1 OFFSET ?)
+      """, .integer(Self.droppedTargetLimit))
+  }
+
+  /// True if the target was in sync once and its row was removed since, as far as that is remembered.
+  func wasDropped(_ target: Target) throws -> Bool {
+    try database.firstRow(
+      "SELECT 1 FROM cache_dropped_targets WHERE hash = ?", .integer(Self.hash(of: target))
+    ) { _ in true } ?? false
+  }
+
+  /// FNV-1a, the same in every release. Two targets with one hash do no harm: this only tells why a result is not complete.
+  private static func hash(of target: Target) -> Int64 {
+    Int64(
+      bitPattern: target.canonicalID.utf8.reduce(0xcbf2_9ce4_8422_2325) {
+        ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3
+      })
   }
 
   /// Takes some documents away from a target whose row was removed, and notes which of them nothing needs any more. Their

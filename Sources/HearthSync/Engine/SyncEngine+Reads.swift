@@ -62,7 +62,11 @@ extension SyncEngine {
   }
 
   private func knowledge(of query: Query) throws -> ResultKnowledge {
-    guard let target = try localStore.targetData(for: query.target), !target.resumeToken.isEmpty else { return .none }
+    guard let target = try localStore.targetData(for: query.target), !target.resumeToken.isEmpty else {
+      var knowledge = ResultKnowledge.none
+      knowledge.wasDropped = try localStore.wasDropped(query.target)
+      return knowledge
+    }
     return ResultKnowledge(
       version: target.snapshotVersion,
       confirmedKeys: query.limit == nil ? [] : try localStore.confirmedKeys(for: target.targetID))

@@ -116,7 +116,8 @@ struct QueryViews {
     let isCurrent = isCurrent || queries.queries(of: target.targetID).contains { $0.view.isSynced }
     var view = View(
       query: query, confirmedKeys: first.confirmedKeys, hasCachedResults: !target.resumeToken.isEmpty,
-      completeVersion: target.resumeToken.isEmpty ? .none : target.snapshotVersion, isWatched: resolvesLimbo)
+      completeVersion: target.resumeToken.isEmpty ? .none : target.snapshotVersion, wasDropped: target.wasDropped,
+      isWatched: resolvesLimbo)
     let outcome = view.begin(with: first, isCurrent: isCurrent && onlineState != .offline)
     let id = queries.insert(query, targetID: target.targetID, view: view)
     return limboChanged(by: id, outcome)

@@ -8,8 +8,10 @@ package enum ResultCompleteness: Equatable, Sendable {
   /// The result of this version was complete and filled the query's limit. Documents of it have changed since, and the cache may not
   /// have those that take their places. The version is `none` as above.
   case limitUncertain(asOf: SnapshotVersion)
-  /// The cache has no complete result: the target was never in sync, its row was collected, or its result is being fetched anew.
+  /// The cache has no complete result: the target was never in sync, or its result is being fetched anew.
   case notSynchronized
+  /// The cache had a complete result, which was collected or cleared.
+  case collected
 
   package var isComplete: Bool {
     if case .complete = self { true } else { false }
@@ -22,6 +24,8 @@ struct ResultKnowledge: Sendable {
   var version: SnapshotVersion
   /// The documents that the backend has confirmed. Needed for a query with a limit only.
   var confirmedKeys: Set<DocumentKey>
+  /// True if the cache had a complete result once.
+  var wasDropped = false
 
   static let none = ResultKnowledge(version: .none, confirmedKeys: [])
 
@@ -35,7 +39,7 @@ struct ResultKnowledge: Sendable {
   func completeness(
     of documents: some Collection<Document>, of query: Query, isSynced: Bool = false
   ) -> ResultCompleteness {
-    guard isSynced || version > .none else { return .notSynchronized }
+    guard isSynced || version > .none else { return wasDropped ? .collected : .notSynchronized }
     guard let limit = query.limit, confirmedKeys.count >= limit else { return .complete(asOf: version) }
     let isAsConfirmed =
       documents.count == confirmedKeys.count

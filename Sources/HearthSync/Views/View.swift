@@ -67,6 +67,8 @@ struct View {
   private var hasCachedResults: Bool
   /// The version of the last snapshot at which the backend had sent everything that the target holds; `none` if it is not known.
   private var completeVersion: SnapshotVersion
+  /// True if the cache had a complete result before, which it has lost.
+  private let wasDropped: Bool
   /// True if `limboKeys` is exact, so that only documents touched by a change need a new look.
   private var limboKeysAreExact = false
 
@@ -74,13 +76,15 @@ struct View {
   ///   - confirmedKeys: The documents that the backend had confirmed when the target was last listened to.
   ///   - hasCachedResults: True if the cache remembers a complete result of the target.
   ///   - completeVersion: The version of that result.
+  ///   - wasDropped: True if the cache had one before, which it has lost.
   ///   - isWatched: False if another client of the cache hears from the backend.
   init(
     query: Query, confirmedKeys: Set<DocumentKey>, hasCachedResults: Bool, completeVersion: SnapshotVersion = .none,
-    isWatched: Bool = true
+    wasDropped: Bool = false, isWatched: Bool = true
   ) {
     self.query = query
     self.completeVersion = completeVersion
+    self.wasDropped = wasDropped
     self.isWatched = isWatched
     documentKey = query.documentKey
     self.confirmedKeys = confirmedKeys
@@ -324,7 +328,7 @@ struct View {
   }
 
   private var completeness: ResultCompleteness {
-    ResultKnowledge(version: completeVersion, confirmedKeys: confirmedKeys)
+    ResultKnowledge(version: completeVersion, confirmedKeys: confirmedKeys, wasDropped: wasDropped)
       .completeness(of: documents.documents, of: query, isSynced: isSynced)
   }
 

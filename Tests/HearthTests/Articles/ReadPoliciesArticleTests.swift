@@ -58,7 +58,7 @@ struct ReadPoliciesArticleTests {
       switch snapshot.completeness {
       case .complete: "complete: \(snapshot.count)"
       case .limitUncertain: "perhaps not the first ones: \(snapshot.count)"
-      case .notSynchronized: "some: \(snapshot.count)"
+      case .notSynchronized, .collected: "some: \(snapshot.count)"
       }
     }
     let cities = db.collection("cities")
