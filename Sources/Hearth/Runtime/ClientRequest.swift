@@ -93,6 +93,10 @@ extension ClientRequest {
     }
   }
 
+  static func status(_ completion: @escaping @Sendable (StatusEvent) -> Void) -> ClientRequest {
+    client(completion) { client, id in client.readStatus(id, completion) }
+  }
+
   static func rejectedBatches(
     _ completion: @escaping @Sendable (Result<[RejectedBatch], NSError>) -> Void
   ) -> ClientRequest {

@@ -178,6 +178,16 @@ final class ClientRuntime: Sendable {
     return handle(listener) { .unobserveOutbox($0) }
   }
 
+  func readStatus(_ completion: @escaping @Sendable (StatusEvent) -> Void) {
+    request(.status(completion))
+  }
+
+  func observeStatus(_ callback: @escaping @Sendable (StatusEvent) -> Void) -> ListenerHandle {
+    let listener = Listener<StatusEvent>(id: ListenerID(rawValue: nextID()), queue: nil, callback: callback)
+    post(.call(.observeStatus(listener)))
+    return handle(listener) { .unobserveStatus($0) }
+  }
+
   func readNamedQuery(
     _ name: String, _ completion: @escaping @Sendable (Result<HearthModel.Query?, NSError>) -> Void
   ) {
