@@ -19,6 +19,8 @@ let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-h
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
+let metricsTestKit = Target.Dependency.product(name: "MetricsTestKit", package: "swift-metrics")
+let inMemoryTracing = Target.Dependency.product(name: "InMemoryTracing", package: "swift-distributed-tracing")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
@@ -79,7 +81,9 @@ let package = Package(
       swiftSettings: settings),
     .target(
       name: "Hearth",
-      dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthTransport", "HearthModel", logging, metrics, tracing],
+      dependencies: [
+        "HearthSync", "HearthCache", "HearthStore", "HearthTransport", "HearthModel", logging, metrics, tracing,
+      ],
       swiftSettings: settings),
     .target(
       name: "HearthServer",
@@ -137,7 +141,8 @@ let package = Package(
       name: "HearthTests",
       dependencies: [
         "Hearth", "HearthServer", "HearthTransport", "HearthSync", "HearthCache", "HearthStore", "HearthWire",
-        "HearthModel", "TestSupport", protobuf, grpcCore, grpcTransport, jwt, logging, metrics, tracing,
+        "HearthModel", "TestSupport", protobuf, grpcCore, grpcTransport, jwt, logging, metrics, metricsTestKit, tracing,
+        inMemoryTracing,
       ],
       swiftSettings: settings),
     .testTarget(

@@ -48,7 +48,8 @@ enum ClientCall: Sendable {
       request.fail(error ?? .terminated)
     case .bundleBytes(_, _, let taken):
       taken(false)
-    case .unobserveOutbox, .unobserveStatus, .unlisten, .listenForSync, .unlistenForSync, .bundleEnded, .setIndexAutoCreation,
+    case .unobserveOutbox, .unobserveStatus, .unlisten, .listenForSync, .unlistenForSync, .bundleEnded,
+      .setIndexAutoCreation,
       .changeUser:
       break
     }

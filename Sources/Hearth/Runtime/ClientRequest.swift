@@ -150,7 +150,7 @@ extension EngineAnswer {
 }
 
 extension Result {
-  fileprivate var failure: Failure? {
+  var failure: Failure? {
     if case .failure(let error) = self { error } else { nil }
   }
 }

@@ -16,19 +16,20 @@ struct PacedObservation<Content: Sendable> {
 
   var listeners: [ListenerID: Listener<Event>] = [:]
   private var reading = Reading.none
-  private var pause: Duration = .zero
+  /// Before it nothing is read.
+  private var next: ContinuousClock.Instant?
 
   /// Something may have changed.
   ///
   /// - Returns: the pause before the next reading; nil if a reading is under way already.
-  mutating func changed() -> Duration? {
+  mutating func changed(now: ContinuousClock.Instant) -> Duration? {
     switch reading {
     case .running:
       reading = .running(isOutdated: true)
       return nil
     case .none:
       reading = .running(isOutdated: false)
-      return pause
+      return next.map { max(now.duration(to: $0), .zero) } ?? .zero
     }
   }
 
@@ -40,8 +41,9 @@ struct PacedObservation<Content: Sendable> {
   /// The reading has ended.
   ///
   /// - Returns: the pause before the next one, if one is needed.
-  mutating func ended(after duration: Duration) -> Duration? {
-    pause = .milliseconds(10) + duration * 4
+  mutating func ended(after duration: Duration, now: ContinuousClock.Instant) -> Duration? {
+    let pause = .milliseconds(10) + duration * 4
+    next = now.advanced(by: pause)
     guard case .running(isOutdated: true) = reading else {
       reading = .none
       return nil

@@ -104,6 +104,7 @@ final class RunningClient {
     case .writes(let writes):
       write(writes)
     case .listen(let listener, let query, let options, let isOneShot):
+      if !isOneShot { configuration.instruments.metrics?.listenerStarted() }
       listeners[listener.id] = (listener, isOneShot)
       run(.listen(listener.id, query, options))
     case .unlisten(let id):
@@ -144,6 +145,7 @@ final class RunningClient {
   func handle(_ message: Message) {
     switch message {
     case .stream(let event):
+      configuration.instruments.note(event)
       run(event)
       if case .watchStreamMessage(let id, _) = event { streams.watchMessageHandled(on: id) }
     case .backgroundQueryEnded(let id, let result):
@@ -282,6 +284,7 @@ final class RunningClient {
 
   private func contents(of batches: [MutationBatch]) throws -> OutboxContents {
     let user = engine.signedInUser
+    configuration.instruments.metrics?.outboxCounted(batches.count)
     return OutboxContents(
       batches: batches, rejected: try cache.localStore.rejectedBatches(of: user),
       status: OutboxStatus(
@@ -299,7 +302,7 @@ final class RunningClient {
   }
 
   private func readOutboxSoon() {
-    guard !outbox.listeners.isEmpty, let pause = outbox.changed() else { return }
+    guard !outbox.listeners.isEmpty, let pause = outbox.changed(now: clock.now) else { return }
     readOutbox(after: pause)
   }
 
@@ -327,7 +330,8 @@ final class RunningClient {
     }
     for (_, listener) in outbox.listeners { listener.deliver(result.mapError { NSError.firestore($0) }) }
     if case .failure = result { outbox.listeners = [:] }
-    if let pause = outbox.ended(after: clock.now - began) { readOutbox(after: pause) }
+    let now = clock.now
+    if let pause = outbox.ended(after: now - began, now: now) { readOutbox(after: pause) }
   }
 
   /// Looks up a write by its receipt; if it still waits, `follower` hears of its end.

@@ -62,7 +62,7 @@ extension RunningClient {
   // MARK: - Reading
 
   func readStatusSoon() {
-    guard !status.listeners.isEmpty, let pause = status.changed() else { return }
+    guard !status.listeners.isEmpty, let pause = status.changed(now: clock.now) else { return }
     readStatus(after: pause)
   }
 
@@ -77,7 +77,8 @@ extension RunningClient {
     status.begins()
     let result = Result { try presentStatus(isObserved: true) }
     for (_, listener) in status.listeners { listener.deliver(result.mapError { NSError.firestore($0) }) }
-    if let pause = status.ended(after: clock.now - began) { readStatus(after: pause) }
+    let now = clock.now
+    if let pause = status.ended(after: now - began, now: now) { readStatus(after: pause) }
   }
 
   func readStatus(_ id: RequestID, _ completion: @escaping @Sendable (StatusEvent) -> Void) {
@@ -88,6 +89,7 @@ extension RunningClient {
   func presentStatus(isObserved: Bool) throws -> FirestoreStatus {
     let engineStatus = engine.status
     let pendingWriteCount = try cache.localStore.pendingBatchCount(of: engine.signedInUser) + engine.heldWriteCount
+    configuration.instruments.metrics?.outboxCounted(pendingWriteCount)
     let connection = connection(engineStatus.connection, hasPendingWrites: pendingWriteCount > 0)
     let lastInStep = inStepTimes.note(
       isInStep: connection == .inStep, confirmed: engine.lastInStep?.date,

@@ -29,7 +29,9 @@ final class SnapshotBuffer<Element: Sendable>: Sendable {
   private let state = Mutex(State())
 
   /// - Parameter limit: The number of snapshots that are kept one by one.
-  init(limit: Int = SnapshotBuffer.limit, merging merge: @escaping @Sendable (_ last: Element, _ new: Element) -> Element) {
+  init(
+    limit: Int = SnapshotBuffer.limit, merging merge: @escaping @Sendable (_ last: Element, _ new: Element) -> Element
+  ) {
     self.limit = limit
     self.merge = merge
   }

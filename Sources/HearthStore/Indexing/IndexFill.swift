@@ -63,8 +63,9 @@ extension IndexTable {
         try newest.bind(2, Place.last(in: number))
         guard try newest.step(), !newest.isNull(at: 0) else { continue }
         let last = try newest.int64(at: 0)
-        total += Int(last - first) + 1
-        completed += Int(min(max(mark, first - 1), last) - first) + 1
+        // Documents arrive with numbers from 1.
+        total += Int(last - first)
+        completed += Int(min(max(mark, first), last) - first)
       }
     }
     return (completed, total > 0 ? total : nil)

@@ -18,7 +18,9 @@ extension SyncEngine {
   package var lastInStep: Timestamp? { statusWatch.lastInStep }
 
   /// The writes that wait in memory, because another process holds the file.
-  package var heldWriteCount: Int { heldWrites.lazy.filter { LocalStore.isSameUser($0.owner, self.signedInUser) }.count }
+  package var heldWriteCount: Int {
+    heldWrites.lazy.filter { LocalStore.isSameUser($0.owner, self.signedInUser) }.count
+  }
 
   package var status: SyncStatus { SyncStatus(connection: connection, work: work) }
 
@@ -45,7 +47,9 @@ extension SyncEngine {
 
   private var connection: SyncConnection {
     if let obstacle = connectionObstacle { return .offline(obstacle) }
-    guard heldListens.isEmpty, backgroundQueries.listenQueries.isEmpty, !views.waitForBackend else { return .connecting }
+    guard heldListens.isEmpty, backgroundQueries.listenQueries.isEmpty, !views.waitForBackend else {
+      return .connecting
+    }
     if isPrimary { return link.watchesInStep ? .inStep : .connecting }
     // The state that the primary client has published.
     return link.onlineState == .online || !views.wantBackend ? .inStep : .connecting

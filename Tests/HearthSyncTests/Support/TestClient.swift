@@ -196,6 +196,7 @@ final class TestClient {
     case .snapshotsInSync(let id): told.append("in sync \(id.rawValue)")
     case .writeSaved(let id): told.append("write \(id.rawValue): saved")
     case .outboxChanged: told.append("outbox")
+    case .statusChanged: told.append("status")
     case .completeWrite(let id, let error):
       told.append("write \(id.rawValue): \(error.map { "\($0.code)" } ?? "OK")")
     case .answer(Self.networkSwitch, .done): isNetworkSwitched = true
