@@ -1,7 +1,9 @@
 import Foundation
+import HearthModel
 import InMemoryTracing
 import Metrics
 import MetricsTestKit
+import Synchronization
 import Testing
 import Tracing
 

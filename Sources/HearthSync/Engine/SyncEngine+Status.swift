@@ -65,7 +65,7 @@ extension SyncEngine {
       return .cacheFailure
     }
     if isPrimary, link.failsToWrite { return .offline(link.lastWriteError) }
-    return isOffline ? .offline(link.lastWatchError) : nil
+    return isOffline ? .offline(isPrimary ? link.lastWatchError : nil) : nil
   }
 
   // MARK: - Work
