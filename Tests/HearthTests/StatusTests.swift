@@ -1,4 +1,5 @@
 import Foundation
+import HearthModel
 import HearthServer
 import HearthSync
 import Observation
@@ -133,24 +134,17 @@ struct StatusTests {
   func indexFilling() async throws {
     let folder = try TemporaryFolder()
     let db = try await TestFirestore.offline(cache: PersistentCacheSettings(directory: folder.url))
-    // More than one step enters.
-    let text = String(repeating: "a", count: 400_000)
-    _ = try await db.loadBundle(
-      TestBundle.of(
-        db, collection: "cities",
-        (0..<12).map { ("c\($0)", #""state":{"stringValue":"CA"},"text":{"stringValue":"\#(text)"}"#) }))
-    let recorder = Recorder<FirestoreStatus>()
-    let registration = db.runtime().observeStatus { if case .success(let status) = $0 { recorder.record(status) } }
-    _ = try await recorder.next()
-    try await db.setIndexConfiguration(indexes: [
-      FirestoreIndex(collectionGroup: "cities", fields: [.init(fieldPath: "state", order: .ascending)])
-    ])
-    let filling = try await recorder.next { $0.work.first?.kind == .indexFilling && $0.work.first?.total != nil }
-    let work = try #require(filling.work.first)
-    #expect(work.total == 12 && work.completed < 12)
-    #expect(try #require(work.fractionCompleted) < 1)
-    _ = try await recorder.next { $0.work == [] }
-    registration.remove()
+    _ = try await db.loadBundle(TestBundle.cities(db, count: 500))
+    let index = try IndexDefinition(
+      collectionGroup: "cities", fields: [.init(path: HearthModel.FieldPath(["state"]), kind: .ascending)])
+    let reading = Outcome<FirestoreStatus>()
+    // Called while the client takes the index in, and so before the first step.
+    db.runtime().setIndexes([index]) { _ in }
+    db.runtime().readStatus { reading.resolve($0.mapError { $0 }) }
+    let work = try #require(try await reading.value().work.first)
+    #expect(work.kind == .indexFilling && work.completed == 0 && work.total == 500)
+    #expect(work.fractionCompleted == 0)
+    _ = try await db.status { $0.work == [] }
     try await db.terminate()
   }
 

@@ -26,7 +26,8 @@ extension SyncEngine {
 
   func observeStatus(_ isOn: Bool) {
     statusWatch.isOn = isOn
-    statusWatch.reported = nil
+    // The observer begins with what is there.
+    statusWatch.reported = isOn ? status : nil
   }
 
   /// Ends an event: remembers when all was in step, and tells an observer of a change. Costs nothing for events without a confirmation
