@@ -17,6 +17,10 @@ let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
 let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
+let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
+let metricsTestKit = Target.Dependency.product(name: "MetricsTestKit", package: "swift-metrics")
+let inMemoryTracing = Target.Dependency.product(name: "InMemoryTracing", package: "swift-distributed-tracing")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
@@ -60,6 +64,8 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
     .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
@@ -94,7 +100,9 @@ let package = Package(
       swiftSettings: settings),
     .target(
       name: "Hearth",
-      dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthTransport", "HearthModel", logging],
+      dependencies: [
+        "HearthSync", "HearthCache", "HearthStore", "HearthTransport", "HearthModel", logging, metrics, tracing,
+      ],
       swiftSettings: settings),
     .target(
       name: "HearthServer",
@@ -155,7 +163,8 @@ let package = Package(
       name: "HearthTests",
       dependencies: [
         "Hearth", "HearthServer", "HearthTesting", "HearthTransport", "HearthSync", "HearthCache", "HearthStore",
-        "HearthWire", "HearthModel", "TestSupport", protobuf, grpcCore, grpcTransport, jwt, logging,
+        "HearthWire", "HearthModel", "TestSupport", protobuf, grpcCore, grpcTransport, jwt, logging, metrics,
+        metricsTestKit, tracing, inMemoryTracing,
       ],
       swiftSettings: settings),
     .testTarget(

@@ -282,12 +282,14 @@ public final class Firestore: NSObject, Sendable {
     if let fault = databaseID.nameFault { throw NSError.firestore(.invalidArgument, fault) }
     let endpoint = try settings.endpoint(environment: environment)
     if endpoint.usesTLS { try TrustedCertificates.check(settings.trustedCertificateFiles) }
-    return ClientConfiguration(
+    var configuration = ClientConfiguration(
       databaseID: databaseID, googleAppID: options.headerAppID, endpoint: endpoint, cache: cache(settings, environment),
       cacheSharing: settings.cacheSharing, outbox: settings.outbox,
       conflicts: ConflictSettings(settings.conflictRules, firestore: self), callbackQueue: settings.dispatchQueue,
       credentials: try ClientCredentials(settings, endpoint: endpoint, environment: environment),
       trustedCertificateFiles: settings.trustedCertificateFiles)
+    configuration.instruments = ClientInstruments(InstrumentSources(), databaseID: databaseID)
+    return configuration
   }
 
   private func cache(_ settings: SettingsValues, _ environment: [String: String]) -> ClientConfiguration.Cache {

@@ -177,6 +177,19 @@ struct IndexTests {
 
   // MARK: - Keeping
 
+  @Test("the progress of filling counts the documents of the collections that indexes lack")
+  func fillProgress() throws {
+    try storeNumbers(300)
+    #expect(try store.indexes.fillProgress() == (0, nil))
+    try store.indexes.set([Self.index("c", ("n", .ascending)), Self.index("c", ("m", .descending))])
+    #expect(try store.indexes.fillProgress() == (0, 300))
+    #expect(try store.indexes.fill(.init(documents: 20)))
+    #expect(try store.indexes.fillProgress() == (20, 300))
+    #expect(try store.indexes.fillProgress(collectionLimit: 0) == (0, nil))
+    try fillAll()
+    #expect(try store.indexes.fillProgress() == (0, nil))
+  }
+
   @Test("an index that is being filled gives right answers at every step, also when documents change meanwhile")
   func halfFilled() throws {
     try storeNumbers(300, modulo: 50)

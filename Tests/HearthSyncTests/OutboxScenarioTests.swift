@@ -128,6 +128,28 @@ struct OutboxScenarioTests {
     #expect(!client.takeTold().contains("outbox"))
   }
 
+  @Test("the status is told only to who observes it, and only when it changes")
+  func status() throws {
+    let client = try TestClient()
+    _ = write(client, "rooms/a")
+    #expect(!client.takeTold().contains("status"))
+    client.post(.observeStatus(true))
+    _ = client.takeTold()
+    client.post(.setIndexAutoCreation(true))
+    #expect(client.takeTold() == [])
+    #expect(client.engine.status.connection == .inStep)
+    #expect(client.engine.lastInStep == nil)
+    try client.commit(at: 10)
+    #expect(client.takeTold().contains("status"))
+    #expect(client.engine.lastInStep != nil)
+    client.request(.disableNetwork)
+    #expect(client.takeTold().contains("status"))
+    #expect(client.engine.status.connection == .offline(.networkDisabled))
+    client.post(.observeStatus(false))
+    client.request(.enableNetwork)
+    #expect(!client.takeTold().contains("status"))
+  }
+
   @Test("what became of a write can be asked later, and its end is told to those who asked")
   func asked() throws {
     let client = try TestClient()

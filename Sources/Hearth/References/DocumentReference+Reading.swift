@@ -126,6 +126,12 @@ extension DocumentReference {
   private func get(
     source: FirestoreSource, _ completion: @escaping @Sendable (Result<DocumentSnapshot, NSError>) -> Void
   ) -> ListenerHandle? {
+    firestore.runtime().instruments.read(of: key.collectionGroup, completion) { start(source, $0) }
+  }
+
+  private func start(
+    _ source: FirestoreSource, _ completion: @escaping @Sendable (Result<DocumentSnapshot, NSError>) -> Void
+  ) -> ListenerHandle? {
     guard source != .cache else {
       firestore.runtime().readDocument(key) { [self] result in
         completion(result.flatMap { cached($0) })

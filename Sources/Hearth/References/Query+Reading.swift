@@ -113,6 +113,9 @@ extension Query {
     }
   }
 
+  /// The id of the collection, or of the group, that the query reads.
+  var collectionName: String? { model.collectionGroup ?? model.path.last }
+
   func requireRunnable() {
     requireValid { () throws(ProgrammingError) in try QueryBuilder.validateForRunning(model) }
   }
@@ -122,6 +125,12 @@ extension Query {
     source: FirestoreSource, _ completion: @escaping @Sendable (Result<QuerySnapshot, NSError>) -> Void
   ) -> ListenerHandle? {
     requireRunnable()
+    return firestore.runtime().instruments.read(of: collectionName, completion) { start(source, $0) }
+  }
+
+  private func start(
+    _ source: FirestoreSource, _ completion: @escaping @Sendable (Result<QuerySnapshot, NSError>) -> Void
+  ) -> ListenerHandle? {
     guard source != .cache else {
       firestore.runtime().readQuery(model) { [self] result in
         completion(result.map { QuerySnapshot(query: self, view: $0) })

@@ -15,7 +15,7 @@ extension DocumentReference {
   ///   only if the cache cannot answer as the policy wants it; errors of the backend and of the cache's file; `CancellationError`
   ///   when the task is cancelled.
   nonisolated(nonsending) public func getDocument(policy: ReadPolicy) async throws -> DocumentSnapshot {
-    try await PolicyRead<DocumentSnapshot>(
+    let read = PolicyRead<DocumentSnapshot>(
       subject: "document \(path)",
       readCache: { [self] completion in
         firestore.runtime().readDocument(key) { [self] result in
@@ -31,7 +31,8 @@ extension DocumentReference {
           completion(result.map { $0.isFromCache ? .unreachable : .answer(snapshot($0)) })
         }
       }
-    ).answer(policy)
+    )
+    return try await firestore.runtime().instruments.read(of: key.collectionGroup) { try await read.answer(policy) }
   }
 
   /// Reads the document once, in the order and within the time of a policy, and decodes it.
@@ -64,7 +65,7 @@ extension Query {
   ///   errors of the backend and of the cache's file; `CancellationError` when the task is cancelled.
   nonisolated(nonsending) public func getDocuments(policy: ReadPolicy) async throws -> QuerySnapshot {
     requireRunnable()
-    return try await PolicyRead<QuerySnapshot>(
+    let read = PolicyRead<QuerySnapshot>(
       subject: "the query for \(model.path.canonicalString)",
       readCache: { [self] completion in
         firestore.runtime().readQuery(model) { result in
@@ -81,7 +82,8 @@ extension Query {
           completion(result.map { $0.isFromCache ? .unreachable : .answer(QuerySnapshot(query: self, view: $0)) })
         }
       }
-    ).answer(policy)
+    )
+    return try await firestore.runtime().instruments.read(of: collectionName) { try await read.answer(policy) }
   }
 }
 

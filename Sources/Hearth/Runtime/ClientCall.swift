@@ -12,6 +12,8 @@ enum ClientCall: Sendable {
   case unlistenForSync(ListenerID)
   case observeOutbox(Listener<OutboxEvent>)
   case unobserveOutbox(ListenerID)
+  case observeStatus(Listener<StatusEvent>)
+  case unobserveStatus(ListenerID)
   case request(RequestID, ClientRequest)
   case bundleBytes(RequestID, [UInt8], taken: @Sendable (_ wantsMore: Bool) -> Void)
   case bundleEnded(RequestID, StatusError?)
@@ -21,8 +23,8 @@ enum ClientCall: Sendable {
   /// True if the call needs the cache and reports a failure to its caller.
   var needsCache: Bool {
     switch self {
-    case .writes, .listen, .request, .observeOutbox: true
-    case .unobserveOutbox, .unlisten, .listenForSync, .unlistenForSync, .bundleBytes, .bundleEnded,
+    case .writes, .listen, .request, .observeOutbox, .observeStatus: true
+    case .unobserveOutbox, .unobserveStatus, .unlisten, .listenForSync, .unlistenForSync, .bundleBytes, .bundleEnded,
       .setIndexAutoCreation, .changeUser:
       false
     }
@@ -40,11 +42,14 @@ enum ClientCall: Sendable {
       if let error { listener.deliver(.failure(error)) } else { listener.endSilently() }
     case .observeOutbox(let listener):
       listener.deliver(.failure(error ?? .terminated))
+    case .observeStatus(let listener):
+      listener.deliver(.failure(error ?? .terminated))
     case .request(_, let request):
       request.fail(error ?? .terminated)
     case .bundleBytes(_, _, let taken):
       taken(false)
-    case .unobserveOutbox, .unlisten, .listenForSync, .unlistenForSync, .bundleEnded, .setIndexAutoCreation,
+    case .unobserveOutbox, .unobserveStatus, .unlisten, .listenForSync, .unlistenForSync, .bundleEnded,
+      .setIndexAutoCreation,
       .changeUser:
       break
     }

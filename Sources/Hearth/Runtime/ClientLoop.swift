@@ -234,14 +234,14 @@ final class ClientLoop {
   private func reopenIfNeeded(post: @escaping @Sendable (Message) -> Void) {
     while case .running(let client) = state, let cause = client.reopening {
       HearthLog.error("The cache is damaged and is opened anew: \(cause.reason)")
-      let remainder = client.endForReopening(cause)
+      var remainder = client.endForReopening(cause)
       do {
         repairCount += 1
         guard repairCount < Self.repairLimit else { throw StoreError(kind: .corrupt, message: cause.reason) }
         try run(client.configuration, continuing: remainder, post: post)
       } catch {
-        remainder.abandon()
         let reported = fail(error)
+        remainder.abandon(reported)
         // Another process may have taken the folder between the closing and the opening.
         if FolderWait.isWorthwhile(after: error) { state = .locked(FolderWait(client.configuration), reported) }
       }

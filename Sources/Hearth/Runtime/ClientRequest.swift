@@ -93,6 +93,10 @@ extension ClientRequest {
     }
   }
 
+  static func status(_ completion: @escaping @Sendable (StatusEvent) -> Void) -> ClientRequest {
+    client(completion) { client, id in client.readStatus(id, completion) }
+  }
+
   static func rejectedBatches(
     _ completion: @escaping @Sendable (Result<[RejectedBatch], NSError>) -> Void
   ) -> ClientRequest {
@@ -150,7 +154,7 @@ extension EngineAnswer {
 }
 
 extension Result {
-  fileprivate var failure: Failure? {
+  var failure: Failure? {
     if case .failure(let error) = self { error } else { nil }
   }
 }

@@ -37,6 +37,8 @@ struct ClientConfiguration: Sendable {
   /// The bytes of watch messages that may wait for the loop; the stream is not read beyond them. A loop that takes them all at once holds
   /// as many again until it has handled them.
   var unhandledWatchBytes = 4 << 20
+  /// Nothing is reported unless the program has a metrics backend or a tracer.
+  var instruments = ClientInstruments()
   /// The pauses between attempts to reach the backend.
   var backoff = ExponentialBackoff.Parameters()
   /// Gives the jitter of the next pause as a fraction of its base, in `-0.5 ... 0.5`. Called on the loop, once for each pause.
@@ -56,6 +58,7 @@ final class ClientRuntime: Sendable {
   /// All completions and listeners of the application run here, one after the other.
   let callbackQueue: DispatchQueue
   let bundleTurns = BundleTurns()
+  let instruments: ClientInstruments
   private let loopQueue: DispatchQueue
   private let mailbox = Mutex(Mailbox())
   /// Locked only while a drain runs, so there is never contention.
@@ -64,6 +67,7 @@ final class ClientRuntime: Sendable {
 
   init(_ configuration: ClientConfiguration) {
     callbackQueue = DispatchQueue(label: "hearth.callbacks", target: configuration.callbackQueue)
+    instruments = configuration.instruments
     loopQueue = LoopQueues.queue(for: configuration.cache)
     loop = Mutex(ClientLoop(configuration, on: loopQueue))
     post(.start)
@@ -73,6 +77,7 @@ final class ClientRuntime: Sendable {
   /// A client that cannot run: every operation reports the error.
   init(failing error: NSError, callbackQueue: DispatchQueue) {
     self.callbackQueue = DispatchQueue(label: "hearth.callbacks", target: callbackQueue)
+    instruments = ClientInstruments()
     loopQueue = DispatchQueue(label: "hearth.client")
     loop = Mutex(ClientLoop(failing: error, on: loopQueue))
   }
@@ -81,6 +86,7 @@ final class ClientRuntime: Sendable {
 
   func write(_ mutations: [Mutation], _ completion: WriteCompletion?) {
     let id = WriteID(rawValue: nextID())
+    let completion = instruments.write(completion, mutationCount: mutations.count)
     post(
       .call(.writes([PendingLocalWrite(id: id, mutations: mutations, localWriteTime: .now(), completion: completion)])))
   }
@@ -92,7 +98,8 @@ final class ClientRuntime: Sendable {
       .call(
         .writes([
           PendingLocalWrite(
-            id: id, mutations: mutations, localWriteTime: .now(), completion: completion,
+            id: id, mutations: mutations, localWriteTime: .now(),
+            completion: instruments.write(completion, mutationCount: mutations.count),
             identity: completion.receipt?.identity, resubmits: batch)
         ])))
   }
@@ -192,6 +199,16 @@ final class ClientRuntime: Sendable {
     let listener = Listener<OutboxEvent>(id: ListenerID(rawValue: nextID()), queue: nil, callback: callback)
     post(.call(.observeOutbox(listener)))
     return handle(listener) { .unobserveOutbox($0) }
+  }
+
+  func readStatus(_ completion: @escaping @Sendable (StatusEvent) -> Void) {
+    request(.status(completion))
+  }
+
+  func observeStatus(_ callback: @escaping @Sendable (StatusEvent) -> Void) -> ListenerHandle {
+    let listener = Listener<StatusEvent>(id: ListenerID(rawValue: nextID()), queue: nil, callback: callback)
+    post(.call(.observeStatus(listener)))
+    return handle(listener) { .unobserveStatus($0) }
   }
 
   func readNamedQuery(

@@ -20,6 +20,8 @@ final class RunningClient {
     case continueListing(RequestID)
     /// The outbox is to be read for those who observe it, or the next page of it.
     case readOutbox
+    /// The status is to be read for those who observe it.
+    case readStatus
     case timerFired(TimerKind, generation: Int)
     /// Another process that shares the cache has news.
     case othersChanged
@@ -27,14 +29,14 @@ final class RunningClient {
     case leaseEnded
   }
 
-  private let queue: DispatchQueue
-  private let post: @Sendable (Message) -> Void
-  private let cache: OpenCache
-  private let engine: SyncEngine
-  private let clock = ContinuousClock()
+  let queue: DispatchQueue
+  let post: @Sendable (Message) -> Void
+  let cache: OpenCache
+  let engine: SyncEngine
+  let clock = ContinuousClock()
   private let startInstant: ContinuousClock.Instant
   private var streams: StreamCarrier
-  private var timers: TimerSet
+  private(set) var timers: TimerSet
   private var backgroundQueries: BackgroundQueries
   private var conflictQuestions: ConflictQuestions
   /// Nil for a cache that no other process can share.
@@ -49,6 +51,10 @@ final class RunningClient {
   private var requests: [RequestID: ClientRequest] = [:]
   private var listings: [RequestID: OutboxListing] = [:]
   private var outbox = OutboxObservation()
+  /// Written in StatusReading.swift.
+  var status = StatusObservation()
+  /// Written in StatusReading.swift.
+  var inStepTimes = InStepTimes()
   private var outboxReading: (listing: OutboxListing, began: ContinuousClock.Instant)?
   /// The requests for receipts, with the names under which they would hear of the end of their writes.
   private var receiptRequests: [RequestID: WriteID] = [:]
@@ -98,6 +104,7 @@ final class RunningClient {
     case .writes(let writes):
       write(writes)
     case .listen(let listener, let query, let options, let isOneShot):
+      if !isOneShot { configuration.instruments.metrics?.listenerStarted() }
       listeners[listener.id] = (listener, isOneShot)
       run(.listen(listener.id, query, options))
     case .unlisten(let id):
@@ -116,6 +123,10 @@ final class RunningClient {
     case .unobserveOutbox(let id):
       guard outbox.listeners.removeValue(forKey: id) != nil, outbox.listeners.isEmpty else { return }
       run(.observeOutbox(false))
+    case .observeStatus(let listener):
+      observeStatus(listener)
+    case .unobserveStatus(let id):
+      unobserveStatus(id)
     case .request(let id, let request):
       requests[id] = request
       request.begin(self, id)
@@ -134,6 +145,7 @@ final class RunningClient {
   func handle(_ message: Message) {
     switch message {
     case .stream(let event):
+      configuration.instruments.note(event)
       run(event)
       if case .watchStreamMessage(let id, _) = event { streams.watchMessageHandled(on: id) }
     case .backgroundQueryEnded(let id, let result):
@@ -148,6 +160,8 @@ final class RunningClient {
       continueListing(id)
     case .readOutbox:
       readOutbox()
+    case .readStatus:
+      readStatus()
     case .timerFired(let kind, let generation):
       guard timers.takeFired(kind, generation: generation) else { return }
       if kind == .clientMetadataRefresh { lookForDamage() }
@@ -275,6 +289,7 @@ final class RunningClient {
 
   private func contents(of batches: [MutationBatch]) throws -> OutboxContents {
     let user = engine.signedInUser
+    configuration.instruments.metrics?.outboxCounted(batches.count)
     return OutboxContents(
       batches: batches, rejected: try cache.localStore.rejectedBatches(of: user),
       status: OutboxStatus(
@@ -292,7 +307,7 @@ final class RunningClient {
   }
 
   private func readOutboxSoon() {
-    guard !outbox.listeners.isEmpty, let pause = outbox.changed() else { return }
+    guard !outbox.listeners.isEmpty, let pause = outbox.changed(now: clock.now) else { return }
     readOutbox(after: pause)
   }
 
@@ -320,7 +335,8 @@ final class RunningClient {
     }
     for (_, listener) in outbox.listeners { listener.deliver(result.mapError { NSError.firestore($0) }) }
     if case .failure = result { outbox.listeners = [:] }
-    if let pause = outbox.ended(after: clock.now - began) { readOutbox(after: pause) }
+    let now = clock.now
+    if let pause = outbox.ended(after: now - began, now: now) { readOutbox(after: pause) }
   }
 
   /// Looks up a write by its receipt; if it still waits, `follower` hears of its end.
@@ -381,6 +397,7 @@ final class RunningClient {
     requests = [:]
     listings = [:]
     outbox.end(.failure(.terminated))
+    status.end(.failure(.terminated))
     conflictQuestions.cancelAll()
     backgroundQueries.closeAll()
     endWakeUps()
@@ -396,9 +413,11 @@ final class RunningClient {
     fileprivate var handover: SyncHandover
     fileprivate var writes: [WriteID: WriteCompletion]
     fileprivate var syncListeners: [ListenerID: Listener<Void>]
+    fileprivate var status: StatusObservation
 
     /// Ends the parts when there is no successor.
-    func abandon() {
+    mutating func abandon(_ error: NSError) {
+      status.end(.failure(error))
       for (_, listener) in syncListeners { listener.silence() }
       for (_, write) in writes { write.abandon() }
     }
@@ -411,7 +430,8 @@ final class RunningClient {
   func endForReopening(_ cause: Reopening) -> Remainder {
     let remainder = Remainder(
       reason: cause.reason, handover: engine.handOver(), writes: writes,
-      syncListeners: syncListeners)
+      syncListeners: syncListeners, status: status)
+    status = StatusObservation()
     cache.markDamage()
     let error = NSError.firestore(
       .dataLoss, "The cache was damaged and has been opened anew. Listen or read again. (\(cause.reason))")
@@ -424,6 +444,7 @@ final class RunningClient {
     syncListeners = former.syncListeners
     engine.takeOver(former.handover, reason: former.reason, wallTime: .now())
     for id in syncListeners.keys.sorted(by: { $0.rawValue < $1.rawValue }) { run(.addSnapshotsInSyncListener(id)) }
+    observeStatus(continuing: former.status)
   }
 
   // MARK: - A suspended process
@@ -473,6 +494,7 @@ final class RunningClient {
     for (_, request) in requests { request.fail(error) }
     (listeners, syncListeners, writes, requests, listings) = ([:], [:], [:], [:], [:])
     outbox.end(.failure(error))
+    status.end(.failure(error))
     conflictQuestions.cancelAll()
     backgroundQueries.closeAll()
     endWakeUps()
@@ -482,7 +504,7 @@ final class RunningClient {
 
   // MARK: - Events and actions
 
-  private func run(_ event: SyncEvent) {
+  func run(_ event: SyncEvent) {
     queue.assertIsCurrent()
     followUps.append(event)
     while !followUps.isEmpty {
@@ -503,7 +525,9 @@ final class RunningClient {
     case .closeWriteStream(let id): streams.closeWrite(id)
     case .switchUser(let userID): streams.user = RequestUser(userID)
     case .dropConnection: streams.dropConnection()
-    case .startTimer(let kind, let duration): timers.start(kind, after: duration)
+    case .startTimer(let kind, let duration):
+      timers.start(kind, after: duration)
+      if kind.isAttempt { readStatusSoon() }
     case .cancelTimer(let kind): timers.cancel(kind)
     case .invalidateCredentials: streams.invalidateCredentials()
     case .wakeOthers: wakeOthers()
@@ -520,6 +544,7 @@ final class RunningClient {
     case .documentsReceived(let id, let count): listeners[id]?.listener.received?(count)
     case .writeSaved(let id): writes[id]?.receipt?.saved()
     case .outboxChanged: readOutboxSoon()
+    case .statusChanged: readStatusSoon()
     case .completeWrite(let id, let error): completeWrite(id, error)
     case .answer(let id, let result): answer(id, .success(result))
     case .requestFailed(let id, let error): answer(id, .failure(error))

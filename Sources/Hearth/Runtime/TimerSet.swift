@@ -9,7 +9,7 @@ struct TimerSet {
 
   private let post: @Sendable (RunningClient.Message) -> Void
   private var lastGeneration = 0
-  private var running: [TimerKind: (generation: Int, item: DispatchWorkItem)] = [:]
+  private var running: [TimerKind: (generation: Int, item: DispatchWorkItem, due: Date)] = [:]
 
   init(post: @escaping @Sendable (RunningClient.Message) -> Void) {
     self.post = post
@@ -20,13 +20,16 @@ struct TimerSet {
     lastGeneration += 1
     let generation = lastGeneration
     let item = DispatchWorkItem { [post] in post(.timerFired(kind, generation: generation)) }
-    running[kind] = (generation, item)
+    running[kind] = (generation, item, Date(timeIntervalSinceNow: duration / .seconds(1)))
     Self.queue.asyncAfter(deadline: .now() + duration.dispatchInterval, execute: item)
   }
 
   mutating func cancel(_ kind: TimerKind) {
     running.removeValue(forKey: kind)?.item.cancel()
   }
+
+  /// The device's time at which the timer runs out; nil if it does not run.
+  func due(_ kind: TimerKind) -> Date? { running[kind]?.due }
 
   mutating func cancelAll() {
     for (_, timer) in running { timer.item.cancel() }
@@ -38,6 +41,18 @@ struct TimerSet {
     guard running[kind]?.generation == generation else { return false }
     running[kind] = nil
     return true
+  }
+}
+
+extension TimerKind {
+  /// True if the backend or the cache is tried again when the timer runs out.
+  var isAttempt: Bool {
+    switch self {
+    case .listenStreamConnectionBackoff, .writeStreamConnectionBackoff, .asyncQueueRetry: true
+    case .listenStreamIdle, .writeStreamIdle, .onlineStateTimeout, .lruGarbageCollection, .clientMetadataRefresh,
+      .conflictRetry, .indexBackfill:
+      false
+    }
   }
 }
 

@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// Holds the snapshots of a listener until the task that awaits them takes them.
 ///
-/// At most ``limit`` wait. A further one is merged with the last of them. So a task that is slow, or that has stopped asking, costs a
+/// At most ``limit`` wait, unless another limit is set. A further one is merged with the last of them. So a task that is slow, or that has stopped asking, costs a
 /// bounded number of snapshots and still sees every change and, in the end, the newest state.
 ///
 /// | state | snapshot comes | task asks | end comes |
@@ -11,9 +11,6 @@ internal import Synchronization
 /// | open, a task waits | resumes it | (one task at a time) | resumes it: ended |
 /// | ended | ignored | the kept snapshots, then the error once, then nil | ignored |
 final class SnapshotBuffer<Element: Sendable>: Sendable {
-  /// The number of snapshots that are kept one by one.
-  static var limit: Int { 64 }
-
   private enum Phase {
     case open(CheckedContinuation<Element?, any Error>?)
     case ended((any Error)?)
@@ -24,10 +21,18 @@ final class SnapshotBuffer<Element: Sendable>: Sendable {
     var phase = Phase.open(nil)
   }
 
+  /// The number of snapshots that are kept one by one, unless another one is set.
+  static var limit: Int { 64 }
+
+  private let limit: Int
   private let merge: @Sendable (_ last: Element, _ new: Element) -> Element
   private let state = Mutex(State())
 
-  init(merging merge: @escaping @Sendable (_ last: Element, _ new: Element) -> Element) {
+  /// - Parameter limit: The number of snapshots that are kept one by one.
+  init(
+    limit: Int = SnapshotBuffer.limit, merging merge: @escaping @Sendable (_ last: Element, _ new: Element) -> Element
+  ) {
+    self.limit = limit
     self.merge = merge
   }
 
@@ -43,7 +48,7 @@ final class SnapshotBuffer<Element: Sendable>: Sendable {
         state.phase = .open(nil)
         return (waiting, nil)
       }
-      if state.kept.count >= Self.limit { return (nil, state.kept.removeLast()) }
+      if state.kept.count >= limit { return (nil, state.kept.removeLast()) }
       state.kept.append(element)
       return (nil, nil)
     }

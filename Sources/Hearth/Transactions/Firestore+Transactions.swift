@@ -80,10 +80,14 @@ extension Firestore {
     _ completion: @escaping @Sendable (UncheckedSendableBox<Result<Any?, NSError>>) -> Void
   ) {
     let updateBlock = UncheckedSendableBox(updateBlock)
+    let report = (try? startedRuntime())?.instruments.transaction()
     TransactionRunner(
       firestore: self, maxAttempts: options?.maxAttempts ?? TransactionOptions().maxAttempts,
       block: { transaction in UncheckedSendableBox(Firestore.outcome(of: updateBlock.value, transaction)) },
-      completion: completion
+      completion: { result in
+        report?(result.value.failure)
+        completion(result)
+      }
     ).run()
   }
 

@@ -49,6 +49,9 @@ package struct BundleLoader {
     return true
   }
 
+  /// How far the bundle is read; without totals until its metadata is.
+  package var currentProgress: BundleProgress { reported ?? progress }
+
   /// The progress of a loading that has failed: as far as it had been reported (firebase-ios-sdk load_bundle_task.cc, SetError).
   package var failure: BundleProgress {
     var failure = reported ?? .failed

@@ -49,6 +49,11 @@ extension LocalStore {
     }
   }
 
+  /// How far the indexes are filled; see ``IndexTable/fillProgress()``.
+  package func indexFillProgress() throws -> (completed: Int, total: Int?) {
+    try read("Look for unfilled indexes") { try documents.indexes.fillProgress() }
+  }
+
   /// The number of overlays that one step reads.
   private static let overlaysPerFill = 500
 

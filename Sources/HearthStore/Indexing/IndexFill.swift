@@ -40,6 +40,37 @@ extension IndexTable {
     try nextDropped() != nil || active().contains { $0.filledThrough != StoredIndex.complete }
   }
 
+  /// How far the indexes are filled that do not hold all documents, counted in documents that have ever arrived. The cost grows with
+  /// the number of their collections, so there is no total for many of them.
+  package func fillProgress(collectionLimit: Int = 1000) throws -> (completed: Int, total: Int?) {
+    var marks: [String: Int64] = [:]
+    for index in try active() where index.filledThrough != StoredIndex.complete {
+      let group = index.definition.collectionGroup
+      marks[group] = min(marks[group] ?? .max, index.filledThrough)
+    }
+    var (completed, total, collectionCount) = (0, 0, 0)
+    for (group, mark) in marks {
+      let collections = try database.prepare(
+        "SELECT number FROM collections WHERE group_id = ? ORDER BY number", .text(group))
+      let newest = try database.prepare("SELECT max(place) FROM documents WHERE place > ? AND place <= ?")
+      while try collections.step() {
+        collectionCount += 1
+        guard collectionCount <= collectionLimit else { return (completed, nil) }
+        let number = try DocumentSchema.checked(collections.int64(at: 0), path: group)
+        let first = Place.first(in: number)
+        newest.reset()
+        try newest.bind(1, first - 1)
+        try newest.bind(2, Place.last(in: number))
+        guard try newest.step(), !newest.isNull(at: 0) else { continue }
+        let last = try newest.int64(at: 0)
+        // Documents arrive with numbers from 1.
+        total += Int(last - first)
+        completed += Int(min(max(mark, first), last) - first)
+      }
+    }
+    return (completed, total > 0 ? total : nil)
+  }
+
   private func fill(_ indexes: [StoredIndex], group: String, _ limits: FillLimits) throws {
     let mark = indexes.map(\.filledThrough).min() ?? StoredIndex.complete
     var entries: [[(key: [UInt8], collection: Int64, place: Int64)]] = indexes.map { _ in [] }

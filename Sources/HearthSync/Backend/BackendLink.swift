@@ -27,6 +27,8 @@ struct BackendLink {
   private var targets: [TargetID: TargetData] = [:]
   private var watchStream: WatchStream
   private var aggregator = WatchChangeAggregator()
+  /// The error with which the last watch stream ended; nil once the backend has answered.
+  private(set) var lastWatchError: StatusError?
 
   private var pipeline: WritePipeline
 
@@ -220,6 +222,7 @@ extension BackendLink {
     guard var result = watchStream.closed(id, error: error, now: now) else { return [] }
     result.append(.log(.debug, "Watch stream closed: \(error?.description ?? "without an error")"))
     aggregator = WatchChangeAggregator()
+    lastWatchError = error
     // Without a target no attempt is under way that could say more.
     guard shouldStartWatchStream else { return result + setOnlineState(.unknown) }
     result += changeOnlineState { $0.streamFailed(error) }
@@ -236,6 +239,7 @@ extension BackendLink {
     _ message: WatchResponse, on id: StreamID, confirmed: ConfirmedKeys
   ) -> (actions: [SyncAction], outcome: WatchOutcome) {
     guard watchStream.messageReceived(id) else { return ([], .none) }
+    lastWatchError = nil
     let actions = changeOnlineState { $0.messageReceived() }
     let source = watchedTargets(confirmed)
     switch message {
@@ -281,6 +285,12 @@ extension BackendLink {
       actions += sendAdd(fresh.with(purpose: purpose), confirmed)
     }
     return actions
+  }
+
+  /// True if the backend has answered every target that it should be asked for.
+  var watchesInStep: Bool {
+    guard canWatch else { return false }
+    return targets.isEmpty || watchStream.isOpen && online.state == .online && !awaitsResults
   }
 
   private var shouldStartWatchStream: Bool { canWatch && !watchStream.isStarted && !targets.isEmpty }
@@ -336,6 +346,10 @@ extension BackendLink {
   var isPausingWrites: Bool { pipeline.stream.isPausing }
   /// The error with which the last write stream ended; nil once a batch was answered.
   var lastWriteError: StatusError? { pipeline.lastError }
+  /// True if the last attempt to send batches has failed and the next one has not come through: in the pause before it, and during it.
+  var failsToWrite: Bool { pipeline.failsToWrite }
+  /// True if every batch of the outbox was sent and answered, as far as that was looked for.
+  var hasNothingToSend: Bool { pipeline.batches.isEmpty && pipeline.reachesEndOfOutbox && !pipeline.awaitsLateAnswers }
   var batchesAtBackend: Set<BatchID> { pipeline.batchesAtBackend }
   /// The user whose outbox is sent.
   var user: String? { pipeline.user }

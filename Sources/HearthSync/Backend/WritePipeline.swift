@@ -72,6 +72,14 @@ struct WritePipeline {
   /// True if batches were sent that the backend may have committed and has not answered.
   var awaitsAnswers: Bool { awaitsLateAnswers || stream.readyID != nil && !batches.isEmpty }
 
+  /// True if the last attempt to send batches has failed and the next one has not come through.
+  var failsToWrite: Bool {
+    if stream.isPausing { return true }
+    guard let lastError, stream.isStarted, !stream.isReady, !batches.isEmpty else { return false }
+    // One that refuses a batch shows that the backend works.
+    return !lastError.code.isPermanentForWrites
+  }
+
   // MARK: - The outbox
 
   mutating func serve(_ user: String?) {

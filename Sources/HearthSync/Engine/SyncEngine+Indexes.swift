@@ -61,6 +61,7 @@ extension SyncEngine {
   /// A step that the storage refuses is tried again later; what has been filled so far stands.
   func indexFillTimerFired() {
     isFillingIndexes = false
+    indexFillSteps += 1
     do {
       if try localStore.advanceIndexFill() { startIndexFill(after: .zero) }
     } catch {

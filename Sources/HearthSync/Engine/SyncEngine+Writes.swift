@@ -273,6 +273,7 @@ extension SyncEngine {
   /// Completes the calls that wait for the batch. Runs before the listeners hear of its outcome.
   func complete(_ batchID: BatchID, of owner: String?, _ error: StatusError?) {
     outboxHasChanged = true
+    statusWatch.wasConfirmed = true
     emit(waits.complete(batchID, error))
     // An answer to a former user's batch says nothing of this user's.
     if LocalStore.isSameUser(owner, signedInUser) { emit(waits.batchAnswered(batchID)) }

@@ -80,6 +80,10 @@ package final class SyncEngine {
 
   /// The documents that the backend has sent for listeners that want to know. Written in SyncEngine+Prefetching.swift.
   var transfers: [ListenerID: Transfer] = [:]
+  /// Written in SyncEngine+Status.swift, and where the backend confirms something.
+  var statusWatch = StatusWatch()
+  /// The steps of filling indexes since the start. Written in SyncEngine+Indexes.swift.
+  var indexFillSteps = 0
 
   /// The bundles that are being loaded; nil for one whose end has been reported, while its source goes on.
   /// Written in SyncEngine+Bundles.swift.
@@ -119,6 +123,7 @@ package final class SyncEngine {
       endSendingIfStopped()
       settle()
     }
+    noteStatus()
     if outboxHasChanged, observesOutbox { emit(.outboxChanged) }
     outboxHasChanged = false
     assertInvariants()
@@ -147,6 +152,7 @@ package final class SyncEngine {
     case .removeSnapshotsInSyncListener(let id): views.removeSnapshotsInSyncListener(id)
     case .backgroundQueryEnded(let id, let result): backgroundQueryEnded(id, result)
     case .observeOutbox(let isOn): observesOutbox = isOn
+    case .observeStatus(let isOn): observeStatus(isOn)
     case .setIndexAutoCreation(let isOn): localStore.createsIndexes = isOn
     case .bundleBytes(let id, let bytes): bundleReceived(bytes, id)
     case .bundleEnded(let id, let error): bundleEnded(id, error)
@@ -218,8 +224,7 @@ package final class SyncEngine {
     case .start, .unlisten, .backgroundQueryEnded, .addSnapshotsInSyncListener, .removeSnapshotsInSyncListener,
       .changeUser, .connectivityChanged, .watchStreamOpened, .watchStreamMessage, .watchStreamClosed,
       .writeStreamOpened, .writeStreamMessage, .writeStreamClosed, .lookedUp, .conflictAnswered, .timerFired,
-      .setIndexAutoCreation, .observeOutbox,
-      .othersChanged,
+      .setIndexAutoCreation, .observeOutbox, .observeStatus, .othersChanged,
       .suspend, .resume, .setVisibility, .shutdown:
       break
     }
@@ -284,6 +289,7 @@ package final class SyncEngine {
     // A result that is computed meanwhile does not have these changes.
     backgroundQueries.note(changes)
     take(answers: news.answers)
+    if event != nil { statusWatch.wasConfirmed = true }
     let (viewActions, failure) = views.apply(changes, event: event) { query in
       try localStore.execute(query, usePreviousResults: false).documents
     }

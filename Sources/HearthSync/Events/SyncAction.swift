@@ -41,6 +41,8 @@ package enum SyncAction: Equatable, Sendable {
   case writeSaved(WriteID)
   /// Something in the outbox, in its state or in the list of refused writes has changed. Only while it is observed.
   case outboxChanged
+  /// Something in ``SyncEngine/status`` or in the outbox has changed. Only while the status is observed.
+  case statusChanged
   /// The backend accepted (`nil`) or rejected the write, or it could not be stored.
   case completeWrite(WriteID, StatusError?)
   /// The request has ended well, or the bundle is loaded.

@@ -84,6 +84,8 @@ package enum SyncEvent: Sendable {
 
   /// True if ``SyncAction/outboxChanged`` is wanted.
   case observeOutbox(Bool)
+  /// True if ``SyncAction/statusChanged`` is wanted.
+  case observeStatus(Bool)
   /// True if an index is added for a query that would have been faster with it.
   case setIndexAutoCreation(Bool)
 

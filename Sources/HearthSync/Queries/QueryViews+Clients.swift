@@ -58,6 +58,9 @@ extension QueryViews {
     }
   }
 
+  /// True if a view has listeners to the backend's state.
+  var wantBackend: Bool { queries.ids.contains { queries[$0]?.hasBackendListeners ?? false } }
+
   /// Notes that other clients use a target that has a view.
   ///
   /// - Parameter isWatched: True if they want the backend to be asked for it.

@@ -397,5 +397,16 @@ private func fetchAppCheckToken(ignoringCache: Bool) async throws -> String { ""
       @FirestoreQuery(collectionPath: "cities", predicates: [.order(by: "name")]) var cities: [City]
       var body: some View { List(cities) { Text($0.name) } }
     }
+
+    struct SyncLabel: View {
+      @State private var model = FirestoreStatusModel(Firestore.firestore())
+      var body: some View {
+        switch model.status?.connection {
+        case .inStep: Text("Up to date")
+        case .connecting, nil: Text("Connecting")
+        case .offline: Text("Offline")
+        }
+      }
+    }
   }
 #endif

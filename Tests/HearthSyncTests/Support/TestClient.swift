@@ -197,6 +197,7 @@ final class TestClient {
     case .documentsReceived(let id, let count): told.append("listener \(id.rawValue): \(count) received")
     case .writeSaved(let id): told.append("write \(id.rawValue): saved")
     case .outboxChanged: told.append("outbox")
+    case .statusChanged: told.append("status")
     case .completeWrite(let id, let error):
       told.append("write \(id.rawValue): \(error.map { "\($0.code)" } ?? "OK")")
     case .answer(Self.networkSwitch, .done): isNetworkSwitched = true

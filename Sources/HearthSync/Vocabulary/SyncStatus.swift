@@ -1,0 +1,25 @@
+package import HearthModel
+
+/// What an engine can say of itself to those who watch it. The writes that wait are not part of it: the owner counts them in the cache.
+package struct SyncStatus: Equatable, Sendable {
+  package var connection: SyncConnection
+  /// In a fixed order.
+  package var work: [SyncWork]
+}
+
+/// How far what is shown agrees with the backend, but for writes that wait.
+package enum SyncConnection: Equatable, Sendable {
+  case offline(OutboxObstacle)
+  /// The backend is being reached, or owes results.
+  case connecting
+  /// The backend has confirmed the result of every listener that wants its state; also if there is none.
+  case inStep
+}
+
+/// Work of an engine that goes on in steps, between which other events are handled.
+package enum SyncWork: Equatable, Sendable {
+  /// Indexes are being filled, or what is left of dropped ones removed; so many steps are done since the start of the program.
+  case indexFilling(steps: Int)
+  case garbageCollection(removedDocuments: Int)
+  case bundle(RequestID, BundleProgress)
+}
