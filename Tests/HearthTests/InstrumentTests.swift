@@ -69,6 +69,8 @@ struct InstrumentTests {
       city.setData(["n": 4], completion: nil)
       _ = try await db.status()
       #expect(try metrics.expectRecorder("hearth.outbox.length", database).lastValue == 1)
+      #expect(await thrown { _ = try await db.loadBundle(Data("no bundle".utf8)) } != nil)
+      #expect(try !durations("hearth.work.step.duration", [("work", "bundle")]).isEmpty)
       try await db.terminate()
     }
   }
@@ -96,7 +98,13 @@ struct InstrumentTests {
       }
       db.document("cities/LA").setData(["n": 2], completion: nil)
       try await db.waitForPendingWrites()
-      let spans = tracer.finishedSpans
+      let (spans, sync) = (
+        tracer.finishedSpans.filter { $0.operationName != "firestore.sync" },
+        tracer.finishedSpans.filter { $0.operationName == "firestore.sync" }
+      )
+      let kinds = Set(sync.compactMap { $0.attributes.get("hearth.sync").map { "\($0)" } })
+      #expect(kinds.contains { $0.contains("snapshot") } && kinds.contains { $0.contains("answer") })
+      #expect(sync.allSatisfy { $0.spanContext.parentSpanID == nil && $0.errors.isEmpty })
       #expect(
         spans.map(\.operationName) == ["firestore.write", "firestore.read", "firestore.read", "firestore.transaction"])
       #expect(

@@ -117,10 +117,27 @@ struct ClientInstruments: Sendable {
     return { operation.end($0) }
   }
 
-  // MARK: - Streams
+  // MARK: - Synchronisation
+
+  /// Handles an event on the loop, with a span if the backend has brought something that is stored and shown with it, and with the time of
+  /// a step of background work.
+  func handle(_ event: SyncEvent, _ body: () -> Void) {
+    if isIdle { return body() }
+    note(event)
+    if let step = event.backgroundStep, let metrics {
+      let clock = ContinuousClock()
+      return metrics.stepEnded(step, after: clock.measure(body))
+    }
+    guard let tracing, let kind = event.synchronisation else { return body() }
+    let span = tracing.begin("firestore.sync")
+    span.attributes["hearth.sync"] = kind
+    let operation = ObservedOperation(span)
+    body()
+    operation.end(nil)
+  }
 
   /// An event of a stream, before it is handled.
-  func note(_ event: SyncEvent) {
+  private func note(_ event: SyncEvent) {
     guard let metrics else { return }
     switch event {
     case .watchStreamOpened: metrics.happened(.init(stream: .watch, outcome: .opened))
@@ -129,6 +146,28 @@ struct ClientInstruments: Sendable {
     case .writeStreamClosed(_, _?): metrics.happened(.init(stream: .write, outcome: .failed))
     case .watchStreamMessage(_, .documentChange(let change)) where change.document != nil: metrics.documentReceived()
     default: break
+    }
+  }
+}
+
+extension SyncEvent {
+  /// What the backend has brought that is stored and shown as a whole: a consistent snapshot, or the answer to a write.
+  fileprivate var synchronisation: String? {
+    switch self {
+    case .watchStreamMessage(_, .targetChange(let change))
+    where change.state == .noChange && change.targetIDs.isEmpty && change.readTime > .none:
+      "snapshot"
+    case .writeStreamMessage(_, let response) where !response.results.isEmpty: "answer"
+    default: nil
+    }
+  }
+
+  fileprivate var backgroundStep: ClientMetrics.BackgroundStep? {
+    switch self {
+    case .timerFired(.indexBackfill): .index
+    case .timerFired(.lruGarbageCollection): .collection
+    case .bundleBytes: .bundle
+    default: nil
     }
   }
 }

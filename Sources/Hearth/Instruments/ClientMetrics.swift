@@ -11,6 +11,11 @@ final class ClientMetrics: Sendable {
     case server, cache
   }
 
+  /// Work that a client does in steps beside what it is asked for.
+  enum BackgroundStep: String, CaseIterable {
+    case index, collection, bundle
+  }
+
   private let writesQueued: Counter
   private let writesAcknowledged: Counter
   private let writesFailed: Counter
@@ -21,6 +26,7 @@ final class ClientMetrics: Sendable {
   private let streamEvents: [StreamEvent: Counter]
   private let documentsReceived: Counter
   private let outboxLength: Gauge
+  private let stepDurations: [BackgroundStep: Metrics.Timer]
 
   /// Something that happens to a stream.
   struct StreamEvent: Hashable {
@@ -59,6 +65,10 @@ final class ClientMetrics: Sendable {
     }
     self.streamEvents = streamEvents
     documentsReceived = counter("hearth.documents.received")
+    stepDurations = Dictionary(
+      uniqueKeysWithValues: BackgroundStep.allCases.map {
+        ($0, timer("hearth.work.step.duration", [("work", $0.rawValue)]))
+      })
     outboxLength = Gauge(label: "hearth.outbox.length", dimensions: database, factory: factory)
   }
 
@@ -79,5 +89,6 @@ final class ClientMetrics: Sendable {
   func listenerStarted() { listenersStarted.increment() }
   func happened(_ event: StreamEvent) { streamEvents[event]?.increment() }
   func documentReceived() { documentsReceived.increment() }
+  func stepEnded(_ step: BackgroundStep, after duration: Duration) { stepDurations[step]?.record(duration: duration) }
   func outboxCounted(_ count: Int) { outboxLength.record(count) }
 }

@@ -131,7 +131,7 @@ final class RunningClient {
       requests[id] = request
       request.begin(self, id)
     case .bundleBytes(let id, let bytes, let taken):
-      run(.bundleBytes(id, bytes))
+      configuration.instruments.handle(.bundleBytes(id, bytes)) { run(.bundleBytes(id, bytes)) }
       taken(requests[id] != nil)
     case .bundleEnded(let id, let error):
       run(.bundleEnded(id, error))
@@ -145,8 +145,7 @@ final class RunningClient {
   func handle(_ message: Message) {
     switch message {
     case .stream(let event):
-      configuration.instruments.note(event)
-      run(event)
+      configuration.instruments.handle(event) { run(event) }
       if case .watchStreamMessage(let id, _) = event { streams.watchMessageHandled(on: id) }
     case .backgroundQueryEnded(let id, let result):
       backgroundQueries.ended(id)
@@ -165,7 +164,7 @@ final class RunningClient {
     case .timerFired(let kind, let generation):
       guard timers.takeFired(kind, generation: generation) else { return }
       if kind == .clientMetadataRefresh { lookForDamage() }
-      run(.timerFired(kind))
+      configuration.instruments.handle(.timerFired(kind)) { run(.timerFired(kind)) }
     case .othersChanged:
       lookForDamage()
       run(.othersChanged)
