@@ -95,12 +95,14 @@ final class Script: Sendable {
   /// Waits as long as the test wants a request to wait.
   ///
   /// - Returns: The error that it is to fail with; nil if the backend is to get it.
-  func admit(_ request: RequestContents) async -> RPCError? {
+  /// - Throws: If the call has ended meanwhile: the request is not received, and no failure is used up.
+  func admit(_ request: RequestContents) async throws(CancellationError) -> RPCError? {
     let delay = state.withLock { state in
       state.delays.filter { $0.requests.contains(request.kind, request.paths) }.map(\.duration).max()
     }
     if let delay { try? await Task.sleep(for: delay) }
     await waitWhileHeld(request)
+    if Task.isCancelled { throw CancellationError() }
     return state.withLock { state in
       let index = state.failures.firstIndex {
         $0.remaining != 0 && $0.requests.contains(request.kind, request.paths)
@@ -115,16 +117,30 @@ final class Script: Sendable {
   }
 
   private func waitWhileHeld(_ request: RequestContents) async {
-    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-      let goesOn = state.withLock { state in
-        guard let index = state.holds.firstIndex(where: { $0.requests.contains(request.kind, request.paths) }) else {
-          return true
+    let number = state.withLock { state in
+      state.lastNumber += 1
+      return state.lastNumber
+    }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+        let goesOn = state.withLock { state in
+          // Asked with the lock: a cancellation comes either before, or finds the continuation.
+          guard !Task.isCancelled,
+            let index = state.holds.firstIndex(where: { $0.requests.contains(request.kind, request.paths) })
+          else { return true }
+          state.holds[index].waiting[number] = continuation
+          return false
         }
-        state.lastNumber += 1
-        state.holds[index].waiting[state.lastNumber] = continuation
-        return false
+        if goesOn { continuation.resume() }
       }
-      if goesOn { continuation.resume() }
+    } onCancel: {
+      let continuation = state.withLock { state in
+        for index in state.holds.indices {
+          if let found = state.holds[index].waiting.removeValue(forKey: number) { return Optional(found) }
+        }
+        return nil
+      }
+      continuation?.resume()
     }
   }
 }

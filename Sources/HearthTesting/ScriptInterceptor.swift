@@ -60,7 +60,7 @@ private struct ScriptedCall<Input: Sendable, Output: Sendable>: Sendable {
   func pass(_ sent: RPCAsyncSequence<Input, any Error>) async {
     do {
       for try await message in sent {
-        if let contents = RequestContents.of(message), let error = await script.admit(contents) {
+        if let contents = RequestContents.of(message), let error = try await script.admit(contents) {
           guard let target = contents.targetID, let answer = Self.removal(of: target, error) as? Output else {
             return end(error)
           }

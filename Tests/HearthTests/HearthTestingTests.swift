@@ -107,6 +107,24 @@ struct HearthTestingTests {
     }
   }
 
+  @Test("a request that is held ends with its call, and counts once when it is sent again")
+  func heldCallEnds() async throws {
+    try await withBackend { backend, db in
+      backend.hold(.writes)
+      let receipt = db.document("cities/SF").withReceipt.setData([:])
+      while backend.heldCount == 0 { await Task.yield() }
+      backend.goOffline()
+      while backend.heldCount != 0 { await Task.yield() }
+      backend.goOnline()
+      try await db.outbox.retryNow()
+      while backend.heldCount == 0 { await Task.yield() }
+      #expect(backend.heldCount == 1)
+      backend.release()
+      try await receipt.acknowledged()
+      #expect(backend.receivedWrites.map(\.description) == ["set cities/SF"])
+    }
+  }
+
   @Test("a backend that is offline ends streams and refuses calls until it is online")
   func offline() async throws {
     try await withBackend { backend, db in

@@ -53,7 +53,7 @@ enum CacheSchema {
       "SELECT batch_id, user_id, batch, code, message, rejected_seconds, rejected_nanos FROM cache_rejected_batches",
       "SELECT number, identity, answered_seconds, code, message, result FROM cache_write_outcomes",
       """
-      SELECT user_id, path, state, seconds, nanos, fields, is_outdated, next_state, next_fields, copy_name
+      SELECT hash, user_id, path, state, seconds, nanos, fields, is_outdated, next_state, next_fields, copy_name
       FROM cache_base_documents
       """,
       "SELECT pin_id, target, is_limit_to_last FROM cache_pinned_queries",
@@ -209,9 +209,11 @@ enum CacheSchema {
     """,
 
     // The documents that waiting writes were made for, where a rule for conflicts contains them (`BaseDocument`). `state` is 0 for an
-    // unknown document, 1 for a missing and 2 for an existing one; `next_state` is -1 if there is none.
+    // unknown document, 1 for a missing and 2 for an existing one; `next_state` is -1 if there is none. The key is a hash of user and
+    // path, so that the table needs no index, for the reason above.
     """
     CREATE TABLE cache_base_documents (
+      hash INTEGER PRIMARY KEY,
       user_id INTEGER NOT NULL,
       path TEXT NOT NULL,
       state INTEGER NOT NULL,
@@ -221,9 +223,8 @@ enum CacheSchema {
       is_outdated INTEGER NOT NULL,
       next_state INTEGER NOT NULL,
       next_fields BLOB NOT NULL,
-      copy_name TEXT NOT NULL,
-      PRIMARY KEY (user_id, path)
-    ) WITHOUT ROWID
+      copy_name TEXT NOT NULL
+    )
     """,
   ]
 

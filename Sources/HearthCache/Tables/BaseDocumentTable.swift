@@ -30,8 +30,8 @@ struct BaseDocumentTable {
     try database.firstRow(
       """
       SELECT state, seconds, nanos, fields, is_outdated, next_state, next_fields, copy_name
-      FROM cache_base_documents WHERE user_id = ? AND path = ?
-      """, .integer(user), .text(key.canonicalString)
+      FROM cache_base_documents WHERE hash = ? AND user_id = ? AND path = ?
+      """, .integer(Self.hash(of: key, user: user)), .integer(user), .text(key.canonicalString)
     ) { try decode($0, key) }
   }
 
@@ -74,17 +74,27 @@ struct BaseDocumentTable {
     try database.update(
       """
       INSERT OR \(conflict) INTO cache_base_documents
-        (user_id, path, state, seconds, nanos, fields, is_outdated, next_state, next_fields, copy_name)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        (hash, user_id, path, state, seconds, nanos, fields, is_outdated, next_state, next_fields, copy_name)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
-      .integer(user), .text(key.canonicalString), .integer(State(base.document).rawValue), .integer(version.seconds),
+      .integer(Self.hash(of: key, user: user)), .integer(user), .text(key.canonicalString),
+      .integer(State(base.document).rawValue), .integer(version.seconds),
       .integer(Int64(version.nanoseconds)), .blob(base.document.fields.bytes), .integer(base.isOutdated ? 1 : 0),
       .integer(State(base.next).rawValue), .blob(base.next?.fields.bytes ?? []), .text(base.copyName))
   }
 
   func remove(_ key: DocumentKey, user: UserRow) throws {
     try database.update(
-      "DELETE FROM cache_base_documents WHERE user_id = ? AND path = ?", .integer(user), .text(key.canonicalString))
+      "DELETE FROM cache_base_documents WHERE hash = ? AND user_id = ? AND path = ?",
+      .integer(Self.hash(of: key, user: user)), .integer(user), .text(key.canonicalString))
+  }
+
+  /// The key of a row: FNV-1a, the same in every release. A document whose hash is that of another one has no row, so that its base counts
+  /// as not known.
+  private static func hash(of key: DocumentKey, user: UserRow) -> Int64 {
+    let seed = 0xcbf2_9ce4_8422_2325 ^ UInt64(bitPattern: user)
+    return Int64(
+      bitPattern: key.canonicalString.utf8.reduce(seed) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 })
   }
 
   /// Removes the rows that cannot be read, and those without a pending batch. A batch without them counts as made for a document that

@@ -200,14 +200,21 @@ struct TargetTable {
   /// Removes the target with its resume token. Its documents stay marked as its own, for
   /// `removeSomeKeysOfRemovedTargets(_:)`; the number is never given again.
   func removeRow(_ targetID: TargetID) throws {
-    if let data = try? targetData(targetID), !data.resumeToken.isEmpty {
-      try database.update(
-        "INSERT OR REPLACE INTO cache_dropped_targets (hash, sequence_number) VALUES (?, ?)",
-        .integer(Self.hash(of: data.target)), .integer(data.sequenceNumber))
-    }
+    try noteDropped(targetID)
     try database.update("DELETE FROM cache_targets WHERE target_id = ?", .integer(Int64(targetID)))
     try database.update("INSERT OR IGNORE INTO cache_removed_targets (target_id) VALUES (?)", .integer(Int64(targetID)))
     try globals.addToTargetCount(-1)
+  }
+
+  private func noteDropped(_ targetID: TargetID) throws {
+    do {
+      guard let data = try targetData(targetID), !data.resumeToken.isEmpty else { return }
+      try database.update(
+        "INSERT OR REPLACE INTO cache_dropped_targets (hash, sequence_number) VALUES (?, ?)",
+        .integer(Self.hash(of: data.target)), .integer(data.sequenceNumber))
+    } catch CacheError.corruptRecord {
+      // A row that cannot be read goes like the others.
+    }
   }
 
   /// So many dropped targets are remembered.

@@ -40,11 +40,33 @@ extension SyncEngine {
       noteSent(last)
       return true
     } catch {
-      goOffline(after: error, retrying: .probe(.outboxFailure))
-      emit(.closeWriteStream(id))
-      writeStreamClosed(id, StatusError(code: .unavailable, message: "The cache cannot be written: \(error)"))
+      closeUnused(id, StatusError(code: .unavailable, message: "The cache cannot be written: \(error)"), after: error)
       return false
     }
+  }
+
+  /// Looks for what other clients have done before the answer to a handshake lets batches go out: they may have been taken back, or a former
+  /// holder of the lease may have stored their answers.
+  ///
+  /// - Returns: False if that could not be read; the stream is closed then, unless nothing waits for it.
+  func readNewsBeforeSending(on id: StreamID) -> Bool {
+    guard localStore.hasOtherClients else { return true }
+    do {
+      try catchUp()
+      return true
+    } catch {
+      noteFailedCatchUp(error)
+      guard link.batchWaitingForHandshake(on: id) != nil else { return true }
+      closeUnused(id, StatusError(code: .unavailable, message: "The cache cannot be read: \(error)"), after: error)
+      return false
+    }
+  }
+
+  /// Closes a stream on which nothing has been sent, until the cache works again.
+  private func closeUnused(_ id: StreamID, _ status: StatusError, after error: any Error) {
+    goOffline(after: error, retrying: .probe(.outboxFailure))
+    emit(.closeWriteStream(id))
+    writeStreamClosed(id, status)
   }
 
   /// Gives the rest of the reservation back once nothing more can be sent on a stream.

@@ -190,9 +190,7 @@ extension SyncEngine {
   }
 
   func writeStreamReceived(_ response: WriteResponse, on id: StreamID) {
-    // Before batches are sent: a former holder of the lease may have stored an answer meanwhile.
-    if localStore.hasOtherClients { lookForNews() }
-    guard reserveWaitingBatches(on: id) else { return }
+    guard readNewsBeforeSending(on: id), reserveWaitingBatches(on: id) else { return }
     let (actions, answered) = link.received(response, on: id)
     follow(actions)
     guard let answered else { return }
