@@ -89,6 +89,9 @@ struct ConflictScenarioTests {
     client.write(try patch("x", 2))
     client.setNetwork(isEnabled: true)
     try client.refuseWrite(.failedPrecondition)
+    // The document may have been another one in between.
+    answer(client, try room(["x": .integer(1)], at: 5))
+    try client.refuseWrite(.failedPrecondition)
     answer(client, try room(["x": .integer(1)], at: 5))
     #expect(client.takeTold() == ["write 2: FAILED_PRECONDITION"])
     #expect(try client.engine.localStore.rejectedBatches(of: nil).count == 1)
@@ -101,6 +104,36 @@ struct ConflictScenarioTests {
     #expect(client.sentBatches.isEmpty && client.lookUps.count == 1)
     answer(client, .missing(key("rooms/a"), version: version(7)))
     #expect(client.sentBatches.map(\.first?.precondition) == [.exists(false)])
+  }
+
+  @Test("a deletion or an update of a document that the cache does not know is made for the one that the backend has")
+  func adoptedBase() throws {
+    let client = try client()
+    client.write(.delete(key("rooms/a")))
+    client.write(try patch("x", 2))
+    answer(client, try room(["x": .integer(1)], at: 7))
+    #expect(client.sentBatches.map(\.first?.precondition) == [.updateTime(version(7))])
+    try client.commit(at: 9)
+    #expect(client.takeTold() == ["write 1: OK"])
+  }
+
+  @Test("a later write that is cancelled leaves what an earlier one was made for")
+  func laterWriteCancelled() throws {
+    let client = try client()
+    try know(client, room(["x": .integer(1), "y": .integer(0)], at: 5), at: 5)
+    client.write(try patch("x", 2))
+    client.write(try patch("z", 2))
+    client.setNetwork(isEnabled: true)
+    try client.refuseWrite(.failedPrecondition)
+    answer(client, try room(["x": .integer(1), "y": .integer(5)], at: 8))
+    client.setNetwork(isEnabled: false)
+    client.request(.withdraw(2, evenIfSent: true))
+    client.setNetwork(isEnabled: true)
+    while !client.lookUps.isEmpty { answer(client, try room(["x": .integer(1), "y": .integer(5)], at: 8)) }
+    #expect(client.sentBatches.count == 1)
+    try client.commit(at: 10)
+    let stored = try client.engine.localStore.readDocument(key("rooms/a"))
+    #expect(try stored.fields.decoded()["x"] == .integer(2))
   }
 
   @Test("documents that cannot be read at present are read again; such that may not be read end the write")

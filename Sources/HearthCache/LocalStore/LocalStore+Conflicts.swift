@@ -20,7 +20,7 @@ extension LocalStore {
     _ parts: [DocumentKey: MutationBatchResult], of batch: MutationBatch, user: MutationQueue.UserRow
   ) throws {
     for key in batch.keys.sorted() {
-      try advanceBase(of: key, user: user) { base in
+      try advanceBase(of: key, without: batch.batchID, user: user) { base in
         guard let part = parts[key] else { return }
         var document = base.document
         try part.batch.applyToRemoteDocument(&document, result: part)
@@ -31,16 +31,22 @@ extension LocalStore {
   }
 
   /// Brings bases up to date after a batch has left the queue without an effect.
-  func leaveBases(of keys: Set<DocumentKey>, user: MutationQueue.UserRow) throws {
-    for key in keys.sorted() { try advanceBase(of: key, user: user) { _ in } }
+  func leaveBases(of keys: Set<DocumentKey>, without batchID: BatchID, user: MutationQueue.UserRow) throws {
+    for key in keys.sorted() { try advanceBase(of: key, without: batchID, user: user) { _ in } }
   }
 
   private func advanceBase(
-    of key: DocumentKey, user: MutationQueue.UserRow, _ change: (inout BaseDocument) throws -> Void
+    of key: DocumentKey, without batchID: BatchID, user: MutationQueue.UserRow,
+    _ change: (inout BaseDocument) throws -> Void
   ) throws {
-    guard try queue.firstPendingBatchID(for: key, user: user) != nil else { return try bases.remove(key, user: user) }
+    let pending = try queue.pendingBatchIDs(for: [key], user: user)[key] ?? []
+    guard let first = pending.first else { return try bases.remove(key, user: user) }
     guard var base = try bases.base(of: key, user: user) else { return }
-    if let next = base.next {
+    if first < batchID {
+      // The oldest one is still there, with its base. If it has become the only one, nothing is made for what it was.
+      guard base.next != nil, pending.count == 1 else { return }
+      base.next = nil
+    } else if let next = base.next {
       base = BaseDocument(next, isOutdated: true, copyName: base.copyName)
     } else {
       try change(&base)
@@ -157,7 +163,9 @@ extension LocalStore {
         ?? DocumentEdit(parts[key]?.mutations ?? [], on: former.document)
         .document(at: batch.localWriteTime)
       let result = try DocumentEdit(newParts[key] ?? [], on: remote).document(at: batch.localWriteTime)
-      if expected.isFound != result.isFound || !expected.hasSameContents(as: result) { base.next = expected }
+      let wasKnown = former.document.isFound || former.document.isMissing
+      let differs = expected.isFound != result.isFound || !expected.hasSameContents(as: result)
+      if wasKnown, differs { base.next = expected }
       try bases.set(base, of: key, user: user)
     }
     // Copies have not been written before, or by an earlier part of the same edit.
@@ -178,7 +186,7 @@ extension LocalStore {
       try noteOutcome(ending ?? .committed(version, []), of: batch, at: time)
       try tell(.batchAnswered(batch.batchID, user: user, outcome.ending))
       try touchLeftByBatch(batch.keys.sorted())
-      return try leaveBases(of: batch.keys, user: user)
+      return try leaveBases(of: batch.keys, without: batch.batchID, user: user)
     }
     var resolved = batch
     resolved.mutations = outcome.mutations
@@ -188,7 +196,7 @@ extension LocalStore {
     try queue.insert(resolved, user: user)
     let left = batch.keys.subtracting(resolved.keys)
     try touchLeftByBatch(left.sorted())
-    try leaveBases(of: left, user: user)
+    try leaveBases(of: left, without: batch.batchID, user: user)
     if !isEager {
       for key in resolved.keys.sorted() { try uses.markUseByBatch(of: key, sequenceNumber: sequenceNumber()) }
     }

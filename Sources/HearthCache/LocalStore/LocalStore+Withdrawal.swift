@@ -36,7 +36,7 @@ extension LocalStore {
     let remote = try localDocuments.remoteDocuments(for: batch.keys)
     try queue.remove(batch, user: user)
     try touchLeftByBatch(batch.keys.sorted())
-    if batch.keepsBases { try leaveBases(of: batch.keys, user: user) }
+    if batch.keepsBases { try leaveBases(of: batch.keys, without: batch.batchID, user: user) }
     try noteOutcome(.failed(error), of: batch, at: time)
     try tell(.batchAnswered(batch.batchID, user: user, error))
     try tell(ofDocuments: batch.keys, user: user)

@@ -178,7 +178,7 @@ extension LocalStore {
       for (user, batches) in Dictionary(grouping: batches, by: \.user).sorted(by: { $0.key < $1.key }) {
         let keys = batches.reduce(into: Set<DocumentKey>()) { $0.formUnion($1.keys) }
         try touchLeftByBatch(keys.sorted())
-        try leaveBases(of: keys, user: user)
+        for batch in batches { try leaveBases(of: Set(batch.keys), without: batch.batchID, user: user) }
         let view = try localDocuments.recalculate(localDocuments.remoteDocuments(for: keys), user: user)
         try tell(ofDocuments: keys, user: user)
         for batch in batches {

@@ -76,6 +76,15 @@ struct OpenConflict {
       batch.mutations.filter { $0.key == key }, on: bases.bases[key]?.document ?? .unknown(key))
   }
 
+  /// True for a document that the cache did not know, and a write that needs it or removes it: what the backend has is what it is made
+  /// for.
+  func adopts(_ remote: Document, for key: DocumentKey) -> Bool {
+    guard let base = bases.bases[key]?.document, !base.isFound, !base.isMissing, remote.isFound,
+      let first = batch.mutations.first(where: { $0.key == key })
+    else { return false }
+    return first.operation == .delete || first.precondition == .exists(true)
+  }
+
   /// The part of the names of copies of a document.
   func copyName(of key: DocumentKey) -> String {
     guard let name = bases.bases[key]?.copyName, !name.isEmpty else { return LocalStore.copyName(of: batch) }
@@ -120,6 +129,8 @@ struct Conflicts {
   var open: OpenConflict?
   /// The batch that the backend has refused because of what it was made for.
   var refused: (batchID: BatchID, error: StatusError)?
+  /// The batch that was sent once more because the documents did not say why it was refused.
+  var sentOnceMore: BatchID?
   var pauses: ExponentialBackoff
   private var lastID = 0
 

@@ -55,6 +55,7 @@ extension SyncEngine {
     if !answers.isEmpty { outboxHasChanged = true }
     for answer in answers {
       link.answeredElsewhere(answer.batchID)
+      forgetConflict(of: answer.batchID)
       emit(waits.complete(answer.batchID, answer.error))
       guard answer.isActiveUsers, localStore.isUser(signedInUser) else { continue }
       if answer.error == nil { emit(waits.batchAnswered(answer.batchID)) } else { lowerWaits() }
@@ -238,7 +239,7 @@ extension SyncEngine {
     }
     guard isPrimary else { return }
     isPrimary = false
-    conflicts.open = nil
+    (conflicts.open, conflicts.refused) = (nil, nil)
     turn = LeaseTurn()
     link.forbid(.secondary)
     follow(link.closeStreams())

@@ -66,7 +66,8 @@ extension SyncEngine {
     switch result {
     case .failure(let error) where error.code.isPermanentForWrites:
       // The documents can never be read, so the write can never be sent with what it was made for.
-      endConflict(rejecting: open, conflicts.refused?.error ?? error)
+      let refused = conflicts.refused?.batchID == open.batch.batchID ? conflicts.refused?.error : nil
+      endConflict(rejecting: open, refused ?? error)
     case .failure(let error):
       log(.debug, "The documents of write \(open.batch.batchID) could not be read from the backend: \(error)")
       open.stage = .pausing
@@ -93,7 +94,7 @@ extension SyncEngine {
     var isContradicted = false
     do {
       for (key, base) in open.bases.bases.sorted(by: { $0.key < $1.key }) {
-        guard let remote = open.remote[key], base.isContradicted(by: remote),
+        guard let remote = open.remote[key], !open.adopts(remote, for: key), base.isContradicted(by: remote),
           let policy = configuration.conflictRules.policy(for: key)
         else { continue }
         isContradicted = true
@@ -118,7 +119,11 @@ extension SyncEngine {
       return endConflict(rejecting: open, .storage("Write \(open.batch.batchID) cannot be compared", error))
     }
     if !isContradicted, let refused = conflicts.refused, refused.batchID == open.batch.batchID {
-      // It was refused for another reason.
+      // The refusal may be out of date, so the batch is sent once more; then it is refused for another reason.
+      guard conflicts.sentOnceMore == open.batch.batchID else {
+        conflicts.sentOnceMore = open.batch.batchID
+        return carryOut(open)
+      }
       return endConflict(rejecting: open, refused.error)
     }
     guard !questions.isEmpty else { return carryOut(open) }
@@ -165,6 +170,12 @@ extension SyncEngine {
     outboxHasChanged = true
   }
 
+  /// A batch has left the outbox, so that nothing needs to wait for it.
+  func forgetConflict(of batchID: BatchID) {
+    if conflicts.open?.batch.batchID == batchID { conflicts.open = nil }
+    if conflicts.refused?.batchID == batchID { conflicts.refused = nil }
+  }
+
   /// Looks again at a conflict that was not resolved.
   func retryConflict() {
     conflicts.tryAgain()
@@ -190,7 +201,10 @@ extension SyncEngine {
       let changes = try localStore.resolveConflict(open.batch, outcome, of: .user(open.owner), at: wallTime)
       if conflicts.refused?.batchID == batchID { conflicts.refused = nil }
       outboxHasChanged = true
-      if mutations.isEmpty { complete(batchID, of: open.owner, ending) }
+      if mutations.isEmpty {
+        emit(waits.complete(batchID, ending))
+        lowerWaits()
+      }
       refreshViews(changes)
     } catch CacheError.unknownBatch {
       log(.debug, "Write \(batchID) has left the outbox or changed while its conflict was resolved.")

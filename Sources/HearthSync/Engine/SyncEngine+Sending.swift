@@ -116,8 +116,10 @@ extension SyncEngine {
       let changes = try localStore.withdraw(
         batchID, evenIfSent: evenIfSent, error, of: .user(signedInUser), at: wallTime)
       link.answeredElsewhere(batchID)
-      if conflicts.open?.batch.batchID == batchID { conflicts.open = nil }
-      complete(batchID, of: signedInUser, error)
+      forgetConflict(of: batchID)
+      // It leaves out of turn: those before it still wait.
+      outboxHasChanged = true
+      emit(waits.complete(batchID, error))
       lowerWaits()
       emit(.answer(id, .done))
       refreshViews(changes)
