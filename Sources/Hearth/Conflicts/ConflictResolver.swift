@@ -3,8 +3,8 @@ internal import HearthModel
 /// Decides what becomes of a waiting write when the backend's document is not the one that it was made for.
 ///
 /// The ready-made ones compare three documents: the base that the write was made for, the local one that it makes, and the backend's.
-/// Increments, array unions and server timestamps are carried over as they are. A write that makes what the backend has already counts as
-/// acknowledged.
+/// Increments, array unions and server timestamps are carried over as they are. A write without those that makes what the backend has
+/// already counts as acknowledged.
 public struct ConflictResolver: Sendable, Hashable, CustomStringConvertible {
   /// The side that stays where both have changed the same field.
   public enum Side: String, Sendable, Hashable {
@@ -80,8 +80,9 @@ public struct ConflictResolver: Sendable, Hashable, CustomStringConvertible {
   ///
   /// - Parameters:
   ///   - limit: The time after which a missing answer counts as the error `deadlineExceeded`; nil for none.
-  ///   - resolve: Called outside of any queue, for one write at a time, once for each of its documents in conflict. A document with several
-  ///     waiting writes is resolved write by write.
+  ///   - resolve: Called outside of any queue, once for each document of a write that is in conflict. A document with several waiting writes
+  ///     is resolved write by write. It may be called again before it has answered, after a change of the user or of the process that has the
+  ///     connection; then only the newest answer counts.
   public static func custom(
     within limit: Duration? = nil, _ resolve: @escaping @Sendable (Conflict) async throws -> ConflictResolution
   ) -> ConflictResolver {

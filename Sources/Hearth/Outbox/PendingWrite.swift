@@ -35,7 +35,7 @@ public struct PendingWrite: Sendable, Hashable, Identifiable {
     /// The cache cannot be read or written at present; the log says why. It is tried again.
     case cacheFailure
     /// The backend has other versions of these documents than the write was made for, and a ``ConflictResolver`` is at work; with its error
-    /// if it has failed. The writes behind this one wait.
+    /// if it has failed. The writes behind this one wait, and those before it that were not sent yet.
     case conflict(documentPaths: [String], error: NSError?)
   }
 
