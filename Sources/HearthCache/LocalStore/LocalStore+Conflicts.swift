@@ -163,9 +163,7 @@ extension LocalStore {
         ?? DocumentEdit(parts[key]?.mutations ?? [], on: former.document)
         .document(at: batch.localWriteTime)
       let result = try DocumentEdit(newParts[key] ?? [], on: remote).document(at: batch.localWriteTime)
-      let wasKnown = former.document.isFound || former.document.isMissing
-      let differs = expected.isFound != result.isFound || !expected.hasSameContents(as: result)
-      if wasKnown, differs { base.next = expected }
+      if expected.isFound != result.isFound || !expected.hasSameContents(as: result) { base.next = expected }
       try bases.set(base, of: key, user: user)
     }
     // Copies have not been written before, or by an earlier part of the same edit.

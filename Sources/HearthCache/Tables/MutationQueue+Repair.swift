@@ -23,10 +23,10 @@ extension MutationQueue {
   }
 
   /// Compares the tables with their indexes where that costs little: at all users, at the first and the last
-  /// batch and target.
+  /// batch, overlay and target.
   ///
   /// Two pages that have changed places are in order for SQLite as long as no check compares tables with indexes; the outbox
-  /// looks empty through them.
+  /// looks empty through them, or a document without its pending writes.
   private func checkIndexes() throws {
     let problem = try database.firstRow(
       """
@@ -46,6 +46,12 @@ extension MutationQueue {
           UNION ALL SELECT max(batch_id) FROM cache_mutation_batches NOT INDEXED)
         AND NOT EXISTS (SELECT 1 FROM cache_mutation_batches AS i INDEXED BY cache_mutation_batches_by_user
           WHERE i.user_id = b.user_id AND i.batch_id = b.batch_id)
+      UNION ALL
+      SELECT 'cache_overlays' FROM cache_overlays AS o NOT INDEXED
+      WHERE overlay_id IN (SELECT min(overlay_id) FROM cache_overlays NOT INDEXED
+          UNION ALL SELECT max(overlay_id) FROM cache_overlays NOT INDEXED)
+        AND NOT EXISTS (SELECT 1 FROM cache_overlays AS i INDEXED BY cache_overlays_by_path
+          WHERE i.user_id = o.user_id AND i.path IS o.path AND i.overlay_id = o.overlay_id)
       UNION ALL
       SELECT 'cache_targets' FROM cache_targets AS t NOT INDEXED
       WHERE target_id IN (SELECT min(target_id) FROM cache_targets NOT INDEXED

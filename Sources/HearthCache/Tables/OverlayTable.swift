@@ -49,21 +49,10 @@ struct OverlayTable {
     }
   }
 
-  /// Looks whether the index is that of overlays: the page of another one would say that there is none.
-  private func checkIndex() throws {
-    let type = try database.firstRow(
-      "SELECT typeof(user_id) FROM cache_overlays INDEXED BY cache_overlays_by_path ORDER BY user_id, path LIMIT 1"
-    ) { try $0.string(at: 0) }
-    if let type, type != "integer" {
-      throw MutationQueue.pagesAreDamaged("The index of cache_overlays has a \(type) in place of a user.")
-    }
-  }
-
   /// - Parameters:
   ///   - user: nil before the first write of the user.
   ///   - count: for this many documents. For several it is worth finding out first whether the user has any overlay.
   func reader(user: UserRow?, count: Int) throws -> Reader {
-    try checkIndex()
     guard let user, try count < 8 || hasOverlays(user: user) else {
       return Reader(statement: nil, databaseID: databaseID)
     }
