@@ -349,9 +349,9 @@ final class RunningClient {
 
   /// The outcome of a write whose completion was reported.
   private func outcome(of identity: BatchIdentity, _ error: StatusError?) -> Result<WriteOutcome, NSError> {
-    if let error { return .failure(.firestore(error)) }
+    // What is stored counts: another process may have heard the answer, and this one only that its notice was lost.
     if case .ended(let outcome)? = try? cache.localStore.fate(of: identity) { return .success(outcome) }
-    return .success(.committed(.none, []))
+    return error.map { .failure(.firestore($0)) } ?? .success(.committed(.none, []))
   }
 
   private func completeWrite(_ id: WriteID, _ error: StatusError?) {
@@ -505,6 +505,7 @@ final class RunningClient {
 
   func run(_ event: SyncEvent) {
     queue.assertIsCurrent()
+    if case .conflictAnswered(let id, _) = event { conflictQuestions.answered(id) }
     followUps.append(event)
     while !followUps.isEmpty {
       for action in engine.handle(followUps.removeFirst(), now: clock.now - startInstant, wallTime: .now()) {
@@ -535,6 +536,7 @@ final class RunningClient {
     case .cancelBackgroundQuery(let id): backgroundQueries.cancel(id)
     case .lookUp(let id, let keys): streams.lookUp(id, keys)
     case .askResolver(let id, let conflict): conflictQuestions.ask(id, conflict)
+    case .cancelQuestion(let id): conflictQuestions.cancel(id)
     case .onlineStateChanged(let state): HearthLog.debug("Online state: \(state)")
     case .log(let level, let text): HearthLog.log(level, text)
     case .raiseSnapshot(let id, let snapshot): raise(id, snapshot)
