@@ -101,7 +101,9 @@ final class ConflictClient {
     if let edit = edit(of: batch) { world.wasWithdrawn(edit) }
     // Who takes back the creation of a document does not want another one deleted.
     for deletion in waiting where deletion.batchID > batch.batchID {
-      guard deletion.mutations.contains(where: { $0.operation == .delete && batch.keys.contains($0.key) }) else { continue }
+      guard deletion.mutations.contains(where: { $0.operation == .delete && batch.keys.contains($0.key) }) else {
+        continue
+      }
       post(.request(RequestID(rawValue: 0), .withdraw(deletion.batchID, evenIfSent: true)))
     }
   }
@@ -268,7 +270,9 @@ final class ConflictClient {
     }
     for user in [nil, "other"] {
       let left = try store.pendingBatches(of: .user(user))
-      if !left.isEmpty { world.fail("client \(number) still has \(left.map(\.batchID)) in the outbox of \(user ?? "nobody")") }
+      if !left.isEmpty {
+        world.fail("client \(number) still has \(left.map(\.batchID)) in the outbox of \(user ?? "nobody")")
+      }
     }
     if !open.isEmpty { world.fail("client \(number) has not heard what became of \(open.values.map(\.tokens))") }
     guard number != world.deafClient else { return }

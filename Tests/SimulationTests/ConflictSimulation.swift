@@ -77,7 +77,8 @@ final class ConflictSimulation {
     } catch {
       let again = try ConflictSimulation(seed: seed, rules: rules, keepsTrace: true)
       _ = Result { try again.run() }
-      let last = again.trace.filter { !$0.contains("noChange") }.suffix(400).map { String($0.prefix(400)) }.joined(separator: "\n  ")
+      let last = again.trace.filter { !$0.contains("noChange") }.suffix(400).map { String($0.prefix(400)) }.joined(
+        separator: "\n  ")
       throw Failure(description: "seed \(seed) (\(again.kind)): \(error)\n  \(last)")
     }
   }

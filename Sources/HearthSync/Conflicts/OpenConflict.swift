@@ -105,7 +105,9 @@ struct OpenConflict {
         guard let remote = remote[key] else { return false }
         let effect = try edit(of: key).effect(in: remote)
         guard effect != .absent else { return false }
-        guard effect == .present, let base = bases.bases[key]?.document, base.isFound || base.isMissing else { continue }
+        guard effect == .present, let base = bases.bases[key]?.document, base.isFound || base.isMissing else {
+          continue
+        }
         showsEdit = true
         if remote.isFound { versions.insert(remote.version) }
       }
