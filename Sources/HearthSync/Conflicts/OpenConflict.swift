@@ -172,9 +172,11 @@ struct UncertainBatches {
   private var settled: Set<BatchID> = []
   private var user: (name: String?, isKnown: Bool) = (nil, false)
 
+  /// True as long as it is not known how much of the user's outbox was sent before.
+  func isNew(to name: String?) -> Bool { !user.isKnown || !LocalStore.isSameUser(user.name, name) }
+
   /// - Parameter through: The last batch of the user that may have been sent before.
   mutating func begin(through batchID: BatchID, of name: String?) {
-    guard !user.isKnown || !LocalStore.isSameUser(user.name, name) else { return }
     user = (name, true)
     inherited = batchID
     settled = []

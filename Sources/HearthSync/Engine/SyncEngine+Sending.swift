@@ -22,7 +22,11 @@ extension SyncEngine {
   func reserveSending(of batchID: BatchID) throws -> Bool {
     if let reserved = sending.reserved, batchID <= reserved { return false }
     let (before, reserved) = try localStore.noteSending(batchID, reserving: SendingMark.reservation)
-    conflicts.uncertain.begin(through: before, of: link.user)
+    if conflicts.uncertain.isNew(to: link.user) {
+      // The mark is ahead of what was sent, and batches that are written from now on are behind what waits.
+      let last = try localStore.highestUnacknowledgedBatchID(notAfter: before)
+      conflicts.uncertain.begin(through: last ?? 0, of: link.user)
+    }
     sending.reserved = reserved
     return true
   }
