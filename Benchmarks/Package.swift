@@ -18,6 +18,8 @@ let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
 let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
+let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let sqlite = Target.Dependency.target(
   name: "CSQLite", condition: .when(platforms: [.linux, .android, .windows, .openbsd]))
@@ -34,6 +36,8 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
     .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"5.0.0"),
   ],
   targets: [
@@ -62,7 +66,7 @@ let package = Package(
       swiftSettings: settings),
     .target(
       name: "Hearth",
-      dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthTransport", "HearthModel", logging],
+      dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthTransport", "HearthModel", logging, metrics, tracing],
       swiftSettings: settings),
     .target(
       name: "HearthServer",

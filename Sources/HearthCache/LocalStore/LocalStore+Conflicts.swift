@@ -201,9 +201,10 @@ extension LocalStore {
     }
     for key in newParts.keys.sorted() where outcome.bases.bases[key] == nil && !batch.keys.contains(key) {
       guard conflictRules.policy(for: key) != nil else { continue }
-      // A copy has a name that nobody else gives. Other documents are what the cache knows of them.
-      let known = try outcome.copies.contains(key) ? .missing(key, version: .none) : documents.document(for: key)
-      try bases.insertIfMissing(known, user: user)
+      let known = try documents.document(for: key)
+      // A copy has a name that nobody else gives, so it is there only if an earlier part of the same edit has made it.
+      let isNew = outcome.copies.contains(key) && !known.isFound
+      try bases.insertIfMissing(isNew ? .missing(key, version: .none) : known, user: user)
     }
   }
 
