@@ -251,7 +251,11 @@ final class ConflictSimulation {
   private func checkEnd() throws {
     for client in clients { try client.checkEnd() }
     var present: Set<String> = []
-    for document in backend.run(ConflictClient.query) { present.formUnion(try Self.tokens(in: document)) }
+    for document in backend.run(ConflictClient.query) {
+      present.formUnion(try Self.tokens(in: document))
+      let copies = document.key.canonicalString.count { $0 == "~" }
+      if copies > 1 { fail("\(document.key) is a copy of a copy") }
+    }
     let lost = tokens.subtracting(present).subtracting(deleted)
     if !lost.isEmpty { fail("lost: \(lost.sorted())") }
   }
