@@ -46,7 +46,7 @@ extension FirestoreService {
       let selector = ReadPlan.Selector(message.consistencySelector)
       let plan = try await ReadPlan.prepare(selector, in: database, keys: keys)
       let wanted = keys
-      let (documents, readVersion) = try await plan.reading { version throws(StatusError) in
+      let answer = try await plan.reading { version throws(StatusError) in
         try await database.storage.documents(for: wanted, at: version)
       }
       if let transaction = plan.newTransaction {
@@ -55,9 +55,9 @@ extension FirestoreService {
         try await writer.write(opened)
       }
       // Found ones first, as production does it.
-      for document in documents.filter(\.isFound) + documents.filter({ !$0.isFound }) {
+      for document in answer.documents.filter(\.isFound) + answer.documents.filter({ !$0.isFound }) {
         try await writer.write(
-          database.translator.encodeBatchGetResponse(projection.applied(to: document), readTime: readVersion))
+          database.translator.encodeBatchGetResponse(projection.applied(to: document), readTime: answer.readVersion))
       }
     }
   }
@@ -146,7 +146,7 @@ extension FirestoreService {
     let projection = try projection(mask, database)
     let checked = try WriteLimits.checked(mutation, database: database.id)
     let outcome = try await database.storage.commit(CommitRequest(mutations: [checked]))
-    let (documents, _) = try await database.storage.documents(for: [mutation.key], at: outcome.version)
+    let documents = try await database.storage.documents(for: [mutation.key], at: outcome.version).documents
     guard let document = documents.first else {
       throw StatusError(code: .internal, message: "The written document cannot be read.")
     }

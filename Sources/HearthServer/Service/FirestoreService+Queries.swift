@@ -18,7 +18,7 @@ extension FirestoreService {
       let decoded = try decode(parent: message.parent, query: structuredQuery, in: database)
       let selector = ReadPlan.Selector(message.consistencySelector)
       let plan = try await ReadPlan.prepare(selector, in: database, query: decoded.query)
-      let (documents, readVersion) = try await plan.reading { version throws(StatusError) in
+      let answer = try await plan.reading { version throws(StatusError) in
         try await database.storage.run(decoded.query.widened(by: decoded.offset), at: version)
       }
       if let transaction = plan.newTransaction {
@@ -26,7 +26,7 @@ extension FirestoreService {
         opened.transaction = Data(transaction)
         try await writer.write(opened)
       }
-      try await send(documents, skipping: decoded, readVersion: readVersion, in: database, to: writer)
+      try await send(answer.documents, skipping: decoded, readVersion: answer.readVersion, in: database, to: writer)
     }
   }
 
@@ -87,14 +87,14 @@ extension FirestoreService {
       let query = Aggregation.query(decoded.query, for: aggregations)
       let selector = ReadPlan.Selector(message.consistencySelector)
       let plan = try await ReadPlan.prepare(selector, in: database, query: query)
-      let (documents, readVersion) = try await plan.reading { version throws(StatusError) in
-        try await database.storage.run(query.widened(by: decoded.offset), at: version)
+      let answer = try await plan.reading { version throws(StatusError) in
+        try await database.storage.aggregate(aggregations, over: query, skipping: decoded.offset, at: version)
       }
       var response = Google_Firestore_V1_RunAggregationQueryResponse()
-      for (alias, value) in try AggregationTotals(aggregations, over: documents.dropFirst(decoded.offset)).values {
+      for (alias, value) in answer.totals.values {
         response.result.aggregateFields[alias] = database.translator.encode(value)
       }
-      response.readTime = database.translator.encode(readVersion)
+      response.readTime = database.translator.encode(answer.readVersion)
       if let transaction = plan.newTransaction { response.transaction = Data(transaction) }
       try await writer.write(response)
     }
@@ -122,16 +122,5 @@ extension FirestoreService {
       }
       return response
     }
-  }
-}
-
-extension Query {
-  /// The query that also gives the results to be skipped.
-  func widened(by offset: Int) -> Query {
-    guard offset > 0, let limit else { return self }
-    var query = self
-    let (sum, overflow) = limit.addingReportingOverflow(offset)
-    query.limit = overflow ? nil : sum
-    return query
   }
 }

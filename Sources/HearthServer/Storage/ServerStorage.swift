@@ -25,12 +25,17 @@ protocol ServerStorage: Sendable {
   /// - Returns: for each key, in order, a found or a missing document.
   func documents(
     for keys: [DocumentKey], at version: SnapshotVersion?
-  ) async throws(StatusError) -> (documents: [Document], readVersion: SnapshotVersion)
+  ) async throws(StatusError) -> QueryAnswer
 
   /// Runs a query in one snapshot; the documents come in query order.
-  func run(
-    _ query: Query, at version: SnapshotVersion?
-  ) async throws(StatusError) -> (documents: [Document], readVersion: SnapshotVersion)
+  func run(_ query: Query, at version: SnapshotVersion?) async throws(StatusError) -> QueryAnswer
+
+  /// Adds up the result of a query in one snapshot.
+  ///
+  /// - Parameter offset: The number of documents of the result that do not take part.
+  func aggregate(
+    _ aggregations: [Aggregation], over query: Query, skipping offset: Int, at version: SnapshotVersion?
+  ) async throws(StatusError) -> AggregateAnswer
 
   /// The differences between two versions for documents of `scope`: one entry for each document that was written in between;
   /// nil when the change log does not reach back to `start`.
