@@ -3,11 +3,6 @@ internal import HearthStore
 internal import Logging
 internal import Synchronization
 
-/// The indexes that the administrator of a server has declared, as `firestore.indexes.json` has them.
-struct DeclaredIndexes: Sendable, Equatable {
-  var definitions: [IndexDefinition]
-}
-
 /// The indexes are made by need: a query whose scan cost much more than its result asks for one. They are filled by the writer, in steps
 /// between the commits. Queries use an index from the beginning, and scan what it does not hold yet.
 extension EmbeddedStorage {
@@ -38,13 +33,10 @@ extension EmbeddedStorage {
     }
   }
 
-  /// Makes these the declared indexes. Those that exist are kept with their entries; declared ones that are no longer in the list go.
-  func declare(_ declared: DeclaredIndexes) {
-    published.withLock { $0.declared = declared }
-    guard (try? store.indexes.declaredDefinitions()) != Set(declared.definitions) else { return }
-    changeIndexes("Declare indexes") {
-      try store.indexes.declare(declared.definitions)
-    }
+  func declare(_ definitions: [IndexDefinition]) {
+    published.withLock { $0.declared = definitions }
+    guard (try? store.indexes.declaredDefinitions()) != Set(definitions) else { return }
+    changeIndexes("Declare indexes") { try store.indexes.declare(definitions) }
   }
 
   /// Changes definitions, and has what they need filled.
@@ -70,30 +62,34 @@ extension EmbeddedStorage {
 
   /// Fills indexes in the background until all hold everything.
   func continueFilling() {
-    guard !isFilling else { return }
+    guard fillsIndexes, !isFilling else { return }
     isFilling = true
-    Task { self.fillStep() }
+    Task {
+      self.isFilling = false
+      if self.fillIndexes(Self.fillLimits) { self.continueFilling() }
+    }
   }
 
-  private func fillStep() {
-    isFilling = false
-    guard !isClosed else { return }
+  /// Does one step.
+  ///
+  /// - Returns: True if there may be more to do.
+  func fillIndexes(_ limits: IndexTable.FillLimits) -> Bool {
+    guard !isClosed else { return false }
     do {
-      // Not durable by itself: an index that loses its latest entries to a power cut loses the mark of how far it was filled too.
+      // Not durable by itself: a power cut that takes the latest entries takes the mark of how far the index is filled too.
       let hasMore = try database.transaction("Fill indexes", synchronous: .normal) {
         store.indexes.use(indexState)
         guard try store.indexes.hasWork() else { return false }
-        _ = try store.indexes.fill(Self.fillLimits)
+        _ = try store.indexes.fill(limits)
         try nextIndexState()
         return true
       }
-      if hasMore {
-        indexState += 1
-        continueFilling()
-      }
+      if hasMore { indexState += 1 }
+      return hasMore
     } catch {
       store.indexes.forget()
       logger.error("indexes cannot be filled", metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
+      return false
     }
   }
 }

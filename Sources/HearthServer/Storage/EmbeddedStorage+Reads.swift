@@ -18,6 +18,27 @@ extension EmbeddedStorage {
     return answer
   }
 
+  nonisolated func page(
+    of query: Query, after cursor: QueryCursor?, at version: SnapshotVersion?
+  ) async throws(StatusError) -> QueryPage {
+    try await page(of: query, after: cursor, at: version, firstCount: QueryCursor.firstPageCount)
+  }
+
+  nonisolated func page(
+    of query: Query, after cursor: QueryCursor?, at version: SnapshotVersion?, firstCount: Int
+  ) async throws(StatusError) -> QueryPage {
+    let (page, missing) = try await reading("read page of query") { [databaseID] snapshot in
+      let page = try snapshot.page(of: query, after: cursor, in: databaseID, at: version, firstCount: firstCount)
+      return (page, try snapshot.missingIndexes(for: query, after: page.answer.execution))
+    }
+    wish(for: missing)
+    return page
+  }
+
+  nonisolated func plan(of query: Query) async throws(StatusError) -> QueryAnswer {
+    try await reading("plan query") { try $0.plan(of: query) }
+  }
+
   nonisolated func aggregate(
     _ aggregations: [Aggregation], over query: Query, skipping offset: Int, at version: SnapshotVersion?
   ) async throws(StatusError) -> AggregateAnswer {

@@ -15,11 +15,13 @@ actor EmbeddedStorage: ServerStorage {
   nonisolated let incarnation: [UInt8]
 
   private nonisolated let executor: DatabaseExecutor
-  let databaseID: DatabaseID
+  nonisolated let databaseID: DatabaseID
   nonisolated let clock: ServerClock
   nonisolated let logger: Logger
   private let retention: ChangeLog.Retention
   private let responseRetention: BatchResponses.Retention
+  /// False if indexes are filled by calls of ``fillIndexes(_:)`` alone, in tests.
+  let fillsIndexes: Bool
   private var tables: Tables
   /// The place to which a database without commits moves with its first one; nil once it is there.
   private var home: StorageHome?
@@ -47,7 +49,7 @@ actor EmbeddedStorage: ServerStorage {
     /// The indexes that were asked for, whether they were made or not.
     var wishes: Set<IndexDefinition> = []
     /// The definitions that the server was started with.
-    var declared: DeclaredIndexes?
+    var declared: [IndexDefinition]?
   }
 
   /// The other connections to a file.
@@ -118,10 +120,11 @@ actor EmbeddedStorage: ServerStorage {
   ///   - feedCapacity: The number of commits that the feed keeps in memory.
   ///   - retention: The limits of the change log.
   ///   - responseRetention: The limits of the stored answers to labelled requests.
+  ///   - fillsIndexes: Fill indexes in the background.
   init(
     database: sending Database, home: StorageHome? = nil, databaseID: DatabaseID, clock: ServerClock, logger: Logger,
     feedCapacity: Int = 4096, retention: ChangeLog.Retention = ChangeLog.Retention(),
-    responseRetention: BatchResponses.Retention = BatchResponses.Retention()
+    responseRetention: BatchResponses.Retention = BatchResponses.Retention(), fillsIndexes: Bool = true
   ) throws {
     try ServerSchema.schema.migrate(database)
     let state = try ServerState.load(from: database, now: clock.now())
@@ -132,6 +135,7 @@ actor EmbeddedStorage: ServerStorage {
     self.retention = retention
     self.responseRetention = responseRetention
     self.home = home
+    self.fillsIndexes = fillsIndexes
     self.tables = try Tables(
       database, databaseID: databaseID, retention: retention, responseRetention: responseRetention,
       logStart: state.logStart)

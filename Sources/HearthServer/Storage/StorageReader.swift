@@ -8,7 +8,7 @@ final class StorageReader {
   let database: Database
   let store: DocumentStore
   let changes: LoggedChanges
-  private let queries: QueryExecutor
+  let queries: QueryExecutor
 
   /// One state of the database, as a transaction sees it.
   struct Snapshot {
@@ -24,7 +24,7 @@ final class StorageReader {
     self.database = database
     self.store = store ?? DocumentStore(reading: database)
     changes = LoggedChanges(database: database)
-    queries = QueryExecutor(documents: self.store)
+    queries = QueryExecutor(documents: self.store, walksKeys: true)
   }
 
   /// Runs `body` on the present state.
@@ -119,16 +119,6 @@ extension StorageReader.Snapshot {
     return AggregateAnswer(
       totals: try AggregationTotals(aggregations, over: answer.documents.dropFirst(offset)),
       readVersion: answer.readVersion, execution: answer.execution)
-  }
-
-  /// The indexes that would have answered a query better, if they are worth their cost.
-  ///
-  /// The limits are those of the client's cache, see `LocalStore.considerIndexes`.
-  func missingIndexes(for query: Query, after execution: QueryExecution?) throws -> [IndexDefinition] {
-    guard let execution, execution.plan == .scan, execution.rowsRead >= 100,
-      execution.rowsRead * 10 > execution.resultCount * 34
-    else { return [] }
-    return try reader.queries.missingIndexes(for: query)
   }
 }
 
