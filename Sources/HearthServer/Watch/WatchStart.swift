@@ -30,7 +30,7 @@ struct WatchStart {
     {
       try await start.resume(target, transitions, from: resumeVersion, to: version, in: database)
       if message.hasExpectedCount {
-        start.existenceFilterCount = try await result(of: target, at: version, in: database).count(where: \.isFound)
+        start.existenceFilterCount = try await count(of: target, at: version, in: database)
       }
       return start
     }
@@ -92,6 +92,23 @@ struct WatchStart {
   }
 }
 
+extension WatchStart {
+  /// The number of existing documents of a target. Those of a query without limit are counted where they lie.
+  private static func count(
+    of target: WatchedTarget, at version: SnapshotVersion, in database: HostedDatabase
+  ) async throws(StatusError) -> Int {
+    guard case .query(let query) = target.source, query.limit == nil else {
+      return try await result(of: target, at: version, in: database).count(where: \.isFound)
+    }
+    do {
+      let count = Aggregation(alias: "count", operation: .count(upTo: nil))
+      return try await database.storage.aggregate([count], over: query, skipping: 0, at: version).totals.documentCount
+    } catch {
+      throw HostedDatabase.watchFailure(error)
+    }
+  }
+}
+
 extension HostedDatabase {
   /// The result of a query at a version, for a stream.
   ///
@@ -101,9 +118,13 @@ extension HostedDatabase {
     do {
       return try await storage.run(query, at: version).documents
     } catch {
-      guard error.code == .failedPrecondition else { throw error }
-      throw StatusError(
-        code: .unavailable, message: "The stream has fallen behind what the server remembers; listen again.")
+      throw Self.watchFailure(error)
     }
+  }
+
+  fileprivate static func watchFailure(_ error: StatusError) -> StatusError {
+    guard error.code == .failedPrecondition else { return error }
+    return StatusError(
+      code: .unavailable, message: "The stream has fallen behind what the server remembers; listen again.")
   }
 }
