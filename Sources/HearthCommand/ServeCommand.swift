@@ -34,7 +34,10 @@ struct ServeCommand: AsyncParsableCommand {
   var inMemory = false
 
   @Option(
-    help: "A firestore.indexes.json whose indexes every database gets. It is read again when it changes; other indexes are made by need.")
+    help: """
+      A firestore.indexes.json whose indexes every database gets; it is read again when it changes. Other indexes are made \
+      by need.
+      """)
   var indexes: String?
 
   @Option(help: "How much to log to standard error: \(ServeCommand.levelNames).")

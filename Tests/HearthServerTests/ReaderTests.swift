@@ -74,7 +74,7 @@ struct ReaderTests {
       let count = Aggregation(alias: "n", operation: .count(upTo: nil))
       #expect(try await storage.aggregate([count], over: query, skipping: 0, at: nil).totals.documentCount == 1)
       #expect(try await storage.collectionIDs(under: ResourcePath()) == ["c"])
-      #expect(try await storage.currentVersion() == before)
+      #expect(try storage.currentVersion() == before)
       #expect(try await storage.snapshot(at: before.timestamp) == before)
       gate.open()
       let version = try await after
@@ -174,7 +174,8 @@ struct ReaderTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
           for n in 0..<64 {
             group.addTask {
-              _ = try await storage.commit(CommitRequest(mutations: [.set(key("c/d\(n)"), ["round": round.value, "t": text])]))
+              _ = try await storage.commit(
+                CommitRequest(mutations: [.set(key("c/d\(n)"), ["round": round.value, "t": text])]))
             }
           }
           try await group.waitForAll()

@@ -155,7 +155,8 @@ struct ServerIndexTests {
       }
       try write(index("n"))
       try await ServerFixture.withServer(indexFile: file) { server in
-        try await server.commit((0..<60).map { .set(key("c/d\($0)"), ["n": $0.value, "even": 0.value, "group": 1.value]) })
+        try await server.commit(
+          (0..<60).map { .set(key("c/d\($0)"), ["n": $0.value, "even": 0.value, "group": 1.value]) })
         func used(_ path: String) async throws -> [String] {
           var request = server.queryRequest(
             Query(path: HearthServerTests.path("c")).with(filter: .field(field("group"), .equal, 1.value))
@@ -213,7 +214,9 @@ struct ServerIndexTests {
     }
   }
 
-  @Test("a long result comes in order over the wire, the number of skipped documents with the first and the end with the last")
+  @Test(
+    "a long result comes in order over the wire, the number of skipped documents with the first and the end with the last"
+  )
   func longResult() async throws {
     try await ServerFixture.withServer { server in
       let count = 300

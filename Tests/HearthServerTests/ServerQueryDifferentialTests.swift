@@ -29,7 +29,9 @@ struct ServerQueryDifferentialTests {
     }
   }
 
-  @Test("index, scan, walk along the keys, pieces and the past agree with the plain evaluation", arguments: 0..<3 as Range<UInt64>)
+  @Test(
+    "index, scan, walk along the keys, pieces and the past agree with the plain evaluation",
+    arguments: 0..<3 as Range<UInt64>)
   func agreement(group: UInt64) async throws {
     let asked = SeededGenerator.askedSeed
     let first = group * Self.historiesPerGroup + 1
@@ -46,7 +48,8 @@ struct ServerQueryDifferentialTests {
     }
     guard asked == nil, Self.historiesPerGroup >= 6 else { return }
     let least = [
-      "pairs": 700, "found": 250, "index": 150, "scan": 150, "keys": 30, "merged": 10, "several ranges": 60, "past": 300, "pieces": 60,
+      "pairs": 700, "found": 250, "index": 150, "scan": 150, "keys": 30, "merged": 10, "several ranges": 60,
+      "past": 300, "pieces": 60,
       "totals": 700,
     ]
     let rare = least.filter { ways.counts[$0.key, default: 0] < $0.value }
@@ -91,7 +94,7 @@ struct ServerQueryDifferentialTests {
         try await compare(query, at: nil, known, fixture, &ways, place)
         if let old { try await compare(query, at: old.version, old.documents, fixture, &ways, place) }
       }
-      past = (try await fixture.storage.currentVersion(), known)
+      past = (try fixture.storage.currentVersion(), known)
     }
   }
 

@@ -48,7 +48,8 @@ struct StorageTests {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("hearth-history-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    let fixture = try StorageFixture(location: isFile ? .file(path: folder.appendingPathComponent("data").path) : .memory)
+    let fixture = try StorageFixture(
+      location: isFile ? .file(path: folder.appendingPathComponent("data").path) : .memory)
     var states: [(SnapshotVersion, [String: Int64])] = []
     var present: [String: Int64] = [:]
     var seed: UInt64 = 42

@@ -79,7 +79,8 @@ final class ReaderPool<Reader>: Sendable {
         return state.schedule.add(read)
       }
       guard let actions else {
-        return continuation.resume(throwing: StoreError(kind: .unavailable, message: "The reading connections are closed."))
+        return continuation.resume(
+          throwing: StoreError(kind: .unavailable, message: "The reading connections are closed."))
       }
       perform(actions)
     }

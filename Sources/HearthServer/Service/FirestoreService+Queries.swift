@@ -18,13 +18,9 @@ extension FirestoreService {
       let decoded = try decode(parent: message.parent, query: structuredQuery, in: database)
       let selector = ReadPlan.Selector(message.consistencySelector)
       let plan = try await ReadPlan.prepare(selector, in: database, query: decoded.query)
-      if let transaction = plan.newTransaction {
-        var opened = Google_Firestore_V1_RunQueryResponse()
-        opened.transaction = Data(transaction)
-        try await writer.write(opened)
-      }
       if message.hasExplainOptions, !message.explainOptions.analyze {
         var response = Google_Firestore_V1_RunQueryResponse()
+        if let transaction = plan.newTransaction { response.transaction = Data(transaction) }
         response.explainMetrics = try await explanation(of: decoded.query, in: database)
         return try await writer.write(response)
       }

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import GRPCCore
 internal import HearthModel
 internal import HearthWire
@@ -21,7 +22,12 @@ struct ResultStream {
     let projection = Projection(paths: decoded.projection)
     var explanation = QueryExplanation(of: query)
     var (skipped, unreported, sent) = (0, 0, 0)
-    var next: QueryPage? = try await firstPage(of: query)
+    var next: QueryPage? = try await page(of: query, after: nil, at: nil)
+    if let transaction = plan.newTransaction {
+      var opened = Google_Firestore_V1_RunQueryResponse()
+      opened.transaction = Data(transaction)
+      try await writer.write(opened)
+    }
     while let page = next {
       explanation.add(page.answer.execution)
       let skippedHere = min(decoded.offset - skipped, page.answer.documents.count)
@@ -60,22 +66,12 @@ struct ResultStream {
     }
   }
 
-  private func firstPage(of query: Query) async throws -> QueryPage {
+  /// - Parameter version: The version of the first piece; nil for that piece itself.
+  private func page(of query: Query, after cursor: QueryCursor?, at version: SnapshotVersion?) async throws -> QueryPage
+  {
     let storage = database.storage
-    return try await plan.reading { version throws(StatusError) in
-      try await storage.page(of: query, after: nil, at: version)
-    }
-  }
-
-  /// Read at the version of the first piece.
-  private func page(of query: Query, after cursor: QueryCursor, at version: SnapshotVersion) async throws -> QueryPage {
-    do {
-      return try await database.storage.page(of: query, after: cursor, at: version)
-    } catch {
-      guard error.code == .failedPrecondition else { throw error }
-      throw StatusError(
-        code: .unavailable,
-        message: "The result was read so slowly that its version is no longer kept; run the query again.")
+    return try await plan.reading(laterAt: version) { version throws(StatusError) in
+      try await storage.page(of: query, after: cursor, at: version)
     }
   }
 }

@@ -52,7 +52,8 @@ extension EmbeddedStorage {
     } catch {
       store.indexes.forget()
       // Queries are answered all the same, by a scan.
-      logger.error("indexes cannot be changed", metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
+      logger.error(
+        "indexes cannot be changed", metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
     }
   }
 
@@ -88,7 +89,8 @@ extension EmbeddedStorage {
       return hasMore
     } catch {
       store.indexes.forget()
-      logger.error("indexes cannot be filled", metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
+      logger.error(
+        "indexes cannot be filled", metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
       return false
     }
   }

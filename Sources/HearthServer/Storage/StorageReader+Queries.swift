@@ -21,7 +21,9 @@ extension StorageReader.Snapshot {
       return QueryPage(answer: try run(piece, at: past), next: nil)
     }
     let answer = try run(piece, at: past)
-    guard answer.documents.count == count, let last = answer.documents.last else { return QueryPage(answer: answer, next: nil) }
+    guard answer.documents.count == count, let last = answer.documents.last else {
+      return QueryPage(answer: answer, next: nil)
+    }
     let bytes = answer.documents.reduce(0) { $0 + $1.fields.bytes.count }
     let next = QueryCursor(
       last: last, remaining: remaining.map { $0 - count }, pageCount: QueryCursor.pageCount(after: count, bytes: bytes))
@@ -38,7 +40,9 @@ extension StorageReader.Snapshot {
   /// The limits are those of the client's cache, see `LocalStore.considerIndexes`. An index that leads to many documents that do not match
   /// is no reason to go without a better one.
   func missingIndexes(for query: Query, after execution: QueryExecution?) throws -> [IndexDefinition] {
-    guard let execution, execution.rowsRead >= 100, execution.rowsRead * 10 > execution.resultCount * 34 else { return [] }
+    guard let execution, execution.rowsRead >= 100, execution.rowsRead * 10 > execution.resultCount * 34 else {
+      return []
+    }
     return try reader.queries.missingIndexes(for: query)
   }
 }

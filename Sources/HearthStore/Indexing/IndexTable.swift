@@ -145,7 +145,9 @@ package final class IndexTable {
     try database.transaction("Declare indexes") {
       let active = try active()
       let wanted = Set(definitions)
-      for index in active where index.origin == .declared && !wanted.contains(index.definition) { try drop(index.number) }
+      for index in active where index.origin == .declared && !wanted.contains(index.definition) {
+        try drop(index.number)
+      }
       try add(definitions, origin: .declared, beside: active)
     }
   }

@@ -222,7 +222,9 @@ struct IndexedRun {
   ) throws -> Bool {
     guard !access.others.isEmpty else { return try gather(access.range, access.index, number, &places, atMost: limit) }
     var own: [Int64] = []
-    guard try gather(access.range, access.index, number, &own, atMost: limit * Self.entriesPerDocument) else { return false }
+    guard try gather(access.range, access.index, number, &own, atMost: limit * Self.entriesPerDocument) else {
+      return false
+    }
     for other in access.others where own.count >= Self.mergedPlaces {
       var more: [Int64] = []
       let most = Int64(own.count) * Self.entriesPerDocument
