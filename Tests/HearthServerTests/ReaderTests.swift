@@ -148,6 +148,50 @@ struct ReaderTests {
     await #expect(throws: StoreError.self) { try await pool.read { _ in 1 } }
   }
 
+  @Test("each read shows one state while commits go on and indexes are made and filled")
+  func statesUnderLoad() async throws {
+    let pairs = 700
+    try await Self.withFile { fixture in
+      let storage = fixture.storage
+      // The two documents of a pair are written together, so every state has both of them in the same group.
+      @Sendable func write(_ pair: Int, _ value: Int) async throws {
+        let fields: MapValue = ["group": (value % 7).value, "value": value.value]
+        let keys = [key("c/x\(pair)"), key("c/y\(pair)")]
+        let mutations = keys.map { value % 11 == 0 ? Mutation.delete($0) : Mutation.set($0, fields) }
+        _ = try await storage.commit(CommitRequest(mutations: mutations))
+      }
+      for pair in 0..<pairs { try await write(pair, 1 + pair % 7) }
+      let isOver = Flag()
+      try await withThrowingTaskGroup(of: Int.self) { group in
+        for reader in 0..<3 {
+          group.addTask {
+            var indexed = 0
+            var round = reader
+            while !isOver.isSet || indexed == 0 {
+              round += 1
+              let query = Query(path: path("c")).with(filter: .field(field("group"), .equal, (round % 7).value))
+              let answer = try await storage.run(query, at: nil)
+              if answer.execution?.plan == .index { indexed += 1 }
+              var values: [Substring: [Value?]] = [:]
+              for document in answer.documents {
+                values[document.key.id.dropFirst(), default: []].append(try document.fields.value(at: field("value")))
+              }
+              let torn = values.filter { $0.value.count != 2 || $0.value[0] != $0.value[1] }
+              #expect(torn.isEmpty, "\(torn) at \(answer.readVersion)")
+              let count = Aggregation(alias: "n", operation: .count(upTo: nil))
+              let past = try await storage.aggregate([count], over: query, skipping: 0, at: answer.readVersion)
+              #expect(past.totals.documentCount == answer.documents.count)
+            }
+            return indexed
+          }
+        }
+        for value in 0..<400 { try await write((value * 37) % pairs, value) }
+        isOver.set()
+        for try await indexed in group { #expect(indexed > 0) }
+      }
+    }
+  }
+
   @Test("a connection that cannot be opened fails the reads that need one, and the next ones try again")
   func openFailure() async throws {
     let isBroken = Mutex(true)
