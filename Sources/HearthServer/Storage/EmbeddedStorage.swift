@@ -35,28 +35,7 @@ actor EmbeddedStorage: ServerStorage {
   /// Indexes are being filled.
   var isFilling = false
   /// The writer's pages when the latest round of ``LogMover`` began.
-  private var movedPages: Int64 = 0
-
-  /// What readers know of the writer.
-  struct Published {
-    /// Everything up to this version is durable.
-    var version: SnapshotVersion
-    /// The change log holds everything after this version.
-    var logStart: SnapshotVersion
-    var isClosed = false
-    /// Nil for a database in memory.
-    var file: FileAccess?
-    /// The indexes that were asked for, whether they were made or not.
-    var wishes: Set<IndexDefinition> = []
-    /// The definitions that the server was started with.
-    var declared: [IndexDefinition]?
-  }
-
-  /// The other connections to a file.
-  struct FileAccess {
-    let readers: ReaderPool<StorageReader>
-    let mover: LogMover
-  }
+  var movedPages: Int64 = 0
 
   nonisolated let published: Mutex<Published>
 
@@ -108,12 +87,6 @@ actor EmbeddedStorage: ServerStorage {
     try self.init(database: database, home: home, databaseID: databaseID, clock: clock, logger: logger)
   }
 
-  private static var options: Database.Options {
-    var options = Database.Options(synchronous: .full)
-    options.movesLogAtCommits = false
-    return options
-  }
-
   /// Takes over an open database.
   ///
   /// - Parameters:
@@ -149,28 +122,6 @@ actor EmbeddedStorage: ServerStorage {
     self.feed = ChangeFeed(version: state.lastVersion, maximumCommits: feedCapacity)
     Task { await self.continueFilling() }
   }
-
-  /// The connections for reading a file and for writing its log back; nil for a database in memory.
-  private static func fileAccess(
-    to location: Database.Location, _ databaseID: DatabaseID, _ logger: Logger
-  ) -> FileAccess? {
-    guard case .file = location else { return nil }
-    let readers = ReaderPool<StorageReader>(
-      label: "hearth.reader.\(databaseID)", slots: ProcessInfo.processInfo.activeProcessorCount, seats: 16
-    ) { isToStop in
-      // A reader keeps few pages in memory: the system has the file's pages too.
-      let database = try Database(location, options: .init(isReadOnly: true, pageCacheBytes: 4 << 20))
-      database.onProgress(everyInstructions: instructionsPerStep, isToStop)
-      return StorageReader(database)
-    }
-    let mover = LogMover(label: "hearth.log.\(databaseID)", logger: logger) {
-      try Database(location, options: Self.options)
-    }
-    return FileAccess(readers: readers, mover: mover)
-  }
-
-  /// The length of a step of a long read in instructions of SQLite: about 2,000 rows of a scan, a millisecond.
-  private static let instructionsPerStep = 20_000
 
   nonisolated func currentVersion() throws(StatusError) -> SnapshotVersion {
     let (version, isClosed) = published.withLock { ($0.version, $0.isClosed) }
@@ -265,28 +216,6 @@ extension EmbeddedStorage {
     for change in changes { feed.publish(change) }
     for (waitingCommit, outcome) in zip(group, outcomes) { waitingCommit.continuation.resume(returning: outcome) }
     moveLog()
-  }
-
-  /// Has the log written back when enough was written to it.
-  private func moveLog() {
-    guard let mover = published.withLock({ $0.file?.mover }) else { return }
-    let written = database.writtenPages
-    guard written - movedPages >= LogMover.pagesPerRound else { return }
-    movedPages = written
-    mover.start { [weak self] in
-      guard let self else { return }
-      Task { await self.finishLog() }
-    }
-  }
-
-  /// Writes the rest of a long log back, so that the next commit begins it anew.
-  private func finishLog() {
-    guard !isClosed else { return }
-    do {
-      _ = try database.moveLog()
-    } catch {
-      logger.warning("write-ahead log cannot be written back", metadata: ["error": .escaped("\(error)")])
-    }
   }
 
   /// Returns true if a request would succeed as the first commit of an empty database. A request that fails, or that is
