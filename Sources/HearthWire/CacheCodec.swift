@@ -17,6 +17,7 @@ package enum CacheCodec {
     static let identity = 5
     static let keepsOutcome = 6
     static let keepsBases = 7
+    static let isResolved = 8
   }
 
   package static func encode(batch: MutationBatch, database: DatabaseID) -> [UInt8] {
@@ -25,6 +26,7 @@ package enum CacheCodec {
     if let identity = batch.identity { writer.writeBytes(identity.bytes, field: BatchField.identity) }
     if batch.keepsOutcome { writer.writeVarint(1, field: BatchField.keepsOutcome) }
     if batch.keepsBases { writer.writeVarint(1, field: BatchField.keepsBases) }
+    if batch.isResolved { writer.writeVarint(1, field: BatchField.isResolved) }
     writer.writeTimestamp(batch.localWriteTime, field: BatchField.localWriteTime)
     for mutation in batch.baseMutations {
       writer.writeMessage(field: BatchField.baseMutation) { write(mutation, database: database, to: &$0) }
@@ -59,6 +61,9 @@ package enum CacheCodec {
           case BatchField.keepsBases:
             try reader.require(.varint, tag, "keeps_bases")
             batch.keepsBases = try reader.readVarint("keeps_bases") != 0
+          case BatchField.isResolved:
+            try reader.require(.varint, tag, "is_resolved")
+            batch.isResolved = try reader.readVarint("is_resolved") != 0
           case BatchField.localWriteTime:
             try reader.require(.lengthDelimited, tag, "local_write_time")
             batch.localWriteTime = try WireReader.timestamp(

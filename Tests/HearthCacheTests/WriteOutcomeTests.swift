@@ -44,8 +44,8 @@ struct WriteOutcomeTests {
     let cache = try TestCache(backing)
     let first = try cache.store.write(.set(key("rooms/a"), ["n": .integer(1)])).batchID
     let second = try cache.store.write(.set(key("rooms/b"), ["n": .integer(2)])).batchID
-    #expect(try cache.store.noteSending(first, reserving: 100) == first + 100)
-    #expect(try cache.store.noteSending(second, reserving: 100) == first + 100)
+    #expect(try cache.store.noteSending(first, reserving: 100) == (0, first + 100))
+    #expect(try cache.store.noteSending(second, reserving: 100) == (first + 100, first + 100))
     #expect(throws: CacheError.batchMayBeSent(second)) {
       _ = try cache.store.withdraw(second, evenIfSent: false, cancelled, at: time(2))
     }

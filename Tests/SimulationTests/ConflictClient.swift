@@ -17,6 +17,7 @@ final class ConflictClient {
   private var lastIdentity: UInt64 = 0
   private var lastNumber = 0
   private(set) var isNetworkEnabled = true
+  private var user: String?
 
   private var watch = SimulatedWatch()
   private var watchStream: StreamID?
@@ -28,6 +29,7 @@ final class ConflictClient {
   private(set) var questions: [(id: ConflictID, conflict: DocumentConflict)] = []
   /// The edits whose writes have not ended in this run of the client.
   private var open: [WriteID: ConflictSimulation.Edit] = [:]
+  private var edits: [BatchIdentity: ConflictSimulation.Edit] = [:]
 
   static let query = Query(path: ResourcePath(["c"]))
 
@@ -35,14 +37,16 @@ final class ConflictClient {
     self.world = world
     self.number = number
     database = try Database(.memory, options: .init(synchronous: .normal))
-    (store, engine) = try Self.open(database, world.rules)
+    (store, engine) = try Self.open(database, world.rules, user: nil)
     begin()
   }
 
-  private static func open(_ database: Database, _ rules: ConflictRules) throws -> (LocalStore, SyncEngine) {
+  private static func open(
+    _ database: Database, _ rules: ConflictRules, user: String?
+  ) throws -> (LocalStore, SyncEngine) {
     let store = try LocalStore(
       database: database, databaseID: DatabaseID(projectID: "p"),
-      garbageCollection: .leastRecentlyUsed(thresholdBytes: 100 << 20), user: nil, newCacheID: "cache")
+      garbageCollection: .leastRecentlyUsed(thresholdBytes: 100 << 20), user: user, newCacheID: "cache")
     let configuration = SyncConfiguration(conflictRules: rules, jitter: { 0 })
     return (store, SyncEngine(localStore: store, configuration: configuration))
   }
@@ -61,7 +65,7 @@ final class ConflictClient {
     watch = SimulatedWatch()
     open = [:]
     isNetworkEnabled = true
-    (store, engine) = try Self.open(database, world.rules)
+    (store, engine) = try Self.open(database, world.rules, user: user)
     begin()
   }
 
@@ -74,15 +78,42 @@ final class ConflictClient {
     lastIdentity += 1
     let id = WriteID(rawValue: lastNumber)
     open[id] = edit
+    let identity = BatchIdentity(high: 0, low: UInt64(number) << 16 | lastIdentity)
+    edits[identity] = edit
     let write = SyncWrite(
       id: id, mutations: mutations, localWriteTime: Timestamp(seconds: 10_000 + Int64(lastIdentity), nanoseconds: 0),
-      identity: BatchIdentity(high: 0, low: UInt64(number) << 16 | lastIdentity))
+      identity: identity)
     post(.writes([write]))
   }
 
   func switchNetwork(on isOn: Bool) {
     isNetworkEnabled = isOn
     post(.request(RequestID(rawValue: 0), isOn ? .enableNetwork : .disableNetwork))
+  }
+
+  /// The user changes their mind about one of the waiting writes.
+  func withdrawOne(evenIfSent: Bool) throws {
+    let waiting = try store.pendingBatches()
+    guard !waiting.isEmpty else { return }
+    let batch = world.generator.pick(waiting)
+    post(.request(RequestID(rawValue: 0), .withdraw(batch.batchID, evenIfSent: evenIfSent)))
+    if try store.pendingBatches().contains(where: { $0.batchID == batch.batchID }) { return }
+    if let edit = edit(of: batch) { world.wasWithdrawn(edit) }
+    // Who takes back the creation of a document does not want another one deleted.
+    for deletion in waiting where deletion.batchID > batch.batchID {
+      guard deletion.mutations.contains(where: { $0.operation == .delete && batch.keys.contains($0.key) }) else {
+        continue
+      }
+      post(.request(RequestID(rawValue: 0), .withdraw(deletion.batchID, evenIfSent: true)))
+    }
+  }
+
+  private func edit(of batch: MutationBatch) -> ConflictSimulation.Edit? { batch.identity.flatMap { edits[$0] } }
+
+  /// Another user signs in, or the first one again.
+  func changeUser() {
+    user = user == nil ? "other" : nil
+    post(.changeUser(user))
   }
 
   func retryNow() { post(.request(RequestID(rawValue: 0), .retryNow)) }
@@ -144,6 +175,7 @@ final class ConflictClient {
   private func answerWrite(isLost: Bool) {
     guard let id = writeStream else { return }
     let request = requests.removeFirst()
+    if isLost, world.generator.chance(30) { return breakWriteStream(StatusError(code: .unavailable, message: "lost")) }
     let (_, answer) = world.backend.commit(request.mutations, label: request.label)
     if isLost { return breakWriteStream(StatusError(code: .unavailable, message: "lost")) }
     switch answer {
@@ -225,14 +257,24 @@ final class ConflictClient {
       if let edit = open.removeValue(forKey: id) { world.ended(edit, error) }
     case .lookUp(let id, let keys): lookUps.append((id, keys))
     case .askResolver(let id, let conflict): questions.append((id, conflict))
+    case .cancelQuestion(let id): questions.removeAll { $0.id == id }
     default: break
     }
   }
 
   func checkEnd() throws {
-    let left = try store.pendingBatches()
-    if !left.isEmpty { world.fail("client \(number) still has \(left.map(\.batchID)) in its outbox") }
-    if !open.isEmpty { world.fail("client \(number) has not heard what became of \(open.values.map(\.token))") }
+    for user in [nil, "other"] {
+      for rejected in try store.rejectedBatches(of: user) {
+        if let edit = edit(of: rejected.batch) { world.ended(edit, rejected.error) }
+      }
+    }
+    for user in [nil, "other"] {
+      let left = try store.pendingBatches(of: .user(user))
+      if !left.isEmpty {
+        world.fail("client \(number) still has \(left.map(\.batchID)) in the outbox of \(user ?? "nobody")")
+      }
+    }
+    if !open.isEmpty { world.fail("client \(number) has not heard what became of \(open.values.map(\.tokens))") }
     guard number != world.deafClient else { return }
     let local = try store.read(Self.query).documents
     let remote = world.backend.run(Self.query)

@@ -12,10 +12,11 @@ final class ConflictSimulation {
   }
 
   struct Edit {
-    var token: String
+    /// What it adds; empty for a deletion.
+    var tokens: [String]
     var client: Int
-    /// True for a deletion: the token stands for what it removes.
-    var isDeletion = false
+
+    var isDeletion: Bool { tokens.isEmpty }
   }
 
   enum Kind: CaseIterable {
@@ -46,6 +47,7 @@ final class ConflictSimulation {
   private var tokens: Set<String> = []
   private var deleted: Set<String> = []
   private var increments = 0
+  private var hasWithdrawn = false
 
   static let keys = ["x", "y"].map { DocumentKey.conflicting($0) }
 
@@ -75,7 +77,8 @@ final class ConflictSimulation {
     } catch {
       let again = try ConflictSimulation(seed: seed, rules: rules, keepsTrace: true)
       _ = Result { try again.run() }
-      let last = again.trace.suffix(60).map { String($0.prefix(400)) }.joined(separator: "\n  ")
+      let last = again.trace.filter { !$0.contains("noChange") }.suffix(400).map { String($0.prefix(400)) }.joined(
+        separator: "\n  ")
       throw Failure(description: "seed \(seed) (\(again.kind)): \(error)\n  \(last)")
     }
   }
@@ -101,6 +104,8 @@ final class ConflictSimulation {
     case 46..<50: _ = client.fireNextTimer()
     case 50..<55: answer(client, mayFail: true)
     case 55..<57: client.retryNow()
+    case 57..<60: try client.withdrawOne(evenIfSent: generator.chance(70))
+    case 60..<62: client.changeUser()
     default: _ = client.advance(succeeds: generator.chance(90))
     }
   }
@@ -108,6 +113,12 @@ final class ConflictSimulation {
   /// Everything works and is delivered, until nothing is left to do.
   private func settle() throws {
     for client in clients where !client.isNetworkEnabled { client.switchNetwork(on: true) }
+    try comeToRest()
+    for client in clients { client.changeUser() }
+    try comeToRest()
+  }
+
+  private func comeToRest() throws {
     for round in 0..<400 {
       var isBusy = false
       for client in clients {
@@ -149,22 +160,22 @@ final class ConflictSimulation {
       let seen = try Self.tokens(in: view)
       deleted.formUnion(seen)
       tokens.remove(token)
-      return client.write([.delete(key)], Edit(token: "deletion", client: client.number, isDeletion: true))
+      return client.write([.delete(key)], Edit(tokens: [], client: client.number))
     case 1...4 where fields != nil && kind != .keepBoth:
       let patch = Mutation.patch(
         key, MapValue(["tokens": .map([token: .boolean(true)])]), mask: FieldMask([path]),
         transforms: generator.chance(30) ? [increment()] : [])
-      client.write([patch], Edit(token: token, client: client.number))
+      client.write([patch], Edit(tokens: [token], client: client.number))
     case 5 where fields != nil:
       // Two documents at once, or none of them.
       let other = generator.pick(Self.keys.filter { $0 != key })
       let second = try set(other, client)
       tokens.insert(second.token)
       let first = try set(key, client, token: token)
-      client.write(first.mutations + second.mutations, Edit(token: token, client: client.number))
+      client.write(first.mutations + second.mutations, Edit(tokens: [token, second.token], client: client.number))
     default:
       let write = try set(key, client, token: token)
-      client.write(write.mutations, Edit(token: token, client: client.number))
+      client.write(write.mutations, Edit(tokens: [token], client: client.number))
     }
   }
 
@@ -222,11 +233,19 @@ final class ConflictSimulation {
 
   // MARK: - The end
 
+  /// The tokens of an edit that was taken back may be gone, or not.
+  func wasWithdrawn(_ edit: Edit) {
+    tokens.subtract(edit.tokens)
+    hasWithdrawn = true
+  }
+
   func ended(_ edit: Edit, _ error: StatusError?) {
     guard let error else { return }
     // Only a deletion gives way, and an update of what another client has deleted meanwhile in its eyes.
-    if edit.isDeletion, error.code == .aborted { return }
-    fail("the edit \(edit.token) of client \(edit.client) ended with \(error)")
+    if edit.isDeletion, error.code == .aborted || error.code == .cancelled { return }
+    // An update of a document whose creation was taken back has nothing to change.
+    if error.code == .cancelled || error.code == .notFound && hasWithdrawn { return wasWithdrawn(edit) }
+    fail("the edit \(edit.tokens) of client \(edit.client) ended with \(error)")
   }
 
   private func checkEnd() throws {

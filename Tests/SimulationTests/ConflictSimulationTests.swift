@@ -1,11 +1,20 @@
+import Foundation
 import HearthModel
 import TestSupport
 import Testing
 
 /// Two clients edit the same documents offline: under rules that keep both sides, no edit is lost.
+///
+/// `HEARTH_CONFLICT_SEEDS` sets how many histories there are, and `HEARTH_SIMULATION_FIRST` the first one; a failure shows its history.
 @Suite("Conflict simulation")
 struct ConflictSimulationTests {
-  @Test("no edit is lost under a rule for conflicts", arguments: (0..<10).map { UInt64($0 * 100) })
+  private static var groups: [UInt64] {
+    func number(_ name: String) -> UInt64? { ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) } }
+    let first = number("HEARTH_SIMULATION_FIRST") ?? 0
+    return Array(stride(from: first, to: first + (number("HEARTH_CONFLICT_SEEDS") ?? 1000), by: 100))
+  }
+
+  @Test("no edit is lost under a rule for conflicts", arguments: groups)
   func noEditIsLost(_ first: UInt64) async {
     let failures = await HeavyWork.run {
       (first..<first + 100).compactMap { seed in

@@ -29,8 +29,8 @@ struct SimulatedBackend {
 
   // MARK: - Writes
 
-  /// Commits a batch, once: a batch that was answered before gets the answer of that time. A known label with other
-  /// mutations is a batch of its own.
+  /// Commits a batch, once: a batch that was committed before gets the answer of that time. A known label with other
+  /// mutations is a batch of its own, and one that was refused is looked at anew, as by `hearth serve`.
   ///
   /// - Returns: True if the batch was new, and the answer.
   mutating func commit(_ mutations: [Mutation], label: String?) -> (isNew: Bool, Result<Commit, StatusError>) {
@@ -38,7 +38,7 @@ struct SimulatedBackend {
       return (false, known.answer)
     }
     let answer = commitNew(mutations)
-    if let label { answers[label, default: []].append((mutations, answer)) }
+    if let label, case .success = answer { answers[label, default: []].append((mutations, answer)) }
     return (true, answer)
   }
 

@@ -56,18 +56,17 @@ public struct ConflictResolution: Sendable {
     ConflictResolution(kind: .written(batch.takeMutations(), ObjectIdentifier(batch.firestore)))
   }
 
-  /// - Throws: `invalidArgument`, with the document, for an answer that cannot be written.
+  /// - Throws: `invalidArgument`, with the document, for an answer that cannot be written, or is too large.
   func answer(for document: DocumentReference) throws -> ConflictAnswer {
     switch kind {
     case .mine: return .keepMine
     case .theirs: return .takeTheirs
     case .merged(let fields):
       do {
-        return .write(
-          [
-            try UserDataReader.set(fields.objects, key: document.key, databaseID: document.firestore.databaseID)
-          ])
-      } catch {
+        let mutation = try UserDataReader.set(
+          fields.objects, key: document.key, databaseID: document.firestore.databaseID)
+        return try checked([mutation], document)
+      } catch let error as ProgrammingError {
         throw NSError.firestore(
           .invalidArgument, "The merged fields of \"\(document.path)\" cannot be written: \(error.message)")
       }
@@ -76,10 +75,14 @@ public struct ConflictResolution: Sendable {
         throw NSError.firestore(
           .invalidArgument, "The batch that resolves \"\(document.path)\" is of another Firestore object.")
       }
-      if let refusal = OutgoingWriteLimits.refusal(of: mutations, databaseID: document.firestore.databaseID) {
-        throw refusal
-      }
-      return .write(mutations)
+      return try checked(mutations, document)
     }
+  }
+
+  private func checked(_ mutations: [Mutation], _ document: DocumentReference) throws -> ConflictAnswer {
+    if let refusal = OutgoingWriteLimits.refusal(of: mutations, databaseID: document.firestore.databaseID) {
+      throw refusal
+    }
+    return .write(mutations)
   }
 }

@@ -76,13 +76,14 @@ public struct ConflictResolver: Sendable, Hashable, CustomStringConvertible {
   /// It may take as long as it needs, for example until the user has decided; the outbox behind the write waits, and
   /// ``PendingWrite/State/blocked(_:)`` says for what. After a restart of the program the question is asked again. If it fails or gives no
   /// valid answer, nothing is lost: the write waits, and the question is asked again after ``Outbox/retryNow()``, when the network is
-  /// enabled, and at the next start. ``Outbox/cancel(_:evenIfSent:)`` gives the write up.
+  /// enabled, and at the next start. ``Outbox/cancel(_:evenIfSent:)`` gives the write up, with `evenIfSent` because an earlier attempt to send
+  /// it may have come through.
   ///
   /// - Parameters:
   ///   - limit: The time after which a missing answer counts as the error `deadlineExceeded`; nil for none.
   ///   - resolve: Called outside of any queue, once for each document of a write that is in conflict. A document with several waiting writes
-  ///     is resolved write by write. It may be called again before it has answered, after a change of the user or of the process that has the
-  ///     connection; then only the newest answer counts.
+  ///     is resolved write by write. Its task is cancelled when its answer is not needed any more: the write was cancelled, or another user
+  ///     or process has its turn; then it may be called again later.
   public static func custom(
     within limit: Duration? = nil, _ resolve: @escaping @Sendable (Conflict) async throws -> ConflictResolution
   ) -> ConflictResolver {

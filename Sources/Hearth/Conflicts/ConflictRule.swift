@@ -6,6 +6,9 @@ internal import HearthModel
 /// also one that this device has not heard of, the ``ConflictResolver`` decides, and its result is sent instead. The writes behind it wait,
 /// in order. Without a rule nothing changes: the last write wins, as with the official SDKs.
 ///
+/// A deletion or an update of a document that the cache does not have, or knows to be missing, is made for whatever the backend has. Every other
+/// write of such a document is in conflict with one that the backend has.
+///
 /// ```swift
 /// let settings = FirestoreSettings()
 /// settings.conflictRules = [

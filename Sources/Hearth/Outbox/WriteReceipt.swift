@@ -192,9 +192,8 @@ public struct WriteAcknowledgement: Sendable {
 
   /// The time of the commit; nil if the answer is not kept any more (``Firestore/receipt(for:)``).
   public let commitTime: Timestamp?
-  /// One for each part of the write, in the order of the calls; empty if the answer is not kept any more.
-  ///
-  /// A write that a rule for conflicts has changed has the parts that the rule made of it.
+  /// One for each part of the write, in the order of the calls; empty if the answer is not kept any more, or if a ``ConflictRule`` has put
+  /// other parts in their place.
   public let results: [Result]
 
   init(_ version: SnapshotVersion, _ results: [MutationResult], _ firestore: Firestore) {

@@ -60,7 +60,7 @@ struct ConflictSettings: Sendable {
 struct ConflictQuestions {
   private let questions: [ConflictSettings.Question]
   private let post: @Sendable (RunningClient.Message) -> Void
-  private var running: [Task<Void, Never>] = []
+  private var running: [ConflictID: Task<Void, Never>] = [:]
 
   init(_ settings: ConflictSettings, post: @escaping @Sendable (RunningClient.Message) -> Void) {
     questions = settings.questions
@@ -70,22 +70,31 @@ struct ConflictQuestions {
   mutating func ask(_ id: ConflictID, _ conflict: DocumentConflict) {
     guard questions.indices.contains(conflict.resolver) else { return }
     let question = questions[conflict.resolver]
-    running.append(
-      Task { [post] in
-        let result: Result<ConflictAnswer, StatusError>
-        do {
-          result = .success(try await question(conflict))
-        } catch {
-          result = .failure(Self.status(of: error))
-        }
-        post(.stream(.conflictAnswered(id, result)))
-      })
+    running[id] = Task { [post] in
+      let result: Result<ConflictAnswer, StatusError>
+      do {
+        result = .success(try await question(conflict))
+      } catch {
+        result = .failure(Self.status(of: error))
+      }
+      post(.stream(.conflictAnswered(id, result)))
+    }
+  }
+
+  /// Forgets a question that was answered.
+  mutating func answered(_ id: ConflictID) {
+    running[id] = nil
+  }
+
+  /// Lets the program know that an answer is not needed any more.
+  mutating func cancel(_ id: ConflictID) {
+    running.removeValue(forKey: id)?.cancel()
   }
 
   /// Lets the program know that its answers are not needed any more.
   mutating func cancelAll() {
-    for task in running { task.cancel() }
-    running = []
+    for task in running.values { task.cancel() }
+    running = [:]
   }
 
   private static func status(of error: any Error) -> StatusError {

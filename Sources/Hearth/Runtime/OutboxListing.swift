@@ -29,7 +29,8 @@ struct OutboxStatus: Sendable {
 
 /// A list of pending writes that is read in pages, between which the loop handles other messages.
 struct OutboxListing {
-  private let user: String?
+  /// Whose outbox it is; another one may have signed in since.
+  let user: String?
   /// Later batches were written after the list was requested.
   private let last: BatchID
   private var batches: [MutationBatch] = []

@@ -49,13 +49,16 @@ final class RunningClient {
   private var writes: [WriteID: WriteCompletion] = [:]
   /// The operations that have begun and are not completed.
   private var requests: [RequestID: ClientRequest] = [:]
-  private var listings: [RequestID: OutboxListing] = [:]
-  private var outbox = OutboxObservation()
+  /// Written in OutboxReading.swift.
+  var listings: [RequestID: OutboxListing] = [:]
+  /// Written in OutboxReading.swift.
+  var outbox = OutboxObservation()
   /// Written in StatusReading.swift.
   var status = StatusObservation()
   /// Written in StatusReading.swift.
   var inStepTimes = InStepTimes()
-  private var outboxReading: (listing: OutboxListing, began: ContinuousClock.Instant)?
+  /// Written in OutboxReading.swift.
+  var outboxReading: (listing: OutboxListing, began: ContinuousClock.Instant)?
   /// The requests for receipts, with the names under which they would hear of the end of their writes.
   private var receiptRequests: [RequestID: WriteID] = [:]
   /// Events that follow from the actions being carried out, such as the end of a one-time read.
@@ -216,30 +219,6 @@ final class RunningClient {
     run(.request(id, request))
   }
 
-  /// Lists the pending writes page by page, so that other messages are handled in between.
-  func listPendingWrites(
-    _ id: RequestID, _ completion: @escaping @Sendable (Result<OutboxContents, NSError>) -> Void
-  ) {
-    do {
-      listings[id] = try OutboxListing(of: engine.signedInUser, in: cache.localStore, completion)
-      continueListing(id)
-    } catch {
-      complete(id) { completion(.failure(.firestore(error))) }
-    }
-  }
-
-  private func continueListing(_ id: RequestID) {
-    // Taken out, so that the batches it has gathered are not copied when it grows.
-    guard var listing = listings.removeValue(forKey: id) else { return }
-    let result = Result { try listing.advance(cache.localStore) }
-    if case .success(nil) = result {
-      listings[id] = listing
-      return post(.continueListing(id))
-    }
-    let answer = Result { try contents(of: result.get() ?? []) }
-    complete(id) { listing.completion(answer.mapError { NSError.firestore($0) }) }
-  }
-
   func listIndexes(_ id: RequestID, _ completion: @escaping @Sendable (Result<[IndexListing], NSError>) -> Void) {
     let store = cache.localStore
     read(
@@ -286,16 +265,6 @@ final class RunningClient {
 
   // MARK: - The outbox
 
-  private func contents(of batches: [MutationBatch]) throws -> OutboxContents {
-    let user = engine.signedInUser
-    configuration.instruments.metrics?.outboxCounted(batches.count)
-    return OutboxContents(
-      batches: batches, rejected: try cache.localStore.rejectedBatches(of: user),
-      status: OutboxStatus(
-        state: try cache.localStore.outboxState(of: user), sent: engine.batchesAtBackend,
-        isSender: engine.isPrimary, obstacle: engine.outboxObstacle, conflict: engine.outboxConflict))
-  }
-
   /// Answers with what one reading of the cache says.
   func read<Answer: Sendable>(
     _ id: RequestID, _ completion: @escaping @Sendable (Result<Answer, NSError>) -> Void,
@@ -303,39 +272,6 @@ final class RunningClient {
   ) {
     let result = Result { try body(cache.localStore, engine.signedInUser) }
     complete(id) { completion(result.mapError { NSError.firestore($0) }) }
-  }
-
-  private func readOutboxSoon() {
-    guard !outbox.listeners.isEmpty, let pause = outbox.changed(now: clock.now) else { return }
-    readOutbox(after: pause)
-  }
-
-  private func readOutbox(after pause: Duration) {
-    guard pause > .zero else { return post(.readOutbox) }
-    queue.asyncAfter(deadline: .now() + pause.dispatchInterval) { [post] in post(.readOutbox) }
-  }
-
-  /// Reads the next page of the outbox for its observers, and tells them when it was the last one.
-  private func readOutbox() {
-    let result: Result<OutboxContents, any Error>
-    let began = outboxReading?.began ?? clock.now
-    do {
-      if outboxReading == nil { outbox.begins() }
-      var listing = try outboxReading?.listing ?? OutboxListing(of: engine.signedInUser, in: cache.localStore) { _ in }
-      outboxReading = nil
-      guard let batches = try listing.advance(cache.localStore) else {
-        outboxReading = (listing, began)
-        return post(.readOutbox)
-      }
-      result = .success(try contents(of: batches))
-    } catch {
-      outboxReading = nil
-      result = .failure(error)
-    }
-    for (_, listener) in outbox.listeners { listener.deliver(result.mapError { NSError.firestore($0) }) }
-    if case .failure = result { outbox.listeners = [:] }
-    let now = clock.now
-    if let pause = outbox.ended(after: now - began, now: now) { readOutbox(after: pause) }
   }
 
   /// Looks up a write by its receipt; if it still waits, `follower` hears of its end.
@@ -349,9 +285,9 @@ final class RunningClient {
 
   /// The outcome of a write whose completion was reported.
   private func outcome(of identity: BatchIdentity, _ error: StatusError?) -> Result<WriteOutcome, NSError> {
-    if let error { return .failure(.firestore(error)) }
+    // What is stored counts: another process may have heard the answer, and this one only that its notice was lost.
     if case .ended(let outcome)? = try? cache.localStore.fate(of: identity) { return .success(outcome) }
-    return .success(.committed(.none, []))
+    return error.map { .failure(.firestore($0)) } ?? .success(.committed(.none, []))
   }
 
   private func completeWrite(_ id: WriteID, _ error: StatusError?) {
@@ -376,7 +312,7 @@ final class RunningClient {
   }
 
   /// Runs the completion of a request that still waits.
-  private func complete(_ id: RequestID, _ completion: () -> Void) {
+  func complete(_ id: RequestID, _ completion: () -> Void) {
     if requests.removeValue(forKey: id) != nil { completion() }
   }
 
@@ -505,6 +441,7 @@ final class RunningClient {
 
   func run(_ event: SyncEvent) {
     queue.assertIsCurrent()
+    if case .conflictAnswered(let id, _) = event { conflictQuestions.answered(id) }
     followUps.append(event)
     while !followUps.isEmpty {
       for action in engine.handle(followUps.removeFirst(), now: clock.now - startInstant, wallTime: .now()) {
@@ -535,6 +472,7 @@ final class RunningClient {
     case .cancelBackgroundQuery(let id): backgroundQueries.cancel(id)
     case .lookUp(let id, let keys): streams.lookUp(id, keys)
     case .askResolver(let id, let conflict): conflictQuestions.ask(id, conflict)
+    case .cancelQuestion(let id): conflictQuestions.cancel(id)
     case .onlineStateChanged(let state): HearthLog.debug("Online state: \(state)")
     case .log(let level, let text): HearthLog.log(level, text)
     case .raiseSnapshot(let id, let snapshot): raise(id, snapshot)

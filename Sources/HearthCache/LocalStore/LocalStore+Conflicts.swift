@@ -3,15 +3,21 @@ internal import HearthStore
 
 /// What waiting writes were made for, and what becomes of those whose documents others have changed.
 ///
-/// Rows of `BaseDocumentTable` describe the oldest pending batch of each document. They are kept for batches with
-/// ``HearthModel/MutationBatch/keepsBases`` only, so nothing here is done for others.
+/// Rows of `BaseDocumentTable` describe the oldest pending batch of each document. They are made by batches with
+/// ``HearthModel/MutationBatch/keepsBases`` and brought up to date by every batch of their documents, because rules may come and go while
+/// writes wait.
 extension LocalStore {
   // MARK: - Keeping bases
 
   /// Keeps what a new batch is made for.
   func keepBases(of batch: MutationBatch, remote: DocumentMap, user: MutationQueue.UserRow) throws {
     for key in batch.keys.sorted() where conflictRules.policy(for: key) != nil {
-      try bases.insertIfMissing(remote[key] ?? .unknown(key), user: user)
+      if try queue.firstPendingBatchID(for: key, user: user) == batch.batchID {
+        try bases.set(BaseDocument(remote[key] ?? .unknown(key)), of: key, user: user)
+      } else {
+        // A row is of an earlier batch. Without one, what the earlier ones were made for is not known, nor what they will make.
+        try bases.insertIfMissing(.unknown(key), user: user)
+      }
     }
   }
 
@@ -19,6 +25,7 @@ extension LocalStore {
   func advanceBases(
     _ parts: [DocumentKey: MutationBatchResult], of batch: MutationBatch, user: MutationQueue.UserRow
   ) throws {
+    guard try batch.keepsBases || !bases.isEmpty else { return }
     for key in batch.keys.sorted() {
       try advanceBase(of: key, without: batch.batchID, user: user) { base in
         guard let part = parts[key] else { return }
@@ -32,6 +39,7 @@ extension LocalStore {
 
   /// Brings bases up to date after a batch has left the queue without an effect.
   func leaveBases(of keys: Set<DocumentKey>, without batchID: BatchID, user: MutationQueue.UserRow) throws {
+    guard try !bases.isEmpty else { return }
     for key in keys.sorted() { try advanceBase(of: key, without: batchID, user: user) { _ in } }
   }
 
@@ -87,13 +95,17 @@ extension LocalStore {
     package var remote: DocumentMap
     /// What the batch was made for.
     package var bases: BatchBases
+    /// The documents among those that were made as copies.
+    package var copies: Set<DocumentKey>
     /// The error with which the write ends if nothing is left of it; nil if it ends well.
     package var ending: StatusError?
 
     package init(
-      mutations: [Mutation], remote: DocumentMap, bases: BatchBases, ending: StatusError? = nil
+      mutations: [Mutation], copies: Set<DocumentKey> = [], remote: DocumentMap, bases: BatchBases,
+      ending: StatusError? = nil
     ) {
       self.mutations = mutations
+      self.copies = copies
       self.remote = remote
       self.bases = bases
       self.ending = ending
@@ -112,11 +124,7 @@ extension LocalStore {
   ) throws -> DocumentMap {
     let batchID = conflicting.batchID
     return try transaction("Resolve conflict", synchronous: .full, needsLease: state.membership != nil) {
-      guard let user = try row(of: owner), let batch = try queue.batch(batchID, user: user),
-        batch.mutations == conflicting.mutations
-      else {
-        throw CacheError.unknownBatch(batchID, user: name(of: owner))
-      }
+      let (batch, user) = try pending(conflicting, owner)
       let (news, owned) = try takeOver(outcome.remote)
       try rebase(batch, outcome, user: user)
       try replace(batch, by: outcome, user: user, at: time)
@@ -135,6 +143,33 @@ extension LocalStore {
       changes.merge(try localDocuments.localView(of: written, user: active)) { _, new in new }
       return changes
     }
+  }
+
+  /// Ends a batch in conflict with an error, and keeps it in the list of rejected ones.
+  ///
+  /// - Returns: its documents, as the active user's local view has them without it.
+  /// - Throws: as ``resolveConflict(_:_:of:at:)``.
+  package func rejectConflict(
+    _ conflicting: MutationBatch, _ error: StatusError, of owner: Owner, at time: Timestamp
+  ) throws -> DocumentMap {
+    try transaction("Reject conflict", synchronous: .full, needsLease: state.membership != nil) {
+      let (batch, user) = try pending(conflicting, owner)
+      let kept = RejectedBatch(batch: batch, error: error, rejectedAt: time)
+      try rejected.insert(kept, user: user, within: rejectedBatchLimits)
+      return try drop(batch, error, user: user, at: time)
+    }
+  }
+
+  /// The batch in the queue that was compared: another process may have taken it back or given it other mutations meanwhile.
+  private func pending(
+    _ conflicting: MutationBatch, _ owner: Owner
+  ) throws -> (batch: MutationBatch, user: MutationQueue.UserRow) {
+    guard let user = try row(of: owner), let batch = try queue.batch(conflicting.batchID, user: user),
+      batch.mutations == conflicting.mutations
+    else {
+      throw CacheError.unknownBatch(conflicting.batchID, user: name(of: owner))
+    }
+    return (batch, user)
   }
 
   /// Stores documents of the backend that are newer than those of the cache.
@@ -157,20 +192,18 @@ extension LocalStore {
       guard let remote = outcome.remote[key] else { continue }
       var base = BaseDocument(remote, copyName: former.copyName)
       if base.copyName.isEmpty { base.copyName = Self.copyName(of: batch) }
-      // What the write behind this one was made for: the document as this one would have made it.
-      let expected =
-        try former.next
-        ?? DocumentEdit(parts[key]?.mutations ?? [], on: former.document)
-        .document(at: batch.localWriteTime)
+      // What the write behind this one was made for: the document as the local view showed it.
+      var expected = former.next ?? former.document
+      if former.next == nil { _ = try parts[key]?.applyToLocalView(&expected, mutatedFields: .empty) }
       let result = try DocumentEdit(newParts[key] ?? [], on: remote).document(at: batch.localWriteTime)
       if expected.isFound != result.isFound || !expected.hasSameContents(as: result) { base.next = expected }
       try bases.set(base, of: key, user: user)
     }
-    // Copies have not been written before, or by an earlier part of the same edit.
     for key in newParts.keys.sorted() where outcome.bases.bases[key] == nil && !batch.keys.contains(key) {
       guard conflictRules.policy(for: key) != nil else { continue }
-      let known = try documents.document(for: key)
-      try bases.insertIfMissing(known.isFound ? known : .missing(key, version: .none), user: user)
+      // A copy has a name that nobody else gives. Other documents are what the cache knows of them.
+      let known = try outcome.copies.contains(key) ? .missing(key, version: .none) : documents.document(for: key)
+      try bases.insertIfMissing(known, user: user)
     }
   }
 
@@ -188,9 +221,10 @@ extension LocalStore {
     }
     var resolved = batch
     resolved.mutations = outcome.mutations
-    let remote = try localDocuments.remoteDocuments(for: resolved.keys)
-    resolved.baseMutations = try baseMutations(
-      of: outcome.mutations, in: remote.mapValues { LocalDocuments.Overlaid(document: $0, mask: .empty) })
+    resolved.isResolved = batch.isResolved || outcome.mutations != batch.mutations
+    let view = try view(
+      of: localDocuments.remoteDocuments(for: resolved.keys), before: batch.batchID, user: user)
+    resolved.baseMutations = try baseMutations(of: outcome.mutations, in: view)
     try queue.insert(resolved, user: user)
     let left = batch.keys.subtracting(resolved.keys)
     try touchLeftByBatch(left.sorted())

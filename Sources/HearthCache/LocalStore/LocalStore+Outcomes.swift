@@ -8,15 +8,17 @@ extension LocalStore {
   /// Makes durable that the active user's batches up to this one may be at the backend, before the first of them is sent.
   ///
   /// - Parameter count: so many batches more are reserved, so that the next ones need no transaction.
-  /// - Returns: the last batch for which this holds now.
-  package func noteSending(_ batchID: BatchID, reserving count: BatchID) throws -> BatchID {
+  /// - Returns: the last batch for which this held before, 0 if there was none, and the last one for which it holds now.
+  package func noteSending(
+    _ batchID: BatchID, reserving count: BatchID
+  ) throws -> (before: BatchID, reserved: BatchID) {
     try transaction("Note sent batches", synchronous: .full, needsLease: state.membership != nil) {
       let user = try userRowForWriting()
       let mark = try sentMarks.mark(of: user)
-      guard batchID > mark else { return mark }
+      guard batchID > mark else { return (mark, mark) }
       let (reserved, overflow) = batchID.addingReportingOverflow(count)
       try sentMarks.setMark(overflow ? .max : reserved, of: user)
-      return overflow ? .max : reserved
+      return (mark, overflow ? .max : reserved)
     }
   }
 

@@ -36,7 +36,7 @@ extension LocalStore {
     let remote = try localDocuments.remoteDocuments(for: batch.keys)
     try queue.remove(batch, user: user)
     try touchLeftByBatch(batch.keys.sorted())
-    if batch.keepsBases { try leaveBases(of: batch.keys, without: batch.batchID, user: user) }
+    try leaveBases(of: batch.keys, without: batch.batchID, user: user)
     try noteOutcome(.failed(error), of: batch, at: time)
     try tell(.batchAnswered(batch.batchID, user: user, error))
     try tell(ofDocuments: batch.keys, user: user)
@@ -66,11 +66,29 @@ extension LocalStore {
           try queue.replace(batch)
         }
       }
-      for (key, part) in batch.parts {
-        guard var entry = view[key] else { continue }
-        entry.mask = try part.applyToLocalView(&entry.document, mutatedFields: entry.mask)
-        view[key] = entry
-      }
+      try Self.apply(batch, to: &view)
+    }
+  }
+
+  /// Documents as the pending batches before one show them.
+  func view(
+    of remote: DocumentMap, before batchID: BatchID, user: MutationQueue.UserRow
+  ) throws -> [DocumentKey: LocalDocuments.Overlaid] {
+    let pending = try queue.pendingBatchIDs(for: remote.keys.sorted(), user: user)
+    var view = remote.mapValues { LocalDocuments.Overlaid(document: $0, mask: .empty) }
+    for earlier in Set(pending.values.joined()).sorted() where earlier < batchID {
+      if let batch = try queue.batch(earlier, user: user) { try Self.apply(batch, to: &view) }
+    }
+    return view
+  }
+
+  private static func apply(
+    _ batch: MutationBatch, to view: inout [DocumentKey: LocalDocuments.Overlaid]
+  ) throws {
+    for (key, part) in batch.parts {
+      guard var entry = view[key] else { continue }
+      entry.mask = try part.applyToLocalView(&entry.document, mutatedFields: entry.mask)
+      view[key] = entry
     }
   }
 }

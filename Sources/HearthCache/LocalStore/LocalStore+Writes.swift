@@ -134,9 +134,10 @@ extension LocalStore {
       }
       // The reference goes before the mark of use is set, and both before the overlays are calculated without the batch.
       try queue.remove(batch, user: user)
-      if batch.keepsBases { try advanceBases(parts, of: batch, user: user) }
+      try advanceBases(parts, of: batch, user: user)
       try touchLeftByBatch(batch.keys.sorted())
-      try noteOutcome(.committed(result.commitVersion, result.results), of: batch, at: time)
+      // The parts of a batch that a conflict has changed are not those that the application wrote.
+      try noteOutcome(.committed(result.commitVersion, batch.isResolved ? [] : result.results), of: batch, at: time)
       try tell(.batchAnswered(batch.batchID, user: user, nil))
       try tell(ofDocuments: batch.keys)
       return try localView(after: outcome, remote: remote)

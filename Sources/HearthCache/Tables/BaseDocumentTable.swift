@@ -3,7 +3,8 @@ internal import HearthStore
 
 /// The documents that waiting writes were made for, per user, where a rule for conflicts contains them.
 ///
-/// A row exists only while the user has a pending batch for the document.
+/// A row exists only while the user has a pending batch for the document. A batch that was written without a rule has none, unless a later
+/// one of the document was written under a rule.
 struct BaseDocumentTable {
   typealias UserRow = MutationQueue.UserRow
 
@@ -23,6 +24,11 @@ struct BaseDocumentTable {
       case .unknown, .foundWithUnknownContents: self = .unknown
       }
     }
+  }
+
+  /// True if no document of any user has one, as in a cache without rules for conflicts.
+  var isEmpty: Bool {
+    get throws { try database.firstRow("SELECT 1 FROM cache_base_documents LIMIT 1") { _ in true } == nil }
   }
 
   /// Nil if the user has none for the document.

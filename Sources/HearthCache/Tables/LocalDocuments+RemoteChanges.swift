@@ -69,7 +69,7 @@ extension LocalDocuments {
   private func localView(of changed: [Document], from before: DocumentMap, owner: UserRow) throws -> DocumentMap {
     var recalculated: DocumentMap = [:]
     var changes: [Change] = []
-    let reader = try overlays.reader(user: owner, count: changed.count)
+    let reader = try overlays.reader(user: owner)
     for document in changed {
       if let former = before[document.key], let change = try change(from: former, to: document, reader),
         change.overlay != nil || !change.isVisible

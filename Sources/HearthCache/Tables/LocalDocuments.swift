@@ -37,12 +37,12 @@ struct LocalDocuments {
   }
 
   func overlaid(_ remote: Document, user: UserRow?) throws -> Overlaid {
-    try Self.overlaid(remote, by: overlays.reader(user: user, count: 1).entry(for: remote.key))
+    try Self.overlaid(remote, by: overlays.reader(user: user).entry(for: remote.key))
   }
 
   /// The documents as ``overlaid(_:user:)`` has each of them.
   func overlaid(_ remote: DocumentMap, user: UserRow?) throws -> [DocumentKey: Overlaid] {
-    let reader = try overlays.reader(user: user, count: remote.count)
+    let reader = try overlays.reader(user: user)
     return try remote.mapValues { try Self.overlaid($0, by: reader.entry(for: $0.key)) }
   }
 
@@ -54,14 +54,14 @@ struct LocalDocuments {
   }
 
   func document(for key: DocumentKey, user: UserRow?) throws -> Document {
-    try document(for: key, remote: documents.reader(), local: overlays.reader(user: user, count: 1))
+    try document(for: key, remote: documents.reader(), local: overlays.reader(user: user))
   }
 
   /// Reads in the order of the keys: documents that were written one after the other lie side by side in the file.
   func localView(of keys: some Collection<DocumentKey>, user: UserRow?) throws -> DocumentMap {
     var view = DocumentMap(minimumCapacity: keys.count)
     guard !keys.isEmpty else { return view }
-    let (remote, local) = (try documents.reader(), try overlays.reader(user: user, count: keys.count))
+    let (remote, local) = (try documents.reader(), try overlays.reader(user: user))
     for key in keys { view[key] = try document(for: key, remote: remote, local: local) }
     return view
   }

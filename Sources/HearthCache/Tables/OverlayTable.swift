@@ -49,11 +49,9 @@ struct OverlayTable {
     }
   }
 
-  /// - Parameters:
-  ///   - user: nil before the first write of the user.
-  ///   - count: for this many documents. For several it is worth finding out first whether the user has any overlay.
-  func reader(user: UserRow?, count: Int) throws -> Reader {
-    guard let user, try count < 8 || hasOverlays(user: user) else {
+  /// - Parameter user: nil before the first write of the user.
+  func reader(user: UserRow?) throws -> Reader {
+    guard let user, try hasOverlays(user: user) else {
       return Reader(statement: nil, databaseID: databaseID)
     }
     let statement = try database.prepare(
@@ -61,13 +59,23 @@ struct OverlayTable {
     return Reader(statement: statement, databaseID: databaseID)
   }
 
+  /// - Throws: if the index holds something else than users: the page of another one has its place, and would say that there is none.
   private func hasOverlays(user: UserRow) throws -> Bool {
-    try database.firstRow("SELECT 1 FROM cache_overlays WHERE user_id = ? LIMIT 1", .integer(user)) { _ in true }
-      ?? false
+    let first = try database.firstRow(
+      """
+      SELECT user_id = ?1, typeof(user_id) FROM cache_overlays INDEXED BY cache_overlays_by_path
+      WHERE user_id >= ?1 ORDER BY user_id, path LIMIT 1
+      """, .integer(user)
+    ) { (isOwn: try $0.int64(at: 0) == 1, type: try $0.string(at: 1)) }
+    guard let first else { return false }
+    guard first.type == "integer" else {
+      throw MutationQueue.pagesAreDamaged("The index of cache_overlays has a \(first.type) in place of a user.")
+    }
+    return first.isOwn
   }
 
   func overlays(for keys: some Collection<DocumentKey>, user: UserRow) throws -> [DocumentKey: Mutation] {
-    let reader = try reader(user: user, count: keys.count)
+    let reader = try reader(user: user)
     guard reader.statement != nil else { return [:] }
     var overlays: [DocumentKey: Mutation] = [:]
     for key in keys { overlays[key] = try reader.entry(for: key)?.mutation }

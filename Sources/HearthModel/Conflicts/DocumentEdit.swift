@@ -50,12 +50,36 @@ package struct DocumentEdit: Sendable {
     return .found(key, version: .none, fields: EncodedFields(contents))
   }
 
+  /// What a document shows of an edit.
+  package enum Effect: Equatable, Sendable {
+    /// It is another one than the edit makes.
+    case absent
+    /// It is the one that the edit makes, as far as it can be told, and the one before the edit was not.
+    case present
+    /// It is the one that the edit makes, as the one before was.
+    case open
+  }
+
+  /// Compares a document with what the edit makes, without the fields that transforms compute.
+  package func effect(in remote: Document) throws(WireFormatError) -> Effect {
+    func comparable(_ fields: MapValue?) -> MapValue? {
+      guard var fields else { return nil }
+      for transform in transforms { fields.remove(at: transform.path) }
+      return fields
+    }
+    let mine = comparable(fields)
+    guard comparable(remote.isFound ? try remote.fields.decoded() : nil) == mine else { return .absent }
+    return comparable(base) == mine ? .open : .present
+  }
+
   // MARK: - Resolutions
 
   /// What is to become of the edit.
   package enum Resolution: Equatable, Sendable {
     /// These mutations take its place.
     case mutations([Mutation])
+    /// The backend's document stays as it is, and this mutation makes another one beside it.
+    case copy(Mutation)
     /// The backend's document has it already.
     case isThere
     /// The backend's document stays as it is.
@@ -89,7 +113,7 @@ package struct DocumentEdit: Sendable {
     case .keepBoth:
       guard let fields else { return .dropped }
       guard theirs != nil else { return kept(over: remote) }
-      return .mutations([.set(key.copy(named: copyName), fields, transforms: transforms)])
+      return .copy(.set(key.copy(named: copyName), fields, transforms: transforms))
     }
   }
 

@@ -31,12 +31,15 @@ package struct MutationBatch: Equatable, Sendable {
   package var keepsOutcome: Bool
   /// True if the documents that it was made for are kept, because a rule for conflicts contains one of them.
   package var keepsBases: Bool
+  /// True if the resolution of a conflict has put other mutations in the place of those that the application wrote.
+  package var isResolved: Bool
   /// The conditions under which the backend is to carry it out, for the first mutation of a document. They are not stored.
   package var guards: [DocumentKey: Precondition] = [:]
 
   package init(
     batchID: BatchID, identity: BatchIdentity? = nil, localWriteTime: Timestamp, baseMutations: [Mutation] = [],
-    mutations: [Mutation], keepsOutcome: Bool = false, keepsBases: Bool = false
+    mutations: [Mutation], keepsOutcome: Bool = false, keepsBases: Bool = false,
+    isResolved: Bool = false
   ) {
     self.batchID = batchID
     self.identity = identity
@@ -45,6 +48,7 @@ package struct MutationBatch: Equatable, Sendable {
     self.mutations = mutations
     self.keepsOutcome = keepsOutcome
     self.keepsBases = keepsBases
+    self.isResolved = isResolved
   }
 
   /// The documents that the batch writes.

@@ -56,17 +56,24 @@ struct OpenConflict {
   let batch: MutationBatch
   let owner: String?
   let bases: LocalStore.BatchBases
+  /// True if it was sent once before without an answer, so that the backend may have carried it out.
+  var mayBeCommitted: Bool
   var stage: Stage
   var remote: DocumentMap = [:]
   /// What takes the place of the mutations of the documents; nil for one that stays open.
   var parts: [DocumentKey: [Mutation]] = [:]
   /// The documents whose local edit was given up.
   var dropped: Set<DocumentKey> = []
+  /// The documents that were made as copies.
+  var copies: Set<DocumentKey> = []
 
-  init(_ batch: MutationBatch, owner: String?, bases: LocalStore.BatchBases, stage: Stage) {
+  init(
+    _ batch: MutationBatch, owner: String?, bases: LocalStore.BatchBases, mayBeCommitted: Bool, stage: Stage
+  ) {
     self.batch = batch
     self.owner = owner
     self.bases = bases
+    self.mayBeCommitted = mayBeCommitted
     self.stage = stage
   }
 
@@ -85,6 +92,37 @@ struct OpenConflict {
     return first.operation == .delete || first.precondition == .exists(true)
   }
 
+  /// True if the backend's documents are those that the batch makes: its answer was lost.
+  ///
+  /// Fields with transforms do not count, for what they make depends on what was there. So something else must show the batch: a field
+  /// that it sets in a document that was known, or a deletion. The documents of a batch change at one time.
+  var isAtBackend: Bool {
+    get throws(WireFormatError) {
+      guard mayBeCommitted else { return false }
+      var showsEdit = false
+      var versions: Set<SnapshotVersion> = []
+      for key in batch.keys {
+        guard let remote = remote[key] else { return false }
+        let effect = try edit(of: key).effect(in: remote)
+        guard effect != .absent else { return false }
+        guard effect == .present, let base = bases.bases[key]?.document, base.isFound || base.isMissing else {
+          continue
+        }
+        showsEdit = true
+        if remote.isFound { versions.insert(remote.version) }
+      }
+      return showsEdit && versions.count <= 1
+    }
+  }
+
+  /// The documents that are read from the backend.
+  var keysToRead: [DocumentKey] { mayBeCommitted ? batch.keys.sorted() : bases.bases.keys.sorted() }
+
+  /// The batch has been carried out.
+  mutating func takeAll() {
+    for key in batch.keys { parts[key] = [] }
+  }
+
   /// The part of the names of copies of a document.
   func copyName(of key: DocumentKey) -> String {
     guard let name = bases.bases[key]?.copyName, !name.isEmpty else { return LocalStore.copyName(of: batch) }
@@ -94,6 +132,9 @@ struct OpenConflict {
   mutating func take(_ resolution: DocumentEdit.Resolution, for key: DocumentKey) {
     switch resolution {
     case .mutations(let mutations): parts[key] = mutations
+    case .copy(let mutation):
+      parts[key] = [mutation]
+      copies.insert(mutation.key)
     case .isThere: parts[key] = []
     case .dropped:
       parts[key] = []
@@ -123,14 +164,48 @@ struct OpenConflict {
   }
 }
 
+/// The batches that were sent and not answered, so that the backend may have carried them out.
+struct UncertainBatches {
+  private var unanswered: Set<BatchID> = []
+  /// Those up to this one may have been sent by a former process, or before this client had the connection, as far as they are not settled.
+  private var inherited: BatchID = 0
+  private var settled: Set<BatchID> = []
+  private var user: (name: String?, isKnown: Bool) = (nil, false)
+
+  /// True as long as it is not known how much of the user's outbox was sent before.
+  func isNew(to name: String?) -> Bool { !user.isKnown || !LocalStore.isSameUser(user.name, name) }
+
+  /// - Parameter through: The last batch of the user that may have been sent before.
+  mutating func begin(through batchID: BatchID, of name: String?) {
+    user = (name, true)
+    inherited = batchID
+    settled = []
+  }
+
+  mutating func insert(_ batches: [BatchID]) {
+    unanswered.formUnion(batches)
+  }
+
+  /// It was compared, and what is sent from now on is another attempt.
+  mutating func settle(_ batchID: BatchID) {
+    unanswered.remove(batchID)
+    if batchID <= inherited { settled.insert(batchID) }
+  }
+
+  func contains(_ batchID: BatchID) -> Bool {
+    unanswered.contains(batchID) || batchID <= inherited && !settled.contains(batchID)
+  }
+}
+
 /// What the engine knows of conflicts.
 struct Conflicts {
   /// The one whose resolution the outbox waits for. One at a time: batches are sent in order.
   var open: OpenConflict?
   /// The batch that the backend has refused because of what it was made for.
   var refused: (batchID: BatchID, error: StatusError)?
-  /// The batch that was sent once more because the documents did not say why it was refused.
-  var sentOnceMore: BatchID?
+  /// How often a batch was refused although the documents are those that it was made for.
+  private var unexplained: (batchID: BatchID, count: Int) = (unknownBatchID, 0)
+  var uncertain = UncertainBatches()
   var pauses: ExponentialBackoff
   private var lastID = 0
 
@@ -143,11 +218,29 @@ struct Conflicts {
     return lastID
   }
 
+  /// A batch was refused, and the documents do not say why.
+  ///
+  /// - Returns: True if it is to be sent again: a document may have been another one for a moment. After some times the reason is another.
+  mutating func mayRepeat(_ batchID: BatchID) -> Bool {
+    if unexplained.batchID != batchID { unexplained = (batchID, 0) }
+    unexplained.count += 1
+    return unexplained.count < 8
+  }
+
   /// Lets a conflict be looked at anew that was not resolved.
   mutating func tryAgain() {
     switch open?.stage {
     case .pausing, .failed: open = nil
     case nil, .reading, .asking: break
     }
+  }
+
+  /// Lets documents be read anew that could not be read.
+  ///
+  /// - Returns: False if none wait for that.
+  @discardableResult mutating func endPause() -> Bool {
+    guard case .pausing? = open?.stage else { return false }
+    open = nil
+    return true
   }
 }

@@ -239,7 +239,7 @@ extension SyncEngine {
     }
     guard isPrimary else { return }
     isPrimary = false
-    (conflicts.open, conflicts.refused) = (nil, nil)
+    forgetConflicts()
     turn = LeaseTurn()
     link.forbid(.secondary)
     follow(link.closeStreams())

@@ -9,12 +9,12 @@ internal import HearthModel
 extension SyncEngine {
   // MARK: - Before sending
 
-  /// True as long as the outbox waits for the resolution of a conflict.
-  func outboxWaitsForConflict() -> Bool {
-    guard let open = conflicts.open else { return false }
-    if LocalStore.isSameUser(open.owner, link.user) { return true }
-    conflicts.open = nil
-    return false
+  /// The batch that waits for the resolution of a conflict; neither it nor those behind it are sent.
+  func batchInConflict() -> BatchID? {
+    guard let open = conflicts.open else { return nil }
+    if LocalStore.isSameUser(open.owner, link.user) { return open.batch.batchID }
+    closeConflict()
+    return nil
   }
 
   /// Gives a batch the preconditions that it is sent with.
@@ -52,11 +52,21 @@ extension SyncEngine {
   }
 
   private func compare(_ batch: MutationBatch, _ bases: LocalStore.BatchBases) {
+    closeConflict()
+    read(
+      OpenConflict(
+        batch, owner: link.user, bases: bases, mayBeCommitted: conflicts.uncertain.contains(batch.batchID),
+        stage: .pausing))
+  }
+
+  private func read(_ conflict: OpenConflict) {
+    var open = conflict
     let id = LookUpID(rawValue: conflicts.nextID())
-    conflicts.open = OpenConflict(batch, owner: link.user, bases: bases, stage: .reading(id))
+    open.stage = .reading(id)
+    conflicts.open = open
     conflicts.pauses.attemptBegins(now: now)
     outboxHasChanged = true
-    emit(.lookUp(id, bases.bases.keys.sorted()))
+    emit(.lookUp(id, open.keysToRead))
   }
 
   // MARK: - Comparing
@@ -64,8 +74,12 @@ extension SyncEngine {
   func lookedUp(_ id: LookUpID, _ result: Result<[Document], StatusError>) {
     guard var open = conflicts.open, case .reading(id) = open.stage else { return }
     switch result {
-    case .failure(let error) where error.code.isPermanentForWrites:
-      // The documents can never be read, so the write can never be sent with what it was made for.
+    case .failure(let error) where error.code == .permissionDenied && open.keysToRead.count > open.bases.bases.count:
+      // The documents that no rule contains may not be read, so that a lost answer cannot be told.
+      open.mayBeCommitted = false
+      read(open)
+    case .failure(let error) where [.permissionDenied, .invalidArgument].contains(error.code):
+      // These documents cannot be read, so the write cannot be sent with what it was made for.
       let refused = conflicts.refused?.batchID == open.batch.batchID ? conflicts.refused?.error : nil
       endConflict(rejecting: open, refused ?? error)
     case .failure(let error):
@@ -82,8 +96,8 @@ extension SyncEngine {
   }
 
   func conflictTimerFired() {
-    guard case .pausing? = conflicts.open?.stage else { return }
-    conflicts.open = nil
+    guard conflicts.endPause() else { return }
+    outboxHasChanged = true
     fillWritePipeline()
   }
 
@@ -93,6 +107,10 @@ extension SyncEngine {
     var asked: [SyncAction] = []
     var isContradicted = false
     do {
+      if try open.isAtBackend {
+        open.takeAll()
+        return carryOut(open)
+      }
       for (key, base) in open.bases.bases.sorted(by: { $0.key < $1.key }) {
         guard let remote = open.remote[key], !open.adopts(remote, for: key), base.isContradicted(by: remote),
           let policy = configuration.conflictRules.policy(for: key)
@@ -119,12 +137,7 @@ extension SyncEngine {
       return endConflict(rejecting: open, .storage("Write \(open.batch.batchID) cannot be compared", error))
     }
     if !isContradicted, let refused = conflicts.refused, refused.batchID == open.batch.batchID {
-      // The refusal may be out of date, so the batch is sent once more; then it is refused for another reason.
-      guard conflicts.sentOnceMore == open.batch.batchID else {
-        conflicts.sentOnceMore = open.batch.batchID
-        return carryOut(open)
-      }
-      return endConflict(rejecting: open, refused.error)
+      return conflicts.mayRepeat(refused.batchID) ? carryOut(open) : endConflict(rejecting: open, refused.error)
     }
     guard !questions.isEmpty else { return carryOut(open) }
     open.stage = .asking(questions)
@@ -165,6 +178,7 @@ extension SyncEngine {
     var open = conflict
     let failure = StatusError(code: error.code, message: "The conflict at \"\(key)\" is not resolved: \(error.message)")
     log(.error, "\(failure.message) Write \(open.batch.batchID) and those behind it wait.")
+    cancelQuestions()
     open.stage = .failed(failure)
     conflicts.open = open
     outboxHasChanged = true
@@ -172,8 +186,29 @@ extension SyncEngine {
 
   /// A batch has left the outbox, so that nothing needs to wait for it.
   func forgetConflict(of batchID: BatchID) {
-    if conflicts.open?.batch.batchID == batchID { conflicts.open = nil }
+    if conflicts.open?.batch.batchID == batchID { closeConflict() }
     if conflicts.refused?.batchID == batchID { conflicts.refused = nil }
+  }
+
+  /// Another client sends the outbox.
+  func forgetConflicts() {
+    closeConflict()
+    conflicts.refused = nil
+    conflicts.uncertain = UncertainBatches()
+  }
+
+  /// Lets the outbox go on as if no conflict had been found. If there is one, it is found again.
+  func closeConflict() {
+    guard conflicts.open != nil else { return }
+    cancelQuestions()
+    conflicts.open = nil
+    outboxHasChanged = true
+  }
+
+  /// Tells the application that nothing depends on its answers any more.
+  private func cancelQuestions() {
+    guard case .asking(let questions)? = conflicts.open?.stage else { return }
+    emit(questions.keys.sorted { $0.rawValue < $1.rawValue }.map { .cancelQuestion($0) })
   }
 
   /// Looks again at a conflict that was not resolved.
@@ -196,10 +231,11 @@ extension SyncEngine {
         message: "The write was given up for what the backend has at \(names), by the rule for conflicts.")
     }
     let outcome = LocalStore.ConflictOutcome(
-      mutations: mutations, remote: open.remote, bases: open.bases, ending: ending)
+      mutations: mutations, copies: open.copies, remote: open.remote, bases: open.bases, ending: ending)
     do {
       let changes = try localStore.resolveConflict(open.batch, outcome, of: .user(open.owner), at: wallTime)
       if conflicts.refused?.batchID == batchID { conflicts.refused = nil }
+      conflicts.uncertain.settle(batchID)
       outboxHasChanged = true
       if mutations.isEmpty {
         emit(waits.complete(batchID, ending))
@@ -215,9 +251,18 @@ extension SyncEngine {
   }
 
   private func endConflict(rejecting open: OpenConflict, _ error: StatusError) {
-    conflicts.open = nil
-    conflicts.refused = nil
-    attempt(.reject(open.batch, error, owner: open.owner))
+    (conflicts.open, conflicts.refused) = (nil, nil)
+    do {
+      let changes = try localStore.rejectConflict(open.batch, error, of: .user(open.owner), at: wallTime)
+      outboxHasChanged = true
+      emit(waits.complete(open.batch.batchID, error))
+      lowerWaits()
+      refreshViews(changes)
+    } catch CacheError.unknownBatch {
+      log(.debug, "Write \(open.batch.batchID) has left the outbox or changed while it was compared.")
+    } catch {
+      return goOffline(after: error, retrying: .probe(.outboxFailure))
+    }
     fillWritePipeline()
   }
 

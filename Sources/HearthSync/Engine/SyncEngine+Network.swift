@@ -24,7 +24,7 @@ extension SyncEngine {
     link.forbid(.shutdown)
     follow(link.closeStreams())
     emit(retries.stop())
-    conflicts.open = nil
+    closeConflict()
     emit(.cancelTimer(.conflictRetry))
     stopGarbageCollection()
     stopIndexFill()
@@ -69,6 +69,7 @@ extension SyncEngine {
     follow(link.closeStreams(for: .connectivityChange))
     emit(.dropConnection)
     _ = link.allow(.connectivityChange)
+    conflicts.endPause()
     openStreams()
   }
 

@@ -21,7 +21,13 @@ extension SyncEngine {
   /// - Returns: True if this took a transaction. Then another process may have withdrawn the batch before: it is to be read again.
   func reserveSending(of batchID: BatchID) throws -> Bool {
     if let reserved = sending.reserved, batchID <= reserved { return false }
-    sending.reserved = try localStore.noteSending(batchID, reserving: SendingMark.reservation)
+    let (before, reserved) = try localStore.noteSending(batchID, reserving: SendingMark.reservation)
+    if conflicts.uncertain.isNew(to: link.user) {
+      // The mark is ahead of what was sent, and batches that are written from now on are behind what waits.
+      let last = try localStore.highestUnacknowledgedBatchID(notAfter: before)
+      conflicts.uncertain.begin(through: last ?? 0, of: link.user)
+    }
+    sending.reserved = reserved
     return true
   }
 
@@ -36,7 +42,7 @@ extension SyncEngine {
     guard let last = link.batchWaitingForHandshake(on: id) else { return true }
     do {
       // Batches that others have withdrawn meanwhile leave the pipeline with the news.
-      if try reserveSending(of: last), localStore.hasNews { refreshViews([:]) }
+      if try reserveSending(of: last), localStore.hasNews || localStore.mayMissBatches { try catchUp() }
       noteSent(last)
       return true
     } catch {

@@ -151,14 +151,20 @@ extension SyncEngine {
     // Another client sends the outbox, although this one's streams are still open.
     guard !localStore.leaseIsLost else { return }
     // What is on its way is answered; then a client of another user has the streams.
-    guard !turn.isEnding, !outboxWaitsForConflict() else { return link.outboxHasGrown() }
-    for batch in inHand { offer(batch) }
+    guard !turn.isEnding else { return link.outboxHasGrown() }
+    let conflicting = batchInConflict()
+    if conflicting == nil { inHand.forEach(offer) } else { link.outboxHasGrown() }
     guard link.maySendBatches else { return }
     do {
       // After a write the end of the outbox is known; at other times it is looked for in the cache, which may have been repaired.
       while link.hasRoomForBatch, inHand.isEmpty || !link.reachesEndOfOutbox {
         guard let next = try localStore.nextMutationBatch(after: link.lastBatchID) else {
           link.endOfOutboxReached()
+          break
+        }
+        // Those before it may have been taken off their way.
+        if let conflicting, next.batchID >= conflicting {
+          link.outboxHasGrown()
           break
         }
         guard let batch = try guarded(next) else {
@@ -217,6 +223,7 @@ extension SyncEngine {
         link.resumeWriting()
       } else {
         noteFailedAttempt(at: unanswered.map(\.batchID), error)
+        conflicts.uncertain.insert(unanswered.map(\.batchID))
       }
       if let rejected, let error, !takeConflict(rejected.batch, error) {
         attempt(.reject(rejected.batch, error, owner: rejected.owner))

@@ -54,6 +54,8 @@ package enum SyncAction: Equatable, Sendable {
   case lookUp(LookUpID, [DocumentKey])
   /// Asks the application how to resolve a conflict. Its answer is ``SyncEvent/conflictAnswered(_:_:)``.
   case askResolver(ConflictID, DocumentConflict)
+  /// The answer to a question is not needed any more: the write was taken back, or another process or user has its turn.
+  case cancelQuestion(ConflictID)
 
   /// Runs a big query on another thread, while further events are handled; its end is ``SyncEvent/backgroundQueryEnded(_:_:)``.
   case runBackgroundQuery(BackgroundQueryJob)

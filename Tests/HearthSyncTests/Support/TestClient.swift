@@ -12,7 +12,8 @@ import Testing
 final class TestClient {
   private let folder: String
   private let isDurable: Bool
-  private let conflictRules: ConflictRules
+  /// They count from the next start.
+  var conflictRules: ConflictRules
   private var database: Database
   private(set) var engine: SyncEngine
   private var inbox: [SyncEvent] = []
@@ -207,6 +208,7 @@ final class TestClient {
     case .answer, .requestFailed, .bundleProgress, .invalidateCredentials: answers.append(action)
     case .lookUp(let id, let keys): lookUps.append((id, keys))
     case .askResolver(let id, let conflict): questions.append((id, conflict))
+    case .cancelQuestion(let id): questions.removeAll { $0.id == id }
     case .runBackgroundQuery(let query): backgroundQueries.append(query)
     case .cancelBackgroundQuery(let id): backgroundQueries.first { $0.id == id }?.cancel()
     case .onlineStateChanged: break

@@ -33,7 +33,7 @@ struct OutboxArticleTests {
 
       try await db.enableNetwork()
       let answer = try await receipt.acknowledged()
-      print("committed:", answer.commitTime != nil, "sold:", answer.results[0].transformResults)
+      print("committed:", answer.commitTime != nil, "sold:", answer.results.first?.transformResults ?? [])
     }
     #expect(print.lines == receipts.printed("Saved, and acknowledged"))
   }

@@ -1,0 +1,76 @@
+internal import Foundation
+internal import HearthCache
+internal import HearthModel
+internal import HearthSync
+
+/// Reads the outbox for those who ask for it or observe it. Another user may sign in between two pages; what was begun goes on as it began.
+extension RunningClient {
+  /// The batches of a user's outbox with what is known of them.
+  func contents(of batches: [MutationBatch], user: String?) throws -> OutboxContents {
+    configuration.instruments.metrics?.outboxCounted(batches.count)
+    return OutboxContents(
+      batches: batches, rejected: try cache.localStore.rejectedBatches(of: user),
+      status: OutboxStatus(
+        state: try cache.localStore.outboxState(of: user), sent: engine.batchesAtBackend,
+        isSender: engine.isPrimary, obstacle: engine.outboxObstacle, conflict: engine.outboxConflict))
+  }
+
+  func readOutboxSoon() {
+    guard !outbox.listeners.isEmpty, let pause = outbox.changed(now: clock.now) else { return }
+    readOutbox(after: pause)
+  }
+
+  private func readOutbox(after pause: Duration) {
+    guard pause > .zero else { return post(.readOutbox) }
+    queue.asyncAfter(deadline: .now() + pause.dispatchInterval) { [post] in post(.readOutbox) }
+  }
+
+  /// Reads the next page of the outbox for its observers, and tells them when it was the last one.
+  func readOutbox() {
+    let result: Result<OutboxContents, any Error>
+    let began = outboxReading?.began ?? clock.now
+    do {
+      if outboxReading == nil { outbox.begins() }
+      var listing = try outboxReading?.listing ?? OutboxListing(of: engine.signedInUser, in: cache.localStore) { _ in }
+      outboxReading = nil
+      guard let batches = try listing.advance(cache.localStore) else {
+        outboxReading = (listing, began)
+        return post(.readOutbox)
+      }
+      result = .success(try contents(of: batches, user: listing.user))
+    } catch {
+      outboxReading = nil
+      result = .failure(error)
+    }
+    for (_, listener) in outbox.listeners { listener.deliver(result.mapError { NSError.firestore($0) }) }
+    if case .failure = result { outbox.listeners = [:] }
+    let now = clock.now
+    if let pause = outbox.ended(after: now - began, now: now) { readOutbox(after: pause) }
+  }
+
+  // MARK: - One list
+
+  /// Lists the pending writes page by page, so that other messages are handled in between.
+  func listPendingWrites(
+    _ id: RequestID, _ completion: @escaping @Sendable (Result<OutboxContents, NSError>) -> Void
+  ) {
+    do {
+      listings[id] = try OutboxListing(of: engine.signedInUser, in: cache.localStore, completion)
+      continueListing(id)
+    } catch {
+      complete(id) { completion(.failure(.firestore(error))) }
+    }
+  }
+
+  func continueListing(_ id: RequestID) {
+    // Taken out, so that the batches it has gathered are not copied when it grows.
+    guard var listing = listings.removeValue(forKey: id) else { return }
+    let result = Result { try listing.advance(cache.localStore) }
+    if case .success(nil) = result {
+      listings[id] = listing
+      return post(.continueListing(id))
+    }
+    let answer = Result { try contents(of: result.get() ?? [], user: listing.user) }
+    complete(id) { listing.completion(answer.mapError { NSError.firestore($0) }) }
+  }
+}
