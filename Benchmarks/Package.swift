@@ -82,7 +82,9 @@ let package = Package(
       swiftSettings: settings + [.unsafeFlags(["-enable-testing"])]),
     .executableTarget(
       name: "ServerBenchmarks",
-      dependencies: ["BenchmarkKit", "HearthServer", "ServerTransport", grpcCore, grpcTransport, logging],
+      dependencies: [
+        "BenchmarkKit", "HearthServer", "ServerTransport", grpcCore, grpcTransport, nioCore, nioPosix, nioHTTP2, nioHPACK, logging,
+      ],
       swiftSettings: settings),
   ]
 )

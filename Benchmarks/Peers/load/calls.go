@@ -11,23 +11,26 @@ import (
 	"cloud.google.com/go/firestore"
 )
 
-// repeat calls from several goroutines for some seconds, on one connection. Calls of the first tenth are not counted.
+// repeat calls from several goroutines for some seconds, on one connection. Calls that start in the first tenth are not counted, unless
+// all are so slow that there are no others.
 func repeat(ctx context.Context, call func(context.Context, *firestore.Client, *rand.Rand) error) (Result, error) {
 	client, err := connect(ctx)
 	if err != nil {
 		return Result{}, err
 	}
 	defer client.Close()
-	begin := time.Now().Add(toDuration(*seconds / 10))
+	processor := processorSeconds()
+	started := time.Now()
+	begin := started.Add(toDuration(*seconds / 10))
 	end := begin.Add(toDuration(*seconds))
 	var mutex sync.Mutex
-	var all times
+	var all, early times
 	var last time.Time
 	errs := make(chan error, *clients)
 	for number := 0; number < *clients; number++ {
 		go func(number int) {
 			random := rand.New(rand.NewSource(int64(number)))
-			var mine times
+			var mine, mineEarly times
 			var finished time.Time
 			for {
 				start := time.Now()
@@ -41,10 +44,13 @@ func repeat(ctx context.Context, call func(context.Context, *firestore.Client, *
 				finished = time.Now()
 				if start.After(begin) {
 					mine = append(mine, finished.Sub(start).Seconds())
+				} else {
+					mineEarly = append(mineEarly, finished.Sub(start).Seconds())
 				}
 			}
 			mutex.Lock()
 			all = append(all, mine...)
+			early = append(early, mineEarly...)
 			if finished.After(last) {
 				last = finished
 			}
@@ -57,12 +63,15 @@ func repeat(ctx context.Context, call func(context.Context, *firestore.Client, *
 			return Result{}, err
 		}
 	}
+	processor = processorSeconds() - processor
+	calls := len(all) + len(early)
+	if len(all) == 0 {
+		all, begin = early, started
+	}
 	result := all.result()
 	// Slow calls end after the end.
 	result.Rate = float64(len(all)) / last.Sub(begin).Seconds()
-	if len(all) == 0 {
-		result.Note = fmt.Sprintf("no call within %.1f s", *seconds)
-	}
+	result.Processor = processor / float64(calls)
 	return result, nil
 }
 
@@ -128,6 +137,7 @@ func fill(ctx context.Context) (Result, error) {
 	var next, written int64
 	errs := make(chan error, *clients)
 	start := time.Now()
+	processor := processorSeconds()
 	for number := 0; number < *clients; number++ {
 		go func() {
 			for {
@@ -154,5 +164,8 @@ func fill(ctx context.Context) (Result, error) {
 			return Result{Count: int(atomic.LoadInt64(&written))}, err
 		}
 	}
-	return Result{Rate: float64(*documents) / time.Since(start).Seconds(), Count: *documents}, nil
+	return Result{
+		Rate: float64(*documents) / time.Since(start).Seconds(), Count: *documents,
+		Processor: (processorSeconds() - processor) / float64(*documents),
+	}, nil
 }

@@ -44,6 +44,8 @@ type Result struct {
 	P99 float64 `json:"p99,omitempty"`
 	// Bytes: a resident size, or the share of one listener or connection.
 	Bytes float64 `json:"bytes,omitempty"`
+	// Seconds of the server's processor time for each operation, those that warm up included.
+	Processor float64 `json:"processor,omitempty"`
 	// The number of measured calls, snapshots or documents.
 	Count int `json:"count,omitempty"`
 	// Says why there is no figure, or what is special about it.
@@ -52,7 +54,7 @@ type Result struct {
 
 var scenarios = map[string]func(context.Context) (Result, error){
 	"fill": fill, "set": set, "get": get, "equality": equality, "range": rangeQuery,
-	"fan-out": fanOut, "fan-out-limit": fanOutLimit, "snapshot": snapshot, "snapshot-raw": rawSnapshot, "resume": resume,
+	"fan-out": fanOut, "fan-out-limit": fanOutLimit, "snapshot": snapshot, "resume": resume,
 	"first": first, "idle-listeners": idleListeners, "idle-connections": idleConnections, "pressure": pressure, "scan": scan,
 }
 

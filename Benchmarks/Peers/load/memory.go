@@ -33,6 +33,23 @@ func residentBytes() (float64, error) {
 	return 0, errors.New("no VmRSS")
 }
 
+// processorSeconds is the processor time that the server's process has used (utime and stime in proc(5), in hundredths of a second),
+// or 0 where the system does not say.
+func processorSeconds() float64 {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", *process))
+	if err != nil {
+		return 0
+	}
+	// The name, in parentheses, may hold anything.
+	words := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	if len(words) < 13 {
+		return 0
+	}
+	user, _ := strconv.ParseFloat(words[11], 64)
+	system, _ := strconv.ParseFloat(words[12], 64)
+	return (user + system) / 100
+}
+
 // share measures what the server's memory grows by for each of the things that open opens. Some are opened before, so that what the
 // server needs for the first one does not count.
 func share(open func() error) (Result, error) {

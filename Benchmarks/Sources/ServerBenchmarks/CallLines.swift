@@ -35,7 +35,8 @@ enum CallLines {
   private static let queries =
     [(1, 800.0), (8, 1_500.0)].map { clients, goal in
       Line(
-        name: "equality-\(clients)", title: "equality query, 10 hits, \(clients) \(clients == 1 ? "client" : "clients")",
+        name: "equality-\(clients)",
+        title: "equality query, 10 hits, \(clients) \(clients == 1 ? "client" : "clients")",
         unit: .rate, goal: Line.Goal(value: goal)
       ) { column, run in
         if column == .sqlite { return .value(try run.floor.equality(seconds: run.seconds)) }
@@ -54,7 +55,8 @@ enum CallLines {
 extension Reading {
   /// One of the load generator's figures.
   init(_ reading: Load.Reading, _ figure: KeyPath<Load.Reading, Double?>) {
-    self.init(value: reading[keyPath: figure], note: reading.note)
+    let processor = reading.processor.map { "CPU " + ServerTable.text($0, .time) }
+    self.init(value: reading[keyPath: figure], note: reading.note ?? processor)
   }
 }
 

@@ -12,6 +12,8 @@ final class EchoAnswers: Sendable {
     var results: [Results: [[UInt8]]] = [:]
     var listeners: [Int: Listener] = [:]
     var lastListener = 0
+    /// Each notification has a later time, as clients leave out documents that have the same.
+    var notificationCount = 0
   }
 
   private struct Results: Hashable {
@@ -20,19 +22,21 @@ final class EchoAnswers: Sendable {
     var isListen: Bool
   }
 
-  struct Listener {
+  struct Listener: Sendable {
     var target: Int
-    var notifications: AsyncStream<[[UInt8]]>.Continuation
+    var notify: @Sendable ([[UInt8]]) -> Void
   }
 
   private let state = Mutex(State())
 
-  private static let time: [UInt8] = {
+  private static let time = time(0)
+
+  private static func time(_ number: Int) -> [UInt8] {
     var message = WireMessage()
-    message.append(1, 1_750_000_000)
+    message.append(1, 1_750_000_000 + number)
     message.append(2, 123_456_000)
     return message.bytes
-  }()
+  }
 
   /// As long as one of Hearth.
   private static let resumeToken = [UInt8](repeating: 7, count: 24)
@@ -66,10 +70,16 @@ final class EchoAnswers: Sendable {
     document.forEach { if $0.number == 2 { fields.append(encoded: $0.encoded) } }
     if !isKnown { state.withLock { $0.fields[ArraySlice(Array(collection))] = fields.bytes } }
     guard notifies else { return }
-    let listeners = state.withLock { Array($0.listeners.values) }
-    let encoded = Self.document(name, fields: fields.bytes)
-    let messages = [Self.documentChange(encoded, target: listeners.first?.target ?? 0), Self.targetChange(nil)]
-    for listener in listeners { listener.notifications.yield(messages) }
+    let (listeners, number) = state.withLock {
+      $0.notificationCount += 1
+      return (Array($0.listeners.values), $0.notificationCount)
+    }
+    let time = Self.time(number)
+    let encoded = Self.document(name, fields: fields.bytes, updateTime: time)
+    let messages = [
+      Self.documentChange(encoded, target: listeners.first?.target ?? 0), Self.targetChange(nil, time: time),
+    ]
+    for listener in listeners { listener.notify(messages) }
   }
 
   private static func collection(ofDocument name: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
@@ -160,12 +170,12 @@ final class EchoAnswers: Sendable {
       + Array("/\(String(repeating: "0", count: 20 - digits.utf8.count))\(digits)".utf8)
   }
 
-  private static func document(_ name: some Collection<UInt8>, fields: [UInt8]) -> [UInt8] {
+  private static func document(_ name: some Collection<UInt8>, fields: [UInt8], updateTime: [UInt8] = time) -> [UInt8] {
     var document = WireMessage()
     document.append(1, name)
     document.append(encoded: fields)
     document.append(3, time)
-    document.append(4, time)
+    document.append(4, updateTime)
     return document.bytes
   }
 
@@ -179,7 +189,7 @@ final class EchoAnswers: Sendable {
   }
 
   /// - Parameter type: 1 for ADD, 3 for CURRENT; nil is the time of a snapshot.
-  static func targetChange(_ type: Int?, target: Int = 0) -> [UInt8] {
+  static func targetChange(_ type: Int?, target: Int = 0, time: [UInt8] = time) -> [UInt8] {
     var change = WireMessage()
     if let type {
       change.append(1, type)

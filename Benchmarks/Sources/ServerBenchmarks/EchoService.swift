@@ -83,7 +83,7 @@ struct EchoService: RegistrableRPCService {
     var requests = request.messages.makeAsyncIterator()
     guard let message = try await requests.next(), let target = answers.target(message) else { return }
     let (notifications, continuation) = AsyncStream.makeStream(of: [[UInt8]].self)
-    let number = answers.add(EchoAnswers.Listener(target: target, notifications: continuation))
+    let number = answers.add(EchoAnswers.Listener(target: target) { continuation.yield($0) })
     defer { answers.remove(number) }
     try await withRPCCancellationHandler {
       try await writer.write(EchoAnswers.targetChange(1, target: target))

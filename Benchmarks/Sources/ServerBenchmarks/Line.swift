@@ -3,6 +3,8 @@ enum Column: String, CaseIterable {
   case hearth = "Hearth"
   case emulator = "emulator"
   case echo = "echo"
+  /// Only with `--codec`.
+  case codec = "echo on HTTP/2 alone"
   case sqlite = "SQLite"
 }
 
@@ -63,7 +65,8 @@ struct MeasuredLine {
       parts.append(ServerTable.text(limit, line.unit))
     }
     let relations: [(Double?, Double?, String)] = [
-      (line.goal.timesEmulator, readings[.emulator]?.value, "emulator"), (line.goal.timesEcho, readings[.echo]?.value, "echo"),
+      (line.goal.timesEmulator, readings[.emulator]?.value, "emulator"),
+      (line.goal.timesEcho, readings[.echo]?.value, "echo"),
       (line.goal.timesPreviousLine, previous?.readings[.hearth]?.value, "the line above"),
     ]
     for case (let times?, let other?, let name) in relations where other > 0 {

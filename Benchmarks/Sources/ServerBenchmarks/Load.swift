@@ -10,6 +10,7 @@ struct Load {
     var p50: Double?
     var p99: Double?
     var bytes: Double?
+    var processor: Double?
     var count: Int?
     var note: String?
   }

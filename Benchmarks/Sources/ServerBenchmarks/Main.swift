@@ -8,7 +8,10 @@ enum Main {
     switch words.first {
     case ServerProcess.hostCommand where words.count == 2: try await ServerProcess.host(folder: words[1])
     case EchoService.command: try await EchoService.main()
+    case EchoCodec.command: try await EchoCodec.main()
     default:
+      let signals = ServerProcess.endWithSignals()
+      defer { withExtendedLifetime(signals) {} }
       do {
         try ServerRun(ServerRun.Options(words)).run(CallLines.all + ListenLines.all + MemoryLines.all)
       } catch {

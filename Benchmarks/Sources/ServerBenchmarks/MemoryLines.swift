@@ -2,7 +2,9 @@ internal import Foundation
 
 /// Memory, and what one client's load does to others. All but the first line have servers of their own.
 enum MemoryLines {
-  static let all: [Line] = [afterRun, pressure, listeners, connections, quietCommits, commitsDuringScan, start, memoryAfterStart]
+  static let all: [Line] = [
+    afterRun, pressure, listeners, connections, quietCommits, commitsDuringScan, start, memoryAfterStart,
+  ]
 
   private static let afterRun = Line(
     name: "memory-after-run", title: "resident memory after the lines above", unit: .bytes,
@@ -13,7 +15,8 @@ enum MemoryLines {
 
   /// Documents of 100 KB: 1 GB in a full run, 100 MB in a quick one.
   private static let pressure = Line(
-    name: "pressure", title: "peak memory, 200 listeners that do not read and one query of 1 GB (quick: 100 MB)", unit: .bytes,
+    name: "pressure", title: "peak memory, 200 listeners that do not read and one query of 1 GB (quick: 100 MB)",
+    unit: .bytes,
     goal: Line.Goal(value: 300e6), rounds: (1, 1)
   ) { column, run in
     // The emulator takes minutes for so many listeners.
@@ -22,7 +25,8 @@ enum MemoryLines {
     let reading = try run.withServer(column) { server in
       _ = try run.measure("fill", on: server, ["clients": 2])
       _ = try run.measure("fill", on: server, collection: "large", ["documents": large, "size": 100_000])
-      return try run.measure("pressure", on: server, ["clients": 200, "samples": large, "deadline": run.isQuick ? 30 : 180])
+      return try run.measure(
+        "pressure", on: server, ["clients": 200, "samples": large, "deadline": run.isQuick ? 30 : 180])
     }
     return reading.map { Reading($0, \.bytes) } ?? .none
   }
@@ -58,7 +62,8 @@ enum MemoryLines {
   }
 
   private static let commitsDuringScan = Line(
-    name: "commit-scan", title: "the same while all of them are read", unit: .time, goal: Line.Goal(timesPreviousLine: 3),
+    name: "commit-scan", title: "the same while all of them are read", unit: .time,
+    goal: Line.Goal(timesPreviousLine: 3),
     rounds: (1, 1)
   ) { column, run in
     try commits(column, run, whileReading: true)

@@ -40,8 +40,10 @@ final class SQLiteFloor {
         for index in first..<min(first + 400, documentCount) {
           try change(id(index), before: nil)
           try database.run(
-            "INSERT INTO documents (id, fields, number, rank, sequence) VALUES (?, ?, ?, ?, ?)", .text(id(index)), .bytes(fields(index)),
-            .integer(index % (documentCount / Self.groupSize)), .integer(index * 7919 % documentCount), .integer(revision))
+            "INSERT INTO documents (id, fields, number, rank, sequence) VALUES (?, ?, ?, ?, ?)", .text(id(index)),
+            .bytes(fields(index)),
+            .integer(index % (documentCount / Self.groupSize)), .integer(index * 7919 % documentCount),
+            .integer(revision))
         }
       }
     }
@@ -111,7 +113,8 @@ final class SQLiteFloor {
     try transaction { for index in 0..<10 { try set(index) } }
     return try times(seconds: seconds) {
       try database.run(
-        "SELECT id, fields FROM documents WHERE id IN (SELECT id FROM changes WHERE sequence > ?)", .integer(revision - 10))
+        "SELECT id, fields FROM documents WHERE id IN (SELECT id FROM changes WHERE sequence > ?)",
+        .integer(revision - 10))
     }
   }
 
@@ -134,7 +137,8 @@ final class SQLiteFloor {
     let id = id(index)
     try change(id, before: try database.read(id: id))
     try database.run(
-      "UPDATE documents SET fields = ?, sequence = ? WHERE id = ?", .bytes(fields(index)), .integer(revision), .text(id))
+      "UPDATE documents SET fields = ?, sequence = ? WHERE id = ?", .bytes(fields(index)), .integer(revision), .text(id)
+    )
   }
 
   private func change(_ id: String, before: [UInt8]?) throws {

@@ -2,6 +2,7 @@ internal import BenchmarkKit
 internal import Foundation
 internal import HearthServer
 internal import Logging
+internal import Synchronization
 
 /// A server in a process of its own, so that its memory and processor time are not the benchmark's.
 final class ServerProcess {
@@ -62,6 +63,8 @@ final class ServerProcess {
     process.standardError = process.standardOutput
     let start = monotonicSeconds
     try process.run()
+    let started = process.processIdentifier
+    Self.foreign.withLock { _ = $0.insert(started) }
     while !Self.accepts(port) {
       // Not installed, or not able to start.
       guard process.isRunning, monotonicSeconds - start < 60 else {
@@ -77,8 +80,26 @@ final class ServerProcess {
 
   func stop() {
     input.fileHandleForWriting.closeFile()
-    if identifier != process.processIdentifier { Self.end(process.processIdentifier) }
+    let isForeign = Self.foreign.withLock { $0.remove(process.processIdentifier) != nil }
+    if isForeign { Self.end(process.processIdentifier) }
     process.waitUntilExit()
+  }
+
+  /// The processes that do not end with their standard input.
+  private static let foreign = Mutex<Set<Int32>>([])
+
+  /// Lets signals that end this process end them too. The result has to be kept.
+  static func endWithSignals() -> [any DispatchSourceSignal] {
+    [SIGINT, SIGTERM].map { number in
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler {
+        for process in foreign.withLock({ $0 }) { end(process) }
+        exit(128 + number)
+      }
+      source.resume()
+      return source
+    }
   }
 
   // MARK: - In the server's process

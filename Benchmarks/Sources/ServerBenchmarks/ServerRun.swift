@@ -6,6 +6,7 @@ final class ServerRun {
   struct Options {
     var isQuick = false
     var filter = ""
+    var columns = Column.allCases.filter { $0 != .codec }
     /// The load generator, if it could be built.
     var load: String?
 
@@ -15,9 +16,10 @@ final class ServerRun {
         switch word {
         case "run": break
         case "--quick": isQuick = true
+        case "--codec": columns = Column.allCases
         case "--filter": filter = words.popFirst() ?? ""
         case "--load": load = words.popFirst()
-        default: throw Failure("usage: scripts/bench --server [--quick] [--filter TEXT]")
+        default: throw Failure("usage: scripts/bench --server [--quick] [--codec] [--filter TEXT]")
         }
       }
     }
@@ -36,6 +38,7 @@ final class ServerRun {
   let isQuick: Bool
   let floor: SQLiteFloor
   private let options: Options
+  private var columns: [Column] { options.columns }
   private let folder: String
   private var servers: [Column: ServerProcess] = [:]
   private var large: [Column: Large] = [:]
@@ -62,19 +65,19 @@ final class ServerRun {
     if load == nil {
       print("load generator: not installed (Debian: golang-go golang-google-cloud-dev), so only SQLite is measured\n")
     } else {
-      for column in Column.allCases { servers[column] = try start(column) }
+      for column in columns { servers[column] = try start(column) }
       if servers[.emulator] == nil {
         print("emulator: not installed (gcloud components install cloud-firestore-emulator)\n")
       }
     }
-    print(ServerTable.header)
+    print(ServerTable.header(columns))
     var previous: MeasuredLine?
     var missed: [String] = []
     for line in lines where isQuick ? line.isInQuickRuns : true {
       // Without the documents nothing can be measured.
       guard options.filter.isEmpty || line.name.contains(options.filter) || line.name == "fill" else { continue }
       let measured = try measure(line)
-      print(ServerTable.row(measured, previous: previous))
+      print(ServerTable.row(measured, columns, previous: previous))
       fflush(nil)
       if measured.verdict(previous: previous)?.isMet == false { missed.append(line.title) }
       previous = measured
@@ -87,7 +90,7 @@ final class ServerRun {
     var all: [Column: [Reading]] = [:]
     for round in 0..<(isQuick ? line.rounds.quick : line.rounds.full) {
       // The order changes from round to round, so that none always has the machine as another one left it.
-      for column in round.isMultiple(of: 2) ? Column.allCases : Column.allCases.reversed() {
+      for column in round.isMultiple(of: 2) ? columns : columns.reversed() {
         all[column, default: []].append(isInstalled(column) ? try line.measure(column, self) : .note("not installed"))
       }
     }
@@ -137,7 +140,7 @@ final class ServerRun {
     case .sqlite:
       made.floor = try SQLiteFloor(folder: folder, documentCount: documentCount)
       _ = try made.floor?.fill()
-    case .emulator where isQuick, .echo: break
+    case .emulator where isQuick, .echo, .codec: break
     default:
       let server = try start(column, folder: folder)
       made.server = server
@@ -175,6 +178,7 @@ final class ServerRun {
     case .hearth: try ServerProcess(ServerProcess.hostCommand, folder)
     case .emulator: try ServerProcess.emulator(in: folder)
     case .echo: try ServerProcess(EchoService.command)
+    case .codec: try ServerProcess(EchoCodec.command)
     case .sqlite: nil
     }
   }

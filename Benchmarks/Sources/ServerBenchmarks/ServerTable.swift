@@ -2,13 +2,13 @@ internal import Foundation
 
 /// Measured lines as lines of text that are also lines of a Markdown table.
 enum ServerTable {
-  static let header: String = {
-    let columns = ["measured"] + Column.allCases.map(\.rawValue) + ["goal"]
-    return "| " + columns.joined(separator: " | ") + " |\n|" + String(repeating: "---|", count: columns.count)
-  }()
+  static func header(_ columns: [Column]) -> String {
+    let names = ["measured"] + columns.map(\.rawValue) + ["goal"]
+    return "| " + names.joined(separator: " | ") + " |\n|" + String(repeating: "---|", count: names.count)
+  }
 
-  static func row(_ measured: MeasuredLine, previous: MeasuredLine?) -> String {
-    let cells = Column.allCases.map { column in
+  static func row(_ measured: MeasuredLine, _ columns: [Column], previous: MeasuredLine?) -> String {
+    let cells = columns.map { column in
       let reading = measured.readings[column] ?? .none
       let texts = [reading.value.map { text($0, measured.line.unit) }, reading.note].compactMap { $0 }
       return texts.isEmpty ? "–" : texts.joined(separator: "; ")
@@ -21,7 +21,11 @@ enum ServerTable {
     switch unit {
     case .rate: value < 100 ? String(format: "%.1f/s", value) : number(Int(value.rounded())) + "/s"
     case .time:
-      value < 1 ? String(format: value < 0.01 ? "%.2f ms" : "%.0f ms", value * 1e3) : String(format: "%.2f s", value)
+      switch value {
+      case ..<1e-3: String(format: "%.0f µs", value * 1e6)
+      case ..<1: String(format: value < 0.01 ? "%.2f ms" : "%.0f ms", value * 1e3)
+      default: String(format: "%.2f s", value)
+      }
     case .bytes:
       abs(value) < 1_000_000
         ? String(format: "%.1f KB", value / 1e3) : String(format: "%.1f MB", value / 1e6)
