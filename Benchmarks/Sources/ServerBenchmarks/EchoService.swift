@@ -105,12 +105,12 @@ extension RPCRouter {
   ) {
     registerHandler(
       forMethod: MethodDescriptor(fullyQualifiedService: "google.firestore.v1.Firestore", method: method),
-      deserializer: Plain(), serializer: Plain(), handler: handler)
+      deserializer: PlainMessages(), serializer: PlainMessages(), handler: handler)
   }
 }
 
 /// Leaves messages as they are.
-private struct Plain: MessageSerializer, MessageDeserializer {
+struct PlainMessages: MessageSerializer, MessageDeserializer {
   func serialize<Bytes: GRPCContiguousBytes>(_ message: [UInt8]) -> Bytes { Bytes(message) }
 
   func deserialize<Bytes: GRPCContiguousBytes>(_ bytes: Bytes) -> [UInt8] {

@@ -1,11 +1,12 @@
 internal import Foundation
 
-/// Runs the load generator (Benchmarks/Peers/load) for one scenario.
+/// Runs the load generator for one scenario: Benchmarks/Peers/load, or ``SwiftLoad``.
 struct Load {
-  let executable: String
+  /// The program, and what comes before its options.
+  let command: [String]
 
   /// What the generator prints, see `Result` in its main.go.
-  struct Reading: Decodable {
+  struct Reading: Codable {
     var rate: Double?
     var p50: Double?
     var p99: Double?
@@ -23,9 +24,11 @@ struct Load {
     _ scenario: String, on server: ServerProcess, _ options: [String: Double], collection: String
   ) throws -> Reading {
     let process = Process()
-    process.executableURL = URL(fileURLWithPath: executable)
+    process.executableURL = URL(fileURLWithPath: command[0])
     process.arguments =
-      ["-host", server.host, "-process", "\(server.identifier)", "-collection", collection]
+      Array(command.dropFirst()) + [
+        "-host", server.host, "-process", "\(server.identifier)", "-collection", collection,
+      ]
       + options.flatMap { ["-\($0.key)", $0.value == $0.value.rounded() ? "\(Int($0.value))" : "\($0.value)"] }
       + [scenario]
     let pipe = Pipe()

@@ -9,6 +9,7 @@ enum Main {
     case ServerProcess.hostCommand where words.count == 2: try await ServerProcess.host(folder: words[1])
     case EchoService.command: try await EchoService.main()
     case EchoCodec.command: try await EchoCodec.main()
+    case SwiftLoad.command: try await SwiftLoad.main(Array(words.dropFirst()))
     default:
       let signals = ServerProcess.endWithSignals()
       defer { withExtendedLifetime(signals) {} }

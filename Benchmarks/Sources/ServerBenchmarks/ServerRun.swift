@@ -7,7 +7,7 @@ final class ServerRun {
     var isQuick = false
     var filter = ""
     var columns = Column.allCases.filter { $0 != .codec }
-    /// The load generator, if it could be built.
+    /// Go's load generator, if it could be built.
     var load: String?
 
     init(_ words: [String]) throws {
@@ -42,13 +42,13 @@ final class ServerRun {
   private let folder: String
   private var servers: [Column: ServerProcess] = [:]
   private var large: [Column: Large] = [:]
-  private let load: Load?
+  private let load: Load
 
   init(_ options: Options) throws {
     self.options = options
     isQuick = options.isQuick
     folder = NSTemporaryDirectory() + "/hearth-server-bench-" + UUID().uuidString
-    load = options.load.map(Load.init)
+    load = Load(command: options.load.map { [$0] } ?? [CommandLine.arguments[0], SwiftLoad.command])
     try FileManager.default.createDirectory(atPath: folder + "/floor", withIntermediateDirectories: true)
     floor = try SQLiteFloor(folder: folder + "/floor", documentCount: Self.documentCount)
   }
@@ -62,13 +62,14 @@ final class ServerRun {
       for known in large.values { known.server?.stop() }
       try? FileManager.default.removeItem(atPath: folder)
     }
-    if load == nil {
-      print("load generator: not installed (Debian: golang-go golang-google-cloud-dev), so only SQLite is measured\n")
-    } else {
-      for column in columns { servers[column] = try start(column) }
-      if servers[.emulator] == nil {
-        print("emulator: not installed (gcloud components install cloud-firestore-emulator)\n")
-      }
+    for column in columns { servers[column] = try start(column) }
+    if options.load == nil {
+      print(
+        "Go or its Firestore client: not installed (Debian: golang-go golang-google-cloud-dev); calls come from Swift\n"
+      )
+    }
+    if servers[.emulator] == nil {
+      print("emulator: not installed (gcloud components install cloud-firestore-emulator)\n")
     }
     print(ServerTable.header(columns))
     var previous: MeasuredLine?
@@ -116,7 +117,6 @@ final class ServerRun {
   func measure(
     _ scenario: String, on server: ServerProcess, collection: String = "places", _ options: [String: Double] = [:]
   ) throws -> Load.Reading {
-    guard let load else { throw Failure("there is no load generator") }
     var options = options
     options["documents"] = options["documents"] ?? Double(Self.documentCount)
     options["seconds"] = options["seconds"] ?? seconds

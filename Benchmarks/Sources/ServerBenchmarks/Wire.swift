@@ -75,6 +75,11 @@ struct WireMessage {
     bytes.append(contentsOf: content)
   }
 
+  mutating func append(_ number: Int, double: Double) {
+    appendVarint(UInt64(number << 3 | 1))
+    withUnsafeBytes(of: double.bitPattern.littleEndian) { bytes.append(contentsOf: $0) }
+  }
+
   /// Fields that are encoded already.
   mutating func append(encoded: some Collection<UInt8>) {
     bytes.append(contentsOf: encoded)
