@@ -2,7 +2,6 @@ internal import BenchmarkKit
 internal import Foundation
 internal import GRPCCore
 internal import GRPCNIOTransportHTTP2
-internal import Synchronization
 
 /// The load generator for machines without Go: calls, on one connection, with the options and the answer of Benchmarks/Peers/load.
 ///
@@ -80,14 +79,12 @@ struct SwiftLoad: Sendable {
   private func fill(_ client: Client) async throws -> Load.Reading {
     let count = documents.count
     let perBatch = min(400, max(8_000_000 / documents.bytes, 1))
-    let next = Atomic(0)
+    let tasks = number("-clients")
     let start = monotonicSeconds
     try await withThrowingTaskGroup(of: Void.self) { group in
-      for _ in 0..<number("-clients") {
+      for task in 0..<tasks {
         group.addTask {
-          while true {
-            let first = next.wrappingAdd(perBatch, ordering: .relaxed).oldValue
-            guard first < count else { return }
+          for first in stride(from: task * perBatch, to: count, by: tasks * perBatch) {
             try await commit(Array(first..<min(first + perBatch, count)), revision: 0, client)
           }
         }
