@@ -74,8 +74,8 @@ let package = Package(
       name: "ClientBenchmarks", dependencies: ["BenchmarkKit", "Hearth", "HearthServer", logging],
       swiftSettings: settings),
 
-    // The server beside others. ServerTransport is the server's folder of that name once more, built so that the echo service can use what
-    // is internal to HearthServer.
+    // The server beside others. ServerTransport is the folder Transport of HearthServer once more, built so that the echo service
+    // can use what is internal there.
     .target(
       name: "ServerTransport",
       dependencies: [grpcCore, grpcTransport, nioCore, nioPosix, nioHTTP2, nioHPACK, logging],

@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// The answers of the echo service: as many bytes as a server's, made with as little work as possible.
 ///
-/// It stores one document of each collection, the one that was written first, and answers every question with copies of it under other
-/// names. Message and field numbers: google/firestore/v1/firestore.proto.
+/// It stores one document of each collection, the one that was written first, and answers every question with copies of it under
+/// other names. Message and field numbers: google/firestore/v1/firestore.proto.
 final class EchoAnswers: Sendable {
   private struct State {
     /// The encoded fields of a document, by collection.

@@ -5,11 +5,13 @@ internal import Logging
 
 @testable internal import ServerTransport
 
-/// What the gRPC stack costs without a server behind it: the same listener, codec and service interface that `hearth serve` has, and answers
-/// that are bytes already. It understands enough of google.firestore.v1 for the same clients to put the same load on it.
+/// What the gRPC stack costs without a server behind it: the same listener, codec and service interface that `hearth serve` has,
+/// and answers that are bytes already.
 ///
-/// The caller says in the request's metadata what a server would have to work out: `echo-documents` is the number of documents in the
-/// answer, and a Commit with `echo-notify` goes to all listeners.
+/// It understands enough of google.firestore.v1 for the same clients to put the same load on it.
+///
+/// The caller says in the request's metadata what a server would have to work out: `echo-documents` is the number of documents in
+/// the answer, and a Commit with `echo-notify` goes to all listeners.
 struct EchoService: RegistrableRPCService {
   static let command = "echo"
   private let answers = EchoAnswers()

@@ -45,7 +45,6 @@ struct Line: Sendable {
   var goal = Goal()
   /// Rounds of a quick run and of a full one. In each round all columns are measured once; the median counts.
   var rounds = (quick: 1, full: 3)
-  var isInQuickRuns = true
   var measure: @Sendable (Column, ServerRun) throws -> Reading
 }
 

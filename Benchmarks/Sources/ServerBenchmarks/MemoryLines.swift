@@ -23,8 +23,8 @@ enum MemoryLines {
     guard column == .hearth || column == .emulator && !run.isQuick else { return .none }
     let large = run.isQuick ? 1_000.0 : 10_000
     let reading = try run.withServer(column) { server in
-      _ = try run.measure("fill", on: server, ["clients": 2])
-      _ = try run.measure("fill", on: server, collection: "large", ["documents": large, "size": 100_000])
+      try run.fill("places", on: server, ["clients": 2])
+      try run.fill("large", on: server, ["documents": large, "size": 100_000])
       return try run.measure(
         "pressure", on: server, ["clients": 200, "samples": large, "deadline": run.isQuick ? 30 : 180])
     }
@@ -43,7 +43,7 @@ enum MemoryLines {
       // The emulator's heap grows in steps of many megabytes: what it grows by says little.
       if column == .emulator, run.isQuick { return .none }
       let reading = try run.withServer(column) { server in
-        _ = try run.measure("fill", on: server, collection: "rooms", ["documents": 10])
+        try run.fill("rooms", on: server, ["documents": 10])
         return try run.measure(
           name, on: server, collection: "rooms", ["documents": 10, "clients": Double(run.isQuick ? quick : full)])
       }

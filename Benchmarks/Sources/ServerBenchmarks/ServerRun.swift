@@ -74,7 +74,7 @@ final class ServerRun {
     print(ServerTable.header(columns))
     var previous: MeasuredLine?
     var missed: [String] = []
-    for line in lines where isQuick ? line.isInQuickRuns : true {
+    for line in lines {
       // Without the documents nothing can be measured.
       guard options.filter.isEmpty || line.name.contains(options.filter) || line.name == "fill" else { continue }
       let measured = try measure(line)
@@ -113,6 +113,12 @@ final class ServerRun {
     return server
   }
 
+  /// Writes a collection that a line needs.
+  func fill(_ collection: String, on server: ServerProcess, _ options: [String: Double]) throws {
+    let reading = try measure("fill", on: server, collection: collection, options)
+    if let note = reading.note, reading.rate == nil { throw Failure("\(collection) could not be filled: \(note)") }
+  }
+
   /// Lets the load generator measure a scenario on a server.
   func measure(
     _ scenario: String, on server: ServerProcess, collection: String = "places", _ options: [String: Double] = [:]
@@ -145,8 +151,7 @@ final class ServerRun {
       let server = try start(column, folder: folder)
       made.server = server
       if let server {
-        _ = try measure(
-          "fill", on: server, collection: "many", ["documents": Double(documentCount), "clients": 4, "deadline": 1200])
+        try fill("many", on: server, ["documents": Double(documentCount), "clients": 4, "deadline": 1200])
       }
     }
     large[column] = made

@@ -1,4 +1,4 @@
-/// The fields of one encoded protobuf message, read and written without generated code: the echo service should cost as little as possible.
+/// The fields of one encoded protobuf message, read without generated code: the echo service should cost as little as possible.
 struct WireFields {
   let bytes: ArraySlice<UInt8>
 
