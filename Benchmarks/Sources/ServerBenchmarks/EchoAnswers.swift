@@ -144,24 +144,28 @@ final class EchoAnswers: Sendable {
   // MARK: - Messages
 
   /// Messages that are stored, or made when they are sent.
-  struct Answers {
+  struct Answers: Sendable {
     var count: Int
-    var make: (Int) -> [UInt8]
+    var make: @Sendable (Int) -> [UInt8]
   }
 
   /// Results up to this size are made once.
   private static let storedBytes = 32_000_000
 
-  private func results(_ key: Results, make: @escaping (Int, [UInt8]) -> [UInt8]) -> Answers {
-    if let known = state.withLock({ $0.results[key] }) { return Answers(count: known.count) { known[$0] } }
-    let fields = state.withLock { $0.fields[key.collection] } ?? []
-    guard !fields.isEmpty, fields.count * key.count <= Self.storedBytes else {
-      return Answers(count: key.count) { make($0, fields) }
+  private func results(_ key: Results, make: @escaping @Sendable (Int, [UInt8]) -> [UInt8]) -> Answers {
+    // Made under the lock: many listeners ask for the same at once.
+    state.withLock { state in
+      if let known = state.results[key] { return Answers(count: known.count) { known[$0] } }
+      let fields = state.fields[key.collection] ?? []
+      guard !fields.isEmpty, fields.count * key.count <= Self.storedBytes else {
+        return Answers(count: key.count) { make($0, fields) }
+      }
+      let made = (0..<key.count).map { make($0, fields) }
+      let stored = Results(
+        collection: ArraySlice(Array(key.collection)), count: key.count, isListen: key.isListen)
+      state.results[stored] = made
+      return Answers(count: made.count) { made[$0] }
     }
-    let made = (0..<key.count).map { make($0, fields) }
-    let stored = Results(collection: ArraySlice(Array(key.collection)), count: key.count, isListen: key.isListen)
-    state.withLock { $0.results[stored] = made }
-    return Answers(count: made.count) { made[$0] }
   }
 
   private static func name(_ parent: ArraySlice<UInt8>, _ collection: ArraySlice<UInt8>, _ index: Int) -> [UInt8] {
