@@ -26,7 +26,7 @@ enum MemoryLines {
       try run.fill("places", on: server, ["clients": 2])
       try run.fill("large", on: server, ["documents": large, "size": 100_000])
       return try run.measure(
-        "pressure", on: server, ["clients": 200, "samples": large, "deadline": run.isQuick ? 30 : 180])
+        "pressure", on: server, ["clients": 200, "samples": large, "deadline": run.isQuick ? 20 : 180])
     }
     return reading.map { Reading($0, \.bytes) } ?? .none
   }

@@ -54,7 +54,7 @@ final class ServerRun {
   }
 
   /// Seconds for one measurement of calls that repeat.
-  var seconds: Double { isQuick ? 1 : 4 }
+  var seconds: Double { isQuick ? 0.8 : 4 }
 
   func run(_ lines: [Line]) throws {
     defer {
