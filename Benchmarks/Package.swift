@@ -83,7 +83,8 @@ let package = Package(
     .executableTarget(
       name: "ServerBenchmarks",
       dependencies: [
-        "BenchmarkKit", "HearthServer", "ServerTransport", grpcCore, grpcTransport, nioCore, nioPosix, nioHTTP2, nioHPACK, logging,
+        "BenchmarkKit", "HearthServer", "ServerTransport", grpcCore, grpcTransport, nioCore, nioPosix, nioHTTP2,
+        nioHPACK, logging,
       ],
       swiftSettings: settings),
   ]
