@@ -52,7 +52,7 @@ let package = Package(
       name: "HearthSync", dependencies: ["HearthCache", "HearthStore", "HearthModel"], swiftSettings: settings),
 
     .target(name: "CMeasure"),
-    .target(name: "BenchmarkKit", dependencies: ["CMeasure"], swiftSettings: settings),
+    .target(name: "BenchmarkKit", dependencies: ["CMeasure", sqlite], swiftSettings: settings),
     .executableTarget(
       name: "EngineBenchmarks",
       dependencies: [
@@ -76,6 +76,20 @@ let package = Package(
       ], swiftSettings: settings),
     .executableTarget(
       name: "ClientBenchmarks", dependencies: ["BenchmarkKit", "Hearth", "HearthServer", logging],
+      swiftSettings: settings),
+
+    // The server beside others. ServerTransport is the folder Transport of HearthServer once more, built so that the echo service
+    // can use what is internal there.
+    .target(
+      name: "ServerTransport",
+      dependencies: [grpcCore, grpcTransport, nioCore, nioPosix, nioHTTP2, nioHPACK, logging],
+      swiftSettings: settings + [.unsafeFlags(["-enable-testing"])]),
+    .executableTarget(
+      name: "ServerBenchmarks",
+      dependencies: [
+        "BenchmarkKit", "HearthServer", "ServerTransport", grpcCore, grpcTransport, nioCore, nioPosix, nioHTTP2,
+        nioHPACK, logging,
+      ],
       swiftSettings: settings),
   ]
 )

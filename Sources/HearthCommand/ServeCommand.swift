@@ -33,6 +33,13 @@ struct ServeCommand: AsyncParsableCommand {
   @Flag(help: "Keep the databases in memory: they are gone when the server stops.")
   var inMemory = false
 
+  @Option(
+    help: """
+      A firestore.indexes.json whose indexes every database gets; it is read again when it changes. Other indexes are made \
+      by need.
+      """)
+  var indexes: String?
+
   @Option(help: "How much to log to standard error: \(ServeCommand.levelNames).")
   var logLevel = "info"
 
@@ -57,7 +64,8 @@ struct ServeCommand: AsyncParsableCommand {
     let server: EmbeddedServer
     do {
       server = try await EmbeddedServer.start(
-        host: host, port: port, openToEveryone: openToEveryone, storage: storage, logger: logger)
+        host: host, port: port, openToEveryone: openToEveryone, storage: storage, indexFile: indexes,
+        logger: logger)
     } catch {
       FileHandle.standardError.write(Data("hearth serve: \(error)\n".utf8))
       throw ExitCode.failure

@@ -9,6 +9,76 @@ import Testing
 
 @Suite("Listening")
 struct ListenSessionTests {
+  @Test("a first snapshot that is sent in pieces is one state, whatever is committed meanwhile, and the changes follow")
+  func pieces() async throws {
+    let fixture = try StorageFixture()
+    let count = 300
+    _ = try await fixture.storage.commit(
+      CommitRequest(mutations: (0..<count).map { .set(key("c/d\($0)"), ["n": $0.value]) }))
+    let sent = SentDocuments()
+    let subscriber = fixture.storage.feed.subscribe {}
+    var session = ListenSession(database: fixture.database, subscriber: subscriber) { responses in
+      guard sent.append(responses) else { return }
+      // Between two pieces: one document goes, one changes, one comes.
+      let number = sent.nextNumber()
+      try await fixture.commit(.delete(key("c/d\(count - number)")))
+      try await fixture.set("c/d\(number)", ["n": (-1).value])
+      try await fixture.set("c/e\(number)")
+    }
+    let request = TargetRequest(
+      targetID: 2, target: Query(path: path("c")).target, purpose: .listen, resumeToken: [], readTime: nil,
+      expectedCount: nil)
+    try await session.handle(ServerFixture.translator.encode(WatchRequest.addTarget(request)))
+    #expect(sent.pieces > 3)
+    #expect(sent.keys.count == count)
+    #expect(Set(sent.keys) == Set((0..<count).map { key("c/d\($0)") }))
+    let commits = sent.stop()
+    try await session.catchUp()
+    // Each round of commits is three snapshots of one document each.
+    #expect(sent.keys.count == count + 3 * commits)
+  }
+
+  /// The documents of a stream, in the order in which they were sent.
+  private final class SentDocuments: Sendable {
+    private struct State {
+      var keys: [DocumentKey] = []
+      var pieces = 0
+      var number = 0
+      var isStopped = false
+    }
+
+    private let state = Mutex(State())
+    var keys: [DocumentKey] { state.withLock { $0.keys } }
+    var pieces: Int { state.withLock { $0.pieces } }
+
+    /// - Returns: True if there were documents among the messages, until ``stop()``.
+    func append(_ responses: [WatchResponse]) -> Bool {
+      let keys = responses.compactMap { response -> DocumentKey? in
+        if case .documentChange(let change) = response { change.key } else { nil }
+      }
+      return state.withLock { state in
+        state.keys += keys
+        if !keys.isEmpty { state.pieces += 1 }
+        return !keys.isEmpty && !state.isStopped
+      }
+    }
+
+    func nextNumber() -> Int {
+      state.withLock { state in
+        state.number += 1
+        return state.number
+      }
+    }
+
+    /// - Returns: The number of rounds.
+    func stop() -> Int {
+      state.withLock { state in
+        state.isStopped = true
+        return state.number
+      }
+    }
+  }
+
   private static let all = Query(path: path("c"))
   private static let large = all.with(filter: .field(field("n"), .greaterThan, 10.value))
 

@@ -25,11 +25,12 @@ struct ServerFixture: Sendable {
   /// Runs `body` against a server of its own.
   static func withServer<R: Sendable>(
     storage: StorageLocation = .memory, clock: ServerClock = .system, tokenRefreshInterval: Duration = .seconds(30),
-    connectionLimits: ConnectionLimits = ConnectionLimits(), _ body: (ServerFixture) async throws -> R
+    connectionLimits: ConnectionLimits = ConnectionLimits(), indexFile: String? = nil,
+    _ body: (ServerFixture) async throws -> R
   ) async throws -> R {
     let server = try await EmbeddedServer.start(
-      storage: storage, clock: clock, tokenRefreshInterval: tokenRefreshInterval,
-      connectionLimits: connectionLimits, logger: quietLogger)
+      storage: storage, clock: clock, tokenRefreshInterval: tokenRefreshInterval, indexFile: indexFile,
+      indexFileInterval: .milliseconds(20), connectionLimits: connectionLimits, logger: quietLogger)
     do {
       let result = try await withClient(of: server, body)
       await server.shutdown()

@@ -14,14 +14,15 @@ final class StorageFixture: Sendable {
   init(
     location: Database.Location = .memory, clock: ManualClock = ManualClock(), feedCapacity: Int = 4096,
     retention: ChangeLog.Retention = ChangeLog.Retention(),
-    responseRetention: BatchResponses.Retention = BatchResponses.Retention(),
+    responseRetention: BatchResponses.Retention = BatchResponses.Retention(), fillsIndexes: Bool = true,
     injecting failure: (@Sendable (Database.FailurePoint) -> StoreError?)? = nil
   ) throws {
     let connection = try Database(location)
     connection.injectFailure = failure
     storage = try EmbeddedStorage(
       database: connection, databaseID: ServerFixture.database, clock: clock.clock, logger: ServerFixture.quietLogger,
-      feedCapacity: feedCapacity, retention: retention, responseRetention: responseRetention)
+      feedCapacity: feedCapacity, retention: retention, responseRetention: responseRetention,
+      fillsIndexes: fillsIndexes)
     database = HostedDatabase(id: ServerFixture.database, storage: storage, clock: clock.clock)
     self.clock = clock
   }

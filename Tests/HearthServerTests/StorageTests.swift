@@ -1,3 +1,4 @@
+import Foundation
 import HearthModel
 import HearthStore
 import Synchronization
@@ -42,9 +43,13 @@ struct StorageTests {
     #expect(fixture.storage.feed.changes(after: .none) == nil)
   }
 
-  @Test("every state of the past that the log reaches is read exactly, by key and by query")
-  func history() async throws {
-    let fixture = try StorageFixture()
+  @Test("every state of the past that the log reaches is read exactly, by key and by query", arguments: [true, false])
+  func history(isFile: Bool) async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("hearth-history-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let fixture = try StorageFixture(
+      location: isFile ? .file(path: folder.appendingPathComponent("data").path) : .memory)
     var states: [(SnapshotVersion, [String: Int64])] = []
     var present: [String: Int64] = [:]
     var seed: UInt64 = 42

@@ -7,6 +7,8 @@ package struct ServerError: LocalizedError, Equatable, CustomStringConvertible {
     case address
     /// The data folder cannot be created, written or locked.
     case dataFolder
+    /// The file of declared indexes cannot be read.
+    case indexes
     /// The transport failed for another reason.
     case transport
   }

@@ -18,6 +18,8 @@ final class EmbeddedBackend: Sendable {
     /// Oldest first. They are kept because a client may continue, for example with a transaction that it has begun.
     var latestBlanks: [HostedDatabase] = []
     var isClosed = false
+    /// Nil if the server was not given any.
+    var declaredIndexes: [IndexDefinition]?
   }
 
   private struct WeakDatabase {
@@ -58,11 +60,11 @@ final class EmbeddedBackend: Sendable {
       do throws(StatusError) {
         if let file = try folder?.existingFile(for: id) {
           try requireRoom(in: state)
-          let opened = try open(id, at: .file(path: file))
+          let opened = try open(id, at: .file(path: file), declaring: state.declaredIndexes)
           state.databases[id] = opened
           return .success(opened)
         }
-        let blank = try open(id, at: .memory, home: home(for: id))
+        let blank = try open(id, at: .memory, home: home(for: id), declaring: state.declaredIndexes)
         state.blanks = state.blanks.filter { $0.value.database != nil }
         state.blanks[id] = WeakDatabase(database: blank)
         state.latestBlanks.append(blank)
@@ -84,10 +86,11 @@ final class EmbeddedBackend: Sendable {
   }
 
   private func open(
-    _ id: DatabaseID, at place: Database.Location, home: StorageHome? = nil
+    _ id: DatabaseID, at place: Database.Location, home: StorageHome? = nil, declaring indexes: [IndexDefinition]?
   ) throws(StatusError) -> HostedDatabase {
     do {
       let storage = try EmbeddedStorage(location: place, home: home, databaseID: id, clock: clock, logger: logger)
+      if let indexes { Task { await storage.declare(indexes) } }
       if home == nil { logger.debug("database opened", metadata: ["database": .escaped(id)]) }
       return HostedDatabase(id: id, storage: storage, clock: clock)
     } catch {
@@ -123,6 +126,15 @@ final class EmbeddedBackend: Sendable {
       state.latestBlanks.removeAll { $0 === database }
     }
     logger.debug("database created", metadata: ["database": .escaped(id)])
+  }
+
+  /// Makes these the declared indexes of all databases, also of those that are opened later.
+  func declare(_ indexes: [IndexDefinition]) async {
+    let databases = state.withLock { state in
+      state.declaredIndexes = indexes
+      return Array(state.databases.values) + state.blanks.values.compactMap(\.database)
+    }
+    for database in databases { await database.storage.declare(indexes) }
   }
 
   /// Closes all databases; later calls get UNAVAILABLE.

@@ -21,6 +21,7 @@ package final class EmbeddedServer: Sendable {
   private let transportServer: GRPCServer<HTTP2ServerTransport.Custom<GuardedListener>>
   private let serving: Task<Void, any Error>
   private let connections: OpenConnections
+  private let indexWatch: Task<Void, Never>?
   private let logger: Logger
   /// Triggered at the end of ``shutdown()``.
   private let stopped = ShutdownSignal()
@@ -34,7 +35,7 @@ package final class EmbeddedServer: Sendable {
   private init(
     host: String, port: Int, backend: EmbeddedBackend,
     transportServer: GRPCServer<HTTP2ServerTransport.Custom<GuardedListener>>, serving: Task<Void, any Error>,
-    connections: OpenConnections, logger: Logger
+    connections: OpenConnections, indexWatch: Task<Void, Never>?, logger: Logger
   ) {
     self.host = host
     self.port = port
@@ -42,6 +43,7 @@ package final class EmbeddedServer: Sendable {
     self.transportServer = transportServer
     self.serving = serving
     self.connections = connections
+    self.indexWatch = indexWatch
     self.logger = logger
   }
 
@@ -54,15 +56,17 @@ package final class EmbeddedServer: Sendable {
   ///   - clock: commit times come from here.
   ///   - openToEveryone: serve on an address that other machines reach. Every caller may then read and write everything.
   ///   - tokenRefreshInterval: the interval at which an idle listen stream gets a fresh resume token, if there were commits.
+  ///   - indexFile: the path of a `firestore.indexes.json` whose indexes every database gets. It is read again when it changes.
+  ///   - indexFileInterval: the interval at which the server looks for a change of the file.
   ///   - connectionLimits: the limits of one connection.
   ///   - interceptors: see every call that may be made.
   /// - Throws: `ServerError` when the folder cannot be used, when the address cannot be bound, or when it is not a loopback
   ///   address and `openToEveryone` is false.
   package static func start(
     host: String = "127.0.0.1", port: Int = 0, openToEveryone: Bool = false, storage: StorageLocation,
-    clock: ServerClock = .system, tokenRefreshInterval: Duration = .seconds(30),
-    connectionLimits: ConnectionLimits = ConnectionLimits(), interceptors: [any ServerInterceptor] = [],
-    logger: Logger
+    clock: ServerClock = .system, tokenRefreshInterval: Duration = .seconds(30), indexFile: String? = nil,
+    indexFileInterval: Duration = .seconds(1), connectionLimits: ConnectionLimits = ConnectionLimits(),
+    interceptors: [any ServerInterceptor] = [], logger: Logger
   ) async throws -> EmbeddedServer {
     guard (0...65535).contains(port) else {
       throw ServerError(.address, "Port \(port) does not exist: choose one between 0 and 65535.")
@@ -84,7 +88,11 @@ package final class EmbeddedServer: Sendable {
         "open to everyone: every caller of this address may read, write and delete everything",
         metadata: ["host": "\(host)"])
     }
+    let indexFile = indexFile.map(IndexFile.init(path:))
+    let indexStamp = indexFile?.stamp
+    let indexes = try indexFile?.read()
     let backend = try EmbeddedBackend(location: storage, clock: clock, logger: logger)
+    if let indexes { await backend.declare(indexes) }
     let listener = GuardedListener(host: numericHost, port: port, limits: connectionLimits, logger: logger)
     let transport = listener.makeTransport(maximumRequestBytes: maximumRequestBytes)
     let service = FirestoreService(backend: backend, logger: logger, tokenRefreshInterval: tokenRefreshInterval)
@@ -97,10 +105,14 @@ package final class EmbeddedServer: Sendable {
       await backend.close()
       throw await startFailure(of: serving, host: host, port: port)
     }
+    var watch: Task<Void, Never>?
+    if let indexFile, let indexStamp {
+      watch = Task { await indexFile.watch(backend, since: indexStamp, every: indexFileInterval, logger: logger) }
+    }
     logger.info("listening", metadata: ["host": "\(host)", "port": "\(boundPort)"])
     return EmbeddedServer(
       host: host, port: boundPort, backend: backend, transportServer: server, serving: serving,
-      connections: listener.connections, logger: logger)
+      connections: listener.connections, indexWatch: watch, logger: logger)
   }
 
   /// Translates the transport's reason for not listening into a message about the address.
@@ -146,6 +158,7 @@ package final class EmbeddedServer: Sendable {
     }
     _ = await serving.result
     deadline.cancel()
+    indexWatch?.cancel()
     await backend.close()
     logger.info("stopped")
     stopped.trigger()

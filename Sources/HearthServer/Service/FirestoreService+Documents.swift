@@ -45,22 +45,35 @@ extension FirestoreService {
       }
       let selector = ReadPlan.Selector(message.consistencySelector)
       let plan = try await ReadPlan.prepare(selector, in: database, keys: keys)
-      let wanted = keys
-      let (documents, readVersion) = try await plan.reading { version throws(StatusError) in
-        try await database.storage.documents(for: wanted, at: version)
-      }
+      // Found ones first, as production does it. They are sent a piece at a time, all of one version.
+      var found: [Google_Firestore_V1_BatchGetDocumentsResponse] = []
+      var missing: [Google_Firestore_V1_BatchGetDocumentsResponse] = []
       if let transaction = plan.newTransaction {
         var opened = Google_Firestore_V1_BatchGetDocumentsResponse()
         opened.transaction = Data(transaction)
-        try await writer.write(opened)
+        found.append(opened)
       }
-      // Found ones first, as production does it.
-      for document in documents.filter(\.isFound) + documents.filter({ !$0.isFound }) {
-        try await writer.write(
-          database.translator.encodeBatchGetResponse(projection.applied(to: document), readTime: readVersion))
+      var version: SnapshotVersion?
+      for start in stride(from: 0, to: keys.count, by: Self.documentsPerRead) {
+        let piece = Array(keys[start..<min(start + Self.documentsPerRead, keys.count)])
+        let answer = try await plan.reading(laterAt: version) { version throws(StatusError) in
+          try await database.storage.documents(for: piece, at: version)
+        }
+        version = answer.readVersion
+        for document in answer.documents {
+          let response = database.translator.encodeBatchGetResponse(
+            try projection.applied(to: document), readTime: answer.readVersion)
+          if document.isFound { found.append(response) } else { missing.append(response) }
+        }
+        if !found.isEmpty { try await writer.write(contentsOf: found) }
+        found = []
       }
+      if !(found + missing).isEmpty { try await writer.write(contentsOf: found + missing) }
     }
   }
+
+  /// The number of documents that are read at a time; each may have 1 MiB.
+  private static let documentsPerRead = 32
 
   /// The fields that a mask selects.
   func projection(_ mask: Google_Firestore_V1_DocumentMask?, _ database: HostedDatabase) throws -> Projection {
@@ -146,7 +159,7 @@ extension FirestoreService {
     let projection = try projection(mask, database)
     let checked = try WriteLimits.checked(mutation, database: database.id)
     let outcome = try await database.storage.commit(CommitRequest(mutations: [checked]))
-    let (documents, _) = try await database.storage.documents(for: [mutation.key], at: outcome.version)
+    let documents = try await database.storage.documents(for: [mutation.key], at: outcome.version).documents
     guard let document = documents.first else {
       throw StatusError(code: .internal, message: "The written document cannot be read.")
     }

@@ -18,44 +18,24 @@ extension FirestoreService {
       let decoded = try decode(parent: message.parent, query: structuredQuery, in: database)
       let selector = ReadPlan.Selector(message.consistencySelector)
       let plan = try await ReadPlan.prepare(selector, in: database, query: decoded.query)
-      let (documents, readVersion) = try await plan.reading { version throws(StatusError) in
-        try await database.storage.run(decoded.query.widened(by: decoded.offset), at: version)
+      if message.hasExplainOptions, !message.explainOptions.analyze {
+        var response = Google_Firestore_V1_RunQueryResponse()
+        if let transaction = plan.newTransaction { response.transaction = Data(transaction) }
+        response.explainMetrics = try await explanation(of: decoded.query, in: database)
+        return try await writer.write(response)
       }
-      if let transaction = plan.newTransaction {
-        var opened = Google_Firestore_V1_RunQueryResponse()
-        opened.transaction = Data(transaction)
-        try await writer.write(opened)
-      }
-      try await send(documents, skipping: decoded, readVersion: readVersion, in: database, to: writer)
+      let stream = ResultStream(
+        decoded: decoded, plan: plan, database: database, isExplained: message.hasExplainOptions)
+      try await stream.send(to: writer)
     }
   }
 
-  /// Each document in a message, the number of skipped ones in the first, `done` in the last. Without documents there is
-  /// one message, because clients want at least one read time.
-  private func send(
-    _ documents: [Document], skipping decoded: DecodedQuery, readVersion: SnapshotVersion,
-    in database: HostedDatabase, to writer: RPCWriter<Google_Firestore_V1_RunQueryResponse>
-  ) async throws {
-    let projection = Projection(paths: decoded.projection)
-    let readTime = database.translator.encode(readVersion)
-    var skipped = Int32(clamping: min(decoded.offset, documents.count))
-    let rest = documents.dropFirst(decoded.offset)
-    for (index, document) in zip(rest.indices, rest) {
-      var response = Google_Firestore_V1_RunQueryResponse()
-      response.document = database.translator.encodeDocument(try projection.applied(to: document))
-      response.readTime = readTime
-      response.skippedResults = skipped
-      skipped = 0
-      if index == rest.indices.last { response.done = true }
-      try await writer.write(response)
-    }
-    if rest.isEmpty {
-      var response = Google_Firestore_V1_RunQueryResponse()
-      response.readTime = readTime
-      response.skippedResults = skipped
-      response.done = true
-      try await writer.write(response)
-    }
+  private func explanation(
+    of query: Query, in database: HostedDatabase
+  ) async throws -> Google_Firestore_V1_ExplainMetrics {
+    var explanation = QueryExplanation(of: query)
+    explanation.add(try await database.storage.plan(of: query).execution)
+    return explanation.planMetrics
   }
 
   /// Translates a query and checks it against the limits.
@@ -87,15 +67,26 @@ extension FirestoreService {
       let query = Aggregation.query(decoded.query, for: aggregations)
       let selector = ReadPlan.Selector(message.consistencySelector)
       let plan = try await ReadPlan.prepare(selector, in: database, query: query)
-      let (documents, readVersion) = try await plan.reading { version throws(StatusError) in
-        try await database.storage.run(query.widened(by: decoded.offset), at: version)
+      if message.hasExplainOptions, !message.explainOptions.analyze {
+        var response = Google_Firestore_V1_RunAggregationQueryResponse()
+        response.explainMetrics = try await explanation(of: query, in: database)
+        if let transaction = plan.newTransaction { response.transaction = Data(transaction) }
+        return try await writer.write(response)
+      }
+      var explanation = QueryExplanation(of: query)
+      let answer = try await plan.reading { version throws(StatusError) in
+        try await database.storage.aggregate(aggregations, over: query, skipping: decoded.offset, at: version)
       }
       var response = Google_Firestore_V1_RunAggregationQueryResponse()
-      for (alias, value) in try AggregationTotals(aggregations, over: documents.dropFirst(decoded.offset)).values {
+      for (alias, value) in answer.totals.values {
         response.result.aggregateFields[alias] = database.translator.encode(value)
       }
-      response.readTime = database.translator.encode(readVersion)
+      response.readTime = database.translator.encode(answer.readVersion)
       if let transaction = plan.newTransaction { response.transaction = Data(transaction) }
+      if message.hasExplainOptions {
+        explanation.add(answer.execution)
+        response.explainMetrics = explanation.metrics(resultCount: 1)
+      }
       try await writer.write(response)
     }
   }
@@ -122,16 +113,5 @@ extension FirestoreService {
       }
       return response
     }
-  }
-}
-
-extension Query {
-  /// The query that also gives the results to be skipped.
-  func widened(by offset: Int) -> Query {
-    guard offset > 0, let limit else { return self }
-    var query = self
-    let (sum, overflow) = limit.addingReportingOverflow(offset)
-    query.limit = overflow ? nil : sum
-    return query
   }
 }

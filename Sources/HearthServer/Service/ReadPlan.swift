@@ -59,6 +59,25 @@ struct ReadPlan {
     return try database.transactions.begin(isReadOnly: true, at: try await database.storage.snapshot(at: timestamp))
   }
 
+  /// Runs a read that is a piece of a larger one.
+  ///
+  /// - Parameter version: The version of the first piece; nil for that piece itself.
+  /// - Throws: UNAVAILABLE if the version of the first piece is no longer kept, because the client was so slow.
+  func reading<T>(
+    laterAt later: SnapshotVersion?, _ body: (SnapshotVersion?) async throws(StatusError) -> T
+  ) async throws(StatusError) -> T {
+    guard let later, !isInTransaction else { return try await reading(body) }
+    do {
+      return try await body(later)
+    } catch {
+      throw error.code == .failedPrecondition ? Self.slowReader : error
+    }
+  }
+
+  private static let slowReader = StatusError(
+    code: .unavailable,
+    message: "The result was read so slowly that its version is no longer kept; try again.")
+
   /// Runs a read. A transaction whose snapshot has become too old ends with ABORTED, so that the client retries it.
   func reading<T>(_ body: (SnapshotVersion?) async throws(StatusError) -> T) async throws(StatusError) -> T {
     do {

@@ -3,21 +3,25 @@ internal import HearthModel
 internal import HearthStore
 internal import HearthWire
 internal import Logging
+internal import Synchronization
 
 /// The storage in one SQLite file (or in memory): documents, change log and the answers to labelled batches.
 ///
 /// Commits that wait at the same moment share one durable transaction (`synchronous=FULL`); each still has a commit time
-/// of its own and applies whole or not at all. All work happens on one queue.
+/// of its own and applies whole or not at all. All writing happens on one queue. Reads of a file have connections of their own and never
+/// wait for a commit; a database in memory has one connection for everything.
 actor EmbeddedStorage: ServerStorage {
   nonisolated let feed: ChangeFeed
   nonisolated let incarnation: [UInt8]
 
   private nonisolated let executor: DatabaseExecutor
-  private let databaseID: DatabaseID
-  private let clock: ServerClock
-  private let logger: Logger
+  nonisolated let databaseID: DatabaseID
+  nonisolated let clock: ServerClock
+  nonisolated let logger: Logger
   private let retention: ChangeLog.Retention
   private let responseRetention: BatchResponses.Retention
+  /// False if indexes are filled by calls of ``fillIndexes(_:)`` alone, in tests.
+  let fillsIndexes: Bool
   private var tables: Tables
   /// The place to which a database without commits moves with its first one; nil once it is there.
   private var home: StorageHome?
@@ -25,18 +29,26 @@ actor EmbeddedStorage: ServerStorage {
   /// The newest commit, or the creation of the database. Never goes back, also not over restarts.
   private var lastVersion: SnapshotVersion
   private var waiting: [WaitingCommit] = []
-  private var isClosed = false
+  var isClosed: Bool { published.withLock { $0.isClosed } }
+  /// The number of the indexes' state, see `IndexTable.use`.
+  var indexState: Int64
+  /// Indexes are being filled.
+  var isFilling = false
+  /// The writer's pages when the latest round of ``LogMover`` began.
+  var movedPages: Int64 = 0
+
+  nonisolated let published: Mutex<Published>
 
   private struct WaitingCommit {
     var request: CommitRequest
     var continuation: CheckedContinuation<Result<CommitOutcome, StatusError>, Never>
   }
 
-  /// The objects that use one connection.
+  /// The objects that use the writer's connection.
   private struct Tables {
     let database: Database
     let store: DocumentStore
-    let queries: QueryExecutor
+    let reader: StorageReader
     let log: ChangeLog
     let responses: BatchResponses
 
@@ -46,15 +58,15 @@ actor EmbeddedStorage: ServerStorage {
     ) throws {
       self.database = database
       store = try DocumentStore(database: database)
-      queries = QueryExecutor(documents: store)
+      reader = StorageReader(database, store: store)
       log = try ChangeLog(database: database, retention: retention, start: logStart)
       responses = BatchResponses(database: database, databaseID: databaseID, retention: responseRetention)
     }
   }
 
-  private var database: Database { tables.database }
-  private var store: DocumentStore { tables.store }
-  private var queries: QueryExecutor { tables.queries }
+  var database: Database { tables.database }
+  var store: DocumentStore { tables.store }
+  var reader: StorageReader { tables.reader }
   private var log: ChangeLog { tables.log }
   private var responses: BatchResponses { tables.responses }
 
@@ -75,18 +87,17 @@ actor EmbeddedStorage: ServerStorage {
     try self.init(database: database, home: home, databaseID: databaseID, clock: clock, logger: logger)
   }
 
-  private static let options = Database.Options(synchronous: .full)
-
   /// Takes over an open database.
   ///
   /// - Parameters:
   ///   - feedCapacity: The number of commits that the feed keeps in memory.
   ///   - retention: The limits of the change log.
   ///   - responseRetention: The limits of the stored answers to labelled requests.
+  ///   - fillsIndexes: Fill indexes in the background.
   init(
     database: sending Database, home: StorageHome? = nil, databaseID: DatabaseID, clock: ServerClock, logger: Logger,
     feedCapacity: Int = 4096, retention: ChangeLog.Retention = ChangeLog.Retention(),
-    responseRetention: BatchResponses.Retention = BatchResponses.Retention()
+    responseRetention: BatchResponses.Retention = BatchResponses.Retention(), fillsIndexes: Bool = true
   ) throws {
     try ServerSchema.schema.migrate(database)
     let state = try ServerState.load(from: database, now: clock.now())
@@ -97,40 +108,46 @@ actor EmbeddedStorage: ServerStorage {
     self.retention = retention
     self.responseRetention = responseRetention
     self.home = home
+    self.fillsIndexes = fillsIndexes
     self.tables = try Tables(
       database, databaseID: databaseID, retention: retention, responseRetention: responseRetention,
       logStart: state.logStart)
     self.lastVersion = state.lastVersion
+    self.indexState = state.indexState
+    self.published = Mutex(
+      Published(
+        version: state.lastVersion, logStart: state.logStart,
+        file: Self.fileAccess(to: database.location, databaseID, logger)))
     self.incarnation = state.incarnation
     self.feed = ChangeFeed(version: state.lastVersion, maximumCommits: feedCapacity)
+    Task { await self.continueFilling() }
   }
 
-  func currentVersion() throws(StatusError) -> SnapshotVersion {
-    try requireOpen()
-    return lastVersion
+  nonisolated func currentVersion() throws(StatusError) -> SnapshotVersion {
+    let (version, isClosed) = published.withLock { ($0.version, $0.isClosed) }
+    if isClosed { throw Self.shutDown }
+    return version
   }
 
-  func close() {
+  func close() async {
     while !waiting.isEmpty { commitWaiting() }
-    isClosed = true
+    let file = published.withLock { published in
+      published.isClosed = true
+      return published.file
+    }
+    // The writer is the last to close its connection, so that nothing is left in the log.
+    await file?.readers.close()
+    file?.mover.close()
     database.close()
   }
 
-  private func requireOpen() throws(StatusError) {
-    if isClosed { throw StatusError(code: .unavailable, message: "the server is shutting down") }
+  private static let shutDown = StatusError(code: .unavailable, message: "the server is shutting down")
+
+  func requireOpen() throws(StatusError) {
+    if isClosed { throw Self.shutDown }
   }
 
-  /// Runs `body` in a read transaction and converts its errors to a status.
-  private func reading<T>(_ name: String, _ body: () throws -> T) throws(StatusError) -> T {
-    try requireOpen()
-    do {
-      return try database.readTransaction(name, body)
-    } catch {
-      throw status(of: error)
-    }
-  }
-
-  private func status(of error: any Error) -> StatusError {
+  nonisolated func status(of error: any Error) -> StatusError {
     if let status = error as? StatusError { return status }
     logger.error("storage failed", metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
     return StatusError(storage: error)
@@ -165,6 +182,7 @@ extension EmbeddedStorage {
     do {
       if home != nil, group.contains(where: { wouldCommit($0.request) }) { try moveHome() }
       try database.transaction("commit") {
+        store.indexes.use(indexState)
         for waitingCommit in group {
           do {
             let (outcome, change) = try apply(waitingCommit.request)
@@ -183,15 +201,21 @@ extension EmbeddedStorage {
     } catch {
       // Rolled back: no version was used, and nothing may be published or answered with success.
       lastVersion = versionBefore
+      store.indexes.forget()
       let failure = status(of: error)
       outcomes = group.map { _ in .failure(failure) }
       changes = []
       reloadLog()
     }
     assert(outcomes.count == group.count, "\(group.count) requests have \(outcomes.count) outcomes")
+    published.withLock { published in
+      published.version = lastVersion
+      published.logStart = log.start
+    }
     // Only now are the changes durable. Listeners must not see what a power cut could take back.
     for change in changes { feed.publish(change) }
     for (waitingCommit, outcome) in zip(group, outcomes) { waitingCommit.continuation.resume(returning: outcome) }
+    moveLog()
   }
 
   /// Returns true if a request would succeed as the first commit of an empty database. A request that fails, or that is
@@ -214,13 +238,20 @@ extension EmbeddedStorage {
       if location != .memory {
         let database = try Database(location, options: Self.options)
         try ServerSchema.schema.migrate(database)
-        let state = ServerState(incarnation: incarnation, lastVersion: lastVersion, logStart: log.start)
+        let state = ServerState(
+          incarnation: incarnation, lastVersion: lastVersion, logStart: log.start, indexState: indexState)
         try state.adopt(in: database)
         let moved = try Tables(
           database, databaseID: databaseID, retention: retention, responseRetention: responseRetention,
           logStart: state.logStart)
         tables.database.close()
         tables = moved
+        let declared = published.withLock { published in
+          published.file = Self.fileAccess(to: location, databaseID, logger)
+          published.wishes = []
+          return published.declared
+        }
+        if let declared { Task { self.declare(declared) } }
       }
     } catch {
       home.discard()
@@ -286,12 +317,12 @@ extension EmbeddedStorage {
     // A conflict can no longer be excluded when the log was trimmed beyond the snapshot.
     guard log.reaches(reads.version) else { throw conflict }
     if !reads.keys.isEmpty,
-      try !log.documentsBefore(in: .documents(reads.keys), after: reads.version).isEmpty
+      try !reader.changes.documentsBefore(in: .documents(reads.keys), after: reads.version).isEmpty
     {
       throw conflict
     }
     for query in reads.queries {
-      let changed = try log.documentsBefore(in: ChangeScope(of: query), after: reads.version)
+      let changed = try reader.changes.documentsBefore(in: ChangeScope(of: query), after: reads.version)
       // A result changes only through documents that match before or after: one that matches neither was never in it.
       for (key, before) in changed {
         if before.isFound, query.matches(before) { throw conflict }
@@ -302,96 +333,19 @@ extension EmbeddedStorage {
   }
 }
 
-// MARK: - Reads
+// MARK: - Past versions
 
 extension EmbeddedStorage {
-  func documents(
-    for keys: [DocumentKey], at version: SnapshotVersion?
-  ) throws(StatusError) -> (documents: [Document], readVersion: SnapshotVersion) {
-    try reading("read documents") {
-      let past = try past(of: .documents(Set(keys)), at: version)
-      let readVersion = version ?? lastVersion
-      let documents = try keys.map { key in
-        let document = try past[key] ?? presentDocument(key)
-        return document.isFound ? document : .missing(key, version: readVersion, readTime: readVersion)
-      }
-      return (documents, readVersion)
-    }
-  }
-
-  func run(
-    _ query: Query, at version: SnapshotVersion?
-  ) throws(StatusError) -> (documents: [Document], readVersion: SnapshotVersion) {
-    try reading("run query") {
-      let past = try past(of: ChangeScope(of: query), at: version)
-      let readVersion = version ?? lastVersion
-      guard !past.isEmpty else { return (try queries.run(query).documents, readVersion) }
-      // The result in the past is the present result without the documents that changed since, plus their old versions that
-      // match. The limit is widened by their number, because as many of the present result may drop out.
-      var wider = query
-      if let limit = query.limit {
-        let (sum, overflow) = limit.addingReportingOverflow(past.count)
-        wider.limit = overflow ? nil : sum
-      }
-      var documents = try queries.run(wider).documents.filter { past[$0.key] == nil }
-      documents += past.values.filter { $0.isFound && query.matches($0) }
-      documents.sort { query.compare($0, $1) == .ascending }
-      if let limit = query.limit { documents = Array(documents.prefix(limit)) }
-      return (documents, readVersion)
-    }
-  }
-
-  func changes(
-    in scope: ChangeScope, after start: SnapshotVersion, through end: SnapshotVersion
-  ) throws(StatusError) -> [DocumentTransition]? {
-    try reading("read changes") {
-      guard log.reaches(start) else { return nil }
-      let before = try log.documentsBefore(in: scope, after: start, through: end)
-      guard !before.isEmpty else { return [] }
-      let after = try past(of: .documents(Set(before.keys)), at: end)
-      return try before.values
-        .map { DocumentTransition(before: $0, after: try after[$0.key] ?? presentDocument($0.key)) }
-        .sorted { $0.key < $1.key }
-    }
-  }
-
-  func snapshot(at readTime: Timestamp) throws(StatusError) -> SnapshotVersion {
+  /// Makes a version that no commit has, the present one of a quiet database, safe to read at: later commits get later times.
+  func reserve(_ version: SnapshotVersion) throws(StatusError) {
     try requireOpen()
-    guard readTime.truncatedToMicroseconds() == readTime else {
+    guard version <= lastVersion || version.timestamp <= clock.now() else {
       throw StatusError(
-        code: .invalidArgument, message: "read_time \(readTime): timestamp cannot have more than microseconds precision"
-      )
+        code: .invalidArgument, message: "The requested 'read_time' \(version.timestamp) cannot be in the future.")
     }
-    let version = SnapshotVersion(readTime)
-    guard version <= lastVersion || readTime <= clock.now() else {
-      throw StatusError(
-        code: .invalidArgument, message: "The requested 'read_time' \(readTime) cannot be in the future.")
-    }
-    guard log.reaches(version) else { throw Self.tooOld }
     // A later commit must not have a time at or before a snapshot that was read: it would change that snapshot.
-    if lastVersion < version { lastVersion = version }
-    return version
-  }
-
-  func collectionIDs(under parent: ResourcePath) throws(StatusError) -> [String] {
-    try reading("list collections") { try store.collectionIDs(under: parent) }
-  }
-
-  func missingDocumentIDs(in collection: ResourcePath) throws(StatusError) -> [String] {
-    try reading("list missing documents") {
-      try store.documentIDsWithSubcollections(in: collection).filter { id in
-        try !store.document(for: DocumentKey(collection.appending(id))).isFound
-      }
-    }
-  }
-
-  private static let tooOld = StatusError(
-    code: .failedPrecondition, message: "The requested 'read_time' is too old.")
-
-  /// The documents of `scope` that have changed since `version`, as they were then; none when `version` is the present.
-  private func past(of scope: ChangeScope, at version: SnapshotVersion?) throws -> [DocumentKey: Document] {
-    guard let version, version < lastVersion else { return [:] }
-    guard log.reaches(version) else { throw Self.tooOld }
-    return try log.documentsBefore(in: scope, after: version)
+    guard lastVersion < version else { return }
+    lastVersion = version
+    published.withLock { $0.version = version }
   }
 }

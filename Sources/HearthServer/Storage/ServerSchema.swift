@@ -4,9 +4,15 @@ internal import HearthStore
 enum ServerSchema {
   static let schema = Schema(
     component: "server",
-    migrations: [Migration(version: 1, name: "change log, batch responses", statements: statements)],
+    migrations: [
+      Migration(version: 1, name: "change log, batch responses", statements: statements),
+      Migration(
+        version: 2, name: "state of the indexes",
+        // Another number after each change of a definition or of how far an index is filled; see IndexTable.use.
+        statements: ["ALTER TABLE server_state ADD COLUMN index_state INTEGER NOT NULL DEFAULT 0"]),
+    ],
     probes: [
-      "SELECT incarnation, last_version, log_start FROM server_state",
+      "SELECT incarnation, last_version, log_start, index_state FROM server_state",
       "SELECT identity, digest, client, number, version, response FROM server_batch_responses",
       "SELECT count, bytes FROM server_batch_response_totals",
     ])

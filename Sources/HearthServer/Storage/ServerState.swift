@@ -6,17 +6,20 @@ struct ServerState {
   var incarnation: [UInt8]
   var lastVersion: SnapshotVersion
   var logStart: SnapshotVersion
+  /// The number of the indexes' state, see `IndexTable.use`.
+  var indexState: Int64 = 0
 
   /// Reads the row, and writes it first when the database is new. The first version is the time of creation: listeners
   /// take a version of zero for "no version".
   static func load(from database: Database, now: Timestamp) throws -> ServerState {
     try database.transaction("load server state") {
-      let select = try database.prepare("SELECT incarnation, last_version, log_start FROM server_state WHERE id = 1")
+      let select = try database.prepare(
+        "SELECT incarnation, last_version, log_start, index_state FROM server_state WHERE id = 1")
       if try select.step() {
         return ServerState(
           incarnation: try select.bytes(at: 0),
           lastVersion: SnapshotVersion(microseconds: try select.int64(at: 1)),
-          logStart: SnapshotVersion(microseconds: try select.int64(at: 2)))
+          logStart: SnapshotVersion(microseconds: try select.int64(at: 2)), indexState: try select.int64(at: 3))
       }
       let incarnation = (0..<8).map { _ in UInt8.random(in: .min ... .max) }
       let version = SnapshotVersion(microseconds: max(now.microseconds, 1))
@@ -45,5 +48,9 @@ struct ServerState {
     try update.bind(1, lastVersion.microseconds)
     try update.bind(2, logStart.microseconds)
     try update.run()
+  }
+
+  static func save(indexState: Int64, in database: Database) throws {
+    try database.update("UPDATE server_state SET index_state = ? WHERE id = 1", .integer(indexState))
   }
 }

@@ -25,12 +25,27 @@ protocol ServerStorage: Sendable {
   /// - Returns: for each key, in order, a found or a missing document.
   func documents(
     for keys: [DocumentKey], at version: SnapshotVersion?
-  ) async throws(StatusError) -> (documents: [Document], readVersion: SnapshotVersion)
+  ) async throws(StatusError) -> QueryAnswer
 
   /// Runs a query in one snapshot; the documents come in query order.
-  func run(
-    _ query: Query, at version: SnapshotVersion?
-  ) async throws(StatusError) -> (documents: [Document], readVersion: SnapshotVersion)
+  func run(_ query: Query, at version: SnapshotVersion?) async throws(StatusError) -> QueryAnswer
+
+  /// Reads a query's result piece by piece. All pieces after the first are read at the version of the first.
+  ///
+  /// - Parameter cursor: The end of the piece before; nil for the first.
+  func page(
+    of query: Query, after cursor: QueryCursor?, at version: SnapshotVersion?
+  ) async throws(StatusError) -> QueryPage
+
+  /// The plan of a query, which is not run.
+  func plan(of query: Query) async throws(StatusError) -> QueryAnswer
+
+  /// Adds up the result of a query in one snapshot.
+  ///
+  /// - Parameter offset: The number of documents of the result that do not take part.
+  func aggregate(
+    _ aggregations: [Aggregation], over query: Query, skipping offset: Int, at version: SnapshotVersion?
+  ) async throws(StatusError) -> AggregateAnswer
 
   /// The differences between two versions for documents of `scope`: one entry for each document that was written in between;
   /// nil when the change log does not reach back to `start`.
@@ -52,6 +67,10 @@ protocol ServerStorage: Sendable {
 
   /// The ids of documents of a collection that do not exist themselves but have documents below them, sorted.
   func missingDocumentIDs(in collection: ResourcePath) async throws(StatusError) -> [String]
+
+  /// Makes these the declared indexes. Those that exist are kept with what they hold, others are filled in the background; a declared
+  /// index that is no longer in the list goes. Queries are answered the same before, meanwhile and afterwards.
+  func declare(_ definitions: [IndexDefinition]) async
 
   /// Finishes the operations in progress and releases the database. Later calls throw UNAVAILABLE.
   func close() async

@@ -117,6 +117,7 @@ struct ListenSession {
     try await send([.targetChange(.init(state: .added, targetIDs: [target.id]))])
     if start.isReset { try await send([.targetChange(.init(state: .reset, targetIDs: [target.id]))]) }
     try await sendInBatches(start.delta.responses(at: version))
+    try await sendRest(of: target, after: start.next)
     var closing: [WatchResponse] = []
     if let count = start.existenceFilterCount {
       closing.append(.existenceFilter(WatchExistenceFilter(targetID: target.id, count: count, unchangedNames: nil)))
@@ -131,6 +132,17 @@ struct ListenSession {
       closing.append(.targetChange(.init(state: .removed, targetIDs: [target.id])))
     }
     try await send(closing)
+  }
+
+  /// Reads and sends the documents of a first snapshot behind its first piece, each piece when the client has taken the one before.
+  private func sendRest(of target: WatchedTarget, after cursor: QueryCursor?) async throws {
+    guard case .query(let query) = target.source else { return }
+    var cursor = cursor
+    while let position = cursor {
+      var delta = WatchDelta()
+      cursor = try await delta.add(query, after: position, to: target.id, at: version, in: database)
+      try await sendInBatches(delta.responses(at: version))
+    }
   }
 
   private mutating func globalSnapshot() -> WatchResponse {

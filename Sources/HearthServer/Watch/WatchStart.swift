@@ -4,7 +4,10 @@ internal import SwiftProtobuf
 
 /// The first messages of a target: all documents, or the changes since the version from which the client resumes.
 struct WatchStart {
+  /// The first piece of the documents.
   var delta = WatchDelta()
+  /// Where the other documents begin; nil if there are none.
+  var next: QueryCursor?
   /// True if the client asked to resume, but has to discard its documents instead.
   var isReset = false
   var window: LimitWindow?
@@ -30,11 +33,15 @@ struct WatchStart {
     {
       try await start.resume(target, transitions, from: resumeVersion, to: version, in: database)
       if message.hasExpectedCount {
-        start.existenceFilterCount = try await result(of: target, at: version, in: database).count(where: \.isFound)
+        start.existenceFilterCount = try await count(of: target, at: version, in: database)
       }
       return start
     }
     start.isReset = message.resumeType != nil
+    if case .query(let query) = target.source, query.limit == nil {
+      start.next = try await start.delta.add(query, after: nil, to: target.id, at: version, in: database)
+      return start
+    }
     let documents = try await result(of: target, at: version, in: database)
     for document in documents {
       if document.isFound {
@@ -92,7 +99,37 @@ struct WatchStart {
   }
 }
 
+extension WatchStart {
+  /// The number of existing documents of a target. Those of a query without limit are counted where they lie.
+  private static func count(
+    of target: WatchedTarget, at version: SnapshotVersion, in database: HostedDatabase
+  ) async throws(StatusError) -> Int {
+    guard case .query(let query) = target.source, query.limit == nil else {
+      return try await result(of: target, at: version, in: database).count(where: \.isFound)
+    }
+    do {
+      let count = Aggregation(alias: "count", operation: .count(upTo: nil))
+      return try await database.storage.aggregate([count], over: query, skipping: 0, at: version).totals.documentCount
+    } catch {
+      throw HostedDatabase.watchFailure(error)
+    }
+  }
+}
+
 extension HostedDatabase {
+  /// A piece of a result at a version, for a stream.
+  ///
+  /// - Throws: As ``watchedResult(of:at:)``.
+  func watchedPage(
+    of query: Query, after cursor: QueryCursor?, at version: SnapshotVersion
+  ) async throws(StatusError) -> QueryPage {
+    do {
+      return try await storage.page(of: query, after: cursor, at: version)
+    } catch {
+      throw Self.watchFailure(error)
+    }
+  }
+
   /// The result of a query at a version, for a stream.
   ///
   /// - Throws: UNAVAILABLE when the stream is so slow that the version is no longer kept: the client reconnects and starts
@@ -101,9 +138,27 @@ extension HostedDatabase {
     do {
       return try await storage.run(query, at: version).documents
     } catch {
-      guard error.code == .failedPrecondition else { throw error }
-      throw StatusError(
-        code: .unavailable, message: "The stream has fallen behind what the server remembers; listen again.")
+      throw Self.watchFailure(error)
     }
+  }
+
+  fileprivate static func watchFailure(_ error: StatusError) -> StatusError {
+    guard error.code == .failedPrecondition else { return error }
+    return StatusError(
+      code: .unavailable, message: "The stream has fallen behind what the server remembers; listen again.")
+  }
+}
+
+extension WatchDelta {
+  /// Adds a piece of the result of a query.
+  ///
+  /// - Returns: Where the next piece begins; nil if this was the last.
+  mutating func add(
+    _ query: Query, after cursor: QueryCursor?, to target: TargetID, at version: SnapshotVersion,
+    in database: HostedDatabase
+  ) async throws(StatusError) -> QueryCursor? {
+    let page = try await database.watchedPage(of: query, after: cursor, at: version)
+    for document in page.answer.documents { update(document, in: target) }
+    return page.next
   }
 }

@@ -3,18 +3,22 @@ package import HearthModel
 /// The local indexes of one database: their definitions, and how far they are filled.
 ///
 /// The entries change in the transaction that changes the document or the local mutation they stand for. Nothing is kept
-/// in memory beyond the transaction that has read it.
+/// in memory beyond the transaction that has read it, unless the owner says which state of the indexes a transaction sees.
 package final class IndexTable {
   let database: Database
 
   /// The active indexes as a transaction has read them, valid until it ends.
   private struct Known {
     var transaction: UInt64
+    /// The state that the owner named when this was read, see ``use(_:)``.
+    var state: Int64?
     var all: [StoredIndex]?
     var groups: [(group: String, indexes: [StoredIndex])] = []
   }
 
   private var known: Known?
+  /// The state of the indexes that the running transaction sees, as the owner numbers them.
+  private var state: (transaction: UInt64, number: Int64)?
   /// Transactions mostly touch a few groups; more are not searched through.
   private static let knownGroupLimit = 16
 
@@ -52,8 +56,24 @@ package final class IndexTable {
   }
 
   private func forgetOtherTransactions() {
-    if database.isInTransaction, known?.transaction == database.transactionNumber { return }
-    known = database.isInTransaction ? Known(transaction: database.transactionNumber) : nil
+    let transaction = database.transactionNumber
+    if database.isInTransaction, known?.transaction == transaction { return }
+    guard database.isInTransaction else { return known = nil }
+    let number = state?.transaction == transaction ? state?.number : nil
+    if let number, known?.state == number {
+      known?.transaction = transaction
+    } else {
+      known = Known(transaction: transaction, state: number)
+    }
+  }
+
+  /// Says which state of the indexes the running transaction sees. What was read about the indexes in an earlier transaction with
+  /// the same number is then not read again.
+  ///
+  /// - Parameter state: A number that the owner keeps in the same database, and changes in each transaction that changes a
+  ///   definition or fills an index.
+  package func use(_ state: Int64) {
+    self.state = (database.transactionNumber, state)
   }
 
   /// - Parameter group: nil for the indexes of all groups. With one, no others are looked at, however many there are.
@@ -117,6 +137,24 @@ package final class IndexTable {
       for index in active where !wanted.contains(index.definition) { try drop(index.number) }
       try add(definitions, origin: .declared, beside: active)
     }
+  }
+
+  /// Makes these the declared indexes. Those that exist keep their entries, automatic ones stay; declared ones that are not among them
+  /// are dropped.
+  package func declare(_ definitions: [IndexDefinition]) throws {
+    try database.transaction("Declare indexes") {
+      let active = try active()
+      let wanted = Set(definitions)
+      for index in active where index.origin == .declared && !wanted.contains(index.definition) {
+        try drop(index.number)
+      }
+      try add(definitions, origin: .declared, beside: active)
+    }
+  }
+
+  /// The definitions of the declared indexes.
+  package func declaredDefinitions() throws -> Set<IndexDefinition> {
+    Set(try active().lazy.filter { $0.origin == .declared }.map(\.definition))
   }
 
   /// Adds an index that does not exist yet.
@@ -212,9 +250,10 @@ package final class IndexTable {
     forget()
   }
 
-  /// Definitions or marks have changed.
-  func forget() {
+  /// Definitions or marks have changed, or were rolled back.
+  package func forget() {
     known = nil
+    state = nil
   }
 
   // MARK: - Listing

@@ -15,7 +15,7 @@ struct IndexedRun {
   private let scope: CollectionScope
   private let filter: InPlaceFilter
   private var result: LimitedResult
-  private var execution: QueryExecution
+  private(set) var execution: QueryExecution
 
   /// True if documents of the scope may have local mutations.
   private var isOverlaid = false
@@ -168,7 +168,7 @@ struct IndexedRun {
       if access.isOrdered, let limit = query.limit {
         guard try stream(access, number, reader, limit: max(limit, 0), &budget) else { return false }
       } else {
-        guard try gather(access.range, access.index, number, &places, atMost: budget * 2) else { return false }
+        guard try gather(access, number, &places, atMost: budget * 2) else { return false }
       }
     }
     var numbers: Set<Int64> = []
@@ -209,6 +209,35 @@ struct IndexedRun {
       return found < limit
     }
     return isWithinBudget
+  }
+
+  /// From so many places on it is worth looking into other indexes for those that a document of the result cannot have.
+  private static let mergedPlaces = 8
+  /// Entries cost about an eighth of a document that is read.
+  private static let entriesPerDocument: Int64 = 8
+
+  /// Adds the places of an access, without those that are in none of the ranges of other indexes.
+  private mutating func gather(
+    _ access: IndexAccess, _ number: Int64, _ places: inout [Int64], atMost limit: Int64
+  ) throws -> Bool {
+    guard !access.others.isEmpty else { return try gather(access.range, access.index, number, &places, atMost: limit) }
+    var own: [Int64] = []
+    guard try gather(access.range, access.index, number, &own, atMost: limit * Self.entriesPerDocument) else {
+      return false
+    }
+    for other in access.others where own.count >= Self.mergedPlaces {
+      var more: [Int64] = []
+      let most = Int64(own.count) * Self.entriesPerDocument
+      guard try gather(other.range, other.index, number, &more, atMost: most),
+        try gather(.withoutValues, other.index, number, &more, atMost: most)
+      else { continue }
+      let held = Set(more)
+      own.removeAll { !held.contains($0) }
+      let definition = other.index.definition
+      if !execution.mergedIndexes.contains(definition) { execution.mergedIndexes.append(definition) }
+    }
+    places += own
+    return places.count <= limit
   }
 
   private mutating func gather(

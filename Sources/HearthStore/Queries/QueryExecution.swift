@@ -4,7 +4,7 @@ package import HearthModel
 package enum QueryPlan: Equatable, Sendable {
   /// One document by its key.
   case document(DocumentKey)
-  /// The documents whose keys are among the conditions.
+  /// The documents whose keys are among the conditions, or as many documents in the order of their keys as the limit allows.
   case keys
   /// The documents that indexes, and keys among the conditions, lead to.
   case index
@@ -36,6 +36,8 @@ package struct QueryExecution: Equatable, Sendable {
   package var plan: QueryPlan
   /// One for each alternative, for the plans `keys` and `index`.
   package var accesses: [Access] = []
+  /// Further indexes whose entries left out documents that the accesses lead to.
+  package var mergedIndexes: [IndexDefinition] = []
   /// The reason why no index was used, for the other plans.
   package var reason: String?
   /// The indexes that would have answered the query better. Only where they were asked for.

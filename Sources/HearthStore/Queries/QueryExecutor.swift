@@ -17,10 +17,19 @@ package struct QueryExecutor {
   let localMutations: (any LocalMutationSource)?
   /// The aggregations to compute of the result; empty for its documents.
   private(set) var aggregations: [Aggregation] = []
+  private let walksKeys: Bool
 
   package init(documents: DocumentStore, localMutations: (any LocalMutationSource)? = nil) {
     self.documents = documents
     self.localMutations = localMutations
+    walksKeys = false
+  }
+
+  /// - Parameter walksKeys: True to answer queries that are ordered by the key alone along the keys. There are no local mutations.
+  package init(documents: DocumentStore, walksKeys: Bool) {
+    self.documents = documents
+    localMutations = nil
+    self.walksKeys = walksKeys
   }
 
   /// The existing documents that match, in the order of the query, with its limit applied.
@@ -85,6 +94,11 @@ package struct QueryExecutor {
       reason = "its indexes lead to a large part of the documents, which are read faster one after the other"
     }
     timer.finish("choose indexes")
+    if walksKeys, let walk = KeyWalk(query, documents), var answer = try walk.answer(aggregations) {
+      timer.finish("walk along the keys")
+      answer.1.reason = reason
+      return answer
+    }
     if let previous, var answer = try runPreviousResult(query, previous) {
       timer.finish("check the previous result")
       answer.1.reason = reason
@@ -101,6 +115,39 @@ package struct QueryExecutor {
       return .scan(reason: "the query asks for all collections")
     }
     return try QueryPlanner(query, indexes: documents.indexes.indexes(of: group)).decide()
+  }
+
+  /// The plan with which the answer to a query begins, without running it. A run along indexes that lead to a large part of the documents
+  /// becomes a scan on the way.
+  package func plan(of query: Query) throws -> QueryExecution {
+    try documents.database.readTransaction("Choose indexes") {
+      if query.collectionGroup == nil, let key = try? DocumentKey(query.path) {
+        return QueryExecution(plan: .document(key))
+      }
+      switch try decide(query) {
+      case .use(let accesses): return IndexedRun(self, query, accesses).execution
+      case .scan(let reason):
+        var execution = QueryExecution(plan: walksKeys && KeyWalk(query, documents) != nil ? .keys : .scan)
+        execution.reason = reason
+        return execution
+      }
+    }
+  }
+
+  /// Returns whether the first documents of a result are found without looking at those behind them, so that a result can be read
+  /// piece by piece at about the cost of the whole.
+  package func isReadInOrder(_ query: Query) throws -> Bool {
+    guard query.limit != nil, query.documentKey == nil else { return false }
+    return try documents.database.readTransaction("Choose indexes") {
+      switch try decide(query) {
+      case .use(let accesses):
+        accesses.allSatisfy { access in
+          guard case .index(let access) = access else { return true }
+          return access.isOrdered && access.isExact
+        }
+      case .scan: walksKeys && KeyWalk(query, documents).map { !$0.mayLeaveOut } ?? false
+      }
+    }
   }
 
   /// The indexes that would help a query.

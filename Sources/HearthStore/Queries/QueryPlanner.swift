@@ -18,6 +18,8 @@ struct IndexAccess {
   var isBackward: Bool
   /// True if every document in the range meets the conditions, whatever its other fields hold.
   var isExact: Bool
+  /// Ranges of other indexes that hold every document of the alternative too.
+  var others: [IndexAccess] = []
 
   fileprivate var score: Int
 }
@@ -53,7 +55,8 @@ struct QueryPlanner {
     for filters in alternatives {
       if let key = Self.key(in: filters) {
         accesses.append(.document(key))
-      } else if let access = try best(for: filters) {
+      } else if var access = try best(for: filters) {
+        access.others = try others(for: filters, beside: access)
         accesses.append(.index(access))
       } else if indexes.isEmpty {
         return .scan(reason: "there is no index of this collection group")
@@ -106,6 +109,20 @@ struct QueryPlanner {
       best = access
     }
     return best
+  }
+
+  /// The accesses that bind conditions which the best one leaves open. Of no use where the limit ends the reading, and only of indexes
+  /// that hold all documents.
+  private func others(for filters: [FieldFilter], beside best: IndexAccess) throws -> [IndexAccess] {
+    guard best.bounds.count < filters.count, !(best.isOrdered && query.limit != nil) else { return [] }
+    var bound = Set(best.bounds)
+    var others: [IndexAccess] = []
+    for index in indexes where index.filledThrough == StoredIndex.complete && index.number != best.index.number {
+      guard let access = try access(index, filters), !bound.isSuperset(of: access.bounds) else { continue }
+      bound.formUnion(access.bounds)
+      others.append(access)
+    }
+    return others
   }
 
   /// - Returns: nil if the index lacks documents of the result, or would be read from end to end for nothing.

@@ -41,6 +41,8 @@ package final class Database {
     var pageCacheBytes: Int
     /// The mark in the file's header that says whose database it is.
     package var applicationID: Int32
+    /// False if the owner moves the write-ahead log into the file itself, with ``Database/moveLog()``. Then no commit pays for it.
+    package var movesLogAtCommits = true
 
     package init(
       synchronous: Synchronous = .full, isReadOnly: Bool = false, busyTimeout: Duration = .seconds(5),
@@ -76,7 +78,9 @@ package final class Database {
   /// Makes every further step fail once it is set.
   var interruption: Interruption?
 
-  private var connection: OpaquePointer?
+  private(set) var connection: OpaquePointer?
+  /// Called while statements run, see ``onProgress(everyInstructions:_:)``.
+  var progress: ProgressHandler?
   private var idleStatements: [String: IdleStatements] = [:]
   private var idleStatementCount = 0
   /// BEGIN, COMMIT and ROLLBACK.
@@ -205,7 +209,7 @@ package final class Database {
       try switchToWriteAheadLog()
       // Twice SQLite's own number: pages that several transactions write are then moved to the file half as often, and
       // the log still fits the limit below.
-      try execute("PRAGMA wal_autocheckpoint = 2000")
+      try execute("PRAGMA wal_autocheckpoint = \(options.movesLogAtCommits ? 2000 : 0)")
       // After a checkpoint the log is cut to this size instead of staying as large as it ever was.
       try execute("PRAGMA journal_size_limit = \(16 << 20)")
     }

@@ -7,15 +7,15 @@
 /// SQLite without anything of ours: what the floors are measured with.
 ///
 /// One table with the same ids and fields, clustered by a number as ours is, and an index on the id.
-final class RawDatabase {
+public final class RawDatabase {
   private let connection: OpaquePointer
   private var statements: [String: OpaquePointer] = [:]
 
-  struct Failure: Error {
-    var message: String
+  public struct Failure: Error {
+    public var message: String
   }
 
-  init(path: String, synchronous: String = "NORMAL") throws {
+  public init(path: String, synchronous: String = "NORMAL") throws {
     var connection: OpaquePointer?
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
     guard sqlite3_open_v2(path, &connection, flags, nil) == SQLITE_OK, let connection else {
@@ -33,12 +33,12 @@ final class RawDatabase {
     sqlite3_close_v2(connection)
   }
 
-  func makeTable() throws {
+  public func makeTable() throws {
     try execute("CREATE TABLE documents (place INTEGER PRIMARY KEY, id TEXT NOT NULL, fields BLOB NOT NULL)")
     try execute("CREATE UNIQUE INDEX documents_by_id ON documents (id)")
   }
 
-  func execute(_ sql: String) throws {
+  public func execute(_ sql: String) throws {
     guard sqlite3_exec(connection, sql, nil, nil, nil) == SQLITE_OK else {
       throw Failure(message: "\(String(cString: sqlite3_errmsg(connection))): \(sql)")
     }
@@ -74,30 +74,63 @@ final class RawDatabase {
     }
   }
 
+  /// A value of a statement's parameter.
+  public enum Binding {
+    case text(String)
+    case bytes([UInt8])
+    case integer(Int)
+  }
+
+  /// Executes a statement and touches the bytes of each column of its rows.
+  ///
+  /// - Returns: the number of rows.
+  @discardableResult
+  public func run(_ sql: String, _ bindings: Binding...) throws -> Int {
+    let statement = try statement(sql)
+    for (index, binding) in bindings.enumerated() {
+      switch binding {
+      case .text(let text): bind(text, Int32(index + 1), statement)
+      case .bytes(let bytes): bind(bytes, Int32(index + 1), statement)
+      case .integer(let number): sqlite3_bind_int64(statement, Int32(index + 1), Int64(number))
+      }
+    }
+    var rowCount = 0
+    while true {
+      switch sqlite3_step(statement) {
+      case SQLITE_ROW: rowCount += 1
+      case SQLITE_DONE:
+        sqlite3_reset(statement)
+        return rowCount
+      default: throw Failure(message: String(cString: sqlite3_errmsg(connection)))
+      }
+      for column in 0..<sqlite3_column_count(statement) { _ = sqlite3_column_blob(statement, column) }
+    }
+  }
+
   // MARK: - The least work
 
-  func insert(id: String, fields: [UInt8]) throws {
+  public func insert(id: String, fields: [UInt8]) throws {
     let statement = try statement("INSERT INTO documents (id, fields) VALUES (?, ?)")
     bind(id, 1, statement)
     bind(fields, 2, statement)
     try finish(statement)
   }
 
-  func update(id: String, fields: [UInt8]) throws {
+  public func update(id: String, fields: [UInt8]) throws {
     let statement = try statement("UPDATE documents SET fields = ?2 WHERE id = ?1")
     bind(id, 1, statement)
     bind(fields, 2, statement)
     try finish(statement)
   }
 
-  func delete(id: String) throws {
+  public func delete(id: String) throws {
     let statement = try statement("DELETE FROM documents WHERE id = ?")
     bind(id, 1, statement)
     try finish(statement)
   }
 
   /// Goes through all rows and touches the bytes of each. Returns a number that depends on them.
-  func scan() throws -> Int {
+  public func scan() throws -> Int {
     let statement = try statement("SELECT fields FROM documents")
     var sum = 0
     while sqlite3_step(statement) == SQLITE_ROW {
@@ -110,7 +143,7 @@ final class RawDatabase {
   }
 
   /// Copies all rows out.
-  func copyAll() throws -> [(id: String, fields: [UInt8])] {
+  public func copyAll() throws -> [(id: String, fields: [UInt8])] {
     let statement = try statement("SELECT id, fields FROM documents")
     var rows: [(id: String, fields: [UInt8])] = []
     while sqlite3_step(statement) == SQLITE_ROW {
@@ -120,7 +153,7 @@ final class RawDatabase {
     return rows
   }
 
-  func read(id: String) throws -> [UInt8]? {
+  public func read(id: String) throws -> [UInt8]? {
     let statement = try statement("SELECT fields FROM documents WHERE id = ?")
     bind(id, 1, statement)
     return sqlite3_step(statement) == SQLITE_ROW ? bytes(statement, 0) : nil

@@ -1,0 +1,78 @@
+/// Who answers: the columns of the table.
+enum Column: String, CaseIterable {
+  case hearth = "Hearth"
+  case emulator = "emulator"
+  case echo = "echo"
+  /// Only with `--codec`.
+  case codec = "echo on HTTP/2 alone"
+  case sqlite = "SQLite"
+}
+
+/// What one column has in one line.
+struct Reading {
+  var value: Double?
+  /// Says why there is no value, or what is special about it.
+  var note: String?
+
+  static func value(_ value: Double?) -> Reading { Reading(value: value) }
+  static func note(_ note: String) -> Reading { Reading(note: note) }
+  /// There is nothing to measure in this column.
+  static let none = Reading()
+}
+
+/// One measured thing: a line of the table.
+struct Line: Sendable {
+  enum Unit: Sendable {
+    /// Operations per second: more is better.
+    case rate
+    /// Seconds: less is better.
+    case time
+    /// Less is better.
+    case bytes
+  }
+
+  /// Limits for Hearth's value.
+  struct Goal: Sendable {
+    var value: Double?
+    var timesEmulator: Double?
+    var timesEcho: Double?
+    var timesPreviousLine: Double?
+  }
+
+  var name: String
+  var title: String
+  var unit: Unit
+  var goal = Goal()
+  /// Rounds of a quick run and of a full one. In each round all columns are measured once; the median counts.
+  var rounds = (quick: 1, full: 3)
+  var measure: @Sendable (Column, ServerRun) throws -> Reading
+}
+
+/// The medians of a line.
+struct MeasuredLine {
+  var line: Line
+  var readings: [Column: Reading]
+
+  /// Whether Hearth's value meets the goal, and the parts of it with what they are compared with.
+  func verdict(previous: MeasuredLine?) -> (isMet: Bool, text: String)? {
+    guard let value = readings[.hearth]?.value else { return nil }
+    let moreIsBetter = line.unit == .rate
+    var isMet = true
+    var parts: [String] = []
+    if let limit = line.goal.value {
+      isMet = isMet && (moreIsBetter ? value >= limit : value <= limit)
+      parts.append(ServerTable.text(limit, line.unit))
+    }
+    let relations: [(Double?, Double?, String)] = [
+      (line.goal.timesEmulator, readings[.emulator]?.value, "emulator"),
+      (line.goal.timesEcho, readings[.echo]?.value, "echo"),
+      (line.goal.timesPreviousLine, previous?.readings[.hearth]?.value, "the line above"),
+    ]
+    for case (let times?, let other?, let name) in relations where other > 0 {
+      let ratio = value / other
+      isMet = isMet && (moreIsBetter ? ratio >= times : ratio <= times)
+      parts.append("\(times) x \(name) (\(ServerTable.ratio(ratio)))")
+    }
+    return parts.isEmpty ? nil : (isMet, parts.joined(separator: ", "))
+  }
+}

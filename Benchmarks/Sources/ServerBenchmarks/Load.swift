@@ -1,0 +1,44 @@
+internal import Foundation
+
+/// Runs the load generator for one scenario: Benchmarks/Peers/load, or ``SwiftLoad``.
+struct Load {
+  /// The program, and what comes before its options.
+  let command: [String]
+
+  /// What the generator prints, see `Result` in its main.go.
+  struct Reading: Codable {
+    var rate: Double?
+    var p50: Double?
+    var p99: Double?
+    var bytes: Double?
+    var processor: Double?
+    var count: Int?
+    var note: String?
+  }
+
+  func run(_ scenario: String, on server: ServerProcess, _ options: [String: Double]) throws -> Reading {
+    try run(scenario, on: server, options, collection: "places")
+  }
+
+  func run(
+    _ scenario: String, on server: ServerProcess, _ options: [String: Double], collection: String
+  ) throws -> Reading {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: command[0])
+    process.arguments =
+      Array(command.dropFirst()) + [
+        "-host", server.host, "-process", "\(server.identifier)", "-collection", collection,
+      ]
+      + options.flatMap { ["-\($0.key)", $0.value == $0.value.rounded() ? "\(Int($0.value))" : "\($0.value)"] }
+      + [scenario]
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    try process.run()
+    let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else {
+      return Reading(note: "failed")
+    }
+    return try JSONDecoder().decode(Reading.self, from: output)
+  }
+}

@@ -1,0 +1,24 @@
+internal import Foundation
+
+/// The server beside Google's emulator, an echo service on the same gRPC stack, and SQLite alone: `scripts/bench --server`.
+@main
+enum Main {
+  static func main() async throws {
+    let words = Array(CommandLine.arguments.dropFirst())
+    switch words.first {
+    case ServerProcess.hostCommand where words.count == 2: try await ServerProcess.host(folder: words[1])
+    case EchoService.command: try await EchoService.main()
+    case EchoCodec.command: try await EchoCodec.main()
+    case SwiftLoad.command: try await SwiftLoad.main(Array(words.dropFirst()))
+    default:
+      let signals = ServerProcess.endWithSignals()
+      defer { withExtendedLifetime(signals) {} }
+      do {
+        try ServerRun(ServerRun.Options(words)).run(CallLines.all + ListenLines.all + MemoryLines.all)
+      } catch {
+        FileHandle.standardError.write(Data("server benchmark: \(error)\n".utf8))
+        exit(1)
+      }
+    }
+  }
+}

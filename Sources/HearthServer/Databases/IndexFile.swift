@@ -1,0 +1,56 @@
+internal import Foundation
+internal import HearthModel
+internal import Logging
+
+/// The file `firestore.indexes.json`, which declares the indexes of all databases of a server.
+struct IndexFile: Sendable {
+  let path: String
+
+  /// - Throws: `ServerError` with the place in the file that is wrong.
+  func read() throws(ServerError) -> [IndexDefinition] {
+    let bytes: [UInt8]
+    do {
+      bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+    } catch {
+      throw ServerError(.indexes, "Cannot read the index file \"\(path)\": \(error.localizedDescription)")
+    }
+    do {
+      return try IndexConfiguration(json: bytes).definitions()
+    } catch {
+      throw ServerError(.indexes, "Index file \"\(path)\": \(error)")
+    }
+  }
+
+  /// Differs when the file was written or replaced.
+  struct Stamp: Equatable {
+    var modified: Date?
+    var size: Int?
+    var file: Int?
+  }
+
+  var stamp: Stamp {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+    return Stamp(
+      modified: attributes?[.modificationDate] as? Date, size: attributes?[.size] as? Int,
+      file: attributes?[.systemFileNumber] as? Int)
+  }
+
+  /// Declares the indexes again whenever the file has changed, until the task is cancelled. A file that is wrong or gone changes nothing.
+  ///
+  /// - Parameter stamp: From before the file was read.
+  func watch(_ backend: EmbeddedBackend, since stamp: Stamp, every interval: Duration, logger: Logger) async {
+    var seen = stamp
+    while (try? await Task.sleep(for: interval)) != nil {
+      let present = self.stamp
+      guard present != seen else { continue }
+      seen = present
+      do {
+        let definitions = try read()
+        await backend.declare(definitions)
+        logger.info("indexes declared anew", metadata: ["count": "\(definitions.count)"])
+      } catch {
+        logger.error("declared indexes stay as they are", metadata: ["error": .escaped("\(error)")])
+      }
+    }
+  }
+}

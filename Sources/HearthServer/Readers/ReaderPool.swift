@@ -1,0 +1,185 @@
+internal import Dispatch
+internal import HearthStore
+internal import Synchronization
+
+/// Runs reads beside the writer, each on a connection of its own that sees one state of the database.
+///
+/// Connections are opened when they are needed, and kept with their prepared statements. Each has a thread of its own while it works.
+/// ``ReadSchedule`` decides which reads run: a long one stops at the end of a step, with its connection and the state that it sees, while
+/// others have its slot.
+final class ReaderPool<Reader>: Sendable {
+  /// A connection with what belongs to it.
+  private final class Lane: Sendable {
+    let queue: DispatchQueue
+    /// Confined by the mutex; used on `queue` only.
+    let reader = Mutex<Reader?>(nil)
+    /// Blocks the thread of a read that waits in the middle.
+    let gate = DispatchSemaphore(value: 0)
+    let work = Mutex(Work())
+
+    struct Work {
+      var read: ReadSchedule.ReadID?
+      var isToStartOver = false
+    }
+
+    init(label: String) {
+      queue = DispatchQueue(label: label)
+    }
+  }
+
+  private struct State {
+    var schedule: ReadSchedule
+    var nextRead = 0
+    /// The reads that have not ended. Each gives its result to its caller, and says if it has to start over.
+    var reads: [ReadSchedule.ReadID: @Sendable (Lane) -> Void] = [:]
+    /// Where the reads are that have begun.
+    var lanes: [ReadSchedule.ReadID: Lane] = [:]
+    var idle: [Lane] = []
+    var isClosed = false
+    var whenIdle: [CheckedContinuation<Void, Never>] = []
+  }
+
+  private let label: String
+  private let open: @Sendable (_ isToStop: @escaping @Sendable () -> Bool) throws -> sending Reader
+  private let state: Mutex<State>
+  private let idleLimit: Int
+
+  /// - Parameters:
+  ///   - slots: The number of reads that run at the same time.
+  ///   - seats: The number of long reads that have begun.
+  ///   - open: Opens a connection. It has to call `isToStop` after each step of its work, and to end with an error if that returns true.
+  init(
+    label: String, slots: Int, seats: Int,
+    open: @escaping @Sendable (_ isToStop: @escaping @Sendable () -> Bool) throws -> sending Reader
+  ) {
+    self.label = label
+    self.open = open
+    let schedule = ReadSchedule(slots: slots, seats: seats)
+    idleLimit = schedule.slots
+    state = Mutex(State(schedule: schedule))
+  }
+
+  /// Runs `body` on a connection of its own, as soon as its turn comes. A read that stops in the middle may be run again from its
+  /// begin, so it must have no effect but its result.
+  ///
+  /// - Throws: What `body` throws; `StoreError` if no connection can be opened, or `unavailable` after ``close()``.
+  func read<Result: Sendable>(_ body: @escaping @Sendable (Reader) throws -> Result) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+      let actions = state.withLock { state -> [ReadSchedule.Action]? in
+        guard !state.isClosed else { return nil }
+        state.nextRead += 1
+        let read = state.nextRead
+        state.reads[read] = { [self] lane in
+          run(body, read, lane) { result in
+            // Before the caller goes on: what it does next may need the place that this read had.
+            finish(read, lane)
+            continuation.resume(with: result)
+          }
+        }
+        return state.schedule.add(read)
+      }
+      guard let actions else {
+        return continuation.resume(
+          throwing: StoreError(kind: .unavailable, message: "The reading connections are closed."))
+      }
+      perform(actions)
+    }
+  }
+
+  /// Waits for all reads to end and closes the connections. Later reads fail.
+  func close() async {
+    await withCheckedContinuation { continuation in
+      let isIdle = state.withLock { state in
+        state.isClosed = true
+        if !state.schedule.isIdle { state.whenIdle.append(continuation) }
+        return state.schedule.isIdle
+      }
+      if isIdle { continuation.resume() }
+    }
+    let lanes = state.withLock { state in
+      defer { state.idle = [] }
+      return state.idle
+    }
+    for lane in lanes { lane.reader.withLock { $0 = nil } }
+  }
+
+  // MARK: - Running
+
+  private func perform(_ actions: [ReadSchedule.Action]) {
+    for action in actions {
+      switch action {
+      case .start(let read):
+        let (lane, body) = state.withLock { state in
+          let lane = state.idle.popLast() ?? Lane(label: label)
+          state.lanes[read] = lane
+          return (lane, state.reads[read])
+        }
+        lane.queue.async { body?(lane) }
+      case .resume(let read):
+        state.withLock { $0.lanes[read] }?.gate.signal()
+      }
+    }
+  }
+
+  private func run<Value>(
+    _ body: @Sendable (Reader) throws -> Value, _ read: ReadSchedule.ReadID, _ lane: Lane,
+    _ end: (sending Result<Value, any Error>) -> Void
+  ) where Value: Sendable {
+    lane.work.withLock { $0 = Lane.Work(read: read) }
+    let result = lane.reader.withLock { reader -> Result<Value, any Error> in
+      do {
+        if reader == nil {
+          reader = try open { [unowned self, unowned lane] in isToStop(lane) }
+        }
+        guard let reader else { throw StoreError(kind: .unavailable, message: "There is no reading connection.") }
+        return .success(try body(reader))
+      } catch {
+        return .failure(error)
+      }
+    }
+    let isToStartOver = lane.work.withLock { work in
+      defer { work = Lane.Work() }
+      return work.isToStartOver
+    }
+    if isToStartOver { leave(read, lane) } else { end(result) }
+  }
+
+  /// Called at the end of each step of the read that runs on a lane.
+  private func isToStop(_ lane: Lane) -> Bool {
+    guard let read = lane.work.withLock({ $0.isToStartOver ? nil : $0.read }) else { return true }
+    let (pause, actions) = state.withLock { $0.schedule.pause(read) }
+    if pause == .startOver {
+      // Noted before another read may take its turn: this one must not be started before it has ended.
+      lane.work.withLock { $0.isToStartOver = true }
+    }
+    perform(actions)
+    if pause == .wait { lane.gate.wait() }
+    return pause == .startOver
+  }
+
+  private func finish(_ read: ReadSchedule.ReadID, _ lane: Lane) {
+    let (actions, waiting) = state.withLock { state in
+      state.reads[read] = nil
+      state.lanes[read] = nil
+      let actions = state.schedule.finish(read)
+      Self.keep(lane, in: &state, idleLimit)
+      guard state.schedule.isIdle else { return (actions, [CheckedContinuation<Void, Never>]()) }
+      defer { state.whenIdle = [] }
+      return (actions, state.whenIdle)
+    }
+    perform(actions)
+    for continuation in waiting { continuation.resume() }
+  }
+
+  /// The lane of a read that starts over is free. The read may have been started on another one meanwhile.
+  private func leave(_ read: ReadSchedule.ReadID, _ lane: Lane) {
+    state.withLock { state in
+      if state.lanes[read] === lane { state.lanes[read] = nil }
+      Self.keep(lane, in: &state, idleLimit)
+    }
+  }
+
+  private static func keep(_ lane: Lane, in state: inout State, _ limit: Int) {
+    if state.idle.count < limit { state.idle.append(lane) }
+  }
+}

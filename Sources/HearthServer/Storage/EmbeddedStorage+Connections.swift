@@ -1,0 +1,80 @@
+internal import Foundation
+internal import HearthModel
+internal import HearthStore
+internal import Logging
+internal import Synchronization
+
+/// The connections of a database beside the writer's, and what they know of it.
+extension EmbeddedStorage {
+  /// What readers know of the writer.
+  struct Published {
+    /// Everything up to this version is durable.
+    var version: SnapshotVersion
+    /// The change log holds everything after this version.
+    var logStart: SnapshotVersion
+    var isClosed = false
+    /// Nil for a database in memory.
+    var file: FileAccess?
+    /// The indexes that were asked for, whether they were made or not.
+    var wishes: Set<IndexDefinition> = []
+    /// The definitions that the server was started with.
+    var declared: [IndexDefinition]?
+  }
+
+  /// The other connections to a file.
+  struct FileAccess {
+    let readers: ReaderPool<StorageReader>
+    let mover: LogMover
+  }
+
+  /// The options of connections that write.
+  static var options: Database.Options {
+    var options = Database.Options(synchronous: .full)
+    options.movesLogAtCommits = false
+    return options
+  }
+
+  /// The connections for reading a file and for writing its log back; nil for a database in memory.
+  static func fileAccess(
+    to location: Database.Location, _ databaseID: DatabaseID, _ logger: Logger
+  ) -> FileAccess? {
+    guard case .file = location else { return nil }
+    let readers = ReaderPool<StorageReader>(
+      label: "hearth.reader.\(databaseID)", slots: ProcessInfo.processInfo.activeProcessorCount, seats: 16
+    ) { isToStop in
+      // A reader keeps few pages in memory: the system has the file's pages too.
+      let database = try Database(location, options: .init(isReadOnly: true, pageCacheBytes: 4 << 20))
+      database.onProgress(everyInstructions: instructionsPerStep, isToStop)
+      return StorageReader(database)
+    }
+    let mover = LogMover(label: "hearth.log.\(databaseID)", logger: logger) {
+      try Database(location, options: Self.options)
+    }
+    return FileAccess(readers: readers, mover: mover)
+  }
+
+  /// The length of a step of a long read in instructions of SQLite: about 2,000 rows of a scan, a millisecond.
+  private static let instructionsPerStep = 20_000
+
+  /// Has the log written back when enough was written to it.
+  func moveLog() {
+    guard let mover = published.withLock({ $0.file?.mover }) else { return }
+    let written = database.writtenPages
+    guard written - movedPages >= LogMover.pagesPerRound else { return }
+    movedPages = written
+    mover.start { [weak self] in
+      guard let self else { return }
+      Task { await self.finishLog() }
+    }
+  }
+
+  /// Writes the rest of a long log back, so that the next commit begins it anew.
+  private func finishLog() {
+    guard !isClosed else { return }
+    do {
+      _ = try database.moveLog()
+    } catch {
+      logger.warning("write-ahead log cannot be written back", metadata: ["error": .escaped("\(error)")])
+    }
+  }
+}

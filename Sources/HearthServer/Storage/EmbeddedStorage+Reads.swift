@@ -1,0 +1,111 @@
+internal import HearthModel
+internal import HearthStore
+internal import Synchronization
+
+extension EmbeddedStorage {
+  nonisolated func documents(
+    for keys: [DocumentKey], at version: SnapshotVersion?
+  ) async throws(StatusError) -> QueryAnswer {
+    try await reading("read documents") { try $0.documents(for: keys, at: version) }
+  }
+
+  nonisolated func run(_ query: Query, at version: SnapshotVersion?) async throws(StatusError) -> QueryAnswer {
+    let (answer, missing) = try await reading("run query") { snapshot in
+      let answer = try snapshot.run(query, at: version)
+      return (answer, try snapshot.missingIndexes(for: query, after: answer.execution))
+    }
+    wish(for: missing)
+    return answer
+  }
+
+  nonisolated func page(
+    of query: Query, after cursor: QueryCursor?, at version: SnapshotVersion?
+  ) async throws(StatusError) -> QueryPage {
+    try await page(of: query, after: cursor, at: version, firstCount: QueryCursor.firstPageCount)
+  }
+
+  nonisolated func page(
+    of query: Query, after cursor: QueryCursor?, at version: SnapshotVersion?, firstCount: Int
+  ) async throws(StatusError) -> QueryPage {
+    let (page, missing) = try await reading("read page of query") { [databaseID] snapshot in
+      let page = try snapshot.page(of: query, after: cursor, in: databaseID, at: version, firstCount: firstCount)
+      return (page, try snapshot.missingIndexes(for: query, after: page.answer.execution))
+    }
+    wish(for: missing)
+    return page
+  }
+
+  nonisolated func plan(of query: Query) async throws(StatusError) -> QueryAnswer {
+    try await reading("plan query") { try $0.plan(of: query) }
+  }
+
+  nonisolated func aggregate(
+    _ aggregations: [Aggregation], over query: Query, skipping offset: Int, at version: SnapshotVersion?
+  ) async throws(StatusError) -> AggregateAnswer {
+    let (answer, missing) = try await reading("aggregate") { snapshot in
+      let answer = try snapshot.aggregate(aggregations, over: query, skipping: offset, at: version)
+      return (answer, try snapshot.missingIndexes(for: query, after: answer.execution))
+    }
+    wish(for: missing)
+    return answer
+  }
+
+  nonisolated func changes(
+    in scope: ChangeScope, after start: SnapshotVersion, through end: SnapshotVersion
+  ) async throws(StatusError) -> [DocumentTransition]? {
+    try await reading("read changes") { try $0.changes(in: scope, after: start, through: end) }
+  }
+
+  nonisolated func snapshot(at readTime: Timestamp) async throws(StatusError) -> SnapshotVersion {
+    guard readTime.truncatedToMicroseconds() == readTime else {
+      throw StatusError(
+        code: .invalidArgument, message: "read_time \(readTime): timestamp cannot have more than microseconds precision"
+      )
+    }
+    let version = SnapshotVersion(readTime)
+    if try currentVersion() < version { try await reserve(version) }
+    guard version >= published.withLock({ $0.logStart }) else { throw StorageReader.Snapshot.tooOld }
+    return version
+  }
+
+  nonisolated func collectionIDs(under parent: ResourcePath) async throws(StatusError) -> [String] {
+    try await reading("list collections") { try $0.reader.store.collectionIDs(under: parent) }
+  }
+
+  nonisolated func missingDocumentIDs(in collection: ResourcePath) async throws(StatusError) -> [String] {
+    try await reading("list missing documents") { snapshot in
+      let store = snapshot.reader.store
+      return try store.documentIDsWithSubcollections(in: collection).filter { id in
+        try !store.document(for: DocumentKey(collection.appending(id))).isFound
+      }
+    }
+  }
+
+  /// Runs `body` on one state of the database, beside the writer, and converts its errors to a status.
+  ///
+  /// - Parameter body: May run more than once, see ``ReaderPool/read(_:)``.
+  private nonisolated func reading<Result: Sendable>(
+    _ name: String, _ body: @escaping @Sendable (StorageReader.Snapshot) throws -> Result
+  ) async throws(StatusError) -> Result {
+    let (known, readers) = (try currentVersion(), published.withLock { $0.file?.readers })
+    guard let readers else { return try await readingBesideCommits(name, body) }
+    do {
+      return try await readers.read { reader in try reader.read(name, known: known, body) }
+    } catch {
+      if error is StoreError { _ = try currentVersion() }
+      throw status(of: error)
+    }
+  }
+
+  /// Runs `body` between two commits on the only connection of a database in memory.
+  private func readingBesideCommits<Result: Sendable>(
+    _ name: String, _ body: @Sendable (StorageReader.Snapshot) throws -> Result
+  ) throws(StatusError) -> Result {
+    try requireOpen()
+    do {
+      return try reader.read(name, known: published.withLock { $0.version }, body)
+    } catch {
+      throw status(of: error)
+    }
+  }
+}

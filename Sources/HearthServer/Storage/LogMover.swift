@@ -1,0 +1,60 @@
+internal import Dispatch
+internal import HearthStore
+internal import Logging
+internal import Synchronization
+
+/// Writes the write-ahead log of one file back into it, in the background on a connection of its own, so that no commit pays for it.
+///
+/// The log begins anew only if everything in it was written back at a moment at which a commit begins. Under steady load there is no such
+/// moment; a log that has grown to ``longLogPages`` is therefore finished by the writer, between two commits. Few pages are left then.
+final class LogMover: Sendable {
+  /// The number of pages that the writer writes between two rounds; 8 MiB.
+  static let pagesPerRound: Int64 = 1_000
+  /// The log has become long; 32 MiB.
+  static let longLogPages: Int64 = 4_000
+
+  private let queue: DispatchQueue
+  private let open: @Sendable () throws -> sending Database
+  /// Confined by the mutex; used on `queue` only.
+  private let connection = Mutex<Database?>(nil)
+  private let isRunning = Atomic<Bool>(false)
+  private let logger: Logger
+
+  init(label: String, logger: Logger, open: @escaping @Sendable () throws -> sending Database) {
+    queue = DispatchQueue(label: label, qos: .utility)
+    self.open = open
+    self.logger = logger
+  }
+
+  /// Begins a round unless one is running. Returns at once.
+  ///
+  /// - Parameter whenLong: Called after a round that left a long log.
+  func start(whenLong: @escaping @Sendable () -> Void) {
+    guard isRunning.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged else {
+      return
+    }
+    queue.async { [self] in
+      let state = move()
+      isRunning.store(false, ordering: .releasing)
+      if let state, state.pages >= Self.longLogPages { whenLong() }
+    }
+  }
+
+  private func move() -> Database.LogState? {
+    connection.withLock { connection in
+      do {
+        if connection == nil { connection = try open() }
+        return try connection?.moveLog()
+      } catch {
+        // The log only grows a little longer. A disk that fails is reported by the commits.
+        logger.warning("write-ahead log cannot be written back", metadata: ["error": .escaped("\(error)")])
+        return nil
+      }
+    }
+  }
+
+  /// Waits for a round that is under way and closes the connection.
+  func close() {
+    queue.sync { connection.withLock { $0 = nil } }
+  }
+}

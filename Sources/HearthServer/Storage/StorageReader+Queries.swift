@@ -1,0 +1,88 @@
+internal import HearthModel
+internal import HearthStore
+
+extension StorageReader.Snapshot {
+  /// The next piece of a result.
+  ///
+  /// A result that is found in its order is read in pieces, each about as large as ``QueryCursor/bytesPerPage``. Each is a read of its own,
+  /// so that neither a connection nor a state of the database is held while the caller passes it on. Any other result comes whole.
+  ///
+  /// - Parameter firstCount: The number of documents in the first piece.
+  func page(
+    of query: Query, after cursor: QueryCursor?, in database: DatabaseID, at past: SnapshotVersion?, firstCount: Int
+  ) throws -> QueryPage {
+    let remaining = cursor.map(\.remaining) ?? query.limit
+    var piece = query
+    if let cursor { piece.startAt = try Bound(after: cursor.last, of: query, in: database) }
+    let count = cursor?.pageCount ?? max(firstCount, 1)
+    piece.limit = count
+    guard !query.isLimitToLast, remaining ?? .max > count, try reader.queries.isReadInOrder(piece) else {
+      piece.limit = remaining
+      return QueryPage(answer: try run(piece, at: past), next: nil)
+    }
+    let answer = try run(piece, at: past)
+    guard answer.documents.count == count, let last = answer.documents.last else {
+      return QueryPage(answer: answer, next: nil)
+    }
+    let bytes = answer.documents.reduce(0) { $0 + $1.fields.bytes.count }
+    let next = QueryCursor(
+      last: last, remaining: remaining.map { $0 - count }, pageCount: QueryCursor.pageCount(after: count, bytes: bytes))
+    return QueryPage(answer: answer, next: next)
+  }
+
+  /// The plan of a query, which is not run.
+  func plan(of query: Query) throws -> QueryAnswer {
+    QueryAnswer(documents: [], readVersion: version, execution: try reader.queries.plan(of: query))
+  }
+
+  /// The indexes that would have answered a query better, if they are worth their cost.
+  ///
+  /// The limits are those of the client's cache, see `LocalStore.considerIndexes`. An index that leads to many documents that do not match
+  /// is no reason to go without a better one.
+  func missingIndexes(for query: Query, after execution: QueryExecution?) throws -> [IndexDefinition] {
+    guard let execution, execution.rowsRead >= 100, execution.rowsRead * 10 > execution.resultCount * 34 else {
+      return []
+    }
+    return try reader.queries.missingIndexes(for: query)
+  }
+}
+
+/// A piece of a query's result.
+struct QueryPage: Sendable {
+  var answer: QueryAnswer
+  /// Where the next piece begins; nil for the last one.
+  var next: QueryCursor?
+}
+
+/// A position in a query's result, behind a piece of it.
+struct QueryCursor: Sendable {
+  /// The last document of the pieces so far.
+  fileprivate var last: Document
+  /// The number of further documents that the query's limit allows.
+  fileprivate var remaining: Int?
+  /// The number of documents in the next piece.
+  fileprivate var pageCount: Int
+
+  /// The size in bytes that pieces grow to.
+  static let bytesPerPage = 1 << 20
+  /// The number of documents in the first piece, which may be of any size.
+  static let firstPageCount = 32
+  /// More documents in one piece are not worth the memory.
+  private static let maximumPageCount = 2_000
+
+  fileprivate static func pageCount(after count: Int, bytes: Int) -> Int {
+    let average = max(bytes / max(count, 1), 1)
+    return min(max(bytesPerPage / average, 8), count * 4, maximumPageCount)
+  }
+}
+
+extension Bound {
+  /// The position behind a document of a result.
+  init(after document: Document, of query: Query, in database: DatabaseID) throws {
+    let position = try query.orders.map { order in
+      if order.path.isDocumentKey { return Value.reference(ReferenceValue(database: database, key: document.key)) }
+      return try document.fields.value(at: order.path) ?? .null
+    }
+    self.init(position: position, isInclusive: false)
+  }
+}

@@ -1,0 +1,149 @@
+internal import HearthModel
+internal import HearthStore
+
+/// Reads one database through one connection: the writer's, or one of its own.
+///
+/// Confined to the user of the connection.
+final class StorageReader {
+  let database: Database
+  let store: DocumentStore
+  let changes: LoggedChanges
+  let queries: QueryExecutor
+
+  /// One state of the database, as a transaction sees it.
+  struct Snapshot {
+    let reader: StorageReader
+    /// The present of this state.
+    let version: SnapshotVersion
+    /// The change log holds everything that came after this.
+    let logStart: SnapshotVersion
+  }
+
+  /// - Parameter database: Its tables are there.
+  init(_ database: Database, store: DocumentStore? = nil) {
+    self.database = database
+    self.store = store ?? DocumentStore(reading: database)
+    changes = LoggedChanges(database: database)
+    queries = QueryExecutor(documents: self.store, walksKeys: true)
+  }
+
+  /// Runs `body` on the present state.
+  ///
+  /// - Parameter known: A version up to which everything is durable, from before this call. The state's own version may be older if nothing
+  ///   was committed in between; then this one is its version too.
+  func read<Result>(
+    _ name: String, known: SnapshotVersion, _ body: (Snapshot) throws -> Result
+  ) throws -> Result {
+    try database.readTransaction(name) {
+      let state = try database.prepare("SELECT last_version, log_start, index_state FROM server_state WHERE id = 1")
+      guard try state.step() else { throw StoreError(kind: .corrupt, message: "server_state has no row") }
+      let version = SnapshotVersion(microseconds: try state.int64(at: 0))
+      let logStart = SnapshotVersion(microseconds: try state.int64(at: 1))
+      store.indexes.use(try state.int64(at: 2))
+      return try body(Snapshot(reader: self, version: max(version, known), logStart: logStart))
+    }
+  }
+}
+
+extension StorageReader.Snapshot {
+  static let tooOld = StatusError(
+    code: .failedPrecondition, message: "The requested 'read_time' is too old.")
+
+  /// A stored document, or a missing one.
+  private func presentDocument(_ key: DocumentKey) throws -> Document {
+    let document = try reader.store.document(for: key)
+    return document.isFound ? document : .missing(key, version: version)
+  }
+
+  /// The documents of `scope` that have changed since `past`, as they were then; none when it is the present.
+  private func documents(of scope: ChangeScope, before past: SnapshotVersion?) throws -> [DocumentKey: Document] {
+    guard let past, past < version else { return [:] }
+    guard past >= logStart else { throw Self.tooOld }
+    return try reader.changes.documentsBefore(in: scope, after: past)
+  }
+
+  func documents(for keys: [DocumentKey], at past: SnapshotVersion?) throws -> QueryAnswer {
+    let before = try documents(of: .documents(Set(keys)), before: past)
+    let readVersion = past ?? version
+    let documents = try keys.map { key in
+      let document = try before[key] ?? presentDocument(key)
+      return document.isFound ? document : .missing(key, version: readVersion, readTime: readVersion)
+    }
+    return QueryAnswer(documents: documents, readVersion: readVersion, execution: nil)
+  }
+
+  func changes(
+    in scope: ChangeScope, after start: SnapshotVersion, through end: SnapshotVersion
+  ) throws -> [DocumentTransition]? {
+    guard start >= logStart else { return nil }
+    let before = try reader.changes.documentsBefore(in: scope, after: start, through: end)
+    guard !before.isEmpty else { return [] }
+    let after = try documents(of: .documents(Set(before.keys)), before: end)
+    return try before.values
+      .map { DocumentTransition(before: $0, after: try after[$0.key] ?? presentDocument($0.key)) }
+      .sorted { $0.key < $1.key }
+  }
+}
+
+// MARK: - Queries
+
+extension StorageReader.Snapshot {
+  func run(_ query: Query, at past: SnapshotVersion?, clock: (() -> Duration)? = nil) throws -> QueryAnswer {
+    let before = try documents(of: ChangeScope(of: query), before: past)
+    let readVersion = past ?? version
+    guard !before.isEmpty else {
+      let (documents, execution) = try reader.queries.run(query, clock: clock)
+      return QueryAnswer(documents: documents, readVersion: readVersion, execution: execution)
+    }
+    // The result in the past is the present result without the documents that changed since, plus their old versions that
+    // match. The limit is widened by their number, because as many of the present result may drop out.
+    var (documents, execution) = try reader.queries.run(query.widened(by: before.count), clock: clock)
+    documents.removeAll { before[$0.key] != nil }
+    documents += before.values.filter { $0.isFound && query.matches($0) }
+    documents.sort { query.compare($0, $1) == .ascending }
+    if let limit = query.limit { documents = Array(documents.prefix(limit)) }
+    execution.resultCount = documents.count
+    return QueryAnswer(documents: documents, readVersion: readVersion, execution: execution)
+  }
+
+  /// Adds up a result where it lies, if it is the present one and nothing of it is skipped.
+  func aggregate(
+    _ aggregations: [Aggregation], over query: Query, skipping offset: Int, at past: SnapshotVersion?
+  ) throws -> AggregateAnswer {
+    let isPresent = try documents(of: ChangeScope(of: query), before: past).isEmpty
+    if isPresent, offset == 0 {
+      let (totals, execution) = try reader.queries.aggregate(aggregations, over: query)
+      return AggregateAnswer(totals: totals, readVersion: past ?? version, execution: execution)
+    }
+    let answer = try run(query.widened(by: offset), at: past)
+    return AggregateAnswer(
+      totals: try AggregationTotals(aggregations, over: answer.documents.dropFirst(offset)),
+      readVersion: answer.readVersion, execution: answer.execution)
+  }
+}
+
+/// The result of a read with the version that it shows.
+struct QueryAnswer: Sendable {
+  var documents: [Document]
+  var readVersion: SnapshotVersion
+  /// The plan and the effort of a query; nil for documents by key.
+  var execution: QueryExecution?
+}
+
+/// The result of an aggregation.
+struct AggregateAnswer: Sendable {
+  var totals: AggregationTotals
+  var readVersion: SnapshotVersion
+  var execution: QueryExecution?
+}
+
+extension Query {
+  /// The query that also gives so many more results.
+  func widened(by count: Int) -> Query {
+    guard count > 0, let limit else { return self }
+    var query = self
+    let (sum, overflow) = limit.addingReportingOverflow(count)
+    query.limit = overflow ? nil : sum
+    return query
+  }
+}

@@ -1,0 +1,243 @@
+import Foundation
+import HearthModel
+import HearthStore
+import HearthWire
+import SwiftProtobuf
+import TestSupport
+import Testing
+
+@testable import HearthServer
+
+@Suite("Indexes of the server", .timeLimit(.minutes(2)))
+struct ServerIndexTests {
+  private func until(_ condition: () async throws -> Bool) async throws {
+    while try await !condition() { try await Task.sleep(for: .milliseconds(5)) }
+  }
+
+  private static func fill(_ fixture: StorageFixture, count: Int) async throws {
+    for start in stride(from: 0, to: count, by: 100) {
+      let mutations = (start..<min(start + 100, count)).map { n in
+        Mutation.set(key("c/d\(n)"), ["n": n.value, "group": (n % 40).value, "even": (n % 2).value])
+      }
+      _ = try await fixture.storage.commit(CommitRequest(mutations: mutations))
+    }
+  }
+
+  @Test("a query whose scan costs much gets an index, and then costs as much as its result", arguments: [true, false])
+  func byNeed(isFile: Bool) async throws {
+    try await withTemporaryFolder { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let fixture = try StorageFixture(location: isFile ? .file(path: "\(folder)/data") : .memory)
+      try await Self.fill(fixture, count: 1_200)
+      let query = Query(path: path("c")).with(filter: .field(field("group"), .equal, 7.value))
+      let first = try await fixture.storage.run(query, at: nil)
+      #expect(first.execution?.plan == .scan)
+      #expect(first.documents.count == 30)
+      try await until { try await fixture.storage.run(query, at: nil).execution?.rowsRead == 30 }
+      let second = try await fixture.storage.run(query, at: nil)
+      #expect(second.execution?.plan == .index)
+      #expect(second.documents == first.documents)
+
+      // Order and limit are pushed down, also for a document that is written now.
+      let ordered = Query(path: path("c")).with(order: OrderBy(path: field("n"), direction: .descending)).with(limit: 5)
+      _ = try await fixture.storage.run(ordered, at: nil)
+      try await until { try await fixture.storage.run(ordered, at: nil).execution?.rowsRead == 5 }
+      try await fixture.set("c/new", ["n": 9_999.value, "group": 7.value])
+      #expect(try await fixture.storage.run(ordered, at: nil).documents.first?.key == key("c/new"))
+      await fixture.storage.close()
+    }
+  }
+
+  @Test("an index that leads to many documents that do not match is no reason to go without a better one")
+  func better() async throws {
+    let fixture = try StorageFixture()
+    try await Self.fill(fixture, count: 1_200)
+    let even = try IndexDefinition(collectionGroup: "c", fields: [.init(path: field("even"), kind: .ascending)])
+    await fixture.storage.declare([even])
+    let both = Query(path: path("c")).with(filter: .field(field("even"), .equal, 1.value))
+      .with(filter: .field(field("group"), .equal, 7.value))
+    _ = try await fixture.storage.run(both, at: nil)
+    try await until { try await fixture.storage.run(both, at: nil).execution?.rowsRead == 30 }
+  }
+
+  @Test("indexes of single fields are merged: only documents in the ranges of both are read")
+  func merged() async throws {
+    let fixture = try StorageFixture(fillsIndexes: false)
+    try await Self.fill(fixture, count: 1_200)
+    let definitions = try ["even", "group"].map { name in
+      try IndexDefinition(collectionGroup: "c", fields: [.init(path: field(name), kind: .ascending)])
+    }
+    await fixture.storage.declare(definitions)
+    while await fixture.storage.fillIndexes(IndexTable.FillLimits()) {}
+    try await fixture.commit(.set(key("c/d7"), ["group": 7.value, "even": 0.value]))
+    let query = Query(path: path("c")).with(filter: .field(field("even"), .equal, 1.value))
+      .with(filter: .field(field("group"), .equal, 7.value))
+    let answer = try await fixture.storage.run(query, at: nil)
+    #expect(answer.documents.count == 29)
+    #expect(answer.execution?.rowsRead == 29)
+    #expect(answer.execution?.mergedIndexes.count == 1)
+  }
+
+  @Test("pages of a collection in the order of keys cost as much as they show, wherever they begin")
+  func pages() async throws {
+    let fixture = try StorageFixture()
+    try await Self.fill(fixture, count: 1_200)
+    try await fixture.set("c/__id7__")
+    let reference = Value.reference(ReferenceValue(database: ServerFixture.database, key: key("c/d500")))
+    for direction in [OrderBy.Direction.ascending, .descending] {
+      let query = Query(path: path("c"), explicitOrders: [OrderBy(path: .documentKey, direction: direction)])
+      let first = try await fixture.storage.run(query.with(limit: 20), at: nil)
+      #expect(first.execution?.rowsRead == 20)
+      #expect((first.documents.first?.key == key("c/__id7__")) == (direction == .ascending))
+      let later = query.with(limit: 20).with(startAt: Bound(position: [reference], isInclusive: true))
+      let answer = try await fixture.storage.run(later, at: nil)
+      #expect(answer.execution?.rowsRead == 20)
+      #expect(answer.documents.first?.key == key("c/d500"))
+      let all = try await fixture.storage.run(query, at: nil).documents.map(\.key)
+      let index = try #require(all.firstIndex(of: key("c/d500")))
+      #expect(answer.documents.map(\.key) == Array(all[index..<index + 20]))
+    }
+  }
+
+  @Test("a result is one state, however much is written between its pieces")
+  func pieces() async throws {
+    let fixture = try StorageFixture()
+    try await Self.fill(fixture, count: 500)
+    let query = Query(path: path("c"))
+      .with(order: OrderBy(path: .documentKey, direction: .ascending)).with(limit: 400)
+    let expected = try await fixture.storage.run(query, at: nil).documents
+    var page = try await fixture.storage.page(of: query, after: nil, at: nil)
+    let version = page.answer.readVersion
+    var documents = page.answer.documents
+    var count = 1
+    while let next = page.next {
+      try await fixture.commit(.delete(key("c/d\(count * 3)")))
+      try await fixture.set("c/d\(count * 3 + 1)", ["n": 0.value])
+      try await fixture.set("c/a\(count)")
+      page = try await fixture.storage.page(of: query, after: next, at: version)
+      documents += page.answer.documents
+      count += 1
+    }
+    #expect(count > 2)
+    #expect(documents == expected)
+  }
+
+  @Test("a database that is opened again has its indexes, and goes on filling them")
+  func reopening() async throws {
+    try await withTemporaryFolder { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let location = Database.Location.file(path: "\(folder)/data")
+      let query = Query(path: path("c")).with(filter: .field(field("group"), .equal, 7.value))
+      let fixture = try StorageFixture(location: location, fillsIndexes: false)
+      try await Self.fill(fixture, count: 1_200)
+      _ = try await fixture.storage.run(query, at: nil)
+      try await until { await fixture.storage.fillIndexes(IndexTable.FillLimits(documents: 100)) }
+      let partly = try await fixture.storage.run(query, at: nil)
+      #expect(partly.documents.count == 30)
+      await fixture.storage.close()
+      let reopened = try StorageFixture(location: location)
+      try await until { try await reopened.storage.run(query, at: nil).execution?.rowsRead == 30 }
+      await reopened.storage.close()
+    }
+  }
+
+  @Test("declared indexes come from a file, which is read again when it changes; a wrong one changes nothing")
+  func indexFile() async throws {
+    try await withTemporaryFolder { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let file = "\(folder)/firestore.indexes.json"
+      func write(_ text: String) throws { try Data(text.utf8).write(to: URL(fileURLWithPath: file), options: .atomic) }
+      func index(_ field: String) -> String {
+        """
+        {"indexes": [{"collectionGroup": "c", "queryScope": "COLLECTION", "fields": [
+          {"fieldPath": "group", "order": "ASCENDING"}, {"fieldPath": "\(field)", "order": "DESCENDING"}]}]}
+        """
+      }
+      try write(index("n"))
+      try await ServerFixture.withServer(indexFile: file) { server in
+        try await server.commit(
+          (0..<60).map { .set(key("c/d\($0)"), ["n": $0.value, "even": 0.value, "group": 1.value]) })
+        func used(_ path: String) async throws -> [String] {
+          var request = server.queryRequest(
+            Query(path: HearthServerTests.path("c")).with(filter: .field(field("group"), .equal, 1.value))
+              .with(order: OrderBy(path: field(path), direction: .descending)))
+          request.explainOptions.analyze = false
+          return try await server.list(
+            Method.RunQuery.descriptor, request, as: Google_Firestore_V1_RunQueryResponse.self
+          ).flatMap(\.explainMetrics.planSummary.indexesUsed).map { $0.fields["properties"]?.stringValue ?? "" }
+        }
+        try await until { try await used("n") == ["(group ASC, n DESC, __name__ DESC)"] }
+        try write("{\"indexes\": [{\"fields\": 1}]}")
+        #expect(try await used("n") == ["(group ASC, n DESC, __name__ DESC)"])
+        try write(index("even"))
+        try await until { try await used("even") == ["(group ASC, even DESC, __name__ DESC)"] }
+        #expect(try await used("n") == ["(__name__ ASC)"])
+      }
+      try write("[]")
+      let error = await #expect(throws: ServerError.self) {
+        try await ServerFixture.withServer(indexFile: file) { _ in }
+      }
+      #expect(error?.message.contains("must be an object") == true)
+    }
+  }
+
+  @Test("explain tells the plan alone, or the plan, the results and what they have cost")
+  func explain() async throws {
+    try await ServerFixture.withServer { server in
+      try await server.commit((0..<200).map { .set(key("c/d\($0)"), ["n": $0.value]) })
+      var request = server.queryRequest(Query(path: path("c")).with(filter: .field(field("n"), .lessThan, 20.value)))
+      request.explainOptions.analyze = true
+      func run() async throws -> [Google_Firestore_V1_RunQueryResponse] {
+        try await server.list(Method.RunQuery.descriptor, request)
+      }
+      let scanned = try await run()
+      #expect(scanned.filter { !$0.document.isEmpty }.count == 20)
+      #expect(scanned.dropLast().allSatisfy { !$0.hasExplainMetrics })
+      let cost = try #require(scanned.last?.explainMetrics)
+      #expect(cost.executionStats.resultsReturned == 20)
+      #expect(cost.executionStats.readOperations == 20)
+      #expect(cost.executionStats.hasExecutionDuration)
+      #expect(cost.executionStats.debugStats.fields["documents_scanned"]?.stringValue == "200")
+      try await until {
+        try await run().last?.explainMetrics.executionStats.debugStats.fields["documents_scanned"]?.stringValue == "20"
+      }
+      let indexed = try #require(try await run().last?.explainMetrics)
+      #expect(indexed.planSummary.indexesUsed.first?.fields["properties"]?.stringValue == "(n ASC, __name__ ASC)")
+      #expect(indexed.planSummary.indexesUsed.first?.fields["query_scope"]?.stringValue == "Collection")
+      #expect(indexed.executionStats.debugStats.fields["index_entries_scanned"]?.stringValue == "20")
+      request.explainOptions.analyze = false
+      let planned = try await run()
+      #expect(planned.count == 1)
+      #expect(planned.first?.document.isEmpty == true)
+      #expect(planned.first?.explainMetrics.hasExecutionStats == false)
+      #expect(planned.first?.explainMetrics.planSummary.indexesUsed.count == 1)
+    }
+  }
+
+  @Test(
+    "a long result comes in order over the wire, the number of skipped documents with the first and the end with the last"
+  )
+  func longResult() async throws {
+    try await ServerFixture.withServer { server in
+      let count = 300
+      try await server.commit((0..<count).map { .set(key("c/d\($0 + 1000)"), ["n": $0.value]) })
+      for (offset, limit) in [(0, 290), (7, 200), (40, 100), (0, 32), (33, 64), (400, 10)] {
+        var request = server.queryRequest(
+          Query(path: path("c")).with(order: OrderBy(path: .documentKey, direction: .ascending)).with(limit: limit))
+        request.structuredQuery.offset = Int32(offset)
+        let responses = try await server.list(
+          Method.RunQuery.descriptor, request, as: Google_Firestore_V1_RunQueryResponse.self)
+        let ids = try responses.filter { !$0.document.isEmpty }.map {
+          try ServerFixture.translator.decode(documentBytes: $0.document, readTime: .none).key.id
+        }
+        #expect(ids == (0..<count).dropFirst(offset).prefix(limit).map { "d\($0 + 1000)" })
+        #expect(responses.first?.skippedResults == Int32(min(offset, count)))
+        #expect(responses.dropFirst().allSatisfy { $0.skippedResults == 0 })
+        #expect(responses.dropLast().allSatisfy { !$0.done })
+        #expect(responses.last?.done == true)
+        #expect(Set(responses.map(\.readTime)).count == 1)
+        #expect(responses.count == max(ids.count, 1))
+      }
+    }
+  }
+}

@@ -1,0 +1,183 @@
+import Foundation
+import HearthModel
+import HearthStore
+import TestSupport
+import Testing
+
+@testable import HearthServer
+
+/// Whichever plan the server chooses for a query, at the present or in the past, whole or piece by piece, the documents and their order are
+/// those of the plain evaluation.
+///
+/// `HEARTH_TEST_SEED` repeats one history, and `HEARTH_TEST_HISTORIES` makes a run longer.
+@Suite("Generated queries of the server", .timeLimit(.minutes(10)))
+struct ServerQueryDifferentialTests {
+  private static let historiesPerGroup = UInt64(ProcessInfo.processInfo.environment["HEARTH_TEST_HISTORIES"] ?? "") ?? 6
+  private static let queriesPerCheckpoint = 40
+
+  /// Counts of what was compared.
+  private struct Ways {
+    var counts: [String: Int] = [:]
+
+    mutating func note(_ way: String) { counts[way, default: 0] += 1 }
+
+    mutating func note(_ execution: QueryExecution?) {
+      guard let execution else { return }
+      note("\(execution.plan)".prefix { $0 != "(" }.description)
+      if !execution.mergedIndexes.isEmpty { note("merged") }
+      if execution.accesses.count > 1 { note("several ranges") }
+    }
+  }
+
+  @Test(
+    "index, scan, walk along the keys, pieces and the past agree with the plain evaluation",
+    arguments: 0..<3 as Range<UInt64>)
+  func agreement(group: UInt64) async throws {
+    let asked = SeededGenerator.askedSeed
+    let first = group * Self.historiesPerGroup + 1
+    let seeds = asked.map { group == 0 ? [$0] : [] } ?? Array(first..<first + Self.historiesPerGroup)
+    var ways = Ways()
+    for seed in seeds {
+      try await withTemporaryFolder { folder in
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let location: Database.Location = seed % 3 == 0 ? .file(path: "\(folder)/data") : .memory
+        let fixture = try StorageFixture(location: location, fillsIndexes: false)
+        try await Self.play(seed, fixture, &ways)
+        await fixture.storage.close()
+      }
+    }
+    guard asked == nil, Self.historiesPerGroup >= 6 else { return }
+    let least = [
+      "pairs": 700, "found": 250, "index": 150, "scan": 150, "keys": 30, "merged": 10, "several ranges": 60,
+      "past": 300, "pieces": 60,
+      "totals": 700,
+    ]
+    let rare = least.filter { ways.counts[$0.key, default: 0] < $0.value }
+    #expect(rare.isEmpty, "\(ways.counts)")
+  }
+
+  private static func play(_ seed: UInt64, _ fixture: StorageFixture, _ ways: inout Ways) async throws {
+    var generator = CaseGenerator(seed: seed)
+    var present: [DocumentKey: MapValue] = [:]
+    var past: (version: SnapshotVersion, documents: [NaiveDocument])?
+    func documents() -> [NaiveDocument] {
+      present.map { NaiveDocument(key: $0.key, fields: $0.value) }.sorted { $0.key < $1.key }
+    }
+    for _ in 0..<3 {
+      // Many documents with few values, which some ranges share.
+      for number in 0..<30 {
+        let key = DocumentKey.numbered(number)
+        let fields: MapValue = [
+          "a": generator.below(2).value, "b": generator.below(2).value, "t": .array([generator.below(3).value]),
+        ]
+        try await fixture.commit(.set(key, fields))
+        present[key] = fields
+      }
+      for _ in 0..<40 {
+        let key = generator.key()
+        if generator.chance(85) {
+          let fields = generator.fields()
+          try await fixture.commit(.set(key, fields))
+          present[key] = fields
+        } else {
+          try await fixture.commit(.delete(key))
+          present[key] = nil
+        }
+      }
+      let known = documents()
+      var queries = (0..<queriesPerCheckpoint).map { _ in asked(generator.query(documents: known)) }
+      for _ in 0..<4 { queries.append(narrow(&generator)) }
+      try await declareSome(queries, fixture, &generator)
+      let old = past
+      for query in queries {
+        let place: Comment = "HEARTH_TEST_SEED=\(seed), query \(CaseText.text(query))"
+        try await compare(query, at: nil, known, fixture, &ways, place)
+        if let old { try await compare(query, at: old.version, old.documents, fixture, &ways, place) }
+      }
+      past = (try fixture.storage.currentVersion(), known)
+    }
+  }
+
+  /// A query whose conditions several indexes serve, each a part.
+  private static func narrow(_ generator: inout CaseGenerator) -> Query {
+    var query = Query(path: path("c"))
+    query = query.with(filter: .field(field("a"), .equal, generator.below(2).value))
+    query = query.with(filter: .field(field("b"), .equal, generator.below(2).value))
+    if generator.chance(50) {
+      query = query.with(filter: .field(field("t"), .arrayContains, generator.below(3).value))
+    }
+    return query
+  }
+
+  /// A query as the server gets it: a limit to the last documents is one of the reversed order.
+  private static func asked(_ query: Query) -> Query {
+    var query = query
+    query.limitType = .first
+    return query
+  }
+
+  private static func declareSome(
+    _ queries: [Query], _ fixture: StorageFixture, _ generator: inout CaseGenerator
+  ) async throws {
+    if generator.chance(20) { return }
+    var wanted: Set<IndexDefinition> = []
+    for _ in 0..<3 + generator.below(10) {
+      let query = generator.element(queries)
+      if generator.chance(40) {
+        wanted.formUnion(try await fixture.storage.missingIndexes(for: query))
+      } else {
+        // Of single fields, which are merged.
+        let filters = query.filters.flatMap(\.flattened).filter { !$0.path.isDocumentKey }
+        for filter in filters.prefix(3) {
+          let kind: IndexDefinition.Kind = filter.op == .arrayContains ? .contains : .ascending
+          let group = query.collectionGroup ?? query.path.last ?? ""
+          wanted.insert(try IndexDefinition(collectionGroup: group, fields: [.init(path: filter.path, kind: kind)]))
+        }
+      }
+    }
+    await fixture.storage.declare(Array(wanted))
+    let isPartial = generator.chance(30)
+    let limits = IndexTable.FillLimits(documents: isPartial ? 1 + generator.below(20) : 1_000)
+    for _ in 0..<(isPartial ? 1 + generator.below(4) : 60) {
+      if await !fixture.storage.fillIndexes(limits) { break }
+    }
+  }
+
+  private static func compare(
+    _ query: Query, at version: SnapshotVersion?, _ documents: [NaiveDocument], _ fixture: StorageFixture,
+    _ ways: inout Ways, _ place: Comment
+  ) async throws {
+    let expected = NaiveQuery(query).answer(documents)
+    ways.note(version == nil ? "pairs" : "past")
+    if !expected.isEmpty { ways.note("found") }
+    let answer = try await fixture.storage.run(query, at: version)
+    ways.note(answer.execution)
+    #expect(answer.documents.map(\.key) == expected, place)
+
+    let count = Aggregation(alias: "count", operation: .count(upTo: nil))
+    let totals = try await fixture.storage.aggregate([count], over: query, skipping: 0, at: version).totals
+    ways.note("totals")
+    #expect(totals.documentCount == expected.count, place)
+
+    var pieces: [DocumentKey] = []
+    var cursor: QueryCursor?
+    repeat {
+      let page = try await fixture.storage.page(of: query, after: cursor, at: version, firstCount: 2)
+      pieces += page.answer.documents.map(\.key)
+      cursor = page.next
+      if cursor != nil { ways.note("pieces") }
+    } while cursor != nil && pieces.count <= expected.count
+    #expect(pieces == expected, place)
+  }
+}
+
+extension DocumentKey {
+  fileprivate static func numbered(_ number: Int) -> DocumentKey { key("c/n\(number)") }
+}
+
+extension EmbeddedStorage {
+  /// The indexes that a query would have, had its scan been expensive.
+  fileprivate func missingIndexes(for query: Query) throws -> [IndexDefinition] {
+    try reader.queries.missingIndexes(for: query)
+  }
+}
