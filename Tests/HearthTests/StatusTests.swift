@@ -138,9 +138,12 @@ struct StatusTests {
     let index = try IndexDefinition(
       collectionGroup: "cities", fields: [.init(path: HearthModel.FieldPath(["state"]), kind: .ascending)])
     let reading = Outcome<FirestoreStatus>()
-    // Called while the client takes the index in, and so before the first step.
-    db.runtime().setIndexes([index]) { _ in }
-    db.runtime().readStatus { reading.resolve($0.mapError { $0 }) }
+    // Both calls are made on the client's loop, so that the second one is in its mailbox before the first step can be.
+    let runtime = db.runtime()
+    runtime.readStatus { _ in
+      runtime.setIndexes([index]) { _ in }
+      runtime.readStatus { reading.resolve($0.mapError { $0 }) }
+    }
     let work = try #require(try await reading.value().work.first)
     #expect(work.kind == .indexFilling && work.completed == 0 && work.total == 500)
     #expect(work.fractionCompleted == 0)

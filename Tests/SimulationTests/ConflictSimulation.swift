@@ -56,6 +56,7 @@ final class ConflictSimulation {
     kind = Kind.allCases[Int(seed % 3)]
     self.rules = rules ?? ConflictRules([ConflictRule(.collection(ResourcePath(["c"])), kind.policy)])
     backendKnowsLabels = generator.chance(60)
+    backend.remembersRefusals = false
     deafClient = generator.chance(20) ? 1 : 0
     self.keepsTrace = keepsTrace
     for number in 1...2 { clients.append(try ConflictClient(in: self, number: number)) }
@@ -253,8 +254,9 @@ final class ConflictSimulation {
     var present: Set<String> = []
     for document in backend.run(ConflictClient.query) {
       present.formUnion(try Self.tokens(in: document))
+      // A write that was taken back although it was sent may have changed a copy.
       let copies = document.key.canonicalString.count { $0 == "~" }
-      if copies > 1 { fail("\(document.key) is a copy of a copy") }
+      if copies > 1, !hasWithdrawn { fail("\(document.key) is a copy of a copy") }
     }
     let lost = tokens.subtracting(present).subtracting(deleted)
     if !lost.isEmpty { fail("lost: \(lost.sorted())") }

@@ -29,8 +29,12 @@ struct SimulatedBackend {
 
   // MARK: - Writes
 
-  /// Commits a batch, once: a batch that was committed before gets the answer of that time. A known label with other
-  /// mutations is a batch of its own, and one that was refused is looked at anew, as by `hearth serve`.
+  /// True if a batch that was refused is refused again, whatever has changed since. So what a stopped client has sent and comes late does
+  /// not undo a refusal that another client has heard. `hearth serve` looks at such a batch anew.
+  var remembersRefusals = true
+
+  /// Commits a batch, once: a batch that was answered before gets the answer of that time. A known label with other
+  /// mutations is a batch of its own.
   ///
   /// - Returns: True if the batch was new, and the answer.
   mutating func commit(_ mutations: [Mutation], label: String?) -> (isNew: Bool, Result<Commit, StatusError>) {
@@ -38,7 +42,9 @@ struct SimulatedBackend {
       return (false, known.answer)
     }
     let answer = commitNew(mutations)
-    if let label, case .success = answer { answers[label, default: []].append((mutations, answer)) }
+    if let label, remembersRefusals || (try? answer.get()) != nil {
+      answers[label, default: []].append((mutations, answer))
+    }
     return (true, answer)
   }
 
