@@ -66,7 +66,9 @@ let package = Package(
       swiftSettings: settings),
     .target(
       name: "Hearth",
-      dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthTransport", "HearthModel", logging, metrics, tracing],
+      dependencies: [
+        "HearthSync", "HearthCache", "HearthStore", "HearthTransport", "HearthModel", logging, metrics, tracing,
+      ],
       swiftSettings: settings),
     .target(
       name: "HearthServer",
