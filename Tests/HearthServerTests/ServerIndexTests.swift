@@ -10,10 +10,6 @@ import Testing
 
 @Suite("Indexes of the server", .timeLimit(.minutes(2)))
 struct ServerIndexTests {
-  private func until(_ condition: () async throws -> Bool) async throws {
-    while try await !condition() { try await Task.sleep(for: .milliseconds(5)) }
-  }
-
   private static func fill(_ fixture: StorageFixture, count: Int) async throws {
     for start in stride(from: 0, to: count, by: 100) {
       let mutations = (start..<min(start + 100, count)).map { n in
@@ -33,7 +29,7 @@ struct ServerIndexTests {
       let first = try await fixture.storage.run(query, at: nil)
       #expect(first.execution?.plan == .scan)
       #expect(first.documents.count == 30)
-      try await until { try await fixture.storage.run(query, at: nil).execution?.rowsRead == 30 }
+      try await waitUntil { try await fixture.storage.run(query, at: nil).execution?.rowsRead == 30 }
       let second = try await fixture.storage.run(query, at: nil)
       #expect(second.execution?.plan == .index)
       #expect(second.documents == first.documents)
@@ -41,7 +37,7 @@ struct ServerIndexTests {
       // Order and limit are pushed down, also for a document that is written now.
       let ordered = Query(path: path("c")).with(order: OrderBy(path: field("n"), direction: .descending)).with(limit: 5)
       _ = try await fixture.storage.run(ordered, at: nil)
-      try await until { try await fixture.storage.run(ordered, at: nil).execution?.rowsRead == 5 }
+      try await waitUntil { try await fixture.storage.run(ordered, at: nil).execution?.rowsRead == 5 }
       try await fixture.set("c/new", ["n": 9_999.value, "group": 7.value])
       #expect(try await fixture.storage.run(ordered, at: nil).documents.first?.key == key("c/new"))
       await fixture.storage.close()
@@ -57,7 +53,7 @@ struct ServerIndexTests {
     let both = Query(path: path("c")).with(filter: .field(field("even"), .equal, 1.value))
       .with(filter: .field(field("group"), .equal, 7.value))
     _ = try await fixture.storage.run(both, at: nil)
-    try await until { try await fixture.storage.run(both, at: nil).execution?.rowsRead == 30 }
+    try await waitUntil { try await fixture.storage.run(both, at: nil).execution?.rowsRead == 30 }
   }
 
   @Test("indexes of single fields are merged: only documents in the ranges of both are read")
@@ -131,12 +127,12 @@ struct ServerIndexTests {
       let fixture = try StorageFixture(location: location, fillsIndexes: false)
       try await Self.fill(fixture, count: 1_200)
       _ = try await fixture.storage.run(query, at: nil)
-      try await until { await fixture.storage.fillIndexes(IndexTable.FillLimits(documents: 100)) }
+      try await waitUntil { await fixture.storage.fillIndexes(IndexTable.FillLimits(documents: 100)) }
       let partly = try await fixture.storage.run(query, at: nil)
       #expect(partly.documents.count == 30)
       await fixture.storage.close()
       let reopened = try StorageFixture(location: location)
-      try await until { try await reopened.storage.run(query, at: nil).execution?.rowsRead == 30 }
+      try await waitUntil { try await reopened.storage.run(query, at: nil).execution?.rowsRead == 30 }
       await reopened.storage.close()
     }
   }
@@ -166,11 +162,11 @@ struct ServerIndexTests {
             Method.RunQuery.descriptor, request, as: Google_Firestore_V1_RunQueryResponse.self
           ).flatMap(\.explainMetrics.planSummary.indexesUsed).map { $0.fields["properties"]?.stringValue ?? "" }
         }
-        try await until { try await used("n") == ["(group ASC, n DESC, __name__ DESC)"] }
+        try await waitUntil { try await used("n") == ["(group ASC, n DESC, __name__ DESC)"] }
         try write("{\"indexes\": [{\"fields\": 1}]}")
         #expect(try await used("n") == ["(group ASC, n DESC, __name__ DESC)"])
         try write(index("even"))
-        try await until { try await used("even") == ["(group ASC, even DESC, __name__ DESC)"] }
+        try await waitUntil { try await used("even") == ["(group ASC, even DESC, __name__ DESC)"] }
         #expect(try await used("n") == ["(__name__ ASC)"])
       }
       try write("[]")
@@ -198,7 +194,7 @@ struct ServerIndexTests {
       #expect(cost.executionStats.readOperations == 20)
       #expect(cost.executionStats.hasExecutionDuration)
       #expect(cost.executionStats.debugStats.fields["documents_scanned"]?.stringValue == "200")
-      try await until {
+      try await waitUntil {
         try await run().last?.explainMetrics.executionStats.debugStats.fields["documents_scanned"]?.stringValue == "20"
       }
       let indexed = try #require(try await run().last?.explainMetrics)

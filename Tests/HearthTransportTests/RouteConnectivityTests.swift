@@ -1,6 +1,7 @@
 #if os(Linux)
   import Foundation
   import Glibc
+  import TestSupport
   import Testing
 
   @testable import HearthTransport
@@ -20,7 +21,7 @@
         watch.end()
       }
       // The sockets belong to the same object as the callback.
-      while token != nil { try await Task.sleep(for: .milliseconds(5)) }
+      try await waitUntil { token == nil }
     }
 
     @Test(

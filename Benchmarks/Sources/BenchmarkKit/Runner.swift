@@ -46,18 +46,18 @@ struct Runner {
     var measurements: [Measurement] = []
     var fixtures: Set<String> = []
     for executable in [CommandLine.arguments[0]] + options.executables {
-      let entries = try JSONDecoder().decode([Suite.Entry].self, from: Self.output(of: executable, ["list"]))
+      let entries = try JSONDecoder().decode([Suite.Entry].self, from: Subprocess.output(of: executable, ["list"]))
       for entry in entries where options.filter.isEmpty || entry.name.contains(options.filter) {
         for size in sizes(entry) {
           let fixture = "\(scratch)/fixture-\(size)"
           if entry.needsFixtures, fixtures.insert(fixture).inserted {
             try FileManager.default.createDirectory(atPath: fixture, withIntermediateDirectories: true)
-            _ = try Self.output(of: executable, ["fixture", "\(size)", fixture])
+            _ = try Subprocess.output(of: executable, ["fixture", "\(size)", fixture])
           }
           let folder = "\(scratch)/case"
           try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
           let words = ["case", entry.name, "\(size)", "\(options.repetitions ?? 5)", folder, fixture]
-          let measurement = try JSONDecoder().decode(Measurement.self, from: Self.output(of: executable, words))
+          let measurement = try JSONDecoder().decode(Measurement.self, from: Subprocess.output(of: executable, words))
           try FileManager.default.removeItem(atPath: folder)
           if measurements.last?.group != measurement.group { print(Table.header(measurement.group)) }
           print(Table.row(measurement))
@@ -73,24 +73,4 @@ struct Runner {
   private func sizes(_ entry: Suite.Entry) -> [Int] {
     options.isQuick && entry.sizes.count > 1 ? Array(entry.sizes.suffix(1)) : entry.sizes
   }
-
-  private static func output(of executable: String, _ arguments: [String]) throws -> Data {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: executable)
-    process.arguments = arguments
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    try process.run()
-    let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else {
-      throw RunnerError(message: "\(arguments.joined(separator: " ")) ended with \(process.terminationStatus)")
-    }
-    return output
-  }
-}
-
-struct RunnerError: Error, CustomStringConvertible {
-  var message: String
-  var description: String { message }
 }

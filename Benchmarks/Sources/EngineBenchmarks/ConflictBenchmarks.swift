@@ -7,8 +7,9 @@ enum ConflictBenchmarks {
   static let all = [
     Benchmark(
       "conflict.elsewhere", group: "Conflicts",
-      title: "write and answer, durable, one by one, with a rule for other documents (floor: without rules)", unit: .item,
-      sizes: [10_000], goals: [10_000: .init(timesFloor: 1.05)], body: { try measure($0, isContained: false) }),
+      title: "write and answer, durable, one by one, with a rule for other documents (floor: without rules)",
+      unit: .item, sizes: [10_000], goals: [10_000: .init(timesFloor: 1.05)],
+      body: { try measure($0, isContained: false) }),
     Benchmark(
       "conflict.contained", group: "Conflicts",
       title: "the same with a rule for the documents (floor: without rules)", unit: .item, sizes: [10_000],

@@ -7,7 +7,8 @@ enum Main {
     let groups: [[Benchmark]] = [
       ApplyBenchmarks.all, QueryBenchmarks.all, WriteBenchmarks.all, ReadBenchmarks.all, SyncBenchmarks.all,
       OutboxBenchmarks.all, CollectionBenchmarks.all, BackgroundQueryBenchmarks.all, IndexBenchmarks.all,
-      ComplaintBenchmarks.all, SharingBenchmarks.all, ReceiptBenchmarks.all, ConflictBenchmarks.all, AggregateBenchmarks.all,
+      ComplaintBenchmarks.all, SharingBenchmarks.all, ReceiptBenchmarks.all, ConflictBenchmarks.all,
+      AggregateBenchmarks.all,
     ]
     Suite(groups.flatMap(\.self), makeFixtures: Fixtures.make).main()
   }

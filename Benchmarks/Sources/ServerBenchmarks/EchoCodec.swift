@@ -50,7 +50,7 @@ private final class EchoConnection: ChannelInboundHandler {
     var notifies = false
     var received = ByteBuffer()
     var unacknowledgedBytes = 0
-    /// Of a Listen call.
+    /// The number of the listener, in a Listen call; nil in others.
     var listener: Int?
   }
 

@@ -5,8 +5,8 @@ internal import Logging
 
 @testable internal import ServerTransport
 
-/// What the gRPC stack costs without a server behind it: the same listener, codec and service interface that `hearth serve` has,
-/// and answers that are bytes already.
+/// A service with the listener, codec and service interface of `hearth serve` whose answers are bytes already: it shows the cost of the gRPC
+/// stack.
 ///
 /// It understands enough of google.firestore.v1 for the same clients to put the same load on it.
 ///

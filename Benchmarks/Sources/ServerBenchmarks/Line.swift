@@ -8,7 +8,7 @@ enum Column: String, CaseIterable {
   case sqlite = "SQLite"
 }
 
-/// What one column has in one line.
+/// The value of one column in one line.
 struct Reading {
   var value: Double?
   /// Says why there is no value, or what is special about it.
@@ -53,7 +53,7 @@ struct MeasuredLine {
   var line: Line
   var readings: [Column: Reading]
 
-  /// Whether Hearth's value meets the goal, and the parts of it with what they are compared with.
+  /// Compares Hearth's value with each part of the goal; nil if there is no value.
   func verdict(previous: MeasuredLine?) -> (isMet: Bool, text: String)? {
     guard let value = readings[.hearth]?.value else { return nil }
     let moreIsBetter = line.unit == .rate

@@ -1,3 +1,4 @@
+internal import BenchmarkKit
 internal import Foundation
 
 /// Runs the load generator for one scenario: Benchmarks/Peers/load, or ``SwiftLoad``.
@@ -5,7 +6,7 @@ struct Load {
   /// The program, and what comes before its options.
   let command: [String]
 
-  /// What the generator prints, see `Result` in its main.go.
+  /// The generator's output: `Result` in its main.go.
   struct Reading: Codable {
     var rate: Double?
     var p50: Double?
@@ -23,22 +24,16 @@ struct Load {
   func run(
     _ scenario: String, on server: ServerProcess, _ options: [String: Double], collection: String
   ) throws -> Reading {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: command[0])
-    process.arguments =
+    let words =
       Array(command.dropFirst()) + [
         "-host", server.host, "-process", "\(server.identifier)", "-collection", collection,
       ]
       + options.flatMap { ["-\($0.key)", $0.value == $0.value.rounded() ? "\(Int($0.value))" : "\($0.value)"] }
       + [scenario]
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    try process.run()
-    let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else {
+    do {
+      return try JSONDecoder().decode(Reading.self, from: Subprocess.output(of: command[0], words))
+    } catch is Subprocess.Failure {
       return Reading(note: "failed")
     }
-    return try JSONDecoder().decode(Reading.self, from: output)
   }
 }

@@ -25,7 +25,7 @@ final class ServerRun {
     }
   }
 
-  /// What a column has for the lines about a large collection.
+  /// The program and the data of one column for the lines about a large collection.
   struct Large {
     var folder: String
     var server: ServerProcess?

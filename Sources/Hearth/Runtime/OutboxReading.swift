@@ -17,12 +17,7 @@ extension RunningClient {
 
   func readOutboxSoon() {
     guard !outbox.listeners.isEmpty, let pause = outbox.changed(now: clock.now) else { return }
-    readOutbox(after: pause)
-  }
-
-  private func readOutbox(after pause: Duration) {
-    guard pause > .zero else { return post(.readOutbox) }
-    queue.asyncAfter(deadline: .now() + pause.dispatchInterval) { [post] in post(.readOutbox) }
+    post(.readOutbox, after: pause)
   }
 
   /// Reads the next page of the outbox for its observers, and tells them when it was the last one.
@@ -45,7 +40,7 @@ extension RunningClient {
     for (_, listener) in outbox.listeners { listener.deliver(result.mapError { NSError.firestore($0) }) }
     if case .failure = result { outbox.listeners = [:] }
     let now = clock.now
-    if let pause = outbox.ended(after: now - began, now: now) { readOutbox(after: pause) }
+    if let pause = outbox.ended(after: now - began, now: now) { post(.readOutbox, after: pause) }
   }
 
   // MARK: - One list

@@ -61,3 +61,11 @@ struct PacedObservation<Content: Sendable> {
     self = PacedObservation()
   }
 }
+
+extension RunningClient {
+  /// Posts the message when the pause is over, at once if there is none.
+  func post(_ message: Message, after pause: Duration) {
+    guard pause > .zero else { return post(message) }
+    queue.asyncAfter(deadline: .now() + pause.dispatchInterval) { [post] in post(message) }
+  }
+}

@@ -63,12 +63,7 @@ extension RunningClient {
 
   func readStatusSoon() {
     guard !status.listeners.isEmpty, let pause = status.changed(now: clock.now) else { return }
-    readStatus(after: pause)
-  }
-
-  private func readStatus(after pause: Duration) {
-    guard pause > .zero else { return post(.readStatus) }
-    queue.asyncAfter(deadline: .now() + pause.dispatchInterval) { [post] in post(.readStatus) }
+    post(.readStatus, after: pause)
   }
 
   /// Reads the status for its observers.
@@ -78,7 +73,7 @@ extension RunningClient {
     let result = Result { try presentStatus(isObserved: true) }
     for (_, listener) in status.listeners { listener.deliver(result.mapError { NSError.firestore($0) }) }
     let now = clock.now
-    if let pause = status.ended(after: now - began, now: now) { readStatus(after: pause) }
+    if let pause = status.ended(after: now - began, now: now) { post(.readStatus, after: pause) }
   }
 
   func readStatus(_ id: RequestID, _ completion: @escaping @Sendable (StatusEvent) -> Void) {

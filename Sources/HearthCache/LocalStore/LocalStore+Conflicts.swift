@@ -154,9 +154,7 @@ extension LocalStore {
   ) throws -> DocumentMap {
     try transaction("Reject conflict", synchronous: .full, needsLease: state.membership != nil) {
       let (batch, user) = try pending(conflicting, owner)
-      let kept = RejectedBatch(batch: batch, error: error, rejectedAt: time)
-      try rejected.insert(kept, user: user, within: rejectedBatchLimits)
-      return try drop(batch, error, user: user, at: time)
+      return try keepRejected(batch, error, user: user, at: time)
     }
   }
 

@@ -70,12 +70,6 @@ extension LocalStore {
 
   // MARK: - Automatic indexes
 
-  /// Below this, a scan is quick enough.
-  private static let automaticIndexRows = 100
-  /// The ratio of documents read to documents found from which a query creates an index: 3.4 as in firebase-ios-sdk
-  /// query_engine.cc (the JavaScript SDK uses 4 to 8). Kept as a fraction of whole numbers.
-  private static let automaticIndexRatio = (numerator: 34, denominator: 10)
-
   /// The largest number of automatic indexes of a collection group. Each one costs every later write of its documents, and an
   /// app whose fields are named after its data ("likes.<user>") asks for a new one with every name.
   package static let automaticIndexLimit = 50
@@ -84,11 +78,7 @@ extension LocalStore {
   ///
   /// - Returns: True if there is a new index, which is to be filled.
   package func considerIndexes(for query: Query, after execution: QueryExecution) throws -> Bool {
-    guard state.createsIndexes, execution.plan == .scan, execution.rowsRead >= Self.automaticIndexRows else {
-      return false
-    }
-    let ratio = Self.automaticIndexRatio
-    guard execution.rowsRead * ratio.denominator > execution.resultCount * ratio.numerator else { return false }
+    guard state.createsIndexes, execution.plan == .scan, execution.isWorthAnIndex else { return false }
     let executor = QueryExecutor(documents: documents)
     let missing = try read("Look for missing indexes") { () -> [IndexDefinition] in
       let all = try executor.missingIndexes(for: query)

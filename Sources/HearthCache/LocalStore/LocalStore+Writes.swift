@@ -154,11 +154,17 @@ extension LocalStore {
     at time: Timestamp = .epoch
   ) throws -> DocumentMap {
     try transaction("Reject batch", synchronous: .full, needsLease: needsLease) {
-      let user = try userHolding(batch.batchID, owner)
-      let kept = RejectedBatch(batch: batch, error: error, rejectedAt: time)
-      try rejected.insert(kept, user: user, within: rejectedBatchLimits)
-      return try drop(batch, error, user: user, at: time)
+      try keepRejected(batch, error, user: userHolding(batch.batchID, owner), at: time)
     }
+  }
+
+  /// Part of a transaction: moves a batch from the queue to the list of rejected ones.
+  func keepRejected(
+    _ batch: MutationBatch, _ error: StatusError, user: MutationQueue.UserRow, at time: Timestamp
+  ) throws -> DocumentMap {
+    let kept = RejectedBatch(batch: batch, error: error, rejectedAt: time)
+    try rejected.insert(kept, user: user, within: rejectedBatchLimits)
+    return try drop(batch, error, user: user, at: time)
   }
 
   private func userHolding(_ batchID: BatchID, _ owner: Owner) throws -> MutationQueue.UserRow {

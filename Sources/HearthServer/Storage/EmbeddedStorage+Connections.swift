@@ -60,6 +60,7 @@ extension EmbeddedStorage {
   func moveLog() {
     guard let mover = published.withLock({ $0.file?.mover }) else { return }
     let written = database.writtenPages
+    guard written - finishedPages < LogMover.longestLogPages else { return finishLog() }
     guard written - movedPages >= LogMover.pagesPerRound else { return }
     movedPages = written
     mover.start { [weak self] in
@@ -71,6 +72,8 @@ extension EmbeddedStorage {
   /// Writes the rest of a long log back, so that the next commit begins it anew.
   private func finishLog() {
     guard !isClosed else { return }
+    finishedPages = database.writtenPages
+    movedPages = finishedPages
     do {
       _ = try database.moveLog()
     } catch {

@@ -36,6 +36,8 @@ actor EmbeddedStorage: ServerStorage {
   var isFilling = false
   /// The writer's pages when the latest round of ``LogMover`` began.
   var movedPages: Int64 = 0
+  /// The writer's pages when it has written the log back itself.
+  var finishedPages: Int64 = 0
 
   nonisolated let published: Mutex<Published>
 

@@ -6,12 +6,15 @@ internal import Synchronization
 /// Writes the write-ahead log of one file back into it, in the background on a connection of its own, so that no commit pays for it.
 ///
 /// The log begins anew only if everything in it was written back at a moment at which a commit begins. Under steady load there is no such
-/// moment; a log that has grown to ``longLogPages`` is therefore finished by the writer, between two commits. Few pages are left then.
+/// moment; a log that has grown to ``longLogPages`` is therefore finished by the writer, between two commits. Few pages are left then, unless
+/// this queue gets no processor time: after ``longestLogPages`` the writer does without it.
 final class LogMover: Sendable {
   /// The number of pages that the writer writes between two rounds; 8 MiB.
   static let pagesPerRound: Int64 = 1_000
   /// The log has become long; 32 MiB.
   static let longLogPages: Int64 = 4_000
+  /// The number of pages that the writer writes at most before it writes back what is left; 64 MiB.
+  static let longestLogPages: Int64 = 8_000
 
   private let queue: DispatchQueue
   private let open: @Sendable () throws -> sending Database

@@ -7,7 +7,7 @@ struct LoggedChanges {
 
   /// The documents of `scope` that changed after `version`, as they were at `version`.
   ///
-  /// The log must reach back to `version`, see ``reaches(_:)``.
+  /// The log must reach back to `version`, see ``ChangeLog/reaches(_:)``.
   ///
   /// - Parameter end: Changes after this version are ignored.
   func documentsBefore(

@@ -37,12 +37,9 @@ extension StorageReader.Snapshot {
 
   /// The indexes that would have answered a query better, if they are worth their cost.
   ///
-  /// The limits are those of the client's cache, see `LocalStore.considerIndexes`. An index that leads to many documents that do not match
-  /// is no reason to go without a better one.
+  /// An index that leads to many documents that do not match is no reason to go without a better one.
   func missingIndexes(for query: Query, after execution: QueryExecution?) throws -> [IndexDefinition] {
-    guard let execution, execution.rowsRead >= 100, execution.rowsRead * 10 > execution.resultCount * 34 else {
-      return []
-    }
+    guard let execution, execution.isWorthAnIndex else { return [] }
     return try reader.queries.missingIndexes(for: query)
   }
 }

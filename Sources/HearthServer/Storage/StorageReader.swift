@@ -88,16 +88,16 @@ extension StorageReader.Snapshot {
 // MARK: - Queries
 
 extension StorageReader.Snapshot {
-  func run(_ query: Query, at past: SnapshotVersion?, clock: (() -> Duration)? = nil) throws -> QueryAnswer {
+  func run(_ query: Query, at past: SnapshotVersion?) throws -> QueryAnswer {
     let before = try documents(of: ChangeScope(of: query), before: past)
     let readVersion = past ?? version
     guard !before.isEmpty else {
-      let (documents, execution) = try reader.queries.run(query, clock: clock)
+      let (documents, execution) = try reader.queries.run(query)
       return QueryAnswer(documents: documents, readVersion: readVersion, execution: execution)
     }
     // The result in the past is the present result without the documents that changed since, plus their old versions that
     // match. The limit is widened by their number, because as many of the present result may drop out.
-    var (documents, execution) = try reader.queries.run(query.widened(by: before.count), clock: clock)
+    var (documents, execution) = try reader.queries.run(query.widened(by: before.count))
     documents.removeAll { before[$0.key] != nil }
     documents += before.values.filter { $0.isFound && query.matches($0) }
     documents.sort { query.compare($0, $1) == .ascending }

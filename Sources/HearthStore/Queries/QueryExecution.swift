@@ -59,6 +59,18 @@ package struct QueryExecution: Equatable, Sendable {
     self.entriesRead = entriesRead
     self.documentsDecoded = documentsDecoded
   }
+
+  /// Below this, a scan is quick enough.
+  private static let rowsWithoutIndex = 100
+  /// The ratio of documents read to documents found from which a query deserves an index: 3.4 as in firebase-ios-sdk query_engine.cc (the
+  /// JavaScript SDK uses 4 to 8). Kept as a fraction of whole numbers.
+  private static let indexRatio = (numerator: 34, denominator: 10)
+
+  /// True if so many documents were read in vain that an index is worth what it costs later writes.
+  package var isWorthAnIndex: Bool {
+    rowsRead >= Self.rowsWithoutIndex
+      && rowsRead * Self.indexRatio.denominator > resultCount * Self.indexRatio.numerator
+  }
 }
 
 /// Measures the parts of an execution with a clock of the caller.

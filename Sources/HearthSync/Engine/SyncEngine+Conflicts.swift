@@ -220,8 +220,6 @@ extension SyncEngine {
   // MARK: - Ends
 
   private func carryOut(_ open: OpenConflict) {
-    conflicts.open = nil
-    let batchID = open.batch.batchID
     let mutations = open.resolvedMutations
     var ending: StatusError?
     if !open.dropped.isEmpty {
@@ -232,34 +230,36 @@ extension SyncEngine {
     }
     let outcome = LocalStore.ConflictOutcome(
       mutations: mutations, copies: open.copies, remote: open.remote, bases: open.bases, ending: ending)
-    do {
-      let changes = try localStore.resolveConflict(open.batch, outcome, of: .user(open.owner), at: wallTime)
-      if conflicts.refused?.batchID == batchID { conflicts.refused = nil }
-      conflicts.uncertain.settle(batchID)
-      outboxHasChanged = true
-      if mutations.isEmpty {
-        emit(waits.complete(batchID, ending))
-        lowerWaits()
-      }
-      refreshViews(changes)
-    } catch CacheError.unknownBatch {
-      log(.debug, "Write \(batchID) has left the outbox or changed while its conflict was resolved.")
-    } catch {
-      return goOffline(after: error, retrying: .probe(.outboxFailure))
+    end(open, leaves: mutations.isEmpty, with: ending) {
+      try localStore.resolveConflict(open.batch, outcome, of: .user(open.owner), at: wallTime)
     }
-    fillWritePipeline()
   }
 
   private func endConflict(rejecting open: OpenConflict, _ error: StatusError) {
-    (conflicts.open, conflicts.refused) = (nil, nil)
+    end(open, leaves: true, with: error) {
+      try localStore.rejectConflict(open.batch, error, of: .user(open.owner), at: wallTime)
+    }
+  }
+
+  /// Stores how a conflict ends, and lets the outbox go on.
+  ///
+  /// - Parameters:
+  ///   - leaves: True if nothing of the batch is left to be sent.
+  ///   - error: How its write ends then.
+  private func end(
+    _ open: OpenConflict, leaves: Bool, with error: StatusError?, _ store: () throws -> DocumentMap
+  ) {
+    conflicts.open = nil
+    let batchID = open.batch.batchID
     do {
-      let changes = try localStore.rejectConflict(open.batch, error, of: .user(open.owner), at: wallTime)
+      let changes = try store()
+      if conflicts.refused?.batchID == batchID { conflicts.refused = nil }
+      conflicts.uncertain.settle(batchID)
+      if leaves { completeOutOfTurn(batchID, error) }
       outboxHasChanged = true
-      emit(waits.complete(open.batch.batchID, error))
-      lowerWaits()
       refreshViews(changes)
     } catch CacheError.unknownBatch {
-      log(.debug, "Write \(open.batch.batchID) has left the outbox or changed while it was compared.")
+      log(.debug, "Write \(batchID) has left the outbox or changed while it was compared.")
     } catch {
       return goOffline(after: error, retrying: .probe(.outboxFailure))
     }

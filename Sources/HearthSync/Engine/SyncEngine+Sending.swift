@@ -123,10 +123,7 @@ extension SyncEngine {
         batchID, evenIfSent: evenIfSent, error, of: .user(signedInUser), at: wallTime)
       link.answeredElsewhere(batchID)
       forgetConflict(of: batchID)
-      // It leaves out of turn: those before it still wait.
-      outboxHasChanged = true
-      emit(waits.complete(batchID, error))
-      lowerWaits()
+      completeOutOfTurn(batchID, error)
       emit(.answer(id, .done))
       refreshViews(changes)
       link.outboxHasGrown()

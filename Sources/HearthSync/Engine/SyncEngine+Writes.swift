@@ -275,6 +275,13 @@ extension SyncEngine {
     emit(try waits.lower { try localStore.highestUnacknowledgedBatchID(notAfter: $0, of: owner) })
   }
 
+  /// Completes the calls that wait for a batch that has left the outbox while batches before it may still wait.
+  func completeOutOfTurn(_ batchID: BatchID, _ error: StatusError?) {
+    outboxHasChanged = true
+    emit(waits.complete(batchID, error))
+    lowerWaits()
+  }
+
   /// Completes the calls that wait for the batch. Runs before the listeners hear of its outcome.
   func complete(_ batchID: BatchID, of owner: String?, _ error: StatusError?) {
     outboxHasChanged = true

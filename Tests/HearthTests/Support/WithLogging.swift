@@ -1,9 +1,13 @@
 import Hearth
 import Testing
 
-/// Switches logging on while a test, or a whole suite, runs. The level is one for the process, so these tests take turns.
+/// Switches logging on while a test, or each test of a suite, runs. The level is one for the process, so these tests take turns.
+///
+/// A suite as a whole takes no turn: while its tests wait to be run at all, those of others would wait until their time is over.
 struct WithLogging: TestTrait, SuiteTrait, TestScoping {
   private static let turns = Turns()
+
+  var isRecursive: Bool { true }
 
   func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void

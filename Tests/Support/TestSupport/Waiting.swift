@@ -1,4 +1,4 @@
 /// Returns when the condition holds. A test that waits in vain ends with its time limit.
-package func waitUntil(_ condition: () -> Bool) async throws {
-  while !condition() { try await Task.sleep(for: .milliseconds(5)) }
+nonisolated(nonsending) package func waitUntil(_ condition: () async throws -> Bool) async throws {
+  while try await !condition() { try await Task.sleep(for: .milliseconds(5)) }
 }
