@@ -164,6 +164,25 @@ struct QueryTests {
     #expect(throws: StatusError.self) { try QueryLimits.check(query) }
   }
 
+  @Test("filters, orders and a parent count together, to a hundred")
+  func components() throws {
+    func query(filters: Int, orders: Int, in collection: Query) -> Query {
+      let conditions = (0..<filters).map { Filter.field(field("f\($0 % 7)"), .equal, $0.value) }
+      var query = Query(path: collection.path, filters: conditions)
+      for n in 0..<orders { query = query.with(order: OrderBy(path: field("o\(n)"), direction: .ascending)) }
+      return query
+    }
+    let below = Query(path: path("c/d/e"))
+    try QueryLimits.check(query(filters: 60, orders: 40, in: Self.collection))
+    try QueryLimits.check(query(filters: 60, orders: 39, in: below))
+    for (filters, collection) in [(61, Self.collection), (60, below), (50_000, Self.collection)] {
+      let error = #expect(throws: StatusError.self) {
+        try QueryLimits.check(query(filters: filters, orders: 40, in: collection))
+      }
+      #expect(error?.message.hasPrefix("The query has \(filters) filters, 40 orders and ") == true)
+    }
+  }
+
   @Test("count, sum and average: integers stay exact, non-numbers are skipped, nothing averages to null")
   func aggregation() async throws {
     try await ServerFixture.withServer { fixture in

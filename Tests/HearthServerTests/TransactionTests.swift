@@ -1,8 +1,10 @@
 import Foundation
 import GRPCCore
 import HearthModel
+import HearthStore
 import HearthWire
 import SwiftProtobuf
+import Synchronization
 import Testing
 
 @testable import HearthServer
@@ -125,6 +127,82 @@ struct TransactionTests {
       clock.advance(seconds: 50)
       #expect(await failure { try await get(fixture, "a/1", in: long) }?.message == expired)
     }
+  }
+
+  @Test("a commit that is repeated because its answer was lost gets the answer of the first, for a minute")
+  func repeatedCommit() async throws {
+    let clock = ManualClock()
+    try await ServerFixture.withServer(clock: clock.clock) { fixture in
+      let transaction = try await begin(fixture)
+      let writes = [Mutation.set(key("a/1"), ["n": 1.value])]
+      let first = try await withThrowingTaskGroup(of: Google_Firestore_V1_CommitResponse.self) { group in
+        for _ in 0..<4 { group.addTask { try await fixture.commit(writes, transaction: transaction) } }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+      clock.advance(seconds: 59)
+      let later = try await fixture.commit(writes, transaction: transaction)
+      #expect(Set(first + [later]).count == 1)
+      let closed = "Transaction is invalid or closed."
+      let others = [Mutation.set(key("a/1"), ["n": 2.value])]
+      #expect(await failure { try await fixture.commit(others, transaction: transaction) }?.message == closed)
+      clock.advance(seconds: 2)
+      #expect(await failure { try await fixture.commit(writes, transaction: transaction) }?.message == closed)
+    }
+  }
+
+  @Test("a repeated commit that was refused is refused again, and one that met trouble of the server may succeed")
+  func repeatedFailure() async throws {
+    let fails = Mutex(false)
+    let fixture = try StorageFixture { point in
+      guard point == .commit, fails.withLock({ $0 }) else { return nil }
+      return StoreError(kind: .full, message: "no space")
+    }
+    let database = fixture.database
+    try await fixture.set("a/1", ["n": 1.value])
+    let transaction = try database.transactions.begin(isReadOnly: false)
+    let latest = try fixture.storage.currentVersion()
+    _ = try database.transactions.read(transaction, keys: [key("a/1")], latest: latest)
+    let writes = [Mutation.set(key("a/2"), ["n": 2.value])]
+    func commit() async -> StatusCode? {
+      do throws(StatusError) {
+        _ = try await database.commit(writes, endingTransaction: transaction)
+        return nil
+      } catch {
+        return error.code
+      }
+    }
+    fails.withLock { $0 = true }
+    #expect(await commit() == .resourceExhausted)
+    fails.withLock { $0 = false }
+    try await fixture.set("a/1", ["n": 3.value])
+    #expect(await commit() == .aborted)
+    #expect(await commit() == .aborted)
+    let again = try database.transactions.begin(isReadOnly: false)
+    fails.withLock { $0 = true }
+    await #expect(throws: StatusError.self) { try await database.commit(writes, endingTransaction: again) }
+    fails.withLock { $0 = false }
+    _ = try await database.commit(writes, endingTransaction: again)
+  }
+
+  @Test("abandoned transactions make room after a minute, and those that read much have a limit together")
+  func abandoned() throws {
+    let clock = ManualClock()
+    let registry = TransactionRegistry(clock: clock.clock)
+    let version = SnapshotVersion(microseconds: clock.now)
+    for _ in 0..<TransactionRegistry.maximumCount { _ = try registry.begin(isReadOnly: false) }
+    let full = #expect(throws: StatusError.self) { try registry.begin(isReadOnly: false) }
+    #expect(full?.code == .resourceExhausted)
+    clock.advance(seconds: 61)
+    let keys = (0..<99_000).map { key("c/d\($0)") }
+    for _ in 0..<20 {
+      _ = try registry.read(try registry.begin(isReadOnly: false), keys: keys, latest: version)
+    }
+    let much = try registry.begin(isReadOnly: false)
+    let error = #expect(throws: StatusError.self) { try registry.read(much, keys: keys, latest: version) }
+    #expect(error?.code == .resourceExhausted)
+    clock.advance(seconds: 61)
+    for _ in 0..<200 { _ = try registry.begin(isReadOnly: false) }
+    _ = try registry.read(try registry.begin(isReadOnly: false), keys: keys, latest: version)
   }
 
   @Test("concurrent increments in transactions lose nothing")

@@ -8,12 +8,26 @@ package struct ServerClock: Sendable {
   /// The present time, at microsecond precision.
   package let now: @Sendable () -> Timestamp
 
+  /// Microseconds of a clock that is never set, and that goes on while the machine sleeps; nil for a clock that a test moves.
+  let elapsed: (@Sendable () -> Int64)?
+
   package init(now: @escaping @Sendable () -> Timestamp) {
+    self.init(now: now, elapsed: nil)
+  }
+
+  init(now: @escaping @Sendable () -> Timestamp, elapsed: (@Sendable () -> Int64)?) {
     self.now = now
+    self.elapsed = elapsed
   }
 
   /// The system's wall clock.
-  package static let system = ServerClock {
-    Timestamp(microseconds: Int64((Date().timeIntervalSince1970 * 1_000_000).rounded(.down)))
-  }
+  package static let system = {
+    let start = ContinuousClock.now
+    return ServerClock(
+      now: { Timestamp(microseconds: Int64((Date().timeIntervalSince1970 * 1_000_000).rounded(.down))) },
+      elapsed: {
+        let (seconds, attoseconds) = start.duration(to: .now).components
+        return seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+      })
+  }()
 }

@@ -17,6 +17,10 @@ final class EmbeddedBackend: Sendable {
     var blanks: [DatabaseID: WeakDatabase] = [:]
     /// Oldest first. They are kept because a client may continue, for example with a transaction that it has begun.
     var latestBlanks: [HostedDatabase] = []
+    /// When each open database was last asked for.
+    var lastUses: [DatabaseID: Timestamp] = [:]
+    /// Databases that are being closed for want of use.
+    var closing: Set<DatabaseID> = []
     var isClosed = false
     /// Nil if the server was not given any.
     var declaredIndexes: [IndexDefinition]?
@@ -34,13 +38,15 @@ final class EmbeddedBackend: Sendable {
 
   /// The maximum number of databases that are open at the same time.
   private static let maximumDatabases = 1000
+  /// A database without calls, listeners and transactions is closed after this time.
+  static let idleMicroseconds: Int64 = 300_000_000
   /// A blank database takes about 320 KB.
   private static let keptBlanks = 64
 
   /// - Throws: `ServerError` when the folder cannot be created, written or locked.
   init(location: StorageLocation, clock: ServerClock, logger: Logger) throws(ServerError) {
     self.location = location
-    self.clock = clock
+    self.clock = clock.steady(logger: logger)
     self.logger = logger
     switch location {
     case .memory: folder = nil
@@ -53,15 +59,22 @@ final class EmbeddedBackend: Sendable {
   /// - Throws: `StatusError`: INVALID_ARGUMENT for a name that cannot be a file's, or the failure of the storage.
   func database(_ id: DatabaseID) throws(StatusError) -> HostedDatabase {
     let result = state.withLock { state -> Result<HostedDatabase, StatusError> in
-      if let known = state.databases[id] ?? state.blanks[id]?.database { return .success(known) }
+      if let known = state.databases[id] ?? state.blanks[id]?.database {
+        state.lastUses[id] = clock.now()
+        return .success(known)
+      }
       guard !state.isClosed else {
         return .failure(StatusError(code: .unavailable, message: "the server is shutting down"))
       }
       do throws(StatusError) {
+        guard !state.closing.contains(id) else {
+          throw StatusError(code: .unavailable, message: "the database is being closed for want of use; try again")
+        }
         if let file = try folder?.existingFile(for: id) {
           try requireRoom(in: state)
           let opened = try open(id, at: .file(path: file), declaring: state.declaredIndexes)
           state.databases[id] = opened
+          state.lastUses[id] = clock.now()
           return .success(opened)
         }
         let blank = try open(id, at: .memory, home: home(for: id), declaring: state.declaredIndexes)
@@ -123,6 +136,7 @@ final class EmbeddedBackend: Sendable {
       let known = state.blanks.removeValue(forKey: id)?.database
       let database = known ?? HostedDatabase(id: id, storage: storage, clock: clock)
       state.databases[id] = database
+      state.lastUses[id] = clock.now()
       state.latestBlanks.removeAll { $0 === database }
     }
     logger.debug("database created", metadata: ["database": .escaped(id)])
@@ -135,6 +149,32 @@ final class EmbeddedBackend: Sendable {
       return Array(state.databases.values) + state.blanks.values.compactMap(\.database)
     }
     for database in databases { await database.storage.declare(indexes) }
+  }
+
+  /// Closes the databases in the folder that nobody has used for ``idleMicroseconds``. The next call opens them again.
+  func closeIdle() async {
+    guard folder != nil else { return }
+    let idle = state.withLock { state -> [HostedDatabase] in
+      let now = clock.now().microseconds
+      var idle: [HostedDatabase] = []
+      for (id, lastUse) in state.lastUses where now - lastUse.microseconds > Self.idleMicroseconds {
+        guard var database = state.databases.removeValue(forKey: id) else { continue }
+        // Calls and streams hold the database while they last.
+        guard isKnownUniquelyReferenced(&database), !database.transactions.hasOpen else {
+          state.databases[id] = database
+          continue
+        }
+        state.lastUses[id] = nil
+        state.closing.insert(id)
+        idle.append(database)
+      }
+      return idle
+    }
+    for database in idle {
+      await database.storage.close()
+      state.withLock { _ = $0.closing.remove(database.id) }
+      logger.debug("idle database closed", metadata: ["database": .escaped(database.id)])
+    }
   }
 
   /// Closes all databases; later calls get UNAVAILABLE.

@@ -6,10 +6,14 @@ enum QueryLimits {
   private static let maximumExclusions = 10
   private static let maximumDisjunctions = 30
   private static let maximumInequalityFields = 10
+  /// Of filters, orders and the parent document together (Firestore documentation, "Usage and limits").
+  private static let maximumComponents = 100
 
   /// - Throws: INVALID_ARGUMENT with the text of production where it is known.
   static func check(_ query: Query) throws(StatusError) {
     let filters = query.filters.flatMap(\.flattened)
+    // First: what the other checks cost grows faster than the number of filters.
+    try checkComponents(filters.count, in: query)
     try checkLists(filters)
     try checkExclusions(filters, in: query)
     guard let disjunctions = query.disjunctions(atMost: maximumDisjunctions) else {
@@ -32,6 +36,16 @@ enum QueryLimits {
 
   private static func invalid(_ message: String) -> StatusError {
     StatusError(code: .invalidArgument, message: message)
+  }
+
+  private static func checkComponents(_ filterCount: Int, in query: Query) throws(StatusError) {
+    let orderCount = query.explicitOrders.count
+    let parentCount = query.path.count > (query.isCollectionGroupQuery ? 0 : 1) ? 1 : 0
+    guard filterCount + orderCount + parentCount <= maximumComponents else {
+      throw invalid(
+        "The query has \(filterCount) filters, \(orderCount) orders and \(parentCount) parent documents; at most "
+          + "\(maximumComponents) are allowed together.")
+    }
   }
 
   private static func checkLists(_ filters: [FieldFilter]) throws(StatusError) {

@@ -21,7 +21,8 @@ package final class EmbeddedServer: Sendable {
   private let transportServer: GRPCServer<HTTP2ServerTransport.Custom<GuardedListener>>
   private let serving: Task<Void, any Error>
   private let connections: OpenConnections
-  private let indexWatch: Task<Void, Never>?
+  /// Watches the index file, and closes idle databases.
+  private let housekeeping: [Task<Void, Never>]
   private let logger: Logger
   /// Triggered at the end of ``shutdown()``.
   private let stopped = ShutdownSignal()
@@ -29,13 +30,16 @@ package final class EmbeddedServer: Sendable {
   /// Streams get this long to end by themselves before their connections are closed.
   private static let shutdownGrace = Duration.milliseconds(1500)
 
+  /// The interval at which the server looks for databases that nobody uses any more.
+  private static let idleCheckInterval = Duration.seconds(60)
+
   /// Largest request message, in bytes. Commits may have 10 MiB; official clients allow 17 MiB both ways.
   private static let maximumRequestBytes = 17 * 1024 * 1024
 
   private init(
     host: String, port: Int, backend: EmbeddedBackend,
     transportServer: GRPCServer<HTTP2ServerTransport.Custom<GuardedListener>>, serving: Task<Void, any Error>,
-    connections: OpenConnections, indexWatch: Task<Void, Never>?, logger: Logger
+    connections: OpenConnections, housekeeping: [Task<Void, Never>], logger: Logger
   ) {
     self.host = host
     self.port = port
@@ -43,7 +47,7 @@ package final class EmbeddedServer: Sendable {
     self.transportServer = transportServer
     self.serving = serving
     self.connections = connections
-    self.indexWatch = indexWatch
+    self.housekeeping = housekeeping
     self.logger = logger
   }
 
@@ -105,14 +109,19 @@ package final class EmbeddedServer: Sendable {
       await backend.close()
       throw await startFailure(of: serving, host: host, port: port)
     }
-    var watch: Task<Void, Never>?
+    var housekeeping = [
+      Task {
+        while (try? await Task.sleep(for: idleCheckInterval)) != nil { await backend.closeIdle() }
+      }
+    ]
     if let indexFile, let indexStamp {
-      watch = Task { await indexFile.watch(backend, since: indexStamp, every: indexFileInterval, logger: logger) }
+      housekeeping.append(
+        Task { await indexFile.watch(backend, since: indexStamp, every: indexFileInterval, logger: logger) })
     }
     logger.info("listening", metadata: ["host": "\(host)", "port": "\(boundPort)"])
     return EmbeddedServer(
       host: host, port: boundPort, backend: backend, transportServer: server, serving: serving,
-      connections: listener.connections, indexWatch: watch, logger: logger)
+      connections: listener.connections, housekeeping: housekeeping, logger: logger)
   }
 
   /// Translates the transport's reason for not listening into a message about the address.
@@ -158,7 +167,10 @@ package final class EmbeddedServer: Sendable {
     }
     _ = await serving.result
     deadline.cancel()
-    indexWatch?.cancel()
+    for task in housekeeping {
+      task.cancel()
+      await task.value
+    }
     await backend.close()
     logger.info("stopped")
     stopped.trigger()

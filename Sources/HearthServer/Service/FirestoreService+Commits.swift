@@ -12,13 +12,7 @@ extension FirestoreService {
       let message = request.message
       let database = try backend.database(ResourceName.database(message.database, at: "database"))
       let mutations = try database.checkedMutations(of: message.writes)
-      var reads: TransactionReads?
-      if !message.transaction.isEmpty {
-        reads = try database.transactions.end([UInt8](message.transaction), isWriting: !mutations.isEmpty)
-        // Reads alone are consistent: they all saw one snapshot.
-        if mutations.isEmpty { reads = nil }
-      }
-      let outcome = try await database.storage.commit(CommitRequest(mutations: mutations, reads: reads))
+      let outcome = try await database.commit(mutations, endingTransaction: [UInt8](message.transaction))
       var response = Google_Firestore_V1_CommitResponse()
       response.writeResults = outcome.results.map { database.translator.encode($0) }
       response.commitTime = database.translator.encode(outcome.version)

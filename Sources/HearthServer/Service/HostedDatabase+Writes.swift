@@ -24,4 +24,19 @@ extension HostedDatabase {
   func checkedMutation(of write: Google_Firestore_V1_Write) throws -> Mutation {
     try WriteLimits.checked(translator.decode(write: write), database: id)
   }
+
+  /// Commits the writes of a request, which may end a transaction.
+  ///
+  /// - Parameter transaction: empty if there is none.
+  func commit(
+    _ mutations: [Mutation], endingTransaction transaction: [UInt8]
+  ) async throws(StatusError) -> CommitOutcome {
+    guard !transaction.isEmpty else { return try await storage.commit(CommitRequest(mutations: mutations)) }
+    let digest = RequestLabel.digest(of: mutations, in: id)
+    return try await transactions.commit(transaction, isWriting: !mutations.isEmpty, digest: digest) {
+      (reads) throws(StatusError) in
+      // Reads alone are consistent: they all saw one snapshot.
+      try await storage.commit(CommitRequest(mutations: mutations, reads: mutations.isEmpty ? nil : reads))
+    }
+  }
 }

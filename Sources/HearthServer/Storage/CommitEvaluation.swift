@@ -52,7 +52,8 @@ struct CommitEvaluation {
       outcome = try mutation.applied(
         to: current, commitTime: version, requestTime: requestTime, resourceName: name)
     } catch let error as WireFormatError {
-      throw StatusError(code: .dataLoss, message: "The stored fields of \(name) are damaged: \(error)")
+      // Not DATA_LOSS, for which clients drop a write: the file can be mended.
+      throw StatusError(code: .internal, message: "The stored fields of \(name) are damaged: \(error)")
     }
     if mutation.operation == .verify {
       outcome.document = current

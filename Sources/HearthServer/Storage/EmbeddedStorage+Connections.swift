@@ -13,6 +13,8 @@ extension EmbeddedStorage {
     /// The change log holds everything after this version.
     var logStart: SnapshotVersion
     var isClosed = false
+    /// Set once the system could not say whether a write has reached the disk.
+    var failedSync: String?
     /// Nil for a database in memory.
     var file: FileAccess?
     /// The indexes that were asked for, whether they were made or not.
@@ -36,7 +38,7 @@ extension EmbeddedStorage {
 
   /// The connections for reading a file and for writing its log back; nil for a database in memory.
   static func fileAccess(
-    to location: Database.Location, _ databaseID: DatabaseID, _ logger: Logger
+    to location: Database.Location, _ databaseID: DatabaseID
   ) -> FileAccess? {
     guard case .file = location else { return nil }
     let readers = ReaderPool<StorageReader>(
@@ -47,7 +49,7 @@ extension EmbeddedStorage {
       database.onProgress(everyInstructions: instructionsPerStep, isToStop)
       return StorageReader(database)
     }
-    let mover = LogMover(label: "hearth.log.\(databaseID)", logger: logger) {
+    let mover = LogMover(label: "hearth.log.\(databaseID)") {
       try Database(location, options: Self.options)
     }
     return FileAccess(readers: readers, mover: mover)
@@ -58,26 +60,38 @@ extension EmbeddedStorage {
 
   /// Has the log written back when enough was written to it.
   func moveLog() {
-    guard let mover = published.withLock({ $0.file?.mover }) else { return }
+    guard let mover = published.withLock({ $0.failedSync == nil ? $0.file?.mover : nil }) else { return }
     let written = database.writtenPages
     guard written - finishedPages < LogMover.longestLogPages else { return finishLog() }
     guard written - movedPages >= LogMover.pagesPerRound else { return }
     movedPages = written
-    mover.start { [weak self] in
+    mover.start { [weak self] result in
       guard let self else { return }
-      Task { await self.finishLog() }
+      switch result {
+      case .success(let state):
+        if let state, state.pages >= LogMover.longLogPages { Task { await self.finishLog() } }
+      case .failure(let error): logMoveFailed(error)
+      }
     }
   }
 
   /// Writes the rest of a long log back, so that the next commit begins it anew.
   private func finishLog() {
-    guard !isClosed else { return }
+    guard !isClosed, published.withLock({ $0.failedSync == nil }) else { return }
     finishedPages = database.writtenPages
     movedPages = finishedPages
     do {
       _ = try database.moveLog()
     } catch {
-      logger.warning("write-ahead log cannot be written back", metadata: ["error": .escaped("\(error)")])
+      logMoveFailed(error)
     }
+  }
+
+  private nonisolated func logMoveFailed(_ error: any Error) {
+    if let error = error as? StoreError, error.isFailedSync { return noteFailedSync(error) }
+    // The log only grows a little longer.
+    logger.warning(
+      "write-ahead log cannot be written back",
+      metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
   }
 }

@@ -41,7 +41,7 @@ extension EmbeddedStorage {
 
   /// Changes definitions, and has what they need filled.
   private func changeIndexes(_ name: String, _ body: () throws -> Void) {
-    guard !isClosed else { return }
+    guard !isClosed, (try? requireSafeDisk()) != nil else { return }
     do {
       try database.transaction(name) {
         try body()
@@ -75,7 +75,7 @@ extension EmbeddedStorage {
   ///
   /// - Returns: True if there may be more to do.
   func fillIndexes(_ limits: IndexTable.FillLimits) -> Bool {
-    guard !isClosed else { return false }
+    guard !isClosed, (try? requireSafeDisk()) != nil else { return false }
     do {
       // Not durable by itself: a power cut that takes the latest entries takes the mark of how far the index is filled too.
       let hasMore = try database.transaction("Fill indexes", synchronous: .normal) {

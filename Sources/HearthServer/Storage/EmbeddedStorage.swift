@@ -103,6 +103,12 @@ actor EmbeddedStorage: ServerStorage {
   ) throws {
     try ServerSchema.schema.migrate(database)
     let state = try ServerState.load(from: database, now: clock.now())
+    let ahead = state.lastVersion.microseconds - clock.now().microseconds
+    if ahead > SteadyClock.toleranceMicroseconds {
+      logger.warning(
+        "commit times are ahead of the clock and stay so until it has caught up",
+        metadata: ["database": .escaped(databaseID), "seconds": "\(ahead / 1_000_000)"])
+    }
     self.executor = DatabaseExecutor(label: "hearth.storage.\(databaseID)")
     self.databaseID = databaseID
     self.clock = clock
@@ -119,7 +125,7 @@ actor EmbeddedStorage: ServerStorage {
     self.published = Mutex(
       Published(
         version: state.lastVersion, logStart: state.logStart,
-        file: Self.fileAccess(to: database.location, databaseID, logger)))
+        file: Self.fileAccess(to: database.location, databaseID)))
     self.incarnation = state.incarnation
     self.feed = ChangeFeed(version: state.lastVersion, maximumCommits: feedCapacity)
     Task { await self.continueFilling() }
@@ -178,37 +184,7 @@ extension EmbeddedStorage {
     // The next group is posted now: `commit` posts one only when it finds nothing waiting.
     if !waiting.isEmpty { Task { self.commitWaiting() } }
 
-    let versionBefore = lastVersion
-    var outcomes: [Result<CommitOutcome, StatusError>] = []
-    var changes: [CommittedChange] = []
-    do {
-      if home != nil, group.contains(where: { wouldCommit($0.request) }) { try moveHome() }
-      try database.transaction("commit") {
-        store.indexes.use(indexState)
-        for waitingCommit in group {
-          do {
-            let (outcome, change) = try apply(waitingCommit.request)
-            outcomes.append(.success(outcome))
-            if let change { changes.append(change) }
-          } catch let error as StatusError {
-            // A refused request has stored nothing, so the others of the group commit. Errors of the store end the transaction.
-            outcomes.append(.failure(error))
-          }
-        }
-        let logStart = try log.trim(now: clock.now())
-        if logStart != nil || lastVersion != versionBefore {
-          try ServerState.save(lastVersion: lastVersion, logStart: log.start, in: database)
-        }
-      }
-    } catch {
-      // Rolled back: no version was used, and nothing may be published or answered with success.
-      lastVersion = versionBefore
-      store.indexes.forget()
-      let failure = status(of: error)
-      outcomes = group.map { _ in .failure(failure) }
-      changes = []
-      reloadLog()
-    }
+    let (outcomes, changes) = commit(group.map(\.request))
     assert(outcomes.count == group.count, "\(group.count) requests have \(outcomes.count) outcomes")
     published.withLock { published in
       published.version = lastVersion
@@ -218,6 +194,85 @@ extension EmbeddedStorage {
     for change in changes { feed.publish(change) }
     for (waitingCommit, outcome) in zip(group, outcomes) { waitingCommit.continuation.resume(returning: outcome) }
     moveLog()
+  }
+
+  /// Commits requests in one durable transaction. A request that the store cannot carry out, because a row that it needs is damaged, fails
+  /// by itself: the others begin anew without it.
+  private func commit(_ requests: [CommitRequest]) -> (
+    outcomes: [Result<CommitOutcome, StatusError>], [CommittedChange]
+  ) {
+    var outcomes: [Result<CommitOutcome, StatusError>?] = requests.map { _ in nil }
+    func answerRest(with failure: StatusError) {
+      outcomes = outcomes.map { $0 ?? .failure(failure) }
+    }
+    let versionBefore = lastVersion
+    while true {
+      let open = outcomes.indices.filter { outcomes[$0] == nil }
+      do {
+        try requireSafeDisk()
+        if home != nil, open.contains(where: { wouldCommit(requests[$0]) }) { try moveHome() }
+        let (answers, changes) = try transact(open.map { requests[$0] }, after: versionBefore)
+        for (index, answer) in zip(open, answers) { outcomes[index] = answer }
+        return (outcomes.compactMap(\.self), changes)
+      } catch {
+        // Rolled back: no version was used, and nothing may be published or answered with success.
+        lastVersion = versionBefore
+        store.indexes.forget()
+        reloadLog()
+        guard let damage = error as? RequestFailure else {
+          answerRest(with: commitFailure(error))
+          return (outcomes.compactMap(\.self), [])
+        }
+        outcomes[open[damage.index]] = .failure(commitFailure(damage.error))
+      }
+    }
+  }
+
+  /// A failure of the store that has to do with one request alone.
+  private struct RequestFailure: Error {
+    var index: Int
+    var error: StoreError
+
+    init?(_ error: any Error, index: Int) {
+      guard let error = error as? StoreError, error.kind == .corrupt || error.kind == .constraint else { return nil }
+      self.index = index
+      self.error = error
+    }
+  }
+
+  private func transact(
+    _ requests: [CommitRequest], after versionBefore: SnapshotVersion
+  ) throws -> ([Result<CommitOutcome, StatusError>], [CommittedChange]) {
+    var answers: [Result<CommitOutcome, StatusError>] = []
+    var changes: [CommittedChange] = []
+    try database.transaction("commit") {
+      store.indexes.use(indexState)
+      for (index, request) in requests.enumerated() {
+        do {
+          let (outcome, change) = try apply(request)
+          answers.append(.success(outcome))
+          if let change { changes.append(change) }
+        } catch let error as StatusError {
+          // A refused request has stored nothing, so the others of the group commit. Errors of the store end the transaction.
+          answers.append(.failure(error))
+        } catch {
+          throw RequestFailure(error, index: index) ?? error
+        }
+      }
+      let logStart = try log.trim(now: clock.now())
+      if logStart != nil || lastVersion != versionBefore {
+        try ServerState.save(lastVersion: lastVersion, logStart: log.start, in: database)
+      }
+    }
+    return (answers, changes)
+  }
+
+  /// The status for the sender of a write. Clients drop a write that gets DATA_LOSS; a file can be mended.
+  private func commitFailure(_ error: any Error) -> StatusError {
+    if let error = error as? StoreError, error.isFailedSync { noteFailedSync(error) }
+    let failure = status(of: error)
+    guard failure.code == .dataLoss else { return failure }
+    return StatusError(code: .internal, message: failure.message)
   }
 
   /// Returns true if a request would succeed as the first commit of an empty database. A request that fails, or that is
@@ -249,7 +304,7 @@ extension EmbeddedStorage {
         tables.database.close()
         tables = moved
         let declared = published.withLock { published in
-          published.file = Self.fileAccess(to: location, databaseID, logger)
+          published.file = Self.fileAccess(to: location, databaseID)
           published.wishes = []
           return published.declared
         }

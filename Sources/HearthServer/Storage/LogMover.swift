@@ -1,6 +1,5 @@
 internal import Dispatch
 internal import HearthStore
-internal import Logging
 internal import Synchronization
 
 /// Writes the write-ahead log of one file back into it, in the background on a connection of its own, so that no commit pays for it.
@@ -21,38 +20,30 @@ final class LogMover: Sendable {
   /// Confined by the mutex; used on `queue` only.
   private let connection = Mutex<Database?>(nil)
   private let isRunning = Atomic<Bool>(false)
-  private let logger: Logger
 
-  init(label: String, logger: Logger, open: @escaping @Sendable () throws -> sending Database) {
+  init(label: String, open: @escaping @Sendable () throws -> sending Database) {
     queue = DispatchQueue(label: label, qos: .utility)
     self.open = open
-    self.logger = logger
   }
 
   /// Begins a round unless one is running. Returns at once.
   ///
-  /// - Parameter whenLong: Called after a round that left a long log.
-  func start(whenLong: @escaping @Sendable () -> Void) {
+  /// - Parameter completion: Called after the round, with the length of the log; nil if the log is closed.
+  func start(completion: @escaping @Sendable (Result<Database.LogState?, any Error>) -> Void) {
     guard isRunning.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged else {
       return
     }
     queue.async { [self] in
-      let state = move()
+      let result = Result { try move() }
       isRunning.store(false, ordering: .releasing)
-      if let state, state.pages >= Self.longLogPages { whenLong() }
+      completion(result)
     }
   }
 
-  private func move() -> Database.LogState? {
-    connection.withLock { connection in
-      do {
-        if connection == nil { connection = try open() }
-        return try connection?.moveLog()
-      } catch {
-        // The log only grows a little longer. A disk that fails is reported by the commits.
-        logger.warning("write-ahead log cannot be written back", metadata: ["error": .escaped("\(error)")])
-        return nil
-      }
+  private func move() throws -> Database.LogState? {
+    try connection.withLock { connection in
+      if connection == nil { connection = try open() }
+      return try connection?.moveLog()
     }
   }
 

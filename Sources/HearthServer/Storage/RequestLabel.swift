@@ -15,13 +15,18 @@ struct RequestLabel: Hashable, Sendable {
 
   init(_ label: BatchLabel, mutations: [Mutation], database: DatabaseID) {
     self.label = label
+    digest = Self.digest(of: mutations, in: database)
+  }
+
+  /// SHA-256 of the writes in their order.
+  static func digest(of mutations: [Mutation], in database: DatabaseID) -> [UInt8] {
     var hash = SHA256()
     for mutation in mutations {
       let encoded = CacheCodec.encode(mutation: mutation, database: database)
       withUnsafeBytes(of: UInt64(encoded.count).littleEndian) { hash.update(bufferPointer: $0) }
       hash.update(data: encoded)
     }
-    digest = Array(hash.finalize())
+    return Array(hash.finalize())
   }
 
   /// - Throws: INVALID_ARGUMENT that names the rule.

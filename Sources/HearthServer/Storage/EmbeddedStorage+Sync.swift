@@ -1,0 +1,31 @@
+internal import HearthModel
+internal import HearthStore
+internal import Logging
+internal import Synchronization
+
+/// What a database does when the system could not say whether a write has reached the disk.
+///
+/// The pages in question may be forgotten by then, so that the next synchronisation succeeds without them. No commit is
+/// taken any more, nor is the log written back, until the server has been started anew and SQLite has read what is on the disk. Reads go on.
+extension EmbeddedStorage {
+  /// - Throws: UNAVAILABLE after a failed synchronisation, so that clients keep their writes.
+  func requireSafeDisk() throws(StatusError) {
+    guard let failedSync = published.withLock({ $0.failedSync }) else { return }
+    throw StatusError(
+      code: .unavailable,
+      message:
+        "The server's disk has failed to keep a commit, and no more are taken until the server has been restarted: "
+        + "\(failedSync)")
+  }
+
+  nonisolated func noteFailedSync(_ error: StoreError) {
+    let isFirst = published.withLock { published in
+      defer { published.failedSync = published.failedSync ?? error.message }
+      return published.failedSync == nil
+    }
+    guard isFirst else { return }
+    logger.critical(
+      "the disk has failed to keep a commit; no more are taken until the server has been restarted",
+      metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
+  }
+}

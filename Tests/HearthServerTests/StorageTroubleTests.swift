@@ -1,0 +1,143 @@
+import Foundation
+import HearthModel
+import HearthStore
+import Synchronization
+import Testing
+
+@testable import HearthServer
+
+/// What a file or a disk does to the database that is on it.
+@Suite("Trouble with the storage")
+struct StorageTroubleTests {
+  @Test("a damaged document fails the commits that need it, not those that share their transaction")
+  func damagedDocument() async throws {
+    try await withTemporaryFolder { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let location = Database.Location.file(path: "\(folder)/data")
+      let fixture = try StorageFixture(location: location)
+      try await fixture.set("c/bad", ["n": 1.value])
+      try Self.damage("bad", in: location)
+
+      let results = await withTaskGroup(of: (Int, Result<CommitOutcome, StatusError>).self) { group in
+        for n in 0..<40 {
+          let written = n % 8 == 3 ? "c/bad" : "c/d\(n)"
+          let request = CommitRequest(mutations: [.set(key("c/e\(n)"), [:]), .set(key(written), ["n": n.value])])
+          group.addTask {
+            do throws(StatusError) { return (n, .success(try await fixture.storage.commit(request))) } catch {
+              return (n, .failure(error))
+            }
+          }
+        }
+        return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+      }
+      for (n, result) in results {
+        switch result {
+        case .success: #expect(n % 8 != 3)
+        case .failure(let error):
+          #expect(n % 8 == 3)
+          // DATA_LOSS would make the client drop the write.
+          #expect(error.code == .internal)
+        }
+      }
+      let documents = try await fixture.storage.documents(for: (0..<40).map { key("c/e\($0)") }, at: nil).documents
+      #expect(documents.map(\.isFound) == (0..<40).map { $0 % 8 != 3 })
+      #expect(Set(documents.filter(\.isFound).map(\.version)).count == 35)
+      await fixture.storage.close()
+    }
+  }
+
+  /// Gives a document a kind that does not exist.
+  private static func damage(_ id: String, in location: Database.Location) throws {
+    let database = try Database(location)
+    try database.execute("UPDATE documents SET kind = 77 WHERE id = '\(id)'")
+  }
+
+  @Test("after a failed synchronisation no commit is taken until the database is opened again, and reads go on")
+  func failedSync() async throws {
+    try await withTemporaryFolder { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let location = Database.Location.file(path: "\(folder)/data")
+      let failsNext = Mutex(false)
+      let fixture = try StorageFixture(location: location) { point in
+        guard point == .commit else { return nil }
+        let fails = failsNext.withLock { fails in
+          defer { fails = false }
+          return fails
+        }
+        // SQLITE_IOERR_FSYNC
+        return fails ? StoreError(kind: .io, message: "disk I/O error", sqliteCode: 1034) : nil
+      }
+      let before = try await fixture.set("c/a", ["n": 1.value])
+      failsNext.withLock { $0 = true }
+      for _ in 0..<3 {
+        let error = await #expect(throws: StatusError.self) { try await fixture.set("c/a", ["n": 2.value]) }
+        #expect([.internal, .unavailable].contains(error?.code))
+      }
+      let error = await #expect(throws: StatusError.self) { try await fixture.set("c/b") }
+      #expect(error?.code == .unavailable)
+      #expect(error?.message.contains("disk I/O error") == true)
+      #expect(await !fixture.storage.fillIndexes(EmbeddedStorage.fillLimits))
+      let document = try await fixture.storage.documents(for: [key("c/a")], at: nil).documents[0]
+      #expect(document.version == before)
+      await fixture.storage.close()
+
+      let reopened = try StorageFixture(location: location)
+      #expect(try await reopened.set("c/a", ["n": 3.value]) > before)
+      await reopened.storage.close()
+    }
+  }
+
+  @Test("another failure of the disk is over when it is over")
+  func passingFailure() async throws {
+    let failsNext = Mutex(false)
+    let fixture = try StorageFixture { point in
+      guard point == .commit else { return nil }
+      let fails = failsNext.withLock { fails in
+        defer { fails = false }
+        return fails
+      }
+      // SQLITE_IOERR_WRITE
+      return fails ? StoreError(kind: .io, message: "disk I/O error", sqliteCode: 778) : nil
+    }
+    failsNext.withLock { $0 = true }
+    await #expect(throws: StatusError.self) { try await fixture.set("c/a") }
+    try await fixture.set("c/a")
+  }
+
+  @Test("a database that nobody uses is closed, and opened again by the next call")
+  func idle() async throws {
+    try await withTemporaryFolder { folder in
+      let clock = ManualClock()
+      let backend = try EmbeddedBackend(
+        location: .folder(path: folder), clock: clock.clock, logger: ServerFixture.quietLogger)
+      let ids = (0..<4).map { DatabaseID(projectID: "p\($0)") }
+      for id in ids {
+        _ = try await backend.database(id).storage.commit(CommitRequest(mutations: [.set(key("c/a"), [:])]))
+      }
+      func storages() throws -> [ObjectIdentifier] {
+        try ids.map { ObjectIdentifier(try #require(try backend.database($0).storage as? EmbeddedStorage)) }
+      }
+      let first = try storages()
+      let held = try backend.database(ids[0])
+      _ = try backend.database(ids[1]).transactions.begin(isReadOnly: false)
+      await backend.closeIdle()
+      #expect(try storages() == first)
+
+      clock.advance(seconds: 240)
+      _ = try backend.database(ids[2])
+      clock.advance(seconds: 55)
+      // The transaction has not been idle for a minute.
+      let transaction = try backend.database(ids[1]).transactions.begin(isReadOnly: false)
+      clock.advance(seconds: 50)
+      await backend.closeIdle()
+      let second = try storages()
+      // In use; with a transaction; asked for a moment ago.
+      #expect(second[0...2] == first[0...2])
+      #expect(second[3] != first[3])
+      #expect(try await backend.database(ids[3]).storage.documents(for: [key("c/a")], at: nil).documents[0].isFound)
+      try backend.database(ids[1]).transactions.rollback(transaction)
+      _ = held
+      await backend.close()
+    }
+  }
+}
