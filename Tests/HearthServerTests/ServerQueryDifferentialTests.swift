@@ -12,7 +12,7 @@ import Testing
 /// `HEARTH_TEST_SEED` repeats one history, and `HEARTH_TEST_HISTORIES` makes a run longer.
 @Suite("Generated queries of the server", .timeLimit(.minutes(10)))
 struct ServerQueryDifferentialTests {
-  private static let historiesPerGroup = UInt64(ProcessInfo.processInfo.environment["HEARTH_TEST_HISTORIES"] ?? "") ?? 6
+  private static let historiesPerGroup = UInt64(ProcessInfo.processInfo.environment["HEARTH_TEST_HISTORIES"] ?? "") ?? 31
   private static let queriesPerCheckpoint = 40
 
   /// Counts of what was compared.
@@ -46,11 +46,10 @@ struct ServerQueryDifferentialTests {
         await fixture.storage.close()
       }
     }
-    guard asked == nil, Self.historiesPerGroup >= 6 else { return }
+    guard asked == nil, Self.historiesPerGroup >= 31 else { return }
     let least = [
-      "pairs": 700, "found": 250, "index": 150, "scan": 150, "keys": 30, "merged": 10, "several ranges": 60,
-      "past": 300, "pieces": 60,
-      "totals": 700,
+      "pairs": 4_000, "found": 1_300, "index": 800, "scan": 800, "keys": 150, "merged": 50, "several ranges": 300,
+      "past": 2_700, "pieces": 300, "totals": 6_700,
     ]
     let rare = least.filter { ways.counts[$0.key, default: 0] < $0.value }
     #expect(rare.isEmpty, "\(ways.counts)")

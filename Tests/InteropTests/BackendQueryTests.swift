@@ -170,8 +170,8 @@ struct EmbeddedBackendQueryTests {
       host: "127.0.0.1", port: 0, storage: .memory, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     try await QueryBackend.withConnection(port: server.port) { client in
       var comparison = BackendComparison(client: client)
-      for seed in SeededGenerator.seeds(12) { try await comparison.compare(seed: seed, queries: 50) }
-      if SeededGenerator.askedSeed == nil { #expect(comparison.pairs >= 600 && comparison.found >= 150) }
+      for seed in SeededGenerator.seeds(40) { try await comparison.compare(seed: seed, queries: 50) }
+      if SeededGenerator.askedSeed == nil { #expect(comparison.pairs >= 2_000 && comparison.found >= 500) }
     }
     await server.shutdown()
   }
@@ -185,8 +185,8 @@ struct EmulatorQueryTests {
   func agreement() async throws {
     try await QueryBackend.withConnection(port: Emulator.port) { client in
       var comparison = BackendComparison(client: client)
-      for seed in SeededGenerator.seeds(9) { try await comparison.compare(seed: seed, queries: 50) }
-      if SeededGenerator.askedSeed == nil { #expect(comparison.pairs >= 400 && comparison.found >= 100) }
+      for seed in SeededGenerator.seeds(20) { try await comparison.compare(seed: seed, queries: 50) }
+      if SeededGenerator.askedSeed == nil { #expect(comparison.pairs >= 1_000 && comparison.found >= 250) }
     }
   }
 }
