@@ -4,8 +4,12 @@ import PackageDescription
 /// Continuous integration sets HEARTH_WARNINGS_AS_ERRORS so that our own code, and only ours, builds without warnings.
 let warnings: [SwiftSetting] =
   Context.environment["HEARTH_WARNINGS_AS_ERRORS"] == nil ? [] : [.treatAllWarnings(as: .error)]
+/// HEARTH_FUZZ adds the program of scripts/fuzz, and lets it see which way an input takes through our own code.
+let isFuzzed = Context.environment["HEARTH_FUZZ"] != nil
+let coverage: [SwiftSetting] = isFuzzed ? [.unsafeFlags(["-sanitize=fuzzer", "-parse-as-library"])] : []
 let settings: [SwiftSetting] =
   [.enableUpcomingFeature("InternalImportsByDefault"), .enableUpcomingFeature("MemberImportVisibility")] + warnings
+  + coverage
 
 let protobuf = Target.Dependency.product(name: "SwiftProtobuf", package: "swift-protobuf")
 let grpcCore = Target.Dependency.product(name: "GRPCCore", package: "grpc-swift-2")
@@ -27,6 +31,16 @@ let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let jwt = Target.Dependency.product(
   name: "JWTKit", package: "jwt-kit", condition: .when(traits: ["ServiceAccounts"]))
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+
+let fuzzTargets: [Target] =
+  isFuzzed
+  ? [
+    .executableTarget(
+      name: "RequestFuzz", dependencies: [
+        "HearthServer", "HearthWire", "HearthStore", "HearthModel", "TestSupport", protobuf, logging,
+      ],
+      path: "Fuzz", swiftSettings: settings, linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])])
+  ] : []
 
 /// HEARTH_EXAMPLES adds the example that needs further packages (Hummingbird), so that users of the library do not resolve them.
 let hasWebService = Context.environment["HEARTH_EXAMPLES"] != nil
@@ -194,5 +208,5 @@ let package = Package(
         .copy("Resources/python_client.py"), .copy("Resources/go_load.go"), .copy("Resources/js_calls.mjs"),
       ],
       swiftSettings: settings),
-  ] + webServiceTargets
+  ] + webServiceTargets + fuzzTargets
 )
