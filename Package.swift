@@ -20,6 +20,7 @@ let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP2 = Target.Dependency.product(name: "NIOHTTP2", package: "swift-nio-http2")
 let nioHPACK = Target.Dependency.product(name: "NIOHPACK", package: "swift-nio-http2")
+let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
@@ -86,6 +87,7 @@ let package = Package(
     .package(url: "https://github.com/grpc/grpc-swift-protobuf", from: "2.4.1"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
+    .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"5.0.0"),
     .package(url: "https://github.com/vapor/jwt-kit", exact: "5.7.1"),
@@ -121,12 +123,12 @@ let package = Package(
     .target(
       name: "HearthServer",
       dependencies: [
-        "HearthStore", "HearthWire", "HearthModel", crypto, protobuf, grpcCore, grpcProtobuf, grpcTransport, nioCore,
-        nioPosix, nioHTTP2, nioHPACK, logging, lifecycle,
+        "HearthStore", "HearthWire", "HearthModel", crypto, protobuf, nioCore, nioPosix, nioHTTP2, nioHPACK, logging,
+        lifecycle,
       ], swiftSettings: settings),
     .target(
       name: "HearthTesting",
-      dependencies: ["Hearth", "HearthServer", "HearthWire", protobuf, grpcCore, logging], swiftSettings: settings),
+      dependencies: ["Hearth", "HearthServer", "HearthWire", "HearthModel", protobuf, logging], swiftSettings: settings),
     .executableTarget(
       name: "HearthCommand",
       dependencies: [
@@ -170,15 +172,16 @@ let package = Package(
     .testTarget(
       name: "HearthServerTests",
       dependencies: [
-        "HearthServer", "HearthWire", "HearthStore", "HearthModel", "TestSupport", protobuf, grpcCore, grpcProtobuf,
-        grpcTransport, nioCore, nioEmbedded, nioPosix, nioHPACK, logging,
+        "HearthServer", "HearthTransport", "HearthWire", "HearthStore", "HearthModel", "TestSupport", protobuf,
+        grpcCore,
+        grpcProtobuf, grpcTransport, nioCore, nioEmbedded, nioPosix, nioHPACK, logging,
       ], swiftSettings: settings),
     .testTarget(
       name: "HearthTests",
       dependencies: [
         "Hearth", "HearthServer", "HearthTesting", "HearthTransport", "HearthSync", "HearthCache", "HearthStore",
-        "HearthWire", "HearthModel", "TestSupport", protobuf, grpcCore, grpcTransport, jwt, logging, metrics,
-        metricsTestKit, tracing, inMemoryTracing,
+        "HearthWire", "HearthModel", "TestSupport", protobuf, grpcCore, grpcTransport, nioCore, nioSSL, jwt, logging,
+        metrics, metricsTestKit, tracing, inMemoryTracing,
       ],
       swiftSettings: settings),
     .testTarget(

@@ -73,24 +73,18 @@ let package = Package(
     .target(
       name: "HearthServer",
       dependencies: [
-        "HearthStore", "HearthWire", "HearthModel", crypto, protobuf, grpcCore, grpcProtobuf, grpcTransport, nioCore,
-        nioPosix, nioHTTP2, nioHPACK, logging, lifecycle,
+        "HearthStore", "HearthWire", "HearthModel", crypto, protobuf, nioCore, nioPosix, nioHTTP2, nioHPACK, logging,
+        lifecycle,
       ], swiftSettings: settings),
     .executableTarget(
       name: "ClientBenchmarks", dependencies: ["BenchmarkKit", "Hearth", "HearthServer", logging],
       swiftSettings: settings),
 
-    // The server beside others. ServerTransport is the folder Transport of HearthServer once more, built so that the echo service
-    // can use what is internal there.
-    .target(
-      name: "ServerTransport",
-      dependencies: [grpcCore, grpcTransport, nioCore, nioPosix, nioHTTP2, nioHPACK, logging],
-      swiftSettings: settings + [.unsafeFlags(["-enable-testing"])]),
+    // The server beside others.
     .executableTarget(
       name: "ServerBenchmarks",
       dependencies: [
-        "BenchmarkKit", "HearthServer", "ServerTransport", grpcCore, grpcTransport, nioCore, nioPosix, nioHTTP2,
-        nioHPACK, logging,
+        "BenchmarkKit", "HearthServer", grpcCore, grpcTransport, nioCore, nioPosix, nioHTTP2, nioHPACK, logging,
       ],
       swiftSettings: settings),
   ]

@@ -40,6 +40,8 @@ struct ServeCommand: AsyncParsableCommand {
       """)
   var indexes: String?
 
+  @OptionGroup(title: "Limits") var limits: LimitOptions
+
   @Option(help: "How much to log to standard error: \(ServeCommand.levelNames).")
   var logLevel = "info"
 
@@ -65,7 +67,7 @@ struct ServeCommand: AsyncParsableCommand {
     do {
       server = try await EmbeddedServer.start(
         host: host, port: port, openToEveryone: openToEveryone, storage: storage, indexFile: indexes,
-        logger: logger)
+        limits: limits.limits, logger: logger)
     } catch {
       FileHandle.standardError.write(Data("hearth serve: \(error)\n".utf8))
       throw ExitCode.failure

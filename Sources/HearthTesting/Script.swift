@@ -1,11 +1,11 @@
-internal import GRPCCore
+internal import HearthModel
 internal import Synchronization
 
 /// What a test has told its backend to do, and what the backend has received. May be used from any thread.
 final class Script: Sendable {
   private struct Failure {
     var requests: BackendRequests
-    var error: RPCError
+    var error: StatusError
     /// Nil for as often as they come.
     var remaining: Int?
   }
@@ -22,13 +22,13 @@ final class Script: Sendable {
     var delays: [(requests: BackendRequests, duration: Duration)] = []
     var writes: [ReceivedWrite] = []
     /// Ends the calls that run.
-    var calls: [Int: @Sendable (RPCError) -> Void] = [:]
+    var calls: [Int: @Sendable (StatusError) -> Void] = [:]
     var lastNumber = 0
   }
 
   private let state = Mutex(State())
 
-  static let unreachable = RPCError(code: .unavailable, message: "The scripted backend is offline.")
+  static let unreachable = StatusError(code: .unavailable, message: "The scripted backend is offline.")
 
   // MARK: - What the test says
 
@@ -40,7 +40,7 @@ final class Script: Sendable {
     for end in calls { end(Self.unreachable) }
   }
 
-  func fail(_ requests: BackendRequests, _ error: RPCError, times: Int?) {
+  func fail(_ requests: BackendRequests, _ error: StatusError, times: Int?) {
     state.withLock { $0.failures.append(Failure(requests: requests, error: error, remaining: times)) }
   }
 
@@ -77,7 +77,7 @@ final class Script: Sendable {
   /// Notes a call that begins.
   ///
   /// - Throws: If the backend cannot be reached.
-  func began(_ end: @escaping @Sendable (RPCError) -> Void) throws(RPCError) -> Int {
+  func began(_ end: @escaping @Sendable (StatusError) -> Void) throws(StatusError) -> Int {
     let number: Int? = state.withLock { state in
       guard state.isReachable else { return nil }
       state.lastNumber += 1
@@ -96,7 +96,7 @@ final class Script: Sendable {
   ///
   /// - Returns: The error that it is to fail with; nil if the backend is to get it.
   /// - Throws: If the call has ended meanwhile: the request is not received, and no failure is used up.
-  func admit(_ request: RequestContents) async throws(CancellationError) -> RPCError? {
+  func admit(_ request: RequestContents) async throws(CancellationError) -> StatusError? {
     let delay = state.withLock { state in
       state.delays.filter { $0.requests.contains(request.kind, request.paths) }.map(\.duration).max()
     }

@@ -1,6 +1,6 @@
 internal import Foundation
-internal import GRPCCore
 public import Hearth
+internal import HearthModel
 internal import HearthServer
 internal import Logging
 
@@ -42,7 +42,7 @@ public final class ScriptedBackend: Sendable {
     let script = Script()
     let quiet = Logger(label: "hearth") { _ in SwiftLogNoOpLogHandler() }
     let server = try await EmbeddedServer.start(
-      port: 0, storage: .memory, interceptors: [ScriptInterceptor(script: script)], logger: quiet)
+      port: 0, storage: .memory, interceptor: ScriptInterceptor(script: script), logger: quiet)
     return ScriptedBackend(server: server, script: script)
   }
 
@@ -122,8 +122,8 @@ public final class ScriptedBackend: Sendable {
     _ requests: BackendRequests, with code: FirestoreErrorCode.Code, message: String = "Refused by the script.",
     times: Int? = 1
   ) {
-    let code = RPCError.Code(Status.Code(rawValue: code.rawValue) ?? .unknown) ?? .unknown
-    script.fail(requests, RPCError(code: code, message: message), times: times)
+    let code = StatusCode(rawValue: code.rawValue) ?? .unknown
+    script.fail(requests, StatusError(code: code == .ok ? .unknown : code, message: message), times: times)
   }
 
   /// Keeps requests waiting until ``release()``. The backend has not seen them before.

@@ -2,6 +2,7 @@ import Foundation
 import GRPCCore
 import HearthModel
 import HearthStore
+import HearthTransport
 import HearthWire
 import Logging
 import Synchronization

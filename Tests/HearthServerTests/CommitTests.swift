@@ -1,6 +1,7 @@
 import Foundation
 import GRPCCore
 import HearthModel
+import HearthTransport
 import HearthWire
 import SwiftProtobuf
 import Testing

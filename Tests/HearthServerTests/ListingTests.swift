@@ -1,5 +1,6 @@
 import GRPCCore
 import HearthModel
+import HearthTransport
 import HearthWire
 import Testing
 

@@ -148,6 +148,28 @@ struct ReaderTests {
     await #expect(throws: StoreError.self) { try await pool.read { _ in 1 } }
   }
 
+  @Test("a cancelled scan stops at the end of its step and frees its slot; one that waits never begins")
+  func cancellation() async throws {
+    let pool = ReaderPool<@Sendable () -> Bool>(label: "test", slots: 1, seats: 1) { $0 }
+    let (began, beginning) = AsyncStream<Void>.makeStream()
+    // Does not stop by itself.
+    let scan = Task {
+      try await pool.read { isToStop in
+        beginning.yield()
+        while !isToStop() {}
+        throw StoreError(kind: .unavailable, message: "stopped")
+      }
+    }
+    for await _ in began { break }
+    let waiting = Task { try await pool.read { _ in Issue.record("a cancelled read has begun") } }
+    waiting.cancel()
+    await #expect(throws: CancellationError.self) { try await waiting.value }
+    scan.cancel()
+    await #expect(throws: CancellationError.self) { try await scan.value }
+    #expect(try await pool.read { _ in 7 } == 7)
+    await pool.close()
+  }
+
   @Test("each read shows one state while commits go on and indexes are made and filled")
   func statesUnderLoad() async throws {
     let pairs = 700

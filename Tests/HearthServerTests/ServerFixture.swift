@@ -4,6 +4,7 @@ import GRPCNIOTransportHTTP2
 import GRPCProtobuf
 import HearthModel
 import HearthServer
+import HearthTransport
 import HearthWire
 import Logging
 import SwiftProtobuf
@@ -25,12 +26,14 @@ struct ServerFixture: Sendable {
   /// Runs `body` against a server of its own.
   static func withServer<R: Sendable>(
     storage: StorageLocation = .memory, clock: ServerClock = .system, tokenRefreshInterval: Duration = .seconds(30),
-    connectionLimits: ConnectionLimits = ConnectionLimits(), indexFile: String? = nil,
-    _ body: (ServerFixture) async throws -> R
+    connectionLimits: ConnectionLimits = ConnectionLimits(), limits: ServerLimits = ServerLimits(),
+    indexFile: String? = nil, _ body: (ServerFixture) async throws -> R
   ) async throws -> R {
+    var limits = limits
+    limits.connection = connectionLimits
     let server = try await EmbeddedServer.start(
       storage: storage, clock: clock, tokenRefreshInterval: tokenRefreshInterval, indexFile: indexFile,
-      indexFileInterval: .milliseconds(20), connectionLimits: connectionLimits, logger: quietLogger)
+      indexFileInterval: .milliseconds(20), limits: limits, logger: quietLogger)
     do {
       let result = try await withClient(of: server, body)
       await server.shutdown()

@@ -1,6 +1,7 @@
 import Foundation
 import HearthModel
 import HearthStore
+import HearthTransport
 import HearthWire
 import SwiftProtobuf
 import TestSupport

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Notifies long-lived streams that the server is stopping, so that they end.
+/// Notifies those who wait for a server to stop.
 final class ShutdownSignal: Sendable {
   private struct State {
     var isTriggered = false
@@ -31,13 +31,17 @@ final class ShutdownSignal: Sendable {
     state.withLock { _ = $0.observers.removeValue(forKey: id) }
   }
 
-  func trigger() {
-    let observers = state.withLock { state in
+  /// - Returns: false if it was triggered before.
+  @discardableResult
+  func trigger() -> Bool {
+    let (isFirst, observers) = state.withLock { state in
+      let isFirst = !state.isTriggered
       state.isTriggered = true
       defer { state.observers.removeAll() }
-      return state.observers
+      return (isFirst, state.observers)
     }
     for observer in observers.values { observer() }
+    return isFirst
   }
 }
 

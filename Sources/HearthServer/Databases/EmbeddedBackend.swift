@@ -9,8 +9,6 @@ internal import Synchronization
 /// A database without commits is *blank*: it is in memory, and is discarded when no call uses it and enough other blank
 /// ones were opened since. So a mistyped project id leaves nothing behind.
 final class EmbeddedBackend: Sendable {
-  let shutdownSignal = ShutdownSignal()
-
   private struct State {
     var databases: [DatabaseID: HostedDatabase] = [:]
     /// The blank databases that are in use, and those in `latestBlanks`.

@@ -20,11 +20,21 @@ final class ReaderPool<Reader>: Sendable {
     struct Work {
       var read: ReadSchedule.ReadID?
       var isToStartOver = false
+      /// Set when the caller's task was cancelled.
+      var cancellation: Cancellation?
     }
 
     init(label: String) {
       queue = DispatchQueue(label: label)
     }
+  }
+
+  /// True when the task that asked for a read was cancelled. The read stops at the end of its step.
+  private final class Cancellation: Sendable {
+    private let isSet = Atomic(false)
+
+    var isCancelled: Bool { isSet.load(ordering: .relaxed) }
+    func cancel() { isSet.store(true, ordering: .relaxed) }
   }
 
   private struct State {
@@ -62,15 +72,27 @@ final class ReaderPool<Reader>: Sendable {
   /// Runs `body` on a connection of its own, as soon as its turn comes. A read that stops in the middle may be run again from its
   /// begin, so it must have no effect but its result.
   ///
-  /// - Throws: What `body` throws; `StoreError` if no connection can be opened, or `unavailable` after ``close()``.
+  /// - Throws: What `body` throws; `StoreError` if no connection can be opened, or `unavailable` after ``close()``; `CancellationError` if
+  ///   the task is cancelled, at the end of the read's step, or when its turn comes.
   func read<Result: Sendable>(_ body: @escaping @Sendable (Reader) throws -> Result) async throws -> Result {
+    let cancellation = Cancellation()
+    return try await withTaskCancellationHandler {
+      try await read(body, cancellation)
+    } onCancel: {
+      cancellation.cancel()
+    }
+  }
+
+  private func read<Result: Sendable>(
+    _ body: @escaping @Sendable (Reader) throws -> Result, _ cancellation: Cancellation
+  ) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
       let actions = state.withLock { state -> [ReadSchedule.Action]? in
         guard !state.isClosed else { return nil }
         state.nextRead += 1
         let read = state.nextRead
         state.reads[read] = { [self] lane in
-          run(body, read, lane) { result in
+          run(body, read, lane, cancellation) { result in
             // Before the caller goes on: what it does next may need the place that this read had.
             finish(read, lane)
             continuation.resume(with: result)
@@ -122,19 +144,20 @@ final class ReaderPool<Reader>: Sendable {
   }
 
   private func run<Value>(
-    _ body: @Sendable (Reader) throws -> Value, _ read: ReadSchedule.ReadID, _ lane: Lane,
+    _ body: @Sendable (Reader) throws -> Value, _ read: ReadSchedule.ReadID, _ lane: Lane, _ cancellation: Cancellation,
     _ end: (sending Result<Value, any Error>) -> Void
   ) where Value: Sendable {
-    lane.work.withLock { $0 = Lane.Work(read: read) }
+    lane.work.withLock { $0 = Lane.Work(read: read, cancellation: cancellation) }
     let result = lane.reader.withLock { reader -> Result<Value, any Error> in
       do {
+        if cancellation.isCancelled { throw CancellationError() }
         if reader == nil {
           reader = try open { [unowned self, unowned lane] in isToStop(lane) }
         }
         guard let reader else { throw StoreError(kind: .unavailable, message: "There is no reading connection.") }
         return .success(try body(reader))
       } catch {
-        return .failure(error)
+        return .failure(cancellation.isCancelled ? CancellationError() : error)
       }
     }
     let isToStartOver = lane.work.withLock { work in
@@ -146,7 +169,8 @@ final class ReaderPool<Reader>: Sendable {
 
   /// Called at the end of each step of the read that runs on a lane.
   private func isToStop(_ lane: Lane) -> Bool {
-    guard let read = lane.work.withLock({ $0.isToStartOver ? nil : $0.read }) else { return true }
+    let work = lane.work.withLock { $0 }
+    guard let read = work.read, !work.isToStartOver, work.cancellation?.isCancelled != true else { return true }
     let (pause, actions) = state.withLock { $0.schedule.pause(read) }
     if pause == .startOver {
       // Noted before another read may take its turn: this one must not be started before it has ended.
@@ -154,7 +178,7 @@ final class ReaderPool<Reader>: Sendable {
     }
     perform(actions)
     if pause == .wait { lane.gate.wait() }
-    return pause == .startOver
+    return pause == .startOver || work.cancellation?.isCancelled == true
   }
 
   private func finish(_ read: ReadSchedule.ReadID, _ lane: Lane) {

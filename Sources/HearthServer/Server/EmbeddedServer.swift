@@ -1,6 +1,5 @@
-package import GRPCCore
-internal import GRPCNIOTransportHTTP2
 package import Logging
+internal import NIOCore
 
 /// A running Firestore server: the gRPC service of `google.firestore.v1.Firestore` on top of the embedded storage.
 ///
@@ -18,12 +17,14 @@ package final class EmbeddedServer: Sendable {
   package let port: Int
 
   private let backend: EmbeddedBackend
-  private let transportServer: GRPCServer<HTTP2ServerTransport.Custom<GuardedListener>>
-  private let serving: Task<Void, any Error>
+  private let calls: CallServer
+  private let listening: any Channel
   private let connections: OpenConnections
-  /// Watches the index file, and closes idle databases.
-  private let housekeeping: [Task<Void, Never>]
+  /// The watch of the index file, the refresh of listeners' tokens, and the look for databases that nobody uses.
+  private let periodicTasks: [Task<Void, Never>]
   private let logger: Logger
+  /// Triggered at the begin of ``shutdown()``.
+  private let stopping = ShutdownSignal()
   /// Triggered at the end of ``shutdown()``.
   private let stopped = ShutdownSignal()
 
@@ -33,21 +34,17 @@ package final class EmbeddedServer: Sendable {
   /// The interval at which the server looks for databases that nobody uses any more.
   private static let idleCheckInterval = Duration.seconds(60)
 
-  /// Largest request message, in bytes. Commits may have 10 MiB; official clients allow 17 MiB both ways.
-  private static let maximumRequestBytes = 17 * 1024 * 1024
-
   private init(
-    host: String, port: Int, backend: EmbeddedBackend,
-    transportServer: GRPCServer<HTTP2ServerTransport.Custom<GuardedListener>>, serving: Task<Void, any Error>,
-    connections: OpenConnections, housekeeping: [Task<Void, Never>], logger: Logger
+    host: String, port: Int, backend: EmbeddedBackend, calls: CallServer, listening: any Channel,
+    connections: OpenConnections, periodicTasks: [Task<Void, Never>], logger: Logger
   ) {
     self.host = host
     self.port = port
     self.backend = backend
-    self.transportServer = transportServer
-    self.serving = serving
+    self.calls = calls
+    self.listening = listening
     self.connections = connections
-    self.housekeeping = housekeeping
+    self.periodicTasks = periodicTasks
     self.logger = logger
   }
 
@@ -62,15 +59,30 @@ package final class EmbeddedServer: Sendable {
   ///   - tokenRefreshInterval: the interval at which an idle listen stream gets a fresh resume token, if there were commits.
   ///   - indexFile: the path of a `firestore.indexes.json` whose indexes every database gets. It is read again when it changes.
   ///   - indexFileInterval: the interval at which the server looks for a change of the file.
-  ///   - connectionLimits: the limits of one connection.
-  ///   - interceptors: see every call that may be made.
+  ///   - limits: the limits of connections and calls.
+  ///   - interceptor: sees every call that may be made.
   /// - Throws: `ServerError` when the folder cannot be used, when the address cannot be bound, or when it is not a loopback
   ///   address and `openToEveryone` is false.
   package static func start(
     host: String = "127.0.0.1", port: Int = 0, openToEveryone: Bool = false, storage: StorageLocation,
     clock: ServerClock = .system, tokenRefreshInterval: Duration = .seconds(30), indexFile: String? = nil,
-    indexFileInterval: Duration = .seconds(1), connectionLimits: ConnectionLimits = ConnectionLimits(),
-    interceptors: [any ServerInterceptor] = [], logger: Logger
+    indexFileInterval: Duration = .seconds(1), limits: ServerLimits = ServerLimits(),
+    interceptor: (any CallInterceptor)? = nil, logger: Logger
+  ) async throws -> EmbeddedServer {
+    try await start(
+      host: host, port: port, openToEveryone: openToEveryone, storage: storage, clock: clock,
+      tokenRefreshInterval: tokenRefreshInterval, indexFile: indexFile, indexFileInterval: indexFileInterval,
+      limits: limits, interceptor: interceptor, prepare: nil, logger: logger)
+  }
+
+  /// As above.
+  ///
+  /// - Parameter prepare: Adds handlers in front of those of each connection, such as TLS.
+  static func start(
+    host: String = "127.0.0.1", port: Int = 0, openToEveryone: Bool = false, storage: StorageLocation,
+    clock: ServerClock = .system, tokenRefreshInterval: Duration = .seconds(30), indexFile: String? = nil,
+    indexFileInterval: Duration = .seconds(1), limits: ServerLimits = ServerLimits(),
+    interceptor: (any CallInterceptor)? = nil, prepare: CallListener.Preparation?, logger: Logger
   ) async throws -> EmbeddedServer {
     guard (0...65535).contains(port) else {
       throw ServerError(.address, "Port \(port) does not exist: choose one between 0 and 65535.")
@@ -97,39 +109,39 @@ package final class EmbeddedServer: Sendable {
     let indexes = try indexFile?.read()
     let backend = try EmbeddedBackend(location: storage, clock: clock, logger: logger)
     if let indexes { await backend.declare(indexes) }
-    let listener = GuardedListener(host: numericHost, port: port, limits: connectionLimits, logger: logger)
-    let transport = listener.makeTransport(maximumRequestBytes: maximumRequestBytes)
-    let service = FirestoreService(backend: backend, logger: logger, tokenRefreshInterval: tokenRefreshInterval)
-    let server = GRPCServer(
-      transport: transport, services: [service], interceptors: [AuthorizationInterceptor()] + interceptors)
-    let serving = Task { try await server.serve() }
-    let address = await transport.listeningAddress
-    guard let boundPort = address?.ipv4?.port ?? address?.ipv6?.port else {
-      server.beginGracefulShutdown()
+    let service = FirestoreService(backend: backend)
+    let calls = CallServer(
+      service: FirestoreService.name, methods: service.methods, limits: limits, check: Authorization.check,
+      interceptor: interceptor, logger: logger)
+    let connections = OpenConnections()
+    let listening: any Channel
+    do {
+      listening = try await CallListener(server: calls, connections: connections, prepare: prepare)
+        .listen(host: numericHost, port: port)
+    } catch {
       await backend.close()
-      throw await startFailure(of: serving, host: host, port: port)
+      throw startFailure(error, host: host, port: port)
     }
-    var housekeeping = [
+    let boundPort = listening.localAddress?.port ?? port
+    var tasks = [
+      Task { await calls.refreshStreams(of: "Listen", every: tokenRefreshInterval) },
       Task {
         while (try? await Task.sleep(for: idleCheckInterval)) != nil { await backend.closeIdle() }
-      }
+      },
     ]
     if let indexFile, let indexStamp {
-      housekeeping.append(
+      tasks.append(
         Task { await indexFile.watch(backend, since: indexStamp, every: indexFileInterval, logger: logger) })
     }
     logger.info("listening", metadata: ["host": "\(host)", "port": "\(boundPort)"])
     return EmbeddedServer(
-      host: host, port: boundPort, backend: backend, transportServer: server, serving: serving,
-      connections: listener.connections, housekeeping: housekeeping, logger: logger)
+      host: host, port: boundPort, backend: backend, calls: calls, listening: listening, connections: connections,
+      periodicTasks: tasks, logger: logger)
   }
 
-  /// Translates the transport's reason for not listening into a message about the address.
-  private static func startFailure(
-    of serving: Task<Void, any Error>, host: String, port: Int
-  ) async -> ServerError {
-    var text = "the transport has no address"
-    do { try await serving.value } catch { text = String(describing: (error as? RuntimeError)?.cause ?? error) }
+  /// Translates the system's reason for not listening into a message about the address.
+  private static func startFailure(_ error: any Error, host: String, port: Int) -> ServerError {
+    let text = String(describing: error)
     if text.contains("Address already in use") {
       return ServerError(
         .address, "Port \(port) on \(host) is already in use: stop the program that uses it or choose another port.")
@@ -141,46 +153,50 @@ package final class EmbeddedServer: Sendable {
       .address, "Cannot listen on \(host) port \(port): \(text) (the host must be an IP address of this machine).")
   }
 
+  /// The connections that are open.
+  package var connectionCount: Int { connections.count }
+  /// The connections that were refused because there were too many.
+  package var refusedConnections: Int { calls.load.refusedConnections }
+  /// The calls in progress, and the bytes that they hold for and from clients.
+  var load: ServerLoad { calls.load }
+
   /// Waits until the server has stopped and its databases are closed.
   ///
-  /// - Throws: `ServerError` when it stopped by itself because the transport failed.
+  /// - Throws: `ServerError` when it stopped by itself because its socket was closed.
   package func waitUntilStopped() async throws(ServerError) {
-    let result = await serving.result
-    if backend.shutdownSignal.isTriggered {
-      await stopped.wait()
-    } else if case .failure(let error) = result {
-      throw ServerError(.transport, "The server stopped by itself: \(error)")
+    let result: Result<Void, any Error>
+    do { result = .success(try await listening.closeFuture.get()) } catch { result = .failure(error) }
+    guard stopping.isTriggered else {
+      throw ServerError(.transport, "The server stopped by itself: its listening socket was closed (\(result)).")
     }
+    await stopped.wait()
   }
 
   /// Ends all streams, finishes the calls in progress and closes the databases. Clients see UNAVAILABLE and retry until a
   /// server listens again. Returns when the port is free, at the latest after about two seconds.
   package func shutdown() async {
+    guard stopping.trigger() else { return await stopped.wait() }
     logger.info("shutting down")
-    backend.shutdownSignal.trigger()
     connections.refuseNew()
-    transportServer.beginGracefulShutdown()
-    let (serving, connections) = (serving, connections)
+    try? await listening.close().get()
+    calls.endStreams()
+    connections.beginEnding()
+    // Clients that leave a stream half open would keep their connections.
+    let connections = connections
     let deadline = Task {
       try await Task.sleep(for: Self.shutdownGrace)
-      await Self.cancel(serving, closing: connections)
+      await connections.closeAll()
     }
-    _ = await serving.result
+    await connections.untilEmpty()
     deadline.cancel()
-    for task in housekeeping {
+    // Calls whose connections are closed were cancelled.
+    await calls.load.untilIdle()
+    for task in periodicTasks {
       task.cancel()
       await task.value
     }
     await backend.close()
     logger.info("stopped")
     stopped.trigger()
-  }
-
-  /// Closes all connections, and cancels the task that takes their streams only after that: see ``OpenConnections``.
-  ///
-  /// gRPC's transport alone would wait for clients that leave a stream half open.
-  static func cancel(_ serving: Task<Void, any Error>, closing connections: OpenConnections) async {
-    await connections.closeAll()
-    serving.cancel()
   }
 }

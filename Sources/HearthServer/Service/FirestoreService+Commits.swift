@@ -1,50 +1,43 @@
 internal import Foundation
-internal import GRPCCore
 internal import HearthModel
 internal import HearthWire
 internal import SwiftProtobuf
 
 extension FirestoreService {
   func commit(
-    request: ServerRequest<Google_Firestore_V1_CommitRequest>, context: ServerContext
-  ) async throws -> ServerResponse<Google_Firestore_V1_CommitResponse> {
-    try await unary(context) {
-      let message = request.message
-      let database = try backend.database(ResourceName.database(message.database, at: "database"))
-      let mutations = try database.checkedMutations(of: message.writes)
-      let outcome = try await database.commit(mutations, endingTransaction: [UInt8](message.transaction))
-      var response = Google_Firestore_V1_CommitResponse()
-      response.writeResults = outcome.results.map { database.translator.encode($0) }
-      response.commitTime = database.translator.encode(outcome.version)
-      return response
-    }
+    _ message: Google_Firestore_V1_CommitRequest, _ call: ServerCall
+  ) async throws -> Google_Firestore_V1_CommitResponse {
+    let database = try backend.database(ResourceName.database(message.database, at: "database"))
+    let mutations = try database.checkedMutations(of: message.writes)
+    let outcome = try await database.commit(mutations, endingTransaction: [UInt8](message.transaction))
+    var response = Google_Firestore_V1_CommitResponse()
+    response.writeResults = outcome.results.map { database.translator.encode($0) }
+    response.commitTime = database.translator.encode(outcome.version)
+    return response
   }
 
   func batchWrite(
-    request: ServerRequest<Google_Firestore_V1_BatchWriteRequest>, context: ServerContext
-  ) async throws -> ServerResponse<Google_Firestore_V1_BatchWriteResponse> {
-    try await unary(context) {
-      let message = request.message
-      let database = try backend.database(ResourceName.database(message.database, at: "database"))
-      let mutations = try database.checkedMutations(of: message.writes)
-      guard Set(mutations.map(\.key)).count == mutations.count else {
-        throw StatusError.invalid("the same document cannot be written more than once in a single request")
-      }
-      let outcomes = await commitEach(mutations, in: database)
-      var response = Google_Firestore_V1_BatchWriteResponse()
-      for outcome in outcomes {
-        switch outcome {
-        case .success(let outcome):
-          let result = outcome.results.first ?? MutationResult(version: outcome.version, transformResults: [])
-          response.writeResults.append(database.translator.encode(result))
-          response.status.append(database.translator.encode(nil as StatusError?))
-        case .failure(let error):
-          response.writeResults.append(Google_Firestore_V1_WriteResult())
-          response.status.append(database.translator.encode(error))
-        }
-      }
-      return response
+    _ message: Google_Firestore_V1_BatchWriteRequest, _ call: ServerCall
+  ) async throws -> Google_Firestore_V1_BatchWriteResponse {
+    let database = try backend.database(ResourceName.database(message.database, at: "database"))
+    let mutations = try database.checkedMutations(of: message.writes)
+    guard Set(mutations.map(\.key)).count == mutations.count else {
+      throw StatusError.invalid("the same document cannot be written more than once in a single request")
     }
+    let outcomes = await commitEach(mutations, in: database)
+    var response = Google_Firestore_V1_BatchWriteResponse()
+    for outcome in outcomes {
+      switch outcome {
+      case .success(let outcome):
+        let result = outcome.results.first ?? MutationResult(version: outcome.version, transformResults: [])
+        response.writeResults.append(database.translator.encode(result))
+        response.status.append(database.translator.encode(nil as StatusError?))
+      case .failure(let error):
+        response.writeResults.append(Google_Firestore_V1_WriteResult())
+        response.status.append(database.translator.encode(error))
+      }
+    }
+    return response
   }
 
   /// Commits each write by itself. They are handed over together, so that the storage can make them durable together.
@@ -70,25 +63,19 @@ extension FirestoreService {
   // MARK: - Transactions
 
   func beginTransaction(
-    request: ServerRequest<Google_Firestore_V1_BeginTransactionRequest>, context: ServerContext
-  ) async throws -> ServerResponse<Google_Firestore_V1_BeginTransactionResponse> {
-    try await unary(context) {
-      let message = request.message
-      let database = try backend.database(ResourceName.database(message.database, at: "database"))
-      var response = Google_Firestore_V1_BeginTransactionResponse()
-      response.transaction = Data(try await ReadPlan.begin(message.options, in: database))
-      return response
-    }
+    _ message: Google_Firestore_V1_BeginTransactionRequest, _ call: ServerCall
+  ) async throws -> Google_Firestore_V1_BeginTransactionResponse {
+    let database = try backend.database(ResourceName.database(message.database, at: "database"))
+    var response = Google_Firestore_V1_BeginTransactionResponse()
+    response.transaction = Data(try await ReadPlan.begin(message.options, in: database))
+    return response
   }
 
   func rollback(
-    request: ServerRequest<Google_Firestore_V1_RollbackRequest>, context: ServerContext
-  ) async throws -> ServerResponse<Google_Protobuf_Empty> {
-    try await unary(context) {
-      let message = request.message
-      let database = try backend.database(ResourceName.database(message.database, at: "database"))
-      try database.transactions.rollback([UInt8](message.transaction))
-      return Google_Protobuf_Empty()
-    }
+    _ message: Google_Firestore_V1_RollbackRequest, _ call: ServerCall
+  ) async throws -> Google_Protobuf_Empty {
+    let database = try backend.database(ResourceName.database(message.database, at: "database"))
+    try database.transactions.rollback([UInt8](message.transaction))
+    return Google_Protobuf_Empty()
   }
 }

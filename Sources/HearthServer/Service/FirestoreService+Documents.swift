@@ -1,5 +1,4 @@
 internal import Foundation
-internal import GRPCCore
 internal import HearthModel
 internal import HearthWire
 internal import SwiftProtobuf
@@ -8,68 +7,63 @@ internal import SwiftProtobuf
 
 extension FirestoreService {
   func getDocument(
-    request: ServerRequest<Google_Firestore_V1_GetDocumentRequest>, context: ServerContext
-  ) async throws -> ServerResponse<Google_Firestore_V1_Document> {
-    try await unary(context) {
-      let message = request.message
-      let (id, key) = try ResourceName.document(message.name, at: "name")
-      let database = try backend.database(id)
-      let projection = try projection(message.hasMask ? message.mask : nil, database)
-      let selector = ReadPlan.Selector(message.consistencySelector)
-      let plan = try await ReadPlan.prepare(selector, in: database, keys: [key])
-      let documents = try await plan.reading { version throws(StatusError) in
-        try await database.storage.documents(for: [key], at: version).documents
-      }
-      guard let document = documents.first, document.isFound else {
-        throw StatusError(code: .notFound, message: "Document \"\(message.name)\" not found.")
-      }
-      return try documentMessage(projection.applied(to: document), database)
+    _ message: Google_Firestore_V1_GetDocumentRequest, _ call: ServerCall
+  ) async throws -> Google_Firestore_V1_Document {
+    let (id, key) = try ResourceName.document(message.name, at: "name")
+    let database = try backend.database(id)
+    let projection = try projection(message.hasMask ? message.mask : nil, database)
+    let selector = ReadPlan.Selector(message.consistencySelector)
+    let plan = try await ReadPlan.prepare(selector, in: database, keys: [key])
+    let documents = try await plan.reading { version throws(StatusError) in
+      try await database.storage.documents(for: [key], at: version).documents
     }
+    guard let document = documents.first, document.isFound else {
+      throw StatusError(code: .notFound, message: "Document \"\(message.name)\" not found.")
+    }
+    return try documentMessage(projection.applied(to: document), database)
   }
 
   func batchGetDocuments(
-    request: ServerRequest<Google_Firestore_V1_BatchGetDocumentsRequest>, context: ServerContext
-  ) async throws -> StreamingServerResponse<Google_Firestore_V1_BatchGetDocumentsResponse> {
-    streaming(context) { writer in
-      let message = request.message
-      let database = try backend.database(ResourceName.database(message.database, at: "database"))
-      let projection = try projection(message.hasMask ? message.mask : nil, database)
-      var seen: Set<DocumentKey> = []
-      var keys: [DocumentKey] = []
-      for name in message.documents {
-        let (id, key) = try ResourceName.document(name, at: "documents")
-        guard id == database.id else {
-          throw StatusError.invalid("documents: \"\(name)\" is not in the database \"\(message.database)\"")
-        }
-        if seen.insert(key).inserted { keys.append(key) }
+    _ message: Google_Firestore_V1_BatchGetDocumentsRequest, _ call: ServerCall,
+    _ writer: ResponseWriter<Google_Firestore_V1_BatchGetDocumentsResponse>
+  ) async throws {
+    let database = try backend.database(ResourceName.database(message.database, at: "database"))
+    let projection = try projection(message.hasMask ? message.mask : nil, database)
+    var seen: Set<DocumentKey> = []
+    var keys: [DocumentKey] = []
+    for name in message.documents {
+      let (id, key) = try ResourceName.document(name, at: "documents")
+      guard id == database.id else {
+        throw StatusError.invalid("documents: \"\(name)\" is not in the database \"\(message.database)\"")
       }
-      let selector = ReadPlan.Selector(message.consistencySelector)
-      let plan = try await ReadPlan.prepare(selector, in: database, keys: keys)
-      // Found ones first, as production does it. They are sent a piece at a time, all of one version.
-      var found: [Google_Firestore_V1_BatchGetDocumentsResponse] = []
-      var missing: [Google_Firestore_V1_BatchGetDocumentsResponse] = []
-      if let transaction = plan.newTransaction {
-        var opened = Google_Firestore_V1_BatchGetDocumentsResponse()
-        opened.transaction = Data(transaction)
-        found.append(opened)
-      }
-      var version: SnapshotVersion?
-      for start in stride(from: 0, to: keys.count, by: Self.documentsPerRead) {
-        let piece = Array(keys[start..<min(start + Self.documentsPerRead, keys.count)])
-        let answer = try await plan.reading(laterAt: version) { version throws(StatusError) in
-          try await database.storage.documents(for: piece, at: version)
-        }
-        version = answer.readVersion
-        for document in answer.documents {
-          let response = database.translator.encodeBatchGetResponse(
-            try projection.applied(to: document), readTime: answer.readVersion)
-          if document.isFound { found.append(response) } else { missing.append(response) }
-        }
-        if !found.isEmpty { try await writer.write(contentsOf: found) }
-        found = []
-      }
-      if !(found + missing).isEmpty { try await writer.write(contentsOf: found + missing) }
+      if seen.insert(key).inserted { keys.append(key) }
     }
+    let selector = ReadPlan.Selector(message.consistencySelector)
+    let plan = try await ReadPlan.prepare(selector, in: database, keys: keys)
+    // Found ones first, as production does it. They are sent a piece at a time, all of one version.
+    var found: [Google_Firestore_V1_BatchGetDocumentsResponse] = []
+    var missing: [Google_Firestore_V1_BatchGetDocumentsResponse] = []
+    if let transaction = plan.newTransaction {
+      var opened = Google_Firestore_V1_BatchGetDocumentsResponse()
+      opened.transaction = Data(transaction)
+      found.append(opened)
+    }
+    var version: SnapshotVersion?
+    for start in stride(from: 0, to: keys.count, by: Self.documentsPerRead) {
+      let piece = Array(keys[start..<min(start + Self.documentsPerRead, keys.count)])
+      let answer = try await plan.reading(laterAt: version) { version throws(StatusError) in
+        try await database.storage.documents(for: piece, at: version)
+      }
+      version = answer.readVersion
+      for document in answer.documents {
+        let response = database.translator.encodeBatchGetResponse(
+          try projection.applied(to: document), readTime: answer.readVersion)
+        if document.isFound { found.append(response) } else { missing.append(response) }
+      }
+      if !found.isEmpty { try await writer.write(contentsOf: found) }
+      found = []
+    }
+    if !(found + missing).isEmpty { try await writer.write(contentsOf: found + missing) }
   }
 
   /// The number of documents that are read at a time; each may have 1 MiB.
@@ -91,26 +85,23 @@ extension FirestoreService {
 
 extension FirestoreService {
   func createDocument(
-    request: ServerRequest<Google_Firestore_V1_CreateDocumentRequest>, context: ServerContext
-  ) async throws -> ServerResponse<Google_Firestore_V1_Document> {
-    try await unary(context) {
-      let message = request.message
-      let parent = try ResourceName.parent(message.parent, at: "parent")
-      guard !message.collectionID.isEmpty, !message.collectionID.utf8.contains(UInt8(ascii: "/")) else {
-        throw StatusError.invalid(
-          "collection_id is \"\(message.collectionID)\", but must be the id of one collection")
-      }
-      let documentID = message.documentID.isEmpty ? Self.newDocumentID() : message.documentID
-      guard !documentID.utf8.contains(UInt8(ascii: "/")) else {
-        throw StatusError.invalid("document_id \"\(documentID)\" must not contain a slash")
-      }
-      let database = try backend.database(parent.database)
-      let key = try DocumentKey(parent.path.appending(message.collectionID).appending(documentID))
-      let content = try EncodedDocument(parsing: [UInt8](message.document))
-      guard content.name.isEmpty else { throw StatusError.invalid("document.name must not be set") }
-      let mutation = Mutation(key: key, operation: .set(content.fields), precondition: .exists(false))
-      return try await write(mutation, mask: message.hasMask ? message.mask : nil, in: database)
+    _ message: Google_Firestore_V1_CreateDocumentRequest, _ call: ServerCall
+  ) async throws -> Google_Firestore_V1_Document {
+    let parent = try ResourceName.parent(message.parent, at: "parent")
+    guard !message.collectionID.isEmpty, !message.collectionID.utf8.contains(UInt8(ascii: "/")) else {
+      throw StatusError.invalid(
+        "collection_id is \"\(message.collectionID)\", but must be the id of one collection")
     }
+    let documentID = message.documentID.isEmpty ? Self.newDocumentID() : message.documentID
+    guard !documentID.utf8.contains(UInt8(ascii: "/")) else {
+      throw StatusError.invalid("document_id \"\(documentID)\" must not contain a slash")
+    }
+    let database = try backend.database(parent.database)
+    let key = try DocumentKey(parent.path.appending(message.collectionID).appending(documentID))
+    let content = try EncodedDocument(parsing: [UInt8](message.document))
+    guard content.name.isEmpty else { throw StatusError.invalid("document.name must not be set") }
+    let mutation = Mutation(key: key, operation: .set(content.fields), precondition: .exists(false))
+    return try await write(mutation, mask: message.hasMask ? message.mask : nil, in: database)
   }
 
   /// 20 characters out of 62, as client libraries draw them.
@@ -120,36 +111,30 @@ extension FirestoreService {
   }
 
   func updateDocument(
-    request: ServerRequest<Google_Firestore_V1_UpdateDocumentRequest>, context: ServerContext
-  ) async throws -> ServerResponse<Google_Firestore_V1_Document> {
-    try await unary(context) {
-      let message = request.message
-      let content = try EncodedDocument(parsing: [UInt8](message.document))
-      let (id, _) = try ResourceName.document(content.name, at: "document.name")
-      let database = try backend.database(id)
-      var write = Google_Firestore_V1_Write()
-      write.update = message.document
-      if message.hasUpdateMask { write.updateMask = message.updateMask }
-      if message.hasCurrentDocument { write.currentDocument = message.currentDocument }
-      let mutation = try database.translator.decode(write: write)
-      return try await self.write(mutation, mask: message.hasMask ? message.mask : nil, in: database)
-    }
+    _ message: Google_Firestore_V1_UpdateDocumentRequest, _ call: ServerCall
+  ) async throws -> Google_Firestore_V1_Document {
+    let content = try EncodedDocument(parsing: [UInt8](message.document))
+    let (id, _) = try ResourceName.document(content.name, at: "document.name")
+    let database = try backend.database(id)
+    var write = Google_Firestore_V1_Write()
+    write.update = message.document
+    if message.hasUpdateMask { write.updateMask = message.updateMask }
+    if message.hasCurrentDocument { write.currentDocument = message.currentDocument }
+    let mutation = try database.translator.decode(write: write)
+    return try await self.write(mutation, mask: message.hasMask ? message.mask : nil, in: database)
   }
 
   func deleteDocument(
-    request: ServerRequest<Google_Firestore_V1_DeleteDocumentRequest>, context: ServerContext
-  ) async throws -> ServerResponse<Google_Protobuf_Empty> {
-    try await unary(context) {
-      let message = request.message
-      let (id, _) = try ResourceName.document(message.name, at: "name")
-      let database = try backend.database(id)
-      var write = Google_Firestore_V1_Write()
-      write.delete = message.name
-      if message.hasCurrentDocument { write.currentDocument = message.currentDocument }
-      let mutation = try database.checkedMutation(of: write)
-      _ = try await database.storage.commit(CommitRequest(mutations: [mutation]))
-      return Google_Protobuf_Empty()
-    }
+    _ message: Google_Firestore_V1_DeleteDocumentRequest, _ call: ServerCall
+  ) async throws -> Google_Protobuf_Empty {
+    let (id, _) = try ResourceName.document(message.name, at: "name")
+    let database = try backend.database(id)
+    var write = Google_Firestore_V1_Write()
+    write.delete = message.name
+    if message.hasCurrentDocument { write.currentDocument = message.currentDocument }
+    let mutation = try database.checkedMutation(of: write)
+    _ = try await database.storage.commit(CommitRequest(mutations: [mutation]))
+    return Google_Protobuf_Empty()
   }
 
   /// Commits one write and reads the document as this commit left it.

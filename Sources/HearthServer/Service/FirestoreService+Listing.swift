@@ -1,41 +1,37 @@
 internal import Foundation
-internal import GRPCCore
 internal import HearthModel
 internal import HearthWire
 
 extension FirestoreService {
   func listDocuments(
-    request: ServerRequest<Google_Firestore_V1_ListDocumentsRequest>, context: ServerContext
-  ) async throws -> ServerResponse<Google_Firestore_V1_ListDocumentsResponse> {
-    try await unary(context) {
-      let message = request.message
-      let parent = try ResourceName.parent(message.parent, at: "parent")
-      let database = try backend.database(parent.database)
-      guard message.pageSize >= 0 else { throw StatusError.invalid("Page size must be nonnegative.") }
-      guard !(message.showMissing && !message.orderBy.isEmpty) else {
-        throw StatusError.invalid("cannot specify an order when show_missing is true")
-      }
-      guard !message.collectionID.isEmpty else {
-        throw StatusError(
-          code: .unimplemented, message: "ListDocumentsRequest without collection_id (all collections) is not served.")
-      }
-      guard !message.collectionID.utf8.contains(UInt8(ascii: "/")) else {
-        throw StatusError.invalid("collection_id \"\(message.collectionID)\" must not contain a slash")
-      }
-      let selector = ReadPlan.Selector(message.consistencySelector)
-      let list = DocumentList(
-        collection: parent.path.appending(message.collectionID), orders: try ListOrder.parse(message.orderBy),
-        showsMissing: message.showMissing, database: database,
-        pageSize: message.pageSize == 0 ? PageToken.defaultPageSize : Int(message.pageSize))
-      let page = try await list.page(after: message.pageToken, selector: selector)
-      let projection = try projection(message.hasMask ? message.mask : nil, database)
-      var response = Google_Firestore_V1_ListDocumentsResponse()
-      response.documents = try page.documents.map {
-        database.translator.encodeDocument(try projection.applied(to: $0))
-      }
-      response.nextPageToken = page.nextToken
-      return response
+    _ message: Google_Firestore_V1_ListDocumentsRequest, _ call: ServerCall
+  ) async throws -> Google_Firestore_V1_ListDocumentsResponse {
+    let parent = try ResourceName.parent(message.parent, at: "parent")
+    let database = try backend.database(parent.database)
+    guard message.pageSize >= 0 else { throw StatusError.invalid("Page size must be nonnegative.") }
+    guard !(message.showMissing && !message.orderBy.isEmpty) else {
+      throw StatusError.invalid("cannot specify an order when show_missing is true")
     }
+    guard !message.collectionID.isEmpty else {
+      throw StatusError(
+        code: .unimplemented, message: "ListDocumentsRequest without collection_id (all collections) is not served.")
+    }
+    guard !message.collectionID.utf8.contains(UInt8(ascii: "/")) else {
+      throw StatusError.invalid("collection_id \"\(message.collectionID)\" must not contain a slash")
+    }
+    let selector = ReadPlan.Selector(message.consistencySelector)
+    let list = DocumentList(
+      collection: parent.path.appending(message.collectionID), orders: try ListOrder.parse(message.orderBy),
+      showsMissing: message.showMissing, database: database,
+      pageSize: message.pageSize == 0 ? PageToken.defaultPageSize : Int(message.pageSize))
+    let page = try await list.page(after: message.pageToken, selector: selector)
+    let projection = try projection(message.hasMask ? message.mask : nil, database)
+    var response = Google_Firestore_V1_ListDocumentsResponse()
+    response.documents = try page.documents.map {
+      database.translator.encodeDocument(try projection.applied(to: $0))
+    }
+    response.nextPageToken = page.nextToken
+    return response
   }
 }
 

@@ -1,5 +1,4 @@
 internal import Foundation
-internal import GRPCCore
 internal import HearthModel
 internal import HearthWire
 
@@ -7,108 +6,63 @@ internal import HearthWire
 
 extension FirestoreService {
   func write(
-    request: StreamingServerRequest<Google_Firestore_V1_WriteRequest>, context: ServerContext
-  ) async throws -> StreamingServerResponse<Google_Firestore_V1_WriteResponse> {
-    streaming(context) { writer in
-      try await untilShutdown {
-        var session: WriteSession?
-        for try await message in request.messages {
-          if let open = session {
-            let (response, isLast) = try await open.answer(message)
-            try await writer.write(response)
-            if isLast { return }
-            session?.advance()
-          } else {
-            let name = try databaseName(message.database, metadata: request.metadata, field: "WriteRequest.database")
-            let opened = WriteSession(database: try backend.database(name))
-            try await writer.write(opened.greeting(to: message))
-            session = opened
-          }
-        }
+    _ requests: RequestStream<Google_Firestore_V1_WriteRequest>, _ call: ServerCall,
+    _ writer: ResponseWriter<Google_Firestore_V1_WriteResponse>
+  ) async throws {
+    var session: WriteSession?
+    while let message = try await requests.next() {
+      if let open = session {
+        let (response, isLast) = try await open.answer(message)
+        try await writer.write(response)
+        if isLast { return }
+        session?.advance()
+      } else {
+        let name = try databaseName(message.database, metadata: call.metadata, field: "WriteRequest.database")
+        let opened = WriteSession(database: try backend.database(name))
+        try await writer.write(opened.greeting(to: message))
+        session = opened
       }
     }
   }
 
   /// The database of a stream: the message names it, or the header that all SDKs send.
   fileprivate func databaseName(
-    _ name: String, metadata: Metadata, field: String
+    _ name: String, metadata: CallMetadata, field: String
   ) throws(StatusError) -> DatabaseID {
-    if name.isEmpty, let prefix = metadata[stringValues: "google-cloud-resource-prefix"].first(where: { _ in true }) {
+    if name.isEmpty, let prefix = metadata["google-cloud-resource-prefix"].first {
       return try ResourceName.database(prefix, at: "google-cloud-resource-prefix")
     }
     return try ResourceName.database(name, at: field)
-  }
-
-  /// Runs the body of a stream. When the server stops, the stream ends with UNAVAILABLE, so that clients retry.
-  fileprivate func untilShutdown(_ body: @escaping @Sendable () async throws -> Void) async throws {
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask(operation: body)
-      group.addTask {
-        await backend.shutdownSignal.wait()
-        try Task.checkCancellation()
-        throw StatusError(code: .unavailable, message: "the server is shutting down")
-      }
-      defer { group.cancelAll() }
-      try await group.next()
-    }
   }
 }
 
 // MARK: - Listen
 
 extension FirestoreService {
+  /// Handles requests, commits and refreshes one after the other until the client closes its side.
   func listen(
-    request: StreamingServerRequest<Google_Firestore_V1_ListenRequest>, context: ServerContext
-  ) async throws -> StreamingServerResponse<Google_Firestore_V1_ListenResponse> {
-    streaming(context) { writer in
-      try await untilShutdown {
-        let mailbox = ListenMailbox()
-        try await withThrowingTaskGroup(of: Void.self) { group in
-          group.addTask {
-            do {
-              for try await message in request.messages { try mailbox.post(message) }
-              mailbox.finish()
-            } catch {
-              mailbox.finish(throwing: error)
-            }
-          }
-          group.addTask {
-            while !Task.isCancelled {
-              try await Task.sleep(for: tokenRefreshInterval)
-              mailbox.postRefresh()
-            }
-          }
-          defer { group.cancelAll() }
-          try await serve(mailbox, metadata: request.metadata, writer: writer)
-        }
-      }
-    }
-  }
-
-  /// Handles requests, commits and refreshes in the order of the mailbox until the client closes its side.
-  private func serve(
-    _ mailbox: ListenMailbox, metadata: Metadata, writer: RPCWriter<Google_Firestore_V1_ListenResponse>
+    _ requests: RequestStream<Google_Firestore_V1_ListenRequest>, _ call: ServerCall,
+    _ writer: ResponseWriter<Google_Firestore_V1_ListenResponse>
   ) async throws {
     var session: ListenSession?
-    var unsubscribe: (@Sendable () -> Void)?
+    var unsubscribe: (() -> Void)?
     defer { unsubscribe?() }
-    for try await event in mailbox.events {
+    while let event = try await requests.nextEvent() {
       switch event {
       case .request(let message):
         if session == nil {
-          let name = try databaseName(message.database, metadata: metadata, field: "ListenRequest.database")
+          let name = try databaseName(message.database, metadata: call.metadata, field: "ListenRequest.database")
           let database = try backend.database(name)
-          let subscriber = database.storage.feed.subscribe { mailbox.postWake() }
+          let subscriber = database.storage.feed.subscribe { call.post(.wake) }
           unsubscribe = { database.storage.feed.unsubscribe(subscriber) }
           session = ListenSession(database: database, subscriber: subscriber) { responses in
             try await writer.write(contentsOf: responses.map { database.translator.encode($0) })
           }
         }
         try await session?.handle(message)
-      case .wake:
-        mailbox.wakeIsTaken()
-      case .refresh:
-        try await session?.refreshToken()
+      case .signals(let signals):
+        // A commit that comes from now on posts a new wake.
+        if signals.contains(.refresh) { try await session?.refreshToken() }
       }
       try await session?.catchUp()
     }

@@ -1,5 +1,4 @@
 internal import Foundation
-internal import GRPCCore
 internal import HearthModel
 internal import HearthWire
 
@@ -17,7 +16,7 @@ struct ResultStream {
 
   /// Each document in a message, the number of skipped ones in the first, `done` in the last. Without documents there is
   /// one message, because clients want at least one read time.
-  func send(to writer: RPCWriter<Google_Firestore_V1_RunQueryResponse>) async throws {
+  func send(to writer: ResponseWriter<Google_Firestore_V1_RunQueryResponse>) async throws {
     let query = decoded.query.widened(by: decoded.offset)
     let projection = Projection(paths: decoded.projection)
     var explanation = QueryExplanation(of: query)
@@ -62,6 +61,8 @@ struct ResultStream {
       }
       if !batch.isEmpty { try await writer.write(contentsOf: batch) }
       guard let cursor = page.next else { return }
+      // The next piece may take long to read.
+      writer.flush()
       next = try await self.page(of: query, after: cursor, at: page.answer.readVersion)
     }
   }

@@ -92,6 +92,7 @@ extension EmbeddedStorage {
     do {
       return try await readers.read { reader in try reader.read(name, known: known, body) }
     } catch {
+      if error is CancellationError { throw StatusError(describing: error) }
       if error is StoreError { _ = try currentVersion() }
       throw status(of: error)
     }

@@ -1,6 +1,13 @@
 internal import Logging
 internal import NIOCore
-internal import NIOHTTP2
+
+/// The streams behind a ``ConnectionGuard``. Used on the connection's event loop.
+protocol GuardedStreams: AnyObject {
+  /// The client has reset a stream: what is done for it has to stop.
+  func cancelCall(_ streamID: UInt32)
+  /// Closes a stream that the client has reset, by a RST_STREAM frame of the codec, which the guard keeps from the client.
+  func close(_ streamID: UInt32)
+}
 
 /// Handles the frames between the socket and the HTTP/2 codec of one connection that the codec below gRPC cannot be
 /// configured to handle (docs/decisions/0010-connection-guard.md).
@@ -18,8 +25,8 @@ final class ConnectionGuard: ChannelDuplexHandler {
   typealias OutboundOut = IOData
 
   private enum Stream {
-    case open(any Channel)
-    /// The client reset it; it goes as soon as its channel is closed.
+    case open
+    /// The client reset it; it goes as soon as the codec has closed it.
     case reset
     /// It was one too many; it goes with its RST_STREAM.
     case refused
@@ -30,14 +37,16 @@ final class ConnectionGuard: ChannelDuplexHandler {
   private var budget: ConnectionBudget
   private var inbound = InboundFrames()
   private var outbound: OutboundFrames
-  private var streams: [UInt32: Stream] = [:]
+  private var streamStates: [UInt32: Stream] = [:]
   /// Streams that are neither refused nor reset.
   private var openStreamCount = 0
   /// Streams that were reset while the client took nothing. Closing them makes the codec write, and it ends a connection
   /// that holds 10,000 unsent control frames. ``ConnectionLimits/resets`` bounds them.
-  private var waitingToClose: [any Channel] = []
+  private var waitingToClose: [UInt32] = []
 
   private var context: ChannelHandlerContext?
+  /// Set as long as the handler of the streams is in the pipeline.
+  var streams: (any GuardedStreams)?
   /// True after GOAWAY: later bytes are ignored.
   private var isEnded = false
   private var isReading = false
@@ -96,9 +105,7 @@ extension ConnectionGuard {
     guard !isReading else { return }
     isReading = true
     defer { isReading = false }
-    // After a close, which what was passed on may have caused, the codec must not be made to open streams: they would end
-    // before gRPC's transport knows them, at which a debug build of it stops the process. When the server has closed the
-    // connection, nothing takes the streams any more (``OpenConnections``).
+    // After a close, which what was passed on may have caused, no more streams are opened.
     while !isEnded, context.channel.isActive, let event = inbound.next(isOpen: { isOpen($0) }) {
       if let excess = handle(event, context) { end(context, for: excess) }
     }
@@ -114,7 +121,7 @@ extension ConnectionGuard {
   }
 
   private func isOpen(_ streamID: UInt32) -> Bool {
-    if case .open = streams[streamID] { true } else { false }
+    if case .open = streamStates[streamID] { true } else { false }
   }
 
   private func handle(
@@ -156,8 +163,7 @@ extension ConnectionGuard {
     context.fireChannelRead(wrapInboundOut(frame))
   }
 
-  /// gRPC's handler pings before it shuts a connection down, and waits for the answer. The codec counts answers, 200 in
-  /// 30 s, which limits those that nobody asked for.
+  /// The codec counts answers, 200 in 30 s, which limits those that nobody asked for.
   private func passPingAnswer(_ data: UInt64, _ context: ChannelHandlerContext) -> ConnectionBudget.Excess? {
     var frame = ByteBuffer()
     FrameHeader(.ping, length: MemoryLayout<UInt64>.size, isAcknowledgement: true).write(to: &frame)
@@ -168,20 +174,21 @@ extension ConnectionGuard {
 
   private func reset(_ streamID: UInt32) -> ConnectionBudget.Excess? {
     let excess = budget.streamReset(at: .now())
-    if case .open(let channel) = streams[streamID] {
-      streams[streamID] = .reset
+    if case .open = streamStates[streamID] {
+      streamStates[streamID] = .reset
       openStreamCount -= 1
       budget.streamEnded(wasReset: true, at: .now())
-      if context?.channel.isWritable == true { channel.close(promise: nil) } else { waitingToClose.append(channel) }
+      streams?.cancelCall(streamID)
+      if context?.channel.isWritable == true { streams?.close(streamID) } else { waitingToClose.append(streamID) }
     }
     return excess
   }
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
     if context.channel.isWritable {
-      let channels = waitingToClose
+      let streamIDs = waitingToClose
       waitingToClose = []
-      for channel in channels { channel.close(promise: nil) }
+      for streamID in streamIDs { streams?.close(streamID) }
     }
     context.fireChannelWritabilityChanged()
   }
@@ -190,26 +197,24 @@ extension ConnectionGuard {
 // MARK: - Streams
 
 extension ConnectionGuard {
-  /// Takes note of a stream that the codec is opening.
+  /// Takes note of a stream that the codec has opened.
   ///
-  /// - Returns: Completes when gRPC may have the stream. One too many is closed by then, so that nothing of it is
-  ///   carried out, which REFUSED_STREAM promises.
-  func streamOpened(_ channel: any Channel, streamID: UInt32) -> EventLoopFuture<Void> {
+  /// - Returns: false if it is one too many: it must be reset, and nothing of it be carried out, which REFUSED_STREAM promises.
+  func streamOpened(_ streamID: UInt32) -> Bool {
     guard openStreamCount < limits.maximumConcurrentStreams else {
-      streams[streamID] = .refused
+      streamStates[streamID] = .refused
       excessOfPassed = excessOfPassed ?? budget.streamReset(at: .now())
-      // The codec has to finish opening it before it can be closed.
-      return channel.eventLoop.submit { channel.close(promise: nil) }
+      return false
     }
-    streams[streamID] = .open(channel)
+    streamStates[streamID] = .open
     openStreamCount += 1
     budget.streamOpened()
-    channel.closeFuture.assumeIsolated().whenComplete { _ in self.streamClosed(streamID) }
-    return channel.eventLoop.makeSucceededVoidFuture()
+    return true
   }
 
-  private func streamClosed(_ streamID: UInt32) {
-    guard case .open = streams.removeValue(forKey: streamID) else { return }
+  /// Takes note of the end of a stream in the codec.
+  func streamClosed(_ streamID: UInt32) {
+    guard case .open = streamStates.removeValue(forKey: streamID) else { return }
     openStreamCount -= 1
     budget.streamEnded(wasReset: false, at: .now())
   }
@@ -221,9 +226,9 @@ extension ConnectionGuard {
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
     guard case .byteBuffer(var bytes) = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
     let callFrames = outbound.process(&bytes) { streamID in
-      switch streams[streamID] {
+      switch streamStates[streamID] {
       case .refused:
-        streams[streamID] = nil
+        streamStates[streamID] = nil
         return .sendAs(code: ErrorCode.refusedStream)
       case .reset: return .drop
       case .open, nil: return .send

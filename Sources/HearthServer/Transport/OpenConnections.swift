@@ -3,16 +3,16 @@ internal import Synchronization
 
 /// The connections of one listener that are not closed yet.
 ///
-/// A connection must not outlive the task that takes its streams. When that task was cancelled, the codec drops each stream that it
-/// opens, and NIO stops the process because the stream's writer was not finished. The same happens to a connection that becomes active
-/// after the listening channel was closed (apple/swift-nio issue 2813). A server therefore ends in this order:
+/// A server ends in this order:
 ///
 /// 1. ``refuseNew()``, then the listening channel is closed.
-/// 2. ``closeAll()``, then the task that serves the connections is cancelled.
+/// 2. ``beginEnding()``: connections close when their calls are over.
+/// 3. ``closeAll()`` after a while, for clients that leave streams open.
 final class OpenConnections: Sendable {
   private struct State {
     var isRefusing = false
     var channels: [ObjectIdentifier: any Channel] = [:]
+    var whenEmpty: [CheckedContinuation<Void, Never>] = []
   }
 
   private let state = Mutex(State())
@@ -36,7 +36,31 @@ final class OpenConnections: Sendable {
       throw .ioOnClosedChannel
     }
     channel.closeFuture.whenComplete { _ in
-      self.state.withLock { _ = $0.channels.removeValue(forKey: id) }
+      let waiting = self.state.withLock { state in
+        state.channels[id] = nil
+        guard state.channels.isEmpty else { return [CheckedContinuation<Void, Never>]() }
+        defer { state.whenEmpty = [] }
+        return state.whenEmpty
+      }
+      for continuation in waiting { continuation.resume() }
+    }
+  }
+
+  /// Returns when no connection is open.
+  func untilEmpty() async {
+    await withCheckedContinuation { continuation in
+      let isEmpty = state.withLock { state in
+        if !state.channels.isEmpty { state.whenEmpty.append(continuation) }
+        return state.channels.isEmpty
+      }
+      if isEmpty { continuation.resume() }
+    }
+  }
+
+  /// Fires ``ConnectionIsEnding`` in each connection, whose handlers close it after its last call.
+  func beginEnding() {
+    for channel in state.withLock({ Array($0.channels.values) }) {
+      channel.pipeline.fireUserInboundEventTriggered(ConnectionIsEnding())
     }
   }
 
@@ -70,3 +94,6 @@ final class OpenConnections: Sendable {
     }
   }
 }
+
+/// The event with which a connection is asked to take no more calls, and to close after the last.
+struct ConnectionIsEnding: Sendable {}

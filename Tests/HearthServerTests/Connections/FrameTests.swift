@@ -62,19 +62,6 @@ struct FrameTests {
     #expect(payload.readableBytes == 26)
   }
 
-  @Test(
-    "timeouts come through as gRPC can read them",
-    arguments: [
-      ("1n", "1n"), ("9999999S", "9999999S"), ("10000000n", "10000u"), ("99999999n", "100000u"),
-      ("99999999u", "100000m"),
-      ("99999999m", "100000S"), ("99999999S", "1666667M"), ("99999999M", "1666667H"), ("99999999H", "9999999H"),
-      ("-1n", nil), ("+1n", nil), ("", nil), ("n", nil), ("1", nil), ("1x", nil), ("1.5S", nil), ("123456789n", nil),
-      ("\u{661}S", nil), ("0S", "0S"),
-    ])
-  func timeouts(value: String, readable: String?) {
-    #expect(RequestHeadersGuard.readableTimeout(value) == readable)
-  }
-
   // MARK: - Support
 
   private struct Pieces {

@@ -23,10 +23,16 @@ final class RawHTTP2Client: Sendable {
     var pings: [UInt64] = []
     /// Streams that ended with trailers, with their grpc-status.
     var statuses: [UInt32: String] = [:]
+    /// The last headers of each stream.
+    var headers: [UInt32: HPACKHeaders] = [:]
+    /// The bytes of each stream's DATA frames.
+    var messageBytes: [UInt32: Int] = [:]
     /// Streams that the server reset, with the code.
     var resets: [UInt32: UInt32] = [:]
     /// Bytes that were given back to the connection's window.
     var windowGain = 0
+    /// Bytes that were given back to the windows of streams.
+    var streamWindowGain = 0
     var goAway: (code: UInt32, text: String)?
     var isClosed = false
   }
@@ -60,16 +66,17 @@ final class RawHTTP2Client: Sendable {
   /// Runs `body` with a connection that has sent its preface.
   static func withConnection<R>(
     to server: EmbeddedServer, answersPings: Bool = true, acknowledgesSettings: Bool = true, reads: Bool = true,
-    _ body: (RawHTTP2Client) async throws -> R
+    streamWindow: UInt32 = UInt32(Int32.max), _ body: (RawHTTP2Client) async throws -> R
   ) async throws -> R {
     try await withConnection(
-      toPort: server.port, answersPings: answersPings, acknowledgesSettings: acknowledgesSettings, reads: reads, body)
+      toPort: server.port, answersPings: answersPings, acknowledgesSettings: acknowledgesSettings, reads: reads,
+      streamWindow: streamWindow, body)
   }
 
   /// Runs `body` with a connection that has sent its preface to a port of this machine.
   static func withConnection<R>(
     toPort port: Int, answersPings: Bool = true, acknowledgesSettings: Bool = true, reads: Bool = true,
-    _ body: (RawHTTP2Client) async throws -> R
+    streamWindow: UInt32 = UInt32(Int32.max), _ body: (RawHTTP2Client) async throws -> R
   ) async throws -> R {
     let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .channelOption(.autoRead, value: false)
@@ -81,7 +88,7 @@ final class RawHTTP2Client: Sendable {
       try channel.pipeline.syncOperations.addHandler(FrameReader { client.take($0) })
     }.get()
     do {
-      try await client.sendPreface()
+      try await client.sendPreface(streamWindow: streamWindow)
       if reads {
         try await channel.setOption(.autoRead, value: true).get()
         channel.read()
@@ -97,10 +104,10 @@ final class RawHTTP2Client: Sendable {
 
   // MARK: - Sending
 
-  /// The largest windows, so that tests need not care for them.
-  private func sendPreface() async throws {
+  /// The largest window of the connection, so that tests need not care for it.
+  private func sendPreface(streamWindow: UInt32) async throws {
     var settings = ByteBuffer()
-    settings.writeMultipleIntegers(UInt16(4), UInt32(Int32.max))
+    settings.writeMultipleIntegers(UInt16(4), streamWindow)
     var window = ByteBuffer()
     window.writeInteger(UInt32(Int32.max) - 65_535)
     var bytes = ByteBuffer(string: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
@@ -136,6 +143,10 @@ final class RawHTTP2Client: Sendable {
         UInt32(frame.payload.readableBytes) << 8 | UInt32(frame.kind), frame.flags, frame.streamID)
       bytes.writeImmutableBuffer(frame.payload)
     }
+  }
+
+  func close() {
+    channel.close(promise: nil)
   }
 
   // MARK: - Receiving
@@ -185,9 +196,13 @@ final class RawHTTP2Client: Sendable {
         case .settings(let settings): received.settings.merge(settings) { $1 }
         case .pingAnswer: received.pingAnswers += 1
         case .ping(let data): received.pings.append(data)
-        case .ended(let streamID, let status): received.statuses[streamID] = status
+        case .headers(let streamID, let headers, let isLast):
+          received.headers[streamID] = headers
+          if isLast { received.statuses[streamID] = headers.first(name: "grpc-status") ?? "none" }
+        case .data(let streamID, let count): received.messageBytes[streamID, default: 0] += count
         case .reset(let streamID, let code): received.resets[streamID] = code
-        case .windowUpdate(let count): received.windowGain += count
+        case .windowUpdate(let count, isOfConnection: true): received.windowGain += count
+        case .windowUpdate(let count, isOfConnection: false): received.streamWindowGain += count
         case .goAway(let code, let text): received.goAway = (code, text)
         }
       }
@@ -211,9 +226,10 @@ private final class FrameReader: ChannelInboundHandler {
     case settings([UInt16: UInt32])
     case ping(UInt64)
     case pingAnswer
-    case ended(UInt32, status: String)
+    case headers(UInt32, HPACKHeaders, isLast: Bool)
+    case data(UInt32, count: Int)
     case reset(UInt32, code: UInt32)
-    case windowUpdate(Int)
+    case windowUpdate(Int, isOfConnection: Bool)
     case goAway(UInt32, String)
   }
 
@@ -252,9 +268,9 @@ private final class FrameReader: ChannelInboundHandler {
     var payload = frame.payload
     switch frame.kind {
     case 1:
-      let headers = try? decoder.decodeHeaders(from: &payload)
-      guard frame.flags & 1 != 0 else { return nil }
-      return .ended(frame.streamID, status: headers?.first(name: "grpc-status") ?? "none")
+      guard let headers = try? decoder.decodeHeaders(from: &payload) else { return nil }
+      return .headers(frame.streamID, headers, isLast: frame.flags & 1 != 0)
+    case 0: return .data(frame.streamID, count: payload.readableBytes)
     case 3: return .reset(frame.streamID, code: payload.readInteger() ?? 0)
     case 4 where frame.flags & 1 == 0:
       var settings: [UInt16: UInt32] = [:]
@@ -265,7 +281,9 @@ private final class FrameReader: ChannelInboundHandler {
       _ = payload.readInteger(as: UInt32.self)
       let code = payload.readInteger(as: UInt32.self) ?? 0
       return .goAway(code, String(buffer: payload))
-    case 8 where frame.streamID == 0: return .windowUpdate(Int(payload.readInteger(as: UInt32.self) ?? 0))
+    case 8:
+      let count = Int(payload.readInteger(as: UInt32.self) ?? 0)
+      return .windowUpdate(count, isOfConnection: frame.streamID == 0)
     default: return nil
     }
   }
@@ -278,12 +296,22 @@ extension RawHTTP2Client.Frame {
   static func headers(
     _ streamID: UInt32, method: String = "GetDocument", timeout: String? = nil, endsStream: Bool = false
   ) -> RawHTTP2Client.Frame {
+    var change = [":path": "/google.firestore.v1.Firestore/\(method)"]
+    change["grpc-timeout"] = timeout
+    return request(streamID, change, endsStream: endsStream)
+  }
+
+  /// The headers of a call, with other values for some of them.
+  static func request(
+    _ streamID: UInt32, _ change: [String: String], endsStream: Bool = false
+  ) -> RawHTTP2Client.Frame {
     var payload = ByteBuffer()
-    let fields = [
-      (":method", "POST"), (":scheme", "http"), (":path", "/google.firestore.v1.Firestore/\(method)"),
+    let usual = [
+      (":method", "POST"), (":scheme", "http"), (":path", "/google.firestore.v1.Firestore/GetDocument"),
       (":authority", "localhost"), ("content-type", "application/grpc"), ("te", "trailers"),
     ]
-    for (name, value) in fields + (timeout.map { [("grpc-timeout", $0)] } ?? []) {
+    let further = change.filter { change in !usual.contains { $0.0 == change.key } }.map { ($0.key, $0.value) }
+    for (name, value) in usual.map({ ($0.0, change[$0.0] ?? $0.1) }) + further {
       payload.writeInteger(UInt8(0))
       for text in [name, value] {
         payload.writeInteger(UInt8(text.utf8.count))
@@ -318,6 +346,10 @@ extension RawHTTP2Client.Frame {
 
   static func reset(_ streamID: UInt32, code: UInt32) -> RawHTTP2Client.Frame {
     RawHTTP2Client.Frame(kind: 3, streamID: streamID, payload: ByteBuffer(integer: code))
+  }
+
+  static func windowUpdate(_ streamID: UInt32, _ count: UInt32) -> RawHTTP2Client.Frame {
+    RawHTTP2Client.Frame(kind: 8, streamID: streamID, payload: ByteBuffer(integer: count))
   }
 
   static let ping = RawHTTP2Client.Frame(kind: 6, payload: ByteBuffer(integer: UInt64(7)))

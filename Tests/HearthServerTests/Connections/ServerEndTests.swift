@@ -1,7 +1,5 @@
-import GRPCNIOTransportHTTP2
 import NIOCore
 import NIOEmbedded
-import Synchronization
 import Testing
 
 @testable import HearthServer
@@ -61,40 +59,6 @@ struct ServerEndTests {
     channel.closeFuture.assumeIsolated().whenComplete { _ in isClosed = true }
     return isClosed
   }
-
-  @Test("the task that takes a connection's streams is cancelled only after the connection is closed")
-  func order() async throws {
-    let listener = GuardedListener(
-      host: "127.0.0.1", port: 0, limits: ConnectionLimits(), logger: ServerFixture.quietLogger)
-    let transport = listener.makeTransport(maximumRequestBytes: 1 << 20)
-    let connections = listener.connections
-    let calls = HeldCalls()
-    let openAtCancellation = Mutex<[Int]>([])
-    let serving = Task {
-      try await transport.listen { _, _ in
-        await withTaskCancellationHandler {
-          // Goes on after the cancellation, as calls may: the connection's task waits for it, but takes no streams any more.
-          await calls.hold()
-        } onCancel: {
-          openAtCancellation.withLock { $0.append(connections.count) }
-        }
-      }
-    }
-    defer { calls.release() }
-    let port = try #require(await transport.listeningAddress?.ipv4?.port)
-    try await RawHTTP2Client.withConnection(toPort: port) { client in
-      try await client.send([Frame.headers(1)])
-      await calls.waitForFirst()
-      #expect(connections.count == 1)
-      await EmbeddedServer.cancel(serving, closing: connections)
-      #expect(openAtCancellation.withLock { $0 } == [0])
-      // On an open connection, this stream would stop the process.
-      client.sendWithoutWaiting([Frame.headers(3)])
-      try await client.wait(for: "the end") { $0.isClosed }
-    }
-    calls.release()
-    _ = await serving.result
-  }
 }
 
 /// Stands in the place of the codec.
@@ -105,40 +69,5 @@ private final class ByteCounter: ChannelInboundHandler {
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     count += unwrapInboundIn(data).readableBytes
-  }
-}
-
-/// Calls that last until they are released, whether they are cancelled or not.
-private final class HeldCalls: Sendable {
-  private struct State {
-    var isReleased = false
-    var waiting: [CheckedContinuation<Void, Never>] = []
-  }
-
-  private let state = Mutex(State())
-  private let (begun, beginning) = AsyncStream<Void>.makeStream()
-
-  func hold() async {
-    beginning.yield()
-    await withCheckedContinuation { continuation in
-      let isReleased = state.withLock { state in
-        if !state.isReleased { state.waiting.append(continuation) }
-        return state.isReleased
-      }
-      if isReleased { continuation.resume() }
-    }
-  }
-
-  func waitForFirst() async {
-    for await _ in begun { return }
-  }
-
-  func release() {
-    let waiting = state.withLock { state in
-      state.isReleased = true
-      defer { state.waiting = [] }
-      return state.waiting
-    }
-    for continuation in waiting { continuation.resume() }
   }
 }

@@ -1,7 +1,9 @@
 import Foundation
 import GRPCCore
-import GRPCNIOTransportHTTP2
+import HearthModel
 import Logging
+import NIOCore
+import NIOSSL
 import Synchronization
 import TestSupport
 
@@ -22,18 +24,11 @@ final class SecureServer: Sendable {
 
   let port: Int
   var host: String { "localhost:\(port)" }
-  private let backend: EmbeddedBackend
-  private let server: GRPCServer<HTTP2ServerTransport.Posix>
-  private let serving: Task<Void, any Error>
+  private let server: EmbeddedServer
 
-  private init(
-    port: Int, backend: EmbeddedBackend, server: GRPCServer<HTTP2ServerTransport.Posix>,
-    serving: Task<Void, any Error>
-  ) {
-    self.port = port
-    self.backend = backend
+  private init(server: EmbeddedServer) {
     self.server = server
-    self.serving = serving
+    port = server.port
   }
 
   /// Serves an empty database in memory while `body` runs.
@@ -56,40 +51,44 @@ final class SecureServer: Sendable {
       case .stranger: (TestAuthority.stranger, TestAuthority.strangerKey)
       case .expired: (TestAuthority.expired, TestAuthority.expiredKey)
       }
-    let backend = try EmbeddedBackend(location: .memory, clock: .system, logger: logger)
-    let transport = HTTP2ServerTransport.Posix(
-      address: .ipv4(host: "127.0.0.1", port: 0),
-      transportSecurity: .tls(
-        certificateChain: [.bytes(Array(chain.utf8), format: .pem)],
-        privateKey: .bytes(Array(key.utf8), format: .pem)),
-      config: .defaults { $0.connection.maxGraceTime = .milliseconds(100) })
-    let service = FirestoreService(backend: backend, logger: logger, tokenRefreshInterval: .seconds(30))
-    let server = GRPCServer(
-      transport: transport, services: [service], interceptors: [CheckingInterceptor(check: check)])
-    let serving = Task { try await server.serve() }
-    let port = try await transport.listeningAddress.ipv4?.port ?? 0
-    return SecureServer(port: port, backend: backend, server: server, serving: serving)
+    var configuration = TLSConfiguration.makeServerConfiguration(
+      certificateChain: try NIOSSLCertificate.fromPEMBytes(Array(chain.utf8)).map { .certificate($0) },
+      privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem)))
+    configuration.applicationProtocols = ["h2"]
+    let security = try NIOSSLContext(configuration: configuration)
+    let server = try await EmbeddedServer.start(
+      storage: .memory, interceptor: HeaderCheck(check: check),
+      prepare: { channel in
+        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: security))
+      }, logger: logger)
+    return SecureServer(server: server)
   }
 
   private func shutdown() async {
-    backend.shutdownSignal.trigger()
-    server.beginGracefulShutdown()
-    _ = await serving.result
-    await backend.close()
+    await server.shutdown()
   }
 }
 
-private struct CheckingInterceptor: ServerInterceptor {
+private struct HeaderCheck: CallInterceptor {
   let check: SecureServer.Check
 
-  func intercept<Input: Sendable, Output: Sendable>(
-    request: StreamingServerRequest<Input>, context: ServerContext,
-    next:
-      @Sendable (StreamingServerRequest<Input>, ServerContext) async throws -> StreamingServerResponse<Output>
-  ) async throws -> StreamingServerResponse<Output> {
-    func header(_ name: String) -> String? { Array(request.metadata[stringValues: name]).first }
-    try await check(context.descriptor.method, header("authorization"), header("x-firebase-appcheck"))
-    return try await next(request, context)
+  func began(_ call: InterceptedCall) async throws -> (any CallTap)? {
+    func header(_ name: String) -> String? { call.metadata[name].first }
+    do {
+      try await check(call.method, header("authorization"), header("x-firebase-appcheck"))
+    } catch let error as RPCError {
+      var details: [UInt8] = []
+      var metadata: [(name: String, value: String)] = []
+      for (name, value) in error.metadata {
+        switch value {
+        case .string(let text): metadata.append((name, text))
+        case .binary(let bytes): details = bytes
+        }
+      }
+      throw CallStatus(
+        StatusCode(rawValue: error.code.rawValue) ?? .unknown, error.message, details: details, metadata: metadata)
+    }
+    return nil
   }
 }
 

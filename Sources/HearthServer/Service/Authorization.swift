@@ -1,21 +1,16 @@
 internal import Foundation
-internal import GRPCCore
+internal import HearthModel
 
 /// Checks the `authorization` header of every call.
 ///
 /// No header and `Bearer owner` (what server SDKs send to an emulator) have full access. A JSON web token is accepted
 /// **without verification of its signature** for now: there are no security rules yet that could use its claims. Any
 /// other token is refused with INVALID_ARGUMENT, as the emulator does.
-struct AuthorizationInterceptor: ServerInterceptor {
-  func intercept<Input: Sendable, Output: Sendable>(
-    request: StreamingServerRequest<Input>, context: ServerContext,
-    next:
-      @Sendable (StreamingServerRequest<Input>, ServerContext) async throws -> StreamingServerResponse<Output>
-  ) async throws -> StreamingServerResponse<Output> {
-    for header in request.metadata[stringValues: "authorization"] where !Self.isAcceptable(header) {
-      throw RPCError(code: .invalidArgument, message: "invalid jwt")
+enum Authorization {
+  static func check(_ metadata: CallMetadata) throws {
+    for header in metadata["authorization"] where !isAcceptable(header) {
+      throw StatusError(code: .invalidArgument, message: "invalid jwt")
     }
-    return try await next(request, context)
   }
 
   /// Returns true if the header's value is `Bearer owner` or has the form of a JSON web token.

@@ -1,0 +1,485 @@
+internal import HearthModel
+internal import Logging
+internal import NIOCore
+internal import NIOHPACK
+internal import NIOHTTP2
+
+/// The calls of one connection, as HTTP/2 frames bring and take them. Confined to the event loop.
+///
+/// It stands behind swift-nio-http2's codec, without a channel for each stream, and behind a ``ConnectionGuard``, which takes out
+/// pings, resets and DATA for streams that are over.
+final class CallConnection: ChannelInboundHandler {
+  typealias InboundIn = HTTP2Frame
+  typealias OutboundOut = HTTP2Frame
+
+  /// The bytes that a client may send in a stream, and in a connection, before they are handled.
+  static let streamWindow = 256 << 10
+  private static let connectionWindow = 1 << 20
+  private static let initialWindow = 65_535
+
+  let server: CallServer
+  private let connectionGuard: ConnectionGuard
+  private let outbox: CallOutbox
+  var context: ChannelHandlerContext?
+  var streams: [HTTP2StreamID: OpenStream] = [:]
+
+  /// Bytes that the client has sent and was not given back the connection's window for.
+  private var unreturnedBytes = 0
+  /// The bytes that the client lets the connection send.
+  var window = initialWindow
+  /// The window of a stream that is opened now.
+  private var streamSendWindow = initialWindow
+  /// Streams that wait for the connection's window or for the socket, in the order in which they get it.
+  var waitingStreams: [HTTP2StreamID] = []
+  var stallCheck: Scheduled<Void>?
+
+  private var lastStreamID = HTTP2StreamID.rootStream
+  private var isEnding = false
+  private var isClosing = false
+  private var isReading = false
+  var needsFlush = false
+
+  init(server: CallServer, connectionGuard: ConnectionGuard, eventLoop: any EventLoop) {
+    self.server = server
+    self.connectionGuard = connectionGuard
+    outbox = CallOutbox(eventLoop: eventLoop)
+  }
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    self.context = context
+    outbox.connect(to: self)
+    connectionGuard.streams = self
+    if context.channel.isActive { widen(context) }
+  }
+
+  func channelActive(context: ChannelHandlerContext) {
+    // The codec has written its preface by now.
+    widen(context)
+    context.fireChannelActive()
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    forgetAll()
+    context.fireChannelInactive()
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    forgetAll()
+    stallCheck?.cancel()
+    outbox.connect(to: nil)
+    connectionGuard.streams = nil
+    self.context = nil
+  }
+
+  private func forgetAll() {
+    for id in Array(streams.keys) { forget(id) }
+  }
+
+  private func widen(_ context: ChannelHandlerContext) {
+    write(.windowUpdate(windowSizeIncrement: Self.connectionWindow - Self.initialWindow), .rootStream)
+    flushIfNeeded()
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if let event = event as? StreamClosedEvent {
+      forget(event.streamID)
+      connectionGuard.streamClosed(UInt32(Int32(event.streamID)))
+    } else if event is ConnectionIsEnding {
+      beginEnding()
+    }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    // The codec has reset the stream, or sent GOAWAY, by now. A stream's error may be that of a frame for one that is over.
+    guard !(error is NIOHTTP2Errors.StreamError) else { return }
+    server.logger.debug("connection failed", metadata: ["error": .escaped("\(error)")])
+    flushIfNeeded()
+    context.close(promise: nil)
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    if context.channel.isWritable {
+      sendWaiting()
+      flushIfNeeded()
+    }
+    context.fireChannelWritabilityChanged()
+  }
+}
+
+// MARK: - Frames
+
+extension CallConnection {
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    let frame = unwrapInboundIn(data)
+    isReading = true
+    switch frame.payload {
+    case .headers(let headers):
+      if let stream = streams[frame.streamID] {
+        // Trailers of the client, which gRPC has no use for.
+        if headers.endStream { receiveEnd(of: stream) }
+      } else {
+        open(frame.streamID, headers)
+      }
+    case .data(let data): receive(data, frame.streamID)
+    case .windowUpdate(let increment):
+      if frame.streamID == .rootStream {
+        window += increment
+        sendWaiting()
+      } else if let stream = streams[frame.streamID] {
+        stream.window += increment
+        send(stream)
+      }
+    case .settings(.settings(let settings)): take(settings)
+    case .rstStream: forget(frame.streamID)
+    default: break
+    }
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    isReading = false
+    flushIfNeeded()
+    context.fireChannelReadComplete()
+  }
+
+  private func take(_ settings: HTTP2Settings) {
+    for setting in settings where setting.parameter == .initialWindowSize {
+      let change = setting.value - streamSendWindow
+      streamSendWindow = setting.value
+      for stream in streams.values { stream.window += change }
+    }
+    for stream in Array(streams.values) where !stream.waiting.isEmpty { send(stream) }
+  }
+
+  func write(_ payload: HTTP2Frame.FramePayload, _ stream: HTTP2StreamID) {
+    guard let context else { return }
+    needsFlush = true
+    context.write(wrapOutboundOut(HTTP2Frame(streamID: stream, payload: payload)), promise: nil)
+  }
+
+  /// Passes on what was written, now or at the end of what is being read.
+  func flushIfNeeded() {
+    guard needsFlush, !isReading else { return }
+    needsFlush = false
+    context?.flush()
+  }
+}
+
+// MARK: - Opening and closing
+
+extension CallConnection {
+  private func open(_ id: HTTP2StreamID, _ headers: HTTP2Frame.FramePayload.Headers) {
+    guard connectionGuard.streamOpened(UInt32(Int32(id))), !isEnding else {
+      return write(.rstStream(.refusedStream), id)
+    }
+    lastStreamID = id
+    let head = CallHead(headers.headers)
+    switch head.refusal {
+    case .http(let status): return refuse(id, headers.endStream) { $0.add(name: ":status", value: "\(status)") }
+    case .status(let status): return refuse(id, headers.endStream, status)
+    case nil: break
+    }
+    switch server.route(head.path) {
+    case .call(let method): open(id, method, head, hasRequestEnd: headers.endStream)
+    case .refused(let status): refuse(id, headers.endStream, status)
+    }
+  }
+
+  private func open(_ id: HTTP2StreamID, _ method: CallMethod, _ head: CallHead, hasRequestEnd: Bool) {
+    guard server.load.callBegan() else {
+      let limit = server.limits.calls
+      return refuse(
+        id, hasRequestEnd,
+        CallStatus(.resourceExhausted, "The server has \(limit) calls in progress, the most that are allowed."))
+    }
+    let call = ServerCall(streamID: id, method: method, metadata: head.metadata, load: server.load, outbox: outbox)
+    let stream = OpenStream(
+      id: id, call: call, window: streamSendWindow, maximumRequestBytes: server.limits.requestBytes)
+    streams[id] = stream
+    if let timeout = head.timeout { limit(stream, to: timeout) }
+    if method.kind == .requestStream { begin(stream) }
+    if hasRequestEnd { receiveEnd(of: stream) }
+  }
+
+  private func limit(_ stream: OpenStream, to timeout: TimeAmount) {
+    guard let context else { return }
+    stream.deadline = context.eventLoop.assumeIsolated().scheduleTask(in: timeout) {
+      stream.call.stop(CallStatus(.deadlineExceeded, "The call's time limit (grpc-timeout) has passed."))
+      self.takeOutbox()
+    }
+  }
+
+  /// Answers a request that is no call with headers that end the stream.
+  private func refuse(_ id: HTTP2StreamID, _ hasRequestEnd: Bool, _ add: (inout HPACKHeaders) -> Void) {
+    var headers = HPACKHeaders()
+    add(&headers)
+    write(.headers(.init(headers: headers, endStream: true)), id)
+    if !hasRequestEnd { write(.rstStream(.noError), id) }
+  }
+
+  private func refuse(_ id: HTTP2StreamID, _ hasRequestEnd: Bool, _ status: CallStatus) {
+    refuse(id, hasRequestEnd) { headers in
+      headers = Self.head
+      status.write(to: &headers)
+    }
+  }
+
+  private func begin(_ stream: OpenStream) {
+    stream.hasBegun = true
+    server.run(stream.call, stream.request)
+    stream.request = nil
+  }
+
+  /// Removes a stream that is over. A call that goes on is cancelled.
+  func forget(_ id: HTTP2StreamID) {
+    guard let stream = streams.removeValue(forKey: id) else { return }
+    stream.deadline?.cancel()
+    stream.call.abandon()
+    stream.requests.removeAll()
+    _ = server.load.note(received: 0, of: stream.call)
+    if !stream.hasBegun { server.load.callEnded() }
+  }
+
+  /// Ends a call whose stream is open.
+  func fail(_ stream: OpenStream, _ status: CallStatus) {
+    stream.requests.removeAll()
+    stream.request = nil
+    _ = server.load.note(received: 0, of: stream.call)
+    stream.call.stop(status)
+    takeOutput(of: stream)
+  }
+
+  /// Lets the calls in progress end and opens no more; the connection is closed after the last.
+  func beginEnding() {
+    guard !isEnding else { return }
+    isEnding = true
+    write(.goAway(lastStreamID: lastStreamID, errorCode: .noError, opaqueData: nil), .rootStream)
+    closeIfDone()
+    flushIfNeeded()
+  }
+
+  func closeIfDone() {
+    guard isEnding, !isClosing, streams.isEmpty, let context else { return }
+    isClosing = true
+    needsFlush = false
+    // Closed when the system has what was written: a close drops the rest.
+    let frame = HTTP2Frame(
+      streamID: .rootStream, payload: .goAway(lastStreamID: lastStreamID, errorCode: .noError, opaqueData: nil))
+    context.writeAndFlush(wrapOutboundOut(frame)).assumeIsolated().whenComplete { _ in context.close(promise: nil) }
+  }
+}
+
+extension CallConnection: GuardedStreams {
+  func cancelCall(_ streamID: UInt32) {
+    streams[HTTP2StreamID(Int(streamID))]?.call.stop(.cancelled, droppingBytes: true)
+  }
+
+  func close(_ streamID: UInt32) {
+    let id = HTTP2StreamID(Int(streamID))
+    forget(id)
+    write(.rstStream(.cancel), id)
+    closeIfDone()
+    flushIfNeeded()
+  }
+}
+
+// MARK: - Requests
+
+extension CallConnection {
+  private func receive(_ data: HTTP2Frame.FramePayload.Data, _ id: HTTP2StreamID) {
+    guard case .byteBuffer(let bytes) = data.data else { return }
+    let count = bytes.readableBytes + (data.paddingBytes.map { $0 + 1 } ?? 0)
+    // What a connection may send is bounded by its streams' windows.
+    unreturnedBytes += count
+    if unreturnedBytes >= Self.connectionWindow / 2 {
+      write(.windowUpdate(windowSizeIncrement: unreturnedBytes), .rootStream)
+      unreturnedBytes = 0
+    }
+    guard let stream = streams[id] else { return }
+    stream.unreturnedBytes += count
+    guard stream.end == nil else { return }
+    stream.requests.append(bytes)
+    do throws(CallStatus) {
+      while let message = try stream.requests.next() { try take(message, stream) }
+    } catch {
+      return fail(stream, error)
+    }
+    noteReceived(stream)
+    guard stream.end == nil, streams[id] != nil else { return }
+    if data.endStream { receiveEnd(of: stream) } else { returnWindow(of: stream) }
+  }
+
+  private func take(_ message: ByteBuffer, _ stream: OpenStream) throws(CallStatus) {
+    guard stream.call.method.kind == .oneRequest else {
+      stream.call.deliver(message)
+      return
+    }
+    guard stream.request == nil else {
+      throw CallStatus(.unimplemented, "The call has more than one request message; its method takes one.")
+    }
+    stream.request = message
+  }
+
+  private func noteReceived(_ stream: OpenStream) {
+    let held = stream.requests.heldBytes + stream.call.requestBytes + (stream.request?.readableBytes ?? 0)
+    for call in server.load.note(received: held, of: stream.call) {
+      call.stop(
+        CallStatus(
+          .resourceExhausted,
+          "The server holds \(server.limits.receivedBytes) bytes of unfinished requests, the most that are allowed."))
+    }
+  }
+
+  private func receiveEnd(of stream: OpenStream) {
+    stream.hasRequestEnd = true
+    guard stream.end == nil else { return }
+    guard stream.requests.unfinishedBytes == 0 else {
+      return fail(stream, CallStatus(.internal, "The client has ended the stream within a message."))
+    }
+    if stream.call.method.kind == .requestStream { return stream.call.deliverEnd() }
+    guard stream.request != nil else {
+      return fail(stream, CallStatus(.unimplemented, "The call has no request message; its method takes one."))
+    }
+    _ = server.load.note(received: 0, of: stream.call)
+    begin(stream)
+  }
+
+  /// Lets the client send as much again as was handled. While complete requests wait, it is not.
+  private func returnWindow(of stream: OpenStream) {
+    guard !stream.hasRequestEnd, stream.unreturnedBytes >= Self.streamWindow / 2 else { return }
+    guard !stream.call.keepWindow() else { return }
+    write(.windowUpdate(windowSizeIncrement: stream.unreturnedBytes), stream.id)
+    stream.unreturnedBytes = 0
+  }
+}
+
+// MARK: - Responses
+
+extension CallConnection {
+  static let head: HPACKHeaders = [":status": "200", "content-type": "application/grpc"]
+
+  /// Does what calls have asked for since the last time.
+  func takeOutbox() {
+    for call in outbox.takeAll() {
+      guard let stream = streams[call.streamID] else { continue }
+      takeOutput(of: stream)
+    }
+    flushIfNeeded()
+  }
+
+  func takeOutput(of stream: OpenStream) {
+    let output = stream.call.takeOutput()
+    if output.returnsWindow {
+      noteReceived(stream)
+      returnWindow(of: stream)
+    }
+    if output.end != nil, stream.requests.unfinishedBytes > 0 || stream.request != nil {
+      stream.requests.removeAll()
+      stream.request = nil
+      _ = server.load.note(received: 0, of: stream.call)
+    }
+    if output.sendsHead, !stream.isHeadSent, output.end == nil || output.bytes.readableBytes > 0 { sendHead(stream) }
+    if output.bytes.readableBytes > 0 {
+      if stream.waiting.isEmpty { stream.waitingSince = .now() }
+      stream.waiting.append(output.bytes)
+    }
+    if output.dropsBytes { drop(stream) }
+    if let end = output.end { stream.end = end }
+    send(stream)
+  }
+
+  private func sendHead(_ stream: OpenStream) {
+    stream.isHeadSent = true
+    write(.headers(.init(headers: Self.head)), stream.id)
+  }
+
+  private func drop(_ stream: OpenStream) {
+    let count = stream.waiting.reduce(0) { $0 + $1.readableBytes }
+    stream.waiting = []
+    if count > 0 { stream.call.accepted(count) }
+  }
+
+  /// Sends as much of a stream as the windows and the socket take. The codec, which would keep any number of bytes beyond the windows,
+  /// gets no more than that.
+  func send(_ stream: OpenStream) {
+    guard let context else { return }
+    var sent = 0
+    while var bytes = stream.waiting.first {
+      let count = min(bytes.readableBytes, stream.window, window)
+      guard count > 0, context.channel.isWritable else { break }
+      if !stream.isHeadSent { sendHead(stream) }
+      let isWhole = count == bytes.readableBytes
+      guard let part = bytes.readSlice(length: count) else { break }
+      if isWhole { stream.waiting.removeFirst() } else { stream.waiting[0] = bytes }
+      stream.window -= count
+      window -= count
+      sent += count
+      write(.data(.init(data: .byteBuffer(part))), stream.id)
+      // The codec writes DATA when it is flushed; only then it is known whether the socket takes more.
+      if sent >= Self.bytesPerFlush, !stream.waiting.isEmpty { context.flush() }
+    }
+    if sent > 0 {
+      stream.waitingSince = .now()
+      stream.call.accepted(sent)
+    }
+    if stream.waiting.isEmpty {
+      if let end = stream.end { close(stream, end) }
+    } else {
+      if stream.window > 0 { waitingStreams.append(stream.id) }
+      scheduleStallCheck()
+    }
+  }
+
+  private static let bytesPerFlush = 128 << 10
+
+  func sendWaiting() {
+    let ids = waitingStreams
+    waitingStreams = []
+    for id in ids {
+      if let stream = streams[id], !stream.waiting.isEmpty { send(stream) }
+    }
+  }
+
+  private func close(_ stream: OpenStream, _ status: CallStatus) {
+    var headers = stream.isHeadSent ? HPACKHeaders() : Self.head
+    status.write(to: &headers)
+    write(.headers(.init(headers: headers, endStream: true)), stream.id)
+    if !stream.hasRequestEnd {
+      // What waits in the codec would be dropped with the stream.
+      context?.flush()
+      write(.rstStream(.noError), stream.id)
+    }
+    forget(stream.id)
+    closeIfDone()
+  }
+
+  // MARK: - Clients that do not read
+
+  private func scheduleStallCheck() {
+    guard stallCheck == nil, let context else { return }
+    let since = streams.values.lazy.filter { !$0.waiting.isEmpty }.map(\.waitingSince).min()
+    guard let since else { return }
+    let due = since + TimeAmount(server.limits.unreadTime)
+    stallCheck = context.eventLoop.assumeIsolated().scheduleTask(deadline: due) {
+      self.stallCheck = nil
+      self.endStalled()
+    }
+  }
+
+  /// Ends the streams whose clients have taken nothing for too long.
+  private func endStalled() {
+    let limit = TimeAmount(server.limits.unreadTime)
+    let now = NIODeadline.now()
+    for stream in Array(streams.values) where !stream.waiting.isEmpty && now - stream.waitingSince >= limit {
+      let count = stream.waiting.reduce(0) { $0 + $1.readableBytes }
+      stream.call.stop(
+        CallStatus(
+          .resourceExhausted,
+          "\(count) bytes of the stream have waited \(server.limits.unreadTime) for the client to read them."),
+        droppingBytes: true)
+      takeOutput(of: stream)
+    }
+    scheduleStallCheck()
+    flushIfNeeded()
+  }
+}

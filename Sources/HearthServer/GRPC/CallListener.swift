@@ -1,0 +1,87 @@
+internal import Logging
+internal import NIOCore
+internal import NIOHTTP2
+internal import NIOPosix
+
+/// Listens on a TCP port and makes the handlers of each connection: a ``ConnectionGuard``, swift-nio-http2's codec, a ``CallConnection``.
+struct CallListener {
+  /// Adds handlers in front of the others, such as TLS.
+  typealias Preparation = @Sendable (any Channel) throws -> Void
+
+  let server: CallServer
+  let connections: OpenConnections
+  let prepare: Preparation?
+
+  /// - Parameter host: A numeric address.
+  /// - Returns: The channel that accepts connections.
+  func listen(host: String, port: Int) async throws -> any Channel {
+    try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .serverChannelOption(.backlog, value: Self.backlog)
+      .childChannelOption(.writeBufferWaterMark, value: Self.unsentBytes)
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture { try configure(channel) }
+      }
+      .bind(host: host, port: port).get()
+  }
+
+  private func configure(_ channel: any Channel) throws {
+    let handlers = channel.pipeline.syncOperations
+    if connections.count >= server.limits.connections {
+      server.load.connectionRefused()
+      server.logger.debug("connection refused: there are too many", metadata: ["open": "\(connections.count)"])
+      try connections.add(channel)
+      return try handlers.addHandler(RefusedConnection())
+    }
+    try connections.add(channel)
+    try prepare?(channel)
+    let connectionGuard = ConnectionGuard(limits: server.limits.connection, logger: server.logger)
+    var connection = NIOHTTP2Handler.ConnectionConfiguration()
+    connection.initialSettings = [
+      // The guard announces and enforces the real limit; exceeding the codec's would end the connection.
+      HTTP2Setting(parameter: .maxConcurrentStreams, value: Int(Int32.max)),
+      HTTP2Setting(parameter: .maxHeaderListSize, value: Self.headerListBytes),
+      HTTP2Setting(parameter: .initialWindowSize, value: CallConnection.streamWindow),
+    ]
+    try handlers.addHandlers([
+      connectionGuard,
+      NIOHTTP2Handler(mode: .server, connectionConfiguration: connection, streamConfiguration: .init()),
+      CallConnection(server: server, connectionGuard: connectionGuard, eventLoop: channel.eventLoop),
+    ])
+  }
+
+  /// The size of a request's headers, as HTTP/2 counts it.
+  private static let headerListBytes = 16 << 10
+
+  /// The backlog of connections that are not accepted yet: after a restart all clients reconnect at once.
+  private static let backlog: Int32 = 1024
+
+  /// Each time that a connection's unsent bytes cross these marks, its streams that wait are visited. The higher one bounds what a client
+  /// holds that lets everything be sent, and reads nothing.
+  private static let unsentBytes = ChannelOptions.Types.WriteBufferWaterMark(low: 64 * 1024, high: 256 * 1024)
+}
+
+/// Tells a client that there are too many connections, and closes its own.
+private final class RefusedConnection: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  /// The time that a client has to read the GOAWAY frame.
+  private static let farewell = TimeAmount.seconds(1)
+
+  func channelActive(context: ChannelHandlerContext) {
+    let text = "too_many_connections"
+    var frames = ByteBuffer()
+    FrameHeader(.settings, length: 0).write(to: &frames)
+    FrameHeader(.goAway, length: 2 * MemoryLayout<UInt32>.size + text.utf8.count).write(to: &frames)
+    frames.writeMultipleIntegers(UInt32(0), ErrorCode.enhanceYourCalm)
+    frames.writeString(text)
+    context.writeAndFlush(wrapOutboundOut(frames), promise: nil)
+    let channel = context.channel
+    context.eventLoop.scheduleTask(in: Self.farewell) { channel.close(promise: nil) }
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    // Read and dropped: closing a socket with unread bytes would reset it, and the client might lose the GOAWAY.
+  }
+}

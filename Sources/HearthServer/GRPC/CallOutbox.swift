@@ -1,0 +1,41 @@
+internal import NIOCore
+internal import Synchronization
+
+/// The calls of one connection that have something for it. The first of them wakes the event loop; those that come until it has run go
+/// with it, and into one write to the socket.
+final class CallOutbox: Sendable {
+  private struct State {
+    var calls: [ServerCall] = []
+    /// Nil when the connection is over.
+    var connection: NIOLoopBound<CallConnection>?
+  }
+
+  private let eventLoop: any EventLoop
+  private let state = Mutex(State())
+
+  init(eventLoop: any EventLoop) {
+    self.eventLoop = eventLoop
+  }
+
+  /// Begins to wake a connection; nil ends that. Called on the event loop.
+  func connect(to connection: CallConnection?) {
+    state.withLock { $0.connection = connection.map { NIOLoopBound($0, eventLoop: eventLoop) } }
+  }
+
+  func add(_ call: ServerCall) {
+    let connection = state.withLock { state -> NIOLoopBound<CallConnection>? in
+      guard let connection = state.connection else { return nil }
+      state.calls.append(call)
+      return state.calls.count == 1 ? connection : nil
+    }
+    guard let connection else { return }
+    eventLoop.execute { connection.value.takeOutbox() }
+  }
+
+  func takeAll() -> [ServerCall] {
+    state.withLock { state in
+      defer { state.calls = [] }
+      return state.calls
+    }
+  }
+}

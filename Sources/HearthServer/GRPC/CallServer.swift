@@ -1,0 +1,160 @@
+internal import HearthModel
+internal import Logging
+internal import NIOCore
+internal import Synchronization
+
+/// Carries out the calls of all connections of a server.
+final class CallServer: Sendable {
+  /// Refuses a call by throwing, before anything of it is carried out.
+  typealias Check = @Sendable (CallMetadata) throws -> Void
+
+  /// What is found at a path. Other protocols than gRPC get a case here.
+  enum Route {
+    case call(CallMethod)
+    /// The answer is this status of gRPC.
+    case refused(CallStatus)
+  }
+
+  let load: ServerLoad
+  var limits: ServerLimits { load.limits }
+  let logger: Logger
+  private let methods: [String: CallMethod]
+  private let check: Check
+  private let interceptor: (any CallInterceptor)?
+  private let streams = Mutex(Streams())
+
+  /// The calls that go on until the client or the server ends them.
+  private struct Streams {
+    var isEnding = false
+    var calls: [ObjectIdentifier: ServerCall] = [:]
+  }
+
+  /// - Parameter service: The full name, such as `google.firestore.v1.Firestore`.
+  init(
+    service: String, methods: [CallMethod], limits: ServerLimits, check: @escaping Check,
+    interceptor: (any CallInterceptor)?, logger: Logger
+  ) {
+    self.methods = Dictionary(uniqueKeysWithValues: methods.map { ("/\(service)/\($0.name)", $0) })
+    load = ServerLoad(limits: limits)
+    self.check = check
+    self.interceptor = interceptor
+    self.logger = logger
+  }
+
+  func route(_ path: String) -> Route {
+    if let method = methods[path] { return .call(method) }
+    let name = path.drop { $0 == "/" }.replacing("/", with: ".")
+    return .refused(CallStatus(describing: CallStatus(.unimplemented, "\(name.prefix(200)) is not served.")))
+  }
+
+  /// Runs a call in a task of its own. ``ServerLoad/callBegan()`` was called for it.
+  ///
+  /// - Parameter message: The request of a call with one; nil in streams.
+  func run(_ call: ServerCall, _ message: ByteBuffer?) {
+    if call.method.kind == .requestStream { add(call) }
+    let task = Task {
+      let status = await perform(call, message)
+      call.finish(status)
+      if call.method.kind == .requestStream { remove(call) }
+      load.callEnded()
+    }
+    call.runs(in: task)
+  }
+
+  private func perform(_ call: ServerCall, _ message: ByteBuffer?) async -> CallStatus {
+    do {
+      try check(call.metadata)
+      if let interceptor {
+        try await performTapped(call, message, by: interceptor)
+      } else {
+        try await call.method.run(call, message, nil)
+      }
+      return .ok
+    } catch {
+      return failure(call.cause ?? error, of: call)
+    }
+  }
+
+  private func failure(_ error: any Error, of call: ServerCall) -> CallStatus {
+    let status = CallStatus(describing: error)
+    let level: Logger.Level = status.code == .dataLoss || status.code == .internal ? .error : .debug
+    logger.log(
+      level: level, "call failed",
+      metadata: [
+        "method": .escaped(call.method.name), "code": "\(status.code)", "message": .escaped(status.message),
+      ])
+    return status
+  }
+
+  // MARK: - Streams
+
+  private func add(_ call: ServerCall) {
+    let isEnding = streams.withLock { streams in
+      if !streams.isEnding { streams.calls[ObjectIdentifier(call)] = call }
+      return streams.isEnding
+    }
+    if isEnding { call.stop(Self.shuttingDown) }
+  }
+
+  private func remove(_ call: ServerCall) {
+    streams.withLock { _ = $0.calls.removeValue(forKey: ObjectIdentifier(call)) }
+  }
+
+  /// Ends all streams, and those that begin from now on, with UNAVAILABLE, so that clients retry.
+  func endStreams() {
+    let calls = streams.withLock { streams in
+      streams.isEnding = true
+      defer { streams.calls = [:] }
+      return Array(streams.calls.values)
+    }
+    for call in calls { call.stop(Self.shuttingDown) }
+  }
+
+  private static let shuttingDown = CallStatus(.unavailable, "the server is shutting down")
+
+  /// Posts ``ServerCall/Signals/refresh`` to each stream of a method once in every interval, until the task is cancelled. A part of the
+  /// streams gets it at a time, so that they do not all work at once.
+  func refreshStreams(of method: String, every interval: Duration) async {
+    let parts = 16
+    var part = 0
+    while (try? await Task.sleep(for: interval / parts)) != nil {
+      let calls = streams.withLock { streams in
+        streams.calls.values.filter { $0.method.name == method && Self.part($0, of: parts) == part }
+      }
+      for call in calls { call.post(.refresh) }
+      part = (part + 1) % parts
+    }
+  }
+
+  private static func part(_ call: ServerCall, of count: Int) -> Int {
+    Int(UInt(bitPattern: ObjectIdentifier(call).hashValue) % UInt(count))
+  }
+}
+
+// MARK: - Interception
+
+extension CallServer {
+  private func performTapped(
+    _ call: ServerCall, _ message: ByteBuffer?, by interceptor: any CallInterceptor
+  ) async throws {
+    guard let tap = try await interceptor.began(InterceptedCall(call: call)) else {
+      return try await call.method.run(call, message, nil)
+    }
+    defer { tap.ended() }
+    guard call.method.kind == .requestStream else { return try await call.method.run(call, message, tap) }
+    // In a task of its own: a request that is kept waiting does not hold up signals.
+    let requests = call.divertRequests()
+    let pump = Task {
+      do {
+        for await bytes in requests where try await tap.request(call.method.decode(bytes)) {
+          call.deliver(bytes, passingIntake: true)
+        }
+        call.deliverEnd(passingIntake: true)
+      } catch {
+        call.stop(CallStatus(describing: error))
+      }
+    }
+    defer { pump.cancel() }
+    try await call.method.run(call, nil, tap)
+  }
+}

@@ -1,0 +1,339 @@
+internal import HearthModel
+internal import NIOCore
+internal import NIOHTTP2
+internal import Synchronization
+
+/// A call in progress: what its connection, on an event loop, and its task, in the pool, share.
+///
+/// The task adds response bytes and takes requests; the connection takes response bytes as the client's flow control lets them go, and
+/// adds requests. Whoever has something for the connection tells its ``CallOutbox``, which wakes the event loop once for many calls.
+final class ServerCall: Sendable {
+  /// Something that a stream waits for beside requests.
+  struct Signals: OptionSet {
+    let rawValue: UInt8
+    static let wake = Signals(rawValue: 1)
+    static let refresh = Signals(rawValue: 2)
+  }
+
+  enum Input {
+    case message(ByteBuffer)
+    case signals(Signals)
+    /// The client has closed its side.
+    case end
+  }
+
+  /// What the connection has to do for a call.
+  struct Output {
+    var bytes: ByteBuffer
+    /// The response head is to be sent even if there are no bytes yet.
+    var sendsHead: Bool
+    /// The call's end; the bytes come before it.
+    var end: CallStatus?
+    /// Bytes that wait are to be dropped.
+    var dropsBytes: Bool
+    /// The client may send as much again as it has sent.
+    var returnsWindow: Bool
+  }
+
+  private struct State {
+    var task: Task<Void, Never>?
+    /// True from the moment when the end is known. Responses and requests that come later are dropped.
+    var isOver = false
+    /// The reason of an end that the task has not chosen.
+    var cause: CallStatus?
+
+    var bytes = ByteBuffer()
+    var sendsHead = false
+    var end: CallStatus?
+    var dropsBytes = false
+    /// Bytes that were added and that flow control has not let go.
+    var queuedBytes = 0
+    var writer: CheckedContinuation<Void, any Error>?
+
+    var requests: [ByteBuffer] = []
+    var requestBytes = 0
+    var hasRequestEnd = false
+    var signals: Signals = []
+    var reader: CheckedContinuation<Input, any Error>?
+    /// The connection keeps the window back until ``requests`` is empty.
+    var keepsWindow = false
+    var returnsWindow = false
+    /// Gets the requests in place of ``requests``.
+    var intake: AsyncStream<ByteBuffer>.Continuation?
+  }
+
+  let streamID: HTTP2StreamID
+  let method: CallMethod
+  let metadata: CallMetadata
+  private let load: ServerLoad
+  private let outbox: CallOutbox
+  private let state = Mutex(State())
+
+  init(
+    streamID: HTTP2StreamID, method: CallMethod, metadata: CallMetadata, load: ServerLoad, outbox: CallOutbox
+  ) {
+    self.streamID = streamID
+    self.method = method
+    self.metadata = metadata
+    self.load = load
+    self.outbox = outbox
+  }
+}
+
+// MARK: - Life
+
+extension ServerCall {
+  /// Notes the task, which is cancelled if the call is over already.
+  func runs(in task: Task<Void, Never>) {
+    let isOver = state.withLock { state in
+      if !state.isOver { state.task = task }
+      return state.isOver && state.cause != nil
+    }
+    if isOver { task.cancel() }
+  }
+
+  /// Ends the call from outside its task, which is cancelled.
+  ///
+  /// - Parameter droppingBytes: Bytes that the client has not taken are not sent any more.
+  func stop(_ status: CallStatus, droppingBytes: Bool = false) {
+    let (task, reader, writer, isNew) = state.withLock { state in
+      defer { (state.task, state.reader, state.writer) = (nil, nil, nil) }
+      let isNew = !state.isOver
+      if isNew {
+        (state.isOver, state.cause, state.end) = (true, status, status)
+        state.dropsBytes = droppingBytes
+        (state.requests, state.requestBytes) = ([], 0)
+        state.intake?.finish()
+        state.intake = nil
+      }
+      return (state.task, state.reader, state.writer, isNew)
+    }
+    task?.cancel()
+    reader?.resume(throwing: status)
+    writer?.resume(throwing: status)
+    if isNew { outbox.add(self) }
+  }
+
+  /// Ends the call as its task has chosen.
+  func finish(_ status: CallStatus) {
+    let isNew = state.withLock { state in
+      state.task = nil
+      guard !state.isOver else { return false }
+      (state.isOver, state.end) = (true, status)
+      (state.requests, state.requestBytes) = ([], 0)
+      state.intake?.finish()
+      state.intake = nil
+      return true
+    }
+    if isNew { outbox.add(self) }
+  }
+
+  /// The reason for which the call was ended from outside; nil if it was not.
+  var cause: CallStatus? { state.withLock { $0.cause } }
+}
+
+// MARK: - Responses
+
+extension ServerCall {
+  /// Sends the response head without waiting for a response.
+  func sendHead() {
+    state.withLock { $0.sendsHead = true }
+    outbox.add(self)
+  }
+
+  /// Adds a response, and waits while more bytes wait for the client than may.
+  ///
+  /// - Parameters:
+  ///   - isHeldBack: The end or ``flush()`` follows soon; until then a few bytes are kept back, so that the connection is woken once.
+  ///   - add: Adds whole messages with their heads.
+  /// - Throws: `CallStatus` once the call was ended from outside.
+  func send(isHeldBack: Bool, _ add: (inout ByteBuffer) throws -> Void) async throws {
+    let (isNews, mayGoOn) = try state.withLock { state in
+      if let cause = state.cause { throw cause }
+      let before = state.bytes.readableBytes
+      try add(&state.bytes)
+      let count = state.bytes.readableBytes - before
+      state.queuedBytes += count
+      load.addQueued(count)
+      let mayGoOn = state.queuedBytes <= load.queuedBytesAllowed
+      return (!isHeldBack || !mayGoOn || state.bytes.readableBytes >= Self.heldBackBytes, mayGoOn)
+    }
+    if isNews { outbox.add(self) }
+    if !mayGoOn { try await untilTaken() }
+  }
+
+  private static let heldBackBytes = 32 << 10
+
+  /// Sends what is held back.
+  func flush() {
+    let isNews = state.withLock { $0.bytes.readableBytes > 0 }
+    if isNews { outbox.add(self) }
+  }
+
+  private func untilTaken() async throws {
+    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+      let result: Result<Void, any Error>? = state.withLock { state in
+        if let cause = state.cause { return .failure(cause) }
+        if mayContinue(state) { return .success(()) }
+        state.writer = continuation
+        return nil
+      }
+      if let result { continuation.resume(with: result) }
+    }
+  }
+
+  /// Half of what may wait has gone, so that a writer is not woken for each frame.
+  private func mayContinue(_ state: borrowing State) -> Bool {
+    state.queuedBytes <= load.queuedBytesAllowed / 2
+  }
+
+  /// Takes what is to be sent. Called by the connection.
+  func takeOutput() -> Output {
+    state.withLock { state in
+      defer {
+        state.bytes = ByteBuffer()
+        (state.sendsHead, state.returnsWindow) = (false, false)
+      }
+      return Output(
+        bytes: state.bytes, sendsHead: state.sendsHead, end: state.end, dropsBytes: state.dropsBytes,
+        returnsWindow: state.returnsWindow)
+    }
+  }
+
+  /// Flow control has let bytes go, or they were dropped. Called by the connection.
+  func accepted(_ count: Int) {
+    load.addQueued(-count)
+    let writer = state.withLock { state -> CheckedContinuation<Void, any Error>? in
+      state.queuedBytes -= count
+      guard state.writer != nil, mayContinue(state) else { return nil }
+      defer { state.writer = nil }
+      return state.writer
+    }
+    writer?.resume()
+  }
+
+  /// The stream is gone: nothing of the call is sent any more. Called by the connection.
+  func abandon() {
+    stop(.cancelled, droppingBytes: true)
+    state.withLock { state in
+      load.addQueued(-state.queuedBytes)
+      (state.queuedBytes, state.bytes) = (0, ByteBuffer())
+    }
+  }
+
+  /// The bytes that wait for the client's flow control.
+  var queuedBytes: Int { state.withLock { $0.queuedBytes } }
+}
+
+// MARK: - Requests
+
+extension ServerCall {
+  /// Adds a request. Called by the connection, and by the task that has changed what the connection had.
+  ///
+  /// - Returns: The bytes of requests that wait now.
+  @discardableResult
+  func deliver(_ message: ByteBuffer, passingIntake: Bool = false) -> Int {
+    let (reader, waiting) = state.withLock { state -> (CheckedContinuation<Input, any Error>?, Int) in
+      guard !state.isOver else { return (nil, 0) }
+      if let intake = state.intake, !passingIntake {
+        intake.yield(message)
+        return (nil, 0)
+      }
+      if let reader = state.reader {
+        state.reader = nil
+        return (reader, 0)
+      }
+      state.requests.append(message)
+      state.requestBytes += message.readableBytes + Self.messageOverhead
+      return (nil, state.requestBytes)
+    }
+    reader?.resume(returning: .message(message))
+    return waiting
+  }
+
+  /// Counted for each message that waits: the smallest have five bytes.
+  private static let messageOverhead = 64
+
+  /// The client has closed its side.
+  func deliverEnd(passingIntake: Bool = false) {
+    let reader = state.withLock { state -> CheckedContinuation<Input, any Error>? in
+      if let intake = state.intake, !passingIntake {
+        intake.finish()
+        return nil
+      }
+      state.hasRequestEnd = true
+      defer { state.reader = nil }
+      return state.reader
+    }
+    reader?.resume(returning: .end)
+  }
+
+  /// Posts a signal. Several of the same kind are one until they are taken.
+  func post(_ signal: Signals) {
+    let reader = state.withLock { state -> CheckedContinuation<Input, any Error>? in
+      guard !state.isOver else { return nil }
+      if let reader = state.reader {
+        state.reader = nil
+        return reader
+      }
+      state.signals.formUnion(signal)
+      return nil
+    }
+    reader?.resume(returning: .signals(signal))
+  }
+
+  /// Waits for the next request, signal or end.
+  ///
+  /// - Throws: `CallStatus` once the call was ended from outside.
+  func nextInput() async throws -> Input {
+    try await withCheckedThrowingContinuation { continuation in
+      let (result, isNews) = state.withLock { state -> (Result<Input, any Error>?, Bool) in
+        if let cause = state.cause { return (.failure(cause), false) }
+        if !state.signals.isEmpty {
+          defer { state.signals = [] }
+          return (.success(.signals(state.signals)), false)
+        }
+        if !state.requests.isEmpty {
+          let message = state.requests.removeFirst()
+          state.requestBytes -= message.readableBytes + Self.messageOverhead
+          guard state.requests.isEmpty, state.keepsWindow else { return (.success(.message(message)), false) }
+          (state.keepsWindow, state.returnsWindow) = (false, true)
+          return (.success(.message(message)), true)
+        }
+        if state.hasRequestEnd { return (.success(.end), false) }
+        state.reader = continuation
+        return (nil, false)
+      }
+      if isNews { outbox.add(self) }
+      if let result { continuation.resume(with: result) }
+    }
+  }
+
+  /// The bytes of requests that wait.
+  var requestBytes: Int { state.withLock { $0.requestBytes } }
+
+  /// Asks to be told (``Output/returnsWindow``) when no requests wait any more.
+  ///
+  /// - Returns: false if none wait now.
+  func keepWindow() -> Bool {
+    state.withLock { state in
+      guard !state.requests.isEmpty, !state.isOver else { return false }
+      state.keepsWindow = true
+      return true
+    }
+  }
+
+  /// The requests, those that wait first, which the task no longer gets by itself: it gets what is then delivered passing the intake.
+  func divertRequests() -> AsyncStream<ByteBuffer> {
+    let (stream, continuation) = AsyncStream.makeStream(of: ByteBuffer.self)
+    let isAtEnd = state.withLock { state in
+      defer { (state.requests, state.requestBytes, state.hasRequestEnd) = ([], 0, false) }
+      // Yielded with the lock, before any later one.
+      for request in state.requests { continuation.yield(request) }
+      state.intake = continuation
+      return state.hasRequestEnd || state.isOver
+    }
+    if isAtEnd { continuation.finish() }
+    return stream
+  }
+}

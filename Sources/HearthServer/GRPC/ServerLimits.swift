@@ -1,0 +1,31 @@
+/// The limits of a server's calls, all of its connections together, beside those of each connection.
+package struct ServerLimits: Sendable, Hashable {
+  /// The limits of one connection.
+  package var connection = ConnectionLimits()
+
+  /// Connections that are open at the same time. One more is accepted, gets GOAWAY with ENHANCE_YOUR_CALM and is closed.
+  package var connections = 10_000
+
+  /// Calls in progress, streams among them. One more ends with RESOURCE_EXHAUSTED.
+  package var calls = 20_000
+
+  /// The size in bytes of the largest request message. Commits may have 10 MiB; official clients allow 17 MiB both ways.
+  package var requestBytes = 17 << 20
+
+  /// Response bytes of one stream that wait for the client's flow control. What produces them waits while there are more. One message
+  /// is always accepted, so a stream holds at most this and its largest message.
+  package var queuedBytesPerStream = 256 << 10
+
+  /// Response bytes of all streams that wait for their clients' flow control. While there are more, a stream may only have one message
+  /// waiting.
+  package var queuedBytes = 64 << 20
+
+  /// A stream whose client takes nothing for this long, although bytes wait, ends with RESOURCE_EXHAUSTED.
+  package var unreadTime = Duration.seconds(60)
+
+  /// Bytes of requests that were received and not handled yet: messages that are not complete, and those that wait in a stream. While
+  /// there are more, the streams with the most end with RESOURCE_EXHAUSTED.
+  package var receivedBytes = 128 << 20
+
+  package init() {}
+}

@@ -1,0 +1,102 @@
+internal import HearthModel
+internal import Synchronization
+
+/// What all connections of a server have in common: the calls in progress and the bytes that they hold.
+final class ServerLoad: Sendable {
+  private struct Calls {
+    var count = 0
+    var whenIdle: [CheckedContinuation<Void, Never>] = []
+  }
+
+  let limits: ServerLimits
+  private let calls = Mutex(Calls())
+  private let queued = Atomic(0)
+  private let received = Atomic(0)
+  private let holders = Mutex<[ObjectIdentifier: (call: ServerCall, bytes: Int)]>([:])
+  private let refused = Atomic(0)
+
+  init(limits: ServerLimits) {
+    self.limits = limits
+  }
+
+  // MARK: - Calls
+
+  var callCount: Int { calls.withLock { $0.count } }
+
+  /// Connections that were refused because there were too many.
+  var refusedConnections: Int { refused.load(ordering: .relaxed) }
+
+  func connectionRefused() {
+    refused.add(1, ordering: .relaxed)
+  }
+
+  /// - Returns: false if there are as many calls as may be.
+  func callBegan() -> Bool {
+    calls.withLock { calls in
+      guard calls.count < limits.calls else { return false }
+      calls.count += 1
+      return true
+    }
+  }
+
+  func callEnded() {
+    let waiting = calls.withLock { calls in
+      calls.count -= 1
+      guard calls.count == 0 else { return [CheckedContinuation<Void, Never>]() }
+      defer { calls.whenIdle = [] }
+      return calls.whenIdle
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+
+  /// Returns when no call is in progress.
+  func untilIdle() async {
+    await withCheckedContinuation { continuation in
+      let isIdle = calls.withLock { calls in
+        if calls.count > 0 { calls.whenIdle.append(continuation) }
+        return calls.count == 0
+      }
+      if isIdle { continuation.resume() }
+    }
+  }
+
+  // MARK: - Bytes to clients
+
+  var queuedBytes: Int { queued.load(ordering: .relaxed) }
+
+  func addQueued(_ count: Int) {
+    queued.add(count, ordering: .relaxed)
+  }
+
+  /// The number of bytes that one stream may have waiting before what produces them has to wait.
+  var queuedBytesAllowed: Int { queuedBytes > limits.queuedBytes ? 0 : limits.queuedBytesPerStream }
+
+  // MARK: - Bytes from clients
+
+  var receivedBytes: Int { received.load(ordering: .relaxed) }
+
+  /// Notes the bytes of a call that were received and not handled.
+  ///
+  /// - Returns: The calls to end, those with the most bytes first, because all together exceed the limit. They do not count any more.
+  func note(received count: Int, of call: ServerCall) -> [ServerCall] {
+    holders.withLock { holders in
+      let id = ObjectIdentifier(call)
+      let change = count - (holders[id]?.bytes ?? 0)
+      guard change != 0 else { return [] }
+      holders[id] = count == 0 ? nil : (call, count)
+      var total = received.add(change, ordering: .relaxed).newValue
+      guard change > 0, total > limits.receivedBytes else { return [] }
+      // An eighth more than need be: otherwise the search would be repeated with each frame.
+      let wanted = limits.receivedBytes - limits.receivedBytes / 8
+      var ended: [ServerCall] = []
+      for (id, holder) in holders.sorted(by: { $0.value.bytes > $1.value.bytes }) {
+        guard total > wanted else { break }
+        holders[id] = nil
+        total -= holder.bytes
+        received.subtract(holder.bytes, ordering: .relaxed)
+        ended.append(holder.call)
+      }
+      return ended
+    }
+  }
+}
