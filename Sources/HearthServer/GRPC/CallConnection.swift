@@ -14,17 +14,17 @@ final class CallConnection: ChannelInboundHandler {
 
   /// The bytes that a client may send in a stream, and in a connection, before they are handled.
   static let streamWindow = 256 << 10
-  private static let connectionWindow = 1 << 20
+  static let connectionWindow = 1 << 20
   private static let initialWindow = 65_535
 
   let server: CallServer
   private let connectionGuard: ConnectionGuard
-  private let outbox: CallOutbox
+  let outbox: CallOutbox
   var context: ChannelHandlerContext?
   var streams: [HTTP2StreamID: OpenStream] = [:]
 
   /// Bytes that the client has sent and was not given back the connection's window for.
-  private var unreturnedBytes = 0
+  var unreturnedBytes = 0
   /// The bytes that the client lets the connection send.
   var window = initialWindow
   /// The window of a stream that is opened now.
@@ -224,7 +224,7 @@ extension CallConnection {
     }
   }
 
-  private func begin(_ stream: OpenStream) {
+  func begin(_ stream: OpenStream) {
     stream.hasBegun = true
     server.run(stream.call, stream.request)
     stream.request = nil
@@ -279,207 +279,6 @@ extension CallConnection: GuardedStreams {
     forget(id)
     write(.rstStream(.cancel), id)
     closeIfDone()
-    flushIfNeeded()
-  }
-}
-
-// MARK: - Requests
-
-extension CallConnection {
-  private func receive(_ data: HTTP2Frame.FramePayload.Data, _ id: HTTP2StreamID) {
-    guard case .byteBuffer(let bytes) = data.data else { return }
-    let count = bytes.readableBytes + (data.paddingBytes.map { $0 + 1 } ?? 0)
-    // What a connection may send is bounded by its streams' windows.
-    unreturnedBytes += count
-    if unreturnedBytes >= Self.connectionWindow / 2 {
-      write(.windowUpdate(windowSizeIncrement: unreturnedBytes), .rootStream)
-      unreturnedBytes = 0
-    }
-    guard let stream = streams[id] else { return }
-    stream.unreturnedBytes += count
-    guard stream.end == nil else { return }
-    stream.requests.append(bytes)
-    do throws(CallStatus) {
-      while let message = try stream.requests.next() { try take(message, stream) }
-    } catch {
-      return fail(stream, error)
-    }
-    noteReceived(stream)
-    guard stream.end == nil, streams[id] != nil else { return }
-    if data.endStream { receiveEnd(of: stream) } else { returnWindow(of: stream) }
-  }
-
-  private func take(_ message: ByteBuffer, _ stream: OpenStream) throws(CallStatus) {
-    guard stream.call.method.kind == .oneRequest else {
-      stream.call.deliver(message)
-      return
-    }
-    guard stream.request == nil else {
-      throw CallStatus(.unimplemented, "The call has more than one request message; its method takes one.")
-    }
-    stream.request = message
-  }
-
-  private func noteReceived(_ stream: OpenStream) {
-    let held = stream.requests.heldBytes + stream.call.requestBytes + (stream.request?.readableBytes ?? 0)
-    for call in server.load.note(received: held, of: stream.call) {
-      call.stop(
-        CallStatus(
-          .resourceExhausted,
-          "The server holds \(server.limits.receivedBytes) bytes of unfinished requests, the most that are allowed."))
-    }
-  }
-
-  private func receiveEnd(of stream: OpenStream) {
-    stream.hasRequestEnd = true
-    guard stream.end == nil else { return }
-    guard stream.requests.unfinishedBytes == 0 else {
-      return fail(stream, CallStatus(.internal, "The client has ended the stream within a message."))
-    }
-    if stream.call.method.kind == .requestStream { return stream.call.deliverEnd() }
-    guard stream.request != nil else {
-      return fail(stream, CallStatus(.unimplemented, "The call has no request message; its method takes one."))
-    }
-    _ = server.load.note(received: 0, of: stream.call)
-    begin(stream)
-  }
-
-  /// Lets the client send as much again as was handled. While complete requests wait, it is not.
-  private func returnWindow(of stream: OpenStream) {
-    guard !stream.hasRequestEnd, stream.unreturnedBytes >= Self.streamWindow / 2 else { return }
-    guard !stream.call.keepWindow() else { return }
-    write(.windowUpdate(windowSizeIncrement: stream.unreturnedBytes), stream.id)
-    stream.unreturnedBytes = 0
-  }
-}
-
-// MARK: - Responses
-
-extension CallConnection {
-  static let head: HPACKHeaders = [":status": "200", "content-type": "application/grpc"]
-
-  /// Does what calls have asked for since the last time.
-  func takeOutbox() {
-    for call in outbox.takeAll() {
-      guard let stream = streams[call.streamID] else { continue }
-      takeOutput(of: stream)
-    }
-    flushIfNeeded()
-  }
-
-  func takeOutput(of stream: OpenStream) {
-    let output = stream.call.takeOutput()
-    if output.returnsWindow {
-      noteReceived(stream)
-      returnWindow(of: stream)
-    }
-    if output.end != nil, stream.requests.unfinishedBytes > 0 || stream.request != nil {
-      stream.requests.removeAll()
-      stream.request = nil
-      _ = server.load.note(received: 0, of: stream.call)
-    }
-    if output.sendsHead, !stream.isHeadSent, output.end == nil || output.bytes.readableBytes > 0 { sendHead(stream) }
-    if output.bytes.readableBytes > 0 {
-      if stream.waiting.isEmpty { stream.waitingSince = .now() }
-      stream.waiting.append(output.bytes)
-    }
-    if output.dropsBytes { drop(stream) }
-    if let end = output.end { stream.end = end }
-    send(stream)
-  }
-
-  private func sendHead(_ stream: OpenStream) {
-    stream.isHeadSent = true
-    write(.headers(.init(headers: Self.head)), stream.id)
-  }
-
-  private func drop(_ stream: OpenStream) {
-    let count = stream.waiting.reduce(0) { $0 + $1.readableBytes }
-    stream.waiting = []
-    if count > 0 { stream.call.accepted(count) }
-  }
-
-  /// Sends as much of a stream as the windows and the socket take. The codec, which would keep any number of bytes beyond the windows,
-  /// gets no more than that.
-  func send(_ stream: OpenStream) {
-    guard let context else { return }
-    var sent = 0
-    while var bytes = stream.waiting.first {
-      let count = min(bytes.readableBytes, stream.window, window)
-      guard count > 0, context.channel.isWritable else { break }
-      if !stream.isHeadSent { sendHead(stream) }
-      let isWhole = count == bytes.readableBytes
-      guard let part = bytes.readSlice(length: count) else { break }
-      if isWhole { stream.waiting.removeFirst() } else { stream.waiting[0] = bytes }
-      stream.window -= count
-      window -= count
-      sent += count
-      write(.data(.init(data: .byteBuffer(part))), stream.id)
-      // The codec writes DATA when it is flushed; only then it is known whether the socket takes more.
-      if sent >= Self.bytesPerFlush, !stream.waiting.isEmpty { context.flush() }
-    }
-    if sent > 0 {
-      stream.waitingSince = .now()
-      stream.call.accepted(sent)
-    }
-    if stream.waiting.isEmpty {
-      if let end = stream.end { close(stream, end) }
-    } else {
-      if stream.window > 0 { waitingStreams.append(stream.id) }
-      scheduleStallCheck()
-    }
-  }
-
-  private static let bytesPerFlush = 128 << 10
-
-  func sendWaiting() {
-    let ids = waitingStreams
-    waitingStreams = []
-    for id in ids {
-      if let stream = streams[id], !stream.waiting.isEmpty { send(stream) }
-    }
-  }
-
-  private func close(_ stream: OpenStream, _ status: CallStatus) {
-    var headers = stream.isHeadSent ? HPACKHeaders() : Self.head
-    status.write(to: &headers)
-    write(.headers(.init(headers: headers, endStream: true)), stream.id)
-    if !stream.hasRequestEnd {
-      // What waits in the codec would be dropped with the stream.
-      context?.flush()
-      write(.rstStream(.noError), stream.id)
-    }
-    forget(stream.id)
-    closeIfDone()
-  }
-
-  // MARK: - Clients that do not read
-
-  private func scheduleStallCheck() {
-    guard stallCheck == nil, let context else { return }
-    let since = streams.values.lazy.filter { !$0.waiting.isEmpty }.map(\.waitingSince).min()
-    guard let since else { return }
-    let due = since + TimeAmount(server.limits.unreadTime)
-    stallCheck = context.eventLoop.assumeIsolated().scheduleTask(deadline: due) {
-      self.stallCheck = nil
-      self.endStalled()
-    }
-  }
-
-  /// Ends the streams whose clients have taken nothing for too long.
-  private func endStalled() {
-    let limit = TimeAmount(server.limits.unreadTime)
-    let now = NIODeadline.now()
-    for stream in Array(streams.values) where !stream.waiting.isEmpty && now - stream.waitingSince >= limit {
-      let count = stream.waiting.reduce(0) { $0 + $1.readableBytes }
-      stream.call.stop(
-        CallStatus(
-          .resourceExhausted,
-          "\(count) bytes of the stream have waited \(server.limits.unreadTime) for the client to read them."),
-        droppingBytes: true)
-      takeOutput(of: stream)
-    }
-    scheduleStallCheck()
     flushIfNeeded()
   }
 }

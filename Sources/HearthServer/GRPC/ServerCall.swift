@@ -35,7 +35,7 @@ final class ServerCall: Sendable {
     var returnsWindow: Bool
   }
 
-  private struct State {
+  struct State {
     var task: Task<Void, Never>?
     /// True from the moment when the end is known. Responses and requests that come later are dropped.
     var isOver = false
@@ -65,9 +65,9 @@ final class ServerCall: Sendable {
   let streamID: HTTP2StreamID
   let method: CallMethod
   let metadata: CallMetadata
-  private let load: ServerLoad
-  private let outbox: CallOutbox
-  private let state = Mutex(State())
+  let load: ServerLoad
+  let outbox: CallOutbox
+  let state = Mutex(State())
 
   init(
     streamID: HTTP2StreamID, method: CallMethod, metadata: CallMetadata, load: ServerLoad, outbox: CallOutbox
@@ -219,121 +219,5 @@ extension ServerCall {
       load.addQueued(-state.queuedBytes)
       (state.queuedBytes, state.bytes) = (0, ByteBuffer())
     }
-  }
-
-  /// The bytes that wait for the client's flow control.
-  var queuedBytes: Int { state.withLock { $0.queuedBytes } }
-}
-
-// MARK: - Requests
-
-extension ServerCall {
-  /// Adds a request. Called by the connection, and by the task that has changed what the connection had.
-  ///
-  /// - Returns: The bytes of requests that wait now.
-  @discardableResult
-  func deliver(_ message: ByteBuffer, passingIntake: Bool = false) -> Int {
-    let (reader, waiting) = state.withLock { state -> (CheckedContinuation<Input, any Error>?, Int) in
-      guard !state.isOver else { return (nil, 0) }
-      if let intake = state.intake, !passingIntake {
-        intake.yield(message)
-        return (nil, 0)
-      }
-      if let reader = state.reader {
-        state.reader = nil
-        return (reader, 0)
-      }
-      state.requests.append(message)
-      state.requestBytes += message.readableBytes + Self.messageOverhead
-      return (nil, state.requestBytes)
-    }
-    reader?.resume(returning: .message(message))
-    return waiting
-  }
-
-  /// Counted for each message that waits: the smallest have five bytes.
-  private static let messageOverhead = 64
-
-  /// The client has closed its side.
-  func deliverEnd(passingIntake: Bool = false) {
-    let reader = state.withLock { state -> CheckedContinuation<Input, any Error>? in
-      if let intake = state.intake, !passingIntake {
-        intake.finish()
-        return nil
-      }
-      state.hasRequestEnd = true
-      defer { state.reader = nil }
-      return state.reader
-    }
-    reader?.resume(returning: .end)
-  }
-
-  /// Posts a signal. Several of the same kind are one until they are taken.
-  func post(_ signal: Signals) {
-    let reader = state.withLock { state -> CheckedContinuation<Input, any Error>? in
-      guard !state.isOver else { return nil }
-      if let reader = state.reader {
-        state.reader = nil
-        return reader
-      }
-      state.signals.formUnion(signal)
-      return nil
-    }
-    reader?.resume(returning: .signals(signal))
-  }
-
-  /// Waits for the next request, signal or end.
-  ///
-  /// - Throws: `CallStatus` once the call was ended from outside.
-  func nextInput() async throws -> Input {
-    try await withCheckedThrowingContinuation { continuation in
-      let (result, isNews) = state.withLock { state -> (Result<Input, any Error>?, Bool) in
-        if let cause = state.cause { return (.failure(cause), false) }
-        if !state.signals.isEmpty {
-          defer { state.signals = [] }
-          return (.success(.signals(state.signals)), false)
-        }
-        if !state.requests.isEmpty {
-          let message = state.requests.removeFirst()
-          state.requestBytes -= message.readableBytes + Self.messageOverhead
-          guard state.requests.isEmpty, state.keepsWindow else { return (.success(.message(message)), false) }
-          (state.keepsWindow, state.returnsWindow) = (false, true)
-          return (.success(.message(message)), true)
-        }
-        if state.hasRequestEnd { return (.success(.end), false) }
-        state.reader = continuation
-        return (nil, false)
-      }
-      if isNews { outbox.add(self) }
-      if let result { continuation.resume(with: result) }
-    }
-  }
-
-  /// The bytes of requests that wait.
-  var requestBytes: Int { state.withLock { $0.requestBytes } }
-
-  /// Asks to be told (``Output/returnsWindow``) when no requests wait any more.
-  ///
-  /// - Returns: false if none wait now.
-  func keepWindow() -> Bool {
-    state.withLock { state in
-      guard !state.requests.isEmpty, !state.isOver else { return false }
-      state.keepsWindow = true
-      return true
-    }
-  }
-
-  /// The requests, those that wait first, which the task no longer gets by itself: it gets what is then delivered passing the intake.
-  func divertRequests() -> AsyncStream<ByteBuffer> {
-    let (stream, continuation) = AsyncStream.makeStream(of: ByteBuffer.self)
-    let isAtEnd = state.withLock { state in
-      defer { (state.requests, state.requestBytes, state.hasRequestEnd) = ([], 0, false) }
-      // Yielded with the lock, before any later one.
-      for request in state.requests { continuation.yield(request) }
-      state.intake = continuation
-      return state.hasRequestEnd || state.isOver
-    }
-    if isAtEnd { continuation.finish() }
-    return stream
   }
 }

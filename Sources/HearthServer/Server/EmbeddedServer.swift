@@ -72,17 +72,20 @@ package final class EmbeddedServer: Sendable {
     try await start(
       host: host, port: port, openToEveryone: openToEveryone, storage: storage, clock: clock,
       tokenRefreshInterval: tokenRefreshInterval, indexFile: indexFile, indexFileInterval: indexFileInterval,
-      limits: limits, interceptor: interceptor, prepare: nil, logger: logger)
+      limits: limits, check: Authorization.check, interceptor: interceptor, prepare: nil, logger: logger)
   }
 
   /// As above.
   ///
-  /// - Parameter prepare: Adds handlers in front of those of each connection, such as TLS.
+  /// - Parameters:
+  ///   - check: refuses calls by their metadata.
+  ///   - prepare: adds handlers in front of those of each connection, such as TLS.
   static func start(
     host: String = "127.0.0.1", port: Int = 0, openToEveryone: Bool = false, storage: StorageLocation,
     clock: ServerClock = .system, tokenRefreshInterval: Duration = .seconds(30), indexFile: String? = nil,
     indexFileInterval: Duration = .seconds(1), limits: ServerLimits = ServerLimits(),
-    interceptor: (any CallInterceptor)? = nil, prepare: CallListener.Preparation?, logger: Logger
+    check: @escaping CallServer.Check, interceptor: (any CallInterceptor)? = nil, prepare: CallListener.Preparation?,
+    logger: Logger
   ) async throws -> EmbeddedServer {
     guard (0...65535).contains(port) else {
       throw ServerError(.address, "Port \(port) does not exist: choose one between 0 and 65535.")
@@ -111,7 +114,7 @@ package final class EmbeddedServer: Sendable {
     if let indexes { await backend.declare(indexes) }
     let service = FirestoreService(backend: backend)
     let calls = CallServer(
-      service: FirestoreService.name, methods: service.methods, limits: limits, check: Authorization.check,
+      service: FirestoreService.name, methods: service.methods, limits: limits, check: check,
       interceptor: interceptor, logger: logger)
     let connections = OpenConnections()
     let listening: any Channel

@@ -62,6 +62,8 @@ extension FirestoreService {
       }
       if !found.isEmpty { try await writer.write(contentsOf: found) }
       found = []
+      // The next piece may take long to read.
+      if start + Self.documentsPerRead < keys.count { writer.flush() }
     }
     if !(found + missing).isEmpty { try await writer.write(contentsOf: found + missing) }
   }

@@ -110,8 +110,7 @@ struct CallProtocolTests {
       try await client.send([
         Frame.headers(1, method: "Listen", timeout: "10m"), Frame.headers(3, timeout: "10m"),
       ])
-      try await client.wait(for: "the ends") { $0.statuses[1] == "4" && $0.statuses[3] == "4" }
-      #expect(client.received.resets == [1: 0, 3: 0])
+      try await client.wait(for: "the ends") { $0.statuses == [1: "4", 3: "4"] && $0.resets == [1: 0, 3: 0] }
     }
   }
 
@@ -122,7 +121,6 @@ struct CallProtocolTests {
         Frame.headers(1, method: "Listen"), Frame(kind: 0, flags: 1, streamID: 1),
       ])
       try await client.wait(for: "the end") { $0.statuses[1] == "0" }
-      #expect(client.received.headers[1]?.first(name: ":status") == nil, "the head came before the trailers")
     }
   }
 

@@ -57,7 +57,7 @@ final class SecureServer: Sendable {
     configuration.applicationProtocols = ["h2"]
     let security = try NIOSSLContext(configuration: configuration)
     let server = try await EmbeddedServer.start(
-      storage: .memory, interceptor: HeaderCheck(check: check),
+      storage: .memory, check: { _ in }, interceptor: HeaderCheck(check: check),
       prepare: { channel in
         try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: security))
       }, logger: logger)

@@ -1,0 +1,73 @@
+internal import HearthModel
+internal import NIOCore
+internal import NIOHTTP2
+
+// From the client: DATA, windows and what was received of requests.
+
+extension CallConnection {
+  func receive(_ data: HTTP2Frame.FramePayload.Data, _ id: HTTP2StreamID) {
+    guard case .byteBuffer(let bytes) = data.data else { return }
+    let count = bytes.readableBytes + (data.paddingBytes.map { $0 + 1 } ?? 0)
+    // What a connection may send is bounded by its streams' windows.
+    unreturnedBytes += count
+    if unreturnedBytes >= Self.connectionWindow / 2 {
+      write(.windowUpdate(windowSizeIncrement: unreturnedBytes), .rootStream)
+      unreturnedBytes = 0
+    }
+    guard let stream = streams[id] else { return }
+    stream.unreturnedBytes += count
+    guard stream.end == nil else { return }
+    stream.requests.append(bytes)
+    do throws(CallStatus) {
+      while let message = try stream.requests.next() { try take(message, stream) }
+    } catch {
+      return fail(stream, error)
+    }
+    noteReceived(stream)
+    guard stream.end == nil, streams[id] != nil else { return }
+    if data.endStream { receiveEnd(of: stream) } else { returnWindow(of: stream) }
+  }
+
+  private func take(_ message: ByteBuffer, _ stream: OpenStream) throws(CallStatus) {
+    guard stream.call.method.kind == .oneRequest else {
+      stream.call.deliver(message)
+      return
+    }
+    guard stream.request == nil else {
+      throw CallStatus(.unimplemented, "The call has more than one request message; its method takes one.")
+    }
+    stream.request = message
+  }
+
+  func noteReceived(_ stream: OpenStream) {
+    let held = stream.requests.heldBytes + stream.call.requestBytes + (stream.request?.readableBytes ?? 0)
+    for call in server.load.note(received: held, of: stream.call) {
+      call.stop(
+        CallStatus(
+          .resourceExhausted,
+          "The server holds \(server.limits.receivedBytes) bytes of unfinished requests, the most that are allowed."))
+    }
+  }
+
+  func receiveEnd(of stream: OpenStream) {
+    stream.hasRequestEnd = true
+    guard stream.end == nil else { return }
+    guard stream.requests.unfinishedBytes == 0 else {
+      return fail(stream, CallStatus(.internal, "The client has ended the stream within a message."))
+    }
+    if stream.call.method.kind == .requestStream { return stream.call.deliverEnd() }
+    guard stream.request != nil else {
+      return fail(stream, CallStatus(.unimplemented, "The call has no request message; its method takes one."))
+    }
+    _ = server.load.note(received: 0, of: stream.call)
+    begin(stream)
+  }
+
+  /// Lets the client send as much again as was handled. While complete requests wait, it is not.
+  func returnWindow(of stream: OpenStream) {
+    guard !stream.hasRequestEnd, stream.unreturnedBytes >= Self.streamWindow / 2 else { return }
+    guard !stream.call.keepWindow() else { return }
+    write(.windowUpdate(windowSizeIncrement: stream.unreturnedBytes), stream.id)
+    stream.unreturnedBytes = 0
+  }
+}

@@ -1,0 +1,135 @@
+internal import HearthModel
+internal import NIOCore
+internal import NIOHPACK
+internal import NIOHTTP2
+
+// To the client: what calls have to send, as far as windows and socket let it go.
+
+extension CallConnection {
+  static let head: HPACKHeaders = [":status": "200", "content-type": "application/grpc"]
+
+  /// Does what calls have asked for since the last time.
+  func takeOutbox() {
+    for call in outbox.takeAll() {
+      guard let stream = streams[call.streamID] else { continue }
+      takeOutput(of: stream)
+    }
+    flushIfNeeded()
+  }
+
+  func takeOutput(of stream: OpenStream) {
+    let output = stream.call.takeOutput()
+    if output.returnsWindow {
+      noteReceived(stream)
+      returnWindow(of: stream)
+    }
+    if output.end != nil, stream.requests.unfinishedBytes > 0 || stream.request != nil {
+      stream.requests.removeAll()
+      stream.request = nil
+      _ = server.load.note(received: 0, of: stream.call)
+    }
+    if output.sendsHead, !stream.isHeadSent, output.end == nil || output.bytes.readableBytes > 0 { sendHead(stream) }
+    if output.bytes.readableBytes > 0 {
+      if stream.waiting.isEmpty { stream.waitingSince = .now() }
+      stream.waiting.append(output.bytes)
+    }
+    if output.dropsBytes { drop(stream) }
+    if let end = output.end { stream.end = end }
+    send(stream)
+  }
+
+  private func sendHead(_ stream: OpenStream) {
+    stream.isHeadSent = true
+    write(.headers(.init(headers: Self.head)), stream.id)
+  }
+
+  private func drop(_ stream: OpenStream) {
+    let count = stream.waiting.reduce(0) { $0 + $1.readableBytes }
+    stream.waiting = []
+    if count > 0 { stream.call.accepted(count) }
+  }
+
+  /// Sends as much of a stream as the windows and the socket take. The codec, which would keep any number of bytes beyond the windows,
+  /// gets no more than that.
+  func send(_ stream: OpenStream) {
+    guard let context else { return }
+    var sent = 0
+    while var bytes = stream.waiting.first {
+      let count = min(bytes.readableBytes, stream.window, window)
+      guard count > 0, context.channel.isWritable else { break }
+      if !stream.isHeadSent { sendHead(stream) }
+      let isWhole = count == bytes.readableBytes
+      guard let part = bytes.readSlice(length: count) else { break }
+      if isWhole { stream.waiting.removeFirst() } else { stream.waiting[0] = bytes }
+      stream.window -= count
+      window -= count
+      sent += count
+      write(.data(.init(data: .byteBuffer(part))), stream.id)
+      // The codec writes DATA when it is flushed; only then it is known whether the socket takes more.
+      if sent >= Self.bytesPerFlush, !stream.waiting.isEmpty { context.flush() }
+    }
+    if sent > 0 {
+      stream.waitingSince = .now()
+      stream.call.accepted(sent)
+    }
+    if stream.waiting.isEmpty {
+      if let end = stream.end { close(stream, end) }
+    } else {
+      if stream.window > 0 { waitingStreams.append(stream.id) }
+      scheduleStallCheck()
+    }
+  }
+
+  private static let bytesPerFlush = 128 << 10
+
+  func sendWaiting() {
+    let ids = waitingStreams
+    waitingStreams = []
+    for id in ids {
+      if let stream = streams[id], !stream.waiting.isEmpty { send(stream) }
+    }
+  }
+
+  private func close(_ stream: OpenStream, _ status: CallStatus) {
+    var headers = stream.isHeadSent ? HPACKHeaders() : Self.head
+    status.write(to: &headers)
+    write(.headers(.init(headers: headers, endStream: true)), stream.id)
+    if !stream.hasRequestEnd {
+      // What waits in the codec would be dropped with the stream.
+      context?.flush()
+      write(.rstStream(.noError), stream.id)
+    }
+    forget(stream.id)
+    closeIfDone()
+  }
+
+  // MARK: - Clients that do not read
+
+  private func scheduleStallCheck() {
+    guard stallCheck == nil, let context else { return }
+    let since = streams.values.lazy.filter { !$0.waiting.isEmpty }.map(\.waitingSince).min()
+    guard let since else { return }
+    let due = since + TimeAmount(server.limits.unreadTime)
+    stallCheck = context.eventLoop.assumeIsolated().scheduleTask(deadline: due) {
+      self.stallCheck = nil
+      self.endStalled()
+    }
+  }
+
+  /// Ends the streams whose clients have taken nothing for too long.
+  private func endStalled() {
+    let limit = TimeAmount(server.limits.unreadTime)
+    let now = NIODeadline.now()
+    for stream in Array(streams.values) where !stream.waiting.isEmpty && now - stream.waitingSince >= limit {
+      let count = stream.waiting.reduce(0) { $0 + $1.readableBytes }
+      stream.call.stop(
+        CallStatus(
+          .resourceExhausted,
+          "\(count) bytes of the stream have waited \(server.limits.unreadTime) for the client to read them."),
+        droppingBytes: true)
+      takeOutput(of: stream)
+    }
+    scheduleStallCheck()
+    flushIfNeeded()
+  }
+}

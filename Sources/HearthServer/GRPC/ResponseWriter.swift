@@ -1,0 +1,58 @@
+internal import NIOCore
+internal import SwiftProtobuf
+
+/// Sends the responses of a call. Each function waits while the client takes less than it is sent, and throws when the call was ended
+/// from outside.
+struct ResponseWriter<Response: Message>: Sendable {
+  private let call: ServerCall
+  private let tap: (any CallTap)?
+  private let holdsBack: Bool
+
+  init(call: ServerCall, tap: (any CallTap)?, holdsBack: Bool) {
+    self.call = call
+    self.tap = tap
+    self.holdsBack = holdsBack
+  }
+
+  func write(_ response: Response) async throws {
+    try await send(response, isHeldBack: holdsBack)
+  }
+
+  func write(contentsOf responses: some Sequence<Response>) async throws {
+    for response in responses { try await send(response, isHeldBack: true) }
+    if !holdsBack { flush() }
+  }
+
+  private func send(_ response: Response, isHeldBack: Bool) async throws {
+    let response = await tap?.response(response) as? Response ?? response
+    let bytes: [UInt8] = try response.serializedBytes()
+    try await call.send(isHeldBack: isHeldBack) { MessageAssembler.write(bytes, count: bytes.count, to: &$0) }
+  }
+
+  /// Sends responses that were encoded before, for example for several streams.
+  ///
+  /// - Parameter responses: Whole messages with their heads, as ``encode(_:to:)`` makes them.
+  func write(encoded responses: ByteBuffer) async throws {
+    guard tap == nil else {
+      var assembler = MessageAssembler(maximumBytes: .max)
+      assembler.append(responses)
+      while let message = try assembler.next() { try await write(Response(decoding: message)) }
+      return
+    }
+    try await call.send(isHeldBack: holdsBack) { buffer in
+      // Shared with the other streams as long as nothing is added to it.
+      if buffer.readableBytes == 0 { buffer = responses } else { buffer.writeImmutableBuffer(responses) }
+    }
+  }
+
+  /// Adds a response to a buffer for ``write(encoded:)``.
+  static func encode(_ response: Response, to buffer: inout ByteBuffer) throws {
+    let bytes: [UInt8] = try response.serializedBytes()
+    MessageAssembler.write(bytes, count: bytes.count, to: &buffer)
+  }
+
+  /// Sends what few bytes are held back, before work that may take long. Needed only in calls with one request.
+  func flush() {
+    call.flush()
+  }
+}
