@@ -12,7 +12,8 @@ import Testing
 /// `HEARTH_TEST_SEED` repeats one history, and `HEARTH_TEST_HISTORIES` makes a run longer.
 @Suite("Generated queries of the server", .timeLimit(.minutes(10)))
 struct ServerQueryDifferentialTests {
-  private static let historiesPerGroup = UInt64(ProcessInfo.processInfo.environment["HEARTH_TEST_HISTORIES"] ?? "") ?? 31
+  private static let historiesPerGroup =
+    UInt64(ProcessInfo.processInfo.environment["HEARTH_TEST_HISTORIES"] ?? "") ?? 31
   private static let queriesPerCheckpoint = 40
 
   /// Counts of what was compared.

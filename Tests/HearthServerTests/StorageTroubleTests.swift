@@ -58,7 +58,7 @@ struct StorageTroubleTests {
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       let location = Database.Location.file(path: "\(folder)/data")
       let failsNext = Mutex(false)
-      let fixture = try StorageFixture(location: location) { point in
+      let fixture = try StorageFixture(location: location, fillsIndexes: false) { point in
         guard point == .commit else { return nil }
         let fails = failsNext.withLock { fails in
           defer { fails = false }
@@ -90,7 +90,7 @@ struct StorageTroubleTests {
   @Test("another failure of the disk is over when it is over")
   func passingFailure() async throws {
     let failsNext = Mutex(false)
-    let fixture = try StorageFixture { point in
+    let fixture = try StorageFixture(fillsIndexes: false) { point in
       guard point == .commit else { return nil }
       let fails = failsNext.withLock { fails in
         defer { fails = false }

@@ -51,6 +51,7 @@ extension EmbeddedStorage {
       continueFilling()
     } catch {
       store.indexes.forget()
+      if let error = error as? StoreError, error.isFailedSync { noteFailedSync(error) }
       // Queries are answered all the same, by a scan.
       logger.error(
         "indexes cannot be changed", metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
@@ -89,6 +90,7 @@ extension EmbeddedStorage {
       return hasMore
     } catch {
       store.indexes.forget()
+      if let error = error as? StoreError, error.isFailedSync { noteFailedSync(error) }
       logger.error(
         "indexes cannot be filled", metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
       return false
