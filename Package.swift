@@ -37,7 +37,8 @@ let fuzzTargets: [Target] =
   isFuzzed
   ? [
     .executableTarget(
-      name: "RequestFuzz", dependencies: [
+      name: "RequestFuzz",
+      dependencies: [
         "HearthServer", "HearthWire", "HearthStore", "HearthModel", "TestSupport", protobuf, logging,
       ],
       path: "Fuzz", swiftSettings: settings, linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])])

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import HearthServer
 
-/// The limits of `hearth serve`, with the defaults of ``ServerLimits``.
+/// The limits of `hearth serve`, with the defaults of `ServerLimits`.
 struct LimitOptions: ParsableArguments {
   private static let defaults = ServerLimits()
 
