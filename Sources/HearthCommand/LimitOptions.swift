@@ -35,8 +35,56 @@ struct LimitOptions: ParsableArguments {
   @Option(help: "Seconds that a client has to answer before its connection is closed.")
   var keepAliveTimeoutSeconds = Int(defaults.connection.keepAliveTimeout.components.seconds)
 
+  @Option(help: "Databases that are open at the same time.")
+  var maxDatabases = defaults.database.databases
+
+  @Option(help: "Targets of one Listen stream.")
+  var maxTargetsPerStream = defaults.database.targetsPerStream
+
+  @Option(help: "Open transactions of one database.")
+  var maxTransactions = defaults.database.transactions
+
+  @Option(help: "Documents and queries that one transaction reads.")
+  var maxReadsPerTransaction = defaults.database.readsPerTransaction
+
+  @Option(help: "Documents and queries that all open transactions of one database have read.")
+  var maxTransactionReads = defaults.database.transactionReads
+
+  @Option(help: "Filters and orders of one query.")
+  var maxQueryComponents = defaults.database.queryComponents
+
+  @Option(help: "Disjunctions of one query.")
+  var maxQueryDisjunctions = defaults.database.queryDisjunctions
+
+  @Option(help: "Seconds of history that each database keeps, for listeners that come back and reads in the past.")
+  var historySeconds = Int(defaults.database.historyTime.components.seconds)
+
+  @Option(help: "The size in MiB beyond which history is dropped before its time.")
+  var historyMegabytes = defaults.database.historyBytes >> 20
+
+  @Option(help: "Seconds that a write waits for transactions that have read what it changes.")
+  var maxLockWaitSeconds = Int(defaults.database.lockWait.components.seconds)
+
+  @Option(help: "Seconds after its begin at which a transaction ends.")
+  var maxTransactionSeconds = Int(defaults.database.transactionTime.components.seconds)
+
+  @Option(help: "Seconds after its last use at which a transaction ends.")
+  var maxTransactionIdleSeconds = Int(defaults.database.transactionIdleTime.components.seconds)
+
   var limits: ServerLimits {
     var limits = ServerLimits()
+    limits.database.databases = maxDatabases
+    limits.database.targetsPerStream = maxTargetsPerStream
+    limits.database.transactions = maxTransactions
+    limits.database.readsPerTransaction = maxReadsPerTransaction
+    limits.database.transactionReads = maxTransactionReads
+    limits.database.lockWait = .seconds(maxLockWaitSeconds)
+    limits.database.transactionTime = .seconds(maxTransactionSeconds)
+    limits.database.transactionIdleTime = .seconds(maxTransactionIdleSeconds)
+    limits.database.queryComponents = maxQueryComponents
+    limits.database.queryDisjunctions = maxQueryDisjunctions
+    limits.database.historyTime = .seconds(historySeconds)
+    limits.database.historyBytes = historyMegabytes << 20
     limits.connections = maxConnections
     limits.calls = maxCalls
     limits.connection.maximumConcurrentStreams = maxStreamsPerConnection
@@ -55,7 +103,14 @@ struct LimitOptions: ParsableArguments {
       ("--max-connections", maxConnections), ("--max-calls", maxCalls),
       ("--max-streams-per-connection", maxStreamsPerConnection), ("--max-request-bytes", maxRequestBytes),
       ("--max-queued-bytes-per-stream", maxQueuedBytesPerStream), ("--max-queued-bytes", maxQueuedBytes),
-      ("--max-received-bytes", maxReceivedBytes), ("--unread-seconds", unreadSeconds),
+      ("--max-received-bytes", maxReceivedBytes), ("--max-databases", maxDatabases),
+      ("--max-targets-per-stream", maxTargetsPerStream), ("--max-transactions", maxTransactions),
+      ("--max-reads-per-transaction", maxReadsPerTransaction), ("--max-transaction-reads", maxTransactionReads),
+      ("--max-query-components", maxQueryComponents), ("--max-query-disjunctions", maxQueryDisjunctions),
+      ("--max-lock-wait-seconds", maxLockWaitSeconds), ("--max-transaction-seconds", maxTransactionSeconds),
+      ("--max-transaction-idle-seconds", maxTransactionIdleSeconds),
+      ("--history-seconds", historySeconds), ("--history-megabytes", historyMegabytes),
+      ("--unread-seconds", unreadSeconds),
       ("--keep-alive-seconds", keepAliveSeconds), ("--keep-alive-timeout-seconds", keepAliveTimeoutSeconds),
     ]
     // 32 bits: streams are announced in a setting of HTTP/2, and times are counted in nanoseconds.

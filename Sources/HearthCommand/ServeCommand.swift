@@ -40,6 +40,12 @@ struct ServeCommand: AsyncParsableCommand {
       """)
   var indexes: String?
 
+  @Flag(
+    help: """
+      Refuse queries for which production demands an index that is not declared with --indexes. The error says which one.
+      """)
+  var requireIndexes = false
+
   @OptionGroup(title: "Limits") var limits: LimitOptions
 
   @Option(help: "How much to log to standard error: \(ServeCommand.levelNames).")
@@ -63,11 +69,13 @@ struct ServeCommand: AsyncParsableCommand {
     var logger = Logger(label: "hearth") { StreamLogHandler.standardError(label: $0) }
     logger.logLevel = Logger.Level(rawValue: logLevel) ?? .info
     let storage: StorageLocation = data.map { .folder($0) } ?? .memory
+    var limits = limits.limits
+    limits.database.requiresIndexes = requireIndexes
     let server: EmbeddedServer
     do {
       server = try await EmbeddedServer.start(
         host: host, port: port, openToEveryone: openToEveryone, storage: storage, indexFile: indexes,
-        limits: limits.limits, logger: logger)
+        limits: limits, logger: logger)
     } catch {
       FileHandle.standardError.write(Data("hearth serve: \(error)\n".utf8))
       throw ExitCode.failure

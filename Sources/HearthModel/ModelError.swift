@@ -24,7 +24,7 @@ package enum ModelError: Error, Hashable, Sendable, CustomStringConvertible {
     case .invalidResourceName(let name, let rule):
       "Invalid resource name (\(name)). \(rule)"
     case .violatesServerLimit(let name, let place, let rule):
-      "\(place) \"\(name)\" is not allowed: \(rule)"
+      "\(place) \"\(name)\" is invalid because \(rule)"
     }
   }
 }

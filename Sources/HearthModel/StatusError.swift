@@ -46,10 +46,24 @@ package enum StatusCode: Int, Hashable, Sendable, CaseIterable, CustomStringConv
 package struct StatusError: Error, Hashable, Sendable, CustomStringConvertible {
   package var code: StatusCode
   package var message: String
+  /// What programs can read of the reason.
+  package var details: [Detail]
 
-  package init(code: StatusCode, message: String) {
+  /// A message of Protocol Buffers, such as `google.rpc.PreconditionFailure`.
+  package struct Detail: Hashable, Sendable {
+    package var typeName: String
+    package var bytes: [UInt8]
+
+    package init(typeName: String, bytes: [UInt8]) {
+      self.typeName = typeName
+      self.bytes = bytes
+    }
+  }
+
+  package init(code: StatusCode, message: String, details: [Detail] = []) {
     self.code = code
     self.message = message
+    self.details = details
   }
 
   package var description: String { "\(code): \(message)" }

@@ -12,7 +12,7 @@ extension WireTranslator {
   ) throws(WireError) -> DecodedQuery {
     let parentPath = try parentPath(parent)
     return try at("structured_query") {
-      var query = try decodeSource(message.from, parent: parentPath)
+      var (query, isShallow) = try decodeSource(message.from, parent: parentPath)
       if message.hasWhere {
         query.filters = try decodeConjunction(message.where)
       }
@@ -32,7 +32,7 @@ extension WireTranslator {
         throw WireError(field: "offset", message: "offset is negative (\(message.offset))")
       }
       return DecodedQuery(
-        query: query, offset: Int(message.offset), projection: try decodeProjection(message),
+        query: query, isShallow: isShallow, offset: Int(message.offset), projection: try decodeProjection(message),
         findNearest: message.hasFindNearest ? message.findNearest : nil)
     }
   }
@@ -45,26 +45,24 @@ extension WireTranslator {
     return path
   }
 
+  /// No collection, or the empty id, stands for all collections: those directly below the parent, or with `all_descendants` all below it.
   private func decodeSource(
     _ selectors: [Google_Firestore_V1_StructuredQuery.CollectionSelector], parent: ResourcePath
-  ) throws(WireError) -> Query {
-    guard let selector = selectors.first, selectors.count == 1 else {
+  ) throws(WireError) -> (query: Query, isShallow: Bool) {
+    guard selectors.count <= 1 else {
       throw WireError(
-        field: "from",
-        message: selectors.isEmpty
-          ? "no collection is selected"
-          : "StructuredQuery.from cannot have more than one collection selector.")
+        field: "from", message: "StructuredQuery.from cannot have more than one collection selector.")
     }
-    let collectionID = selector.collectionID
-    guard !collectionID.isEmpty || selector.allDescendants else {
-      throw WireError(
-        field: "from[0].collection_id", message: "it is empty, which is allowed with all_descendants only")
-    }
+    let collectionID = selectors.first?.collectionID ?? ""
+    let allDescendants = selectors.first?.allDescendants ?? false
     guard !collectionID.utf8.contains(UInt8(ascii: "/")) else {
-      throw WireError(field: "from[0].collection_id", message: "\"\(collectionID)\" contains a slash")
+      throw WireError(
+        field: "from[0].collection_id",
+        message: "Collection id \"\(collectionID)\" is invalid because it contains \"/\".")
     }
-    return selector.allDescendants
-      ? Query(path: parent, collectionGroup: collectionID) : Query(path: parent.appending(collectionID))
+    if collectionID.isEmpty { return (Query(path: parent, collectionGroup: ""), !allDescendants) }
+    if allDescendants { return (Query(path: parent, collectionGroup: collectionID), false) }
+    return (Query(path: parent.appending(collectionID)), false)
   }
 
   private func decodeLimit(_ message: Google_Firestore_V1_StructuredQuery) throws(WireError) -> Int? {
@@ -90,13 +88,15 @@ extension WireTranslator {
 // MARK: - Filters
 
 extension WireTranslator {
-  /// The filters that must all hold: an `and` at the top is the list itself.
+  /// The filters that must all hold: an `and` at the top is the list itself, also one in which it is alone.
   private func decodeConjunction(
     _ message: Google_Firestore_V1_StructuredQuery.Filter
   ) throws(WireError) -> [Filter] {
-    let filter = try decode(message, at: "where")
-    guard case .composite(let composite) = filter, composite.op == .and else { return [filter] }
-    return composite.filters
+    var filters = [try decode(message, at: "where")]
+    while filters.count == 1, case .composite(let composite) = filters[0], composite.op == .and {
+      filters = composite.filters
+    }
+    return filters
   }
 
   package func decode(
@@ -145,7 +145,7 @@ extension WireTranslator {
     }
     let path = try fieldPath(field.fieldPath, at: "field.field_path")
     guard !path.isDocumentKey else {
-      throw WireError(field: "field.field_path", message: "__name__ is never null nor NaN")
+      throw WireError(field: "field.field_path", message: "__key__ filter value must be a Key")
     }
     switch message.op {
     case .isNull: return FieldFilter(path: path, op: .equal, value: .null)
@@ -167,7 +167,19 @@ extension WireTranslator {
     }
     let value = try decode(valueBytes: message.value, at: "value")
     try checkOperand(value, of: op, path: path)
-    return FieldFilter(path: path, op: op, value: value)
+    return Self.filter(path, op, value)
+  }
+
+  /// A comparison with null or NaN, for which there are unary filters: `EQUAL` finds nothing, `NOT_EQUAL` NaN all that is not null, and
+  /// `NOT_EQUAL` null nothing (Google's emulator). In the model `==` and `!=` are the unary filters.
+  private static func filter(_ path: FieldPath, _ op: FieldFilter.Operator, _ value: Value) -> FieldFilter {
+    guard value.isNull || value.isNaN else { return FieldFilter(path: path, op: op, value: value) }
+    switch op {
+    case .equal: return FieldFilter(path: path, op: .in, value: .array([value]))
+    case .notEqual where value.isNaN: return FieldFilter(path: path, op: .notEqual, value: .null)
+    case .notEqual: return FieldFilter(path: path, op: .lessThan, value: value)
+    default: return FieldFilter(path: path, op: op, value: value)
+    }
   }
 
   private func decode(

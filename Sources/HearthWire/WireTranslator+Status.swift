@@ -1,6 +1,12 @@
 package import HearthModel
 internal import SwiftProtobuf
 
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
+
 extension WireTranslator {
   /// The message for an error; `nil` stands for success.
   package func encode(_ error: StatusError?) -> Google_Rpc_Status {
@@ -8,6 +14,12 @@ extension WireTranslator {
     var message = Google_Rpc_Status()
     message.code = Int32(clamping: error.code.rawValue)
     message.message = error.message
+    message.details = error.details.map { detail in
+      var any = Google_Protobuf_Any()
+      any.typeURL = "type.googleapis.com/\(detail.typeName)"
+      any.value = Data(detail.bytes)
+      return any
+    }
     return message
   }
 

@@ -2,16 +2,16 @@ package import HearthModel
 package import SwiftProtobuf
 
 #if canImport(FoundationEssentials)
-  internal import FoundationEssentials
+  package import FoundationEssentials
 #else
-  internal import Foundation
+  package import Foundation
 #endif
 
 // MARK: - Values as bytes
 
 extension WireTranslator {
   /// The bytes of the `Value` message for `value`, whose map keys differ where their bytes do.
-  func encodeBytes(_ value: Value) -> Data {
+  package func encodeBytes(_ value: Value) -> Data {
     Data(value.encoded())
   }
 
@@ -25,7 +25,7 @@ extension WireTranslator {
   /// - Parameter field: The field that holds the bytes, for the error.
   /// - Throws: a ``WireError`` when the bytes are malformed, no kind is set, a time or a point on the globe is out of range, a
   ///   reference is not a document's name, or maps and arrays are nested more than 100 levels deep.
-  func decode(valueBytes bytes: Data, at field: @autoclosure () -> String) throws(WireError) -> Value {
+  package func decode(valueBytes bytes: Data, at field: @autoclosure () -> String) throws(WireError) -> Value {
     try at(field()) {
       let value = try Value(encoded: [UInt8](bytes))
       try checkRanges(value)

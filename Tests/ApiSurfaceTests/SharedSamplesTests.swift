@@ -47,7 +47,7 @@ struct SharedSamplesTests {
       if: SharedSamples.modules != nil && SharedSamples.compiler != nil,
       "no swiftc in the search path, or no modules beside the test program"),
     arguments: ["5", "6"])
-  func typecheck(languageMode: String) throws {
+  func typecheck(languageMode: String) async throws {
     let official = "import FirebaseFirestore"
     let text = try String(contentsOfFile: SharedSamples.path, encoding: .utf8)
     #expect(text.contains(official))
@@ -58,20 +58,36 @@ struct SharedSamplesTests {
     try text.replacingOccurrences(of: official, with: "import Hearth").write(
       to: file, atomically: true, encoding: .utf8)
 
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: try #require(SharedSamples.compiler))
-    process.arguments = [
-      "-typecheck", "-swift-version", languageMode, "-I", try #require(SharedSamples.modules).path,
-      "-I", ApiTable.project.appendingPathComponent("Sources/CSQLite").path, "-module-cache-path", folder.path,
-      file.path,
-    ]
-    process.arguments? += SharedSamples.moduleMaps.flatMap { ["-Xcc", "-fmodule-map-file=\($0)"] }
-    let output = Pipe()
-    process.standardError = output
-    process.standardOutput = output
-    try process.run()
-    let messages = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0, "\(messages)")
+    let compiler = URL(fileURLWithPath: try #require(SharedSamples.compiler))
+    let modules = try #require(SharedSamples.modules).path
+    let arguments =
+      [
+        "-typecheck", "-swift-version", languageMode, "-I", modules,
+        "-I", ApiTable.project.appendingPathComponent("Sources/CSQLite").path, "-module-cache-path", folder.path,
+        file.path,
+      ] + SharedSamples.moduleMaps.flatMap { ["-Xcc", "-fmodule-map-file=\($0)"] }
+    let (status, messages) = try await run(compiler, arguments)
+    #expect(status == 0, "\(messages)")
+  }
+
+  /// Runs a program to its end on a thread of its own: the compiler takes seconds, and tests that wait for one another share few threads.
+  private func run(_ program: URL, _ arguments: [String]) async throws -> (status: Int32, text: String) {
+    try await withCheckedThrowingContinuation { continuation in
+      Thread.detachNewThread {
+        continuation.resume(
+          with: Result {
+            let process = Process()
+            process.executableURL = program
+            process.arguments = arguments
+            let output = Pipe()
+            process.standardError = output
+            process.standardOutput = output
+            try process.run()
+            let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            process.waitUntilExit()
+            return (process.terminationStatus, text)
+          })
+      }
+    }
   }
 }

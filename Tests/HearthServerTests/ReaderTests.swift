@@ -73,7 +73,7 @@ struct ReaderTests {
       #expect(try await storage.run(query, at: before).readVersion == before)
       let count = Aggregation(alias: "n", operation: .count(upTo: nil))
       #expect(try await storage.aggregate([count], over: query, skipping: 0, at: nil).totals.documentCount == 1)
-      #expect(try await storage.collectionIDs(under: ResourcePath()) == ["c"])
+      #expect(try await storage.collectionIDs(under: ResourcePath(), at: nil) == ["c"])
       #expect(try storage.currentVersion() == before)
       #expect(try await storage.snapshot(at: before.timestamp) == before)
       gate.open()
@@ -148,7 +148,7 @@ struct ReaderTests {
     await #expect(throws: StoreError.self) { try await pool.read { _ in 1 } }
   }
 
-  @Test("a cancelled scan stops at the end of its step and frees its slot; one that waits never begins")
+  @Test("a cancelled scan stops at the end of its step and frees its slot")
   func cancellation() async throws {
     let pool = ReaderPool<@Sendable () -> Bool>(label: "test", slots: 1, seats: 1) { $0 }
     let (began, beginning) = AsyncStream<Void>.makeStream()
@@ -161,12 +161,36 @@ struct ReaderTests {
       }
     }
     for await _ in began { break }
-    let waiting = Task { try await pool.read { _ in Issue.record("a cancelled read has begun") } }
-    waiting.cancel()
-    await #expect(throws: CancellationError.self) { try await waiting.value }
     scan.cancel()
     await #expect(throws: CancellationError.self) { try await scan.value }
     #expect(try await pool.read { _ in 7 } == 7)
+    await pool.close()
+  }
+
+  @Test("a read that is cancelled before its turn never begins")
+  func cancellationBeforeTheTurn() async throws {
+    let pool = ReaderPool<@Sendable () -> Bool>(label: "test", slots: 2, seats: 1) { $0 }
+    let gate = DispatchSemaphore(value: 0)
+    let (began, beginning) = AsyncStream<Void>.makeStream()
+    // Each holds a slot and ends no step.
+    let holders = (0..<2).map { _ in
+      Task {
+        try await pool.read { _ in
+          beginning.yield()
+          gate.wait()
+        }
+      }
+    }
+    var count = 0
+    for await _ in began {
+      count += 1
+      if count == holders.count { break }
+    }
+    let waiting = Task { try await pool.read { _ in Issue.record("a cancelled read has begun") } }
+    waiting.cancel()
+    for _ in holders { gate.signal() }
+    await #expect(throws: CancellationError.self) { try await waiting.value }
+    for holder in holders { try await holder.value }
     await pool.close()
   }
 

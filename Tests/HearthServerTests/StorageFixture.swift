@@ -1,6 +1,8 @@
+import Dispatch
 import HearthModel
 import HearthStore
 import HearthWire
+import SwiftProtobuf
 import Synchronization
 
 @testable import HearthServer
@@ -15,6 +17,7 @@ final class StorageFixture: Sendable {
     location: Database.Location = .memory, clock: ManualClock = ManualClock(), feedCapacity: Int = 4096,
     retention: ChangeLog.Retention = ChangeLog.Retention(),
     responseRetention: BatchResponses.Retention = BatchResponses.Retention(), fillsIndexes: Bool = true,
+    limits: DatabaseLimits = DatabaseLimits(),
     injecting failure: (@Sendable (Database.FailurePoint) -> StoreError?)? = nil
   ) throws {
     let connection = try Database(location)
@@ -23,7 +26,7 @@ final class StorageFixture: Sendable {
       database: connection, databaseID: ServerFixture.database, clock: clock.clock, logger: ServerFixture.quietLogger,
       feedCapacity: feedCapacity, retention: retention, responseRetention: responseRetention,
       fillsIndexes: fillsIndexes)
-    database = HostedDatabase(id: ServerFixture.database, storage: storage, clock: clock.clock)
+    database = HostedDatabase(id: ServerFixture.database, storage: storage, limits: limits, clock: clock.clock)
     self.clock = clock
   }
 
@@ -51,13 +54,18 @@ struct Listener {
     let wakes = WakeCounter()
     feed = fixture.storage.feed
     subscriber = feed.subscribe { wakes.count() }
-    session = ListenSession(database: fixture.database, subscriber: subscriber) { received.append($0) }
+    session = ListenSession(database: fixture.database, subscriber: subscriber) { try received.append($0) }
     self.received = received
     self.wakes = wakes
   }
 
   /// The number of times that the feed has woken the stream.
-  var wakeCount: Int { wakes.value }
+  var wakeCount: Int {
+    feed.match()
+    // What the queue has matched before, it may be about to wake.
+    feed.queue.sync {}
+    return wakes.value
+  }
 
   mutating func add(
     _ query: Query, id: TargetID = 2, token: [UInt8] = [], expectedCount: Int? = nil, once: Bool = false
@@ -96,6 +104,19 @@ struct Listener {
   var readTimes: [SnapshotVersion] { received.readTimes }
 }
 
+extension ListenMessage {
+  /// The message as a client reads it.
+  var decoded: WatchResponse {
+    get throws {
+      switch self {
+      case .response(let response): response
+      case .encoded(let bytes):
+        try ServerFixture.translator.decode(Google_Firestore_V1_ListenResponse(serializedBytes: bytes))
+      }
+    }
+  }
+}
+
 private final class WakeCounter: Sendable {
   private let number = Mutex(0)
   var value: Int { number.withLock { $0 } }
@@ -115,7 +136,8 @@ private final class ReceivedMessages: Sendable {
   var token: [UInt8] { state.withLock { $0.token } }
   var readTimes: [SnapshotVersion] { state.withLock { $0.readTimes } }
 
-  func append(_ responses: [WatchResponse]) {
+  func append(_ messages: [ListenMessage]) throws {
+    let responses = try messages.map { try $0.decoded }
     state.withLock { state in
       for response in responses {
         state.texts.append(Self.text(response))

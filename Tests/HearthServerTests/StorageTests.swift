@@ -40,7 +40,6 @@ struct StorageTests {
     #expect(Set(versions).count == 200)
     #expect(try await fixture.storage.run(Query(path: path("c")), at: nil).documents.count == 200)
     #expect(fixture.storage.feed.latestVersion == versions.max())
-    #expect(fixture.storage.feed.changes(after: .none) == nil)
   }
 
   @Test("every state of the past that the log reaches is read exactly, by key and by query", arguments: [true, false])

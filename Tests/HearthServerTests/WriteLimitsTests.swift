@@ -13,7 +13,7 @@ struct WriteLimitsTests {
 
   static let refused: [(String, MapValue)] = [
     ("is reserved", ["__x__": 1.value]),
-    ("are reserved", ["a": .map(["__y__": 1.value])]),
+    ("a.__y__", ["a": .map(["__y__": 1.value])]),
     (
       "__type__ is reserved",
       ["a": .pendingServerTimestamp(localWriteTime: Timestamp(microseconds: 1), previousValue: nil)]

@@ -71,7 +71,7 @@ struct DocumentStoreTests {
     #expect(try keys(store.scan(.collection(path("c")))) == ["c/c"])
     try store.remove(key("c/c"))
     #expect(try store.count() == 0)
-    #expect(try store.collectionIDs(under: path("")) == [])
+    #expect(try store.childIDs(under: path("")) == [])
     try store.set(found("c/a"))
     try store.removeAll()
     #expect(try store.count() == 0)

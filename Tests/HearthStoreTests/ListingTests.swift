@@ -12,17 +12,17 @@ struct ListingTests {
     try store.setAll(
       found("a/1"), found("a/1/x/1"), found("a/1/x!/1"), found("a/1/y/1/z/1"), found("b!/1"), found("b/1/c/1/d/1"),
       missing("gone/1", 5), missing("half/1", 5), found("half/2/k/1"))
-    #expect(try store.collectionIDs(under: path("")) == ["a", "b", "b!", "half"])
-    #expect(try store.collectionIDs(under: path("a/1")) == ["x", "x!", "y"])
-    #expect(try store.collectionIDs(under: path("b/1")) == ["c"])
-    #expect(try store.collectionIDs(under: path("b")) == ["1"], "under a collection these are document ids")
-    #expect(try store.collectionIDs(under: path("a/2")) == [])
+    #expect(try store.childIDs(under: path("")) == ["a", "b", "b!", "half"])
+    #expect(try store.childIDs(under: path("a/1")) == ["x", "x!", "y"])
+    #expect(try store.childIDs(under: path("b/1")) == ["c"])
+    #expect(try store.childIDs(under: path("b")) == ["1"], "under a collection these are document ids")
+    #expect(try store.childIDs(under: path("a/2")) == [])
   }
 
   @Test("documents that exist only as parents are known")
   func parents() throws {
     try store.setAll(found("a/1"), found("a/2/x/1"), found("a/2/y/1"), found("a/__id10__/x/1"), found("a/__id9__/x/1"))
-    #expect(try store.documentIDsWithSubcollections(in: path("a")) == ["__id9__", "__id10__", "2"])
+    #expect(try store.childIDs(under: path("a")) == ["__id9__", "__id10__", "2"])
   }
 
   @Test("pages follow the order of keys, numeric ids first by number, and hold existing documents only")

@@ -129,7 +129,7 @@ struct StoreFailureTests {
       { _ = try store.scan(.collection(path("c"))) },
       { _ = try store.scan(.group("c", under: path(""))) },
       { _ = try store.scan(.collection(path("c")), changedAfter: version(0)) },
-      { _ = try store.collectionIDs(under: path("")) },
+      { _ = try store.childIDs(under: path("")) },
       { _ = try store.documents(in: path("c"), limit: 9) },
       { _ = try executor.run(query) },
       { _ = try executor.run(group) },

@@ -81,9 +81,10 @@ struct QueryTranslationTests {
     #expect(try translator.decode(parent: parent, query: query).query == everything)
     var shallow = query
     shallow.from[0].allDescendants = false
-    #expect(
-      try wireError { _ = try translator.decode(parent: parent, query: shallow) }.field
-        == "structured_query.from[0].collection_id")
+    #expect(try !translator.decode(parent: parent, query: query).isShallow)
+    #expect(try translator.decode(parent: parent, query: shallow).isShallow)
+    shallow.from = []
+    #expect(try translator.decode(parent: parent, query: shallow).isShallow)
   }
 
   @Test(
@@ -177,9 +178,7 @@ struct QueryTranslationTests {
   }
 
   static let malformed: [Malformed] = [
-    Malformed(field: "structured_query.from") { $0.from = [] },
     Malformed(field: "structured_query.from") { $0.from.append($0.from[0]) },
-    Malformed(field: "structured_query.from[0].collection_id") { $0.from[0].collectionID = "" },
     Malformed(field: "structured_query.from[0].collection_id") { $0.from[0].collectionID = "a/b" },
     Malformed(field: "structured_query.limit") { $0.limit = Google_Protobuf_Int32Value(-1) },
     Malformed(field: "structured_query.limit") { $0.limit = Google_Protobuf_Int32Value(.min) },

@@ -6,13 +6,15 @@ import Testing
 /// Google's own Go client, where this machine has it.
 private enum GoClient {
   /// The folder of the GOPATH that holds the client with all that it imports, as Debian installs it; nil without Go or the client.
-  static let goPath: String? = {
-    guard let go = Programs.find("go"), let output = try? Programs.run(go, ["env", "GOPATH"]) else { return nil }
+  @Sendable static func goPath() async -> String? {
+    guard let go = Programs.find("go"), let output = try? await Programs.runInBackground(go, ["env", "GOPATH"]) else {
+      return nil
+    }
     let folders = output.text.trimmingCharacters(in: .whitespacesAndNewlines).split(separator: ":").map(String.init)
     return (folders + ["/usr/share/gocode"]).first {
       FileManager.default.fileExists(atPath: "\($0)/src/cloud.google.com/go/firestore")
     }
-  }()
+  }
 }
 
 /// Suites that load every processor. They run one after the other, because one of them measures how soon a change is heard of.
@@ -24,13 +26,15 @@ extension ClientLoad {
   @Suite(
     "Google's Go client under load against hearth serve",
     .enabled(
-      if: GoClient.goPath != nil,
-      "Go, or its Firestore client in a GOPATH, is not installed (apt install golang-go golang-google-cloud-dev)"))
+      "Go, or its Firestore client in a GOPATH, is not installed (apt install golang-go golang-google-cloud-dev)"
+    ) {
+      await GoClient.goPath() != nil
+    })
   struct GoClientTests {
     @Test("64 goroutines and a listener keep one connection for 20 s without an error")
     func connectionLasts() async throws {
       let go = try #require(Programs.find("go"))
-      let goPath = try #require(GoClient.goPath)
+      let goPath = try #require(await GoClient.goPath())
       let source = try #require(Bundle.module.url(forResource: "go_load", withExtension: "go"))
       let folder = TemporaryFolder()
       let program = folder.url.appendingPathComponent("go_load")

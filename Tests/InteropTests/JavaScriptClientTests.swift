@@ -4,7 +4,7 @@ import Logging
 import Testing
 
 /// Google's own JavaScript SDK, where this machine has it.
-private enum JavaScriptSDK {
+enum JavaScriptSDK {
   /// The folder below which Node finds the packages: the one of HEARTH_JS_SDK, by default `.build/js-sdk` of this package.
   static let folder: URL = {
     if let path = ProcessInfo.processInfo.environment["HEARTH_JS_SDK"] { return URL(fileURLWithPath: path) }

@@ -13,9 +13,10 @@ extension Mutation {
   /// - Throws: ``StatusError`` if the precondition does not hold: `alreadyExists`, `notFound`, or `failedPrecondition`
   ///   for an update time. ``WireFormatError`` if fields cannot be decoded.
   package func applied(
-    to document: Document, commitTime: SnapshotVersion, requestTime: Timestamp, resourceName: String? = nil
+    to document: Document, commitTime: SnapshotVersion, requestTime: Timestamp,
+    resourceName: @autoclosure () -> String? = nil
   ) throws -> (document: Document, transformResults: [Value]) {
-    if let failure = preconditionFailure(for: document, resourceName: resourceName ?? key.canonicalString) {
+    if let failure = preconditionFailure(for: document, resourceName: resourceName() ?? key.canonicalString) {
       throw failure
     }
     switch operation {
@@ -40,15 +41,15 @@ extension Mutation {
     }
   }
 
-  private func preconditionFailure(for document: Document, resourceName: String) -> StatusError? {
+  private func preconditionFailure(for document: Document, resourceName: @autoclosure () -> String) -> StatusError? {
     if precondition.isSatisfied(by: document) { return nil }
     switch precondition {
     case .none:
       return nil
     case .exists(true):
-      return StatusError(code: .notFound, message: "No document to update: \(resourceName)")
+      return StatusError(code: .notFound, message: "No document to update: \(resourceName())")
     case .exists(false):
-      return StatusError(code: .alreadyExists, message: "Document already exists: \(resourceName)")
+      return StatusError(code: .alreadyExists, message: "Document already exists: \(resourceName())")
     case .updateTime(let required):
       let stored = document.isFound ? document.version.microseconds : 0
       return StatusError(

@@ -46,7 +46,7 @@ package struct WireWriter {
   }
 
   /// Appends bytes that are already encoded.
-  mutating func writeEncoded(_ encoded: [UInt8]) {
+  package mutating func writeEncoded(_ encoded: [UInt8]) {
     bytes.append(contentsOf: encoded)
   }
 

@@ -155,7 +155,7 @@ extension IndexConfiguration {
 }
 
 extension JSONText {
-  fileprivate func optionalString(_ name: String, at place: String) throws(IndexConfigurationError) -> String? {
+  func optionalString(_ name: String, at place: String) throws(IndexConfigurationError) -> String? {
     switch member(name) {
     case .string(let string): return string
     case nil: return nil
@@ -163,14 +163,14 @@ extension JSONText {
     }
   }
 
-  fileprivate func string(_ name: String, at place: String) throws(IndexConfigurationError) -> String {
+  func string(_ name: String, at place: String) throws(IndexConfigurationError) -> String {
     guard let string = try optionalString(name, at: place) else {
       throw IndexConfigurationError(place: place.member(name), "is missing, but must be a string")
     }
     return string
   }
 
-  fileprivate func array(_ name: String, at place: String) throws(IndexConfigurationError) -> [JSONText] {
+  func array(_ name: String, at place: String) throws(IndexConfigurationError) -> [JSONText] {
     switch member(name) {
     case .array(let elements): return elements
     case nil: return []

@@ -11,11 +11,24 @@ private enum ServerLimits {
     name.utf8.count >= 4 && name.utf8.starts(with: [0x5F, 0x5F]) && name.utf8.suffix(2).allSatisfy { $0 == 0x5F }
   }
 
-  /// `__id[0-9]+__`
-  static func isNumericID(_ id: String) -> Bool {
-    guard isReserved(id), id.utf8.count > 6 else { return false }
-    let inner = id.utf8.dropFirst(2).dropLast(2)
-    return inner.starts(with: [0x69, 0x64]) && inner.dropFirst(2).allSatisfy { (0x30...0x39).contains($0) }
+  /// The forms of a document id that is reserved unless it stands for a number.
+  enum NumericID {
+    /// `__id<number>__` with a number of 64 bits other than 0.
+    case valid
+    /// The number has more than 64 bits.
+    case overflow
+    /// Not a number, or one in another form than the shortest.
+    case other
+  }
+
+  static func numericID(_ id: String) -> NumericID {
+    guard id.utf8.count > 6, id.utf8.starts(with: "__id".utf8) else { return .other }
+    let number = id.utf8.dropFirst(4).dropLast(2)
+    let digits = number.first == UInt8(ascii: "-") ? number.dropFirst() : number
+    guard let first = digits.first, (UInt8(ascii: "1")...UInt8(ascii: "9")).contains(first),
+      digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+    else { return .other }
+    return Int64(String(decoding: number, as: UTF8.self)) == nil ? .overflow : .valid
   }
 
   static func requireShort(_ name: String, _ place: String) throws(ModelError) {
@@ -40,26 +53,34 @@ extension ResourcePath {
   package func validateServerLimits() throws(ModelError) {
     let segments = segments
     for (index, id) in segments.enumerated() {
-      let place = index.isMultiple(of: 2) ? "Collection id" : "Document id"
-      try ServerLimits.requireShort(id, place)
-      if id == "." || id == ".." {
-        throw .violatesServerLimit(name: id, place: place, rule: "\".\" and \"..\" cannot be ids.")
-      }
-      let isAllowedNumber = !index.isMultiple(of: 2) && ServerLimits.isNumericID(id)
-      if ServerLimits.isReserved(id), !isAllowedNumber {
-        throw .violatesServerLimit(name: id, place: place, rule: "ids of the form __.*__ are reserved.")
-      }
+      try Self.validateServerLimits(id: id, ofCollection: index.isMultiple(of: 2))
     }
     if segments.count > ServerLimits.maximumSegments {
       throw .violatesServerLimit(
         name: ServerLimits.shortened(canonicalString), place: "Path",
-        rule: "Key path is too long. Cannot exceed \(ServerLimits.maximumSegments / 2) elements.")
+        rule: "it has \(segments.count) segments. Key path is too long. Cannot exceed "
+          + "\(ServerLimits.maximumSegments / 2) elements.")
     }
     if canonicalString.utf8.count > ServerLimits.maximumDocumentNameBytes {
       throw .violatesServerLimit(
         name: ServerLimits.shortened(canonicalString), place: "Path",
         rule: "it has \(canonicalString.utf8.count) bytes, and at most "
           + "\(ServerLimits.maximumDocumentNameBytes) are allowed.")
+    }
+  }
+
+  /// Checks one id; see `validateServerLimits()`.
+  package static func validateServerLimits(id: String, ofCollection isCollection: Bool) throws(ModelError) {
+    let place = isCollection ? "Collection id" : "Resource id"
+    try ServerLimits.requireShort(id, place)
+    if id == "." || id == ".." {
+      throw .violatesServerLimit(name: id, place: place, rule: "\".\" and \"..\" cannot be ids.")
+    }
+    guard ServerLimits.isReserved(id) else { return }
+    switch isCollection ? .other : ServerLimits.numericID(id) {
+    case .valid: return
+    case .overflow: throw .violatesServerLimit(name: id, place: place, rule: "it is not a 64 bit integer.")
+    case .other: throw .violatesServerLimit(name: id, place: place, rule: "it is reserved.")
     }
   }
 }
@@ -86,7 +107,7 @@ extension FieldPath {
     }
     try ServerLimits.requireShort(name, "Field name")
     if ServerLimits.isReserved(name) {
-      throw .violatesServerLimit(name: name, place: "Field name", rule: "names of the form __.*__ are reserved.")
+      throw .violatesServerLimit(name: name, place: "Field name", rule: "it is reserved.")
     }
   }
 }

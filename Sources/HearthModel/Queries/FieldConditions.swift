@@ -77,7 +77,7 @@ private struct Test {
     switch filter.value {
     case .boolean(let value): operand = .boolean(value)
     case .integer(let value): operand = .integer(value)
-    case .double(let value): operand = .double(value)
+    case .double(let value) where !value.isNaN: operand = .double(value)
     case .timestamp(let value): operand = .timestamp(value)
     case .string(let value): operand = .string(place(value))
     default: operand = .other
@@ -158,6 +158,8 @@ private struct Test {
       default: return .otherType
       }
     case .double(let x):
+      // Ranges do not find NaN, other conditions may.
+      if x.isNaN { return .unknown }
       switch operand {
       case .integer(let y): return .order(NumberOrder.compare(y, x).reversed)
       case .double(let y): return .order(NumberOrder.compare(x, y))

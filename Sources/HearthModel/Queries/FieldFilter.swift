@@ -3,7 +3,8 @@
 /// Equality is that of the order of values, so 1 matches 1.0 in every operator, as it does at the backend. (The official SDKs evaluate
 /// `in`, `not-in` and the array operators locally with a stricter equality than their own server.) `in`, `array-contains` and
 /// `array-contains-any` find neither null nor NaN, for which the backend has conditions of their own (firebase-ios-sdk FIRQueryTests.mm,
-/// testQueriesCanUseInFilters and its neighbours).
+/// testQueriesCanUseInFilters and its neighbours). Neither do ranges: `<= 2` does not find NaN, which is sorted before all numbers, and a
+/// range that begins or ends at null or NaN is empty.
 package struct FieldFilter: Hashable, Sendable {
   package enum Operator: Hashable, Sendable, CaseIterable {
     case lessThan, lessThanOrEqual, equal, notEqual, greaterThan, greaterThanOrEqual
@@ -55,10 +56,11 @@ package struct FieldFilter: Hashable, Sendable {
     return []
   }
 
-  /// The order of the field and the operand; nil if they differ in type. Ranges hold values of one type only: `> 5` finds numbers, not
-  /// strings.
+  /// The order of the field and the operand; nil if they differ in type, or if one of them is null or NaN. Ranges hold values of one type
+  /// only: `> 5` finds numbers, not strings.
   private func rangeOrder(of field: EncodedValue) throws(WireFormatError) -> Ordering? {
-    field.typeClass == value.typeClass ? try field.compare(to: value) : nil
+    guard field.typeClass == value.typeClass, field.isListed, value.isListed else { return nil }
+    return try field.compare(to: value)
   }
 
   private static func isAny(
@@ -83,7 +85,7 @@ package struct FieldFilter: Hashable, Sendable {
 }
 
 extension EncodedValue {
-  /// True if lists of operands can hold the value.
+  /// True if ranges and lists of operands can hold the value.
   fileprivate var isListed: Bool {
     switch payload {
     case .null: false
@@ -94,7 +96,7 @@ extension EncodedValue {
 }
 
 extension Value {
-  /// True if conditions that compare with lists can find the value.
+  /// True if ranges and conditions that compare with lists can find the value.
   var isListed: Bool { !isNull && !isNaN }
 }
 

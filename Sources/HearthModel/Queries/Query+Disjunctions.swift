@@ -9,6 +9,30 @@ extension Query {
     Self.conjunction(of: filters, atMost: limit)
   }
 
+  /// The number of conjunctions that a backend counts: those of ``disjunctions(atMost:)``, and those that null and NaN in lists would make.
+  /// `Int.max` stands for more than that.
+  package var disjunctionCount: Int { Self.conjunctionCount(of: filters) }
+
+  private static func conjunctionCount(of filters: [Filter]) -> Int {
+    filters.reduce(1) { count, filter in
+      let (product, isTooLarge) = count.multipliedReportingOverflow(by: disjunctionCount(of: filter))
+      return isTooLarge ? .max : product
+    }
+  }
+
+  private static func disjunctionCount(of filter: Filter) -> Int {
+    switch filter {
+    case .field(let filter):
+      return filter.op == .in || filter.op == .arrayContainsAny ? filter.operands.count : 1
+    case .composite(let composite):
+      guard composite.op == .or else { return conjunctionCount(of: composite.filters) }
+      return composite.filters.reduce(0) { count, filter in
+        let (sum, isTooLarge) = count.addingReportingOverflow(disjunctionCount(of: filter))
+        return isTooLarge ? .max : sum
+      }
+    }
+  }
+
   private static func conjunction(of filters: [Filter], atMost limit: Int) -> [[FieldFilter]]? {
     var product: [[FieldFilter]] = [[]]
     for filter in filters {

@@ -31,3 +31,12 @@ package struct ServerClock: Sendable {
       })
   }()
 }
+
+extension Duration {
+  /// Whole microseconds, at most those of 292,000 years.
+  var microseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (product, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000_000)
+    return isTooLong ? .max : product &+ attoseconds / 1_000_000_000_000
+  }
+}

@@ -1,159 +1,157 @@
+internal import Dispatch
 internal import HearthModel
 internal import Synchronization
 
 /// Passes committed changes from the storage to the listen streams.
 ///
-/// The feed keeps the latest commits in memory, once for all streams. A stream keeps only the version up to which it has
-/// sent, is woken when a commit touches one of its interests, and takes the commits after its version. So a slow stream,
-/// whose client does not read, blocks nothing and costs no memory: when the feed has dropped the next commits for it, the
-/// stream gets the difference from the storage's change log.
+/// A commit is matched once against each distinct query that is listened to (``SharedQueries``), beside the storage's queue, and only streams
+/// whose targets it changes are woken. The effects of the latest commits are kept in memory, once for all streams. A stream keeps only the
+/// version up to which it has sent, and takes the effects after it. So a slow stream, whose client does not read, blocks nothing and costs
+/// no memory: when the feed has dropped effects that it has not taken, it gets the difference from the storage's change log.
 final class ChangeFeed: Sendable {
-  typealias SubscriberID = Int
+  typealias SubscriberID = SharedQueries.SubscriberID
+  typealias QueryID = SharedQueries.QueryID
 
-  /// A set of documents whose changes wake a subscriber.
-  enum Interest: Hashable, Sendable {
-    case document(DocumentKey)
-    case collection(ResourcePath)
-    case group(String)
-    case everything
-  }
-
-  private struct State {
-    /// Ascending by version; everything after `rememberedAfter` is here.
+  /// What the storage has published and nobody has matched yet.
+  private struct Inbox {
+    var latest: SnapshotVersion
     var commits: [CommittedChange] = []
     var bytes = 0
-    var rememberedAfter: SnapshotVersion
-    var latest: SnapshotVersion
-    var nextSubscriber: SubscriberID = 0
-    var wakers: [SubscriberID: @Sendable () -> Void] = [:]
-    /// The number of times that each subscriber has added each interest and not removed it.
-    var interests: [SubscriberID: [Interest: Int]] = [:]
-    var interested: [Interest: Set<SubscriberID>] = [:]
+    /// Nothing is kept while nobody listens.
+    var hasListeners = false
+    /// A round of matching is on the queue.
+    var isScheduled = false
   }
 
-  private let state: Mutex<State>
-  private let maximumCommits: Int
+  private let inbox: Mutex<Inbox>
+  /// Locked before `inbox` where both are.
+  private let shared: Mutex<SharedQueries>
+  /// Where commits are matched and streams woken. Tests wait for it.
+  let queue = DispatchQueue(label: "hearth.feed")
   private let maximumBytes: Int
 
   /// - Parameters:
   ///   - version: The newest commit.
-  ///   - maximumCommits: The maximum number of commits to keep.
-  ///   - maximumBytes: The maximum size in bytes of the documents to keep.
+  ///   - maximumCommits: The maximum number of commits whose effects are kept.
+  ///   - maximumBytes: The maximum size in bytes of their documents.
   init(version: SnapshotVersion, maximumCommits: Int = 4096, maximumBytes: Int = 32 * 1024 * 1024) {
-    state = Mutex(State(rememberedAfter: version, latest: version))
-    self.maximumCommits = maximumCommits
+    inbox = Mutex(Inbox(latest: version))
+    shared = Mutex(SharedQueries(version: version, maximumCommits: maximumCommits, maximumBytes: maximumBytes))
     self.maximumBytes = maximumBytes
   }
 
   /// The newest commit that is durable.
-  var latestVersion: SnapshotVersion { state.withLock { $0.latest } }
+  var latestVersion: SnapshotVersion { inbox.withLock { $0.latest } }
 
-  /// Adds a commit and wakes the subscribers that are interested. Called in the order of versions, after the commit is durable.
+  /// Adds a commit. Called in the order of versions, after the commit is durable.
   func publish(_ change: CommittedChange) {
-    let wakers = state.withLock { state in
-      assert(change.version > state.latest, "commit \(change.version) is published after \(state.latest)")
-      state.latest = change.version
-      remember(change, in: &state)
-      return interestedSubscribers(in: change, state).compactMap { state.wakers[$0] }
+    let (isToSchedule, isTooMuch) = inbox.withLock { inbox in
+      assert(change.version > inbox.latest, "commit \(change.version) is published after \(inbox.latest)")
+      inbox.latest = change.version
+      guard inbox.hasListeners, !change.transitions.isEmpty else { return (false, false) }
+      inbox.commits.append(change)
+      inbox.bytes += change.sizeBytes
+      defer { inbox.isScheduled = true }
+      return (!inbox.isScheduled, inbox.bytes > maximumBytes)
+    }
+    // The storage waits when commits come faster than they can be matched.
+    if isTooMuch { match() } else if isToSchedule { queue.async { self.match() } }
+  }
+
+  /// Matches what was published, and wakes the streams that it concerns.
+  ///
+  /// - Returns: The version up to which everything is matched.
+  @discardableResult
+  func match() -> SnapshotVersion {
+    withShared { $0.version }
+  }
+
+  /// Runs `body` when everything that was published is matched.
+  ///
+  /// - Parameter isJoining: What is published from now on has to be matched.
+  private func withShared<Result: Sendable>(
+    isJoining: Bool = false, _ body: (inout SharedQueries) -> Result
+  ) -> Result {
+    let (result, wakers) = shared.withLock { shared in
+      drain(into: &shared, isJoining: isJoining)
+      let result = body(&shared)
+      inbox.withLock { $0.hasListeners = !shared.isEmpty }
+      return (result, shared.takeWakers())
     }
     // Outside of the lock: a woken stream may ask the feed at once.
     for wake in wakers { wake() }
+    return result
   }
 
-  private func remember(_ change: CommittedChange, in state: inout State) {
-    state.commits.append(change)
-    state.bytes += Self.size(of: change)
-    guard state.commits.count > maximumCommits || state.bytes > maximumBytes else { return }
-    // Drop down to three quarters of the limits, so that the array is moved rarely.
-    var forgotten = 0
-    while forgotten < state.commits.count,
-      state.commits.count - forgotten > maximumCommits * 3 / 4 || state.bytes > maximumBytes * 3 / 4
-    {
-      state.bytes -= Self.size(of: state.commits[forgotten])
-      state.rememberedAfter = state.commits[forgotten].version
-      forgotten += 1
-    }
-    state.commits.removeFirst(forgotten)
-  }
-
-  private static func size(of change: CommittedChange) -> Int {
-    change.transitions.reduce(64) { $0 + $1.before.fields.bytes.count + $1.after.fields.bytes.count + 128 }
-  }
-
-  private func interestedSubscribers(in change: CommittedChange, _ state: State) -> Set<SubscriberID> {
-    guard !state.interested.isEmpty, !change.transitions.isEmpty else { return [] }
-    var subscribers = state.interested[.everything] ?? []
-    for transition in change.transitions {
-      let key = transition.key
-      for interest in [Interest.document(key), .collection(key.collectionPath), .group(key.collectionGroup)] {
-        if let more = state.interested[interest] { subscribers.formUnion(more) }
+  private func drain(into shared: inout SharedQueries, isJoining: Bool) {
+    let (commits, latest) = inbox.withLock { inbox in
+      if isJoining { inbox.hasListeners = true }
+      defer {
+        inbox.commits = []
+        inbox.bytes = 0
+        inbox.isScheduled = false
       }
+      return (inbox.commits, inbox.latest)
     }
-    return subscribers
+    for commit in commits { shared.match(commit) }
+    shared.advance(to: latest)
   }
+}
 
-  /// The commits after `version`, oldest first; nil when the feed has dropped some of them.
-  func changes(after version: SnapshotVersion) -> [CommittedChange]? {
-    state.withLock { state in
-      guard version >= state.rememberedAfter else { return nil }
-      let first = state.commits.partitionIndex { $0.version > version }
-      return Array(state.commits[first...])
-    }
-  }
+// MARK: - Streams
 
-  /// Registers a subscriber without interests.
+extension ChangeFeed {
+  /// Registers a subscriber without targets.
   ///
-  /// - Parameter wake: called after a commit that touches an interest, on the storage's queue: it must return at once.
+  /// - Parameter wake: called after a commit that changes one of its targets: it must return at once.
   func subscribe(wake: @escaping @Sendable () -> Void) -> SubscriberID {
-    state.withLock { state in
-      state.nextSubscriber += 1
-      state.wakers[state.nextSubscriber] = wake
-      return state.nextSubscriber
-    }
+    withShared { $0.subscribe(wake: wake) }
   }
 
-  /// Adds interests of one target of a subscriber. They are counted: an interest lasts until each target that added it has removed it.
-  ///
-  /// The cost depends on the number of these interests alone, not on those that the subscriber already has.
-  func addInterests(_ interests: Set<Interest>, of id: SubscriberID) {
-    state.withLock { state in
-      for interest in interests {
-        state.interests[id, default: [:]][interest, default: 0] += 1
-        state.interested[interest, default: []].insert(id)
-      }
-    }
-  }
-
-  /// Removes interests that ``addInterests(_:of:)`` added for one target. Costs as much as adding them.
-  func removeInterests(_ interests: Set<Interest>, of id: SubscriberID) {
-    state.withLock { state in
-      for interest in interests {
-        guard let count = state.interests[id]?[interest] else {
-          assertionFailure("subscriber \(id) removes \(interest), which it does not have")
-          continue
-        }
-        if count > 1 {
-          state.interests[id]?[interest] = count - 1
-        } else {
-          state.interests[id]?[interest] = nil
-          Self.forget(interest, of: id, in: &state)
-        }
-      }
-    }
-  }
-
-  /// Removes a subscriber with all its interests.
+  /// Removes a subscriber with all its targets.
   func unsubscribe(_ id: SubscriberID) {
-    state.withLock { state in
-      for interest in (state.interests.removeValue(forKey: id) ?? [:]).keys {
-        Self.forget(interest, of: id, in: &state)
-      }
-      state.wakers[id] = nil
-    }
+    withShared { $0.unsubscribe(id) }
   }
 
-  private static func forget(_ interest: Interest, of id: SubscriberID, in state: inout State) {
-    state.interested[interest]?.remove(id)
-    if state.interested[interest]?.isEmpty == true { state.interested[interest] = nil }
+  /// Adds a target of a subscriber. The effects of all commits from now on are kept for it.
+  func join(_ source: WatchSource, by subscriber: SubscriberID) -> QueryID {
+    withShared(isJoining: true) { $0.join(source, by: subscriber) }
+  }
+
+  /// Removes a target that ``join(_:by:)`` has added.
+  func leave(_ query: QueryID, by subscriber: SubscriberID) {
+    withShared { $0.leave(query, by: subscriber) }
+  }
+
+  /// The effects of the commits after `version` on the subscriber's targets.
+  func take(after version: SnapshotVersion, by subscriber: SubscriberID) -> SharedQueries.Taken {
+    withShared { $0.take(after: version, by: subscriber) }
+  }
+
+  // MARK: - Windows
+
+  /// Hands over the result of a query with a limit, which someone has read from the storage.
+  func install(_ documents: [Document], of query: QueryID, at version: SnapshotVersion) {
+    withShared { $0.install(documents, of: query, at: version) }
+  }
+
+  /// Has the window of a query read again, once for all streams that wait for it.
+  ///
+  /// - Parameter read: Reads the result at a version. What it throws is thrown only to the stream that reads.
+  func refill(
+    _ query: QueryID, _ read: (Query, SnapshotVersion) async throws(StatusError) -> [Document]
+  ) async throws(StatusError) {
+    switch withShared({ $0.beginRefill(of: query) }) {
+    case .notNeeded: return
+    case .wait:
+      await withCheckedContinuation { continuation in
+        let isOver = withShared { !$0.wait(for: query, continuation) }
+        if isOver { continuation.resume() }
+      }
+    case .read(let source, let version):
+      defer { for waiter in withShared({ $0.endRefill(of: query) }) { waiter.resume() } }
+      let documents = try await read(source, version)
+      install(documents, of: query, at: version)
+    }
   }
 }

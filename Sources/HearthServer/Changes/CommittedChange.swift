@@ -25,4 +25,9 @@ struct CommittedChange: Sendable {
     self.version = version
     self.transitions = transitions
   }
+
+  /// About the memory that it takes.
+  var sizeBytes: Int {
+    transitions.reduce(64) { $0 + $1.before.fields.bytes.count + $1.after.fields.bytes.count + 128 }
+  }
 }

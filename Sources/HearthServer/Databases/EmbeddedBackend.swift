@@ -30,19 +30,24 @@ final class EmbeddedBackend: Sendable {
 
   private let location: StorageLocation
   private let folder: DataFolder?
+  private let limits: DatabaseLimits
+  /// Nil if queries may be without indexes.
+  private let indexRules: IndexRules?
   private let clock: ServerClock
   private let logger: Logger
   private let state = Mutex(State())
 
-  /// The maximum number of databases that are open at the same time.
-  private static let maximumDatabases = 1000
   /// A database without calls, listeners and transactions is closed after this time.
   static let idleMicroseconds: Int64 = 300_000_000
   /// A blank database takes about 320 KB.
   private static let keptBlanks = 64
 
   /// - Throws: `ServerError` when the folder cannot be created, written or locked.
-  init(location: StorageLocation, clock: ServerClock, logger: Logger) throws(ServerError) {
+  init(
+    location: StorageLocation, limits: DatabaseLimits = DatabaseLimits(), clock: ServerClock, logger: Logger
+  ) throws(ServerError) {
+    self.limits = limits
+    indexRules = limits.requiresIndexes ? IndexRules() : nil
     self.location = location
     self.clock = clock.steady(logger: logger)
     self.logger = logger
@@ -89,10 +94,10 @@ final class EmbeddedBackend: Sendable {
   }
 
   private func requireRoom(in state: State) throws(StatusError) {
-    guard state.databases.count < Self.maximumDatabases else {
+    guard state.databases.count < limits.databases else {
       throw StatusError(
         code: .resourceExhausted,
-        message: "\(Self.maximumDatabases) databases are open, the most that one server serves")
+        message: "\(limits.databases) databases are open, the most that one server serves")
     }
   }
 
@@ -100,10 +105,12 @@ final class EmbeddedBackend: Sendable {
     _ id: DatabaseID, at place: Database.Location, home: StorageHome? = nil, declaring indexes: [IndexDefinition]?
   ) throws(StatusError) -> HostedDatabase {
     do {
-      let storage = try EmbeddedStorage(location: place, home: home, databaseID: id, clock: clock, logger: logger)
+      let storage = try EmbeddedStorage(
+        location: place, home: home, databaseID: id, clock: clock, retention: ChangeLog.Retention(limits),
+        lockWait: limits.lockWait, logger: logger)
       if let indexes { Task { await storage.declare(indexes) } }
       if home == nil { logger.debug("database opened", metadata: ["database": .escaped(id)]) }
-      return HostedDatabase(id: id, storage: storage, clock: clock)
+      return HostedDatabase(id: id, storage: storage, limits: limits, indexRules: indexRules, clock: clock)
     } catch {
       logger.error("database cannot be opened", metadata: ["database": .escaped(id), "error": .escaped("\(error)")])
       throw StatusError(storage: error)
@@ -132,7 +139,10 @@ final class EmbeddedBackend: Sendable {
   private func settle(_ id: DatabaseID, _ storage: any ServerStorage) {
     state.withLock { state in
       let known = state.blanks.removeValue(forKey: id)?.database
-      let database = known ?? HostedDatabase(id: id, storage: storage, clock: clock)
+      let database =
+        known
+        ?? HostedDatabase(
+          id: id, storage: storage, limits: limits, indexRules: indexRules, clock: clock)
       state.databases[id] = database
       state.lastUses[id] = clock.now()
       state.latestBlanks.removeAll { $0 === database }
@@ -141,7 +151,9 @@ final class EmbeddedBackend: Sendable {
   }
 
   /// Makes these the declared indexes of all databases, also of those that are opened later.
-  func declare(_ indexes: [IndexDefinition]) async {
+  func declare(_ contents: IndexFile.Contents) async {
+    let indexes = contents.definitions
+    indexRules?.declare(contents.declared)
     let databases = state.withLock { state in
       state.declaredIndexes = indexes
       return Array(state.databases.values) + state.blanks.values.compactMap(\.database)

@@ -7,11 +7,20 @@ final class HostedDatabase: Sendable {
   let storage: any ServerStorage
   let transactions: TransactionRegistry
   let translator: WireTranslator
+  let limits: DatabaseLimits
+  /// Nil if queries may be without indexes.
+  let indexRules: IndexRules?
 
-  init(id: DatabaseID, storage: any ServerStorage, clock: ServerClock) {
+  init(
+    id: DatabaseID, storage: any ServerStorage, limits: DatabaseLimits = DatabaseLimits(),
+    indexRules: IndexRules? = nil,
+    clock: ServerClock
+  ) {
     self.id = id
     self.storage = storage
-    self.transactions = TransactionRegistry(clock: clock)
+    self.transactions = TransactionRegistry(limits: limits, clock: clock, locks: storage.locks)
     self.translator = WireTranslator(database: id)
+    self.limits = limits
+    self.indexRules = indexRules
   }
 }

@@ -6,8 +6,15 @@ internal import Logging
 struct IndexFile: Sendable {
   let path: String
 
+  struct Contents: Sendable {
+    /// The indexes that databases keep.
+    var definitions: [IndexDefinition] = []
+    /// What production would make of the file.
+    var declared = DeclaredIndexes()
+  }
+
   /// - Throws: `ServerError` with the place in the file that is wrong.
-  func read() throws(ServerError) -> [IndexDefinition] {
+  func read() throws(ServerError) -> Contents {
     let bytes: [UInt8]
     do {
       bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
@@ -15,7 +22,8 @@ struct IndexFile: Sendable {
       throw ServerError(.indexes, "Cannot read the index file \"\(path)\": \(error.localizedDescription)")
     }
     do {
-      return try IndexConfiguration(json: bytes).definitions()
+      return Contents(
+        definitions: try IndexConfiguration(json: bytes).definitions(), declared: try DeclaredIndexes(json: bytes))
     } catch {
       throw ServerError(.indexes, "Index file \"\(path)\": \(error)")
     }
@@ -45,9 +53,9 @@ struct IndexFile: Sendable {
       guard present != seen else { continue }
       seen = present
       do {
-        let definitions = try read()
-        await backend.declare(definitions)
-        logger.info("indexes declared anew", metadata: ["count": "\(definitions.count)"])
+        let contents = try read()
+        await backend.declare(contents)
+        logger.info("indexes declared anew", metadata: ["count": "\(contents.definitions.count)"])
       } catch {
         logger.error("declared indexes stay as they are", metadata: ["error": .escaped("\(error)")])
       }

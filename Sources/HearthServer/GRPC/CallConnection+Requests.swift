@@ -40,6 +40,8 @@ extension CallConnection {
   }
 
   func noteReceived(_ stream: OpenStream) {
+    // Asked for before the bytes are read: those that are taken meanwhile are noted again.
+    _ = stream.call.keepWindow()
     let held = stream.requests.heldBytes + stream.call.requestBytes + (stream.request?.readableBytes ?? 0)
     for call in server.load.note(received: held, of: stream.call) {
       call.stop(
@@ -52,6 +54,8 @@ extension CallConnection {
   func receiveEnd(of stream: OpenStream) {
     stream.hasRequestEnd = true
     guard stream.end == nil else { return }
+    // Ended from outside, for example for its bytes: nothing of it is carried out any more.
+    guard stream.call.cause == nil else { return takeOutput(of: stream) }
     guard stream.requests.unfinishedBytes == 0 else {
       return fail(stream, CallStatus(.internal, "The client has ended the stream within a message."))
     }

@@ -34,7 +34,29 @@ package struct CallStatus: Error {
       return
     }
     let status = StatusError(describing: error)
-    self.init(status.code == .ok ? .unknown : status.code, Self.shortened(status.message))
+    let (code, message) = (status.code == .ok ? .unknown : status.code, Self.shortened(status.message))
+    var details = status.details
+    // Trouble that passes. Clients of Google's libraries wait as long before they try again.
+    if details.isEmpty, code == .unavailable || code == .resourceExhausted { details = [Self.retryInfo] }
+    self.init(code, message, details: Self.encoded(code, message, details))
+  }
+
+  /// `google.rpc.RetryInfo` of a second.
+  private static let retryInfo = StatusError.Detail(typeName: "google.rpc.RetryInfo", bytes: [0x0A, 2, 0x08, 1])
+
+  /// The message `google.rpc.Status`; nothing without details, because the other trailers say the rest.
+  private static func encoded(_ code: StatusCode, _ message: String, _ details: [StatusError.Detail]) -> [UInt8] {
+    guard !details.isEmpty else { return [] }
+    var writer = WireWriter()
+    writer.writeVarint(Int64(code.rawValue), field: 1)
+    writer.writeString(message, field: 2)
+    for detail in details {
+      var any = WireWriter()
+      any.writeString("type.googleapis.com/\(detail.typeName)", field: 1)
+      any.writeBytes(detail.bytes, field: 2)
+      writer.writeBytes(any.bytes, field: 3)
+    }
+    return writer.bytes
   }
 
   private static func shortened(_ message: String) -> String {
@@ -46,7 +68,7 @@ package struct CallStatus: Error {
   /// Adds the status to the last headers of a stream.
   func write(to headers: inout HPACKHeaders) {
     headers.add(name: "grpc-status", value: String(code.rawValue))
-    if !message.isEmpty { headers.add(name: "grpc-message", value: Self.percentEncoded(message)) }
+    if !message.isEmpty { headers.add(name: "grpc-message", value: Self.percentEncoded(Self.shortened(message))) }
     if !details.isEmpty {
       let text = Data(details).base64EncodedString()
       headers.add(name: "grpc-status-details-bin", value: String(text.prefix { $0 != "=" }))

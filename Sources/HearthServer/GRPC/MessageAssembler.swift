@@ -35,8 +35,8 @@ struct MessageAssembler {
 
   /// The next complete message; nil if there is none.
   ///
-  /// - Throws: `CallStatus`: RESOURCE_EXHAUSTED for a message that is too large, as soon as its length is known; INTERNAL for a compressed
-  ///   one, since no compression was agreed on.
+  /// - Throws: `CallStatus`: INVALID_ARGUMENT for a message that is too large, as soon as its length is known; INTERNAL for a compressed one,
+  ///   since no compression was agreed on.
   mutating func next() throws(CallStatus) -> ByteBuffer? {
     guard
       let (compression, length) = buffer.getMultipleIntegers(at: buffer.readerIndex, as: (UInt8, UInt32).self)
@@ -48,8 +48,9 @@ struct MessageAssembler {
       throw CallStatus(.internal, "A message has the flag \(compression), but the call's encoding is identity.")
     }
     guard length <= maximumBytes else {
+      // Not RESOURCE_EXHAUSTED, after which clients send the same write again for ever.
       throw CallStatus(
-        .resourceExhausted, "A message has \(length) bytes; the largest that is accepted has \(maximumBytes).")
+        .invalidArgument, "Request payload size exceeds the limit: \(maximumBytes) bytes. The message has \(length).")
     }
     guard buffer.readableBytes >= Self.headByteCount + Int(length) else {
       keepRest()

@@ -31,7 +31,7 @@ struct ResponseWriter<Response: Message>: Sendable {
 
   /// Sends responses that were encoded before, for example for several streams.
   ///
-  /// - Parameter responses: Whole messages with their heads, as ``encode(_:to:)`` makes them.
+  /// - Parameter responses: Whole messages with their heads, as ``encode(_:to:)`` and ``add(_:to:)`` make them.
   func write(encoded responses: ByteBuffer) async throws {
     guard tap == nil else {
       var assembler = MessageAssembler(maximumBytes: .max)
@@ -47,7 +47,11 @@ struct ResponseWriter<Response: Message>: Sendable {
 
   /// Adds a response to a buffer for ``write(encoded:)``.
   static func encode(_ response: Response, to buffer: inout ByteBuffer) throws {
-    let bytes: [UInt8] = try response.serializedBytes()
+    add(try response.serializedBytes(), to: &buffer)
+  }
+
+  /// Adds the bytes of a response to a buffer for ``write(encoded:)``.
+  static func add(_ bytes: [UInt8], to buffer: inout ByteBuffer) {
     MessageAssembler.write(bytes, count: bytes.count, to: &buffer)
   }
 

@@ -50,7 +50,7 @@ final class ServerCall: Sendable {
     var queuedBytes = 0
     var writer: CheckedContinuation<Void, any Error>?
 
-    var requests: [ByteBuffer] = []
+    var requests = CircularBuffer<ByteBuffer>()
     var requestBytes = 0
     var hasRequestEnd = false
     var signals: Signals = []
@@ -105,6 +105,9 @@ extension ServerCall {
         (state.requests, state.requestBytes) = ([], 0)
         state.intake?.finish()
         state.intake = nil
+      } else if droppingBytes {
+        // The task has finished, but its end waits behind bytes that are dropped now.
+        (state.end, state.dropsBytes) = (status, true)
       }
       return (state.task, state.reader, state.writer, isNew)
     }
@@ -201,10 +204,13 @@ extension ServerCall {
   }
 
   /// Flow control has let bytes go, or they were dropped. Called by the connection.
+  ///
+  /// A flush can find the connection closed, which abandons the call before its bytes are reported: they do not count twice.
   func accepted(_ count: Int) {
-    load.addQueued(-count)
     let writer = state.withLock { state -> CheckedContinuation<Void, any Error>? in
-      state.queuedBytes -= count
+      let counted = min(count, state.queuedBytes)
+      state.queuedBytes -= counted
+      load.addQueued(-counted)
       guard state.writer != nil, mayContinue(state) else { return nil }
       defer { state.writer = nil }
       return state.writer

@@ -9,8 +9,8 @@ package struct ServerLimits: Sendable, Hashable {
   /// Calls in progress, streams among them. One more ends with RESOURCE_EXHAUSTED.
   package var calls = 20_000
 
-  /// The size in bytes of the largest request message. Commits may have 10 MiB; official clients allow 17 MiB both ways.
-  package var requestBytes = 17 << 20
+  /// The size in bytes of the largest request message: the 10 MiB of Firestore's documented limits.
+  package var requestBytes = 10 << 20
 
   /// Response bytes of one stream that wait for the client's flow control. What produces them waits while there are more. One message
   /// is always accepted, so a stream holds at most this and its largest message.
@@ -26,6 +26,9 @@ package struct ServerLimits: Sendable, Hashable {
   /// Bytes of requests that were received and not handled yet: messages that are not complete, and those that wait in a stream. While
   /// there are more, the streams with the most end with RESOURCE_EXHAUSTED.
   package var receivedBytes = 128 << 20
+
+  /// The limits of what calls do in databases.
+  package var database = DatabaseLimits()
 
   package init() {}
 }

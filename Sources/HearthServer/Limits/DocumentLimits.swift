@@ -10,14 +10,15 @@ enum DocumentLimits {
   private static let storageBytesPerEncodedByte = 5
 
   /// - Throws: INVALID_ARGUMENT when the document is too large.
-  static func check(_ document: Document, name: String) throws {
+  static func check(_ document: Document, name: @autoclosure () -> String) throws {
     let nameBytes = document.key.storageSizeBytes
     guard document.fields.bytes.count > (maximumDocumentBytes - nameBytes) / storageBytesPerEncodedByte else { return }
     let size = document.key.documentStorageSizeBytes(fields: try document.fields.decoded())
     if size > maximumDocumentBytes {
       throw StatusError(
         code: .invalidArgument,
-        message: "Document \"\(name)\" cannot be written because its size (\(size) bytes) exceeds the maximum allowed "
+        message:
+          "Document \"\(name())\" cannot be written because its size (\(size) bytes) exceeds the maximum allowed "
           + "size of 1,048,576 bytes.")
     }
   }

@@ -4,21 +4,21 @@ internal import HearthModel
 enum QueryLimits {
   private static let maximumAlternatives = 30
   private static let maximumExclusions = 10
-  private static let maximumDisjunctions = 30
   private static let maximumInequalityFields = 10
-  /// Of filters, orders and the parent document together (Firestore documentation, "Usage and limits").
-  private static let maximumComponents = 100
 
   /// - Throws: INVALID_ARGUMENT with the text of production where it is known.
-  static func check(_ query: Query) throws(StatusError) {
+  static func check(_ query: Query, limits: DatabaseLimits = DatabaseLimits()) throws(StatusError) {
     let filters = query.filters.flatMap(\.flattened)
     // First: what the other checks cost grows faster than the number of filters.
-    try checkComponents(filters.count, in: query)
+    try checkComponents(filters.count, in: query, atMost: limits.queryComponents)
     try checkLists(filters)
     try checkExclusions(filters, in: query)
-    guard let disjunctions = query.disjunctions(atMost: maximumDisjunctions) else {
+    let count = query.disjunctionCount
+    guard count <= limits.queryDisjunctions, let disjunctions = query.disjunctions(atMost: limits.queryDisjunctions)
+    else {
       throw invalid(
-        "The query has more than \(maximumDisjunctions) disjunctions after conversion to disjunctive normal form.")
+        "Too many disjunctions after normalization. Result had \(count) disjunctions which is more than the maximum of "
+          + "\(limits.queryDisjunctions)")
     }
     for disjunction in disjunctions where disjunction.count(where: { $0.op == .arrayContains }) > 1 {
       throw invalid("A maximum of 1 'ARRAY_CONTAINS' filter is allowed per disjunction.")
@@ -28,23 +28,21 @@ enum QueryLimits {
         "The query has inequality filters on \(query.inequalityFields.count) fields; at most "
           + "\(maximumInequalityFields) are allowed.")
     }
-    var ordered: Set<FieldPath> = []
-    for order in query.explicitOrders where !ordered.insert(order.path).inserted {
-      throw invalid("order by clause cannot contain duplicate fields \(order.path)")
-    }
   }
 
   private static func invalid(_ message: String) -> StatusError {
     StatusError(code: .invalidArgument, message: message)
   }
 
-  private static func checkComponents(_ filterCount: Int, in query: Query) throws(StatusError) {
+  private static func checkComponents(
+    _ filterCount: Int, in query: Query, atMost maximum: Int
+  ) throws(StatusError) {
     let orderCount = query.explicitOrders.count
     let parentCount = query.path.count > (query.isCollectionGroupQuery ? 0 : 1) ? 1 : 0
-    guard filterCount + orderCount + parentCount <= maximumComponents else {
+    guard filterCount + orderCount + parentCount <= maximum else {
       throw invalid(
         "The query has \(filterCount) filters, \(orderCount) orders and \(parentCount) parent documents; at most "
-          + "\(maximumComponents) are allowed together.")
+          + "\(maximum) are allowed together.")
     }
   }
 
@@ -72,9 +70,15 @@ enum QueryLimits {
         "Only a single 'NOT_EQUAL', 'NOT_IN', 'IS_NOT_NAN', or 'IS_NOT_NULL' filter allowed per query.")
     }
     guard filters.contains(where: { $0.op == .notIn }) else { return }
-    if filters.contains(where: { $0.op == .in || $0.op == .arrayContainsAny }) || query.filters.contains(where: hasOr) {
+    if filters.contains(where: { isList($0) }) || query.filters.contains(where: hasOr) {
       throw invalid("'NOT_IN' cannot be used in the same query with 'IN', 'ARRAY_CONTAINS_ANY' or 'OR'.")
     }
+  }
+
+  /// A list of nothing but null or NaN is what the protocol's `EQUAL` null or NaN is decoded to.
+  private static func isList(_ filter: FieldFilter) -> Bool {
+    guard filter.op == .in, case .array(let values) = filter.value else { return filter.op == .arrayContainsAny }
+    return values.count > 1 || values.contains { !$0.isNull && !$0.isNaN }
   }
 
   private static func hasOr(_ filter: Filter) -> Bool {

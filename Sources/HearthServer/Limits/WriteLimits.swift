@@ -19,7 +19,7 @@ enum WriteLimits {
     } catch {
       throw StatusError(code: .invalidArgument, message: error.description)
     }
-    let place = "Document \"\(database.name(of: mutation.key))\""
+    let place = WritePlace(database: database, key: mutation.key)
     var mutation = mutation
     switch mutation.operation {
     case .set(let fields):
@@ -45,7 +45,7 @@ enum WriteLimits {
     return mutation
   }
 
-  private static func checked(_ fields: EncodedFields, place: String) throws(StatusError) -> EncodedFields {
+  private static func checked(_ fields: EncodedFields, place: WritePlace) throws(StatusError) -> EncodedFields {
     let map: MapValue
     do {
       map = try fields.decoded()
@@ -57,7 +57,7 @@ enum WriteLimits {
     return checker.hasChanged ? EncodedFields(result) : fields
   }
 
-  private static func check(_ path: FieldPath, place: String) throws(StatusError) {
+  private static func check(_ path: FieldPath, place: WritePlace) throws(StatusError) {
     do {
       try path.validateServerLimits()
     } catch {
@@ -71,7 +71,7 @@ enum WriteLimits {
     }
   }
 
-  private static func check(_ transforms: [FieldTransform], place: String) throws(StatusError) {
+  private static func check(_ transforms: [FieldTransform], place: WritePlace) throws(StatusError) {
     guard transforms.count <= maximumTransformsPerDocument else {
       throw StatusError(
         code: .invalidArgument,
@@ -91,13 +91,21 @@ enum WriteLimits {
   }
 }
 
+/// A document in the texts of errors.
+private struct WritePlace: CustomStringConvertible {
+  let database: DatabaseID
+  let key: DocumentKey
+
+  var description: String { "Document \"\(database.name(of: key))\"" }
+}
+
 /// Walks through a value, checks each part and cuts timestamps.
 private struct ValueChecker {
-  let place: String
+  let place: WritePlace
   /// True if a timestamp was cut.
   var hasChanged = false
 
-  init(place: String) {
+  init(place: WritePlace) {
     self.place = place
   }
 

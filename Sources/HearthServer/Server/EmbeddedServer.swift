@@ -110,7 +110,8 @@ package final class EmbeddedServer: Sendable {
     let indexFile = indexFile.map(IndexFile.init(path:))
     let indexStamp = indexFile?.stamp
     let indexes = try indexFile?.read()
-    let backend = try EmbeddedBackend(location: storage, clock: clock, logger: logger)
+    let backend = try EmbeddedBackend(
+      location: storage, limits: limits.database, clock: clock, logger: logger)
     if let indexes { await backend.declare(indexes) }
     let service = FirestoreService(backend: backend)
     let calls = CallServer(

@@ -12,19 +12,16 @@ extension FirestoreService {
     guard !(message.showMissing && !message.orderBy.isEmpty) else {
       throw StatusError.invalid("cannot specify an order when show_missing is true")
     }
-    guard !message.collectionID.isEmpty else {
-      throw StatusError(
-        code: .unimplemented, message: "ListDocumentsRequest without collection_id (all collections) is not served.")
+    guard !(message.showMissing && message.collectionID.isEmpty) else {
+      throw StatusError.invalid("collection id must be set when show_missing is true")
     }
-    guard !message.collectionID.utf8.contains(UInt8(ascii: "/")) else {
-      throw StatusError.invalid("collection_id \"\(message.collectionID)\" must not contain a slash")
-    }
+    let query = try listQuery(message, under: parent.path, in: database)
     let selector = ReadPlan.Selector(message.consistencySelector)
+    let plan = try await ReadPlan.prepare(selector, in: database, query: query)
     let list = DocumentList(
-      collection: parent.path.appending(message.collectionID), orders: try ListOrder.parse(message.orderBy),
-      showsMissing: message.showMissing, database: database,
+      query: query, showsMissing: message.showMissing, database: database, plan: plan,
       pageSize: message.pageSize == 0 ? PageToken.defaultPageSize : Int(message.pageSize))
-    let page = try await list.page(after: message.pageToken, selector: selector)
+    let page = try await list.page(after: message.pageToken)
     let projection = try projection(message.hasMask ? message.mask : nil, database)
     var response = Google_Firestore_V1_ListDocumentsResponse()
     response.documents = try page.documents.map {
@@ -33,48 +30,67 @@ extension FirestoreService {
     response.nextPageToken = page.nextToken
     return response
   }
+
+  /// The query for all pages of a list; without collection id one for all collections.
+  private func listQuery(
+    _ message: Google_Firestore_V1_ListDocumentsRequest, under parent: ResourcePath, in database: HostedDatabase
+  ) throws -> Query {
+    let id = message.collectionID
+    guard !id.utf8.contains(UInt8(ascii: "/")) else {
+      throw StatusError.invalid("Collection id \"\(id)\" is invalid because it contains \"/\".")
+    }
+    let orders = try ListOrder.parse(message.orderBy)
+    let query =
+      id.isEmpty
+      ? Query(path: parent, collectionGroup: "", explicitOrders: orders)
+      : Query(path: parent.appending(id), explicitOrders: orders)
+    try QueryRules.check(DecodedQuery(query: query))
+    try database.indexRules?.check(query.indexNeeds(), in: database.id)
+    return query
+  }
 }
 
-/// A collection, listed a page at a time.
+/// The documents of a collection, or of all collections right below a parent, listed a page at a time.
 private struct DocumentList {
-  let collection: ResourcePath
-  let orders: [OrderBy]
+  let query: Query
   let showsMissing: Bool
   let database: HostedDatabase
+  let plan: ReadPlan
   let pageSize: Int
+
+  /// True for all collections right below the path of the query, which are listed one after the other.
+  private var isShallow: Bool { query.collectionGroup != nil }
 
   /// Identifies the list, so that a page token of another list is refused.
   private var identity: String {
-    let order = orders.map { "\($0.path) \($0.direction)" }.joined(separator: ",")
-    return "\(database.id)\n\(collection)\n\(order)\n\(showsMissing)"
+    let order = query.explicitOrders.map { "\($0.path) \($0.direction)" }.joined(separator: ",")
+    return "\(database.id)\n\(query.path)\n\(isShallow)\n\(order)\n\(showsMissing)"
   }
 
-  func page(
-    after token: String, selector: ReadPlan.Selector
-  ) async throws -> (documents: [Document], nextToken: String) {
-    let last = try PageToken(parsing: token, kind: .documents, of: identity)?.lastID
-    var query = Query(path: collection, explicitOrders: orders)
-    let plan = try await ReadPlan.prepare(selector, in: database, query: query)
-    if let last { query.startAt = try await bound(after: last, of: query, in: plan) }
+  func page(after token: String) async throws -> (documents: [Document], nextToken: String) {
+    var query = query
+    let parent = query.path
+    let last = try PageToken(parsing: token, kind: .documents, of: identity)
+      .map { try DocumentKey(parent.appending(ResourcePath(canonical: $0.lastID))) }
+    if let last { query.startAt = try await bound(after: last) }
     // One more than the page, to know whether there is another.
     query.limit = pageSize == Int.max ? nil : pageSize + 1
-    let wanted = query
-    var documents = try await plan.reading { version throws(StatusError) in
-      try await database.storage.run(wanted, at: version).documents
-    }
+    var pages = ResultPages(of: query, isShallow: isShallow, plan: plan, in: database)
+    var documents: [Document] = []
+    try await pages.all { documents += $0.documents }
     if showsMissing { documents = try await merged(documents, after: last) }
     guard documents.count > pageSize, let end = documents.prefix(pageSize).last else { return (documents, "") }
-    let next = PageToken(lastID: end.key.id, kind: .documents, of: identity).text
+    let lastID = ResourcePath(Array(end.key.path.segments[query.path.count...])).canonicalString
+    let next = PageToken(lastID: lastID, kind: .documents, of: identity).text
     return (Array(documents.prefix(pageSize)), next)
   }
 
   /// The position after the last document of the previous page.
   ///
   /// - Throws: INVALID_ARGUMENT if the list has an order and that document was deleted, because its position is lost.
-  private func bound(after id: String, of query: Query, in plan: ReadPlan) async throws -> Bound {
-    let key = try DocumentKey(collection.appending(id))
+  private func bound(after key: DocumentKey) async throws -> Bound {
     let reference = Value.reference(ReferenceValue(database: database.id, key: key))
-    guard !orders.isEmpty else { return Bound(position: [reference], isInclusive: false) }
+    if query.isOrderedByKeyOnly { return Bound(position: [reference], isInclusive: false) }
     let documents = try await plan.reading { version throws(StatusError) in
       try await database.storage.documents(for: [key], at: version).documents
     }
@@ -86,11 +102,13 @@ private struct DocumentList {
   }
 
   /// Adds the documents that do not exist but have something below them.
-  private func merged(_ documents: [Document], after last: String?) async throws -> [Document] {
-    let lastKey = try last.map { try DocumentKey(collection.appending($0)) }
-    let missing = try await database.storage.missingDocumentIDs(in: collection)
-      .map { Document.missing(try DocumentKey(collection.appending($0)), version: .none) }
-      .filter { document in lastKey.map { $0 < document.key } ?? true }
-    return Array((documents + missing).sorted { $0.key < $1.key }.prefix(pageSize + 1))
+  private func merged(_ documents: [Document], after last: DocumentKey?) async throws -> [Document] {
+    let collection = query.path
+    let ids = try await plan.reading { version throws(StatusError) in
+      try await database.storage.missingDocumentIDs(in: collection, at: version)
+    }
+    let missing = try ids.map { Document.missing(try DocumentKey(collection.appending($0)), version: .none) }
+      .filter { document in last.map { $0 < document.key } ?? true }
+    return Array((documents + missing).sorted { $0.key < $1.key }.prefix(pageSize == .max ? .max : pageSize + 1))
   }
 }

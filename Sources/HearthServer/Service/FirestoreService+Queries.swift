@@ -13,13 +13,13 @@ extension FirestoreService {
     guard case .structuredQuery(let structuredQuery)? = message.queryType else {
       throw StatusError.invalid("RunQueryRequest.query_type: no structured query is set")
     }
-    let decoded = try decode(parent: message.parent, query: structuredQuery, in: database)
+    let decoded = try CheckedQuery(parent: message.parent, query: structuredQuery, in: database)
     let selector = ReadPlan.Selector(message.consistencySelector)
     let plan = try await ReadPlan.prepare(selector, in: database, query: decoded.query)
     if message.hasExplainOptions, !message.explainOptions.analyze {
       var response = Google_Firestore_V1_RunQueryResponse()
       if let transaction = plan.newTransaction { response.transaction = Data(transaction) }
-      response.explainMetrics = try await explanation(of: decoded.query, in: database)
+      response.explainMetrics = try await explanation(of: decoded, in: database)
       return try await writer.write(response)
     }
     let stream = ResultStream(
@@ -28,23 +28,11 @@ extension FirestoreService {
   }
 
   private func explanation(
-    of query: Query, in database: HostedDatabase
+    of decoded: CheckedQuery, in database: HostedDatabase
   ) async throws -> Google_Firestore_V1_ExplainMetrics {
-    var explanation = QueryExplanation(of: query)
-    explanation.add(try await database.storage.plan(of: query).execution)
+    var explanation = QueryExplanation(of: decoded)
+    explanation.add(try await database.storage.plan(of: decoded.query).execution)
     return explanation.planMetrics
-  }
-
-  /// Translates a query and checks it against the limits.
-  func decode(
-    parent: String, query: Google_Firestore_V1_StructuredQuery, in database: HostedDatabase
-  ) throws -> DecodedQuery {
-    let decoded = try database.translator.decode(parent: parent, query: query)
-    guard decoded.findNearest == nil else {
-      throw StatusError(code: .unimplemented, message: "StructuredQuery.find_nearest is not served.")
-    }
-    try QueryLimits.check(decoded.query)
-    return decoded
   }
 
   func runAggregationQuery(
@@ -59,20 +47,18 @@ extension FirestoreService {
       throw StatusError.invalid("RunAggregationQueryRequest.query_type: no structured query is set")
     }
     let aggregations = try Aggregation.decode(aggregationQuery.aggregations)
-    let decoded = try decode(parent: message.parent, query: structuredQuery, in: database)
-    let query = Aggregation.query(decoded.query, for: aggregations)
+    let decoded = try CheckedQuery(
+      parent: message.parent, query: structuredQuery, for: aggregations, in: database)
     let selector = ReadPlan.Selector(message.consistencySelector)
-    let plan = try await ReadPlan.prepare(selector, in: database, query: query)
+    let plan = try await ReadPlan.prepare(selector, in: database, query: decoded.query)
     if message.hasExplainOptions, !message.explainOptions.analyze {
       var response = Google_Firestore_V1_RunAggregationQueryResponse()
-      response.explainMetrics = try await explanation(of: query, in: database)
+      response.explainMetrics = try await explanation(of: decoded, in: database)
       if let transaction = plan.newTransaction { response.transaction = Data(transaction) }
       return try await writer.write(response)
     }
-    var explanation = QueryExplanation(of: query)
-    let answer = try await plan.reading { version throws(StatusError) in
-      try await database.storage.aggregate(aggregations, over: query, skipping: decoded.offset, at: version)
-    }
+    var explanation = QueryExplanation(of: decoded)
+    let answer = try await answer(aggregations, over: decoded, plan, in: database)
     var response = Google_Firestore_V1_RunAggregationQueryResponse()
     for (alias, value) in answer.totals.values {
       response.result.aggregateFields[alias] = database.translator.encode(value)
@@ -86,17 +72,44 @@ extension FirestoreService {
     try await writer.write(response)
   }
 
+  private func answer(
+    _ aggregations: [Aggregation], over decoded: CheckedQuery, _ plan: ReadPlan, in database: HostedDatabase
+  ) async throws -> AggregateAnswer {
+    guard decoded.isShallow || decoded.search != nil else {
+      return try await plan.reading { version throws(StatusError) in
+        try await database.storage.aggregate(aggregations, over: decoded.query, skipping: decoded.offset, at: version)
+      }
+    }
+    var pages = ResultPages(
+      of: decoded.query.widened(by: decoded.offset), isShallow: decoded.isShallow, plan: plan, in: database)
+    var answer = AggregateAnswer(totals: AggregationTotals(aggregations), readVersion: .none, execution: nil)
+    var nearest = decoded.search.map { VectorSearch.Nearest($0) }
+    var skipped = 0
+    try await pages.all { page in
+      answer.readVersion = page.readVersion
+      answer.execution = page.execution
+      let documents = page.documents.dropFirst(decoded.offset - skipped)
+      skipped += page.documents.count - documents.count
+      try nearest?.add(documents)
+      if nearest == nil { for document in documents { try answer.totals.add(document) } }
+    }
+    for document in try nearest?.finish() ?? [] { try answer.totals.add(document) }
+    return answer
+  }
+
   func listCollectionIds(
     _ message: Google_Firestore_V1_ListCollectionIdsRequest, _ call: ServerCall
   ) async throws -> Google_Firestore_V1_ListCollectionIdsResponse {
     let parent = try ResourceName.parent(message.parent, at: "parent")
     let database = try backend.database(parent.database)
-    guard message.pageSize >= 0 else { throw StatusError.invalid("Page size must be nonnegative.") }
-    guard message.consistencySelector == nil else {
-      throw StatusError(code: .unimplemented, message: "ListCollectionIdsRequest.read_time is not served.")
+    guard message.pageSize >= 0 else {
+      throw StatusError.invalid("page_size must be greater than or equal to zero.")
     }
     let token = try PageToken(parsing: message.pageToken, kind: .collections, of: message.parent)
-    var ids = try await database.storage.collectionIDs(under: parent.path)
+    let plan = try await ReadPlan.prepare(ReadPlan.Selector(message.consistencySelector), in: database)
+    var ids = try await plan.reading { version throws(StatusError) in
+      try await database.storage.collectionIDs(under: parent.path, at: version)
+    }
     if let last = token?.lastID { ids = Array(ids.drop { !(ResourcePath([last]) < ResourcePath([$0])) }) }
     var response = Google_Firestore_V1_ListCollectionIdsResponse()
     let size = message.pageSize == 0 ? PageToken.defaultPageSize : Int(message.pageSize)

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import HearthModel
 internal import HearthWire
+internal import SwiftProtobuf
 
 // MARK: - Write
 
@@ -26,7 +27,7 @@ extension FirestoreService {
   }
 
   /// The database of a stream: the message names it, or the header that all SDKs send.
-  fileprivate func databaseName(
+  func databaseName(
     _ name: String, metadata: CallMetadata, field: String
   ) throws(StatusError) -> DatabaseID {
     if name.isEmpty, let prefix = metadata["google-cloud-resource-prefix"].first {
@@ -44,27 +45,13 @@ extension FirestoreService {
     _ requests: RequestStream<Google_Firestore_V1_ListenRequest>, _ call: ServerCall,
     _ writer: ResponseWriter<Google_Firestore_V1_ListenResponse>
   ) async throws {
-    var session: ListenSession?
-    var unsubscribe: (() -> Void)?
-    defer { unsubscribe?() }
-    while let event = try await requests.nextEvent() {
-      switch event {
-      case .request(let message):
-        if session == nil {
-          let name = try databaseName(message.database, metadata: call.metadata, field: "ListenRequest.database")
-          let database = try backend.database(name)
-          let subscriber = database.storage.feed.subscribe { call.post(.wake) }
-          unsubscribe = { database.storage.feed.unsubscribe(subscriber) }
-          session = ListenSession(database: database, subscriber: subscriber) { responses in
-            try await writer.write(contentsOf: responses.map { database.translator.encode($0) })
-          }
-        }
-        try await session?.handle(message)
-      case .signals(let signals):
-        // A commit that comes from now on posts a new wake.
-        if signals.contains(.refresh) { try await session?.refreshToken() }
-      }
-      try await session?.catchUp()
+    let stream = ListenStream(service: self, call: call, writer: writer)
+    defer { stream.end() }
+    while true {
+      let input = try await call.nextInput()
+      if case .end = input { return }
+      async let step: Void = stream.handle(input)
+      try await step
     }
   }
 }

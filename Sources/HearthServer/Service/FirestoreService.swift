@@ -8,7 +8,7 @@ struct FirestoreService: Sendable {
 
   let backend: EmbeddedBackend
 
-  /// The methods that are served. `ExecutePipeline` and `PartitionQuery` are not.
+  /// The methods of the service. `ExecutePipeline` only says that it is not served.
   var methods: [CallMethod] {
     [
       .unary("GetDocument", getDocument), .unary("ListDocuments", listDocuments),
@@ -17,6 +17,7 @@ struct FirestoreService: Sendable {
       .unary("BeginTransaction", beginTransaction), .unary("Commit", commit), .unary("Rollback", rollback),
       .unary("BatchWrite", batchWrite), .serverStreaming("RunQuery", runQuery),
       .serverStreaming("RunAggregationQuery", runAggregationQuery), .unary("ListCollectionIds", listCollectionIds),
+      .unary("PartitionQuery", partitionQuery), .serverStreaming("ExecutePipeline", executePipeline),
       .bidirectional("Write", write), .bidirectional("Listen", listen),
     ]
   }

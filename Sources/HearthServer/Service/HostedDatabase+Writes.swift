@@ -4,7 +4,7 @@ internal import HearthWire
 extension HostedDatabase {
   /// Decodes the writes of a request and checks them against the limits.
   ///
-  /// - Throws: `StatusError` that names the write by its index if there are several.
+  /// - Throws: `StatusError` that names the write by its index if there are several, or says which writes of one document do not go together.
   func checkedMutations(of writes: [Google_Firestore_V1_Write]) throws(StatusError) -> [Mutation] {
     var mutations: [Mutation] = []
     mutations.reserveCapacity(writes.count)
@@ -17,6 +17,7 @@ extension HostedDatabase {
         throw StatusError(code: status.code, message: "\(status.message) (writes[\(index)])")
       }
     }
+    try WriteCombinations.check(&mutations)
     return mutations
   }
 
@@ -34,9 +35,11 @@ extension HostedDatabase {
     guard !transaction.isEmpty else { return try await storage.commit(CommitRequest(mutations: mutations)) }
     let digest = RequestLabel.digest(of: mutations, in: id)
     return try await transactions.commit(transaction, isWriting: !mutations.isEmpty, digest: digest) {
-      (reads) throws(StatusError) in
-      // Reads alone are consistent: they all saw one snapshot.
-      try await storage.commit(CommitRequest(mutations: mutations, reads: mutations.isEmpty ? nil : reads))
+      (conditions) throws(StatusError) in
+      // Reads alone are consistent: they all saw one snapshot, or were locked.
+      let reads = mutations.isEmpty ? nil : conditions.reads
+      return try await storage.commit(
+        CommitRequest(mutations: mutations, reads: reads, owner: conditions.owner))
     }
   }
 }

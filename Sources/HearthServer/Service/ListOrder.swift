@@ -10,13 +10,14 @@ enum ListOrder {
     for part in split(text) {
       let words = part.split(separator: " ")
       guard let path = words.first, words.count <= 2 else {
-        throw .invalid("order_by: \"\(part)\" is not a field path with an optional direction")
+        throw .invalid("Invalid order by clause \"\(text)\".")
       }
       let direction: OrderBy.Direction
       switch words.dropFirst().first?.lowercased() {
       case nil, "asc": direction = .ascending
       case "desc": direction = .descending
-      case let word?: throw .invalid("order_by: \"\(word)\" is not a direction (asc or desc)")
+      case let word?:
+        throw .invalid("Invalid order by clause \"\(text)\": \"\(word)\" is not a direction (asc or desc).")
       }
       do {
         orders.append(OrderBy(path: try FieldPath(parsingServerFormat: String(path)), direction: direction))

@@ -6,12 +6,13 @@ struct PageToken {
   enum Kind: UInt8 {
     case documents = 1
     case collections = 2
+    case partitions = 3
   }
 
   /// Entries per page if the client does not set a page size.
   static let defaultPageSize = 300
 
-  /// The last entry of the page before: a document id or a collection id.
+  /// The last entry of the page before: a document's path below that of the list, a collection id, or a document's path.
   var lastID: String
   var kind: Kind
   /// The list: parent, collection and order. The token holds its hash only.

@@ -6,12 +6,13 @@ internal import SwiftProtobuf
 
 /// Collects the plan and the costs of a query over all its pieces, for `explain_options`.
 struct QueryExplanation {
-  private let query: Query
+  private let decoded: CheckedQuery
+  private var query: Query { decoded.query }
   private var execution: QueryExecution?
   private let start = ContinuousClock.now
 
-  init(of query: Query) {
-    self.query = query
+  init(of decoded: CheckedQuery) {
+    self.decoded = decoded
   }
 
   /// Adds a piece.
@@ -29,7 +30,7 @@ struct QueryExplanation {
     var metrics = Google_Firestore_V1_ExplainMetrics()
     metrics.planSummary.indexesUsed = indexes.map { properties in
       Google_Protobuf_Struct(fields: [
-        "query_scope": .init(stringValue: query.collectionGroup == nil ? "Collection" : "Collection Group"),
+        "query_scope": .init(stringValue: query.collectionGroup == nil ? "Collection" : "Collection group"),
         "properties": .init(stringValue: properties),
       ])
     }
@@ -62,10 +63,9 @@ struct QueryExplanation {
     return metrics
   }
 
-  /// The indexes as production writes them. The order of keys stands for the documents themselves.
+  /// The indexes as production writes them. Where the run has used none, because few documents were read, those that production uses.
   private var indexes: [String] {
-    let keys = "(__name__ \(query.orders.first?.direction == .descending && query.isOrderedByKeyOnly ? "DESC" : "ASC"))"
-    guard let execution, execution.plan == .index else { return [keys] }
+    guard let execution, execution.plan == .index else { return neededIndexes }
     var definitions: [IndexDefinition] = []
     var readsKeys = false
     for access in execution.accesses {
@@ -75,19 +75,31 @@ struct QueryExplanation {
       }
     }
     definitions += execution.mergedIndexes.filter { !definitions.contains($0) }
-    return definitions.map(\.properties) + (readsKeys ? [keys] : [])
+    let properties = definitions.map { Self.properties($0.fields, $0.keyDirection) }
+    return properties + (readsKeys ? [Self.properties([], .ascending)] : [])
   }
-}
 
-extension IndexDefinition {
-  fileprivate var properties: String {
-    let parts = fields.map { field in
+  private var neededIndexes: [String] {
+    var indexes: [String] = []
+    for index in decoded.indexNeeds.flatMap(\.indexes) {
+      let properties = Self.properties(index.fields, index.keyDirection, index.vector)
+      if !indexes.contains(properties) { indexes.append(properties) }
+    }
+    return indexes.isEmpty ? [Self.properties([], query.orders.last?.direction ?? .ascending)] : indexes
+  }
+
+  private static func properties(
+    _ fields: [IndexDefinition.Field], _ keyDirection: OrderBy.Direction, _ vector: QueryIndexDefinition.Vector? = nil
+  ) -> String {
+    var parts = fields.map { field in
       switch field.kind {
       case .ascending: "\(field.path) ASC"
       case .descending: "\(field.path) DESC"
       case .contains: "\(field.path) CONTAINS"
       }
     }
-    return "(\((parts + ["__name__ \(keyDirection == .ascending ? "ASC" : "DESC")"]).joined(separator: ", ")))"
+    parts.append("__name__ \(keyDirection == .ascending ? "ASC" : "DESC")")
+    if let vector { parts.append("\(vector.path) VECTOR<\(vector.dimension)>") }
+    return "(\(parts.joined(separator: ", ")))"
   }
 }

@@ -60,4 +60,20 @@ extension ReadPlan.Selector {
       case nil: .latest
       }
   }
+
+  init(_ selector: Google_Firestore_V1_ListCollectionIdsRequest.OneOf_ConsistencySelector?) {
+    self =
+      switch selector {
+      case .readTime(let time): .readTime(time)
+      case nil: .latest
+      }
+  }
+
+  init(_ selector: Google_Firestore_V1_PartitionQueryRequest.OneOf_ConsistencySelector?) {
+    self =
+      switch selector {
+      case .readTime(let time): .readTime(time)
+      case nil: .latest
+      }
+  }
 }

@@ -9,14 +9,15 @@ struct ReadPlan {
   var version: SnapshotVersion?
   /// The transaction that the request has opened.
   var newTransaction: [UInt8]?
+  /// The version is that of a transaction's snapshot.
   private var isInTransaction = false
 
   private init() {}
 
   /// Chooses the version and prepares the database for the read.
   ///
-  /// In a transaction it records the keys or the query: the commit is refused if their documents change after this version. A request
-  /// that opens a transaction opens it here.
+  /// In a transaction it locks or records the keys and the query: nobody changes their documents before the commit, or the commit is refused.
+  /// A request that opens a transaction opens it here.
   static func prepare(
     _ selector: Selector, in database: HostedDatabase, keys: [DocumentKey] = [], query: Query? = nil
   ) async throws -> ReadPlan {
@@ -31,7 +32,13 @@ struct ReadPlan {
     case .newTransaction(let options):
       let id = try await begin(options, in: database)
       plan.newTransaction = id
-      try await plan.record(keys, query, in: id, of: database)
+      do {
+        try await plan.record(keys, query, in: id, of: database)
+      } catch {
+        // Nobody has heard of it.
+        try? database.transactions.rollback(id)
+        throw error
+      }
     }
     return plan
   }
@@ -40,23 +47,28 @@ struct ReadPlan {
   private mutating func record(
     _ keys: [DocumentKey], _ query: Query?, in transaction: [UInt8], of database: HostedDatabase
   ) async throws {
-    isInTransaction = true
     let latest = try await database.storage.currentVersion()
-    version = try database.transactions.read(transaction, keys: keys, query: query, latest: latest)
+    version = try await database.transactions.read(transaction, keys: keys, query: query, latest: latest)
+    isInTransaction = version != nil
   }
 
   /// Opens a transaction with the options of a request.
   static func begin(
     _ options: Google_Firestore_V1_TransactionOptions, in database: HostedDatabase
   ) async throws -> [UInt8] {
-    guard case .readOnly(let readOnly)? = options.mode else {
-      return try database.transactions.begin(isReadOnly: false)
+    let readOnly: Google_Firestore_V1_TransactionOptions.ReadOnly
+    switch options.mode {
+    case .readOnly(let mode)?: readOnly = mode
+    case .readWrite(let mode)?:
+      return try database.transactions.begin(
+        mode.concurrencyMode == .optimistic ? .optimistic : .pessimistic, repeating: [UInt8](mode.retryTransaction))
+    case nil: return try database.transactions.begin(.pessimistic)
     }
     guard case .readTime(let time)? = readOnly.consistencySelector else {
-      return try database.transactions.begin(isReadOnly: true)
+      return try database.transactions.begin(.readOnly)
     }
     let timestamp = try database.translator.decode(time, at: "options.read_only.read_time")
-    return try database.transactions.begin(isReadOnly: true, at: try await database.storage.snapshot(at: timestamp))
+    return try database.transactions.begin(.readOnly, at: try await database.storage.snapshot(at: timestamp))
   }
 
   /// Runs a read that is a piece of a larger one.

@@ -35,6 +35,7 @@ struct ResourceName {
       if resource.path.isEmpty || !resource.path.count.isMultiple(of: 2) {
         throw .invalid("Document name \"\(name)\" lacks \"/\" at index \(name.utf8.count).")
       }
+      if case .violatesServerLimit = error { throw .invalid("\(error)") }
       throw .invalid("\(field): \(error)")
     }
   }
@@ -45,6 +46,7 @@ struct ResourceName {
     guard resource.path.count.isMultiple(of: 2) else {
       throw .invalid("\(field) is \"\(name)\", which is a collection; it must be a document or the database's root")
     }
+    do { try resource.path.validateServerLimits() } catch { throw .invalid("\(error)") }
     return resource
   }
 

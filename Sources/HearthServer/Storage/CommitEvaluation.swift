@@ -10,50 +10,48 @@ struct CommitEvaluation {
   let requestTime: Timestamp
 
   private(set) var results: [MutationResult] = []
-  private var before: [DocumentKey: Document] = [:]
-  private var after: [DocumentKey: Document] = [:]
-  private var order: [DocumentKey] = []
+  /// The documents in the order of their first write.
+  private var documents: [DocumentTransition] = []
+  /// Where they stand.
+  private var indices: [DocumentKey: Int]
 
-  init(database: DatabaseID, version: SnapshotVersion, requestTime: Timestamp) {
+  /// - Parameter writes: the expected number of writes.
+  init(database: DatabaseID, version: SnapshotVersion, requestTime: Timestamp, writes: Int) {
     self.database = database
     self.version = version
     self.requestTime = requestTime
+    indices = Dictionary(minimumCapacity: writes)
+    documents.reserveCapacity(writes)
+    results.reserveCapacity(writes)
   }
 
   /// The documents that differ from what they were, in the order of their first write.
   var transitions: [DocumentTransition] {
-    order.compactMap { key in
-      guard let before = before[key], let after = after[key] else { return nil }
-      let isUnchanged = before.isFound == after.isFound && (!after.isFound || before.version == after.version)
-      return isUnchanged ? nil : DocumentTransition(before: before, after: after)
+    documents.filter { document in
+      let (before, after) = (document.before, document.after)
+      return before.isFound != after.isFound || (after.isFound && before.version != after.version)
     }
   }
 
   /// - Parameter stored: reads a document as it is before the request.
   /// - Throws: `StatusError` for a failed precondition or a broken limit; what `stored` throws.
   mutating func apply(_ mutation: Mutation, stored: (DocumentKey) throws -> Document) throws {
-    let key = mutation.key
-    let current: Document
-    if let known = after[key] {
-      current = known
-    } else {
-      current = try stored(key)
-      before[key] = current
-      order.append(key)
-    }
-    let name = database.name(of: key)
+    let index = try index(of: mutation.key, stored: stored)
+    let current = documents[index].after
     if case .updateTime(let required) = mutation.precondition, required > version {
       throw StatusError(
         code: .invalidArgument,
-        message: "Document \"\(name)\": current_document.update_time \(required) cannot be in the future.")
+        message: "Document \"\(database.name(of: mutation.key))\": current_document.update_time \(required) "
+          + "cannot be in the future.")
     }
     var outcome: (document: Document, transformResults: [Value])
     do {
       outcome = try mutation.applied(
-        to: current, commitTime: version, requestTime: requestTime, resourceName: name)
+        to: current, commitTime: version, requestTime: requestTime, resourceName: database.name(of: mutation.key))
     } catch let error as WireFormatError {
       // Not DATA_LOSS, for which clients drop a write: the file can be mended.
-      throw StatusError(code: .internal, message: "The stored fields of \(name) are damaged: \(error)")
+      throw StatusError(
+        code: .internal, message: "The stored fields of \(database.name(of: mutation.key)) are damaged: \(error)")
     }
     if mutation.operation == .verify {
       outcome.document = current
@@ -61,12 +59,21 @@ struct CommitEvaluation {
       // A write that changes nothing keeps the update time (Firestore documentation of WriteResult.update_time).
       outcome.document = current
     } else if outcome.document.isFound {
-      try DocumentLimits.check(outcome.document, name: name)
+      try DocumentLimits.check(outcome.document, name: database.name(of: mutation.key))
     }
-    after[key] = outcome.document
+    documents[index].after = outcome.document
     results.append(
       MutationResult(
         version: resultVersion(of: mutation, outcome: outcome.document), transformResults: outcome.transformResults))
+  }
+
+  private mutating func index(of key: DocumentKey, stored: (DocumentKey) throws -> Document) throws -> Int {
+    let index = indices[key, default: documents.count]
+    guard index == documents.count else { return index }
+    let current = try stored(key)
+    indices[key] = index
+    documents.append(DocumentTransition(before: current, after: current))
+    return index
   }
 
   /// A delete has no update time; a verify of a missing document has the time of the commit.

@@ -4,14 +4,19 @@ internal import HearthModel
 struct CommitRequest: Sendable {
   /// Applied in order; the same document may appear several times.
   var mutations: [Mutation]
-  /// The reads of the transaction, if the commit ends one.
+  /// The reads of the optimistic transaction that the commit ends.
   var reads: TransactionReads?
+  /// The pessimistic transaction that the commit ends, if it has read something. Its locks do not stop its writes.
+  var owner: LockTable.Owner?
   /// A commit with the same label is applied only once: a repetition gets the answer of the first.
   var label: RequestLabel?
 
-  init(mutations: [Mutation], reads: TransactionReads? = nil, label: RequestLabel? = nil) {
+  init(
+    mutations: [Mutation], reads: TransactionReads? = nil, owner: LockTable.Owner? = nil, label: RequestLabel? = nil
+  ) {
     self.mutations = mutations
     self.reads = reads
+    self.owner = owner
     self.label = label
   }
 }

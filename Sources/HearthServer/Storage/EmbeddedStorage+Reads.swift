@@ -50,6 +50,10 @@ extension EmbeddedStorage {
     return answer
   }
 
+  nonisolated func count(of query: Query, at version: SnapshotVersion) async throws(StatusError) -> Int {
+    try await reading("count documents") { try $0.count(of: query, at: version) }
+  }
+
   nonisolated func changes(
     in scope: ChangeScope, after start: SnapshotVersion, through end: SnapshotVersion
   ) async throws(StatusError) -> [DocumentTransition]? {
@@ -68,16 +72,23 @@ extension EmbeddedStorage {
     return version
   }
 
-  nonisolated func collectionIDs(under parent: ResourcePath) async throws(StatusError) -> [String] {
-    try await reading("list collections") { try $0.reader.store.collectionIDs(under: parent) }
+  nonisolated func collectionIDs(
+    under parent: ResourcePath, at version: SnapshotVersion?
+  ) async throws(StatusError) -> [String] {
+    try await reading("list collections") { try $0.childIDs(under: parent, at: version) }
   }
 
-  nonisolated func missingDocumentIDs(in collection: ResourcePath) async throws(StatusError) -> [String] {
-    try await reading("list missing documents") { snapshot in
-      let store = snapshot.reader.store
-      return try store.documentIDsWithSubcollections(in: collection).filter { id in
-        try !store.document(for: DocumentKey(collection.appending(id))).isFound
-      }
+  nonisolated func missingDocumentIDs(
+    in collection: ResourcePath, at version: SnapshotVersion?
+  ) async throws(StatusError) -> [String] {
+    try await reading("list missing documents") { try $0.missingDocumentIDs(in: collection, at: version) }
+  }
+
+  nonisolated func partitionPoints(
+    of query: Query, count: Int, minimumSize: Int, at version: SnapshotVersion?
+  ) async throws(StatusError) -> PartitionAnswer {
+    try await reading("find partitions") {
+      try $0.partitionPoints(of: query, count: count, minimumSize: minimumSize, at: version)
     }
   }
 

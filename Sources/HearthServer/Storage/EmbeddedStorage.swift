@@ -12,6 +12,7 @@ internal import Synchronization
 /// wait for a commit; a database in memory has one connection for everything.
 actor EmbeddedStorage: ServerStorage {
   nonisolated let feed: ChangeFeed
+  nonisolated let locks: TransactionLocks
   nonisolated let incarnation: [UInt8]
 
   private nonisolated let executor: DatabaseExecutor
@@ -42,8 +43,8 @@ actor EmbeddedStorage: ServerStorage {
   nonisolated let published: Mutex<Published>
 
   private struct WaitingCommit {
-    var request: CommitRequest
-    var continuation: CheckedContinuation<Result<CommitOutcome, StatusError>, Never>
+    var attempt: CommitAttempt
+    var continuation: CheckedContinuation<CommitAttempt.Result, Never>
   }
 
   /// The objects that use the writer's connection.
@@ -56,12 +57,14 @@ actor EmbeddedStorage: ServerStorage {
 
     init(
       _ database: Database, databaseID: DatabaseID, retention: ChangeLog.Retention,
-      responseRetention: BatchResponses.Retention, logStart: SnapshotVersion
+      responseRetention: BatchResponses.Retention, state: ServerState, logger: Logger
     ) throws {
       self.database = database
-      store = try DocumentStore(database: database)
+      store = try DocumentStore(database: database, findsByReadTime: false)
       reader = StorageReader(database, store: store)
-      log = try ChangeLog(database: database, retention: retention, start: logStart)
+      log = try ChangeLog(database: database, retention: retention, state: state) { warning in
+        logger.warning("change log is at its limit", metadata: warning.metadata(of: databaseID))
+      }
       responses = BatchResponses(database: database, databaseID: databaseID, retention: responseRetention)
     }
   }
@@ -83,10 +86,14 @@ actor EmbeddedStorage: ServerStorage {
   ///   something is committed: reads leave nothing behind.
   /// - Throws: `StoreError`, for example for a file that is not a database, or one that a newer release wrote.
   init(
-    location: Database.Location, home: StorageHome? = nil, databaseID: DatabaseID, clock: ServerClock, logger: Logger
+    location: Database.Location, home: StorageHome? = nil, databaseID: DatabaseID, clock: ServerClock,
+    retention: ChangeLog.Retention = ChangeLog.Retention(), lockWait: Duration = DatabaseLimits().lockWait,
+    logger: Logger
   ) throws {
     let database = try Database(location, options: Self.options)
-    try self.init(database: database, home: home, databaseID: databaseID, clock: clock, logger: logger)
+    try self.init(
+      database: database, home: home, databaseID: databaseID, clock: clock, logger: logger, retention: retention,
+      lockWait: lockWait)
   }
 
   /// Takes over an open database.
@@ -96,13 +103,20 @@ actor EmbeddedStorage: ServerStorage {
   ///   - retention: The limits of the change log.
   ///   - responseRetention: The limits of the stored answers to labelled requests.
   ///   - fillsIndexes: Fill indexes in the background.
+  ///   - lockWait: The time that a request waits for locks of transactions.
   init(
     database: sending Database, home: StorageHome? = nil, databaseID: DatabaseID, clock: ServerClock, logger: Logger,
     feedCapacity: Int = 4096, retention: ChangeLog.Retention = ChangeLog.Retention(),
-    responseRetention: BatchResponses.Retention = BatchResponses.Retention(), fillsIndexes: Bool = true
+    responseRetention: BatchResponses.Retention = BatchResponses.Retention(), fillsIndexes: Bool = true,
+    lockWait: Duration = DatabaseLimits().lockWait
   ) throws {
     try ServerSchema.schema.migrate(database)
-    let state = try ServerState.load(from: database, now: clock.now())
+    var state = try ServerState.load(from: database, now: clock.now())
+    if try state.settle(in: FileIdentity(of: database.location), of: database) {
+      logger.notice(
+        "this database is a copy or was brought back from one: listeners read everything again",
+        metadata: ["database": .escaped(databaseID)])
+    }
     let ahead = state.lastVersion.microseconds - clock.now().microseconds
     if ahead > SteadyClock.toleranceMicroseconds {
       logger.warning(
@@ -118,8 +132,8 @@ actor EmbeddedStorage: ServerStorage {
     self.home = home
     self.fillsIndexes = fillsIndexes
     self.tables = try Tables(
-      database, databaseID: databaseID, retention: retention, responseRetention: responseRetention,
-      logStart: state.logStart)
+      database, databaseID: databaseID, retention: retention, responseRetention: responseRetention, state: state,
+      logger: logger)
     self.lastVersion = state.lastVersion
     self.indexState = state.indexState
     self.published = Mutex(
@@ -128,6 +142,7 @@ actor EmbeddedStorage: ServerStorage {
         file: Self.fileAccess(to: database.location, databaseID)))
     self.incarnation = state.incarnation
     self.feed = ChangeFeed(version: state.lastVersion, maximumCommits: feedCapacity)
+    self.locks = TransactionLocks(clock: clock, maximumWait: lockWait)
     Task { await self.continueFilling() }
   }
 
@@ -138,6 +153,7 @@ actor EmbeddedStorage: ServerStorage {
   }
 
   func close() async {
+    locks.close()
     while !waiting.isEmpty { commitWaiting() }
     let file = published.withLock { published in
       published.isClosed = true
@@ -166,14 +182,28 @@ actor EmbeddedStorage: ServerStorage {
 
 extension EmbeddedStorage {
   func commit(_ request: CommitRequest) async throws(StatusError) -> CommitOutcome {
-    try requireOpen()
-    let result = await withCheckedContinuation { continuation in
-      waiting.append(WaitingCommit(request: request, continuation: continuation))
+    var attempt = CommitAttempt(request: request)
+    defer { if let ticket = attempt.ticket { locks.finish(ticket) } }
+    while true {
+      try requireOpen()
+      switch await result(of: attempt) {
+      case .ended(let result, let ticket):
+        attempt.ticket = ticket
+        return try result.get()
+      case .blocked(let ticket):
+        attempt.ticket = ticket
+        try await locks.turn(of: ticket)
+      }
+    }
+  }
+
+  private func result(of attempt: CommitAttempt) async -> CommitAttempt.Result {
+    await withCheckedContinuation { continuation in
+      waiting.append(WaitingCommit(attempt: attempt, continuation: continuation))
       // The first request of a group posts the commit to the end of the actor's queue. Requests that arrive before it runs
       // join the group and share its durable transaction.
       if waiting.count == 1 { Task { self.commitWaiting() } }
     }
-    return try result.get()
   }
 
   /// Commits a group of waiting requests in one durable transaction, and only then publishes and answers them.
@@ -184,46 +214,44 @@ extension EmbeddedStorage {
     // The next group is posted now: `commit` posts one only when it finds nothing waiting.
     if !waiting.isEmpty { Task { self.commitWaiting() } }
 
-    let (outcomes, changes) = commit(group.map(\.request))
-    assert(outcomes.count == group.count, "\(group.count) requests have \(outcomes.count) outcomes")
+    locks.beginCommits()
+    let (results, changes) = commit(group.map(\.attempt))
+    assert(results.count == group.count, "\(group.count) requests have \(results.count) results")
     published.withLock { published in
       published.version = lastVersion
       published.logStart = log.start
     }
+    locks.endCommits()
     // Only now are the changes durable. Listeners must not see what a power cut could take back.
     for change in changes { feed.publish(change) }
-    for (waitingCommit, outcome) in zip(group, outcomes) { waitingCommit.continuation.resume(returning: outcome) }
+    for (waitingCommit, result) in zip(group, results) { waitingCommit.continuation.resume(returning: result) }
     moveLog()
   }
 
   /// Commits requests in one durable transaction. A request that the store cannot carry out, because a row that it needs is damaged, fails
   /// by itself: the others begin anew without it.
-  private func commit(_ requests: [CommitRequest]) -> (
-    outcomes: [Result<CommitOutcome, StatusError>], [CommittedChange]
-  ) {
-    var outcomes: [Result<CommitOutcome, StatusError>?] = requests.map { _ in nil }
-    func answerRest(with failure: StatusError) {
-      outcomes = outcomes.map { $0 ?? .failure(failure) }
-    }
+  private func commit(_ attempts: [CommitAttempt]) -> ([CommitAttempt.Result], [CommittedChange]) {
+    var attempts = attempts
+    var results: [CommitAttempt.Result?] = attempts.map { _ in nil }
     let versionBefore = lastVersion
     while true {
-      let open = outcomes.indices.filter { outcomes[$0] == nil }
+      let open = results.indices.filter { results[$0] == nil }
       do {
         try requireSafeDisk()
-        if home != nil, open.contains(where: { wouldCommit(requests[$0]) }) { try moveHome() }
-        let (answers, changes) = try transact(open.map { requests[$0] }, after: versionBefore)
-        for (index, answer) in zip(open, answers) { outcomes[index] = answer }
-        return (outcomes.compactMap(\.self), changes)
+        if home != nil, open.contains(where: { wouldCommit(attempts[$0].request) }) { try moveHome() }
+        let (answers, changes) = try transact(&attempts, open, after: versionBefore)
+        for (index, answer) in zip(open, answers) { results[index] = answer }
+        return (results.compactMap(\.self), changes)
       } catch {
         // Rolled back: no version was used, and nothing may be published or answered with success.
         lastVersion = versionBefore
         store.indexes.forget()
         reloadLog()
         guard let damage = error as? RequestFailure else {
-          answerRest(with: commitFailure(error))
-          return (outcomes.compactMap(\.self), [])
+          let failure = commitFailure(error)
+          return (zip(attempts, results).map { $1 ?? $0.failed(failure) }, [])
         }
-        outcomes[open[damage.index]] = .failure(commitFailure(damage.error))
+        results[damage.index] = attempts[damage.index].failed(commitFailure(damage.error))
       }
     }
   }
@@ -240,28 +268,30 @@ extension EmbeddedStorage {
     }
   }
 
+  /// - Parameter open: The attempts that have no result yet.
   private func transact(
-    _ requests: [CommitRequest], after versionBefore: SnapshotVersion
-  ) throws -> ([Result<CommitOutcome, StatusError>], [CommittedChange]) {
-    var answers: [Result<CommitOutcome, StatusError>] = []
+    _ attempts: inout [CommitAttempt], _ open: [Int], after versionBefore: SnapshotVersion
+  ) throws -> ([CommitAttempt.Result], [CommittedChange]) {
+    var answers: [CommitAttempt.Result] = []
     var changes: [CommittedChange] = []
     try database.transaction("commit") {
       store.indexes.use(indexState)
-      for (index, request) in requests.enumerated() {
+      for index in open {
         do {
-          let (outcome, change) = try apply(request)
-          answers.append(.success(outcome))
+          let (answer, change) = try apply(&attempts[index])
+          answers.append(answer)
           if let change { changes.append(change) }
         } catch let error as StatusError {
           // A refused request has stored nothing, so the others of the group commit. Errors of the store end the transaction.
-          answers.append(.failure(error))
+          answers.append(attempts[index].failed(error))
         } catch {
           throw RequestFailure(error, index: index) ?? error
         }
       }
-      let logStart = try log.trim(now: clock.now())
-      if logStart != nil || lastVersion != versionBefore {
-        try ServerState.save(lastVersion: lastVersion, logStart: log.start, in: database)
+      let isTrimmed = try log.trim(now: clock.now())
+      // A commit with changes leaves its version in the log.
+      if isTrimmed || (lastVersion != versionBefore && log.latestVersion != lastVersion) {
+        try ServerState.save(lastVersion: lastVersion, logStart: log.start, logBytes: log.bytes, in: database)
       }
     }
     return (answers, changes)
@@ -278,7 +308,8 @@ extension EmbeddedStorage {
   /// Returns true if a request would succeed as the first commit of an empty database. A request that fails, or that is
   /// empty, must not create a file.
   private func wouldCommit(_ request: CommitRequest) -> Bool {
-    var evaluation = CommitEvaluation(database: databaseID, version: lastVersion, requestTime: lastVersion.timestamp)
+    var evaluation = CommitEvaluation(
+      database: databaseID, version: lastVersion, requestTime: lastVersion.timestamp, writes: request.mutations.count)
     do {
       for mutation in request.mutations { try evaluation.apply(mutation) { .missing($0, version: lastVersion) } }
       return !request.mutations.isEmpty
@@ -296,11 +327,12 @@ extension EmbeddedStorage {
         let database = try Database(location, options: Self.options)
         try ServerSchema.schema.migrate(database)
         let state = ServerState(
-          incarnation: incarnation, lastVersion: lastVersion, logStart: log.start, indexState: indexState)
+          incarnation: incarnation, lastVersion: lastVersion, logStart: log.start, indexState: indexState,
+          file: FileIdentity(of: location))
         try state.adopt(in: database)
         let moved = try Tables(
-          database, databaseID: databaseID, retention: retention, responseRetention: responseRetention,
-          logStart: state.logStart)
+          database, databaseID: databaseID, retention: retention, responseRetention: responseRetention, state: state,
+          logger: logger)
         tables.database.close()
         tables = moved
         let declared = published.withLock { published in
@@ -321,26 +353,30 @@ extension EmbeddedStorage {
   /// Brings the totals of the log, which are kept in memory, back in line with the tables after a rollback.
   private func reloadLog() {
     do {
-      try log.reload(start: ServerState.load(from: database, now: clock.now()).logStart)
+      try log.reload(ServerState.load(from: database, now: clock.now()))
     } catch {
       logger.error(
         "change log cannot be read", metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
     }
   }
 
-  /// Applies one request inside the group's transaction.
+  /// Applies one request inside the group's transaction, unless a transaction has locked what it changes.
   ///
   /// The whole request is evaluated before anything is stored. So a `StatusError` leaves no trace, and the other requests of
   /// the group commit.
-  private func apply(_ request: CommitRequest) throws -> (CommitOutcome, CommittedChange?) {
-    if let label = request.label, let known = try responses.response(for: label) { return (known, nil) }
+  private func apply(_ attempt: inout CommitAttempt) throws -> (CommitAttempt.Result, CommittedChange?) {
+    let request = attempt.request
+    if let label = request.label, let known = try responses.response(for: label) {
+      return (attempt.succeeded(known), nil)
+    }
     if let reads = request.reads { try checkReadsStillHold(reads) }
     let now = clock.now()
     guard !request.mutations.isEmpty else {
-      return (CommitOutcome(version: lastVersion, results: []), nil)
+      return (attempt.succeeded(CommitOutcome(version: lastVersion, results: [])), nil)
     }
     let version = SnapshotVersion(microseconds: max(now.microseconds, lastVersion.microseconds + 1))
-    var evaluation = CommitEvaluation(database: databaseID, version: version, requestTime: version.timestamp)
+    var evaluation = CommitEvaluation(
+      database: databaseID, version: version, requestTime: version.timestamp, writes: request.mutations.count)
     for (index, mutation) in request.mutations.enumerated() {
       do {
         try evaluation.apply(mutation) { try presentDocument($0) }
@@ -349,14 +385,18 @@ extension EmbeddedStorage {
       }
     }
     let transitions = evaluation.transitions
+    if let ticket = try locks.admit(transitions, by: request.owner, ticket: attempt.ticket) {
+      attempt.ticket = ticket
+      return (.blocked(ticket), nil)
+    }
     for transition in transitions {
       if transition.after.isFound { try store.set(transition.after) } else { try store.remove(transition.key) }
     }
-    if !transitions.isEmpty { try log.append(version: version, documentsBefore: transitions.map(\.before)) }
+    if !transitions.isEmpty { try log.append(version: version, transitions) }
     let outcome = CommitOutcome(version: version, results: evaluation.results)
     if let label = request.label { try responses.save(outcome, for: label) }
     lastVersion = version
-    return (outcome, CommittedChange(version: version, transitions: transitions))
+    return (attempt.succeeded(outcome), CommittedChange(version: version, transitions: transitions))
   }
 
   /// A stored document, or a missing one.
@@ -373,11 +413,7 @@ extension EmbeddedStorage {
         + "the same data, requiring Firestore to abort at least one in order to enforce serializability.")
     // A conflict can no longer be excluded when the log was trimmed beyond the snapshot.
     guard log.reaches(reads.version) else { throw conflict }
-    if !reads.keys.isEmpty,
-      try !reader.changes.documentsBefore(in: .documents(reads.keys), after: reads.version).isEmpty
-    {
-      throw conflict
-    }
+    if try reader.changes.hasChanged(anyOf: reads.keys, after: reads.version) { throw conflict }
     for query in reads.queries {
       let changed = try reader.changes.documentsBefore(in: ChangeScope(of: query), after: reads.version)
       // A result changes only through documents that match before or after: one that matches neither was never in it.

@@ -2,8 +2,12 @@ internal import HearthModel
 internal import HearthStore
 
 /// Reads the change log through one connection, see ``ChangeLog``.
+///
+/// A collection's changes are one range of an index, without the former contents. Of those, only the ones that are asked for are read:
+/// the oldest of each document. The changes of one document are a chain that begins at its present version.
 struct LoggedChanges {
   let database: Database
+  let store: DocumentStore
 
   /// The documents of `scope` that changed after `version`, as they were at `version`.
   ///
@@ -13,72 +17,170 @@ struct LoggedChanges {
   func documentsBefore(
     in scope: ChangeScope, after version: SnapshotVersion, through end: SnapshotVersion? = nil
   ) throws -> [DocumentKey: Document] {
-    let first = try lastSequence(through: version)
-    let last = try end.map(lastSequence(through:)) ?? Int64.max
-    guard first < last else { return [:] }
-    switch scope {
-    case .collections(.collection(let path)):
-      return try rows(inCollection: path, first: first, last: last)
-    case .documents(let keys):
-      var found: [DocumentKey: Document] = [:]
-      for collection in Set(keys.map(\.collectionPath)) {
-        let changed = try rows(inCollection: collection, first: first, last: last)
-        found.merge(changed.filter { keys.contains($0.key) }) { old, _ in old }
-      }
-      return found
-    case .collections(.group(let id, _)):
-      let statement = try database.prepare(
-        Self.select + " WHERE collection_group = ? AND sequence > ? AND sequence <= ? ORDER BY sequence")
-      try statement.bind(1, id)
-      try statement.bind(2, first)
-      try statement.bind(3, last)
-      return try oldest(of: statement, in: scope)
-    case .collections(.everything):
-      let statement = try database.prepare(Self.select + " WHERE sequence > ? AND sequence <= ? ORDER BY sequence")
-      try statement.bind(1, first)
-      try statement.bind(2, last)
-      return try oldest(of: statement, in: scope)
-    }
-  }
-
-  private static let select =
-    "SELECT path, old_version, old_create_time, old_fields FROM server_changes"
-
-  private func rows(
-    inCollection path: ResourcePath, first: Int64, last: Int64
-  ) throws -> [DocumentKey: Document] {
-    let statement = try database.prepare(
-      Self.select
-        + " WHERE collection_group = ? AND collection = ? AND sequence > ? AND sequence <= ? ORDER BY sequence")
-    try statement.bind(1, path.last ?? "")
-    try statement.bind(2, path.canonicalString)
-    try statement.bind(3, first)
-    try statement.bind(4, last)
-    return try oldest(of: statement, in: .collections(.collection(path)))
-  }
-
-  private func oldest(of statement: Statement, in scope: ChangeScope) throws -> [DocumentKey: Document] {
+    let range = Range(after: version.microseconds, through: end?.microseconds ?? .max)
+    guard range.after < range.through else { return [:] }
     var found: [DocumentKey: Document] = [:]
-    while try statement.step() {
-      let key = try DocumentKey(ResourcePath(canonical: statement.string(at: 0)))
-      guard found[key] == nil, scope.contains(key) else { continue }
-      let version = SnapshotVersion(microseconds: try statement.int64(at: 1))
-      if statement.isNull(at: 3) {
-        found[key] = .missing(key, version: version)
-      } else {
-        found[key] = .found(
-          key, version: version, createTime: SnapshotVersion(microseconds: try statement.int64(at: 2)),
-          fields: EncodedFields(uncheckedBytes: try statement.bytes(at: 3)))
+    switch scope {
+    case .documents(let keys):
+      for key in keys {
+        guard let number = try LoggedCollections.number(of: key.collectionPath, in: database),
+          let row = try oldestRow(of: key, in: number, range)
+        else { continue }
+        found[key] = try document(key, number, row)
       }
+    case .collections(.collection(let path)):
+      guard let number = try LoggedCollections.number(of: path, in: database) else { return [:] }
+      try collect(path, number, range, into: &found)
+    case .collections(let scope):
+      try collect(scope, range, into: &found)
     }
     return found
   }
 
-  /// The last entry of the newest commit that is not younger than `version`.
-  private func lastSequence(through version: SnapshotVersion) throws -> Int64 {
-    let statement = try database.prepare(
-      "SELECT last_sequence FROM server_commits WHERE version <= ? ORDER BY version DESC LIMIT 1")
-    try statement.bind(1, version.microseconds)
-    return try statement.step() ? try statement.int64(at: 0) : 0
+  /// Returns whether one of these documents changed after `version`.
+  func hasChanged(anyOf keys: Set<DocumentKey>, after version: SnapshotVersion) throws -> Bool {
+    for key in keys {
+      if let present = try presentVersion(of: key) {
+        if present > version.microseconds { return true }
+      } else if let number = try LoggedCollections.number(of: key.collectionPath, in: database),
+        let deleted = try latestDelete(of: key, in: number, before: .max), deleted > version.microseconds
+      {
+        return true
+      }
+    }
+    return false
+  }
+
+  /// Versions above `after` and not above `through`.
+  private struct Range {
+    var after: Int64
+    var through: Int64
+  }
+
+  // MARK: - By document
+
+  /// The version of a document's oldest row in a range: from the present one back along the chain.
+  private func oldestRow(of key: DocumentKey, in collection: Int64, _ range: Range) throws -> Int64? {
+    var oldest: Int64?
+    var next = try presentVersion(of: key) ?? latestDelete(of: key, in: collection, before: .max)
+    let select = try database.prepare(
+      "SELECT old_version FROM server_changes WHERE version = ? AND collection = ? AND id = ?")
+    try select.bind(2, collection)
+    try select.bind(3, key.id)
+    while let version = next, version > range.after {
+      select.reset()
+      try select.bind(1, version)
+      guard try select.step() else {
+        throw StoreError(
+          kind: .corrupt, message: "table server_changes, \(key): the change at \(version) is not there")
+      }
+      if version <= range.through { oldest = version }
+      let before = try select.int64(at: 0)
+      next = before > 0 ? before : try latestDelete(of: key, in: collection, before: version)
+    }
+    return oldest
+  }
+
+  private func presentVersion(of key: DocumentKey) throws -> Int64? {
+    let document = try store.reader().document(for: key, withFields: false)
+    return document.isFound ? document.version.microseconds : nil
+  }
+
+  private func latestDelete(of key: DocumentKey, in collection: Int64, before version: Int64) throws -> Int64? {
+    let select = try database.prepare(
+      """
+      SELECT version FROM server_changes INDEXED BY server_deletes
+      WHERE collection = ? AND id = ? AND version < ? AND is_delete = 1 ORDER BY version DESC LIMIT 1
+      """)
+    try select.bind(1, collection)
+    try select.bind(2, key.id)
+    try select.bind(3, version)
+    return try select.step() ? try select.int64(at: 0) : nil
+  }
+
+  /// A document as it was before the change at `version`.
+  private func document(_ key: DocumentKey, _ collection: Int64, _ version: Int64) throws -> Document {
+    let select = try database.prepare(
+      """
+      SELECT old_version, old_create_time, old_fields FROM server_changes
+      WHERE version = ? AND collection = ? AND id = ?
+      """)
+    try select.bind(1, version)
+    try select.bind(2, collection)
+    try select.bind(3, key.id)
+    guard try select.step() else {
+      throw StoreError(kind: .corrupt, message: "table server_changes, \(key): the change at \(version) is not there")
+    }
+    let oldVersion = SnapshotVersion(microseconds: try select.int64(at: 0))
+    if select.isNull(at: 2) { return .missing(key, version: oldVersion) }
+    return .found(
+      key, version: oldVersion, createTime: SnapshotVersion(microseconds: try select.int64(at: 1)),
+      fields: EncodedFields(uncheckedBytes: try select.bytes(at: 2)))
+  }
+
+  // MARK: - By collection
+
+  private func collect(
+    _ path: ResourcePath, _ collection: Int64, _ range: Range, into found: inout [DocumentKey: Document]
+  ) throws {
+    let select = try database.prepare(
+      """
+      SELECT id, version FROM server_changes INDEXED BY server_changes_by_collection
+      WHERE collection = ? AND version > ? AND version <= ? ORDER BY version
+      """)
+    try select.bind(1, collection)
+    try select.bind(2, range.after)
+    try select.bind(3, range.through)
+    while try select.step() {
+      let key = try DocumentKey(path.appending(select.string(at: 0)))
+      guard found[key] == nil else { continue }
+      found[key] = try document(key, collection, select.int64(at: 1))
+    }
+  }
+
+  /// The collections of a group, one after the other; if there are more than that, whatever was changed is looked at instead.
+  private static let maximumCollections = 1_000
+
+  private func collect(
+    _ scope: CollectionScope, _ range: Range, into found: inout [DocumentKey: Document]
+  ) throws {
+    let isGroup: Bool
+    let select: Statement
+    if case .group(let id, _) = scope {
+      isGroup = true
+      select = try database.prepare("SELECT number, path FROM server_collections WHERE group_id = ? LIMIT ?")
+      try select.bind(1, id)
+      try select.bind(2, Self.maximumCollections + 1)
+    } else {
+      isGroup = false
+      select = try database.prepare("SELECT number, path FROM server_collections LIMIT 0")
+    }
+    var collections: [(number: Int64, path: ResourcePath)] = []
+    while try select.step() {
+      collections.append((try select.int64(at: 0), try ResourcePath(canonical: select.string(at: 1))))
+    }
+    guard isGroup, collections.count <= Self.maximumCollections else {
+      return try collectAll(scope, range, into: &found)
+    }
+    for collection in collections where scope.contains(collection: collection.path) {
+      try collect(collection.path, collection.number, range, into: &found)
+    }
+  }
+
+  private func collectAll(_ scope: CollectionScope, _ range: Range, into found: inout [DocumentKey: Document]) throws {
+    let select = try database.prepare(
+      """
+      SELECT path, id, collection, version FROM server_changes CROSS JOIN server_collections ON number = collection
+      WHERE version > ? AND version <= ? ORDER BY version
+      """)
+    try select.bind(1, range.after)
+    try select.bind(2, range.through)
+    while try select.step() {
+      let path = try ResourcePath(canonical: select.string(at: 0))
+      guard scope.contains(collection: path) else { continue }
+      let key = try DocumentKey(path.appending(select.string(at: 1)))
+      guard found[key] == nil else { continue }
+      found[key] = try document(key, select.int64(at: 2), select.int64(at: 3))
+    }
   }
 }

@@ -10,9 +10,17 @@ enum ServerSchema {
         version: 2, name: "state of the indexes",
         // Another number after each change of a definition or of how far an index is filled; see IndexTable.use.
         statements: ["ALTER TABLE server_state ADD COLUMN index_state INTEGER NOT NULL DEFAULT 0"]),
+      Migration(version: 3, name: "lean change log", apply: makeLogLean),
+      Migration(
+        version: 4, name: "the file that the state belongs to",
+        // See ServerState.settle.
+        statements: ["ALTER TABLE server_state ADD COLUMN file_identity BLOB"]),
     ],
     probes: [
-      "SELECT incarnation, last_version, log_start, index_state FROM server_state",
+      "SELECT incarnation, last_version, log_start, index_state, log_bytes, counted_version, file_identity FROM server_state",
+      "SELECT number, path, group_id, documents FROM server_collections",
+      "SELECT id, version FROM server_changes INDEXED BY server_changes_by_collection WHERE collection = 0",
+      "SELECT version FROM server_changes INDEXED BY server_deletes WHERE collection = 0 AND id = '' AND is_delete = 1",
       "SELECT identity, digest, client, number, version, response FROM server_batch_responses",
       "SELECT count, bytes FROM server_batch_response_totals",
     ])
@@ -75,5 +83,56 @@ enum ServerSchema {
     )
     """,
     "INSERT INTO server_batch_response_totals VALUES (1, 0, 0)",
+  ]
+
+  /// Replaces the log. Its history is dropped: resumed listeners of an older folder get a reset, once.
+  private static func makeLogLean(_ database: Database) throws {
+    for statement in leanLog { try database.execute(statement) }
+    let tables = try database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'documents'")
+    guard try tables.step() else { return }
+    tables.reset()
+    try database.execute("DROP INDEX IF EXISTS documents_by_read_time")
+    try database.execute(
+      """
+      INSERT INTO server_collections (number, path, group_id, documents)
+      SELECT number, path, group_id, (SELECT count(*) FROM documents WHERE collection = number) FROM collections
+      """)
+  }
+
+  private static let leanLog = [
+    "DROP TABLE server_changes",
+    "DROP TABLE server_commits",
+    // log_bytes: the size of the log's rows up to counted_version. Those behind it are few and are added up at the start.
+    "ALTER TABLE server_state ADD COLUMN log_bytes INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE server_state ADD COLUMN counted_version INTEGER NOT NULL DEFAULT 0",
+    "UPDATE server_state SET log_start = last_version, counted_version = last_version",
+    // The collections that hold documents or are in the log, with the number of their documents.
+    """
+    CREATE TABLE server_collections (
+      number INTEGER PRIMARY KEY,
+      path TEXT NOT NULL UNIQUE,
+      group_id TEXT NOT NULL,
+      documents INTEGER NOT NULL
+    )
+    """,
+    "CREATE INDEX server_collections_by_group ON server_collections (group_id)",
+    // Every document that a commit changed, as it was before (old_version 0: it was missing). With the present documents this
+    // gives each state since log_start. Rows are appended: `version` is the time of the commit.
+    // A document's rows are a chain: its present version names its latest row, whose old_version names the one before.
+    """
+    CREATE TABLE server_changes (
+      version INTEGER NOT NULL,
+      collection INTEGER NOT NULL,
+      id TEXT NOT NULL,
+      is_delete INTEGER NOT NULL,
+      old_version INTEGER NOT NULL,
+      old_create_time INTEGER NOT NULL,
+      old_fields BLOB,
+      PRIMARY KEY (version, collection, id)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX server_changes_by_collection ON server_changes (collection, version, id)",
+    // Where a chain goes on that a missing document has interrupted.
+    "CREATE INDEX server_deletes ON server_changes (collection, id, version) WHERE is_delete = 1",
   ]
 }

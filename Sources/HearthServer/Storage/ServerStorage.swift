@@ -8,6 +8,10 @@ protocol ServerStorage: Sendable {
   /// Commits as they become durable, in order; listeners live on it.
   var feed: ChangeFeed { get }
 
+  /// The locks of transactions. A commit waits for the transactions that have read what it changes, and reads that follow
+  /// ``TransactionLocks/lock(_:_:for:)`` see every commit that did not wait for it.
+  var locks: TransactionLocks { get }
+
   /// Random bytes drawn when the database was created. They distinguish its resume tokens from those of an earlier database
   /// of the same name.
   var incarnation: [UInt8] { get }
@@ -47,6 +51,9 @@ protocol ServerStorage: Sendable {
     _ aggregations: [Aggregation], over query: Query, skipping offset: Int, at version: SnapshotVersion?
   ) async throws(StatusError) -> AggregateAnswer
 
+  /// The number of documents in the result of a query without limit, in one snapshot.
+  func count(of query: Query, at version: SnapshotVersion) async throws(StatusError) -> Int
+
   /// The differences between two versions for documents of `scope`: one entry for each document that was written in between;
   /// nil when the change log does not reach back to `start`.
   func changes(
@@ -63,10 +70,24 @@ protocol ServerStorage: Sendable {
   func snapshot(at readTime: Timestamp) async throws(StatusError) -> SnapshotVersion
 
   /// The ids of the collections right below a document (or below the root for the empty path), sorted.
-  func collectionIDs(under parent: ResourcePath) async throws(StatusError) -> [String]
+  func collectionIDs(
+    under parent: ResourcePath, at version: SnapshotVersion?
+  ) async throws(StatusError) -> [String]
 
   /// The ids of documents of a collection that do not exist themselves but have documents below them, sorted.
-  func missingDocumentIDs(in collection: ResourcePath) async throws(StatusError) -> [String]
+  func missingDocumentIDs(
+    in collection: ResourcePath, at version: SnapshotVersion?
+  ) async throws(StatusError) -> [String]
+
+  /// Keys that divide a collection group into parts of about the same size, sorted.
+  ///
+  /// - Parameters:
+  ///   - query: All documents of the group.
+  ///   - count: The largest number of keys.
+  ///   - minimumSize: The number of documents that a part has at least.
+  func partitionPoints(
+    of query: Query, count: Int, minimumSize: Int, at version: SnapshotVersion?
+  ) async throws(StatusError) -> PartitionAnswer
 
   /// Makes these the declared indexes. Those that exist are kept with what they hold, others are filled in the background; a declared
   /// index that is no longer in the list goes. Queries are answered the same before, meanwhile and afterwards.

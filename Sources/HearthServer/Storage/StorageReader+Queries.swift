@@ -60,8 +60,8 @@ struct QueryCursor: Sendable {
   /// The number of documents in the next piece.
   fileprivate var pageCount: Int
 
-  /// The size in bytes that pieces grow to.
-  static let bytesPerPage = 1 << 20
+  /// The size in bytes that pieces grow to. Each stream whose client does not read holds one.
+  static let bytesPerPage = 256 << 10
   /// The number of documents in the first piece, which may be of any size.
   static let firstPageCount = 32
   /// More documents in one piece are not worth the memory.

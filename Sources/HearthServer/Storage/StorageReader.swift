@@ -23,7 +23,7 @@ final class StorageReader {
   init(_ database: Database, store: DocumentStore? = nil) {
     self.database = database
     self.store = store ?? DocumentStore(reading: database)
-    changes = LoggedChanges(database: database)
+    changes = LoggedChanges(database: database, store: self.store)
     queries = QueryExecutor(documents: self.store, walksKeys: true)
   }
 
@@ -35,7 +35,8 @@ final class StorageReader {
     _ name: String, known: SnapshotVersion, _ body: (Snapshot) throws -> Result
   ) throws -> Result {
     try database.readTransaction(name) {
-      let state = try database.prepare("SELECT last_version, log_start, index_state FROM server_state WHERE id = 1")
+      let state = try database.prepare(
+        "SELECT \(ServerState.newestVersion), log_start, index_state FROM server_state WHERE id = 1")
       guard try state.step() else { throw StoreError(kind: .corrupt, message: "server_state has no row") }
       let version = SnapshotVersion(microseconds: try state.int64(at: 0))
       let logStart = SnapshotVersion(microseconds: try state.int64(at: 1))
@@ -56,7 +57,7 @@ extension StorageReader.Snapshot {
   }
 
   /// The documents of `scope` that have changed since `past`, as they were then; none when it is the present.
-  private func documents(of scope: ChangeScope, before past: SnapshotVersion?) throws -> [DocumentKey: Document] {
+  func documents(of scope: ChangeScope, before past: SnapshotVersion?) throws -> [DocumentKey: Document] {
     guard let past, past < version else { return [:] }
     guard past >= logStart else { throw Self.tooOld }
     return try reader.changes.documentsBefore(in: scope, after: past)

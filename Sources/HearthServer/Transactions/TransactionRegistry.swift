@@ -2,46 +2,53 @@ internal import HearthModel
 internal import NIOCore
 internal import Synchronization
 
-/// The open transactions of one database. They are optimistic: a transaction reads one snapshot, fixed by its first
-/// read, takes no locks, and its commit is refused with ABORTED when something it has read was changed since.
+/// The open transactions of one database.
 ///
-/// An id holds a number drawn for the run of the process, a counter, the time of the begin and random bytes. So ended and
-/// expired transactions are distinguished from invented ids without keeping them.
+/// | | reads | its commit |
+/// |---|---|---|
+/// | pessimistic | the present, and locks what it reads: nobody else changes it before the end | waits for others that have read what it changes |
+/// | optimistic | one snapshot, fixed by its first read | is refused with ABORTED when something it has read was changed since |
+/// | read-only | one snapshot | changes nothing |
+///
+/// An id holds a number drawn for the run of the process, a counter, the time of the begin, random bytes, and the counter of the first
+/// transaction that it repeats. So ended and expired transactions are distinguished from invented ids without keeping them.
 final class TransactionRegistry: Sendable {
-  /// The maximum duration of a transaction.
-  static let maximumAgeMicroseconds: Int64 = 270_000_000
-  /// The maximum time between two uses of a transaction.
-  static let maximumIdleMicroseconds: Int64 = 60_000_000
-  /// The maximum number of open transactions.
-  static let maximumCount = 10_000
-  /// The maximum number of documents and queries that one transaction reads.
-  static let maximumReads = 100_000
-  /// The maximum number of documents and queries that all open transactions together have read.
-  static let maximumReadsInAll = 2_000_000
   /// The maximum age of the outcome of a commit that is remembered.
   static let outcomeMicroseconds: Int64 = 60_000_000
   /// The maximum number of remembered outcomes, and of the results of their writes.
   static let maximumOutcomes = (commits: 10_000, results: 200_000)
 
-  private struct Transaction {
-    var isReadOnly: Bool
+  /// How a transaction is kept apart from others.
+  enum Isolation: Sendable, Equatable {
+    case readOnly
+    case optimistic
+    case pessimistic
+  }
+
+  /// How a transaction reads.
+  enum Reading: Equatable {
+    case at(SnapshotVersion)
+    /// The present, after it is locked.
+    case locked(LockTable.Owner)
+  }
+
+  struct Transaction {
+    var isolation: Isolation
+    /// The name under which a pessimistic one has its locks.
+    var owner: LockTable.Owner
     var begin: Int64
     var lastUse: Int64
     /// Fixed by the first read.
     var reads: TransactionReads?
 
+    var isReadOnly: Bool { isolation == .readOnly }
     var readCount: Int { reads.map { $0.keys.count + $0.queries.count } ?? 0 }
-
-    func isExpired(at now: Int64) -> Bool {
-      now - begin > TransactionRegistry.maximumAgeMicroseconds
-        || now - lastUse > TransactionRegistry.maximumIdleMicroseconds
-    }
   }
 
   typealias CommitResult = Result<CommitOutcome, StatusError>
 
   /// A commit that ends or has ended a transaction.
-  private struct Ending {
+  struct Ending {
     /// Of the commit's writes: a repetition has the same.
     var digest: [UInt8]
     var progress: Progress
@@ -53,14 +60,14 @@ final class TransactionRegistry: Sendable {
     }
   }
 
-  private struct State {
+  struct State {
     var counter: UInt64 = 0
     var transactions: [[UInt8]: Transaction] = [:]
     /// The sum of their reads.
     var readCount = 0
     /// The number of open transactions at which expired ones are looked for.
     var sweepCount = 64
-    var lastSweep = Int64.min
+    var lastSweep: Int64 = 0
 
     var endings: [[UInt8]: Ending] = [:]
     /// The transactions whose outcome is remembered, oldest first, with the time and the number of results.
@@ -68,13 +75,18 @@ final class TransactionRegistry: Sendable {
     var resultCount = 0
   }
 
-  private let clock: ServerClock
+  private let limits: DatabaseLimits
+  let clock: ServerClock
+  let locks: TransactionLocks
   private let run: [UInt8]
-  private let state = Mutex(State())
+  let state = Mutex(State())
 
-  init(clock: ServerClock) {
+  init(limits: DatabaseLimits = DatabaseLimits(), clock: ServerClock, locks: TransactionLocks) {
+    self.limits = limits
     self.clock = clock
+    self.locks = locks
     self.run = Self.randomBytes(8)
+    locks.onWait { [weak self] in self?.endExpired() }
   }
 
   private static func randomBytes(_ count: Int) -> [UInt8] {
@@ -85,24 +97,48 @@ final class TransactionRegistry: Sendable {
 
   /// Opens a transaction.
   ///
-  /// - Parameter version: fixes the snapshot at once, for read-only transactions with a read time.
-  func begin(isReadOnly: Bool, at version: SnapshotVersion? = nil) throws(StatusError) -> [UInt8] {
+  /// - Parameters:
+  ///   - repeated: The id of the transaction that is tried again, whose place the new one gets; empty for none.
+  ///   - version: fixes the snapshot at once, for read-only transactions with a read time.
+  func begin(
+    _ isolation: Isolation, repeating repeated: [UInt8] = [], at version: SnapshotVersion? = nil
+  ) throws(StatusError) -> [UInt8] {
     let now = clock.now().microseconds
+    let seniority = seniority(of: repeated)
+    var expired: [Transaction] = []
     let result = state.withLock { state -> Result<[UInt8], StatusError> in
-      removeExpired(from: &state, now: now)
-      guard state.transactions.count < Self.maximumCount else {
+      expired = removeExpired(from: &state, now: now)
+      guard state.transactions.count < limits.transactions else {
         return .failure(
           StatusError(
             code: .resourceExhausted,
-            message: "\(Self.maximumCount) transactions are open, the most that are allowed; commit or roll back some"))
+            message: "\(limits.transactions) transactions are open, the most that are allowed; commit or roll back some"
+          ))
       }
       state.counter += 1
-      let id = run + Self.bytes(of: state.counter) + Self.bytes(of: UInt64(bitPattern: now)) + Self.randomBytes(8)
+      let owner = LockTable.Owner(seniority: min(seniority ?? state.counter, state.counter), number: state.counter)
+      let id =
+        run + Self.bytes(of: state.counter) + Self.bytes(of: UInt64(bitPattern: now)) + Self.randomBytes(8)
+        + Self.bytes(of: owner.seniority)
       state.transactions[id] = Transaction(
-        isReadOnly: isReadOnly, begin: now, lastUse: now, reads: version.map { TransactionReads(version: $0) })
+        isolation: isolation, owner: owner, begin: now, lastUse: now,
+        reads: version.map { TransactionReads(version: $0) })
       return .success(id)
     }
+    unlock(expired)
     return try result.get()
+  }
+
+  /// The place of a transaction that this server has begun.
+  private func seniority(of id: [UInt8]) -> UInt64? {
+    guard id.count == Self.idLength, id.starts(with: run) else { return nil }
+    return Self.number(in: id[32..<40])
+  }
+
+  private static let idLength = 40
+
+  private static func number(in bytes: ArraySlice<UInt8>) -> UInt64 {
+    bytes.reduce(0) { $0 << 8 | UInt64($1) }
   }
 
   private static func bytes(of number: UInt64) -> [UInt8] {
@@ -110,15 +146,38 @@ final class TransactionRegistry: Sendable {
   }
 
   /// Each look at all transactions is paid for by as many begins, or by a second.
-  private func removeExpired(from state: inout State, now: Int64) {
-    let isFull = state.transactions.count >= Self.maximumCount && now - state.lastSweep >= 1_000_000
-    guard isFull || (state.transactions.count >= state.sweepCount && state.sweepCount < Self.maximumCount) else {
-      return
+  ///
+  /// - Returns: Those that are over.
+  private func removeExpired(from state: inout State, now: Int64) -> [Transaction] {
+    let isFull = state.transactions.count >= limits.transactions && now - state.lastSweep >= 1_000_000
+    guard isFull || (state.transactions.count >= state.sweepCount && state.sweepCount < limits.transactions) else {
+      return []
     }
-    state.transactions = state.transactions.filter { !$0.value.isExpired(at: now) }
+    return removeAllExpired(from: &state, now: now)
+  }
+
+  private func removeAllExpired(from state: inout State, now: Int64) -> [Transaction] {
+    let expired = state.transactions.values.filter { isExpired($0, at: now) }
+    state.transactions = state.transactions.filter { !isExpired($0.value, at: now) }
     state.readCount = state.transactions.values.reduce(0) { $0 + $1.readCount }
     state.sweepCount = max(64, 2 * state.transactions.count)
     state.lastSweep = now
+    return expired
+  }
+
+  /// Ends the transactions whose time is over, because somebody waits for locks.
+  private func endExpired() {
+    let now = clock.now().microseconds
+    unlock(state.withLock { removeAllExpired(from: &$0, now: now) })
+  }
+
+  private func isExpired(_ transaction: Transaction, at now: Int64) -> Bool {
+    now - transaction.begin > limits.transactionTime.microseconds
+      || now - transaction.lastUse > limits.transactionIdleTime.microseconds
+  }
+
+  private func unlock(_ transactions: [Transaction]) {
+    for transaction in transactions where transaction.isolation == .pessimistic { locks.release(transaction.owner) }
   }
 
   /// True while a transaction is open, or the outcome of one is remembered.
@@ -126,47 +185,71 @@ final class TransactionRegistry: Sendable {
     let now = clock.now().microseconds
     return state.withLock { state in
       forgetOutcomes(in: &state, now: now)
-      return !state.endings.isEmpty || state.transactions.values.contains { !$0.isExpired(at: now) }
+      return !state.endings.isEmpty || state.transactions.values.contains { !isExpired($0, at: now) }
     }
   }
 
   // MARK: - Use
 
-  /// Records a read.
+  /// Records a read, and locks what a pessimistic transaction reads.
   ///
   /// - Parameter latest: the snapshot of the transaction if this is its first read.
-  /// - Returns: the version to read at.
+  /// - Returns: the version to read at; nil for the present.
+  /// - Throws: INVALID_ARGUMENT for a transaction that is not open; ABORTED for one that waited too long or was part of a deadlock: it is over.
   func read(
     _ id: [UInt8], keys: [DocumentKey] = [], query: Query? = nil, latest: SnapshotVersion
-  ) throws(StatusError) -> SnapshotVersion {
+  ) async throws(StatusError) -> SnapshotVersion? {
+    switch try record(id, keys: keys, query: query, latest: latest) {
+    case .at(let version): return version
+    case .locked(let owner):
+      do throws(StatusError) {
+        try await locks.lock(keys, query, for: owner)
+      } catch {
+        if error.code == .aborted { try? rollback(id) }
+        throw error
+      }
+      // It may have ended while it waited. What it has locked since then would stay locked.
+      guard state.withLock({ $0.transactions[id] != nil }) else {
+        locks.release(owner)
+        throw Self.closed
+      }
+      return nil
+    }
+  }
+
+  /// Records a read.
+  func record(
+    _ id: [UInt8], keys: [DocumentKey] = [], query: Query? = nil, latest: SnapshotVersion
+  ) throws(StatusError) -> Reading {
     let now = clock.now().microseconds
-    let result = state.withLock { state -> Result<SnapshotVersion, StatusError> in
+    let result = state.withLock { state -> Result<Reading, StatusError> in
       do throws(StatusError) {
         var transaction = try find(id, in: &state, now: now)
         var reads = transaction.reads ?? TransactionReads(version: latest)
         if !transaction.isReadOnly {
-          guard reads.keys.count + reads.queries.count + keys.count < Self.maximumReads else {
+          guard reads.keys.count + reads.queries.count + keys.count < limits.readsPerTransaction else {
             return .failure(
               StatusError(
-                code: .invalidArgument, message: "the transaction reads more than \(Self.maximumReads) documents"))
+                code: .invalidArgument,
+                message: "the transaction reads more than \(limits.readsPerTransaction) documents"))
           }
           reads.keys.formUnion(keys)
           if let query { reads.queries.append(query) }
         }
         let added = reads.keys.count + reads.queries.count - transaction.readCount
-        guard state.readCount + added <= Self.maximumReadsInAll else {
+        guard state.readCount + added <= limits.transactionReads else {
           return .failure(
             StatusError(
               code: .resourceExhausted,
               message:
-                "the open transactions have read \(Self.maximumReadsInAll) documents, the most that are allowed; "
+                "the open transactions have read \(limits.transactionReads) documents, the most that are allowed; "
                 + "commit or roll back some"))
         }
         state.readCount += added
         transaction.reads = reads
         transaction.lastUse = now
         state.transactions[id] = transaction
-        return .success(reads.version)
+        return .success(transaction.isolation == .pessimistic ? .locked(transaction.owner) : .at(reads.version))
       } catch {
         return .failure(error)
       }
@@ -176,24 +259,27 @@ final class TransactionRegistry: Sendable {
 
   /// Ends a transaction without a commit. Does nothing for one that has ended.
   func rollback(_ id: [UInt8]) throws(StatusError) {
-    let isKnown = state.withLock { Self.remove(id, from: &$0) != nil }
-    if !isKnown { try checkForm(of: id) }
+    guard let transaction = state.withLock({ Self.remove(id, from: &$0) }) else {
+      try checkForm(of: id)
+      return
+    }
+    unlock([transaction])
   }
 
   @discardableResult
-  private static func remove(_ id: [UInt8], from state: inout State) -> Transaction? {
+  static func remove(_ id: [UInt8], from state: inout State) -> Transaction? {
     guard let transaction = state.transactions.removeValue(forKey: id) else { return nil }
     state.readCount -= transaction.readCount
     return transaction
   }
 
   /// - Throws: INVALID_ARGUMENT for one that is not open any more.
-  private func find(_ id: [UInt8], in state: inout State, now: Int64) throws(StatusError) -> Transaction {
+  func find(_ id: [UInt8], in state: inout State, now: Int64) throws(StatusError) -> Transaction {
     guard let transaction = state.transactions[id] else {
       let begin = try checkForm(of: id)
-      throw now - begin > Self.maximumAgeMicroseconds ? Self.expired : Self.closed
+      throw now - begin > limits.transactionTime.microseconds ? Self.expired : Self.closed
     }
-    guard !transaction.isExpired(at: now) else { throw Self.expired }
+    guard !isExpired(transaction, at: now) else { throw Self.expired }
     return transaction
   }
 
@@ -202,120 +288,13 @@ final class TransactionRegistry: Sendable {
   /// - Returns: The time of the begin in microseconds.
   @discardableResult
   private func checkForm(of id: [UInt8]) throws(StatusError) -> Int64 {
-    guard id.count == 32 else { throw StatusError(code: .invalidArgument, message: "Invalid transaction.") }
+    guard id.count == Self.idLength else { throw StatusError(code: .invalidArgument, message: "Invalid transaction.") }
     // An id of an earlier run of the server: its transaction ended with that run.
     guard id.starts(with: run) else { throw Self.expired }
-    return Int64(bitPattern: id[16..<24].reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
+    return Int64(bitPattern: Self.number(in: id[16..<24]))
   }
 
   private static let expired = StatusError(
     code: .invalidArgument, message: "The referenced transaction has expired or is no longer valid.")
   private static let closed = StatusError(code: .invalidArgument, message: "Transaction is invalid or closed.")
-}
-
-// MARK: - Commit
-
-extension TransactionRegistry {
-  /// Ends a transaction by its commit.
-  ///
-  /// A client whose answer was lost repeats the commit, and gets the outcome of the first one for a minute. After trouble that leaves nothing
-  /// behind, the transaction is open again.
-  ///
-  /// - Parameters:
-  ///   - digest: of the writes. A commit with others is no repetition.
-  ///   - body: commits, if the reads are unchanged; nil when nothing was read.
-  /// - Throws: INVALID_ARGUMENT for a transaction that is not open; what `body` throws.
-  func commit(
-    _ id: [UInt8], isWriting: Bool, digest: [UInt8],
-    _ body: (TransactionReads?) async throws(StatusError) -> CommitOutcome
-  ) async throws(StatusError) -> CommitOutcome {
-    let now = clock.now().microseconds
-    let turn = state.withLock { state -> Result<Turn, StatusError> in
-      forgetOutcomes(in: &state, now: now)
-      if let ending = state.endings[id], ending.digest == digest {
-        guard case .ended(let result, _) = ending.progress else { return .success(.other) }
-        return .success(.known(result))
-      }
-      do throws(StatusError) {
-        let transaction = try find(id, in: &state, now: now)
-        if transaction.isReadOnly, isWriting {
-          throw StatusError(code: .invalidArgument, message: "Cannot modify entities in a read-only transaction.")
-        }
-        Self.remove(id, from: &state)
-        state.endings[id] = Ending(digest: digest, progress: .running(transaction, []))
-        return .success(.own(transaction.reads))
-      } catch {
-        return .failure(error)
-      }
-    }
-    switch try turn.get() {
-    case .known(let result): return try result.get()
-    case .other: return try await outcomeOfOther(id).get()
-    case .own(let reads):
-      let result: CommitResult
-      do throws(StatusError) { result = .success(try await body(reads)) } catch { result = .failure(error) }
-      end(id, with: result)
-      return try result.get()
-    }
-  }
-
-  private enum Turn {
-    /// This call commits.
-    case own(TransactionReads?)
-    /// An earlier call is committing.
-    case other
-    case known(CommitResult)
-  }
-
-  private func outcomeOfOther(_ id: [UInt8]) async -> CommitResult {
-    await withCheckedContinuation { continuation in
-      let known = state.withLock { state -> CommitResult? in
-        switch state.endings[id]?.progress {
-        case .running(let transaction, let waiting):
-          state.endings[id]?.progress = .running(transaction, waiting + [continuation])
-          return nil
-        case .ended(let result, _): return result
-        case nil:
-          return .failure(StatusError(code: .unavailable, message: "The commit has failed; try it again."))
-        }
-      }
-      if let known { continuation.resume(returning: known) }
-    }
-  }
-
-  private func end(_ id: [UInt8], with result: CommitResult) {
-    let now = clock.now().microseconds
-    let waiting = state.withLock { state -> [CheckedContinuation<CommitResult, Never>] in
-      guard case .running(let transaction, let waiting) = state.endings[id]?.progress else { return [] }
-      if case .failure(let error) = result, Self.leavesNothing(error.code) {
-        state.endings[id] = nil
-        state.transactions[id] = transaction
-        state.readCount += transaction.readCount
-      } else {
-        let resultCount = (try? result.get().results.count) ?? 0
-        state.endings[id]?.progress = .ended(result, at: now)
-        state.outcomes.append((id, now, resultCount))
-        state.resultCount += resultCount
-        forgetOutcomes(in: &state, now: now)
-      }
-      return waiting
-    }
-    for continuation in waiting { continuation.resume(returning: result) }
-  }
-
-  /// True for trouble of the server for a while. The commit has changed nothing, and may be tried again.
-  private static func leavesNothing(_ code: StatusCode) -> Bool {
-    [.unavailable, .resourceExhausted, .internal].contains(code)
-  }
-
-  private func forgetOutcomes(in state: inout State, now: Int64) {
-    while let oldest = state.outcomes.first,
-      now - oldest.time > Self.outcomeMicroseconds || state.outcomes.count > Self.maximumOutcomes.commits
-        || state.resultCount > Self.maximumOutcomes.results
-    {
-      state.outcomes.removeFirst()
-      state.resultCount -= oldest.resultCount
-      state.endings[oldest.id] = nil
-    }
-  }
 }

@@ -9,10 +9,7 @@ internal import HearthWire
 /// Confined to the stream's handler.
 struct ListenSession {
   /// Sends messages to the client; waits while the client does not read.
-  typealias Send = @Sendable ([WatchResponse]) async throws -> Void
-
-  /// The maximum number of targets of one stream.
-  static let maximumTargets = 10_000
+  typealias Send = @Sendable ([ListenMessage]) async throws -> Void
 
   /// The number of messages that are passed to the transport at a time.
   private static let messagesPerBatch = 128
@@ -43,8 +40,8 @@ struct ListenSession {
 
   /// Adds or removes a target.
   ///
-  /// - Throws: `StatusError` when the request makes no sense, which ends the stream. A query that cannot run only ends
-  ///   its target.
+  /// - Throws: `StatusError` when the request makes no sense or the server has trouble for the moment, which ends the stream. A query
+  ///   that cannot run only ends its target.
   mutating func handle(_ request: Google_Firestore_V1_ListenRequest) async throws {
     switch request.targetChange {
     case .addTarget(let target): try await add(target)
@@ -56,33 +53,45 @@ struct ListenSession {
   }
 
   private mutating func remove(_ id: TargetID) async throws {
-    if let target = targets.remove(id) { feed.removeInterests(target.interests, of: subscriber) }
-    try await send([.targetChange(.init(state: .removed, targetIDs: [id]))])
+    if let target = targets.remove(id) { feed.leave(target.query, by: subscriber) }
+    try await send(.init(state: .removed, targetIDs: [id]))
   }
 
   private mutating func add(_ message: Google_Firestore_V1_Target) async throws {
     let id = try admit(message)
-    let target: WatchedTarget
+    var target: WatchedTarget
     do {
       target = try WatchTargetDecoder(database: database).decode(message, id: id)
     } catch {
-      let cause = StatusError(describing: error)
-      try await send([.targetChange(.init(state: .removed, targetIDs: [id], cause: cause))])
-      return
+      return try await refuse(id, StatusError(describing: error))
     }
-    // Registered before the version is chosen: a commit in between would otherwise not wake this stream.
-    feed.addInterests(target.interests, of: subscriber)
-    // The other targets are brought to the same version first, because a global snapshot speaks for all of them.
-    if targets.isEmpty { version = feed.latestVersion } else { try await catchUp() }
+    // Joined before the version is chosen: a commit in between would otherwise not reach this target.
+    target.query = feed.join(target.source, by: subscriber)
     let start: WatchStart
     do {
+      // The other targets are brought to the same version first, because a global snapshot speaks for all of them.
+      if targets.isEmpty { version = feed.match() } else { try await catchUp() }
       start = try await WatchStart.read(target, resumingFrom: message, in: database, at: version)
     } catch {
-      feed.removeInterests(target.interests, of: subscriber)
-      try await send([.targetChange(.init(state: .removed, targetIDs: [id], cause: error))])
-      return
+      feed.leave(target.query, by: subscriber)
+      return try await refuse(id, StatusError(describing: error))
     }
     try await begin(target, with: start)
+  }
+
+  /// Adds a target whose query is at fault, and ends it, as production does.
+  private func refuse(_ id: TargetID, _ error: StatusError) async throws {
+    guard error.endsTarget else { throw error }
+    try await send(.init(state: .added, targetIDs: [id]))
+    try await end(id, error)
+  }
+
+  /// Ends a target whose query is at fault.
+  ///
+  /// - Throws: `error` itself if it is trouble of the server, which passes: then the stream ends, and the client listens again.
+  private func end(_ id: TargetID, _ error: StatusError) async throws {
+    guard error.endsTarget else { throw error }
+    try await send(.init(state: .removed, targetIDs: [id], cause: error))
   }
 
   /// The id of a new target.
@@ -94,9 +103,10 @@ struct ListenSession {
     guard message.targetType != nil else {
       throw StatusError(code: .invalidArgument, message: "Target.target_type: neither query nor documents is set")
     }
-    guard targets.count < Self.maximumTargets else {
+    guard targets.count < database.limits.targetsPerStream else {
       throw StatusError(
-        code: .resourceExhausted, message: "the stream has \(Self.maximumTargets) targets, the most that are allowed")
+        code: .resourceExhausted,
+        message: "the stream has \(database.limits.targetsPerStream) targets, the most that are allowed")
     }
     if message.targetID == 0 { return targets.freeID }
     guard !targets.contains(message.targetID) else {
@@ -111,25 +121,23 @@ struct ListenSession {
 
   /// Sends the acknowledgement, the documents and the first snapshot of a target, whose changes follow from now on.
   private mutating func begin(_ target: WatchedTarget, with start: WatchStart) async throws {
-    var target = target
-    target.window = start.window
     targets.insert(target)
-    try await send([.targetChange(.init(state: .added, targetIDs: [target.id]))])
-    if start.isReset { try await send([.targetChange(.init(state: .reset, targetIDs: [target.id]))]) }
-    try await sendInBatches(start.delta.responses(at: version))
+    if let window = start.window { feed.install(window, of: target.query, at: version) }
+    try await send(.init(state: .added, targetIDs: [target.id]))
+    if start.isReset { try await send(.init(state: .reset, targetIDs: [target.id])) }
+    try await sendInBatches(start.delta.messages(in: database.id))
+    try await send(start.documents, to: target.id)
     try await sendRest(of: target, after: start.next)
-    var closing: [WatchResponse] = []
+    var closing: [ListenMessage] = []
     if let count = start.existenceFilterCount {
-      closing.append(.existenceFilter(WatchExistenceFilter(targetID: target.id, count: count, unchangedNames: nil)))
+      closing.append(
+        .response(.existenceFilter(WatchExistenceFilter(targetID: target.id, count: count, unchangedNames: nil))))
     }
-    closing.append(
-      .targetChange(
-        .init(state: .current, targetIDs: [target.id], resumeToken: token(at: version), readTime: version)))
-    closing.append(globalSnapshot())
+    closing += [current(target.id), globalSnapshot()]
     if target.isOnce {
       _ = targets.remove(target.id)
-      feed.removeInterests(target.interests, of: subscriber)
-      closing.append(.targetChange(.init(state: .removed, targetIDs: [target.id])))
+      feed.leave(target.query, by: subscriber)
+      closing.append(.response(.targetChange(.init(state: .removed, targetIDs: [target.id]))))
     }
     try await send(closing)
   }
@@ -139,19 +147,46 @@ struct ListenSession {
     guard case .query(let query) = target.source else { return }
     var cursor = cursor
     while let position = cursor {
-      var delta = WatchDelta()
-      cursor = try await delta.add(query, after: position, to: target.id, at: version, in: database)
-      try await sendInBatches(delta.responses(at: version))
+      let page = try await database.watchedPage(of: query, after: position, at: version)
+      try await send(page.answer.documents, to: target.id)
+      cursor = page.next
     }
   }
 
-  private mutating func globalSnapshot() -> WatchResponse {
-    announcedVersion = version
-    return .targetChange(.init(state: .noChange, targetIDs: [], resumeToken: token(at: version), readTime: version))
+  /// Sends documents of a first snapshot, none of which comes twice. They are encoded as the client takes them.
+  private func send(_ documents: [Document], to target: TargetID) async throws {
+    var rest = documents[...]
+    while !rest.isEmpty {
+      try await send(
+        rest.prefix(Self.messagesPerBatch).map { document in
+          let shown = document.isFound ? document : Document.missing(document.key, version: version)
+          return .encoded(SharedDocument.message(of: shown, to: target, in: database.id))
+        })
+      rest = rest.dropFirst(Self.messagesPerBatch)
+    }
   }
 
-  private func sendInBatches(_ responses: [WatchResponse]) async throws {
-    var rest = responses[...]
+  private func current(_ target: TargetID) -> ListenMessage {
+    .response(
+      .targetChange(.init(state: .current, targetIDs: [target], resumeToken: token(at: version), readTime: version)))
+  }
+
+  private mutating func globalSnapshot() -> ListenMessage {
+    announcedVersion = version
+    return .response(
+      .targetChange(.init(state: .noChange, targetIDs: [], resumeToken: token(at: version), readTime: version)))
+  }
+
+  private func send(_ change: WatchTargetChange) async throws {
+    try await send([.response(.targetChange(change))])
+  }
+
+  private func sendInBatches(_ messages: [ListenMessage]) async throws {
+    guard messages.count > Self.messagesPerBatch else {
+      if !messages.isEmpty { try await send(messages) }
+      return
+    }
+    var rest = messages[...]
     while !rest.isEmpty {
       try await send(Array(rest.prefix(Self.messagesPerBatch)))
       rest = rest.dropFirst(Self.messagesPerBatch)
@@ -160,17 +195,18 @@ struct ListenSession {
 
   // MARK: - Later snapshots
 
-  /// Sends everything that was committed since the last step.
+  /// Sends everything that was committed since the last step, in one snapshot unless a window has to be read in between.
   mutating func catchUp() async throws {
-    guard feed.latestVersion > version else { return }
+    let goal = feed.latestVersion
+    guard goal > version else { return }
     guard !targets.isEmpty else {
-      version = feed.latestVersion
+      version = feed.match()
       return
     }
-    if let commits = feed.changes(after: version) {
-      for commit in commits { try await advance(over: commit) }
-    } else {
-      try await advanceFromLog(to: feed.latestVersion)
+    while version < goal {
+      let taken = feed.take(after: version, by: subscriber)
+      if taken.blocking.isEmpty { try await advance(taken) }
+      for query in taken.blocking { try await refill(query) }
     }
   }
 
@@ -181,86 +217,86 @@ struct ListenSession {
     try await send([globalSnapshot()])
   }
 
-  private mutating func advance(over commit: CommittedChange) async throws {
-    assert(commit.version > version, "a stream at version \(version) advances over commit \(commit.version)")
-    version = commit.version
-    var delta = WatchDelta()
-    for index in targets.indices {
-      let scope = targets[index].scope
-      let transitions = commit.transitions.filter { scope.contains($0.key) }
-      guard !transitions.isEmpty else { continue }
-      try await collect(transitions, ofTargetAt: index, into: &delta)
-    }
-    guard !delta.isEmpty else { return }
-    try await sendInBatches(delta.responses(at: version) + [globalSnapshot()])
-  }
-
-  /// Catches up with many commits at once. A target whose changes are no longer in the log is reset and sent as a whole.
-  private mutating func advanceFromLog(to latest: SnapshotVersion) async throws {
+  private mutating func advance(_ taken: SharedQueries.Taken) async throws {
+    assert(taken.through > version, "a stream at version \(version) advances to \(taken.through)")
     let start = version
-    version = latest
+    version = taken.through
+    let dropped = taken.dropped.flatMap { targets.ids(of: $0) }.sorted()
+    guard !taken.changes.isEmpty || !dropped.isEmpty else { return }
     var delta = WatchDelta()
-    var currents: [WatchResponse] = []
-    for index in targets.indices {
-      let target = targets[index]
-      if let transitions = try await database.storage.changes(in: target.scope, after: start, through: latest) {
-        try await collect(transitions, ofTargetAt: index, into: &delta)
-      } else {
-        let documents = try await WatchStart.result(of: target, at: version, in: database)
-        try await send([.targetChange(.init(state: .reset, targetIDs: [target.id]))])
-        for document in documents where document.isFound { delta.update(document, in: target.id) }
-        targets.setWindow(target.limitQuery == nil ? nil : LimitWindow(documents), at: index)
-        currents.append(
-          .targetChange(
-            .init(state: .current, targetIDs: [target.id], resumeToken: token(at: version), readTime: version)))
+    let changed = taken.changes.flatMap { entry in
+      targets.ids(of: entry.query).map { (id: $0, changes: entry.changes) }
+    }
+    for target in changed.sorted(by: { $0.id < $1.id }) { delta.collect(target.changes, of: target.id) }
+    var resets: [ListenMessage] = []
+    var currents: [ListenMessage] = []
+    for id in dropped {
+      guard let target = targets.target(id) else { continue }
+      do {
+        if try await addFromLog(target, after: start, to: &delta) { continue }
+        resets.append(.response(.targetChange(.init(state: .reset, targetIDs: [id]))))
+        currents.append(current(id))
+      } catch {
+        try await end(target, error)
       }
     }
     guard !delta.isEmpty || !currents.isEmpty else { return }
-    try await sendInBatches(delta.responses(at: version) + currents + [globalSnapshot()])
+    try await sendInBatches(resets + delta.messages(in: database.id) + currents + [globalSnapshot()])
   }
 
-  /// Adds the effect of the changes on one target to `delta`.
-  private mutating func collect(
-    _ transitions: [DocumentTransition], ofTargetAt index: Int, into delta: inout WatchDelta
-  ) async throws {
-    let target = targets[index]
-    if let query = target.limitQuery {
-      guard target.isWindowAffected(by: transitions) else { return }
-      let documents = try await database.watchedResult(of: query, at: version)
-      delta.move(target.id, from: target.window, to: documents, transitions: transitions)
-      targets.setWindow(LimitWindow(documents), at: index)
-    } else {
-      delta.collect(transitions, of: target)
+  /// Adds what has happened to a target since `start`.
+  ///
+  /// - Returns: False if the log has forgotten that: the target is reset and sent as a whole.
+  private func addFromLog(
+    _ target: WatchedTarget, after start: SnapshotVersion, to delta: inout WatchDelta
+  ) async throws(StatusError) -> Bool {
+    var difference = delta
+    if let window = try await difference.addDifference(of: target, after: start, through: version, in: database) {
+      delta = difference
+      if target.source.limitQuery != nil { feed.install(window, of: target.query, at: version) }
+      return true
     }
+    let documents = try await WatchStart.result(of: target, at: version, in: database)
+    if target.source.limitQuery != nil { feed.install(documents, of: target.query, at: version) }
+    for document in documents where document.isFound { delta.update(SharedDocument(document), in: target.id) }
+    return false
+  }
+
+  /// Reads a window that is not known from memory, or waits for another stream that does.
+  private mutating func refill(_ query: ChangeFeed.QueryID) async throws {
+    do {
+      try await feed.refill(query) { [database] query, version throws(StatusError) in
+        try await database.watchedResult(of: query, at: version)
+      }
+    } catch {
+      for id in targets.ids(of: query) {
+        if let target = targets.target(id) { try await end(target, error) }
+      }
+    }
+  }
+
+  /// Ends a target that cannot be followed any more.
+  ///
+  /// - Throws: As ``end(_:_:)``.
+  private mutating func end(_ target: WatchedTarget, _ error: StatusError) async throws {
+    guard error.endsTarget else { throw error }
+    _ = targets.remove(target.id)
+    feed.leave(target.query, by: subscriber)
+    try await end(target.id, error)
   }
 }
 
-extension WatchDelta {
-  /// The changes of a target without limit.
-  mutating func collect(_ transitions: [DocumentTransition], of target: WatchedTarget) {
-    for transition in transitions {
-      if target.matches(transition.after) {
-        update(transition.after, in: target.id)
-      } else if target.matches(transition.before) {
-        remove(transition.after, from: target.id, isContentNew: true)
-      }
+extension StatusError {
+  /// True if listening again to the same target would fail again, so that only this target ends. The client reports it to its listener
+  /// and stops. All other errors end the stream: the client listens again.
+  ///
+  /// Damaged data counts as such: it does not heal, and a stream that ends at each attempt would keep the other targets from
+  /// being followed.
+  fileprivate var endsTarget: Bool {
+    switch code {
+    case .invalidArgument, .failedPrecondition, .notFound, .permissionDenied, .unimplemented, .outOfRange, .dataLoss:
+      true
+    default: false
     }
-  }
-
-  /// The changes of a target with a limit, from its old window to its new result.
-  mutating func move(
-    _ target: TargetID, from window: LimitWindow?, to documents: [Document], transitions: [DocumentTransition]
-  ) {
-    let old = window?.versions ?? [:]
-    let new = Set(documents.map(\.key))
-    let changed = Dictionary(transitions.map { ($0.key, $0.after) }) { _, last in last }
-    for key in old.keys.sorted() where !new.contains(key) {
-      if let document = changed[key] {
-        remove(document, from: target, isContentNew: true)
-      } else {
-        remove(.found(key, version: old[key] ?? .none, fields: .empty), from: target, isContentNew: false)
-      }
-    }
-    for document in documents where old[document.key] != document.version { update(document, in: target) }
   }
 }

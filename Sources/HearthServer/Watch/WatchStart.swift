@@ -4,13 +4,16 @@ internal import SwiftProtobuf
 
 /// The first messages of a target: all documents, or the changes since the version from which the client resumes.
 struct WatchStart {
-  /// The first piece of the documents.
-  var delta = WatchDelta()
+  /// The first piece of the documents of a target that does not resume.
+  var documents: [Document] = []
   /// Where the other documents begin; nil if there are none.
   var next: QueryCursor?
+  /// The changes, for a target that resumes.
+  var delta = WatchDelta()
   /// True if the client asked to resume, but has to discard its documents instead.
   var isReset = false
-  var window: LimitWindow?
+  /// The result of a query with a limit.
+  var window: [Document]?
   /// The number of documents of the target, for clients that sent the number they expect.
   var existenceFilterCount: Int?
 
@@ -29,43 +32,23 @@ struct WatchStart {
   ) async throws(StatusError) -> WatchStart {
     var start = WatchStart()
     if let resumeVersion = resumeVersion(of: message, database: database, version: version),
-      let transitions = try await database.storage.changes(in: target.scope, after: resumeVersion, through: version)
+      let window = try await start.delta.addDifference(of: target, after: resumeVersion, through: version, in: database)
     {
-      try await start.resume(target, transitions, from: resumeVersion, to: version, in: database)
+      if target.source.limitQuery != nil { start.window = window }
       if message.hasExpectedCount {
-        start.existenceFilterCount = try await count(of: target, at: version, in: database)
+        start.existenceFilterCount = try await count(of: target, window: start.window, at: version, in: database)
       }
       return start
     }
     start.isReset = message.resumeType != nil
     if case .query(let query) = target.source, query.limit == nil {
-      start.next = try await start.delta.add(query, after: nil, to: target.id, at: version, in: database)
+      let page = try await database.watchedPage(of: query, after: nil, at: version)
+      (start.documents, start.next) = (page.answer.documents, page.next)
       return start
     }
-    let documents = try await result(of: target, at: version, in: database)
-    for document in documents {
-      if document.isFound {
-        start.delta.update(document, in: target.id)
-      } else {
-        start.delta.remove(document, from: target.id, isContentNew: true)
-      }
-    }
-    if target.limitQuery != nil { start.window = LimitWindow(documents) }
+    start.documents = try await result(of: target, at: version, in: database)
+    if target.source.limitQuery != nil { start.window = start.documents }
     return start
-  }
-
-  private mutating func resume(
-    _ target: WatchedTarget, _ transitions: [DocumentTransition], from start: SnapshotVersion, to end: SnapshotVersion,
-    in database: HostedDatabase
-  ) async throws(StatusError) {
-    guard let query = target.limitQuery else {
-      delta.collect(transitions, of: target)
-      return
-    }
-    let documents = try await database.watchedResult(of: query, at: end)
-    let before = transitions.isEmpty ? documents : try await database.watchedResult(of: query, at: start)
-    delta.move(target.id, from: LimitWindow(before), to: documents, transitions: transitions)
-    window = LimitWindow(documents)
   }
 
   /// The version from which the client resumes; nil when it has to start from the beginning.
@@ -92,24 +75,29 @@ struct WatchStart {
   static func result(
     of target: WatchedTarget, at version: SnapshotVersion, in database: HostedDatabase
   ) async throws(StatusError) -> [Document] {
-    switch target.source {
-    case .query(let query): try await database.watchedResult(of: query, at: version)
-    case .documents(let keys): try await database.storage.documents(for: keys, at: version).documents
+    do {
+      switch target.source {
+      case .query(let query): return try await database.storage.run(query, at: version).documents
+      case .documents(let keys): return try await database.storage.documents(for: keys, at: version).documents
+      }
+    } catch {
+      throw HostedDatabase.watchFailure(error)
     }
   }
 }
 
 extension WatchStart {
-  /// The number of existing documents of a target. Those of a query without limit are counted where they lie.
+  /// The number of existing documents of a target.
   private static func count(
-    of target: WatchedTarget, at version: SnapshotVersion, in database: HostedDatabase
+    of target: WatchedTarget, window: [Document]?, at version: SnapshotVersion, in database: HostedDatabase
   ) async throws(StatusError) -> Int {
-    guard case .query(let query) = target.source, query.limit == nil else {
-      return try await result(of: target, at: version, in: database).count(where: \.isFound)
-    }
+    if let window { return window.count }
     do {
-      let count = Aggregation(alias: "count", operation: .count(upTo: nil))
-      return try await database.storage.aggregate([count], over: query, skipping: 0, at: version).totals.documentCount
+      switch target.source {
+      case .query(let query): return try await database.storage.count(of: query, at: version)
+      case .documents(let keys):
+        return try await database.storage.documents(for: keys, at: version).documents.count(where: \.isFound)
+      }
     } catch {
       throw HostedDatabase.watchFailure(error)
     }
@@ -142,7 +130,7 @@ extension HostedDatabase {
     }
   }
 
-  fileprivate static func watchFailure(_ error: StatusError) -> StatusError {
+  static func watchFailure(_ error: StatusError) -> StatusError {
     guard error.code == .failedPrecondition else { return error }
     return StatusError(
       code: .unavailable, message: "The stream has fallen behind what the server remembers; listen again.")
@@ -150,15 +138,29 @@ extension HostedDatabase {
 }
 
 extension WatchDelta {
-  /// Adds a piece of the result of a query.
+  /// Adds what has happened to a target between two versions, from the change log.
   ///
-  /// - Returns: Where the next piece begins; nil if this was the last.
-  mutating func add(
-    _ query: Query, after cursor: QueryCursor?, to target: TargetID, at version: SnapshotVersion,
-    in database: HostedDatabase
-  ) async throws(StatusError) -> QueryCursor? {
-    let page = try await database.watchedPage(of: query, after: cursor, at: version)
-    for document in page.answer.documents { update(document, in: target) }
-    return page.next
+  /// - Returns: The result at the end for a query with a limit, otherwise nothing; nil if the log does not reach back to the start.
+  mutating func addDifference(
+    of target: WatchedTarget, after start: SnapshotVersion, through end: SnapshotVersion, in database: HostedDatabase
+  ) async throws(StatusError) -> [Document]? {
+    guard let transitions = try await database.storage.changes(in: target.scope, after: start, through: end) else {
+      return nil
+    }
+    guard let query = target.source.limitQuery, let limit = query.limit else {
+      collect(transitions, of: target, at: end)
+      return []
+    }
+    // The old result is the new one without the documents that changed, plus those that matched before. As many documents as have
+    // come in may have pushed others behind the limit.
+    let newcomers = transitions.count { query.matches($0.after) }
+    let documents = try await database.watchedResult(of: query.widened(by: newcomers), at: end)
+    let changed = Set(transitions.map(\.key))
+    var before = documents.filter { !changed.contains($0.key) }
+    before += transitions.lazy.map(\.before).filter { query.matches($0) }
+    before.sort { query.compare($0, $1) == .ascending }
+    let window = Array(documents.prefix(limit))
+    move(target.id, from: Array(before.prefix(limit)), to: window, transitions: transitions, at: end)
+    return window
   }
 }

@@ -10,6 +10,9 @@ struct WatchTargetDecoder {
     switch message.targetType {
     case .documents(let documents):
       let keys = try database.translator.decode(documents)
+      for key in keys {
+        do { try key.validateServerLimits() } catch { throw StatusError.invalid(error.description) }
+      }
       return WatchedTarget(id: id, source: .documents(keys), isOnce: message.once)
     case .query(let query):
       try check(query)
@@ -20,7 +23,9 @@ struct WatchTargetDecoder {
       guard decoded.findNearest == nil else {
         throw StatusError(code: .invalidArgument, message: "'find_nearest' is not supported by real-time queries.")
       }
-      try QueryLimits.check(decoded.query)
+      try QueryRules.check(decoded)
+      try QueryLimits.check(decoded.query, limits: database.limits)
+      try database.indexRules?.check(decoded.query.indexNeeds(), in: database.id)
       return WatchedTarget(id: id, source: .query(decoded.query), isOnce: message.once)
     case nil:
       throw StatusError(code: .invalidArgument, message: "Target.target_type: neither query nor documents is set")

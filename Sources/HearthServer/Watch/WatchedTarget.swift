@@ -1,87 +1,27 @@
 internal import HearthModel
-internal import HearthStore
 
 /// One target of a listen stream.
-///
-/// The membership of a document in a query without limit depends on the document alone. So a change is judged by the document
-/// before and after it, and no state is kept. For a query with a limit the window is kept: the keys and versions of its
-/// documents, and the last document, which decides whether a new document falls into the window.
 struct WatchedTarget: Sendable {
-  enum Source: Sendable {
-    case query(Query)
-    case documents([DocumentKey])
-  }
-
   let id: TargetID
-  let source: Source
+  let source: WatchSource
   let scope: ChangeScope
   /// Removed after its first snapshot.
   let isOnce: Bool
-  /// The window of a query with a limit.
-  var window: LimitWindow?
+  /// The number of the shared query in the feed.
+  var query: ChangeFeed.QueryID = 0
 
-  init(id: TargetID, source: Source, isOnce: Bool) {
+  init(id: TargetID, source: WatchSource, isOnce: Bool) {
     self.id = id
     self.source = source
     self.isOnce = isOnce
-    switch source {
-    case .query(let query): scope = ChangeScope(of: query)
-    case .documents(let keys): scope = .documents(Set(keys))
-    }
-  }
-
-  /// The changes that wake the stream for this target.
-  var interests: Set<ChangeFeed.Interest> {
-    switch scope {
-    case .collections(.collection(let path)): [.collection(path)]
-    case .collections(.group(let id, _)): [.group(id)]
-    case .collections(.everything): [.everything]
-    case .documents(let keys): Set(keys.map { .document($0) })
-    }
-  }
-
-  /// Returns true if an existing document belongs to the target, without regard to the limit.
-  func matches(_ document: Document) -> Bool {
-    guard document.isFound else { return false }
-    switch source {
-    case .query(let query): return query.matches(document)
-    case .documents: return scope.contains(document.key)
-    }
-  }
-
-  /// The query with a limit, if this target is one.
-  var limitQuery: Query? {
-    guard case .query(let query) = source, query.limit != nil else { return nil }
-    return query
-  }
-
-  /// Returns true if these changes may change the window of a query with a limit.
-  func isWindowAffected(by transitions: [DocumentTransition]) -> Bool {
-    guard let window, let query = limitQuery else { return false }
-    return transitions.contains { transition in
-      if window.versions[transition.key] != nil { return true }
-      guard scope.contains(transition.key), matches(transition.after) else { return false }
-      guard let last = window.last, window.versions.count >= query.limit ?? 0 else { return true }
-      return query.compare(transition.after, last) == .ascending
-    }
-  }
-}
-
-/// The documents of a query with a limit that the client has.
-struct LimitWindow: Sendable {
-  var versions: [DocumentKey: SnapshotVersion]
-  var last: Document?
-
-  init(_ documents: [Document]) {
-    versions = Dictionary(documents.map { ($0.key, $0.version) }) { first, _ in first }
-    last = documents.last
+    scope = source.scope
   }
 }
 
 /// The document changes of one step, collected over all targets: one message for each document.
 struct WatchDelta: Sendable {
   private struct Entry {
-    var document: Document
+    var document: SharedDocument
     var isContentNew: Bool
     var updated: [TargetID] = []
     var removed: [TargetID] = []
@@ -93,43 +33,90 @@ struct WatchDelta: Sendable {
   var isEmpty: Bool { order.isEmpty }
 
   /// Adds a document that is in the target and is new there or has changed.
-  mutating func update(_ document: Document, in target: TargetID) {
+  mutating func update(_ document: SharedDocument, in target: TargetID) {
     withEntry(document, isContentNew: true) { $0.updated.append(target) }
   }
 
   /// Adds a document that has left the target.
   ///
   /// - Parameter isContentNew: True if the document itself was changed or deleted; false if others pushed it out of a limit.
-  mutating func remove(_ document: Document, from target: TargetID, isContentNew: Bool) {
+  mutating func remove(_ document: SharedDocument, from target: TargetID, isContentNew: Bool) {
     withEntry(document, isContentNew: isContentNew) { $0.removed.append(target) }
   }
 
-  private mutating func withEntry(_ document: Document, isContentNew: Bool, _ change: (inout Entry) -> Void) {
-    if entries[document.key] == nil { order.append(document.key) }
-    var entry = entries[document.key] ?? Entry(document: document, isContentNew: false)
-    if isContentNew {
+  private mutating func withEntry(_ document: SharedDocument, isContentNew: Bool, _ change: (inout Entry) -> Void) {
+    let key = document.document.key
+    if entries[key] == nil { order.append(key) }
+    var entry = entries[key] ?? Entry(document: document, isContentNew: false)
+    // Targets may say different things of a document that changed several times: one with a limit hears nothing of it any more when
+    // it has been pushed out. The latest is what it is now.
+    if isContentNew, !entry.isContentNew || document.document.version >= entry.document.document.version {
       entry.document = document
       entry.isContentNew = true
     }
     change(&entry)
-    entries[document.key] = entry
+    entries[key] = entry
   }
 
   /// The messages, in the order in which the documents were first touched.
-  ///
-  /// - Parameter version: the snapshot they belong to, the read time of deletions.
-  func responses(at version: SnapshotVersion) -> [WatchResponse] {
+  func messages(in database: DatabaseID) -> [ListenMessage] {
     order.compactMap { key in
       guard let entry = entries[key] else { return nil }
-      let document: Document?
-      if !entry.document.isFound {
-        document = .missing(key, version: version)
-      } else {
-        document = entry.isContentNew ? entry.document : nil
-      }
-      return .documentChange(
-        WatchDocumentChange(
-          key: key, updatedTargetIDs: entry.updated, removedTargetIDs: entry.removed, document: document))
+      return .encoded(
+        entry.document.message(
+          updated: entry.updated, removed: entry.removed, isContentNew: entry.isContentNew, in: database))
     }
+  }
+}
+
+// MARK: - Changes
+
+extension WatchDelta {
+  /// The changes that the feed has matched.
+  mutating func collect(_ changes: [WatchChange], of target: TargetID) {
+    for change in changes {
+      if change.isIn {
+        update(change.document, in: target)
+      } else {
+        remove(change.document, from: target, isContentNew: change.isContentNew)
+      }
+    }
+  }
+
+  /// The differences of a target without limit, from the change log.
+  ///
+  /// - Parameter version: The version of the documents after the changes.
+  mutating func collect(_ transitions: [DocumentTransition], of target: WatchedTarget, at version: SnapshotVersion) {
+    for transition in transitions {
+      if target.source.matches(transition.after) {
+        update(SharedDocument(transition.after), in: target.id)
+      } else if target.source.matches(transition.before) {
+        remove(Self.shared(transition.after, at: version), from: target.id, isContentNew: true)
+      }
+    }
+  }
+
+  /// The changes of a target with a limit, from an old result to a new one.
+  mutating func move(
+    _ target: TargetID, from before: [Document], to documents: [Document], transitions: [DocumentTransition],
+    at version: SnapshotVersion
+  ) {
+    let old = Dictionary(before.map { ($0.key, $0.version) }) { first, _ in first }
+    let new = Set(documents.map(\.key))
+    let changed = Dictionary(transitions.map { ($0.key, $0.after) }) { _, last in last }
+    for document in before.sorted(by: { $0.key < $1.key }) where !new.contains(document.key) {
+      if let after = changed[document.key] {
+        remove(Self.shared(after, at: version), from: target, isContentNew: true)
+      } else {
+        remove(SharedDocument(document), from: target, isContentNew: false)
+      }
+    }
+    for document in documents where old[document.key] != document.version {
+      update(SharedDocument(document), in: target)
+    }
+  }
+
+  private static func shared(_ document: Document, at version: SnapshotVersion) -> SharedDocument {
+    SharedDocument(document.isFound ? document : .missing(document.key, version: version))
   }
 }

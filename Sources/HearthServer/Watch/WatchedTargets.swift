@@ -1,14 +1,14 @@
 internal import HearthModel
 
-/// The targets of one listen stream, in ascending order of their ids: the order in which a step goes through them and names them.
+/// The targets of one listen stream, in ascending order of their ids.
 ///
 /// A binary search finds a target. Adding or removing one moves the targets with higher ids; clients usually count upwards.
 struct WatchedTargets {
   private var targets: [WatchedTarget] = []
+  private var byQuery: [ChangeFeed.QueryID: [TargetID]] = [:]
 
   var isEmpty: Bool { targets.isEmpty }
   var count: Int { targets.count }
-  var indices: Range<Int> { targets.indices }
 
   /// An id that is not in use: one above the highest, or the lowest free one when the highest is the last that there is.
   var freeID: TargetID {
@@ -19,8 +19,6 @@ struct WatchedTargets {
     return id
   }
 
-  subscript(index: Int) -> WatchedTarget { targets[index] }
-
   func contains(_ id: TargetID) -> Bool { index(of: id) != nil }
 
   /// Adds a target whose id is not in use.
@@ -28,16 +26,23 @@ struct WatchedTargets {
     let position = position(of: target.id)
     assert(position == targets.count || targets[position].id != target.id, "target \(target.id) is added twice")
     targets.insert(target, at: position)
+    let ids = byQuery[target.query] ?? []
+    byQuery[target.query] = (ids + [target.id]).sorted()
   }
 
   /// Removes a target. Returns it, or nil when the id is not in use.
   mutating func remove(_ id: TargetID) -> WatchedTarget? {
-    index(of: id).map { targets.remove(at: $0) }
+    guard let index = index(of: id) else { return nil }
+    let target = targets.remove(at: index)
+    byQuery[target.query]?.removeAll { $0 == id }
+    if byQuery[target.query]?.isEmpty == true { byQuery[target.query] = nil }
+    return target
   }
 
-  mutating func setWindow(_ window: LimitWindow?, at index: Int) {
-    targets[index].window = window
-  }
+  /// The ids of the targets with one query, ascending.
+  func ids(of query: ChangeFeed.QueryID) -> [TargetID] { byQuery[query] ?? [] }
+
+  func target(_ id: TargetID) -> WatchedTarget? { index(of: id).map { targets[$0] } }
 
   private func index(of id: TargetID) -> Int? {
     let position = position(of: id)

@@ -1,21 +1,11 @@
 package import HearthModel
 
 extension DocumentStore {
-  /// The ids of the collections directly under a document, or at the root for the empty path; in order. Included are
-  /// those that hold no document themselves but lie on the way to one.
-  package func collectionIDs(under parent: ResourcePath) throws -> [String] {
-    try childIDs(of: parent)
-  }
-
-  /// The ids of the documents of a collection that have something below them, whether they exist or not; in order.
-  package func documentIDsWithSubcollections(in collection: ResourcePath) throws -> [String] {
-    try childIDs(of: collection)
-  }
-
-  /// The next segments of all collections with an existing document below a path.
+  /// The next segments of all collections with an existing document below a path, in order: of the root (the empty path) and of a
+  /// document the ids of its collections, of a collection the ids of documents that have something below them, whether they exist or not.
   ///
   /// Skips from one to the next: what lies below an id that is already known is not looked at.
-  private func childIDs(of parent: ResourcePath) throws -> [String] {
+  package func childIDs(under parent: ResourcePath) throws -> [String] {
     try database.readTransaction("List ids") {
       var ids: Set<ResourcePath> = []
       var lower = parent.isEmpty ? "" : PathRange(below: parent).lower
@@ -33,6 +23,20 @@ extension DocumentStore {
         }
       }
       return ids.sorted().map(\.canonicalString)
+    }
+  }
+
+  /// Visits the keys of all existing documents below a document or in and below a collection, until `body` returns false.
+  package func forEachKey(under path: ResourcePath, _ body: (DocumentKey) throws -> Bool) throws {
+    try database.readTransaction("List keys") {
+      for (collection, number) in try collections(in: .everything(under: path)) {
+        let select = try database.prepare(
+          "SELECT id FROM documents INDEXED BY documents_by_id "
+            + "WHERE collection = ? AND kind = \(DocumentSchema.Kind.found)", .integer(number))
+        while try select.step() {
+          guard try body(DocumentKey(collection.appending(select.string(at: 0)))) else { return }
+        }
+      }
     }
   }
 

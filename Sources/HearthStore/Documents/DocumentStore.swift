@@ -31,10 +31,11 @@ package final class DocumentStore {
 
   /// Opens the store in a database and migrates its tables.
   ///
+  /// - Parameter findsByReadTime: False for a store that is never asked for documents by read time.
   /// - Throws: ``StoreError``, in particular `newerSchema` for a file of a newer release.
-  package init(database: Database) throws {
+  package init(database: Database, findsByReadTime: Bool = true) throws {
     self.database = database
-    try StoreSchema.schema.migrate(database)
+    try (findsByReadTime ? StoreSchema.schema : StoreSchema.schemaWithoutReadTimes).migrate(database)
     indexes = IndexTable(database: database)
   }
 

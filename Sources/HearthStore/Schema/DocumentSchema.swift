@@ -10,6 +10,7 @@ internal import HearthModel
 /// The index by read time finds what changed since a previous result without reading the collection. Measured with
 /// 100,000 documents of 465 bytes, per document stored: 8.1 microseconds of processor time with it, 6.0 without, and 4 %
 /// more file; for that, answering a query from its previous result took 1.2 milliseconds instead of the 90 of a scan.
+/// The server has no previous results, and its databases go without this index.
 enum DocumentSchema {
   static let statements = [
     "CREATE TABLE collections (number INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, group_id TEXT NOT NULL)",
@@ -22,15 +23,17 @@ enum DocumentSchema {
       CHECK (place >> \(Place.arrivalBits) = collection))
     """,
     "CREATE UNIQUE INDEX documents_by_id ON documents (collection, id)",
-    "CREATE INDEX documents_by_read_time ON documents (collection, read_time)",
   ]
+  static let readTimeStatements = ["CREATE INDEX documents_by_read_time ON documents (collection, read_time)"]
   static let probes = [
     "SELECT number, path, group_id FROM collections INDEXED BY collections_by_group WHERE group_id = ''",
     """
     SELECT place, collection, id, kind, version, create_time, read_time, nanoseconds, has_committed_mutations, fields
     FROM documents INDEXED BY documents_by_id WHERE collection = 0
     """,
-    "SELECT 1 FROM documents INDEXED BY documents_by_read_time WHERE collection = 0 AND read_time > 0",
+  ]
+  static let readTimeProbes = [
+    "SELECT 1 FROM documents INDEXED BY documents_by_read_time WHERE collection = 0 AND read_time > 0"
   ]
 
   /// The numbers of the column `kind`.

@@ -1,10 +1,18 @@
 /// The tables of a document store: the documents and the local indexes over them.
 enum StoreSchema {
-  static let schema = Schema(
-    component: "store",
-    migrations: [
-      Migration(
-        version: 1, name: "documents and local indexes", statements: DocumentSchema.statements + IndexSchema.statements)
-    ],
-    probes: DocumentSchema.probes + IndexSchema.probes)
+  static let schema = schema(findsByReadTime: true)
+  /// Without the index by read time; see ``DocumentSchema``.
+  static let schemaWithoutReadTimes = schema(findsByReadTime: false)
+
+  private static func schema(findsByReadTime: Bool) -> Schema {
+    Schema(
+      component: "store",
+      migrations: [
+        Migration(
+          version: 1, name: "documents and local indexes",
+          statements: DocumentSchema.statements + (findsByReadTime ? DocumentSchema.readTimeStatements : [])
+            + IndexSchema.statements)
+      ],
+      probes: DocumentSchema.probes + (findsByReadTime ? DocumentSchema.readTimeProbes : []) + IndexSchema.probes)
+  }
 }

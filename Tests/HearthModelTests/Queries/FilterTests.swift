@@ -53,6 +53,14 @@ struct FilterTests {
     Row(.string("b"), .greaterThanOrEqual, .string("a"), true), Row(pending, .greaterThan, .string("a"), false),
     Row(.array([.integer(2)]), .greaterThan, .array([.integer(1)]), true),
     Row(.map(["a": .integer(2)]), .greaterThan, .map(["a": .integer(1)]), true),
+    // NaN and null are in no range
+    Row(.double(.nan), .lessThan, .integer(5), false), Row(.double(.nan), .lessThanOrEqual, .double(5), false),
+    Row(.double(.nan), .lessThanOrEqual, .double(.infinity), false),
+    Row(.double(.nan), .greaterThanOrEqual, .double(.nan), false), Row(.integer(1), .greaterThan, .double(.nan), false),
+    Row(.integer(1), .greaterThanOrEqual, .double(.nan), false),
+    Row(.double(.nan), .lessThanOrEqual, .double(.nan), false),
+    Row(.null, .lessThanOrEqual, .null, false), Row(.null, .greaterThanOrEqual, .null, false),
+    Row(list(.double(.nan)), .lessThanOrEqual, list(.double(.nan)), true),
     // arrays
     Row(list(.integer(1), .integer(2)), .arrayContains, .integer(2), true),
     Row(list(.integer(1)), .arrayContains, .double(1), true),

@@ -211,6 +211,9 @@ struct QueryTests {
     #expect(product.disjunctions(atMost: 9)?.count == 9 && product.disjunctions(atMost: 8) == nil)
     let explosion = (0..<60).reduce(c) { query, _ in query.with(filter: either) }
     #expect(explosion.disjunctions(atMost: 30) == nil)
+    // As a backend counts them, nulls included.
+    #expect(c.disjunctionCount == 1 && c.with(filter: either).disjunctionCount == 4)
+    #expect(product.disjunctionCount == 16 && explosion.disjunctionCount == .max)
     #expect(c.with(filter: .or([])).disjunctions(atMost: 30) == [])
   }
 }

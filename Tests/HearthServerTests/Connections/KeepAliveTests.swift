@@ -30,7 +30,7 @@ struct KeepAliveTests {
     try await ServerFixture.withServer(connectionLimits: Self.limits(timeout: .seconds(300))) { fixture in
       try await fixture.set("rooms/eros", ["n": 1.value])
       try await RawHTTP2Client.withConnection(to: fixture.server) { client in
-        try await client.wait(for: "five pings") { $0.pings.count == 5 || $0.isClosed }
+        try await client.wait(for: "five pings") { $0.pings.count >= 5 || $0.isClosed }
         try await client.send(try Frame.getCall(1))
         try await client.wait(for: "an answer") { $0.statuses[1] != nil || $0.isClosed }
         #expect(client.received.statuses[1] == "0")

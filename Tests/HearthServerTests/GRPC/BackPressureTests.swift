@@ -115,7 +115,7 @@ struct BackPressureTests {
         }
         for stream in 10..<40 {
           let id = UInt32(2 * stream + 1)
-          var head = ByteBuffer(bytes: [0, 1, 0, 0, 0])
+          var head = ByteBuffer(bytes: [0, 0, 0x80, 0, 0])
           head.writeRepeatingByte(0, count: 10_000)
           let more = Frame(kind: 0, streamID: id, payload: ByteBuffer(repeating: 0, count: 10_000))
           try await client.send([Frame.headers(id), Frame(kind: 0, streamID: id, payload: head)])

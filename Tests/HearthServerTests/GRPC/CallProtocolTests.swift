@@ -98,7 +98,7 @@ struct CallProtocolTests {
     try await withClient(limits) { client in
       let head = Frame(kind: 0, streamID: 1, payload: ByteBuffer(bytes: [0, 0, 0, 3, 233, 1]))
       try await client.send([Frame.headers(1), head])
-      try await client.wait(for: "the refusal") { $0.statuses[1] == "8" && $0.resets[1] == 0 }
+      try await client.wait(for: "the refusal") { $0.statuses[1] == "3" && $0.resets[1] == 0 }
       let text = client.received.headers[1]?.first(name: "grpc-message") ?? ""
       #expect(text.contains("1001") && text.contains("1000"))
     }

@@ -32,7 +32,7 @@ struct MessageAssemblerTests {
     var assembler = MessageAssembler(maximumBytes: 300)
     assembler.append(ByteBuffer(bytes: [0, 0, 0, 1, 45]))
     let error = #expect(throws: CallStatus.self) { try assembler.next() }
-    #expect(error?.code == .resourceExhausted)
+    #expect(error?.code == .invalidArgument)
     #expect(error?.message.contains("301") == true && error?.message.contains("300") == true)
   }
 

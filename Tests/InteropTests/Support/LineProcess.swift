@@ -43,12 +43,12 @@ final class LineProcess {
   }
 
   /// The next line, waiting for it; nil when the program has ended and everything was read.
-  func nextLine() async -> String? {
-    await iterator.next().map { String(decoding: $0, as: UTF8.self) }
+  nonisolated(nonsending) func nextLine() async -> String? {
+    await iterator.next(isolation: #isolation).map { String(decoding: $0, as: UTF8.self) }
   }
 
   /// The next line that is a JSON object, waiting for it; nil when the program has ended and everything was read.
-  func next() async -> [String: Any]? {
+  nonisolated(nonsending) func next() async -> [String: Any]? {
     while let line = await nextLine() {
       if let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] { return object }
     }
@@ -78,7 +78,7 @@ final class LineProcess {
   }
 
   /// Waits for the end of the program, on a thread of its own.
-  func waitForExit() async -> Int32 {
+  nonisolated(nonsending) func waitForExit() async -> Int32 {
     let process = process
     return await withCheckedContinuation { continuation in
       Thread.detachNewThread {

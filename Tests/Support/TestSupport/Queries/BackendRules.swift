@@ -44,20 +44,18 @@ package enum BackendRules {
   private static func isNegativeZero(_ number: Double) -> Bool { number == 0 && number.sign == .minus }
 
   /// The documented limits of queries.
-  ///
-  /// - Parameter hasNaN: True if there are documents with NaN.
-  package static func accept(_ query: Query, hasNaN: Bool) -> Bool {
+  package static func accept(_ query: Query) -> Bool {
     let filters = query.filters.flatMap(\.flattened)
     let exclusions = filters.filter { $0.op == .notEqual || $0.op == .notIn }
-    guard exclusions.count <= 1, let disjunctions = query.disjunctions(atMost: maximumDisjunctions) else {
-      return false
-    }
+    guard exclusions.count <= 1, query.disjunctionCount <= maximumDisjunctions,
+      let disjunctions = query.disjunctions(atMost: maximumDisjunctions)
+    else { return false }
     if exclusions.first?.op == .notIn,
       filters.contains(where: { $0.op == .in || $0.op == .arrayContainsAny }) || query.filters.contains(where: hasOr)
     {
       return false
     }
-    if filters.contains(where: { isOtherwiseAtEmulator($0, besideNaN: hasNaN) }) { return false }
+    if filters.contains(where: isOtherwiseAtEmulator) { return false }
     // A list of nothing but null and NaN has no disjunctions to count, and counts nevertheless.
     let memberships = filters.filter { $0.op == .arrayContains || $0.op == .arrayContainsAny }
     if memberships.count > 1, disjunctions.isEmpty { return false }
@@ -82,34 +80,15 @@ package enum BackendRules {
     return orders.count > 1 || orders.first?.direction == .ascending
   }
 
-  /// True if the behaviour of the backend is documented nowhere, or Google's emulator is known to differ from it:
-  /// - a range that begins or ends at null or NaN is empty at the emulator;
-  /// - NaN is below no number there, although it is sorted before all of them;
-  /// - it finds NaN where `not-in` excludes it, the backend does not (integration tests of the official SDKs).
-  private static func isOtherwiseAtEmulator(_ filter: FieldFilter, besideNaN: Bool) -> Bool {
-    switch filter.op {
-    case .lessThan, .lessThanOrEqual:
-      return filter.value.isNaN || filter.value.isNull || (besideNaN && filter.value.isNumber)
-    case .greaterThan, .greaterThanOrEqual: return filter.value.isNaN || filter.value.isNull
-    case .notIn:
-      guard case .array(let operands) = filter.value else { return false }
-      return operands.contains(where: \.isNaN)
-    default: return false
-    }
+  /// True if Google's emulator is known to differ from the backend: it finds NaN where `not-in` excludes it (integration tests of the
+  /// official SDKs).
+  private static func isOtherwiseAtEmulator(_ filter: FieldFilter) -> Bool {
+    guard filter.op == .notIn, case .array(let operands) = filter.value else { return false }
+    return operands.contains(where: \.isNaN)
   }
 
   private static func hasOr(_ filter: Filter) -> Bool {
     guard case .composite(let composite) = filter else { return false }
     return composite.op == .or || composite.filters.contains(where: hasOr)
-  }
-}
-
-extension Value {
-  /// True for integers and doubles.
-  fileprivate var isNumber: Bool {
-    switch self {
-    case .integer, .double: true
-    default: false
-    }
   }
 }

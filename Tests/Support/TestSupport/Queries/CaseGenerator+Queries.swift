@@ -8,7 +8,7 @@ extension CaseGenerator {
   package mutating func query(documents: [NaiveDocument] = []) -> Query {
     while true {
       let query = anyQuery(documents)
-      if audience == .backend, !BackendRules.accept(query, hasNaN: hasNaN) { continue }
+      if audience == .backend, !BackendRules.accept(query) { continue }
       if documents.isEmpty || chance(35) || documents.contains(where: NaiveQuery(query).matches) { return query }
     }
   }

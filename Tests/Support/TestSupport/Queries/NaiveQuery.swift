@@ -106,7 +106,9 @@ package struct NaiveQuery {
     guard let value = value(filter.path, of: document) else { return false }
     let isNull = value == .null
     let ordering = Self.order(value, filter.value, at: filter.path)
-    let isOfSameClass = value.typeOrder == filter.value.typeOrder
+    // No range finds null or NaN, or begins or ends there.
+    let isInRange =
+      [value, filter.value].allSatisfy { $0 != .null && !$0.isNaN } && value.typeOrder == filter.value.typeOrder
     let list: [Value] = if case .array(let elements) = filter.value { elements } else { [] }
     let stored: [Value] = if case .array(let elements) = value { elements } else { [] }
     func any(_ values: [Value], _ other: Value) -> Bool {
@@ -115,12 +117,12 @@ package struct NaiveQuery {
     // No list finds null or NaN, but one can exclude NaN.
     func found(_ values: [Value], _ other: Value) -> Bool { other != .null && !other.isNaN && any(values, other) }
     return switch filter.op {
-    case .lessThan: isOfSameClass && ordering == .ascending
-    case .lessThanOrEqual: isOfSameClass && ordering != .descending
+    case .lessThan: isInRange && ordering == .ascending
+    case .lessThanOrEqual: isInRange && ordering != .descending
     case .equal: ordering == .same
     case .notEqual: !isNull && ordering != .same
-    case .greaterThan: isOfSameClass && ordering == .descending
-    case .greaterThanOrEqual: isOfSameClass && ordering != .ascending
+    case .greaterThan: isInRange && ordering == .descending
+    case .greaterThanOrEqual: isInRange && ordering != .ascending
     case .arrayContains: found(stored, filter.value)
     case .arrayContainsAny: list.contains { found(stored, $0) }
     case .in: found(list, value)

@@ -12,10 +12,13 @@ import Testing
 
 @Suite("Transactions")
 struct TransactionTests {
-  private func begin(_ fixture: ServerFixture, readOnly: Bool = false) async throws -> Data {
+  private func begin(
+    _ fixture: ServerFixture, readOnly: Bool = false, optimistic: Bool = false
+  ) async throws -> Data {
     var request = Google_Firestore_V1_BeginTransactionRequest()
     request.database = ServerFixture.database.resourceName
     if readOnly { request.options.readOnly = .init() } else { request.options.readWrite = .init() }
+    if optimistic { request.options.readWrite.concurrencyMode = .optimistic }
     let response: Google_Firestore_V1_BeginTransactionResponse = try await fixture.unary(
       Method.BeginTransaction.descriptor, request)
     return response.transaction
@@ -31,12 +34,12 @@ struct TransactionTests {
   }
 
   @Test(
-    "a commit is refused with ABORTED when a document that was read has changed, been deleted or come into being",
+    "an optimistic commit is refused with ABORTED when a document that was read has changed, been deleted or come into being",
     arguments: ["changed", "deleted", "created"])
   func conflict(kind: String) async throws {
     try await ServerFixture.withServer { fixture in
       try await fixture.set("a/1", ["n": 1.value])
-      let transaction = try await begin(fixture)
+      let transaction = try await begin(fixture, optimistic: true)
       _ = try await get(fixture, "a/1", in: transaction)
       #expect(await failure { try await get(fixture, "a/2", in: transaction) }?.code == .notFound)
       switch kind {
@@ -53,13 +56,13 @@ struct TransactionTests {
     }
   }
 
-  @Test("a document that enters a query which was read makes the commit fail; one beside it does not")
+  @Test("a document that enters a query which was read makes an optimistic commit fail; one beside it does not")
   func phantom() async throws {
     try await ServerFixture.withServer { fixture in
       let query = Query(path: path("c")).with(filter: .field(field("n"), .greaterThan, 5.value))
       func read() async throws -> Data {
         var request = fixture.queryRequest(query)
-        request.newTransaction = Google_Firestore_V1_TransactionOptions()
+        request.newTransaction.readWrite.concurrencyMode = .optimistic
         let responses: [Google_Firestore_V1_RunQueryResponse] = try await fixture.list(
           Method.RunQuery.descriptor, request)
         return try #require(responses.first).transaction
@@ -160,9 +163,9 @@ struct TransactionTests {
     }
     let database = fixture.database
     try await fixture.set("a/1", ["n": 1.value])
-    let transaction = try database.transactions.begin(isReadOnly: false)
+    let transaction = try database.transactions.begin(.optimistic)
     let latest = try fixture.storage.currentVersion()
-    _ = try database.transactions.read(transaction, keys: [key("a/1")], latest: latest)
+    _ = try await database.transactions.read(transaction, keys: [key("a/1")], latest: latest)
     let writes = [Mutation.set(key("a/2"), ["n": 2.value])]
     func commit() async -> StatusCode? {
       do throws(StatusError) {
@@ -178,7 +181,7 @@ struct TransactionTests {
     try await fixture.set("a/1", ["n": 3.value])
     #expect(await commit() == .aborted)
     #expect(await commit() == .aborted)
-    let again = try database.transactions.begin(isReadOnly: false)
+    let again = try database.transactions.begin(.pessimistic)
     fails.withLock { $0 = true }
     await #expect(throws: StatusError.self) { try await database.commit(writes, endingTransaction: again) }
     fails.withLock { $0 = false }
@@ -186,24 +189,24 @@ struct TransactionTests {
   }
 
   @Test("abandoned transactions make room after a minute, and those that read much have a limit together")
-  func abandoned() throws {
+  func abandoned() async throws {
     let clock = ManualClock()
-    let registry = TransactionRegistry(clock: clock.clock)
+    let registry = TransactionRegistry(clock: clock.clock, locks: TransactionLocks(clock: clock.clock))
     let version = SnapshotVersion(microseconds: clock.now)
-    for _ in 0..<TransactionRegistry.maximumCount { _ = try registry.begin(isReadOnly: false) }
-    let full = #expect(throws: StatusError.self) { try registry.begin(isReadOnly: false) }
+    for _ in 0..<DatabaseLimits().transactions { _ = try registry.begin(.pessimistic) }
+    let full = #expect(throws: StatusError.self) { try registry.begin(.pessimistic) }
     #expect(full?.code == .resourceExhausted)
     clock.advance(seconds: 61)
     let keys = (0..<99_000).map { key("c/d\($0)") }
     for _ in 0..<20 {
-      _ = try registry.read(try registry.begin(isReadOnly: false), keys: keys, latest: version)
+      _ = try await registry.read(registry.begin(.pessimistic), keys: keys, latest: version)
     }
-    let much = try registry.begin(isReadOnly: false)
-    let error = #expect(throws: StatusError.self) { try registry.read(much, keys: keys, latest: version) }
+    let much = try registry.begin(.pessimistic)
+    let error = await #expect(throws: StatusError.self) { try await registry.read(much, keys: keys, latest: version) }
     #expect(error?.code == .resourceExhausted)
     clock.advance(seconds: 61)
-    for _ in 0..<200 { _ = try registry.begin(isReadOnly: false) }
-    _ = try registry.read(try registry.begin(isReadOnly: false), keys: keys, latest: version)
+    for _ in 0..<200 { _ = try registry.begin(.pessimistic) }
+    _ = try await registry.read(registry.begin(.pessimistic), keys: keys, latest: version)
   }
 
   @Test("concurrent increments in transactions lose nothing")

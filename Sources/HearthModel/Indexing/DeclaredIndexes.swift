@@ -1,0 +1,156 @@
+/// An index as production has it: one of a collection id, for queries of single collections or of the collection group.
+///
+/// In contrast to ``IndexDefinition`` it has a scope and may end with a vector, and it stands for a promise to answer a query, not for
+/// stored entries.
+package struct QueryIndexDefinition: Hashable, Sendable {
+  package enum Scope: Hashable, Sendable {
+    case collection
+    case collectionGroup
+  }
+
+  package struct Vector: Hashable, Sendable {
+    package var path: FieldPath
+    package var dimension: Int
+
+    package init(path: FieldPath, dimension: Int) {
+      self.path = path
+      self.dimension = dimension
+    }
+  }
+
+  package var collectionGroup: String
+  package var scope: Scope
+  /// Excludes the document key and the vector.
+  package var fields: [IndexDefinition.Field]
+  /// The order of documents that agree in all fields.
+  package var keyDirection: OrderBy.Direction
+  /// The vectors that a search compares, behind everything else.
+  package var vector: Vector?
+
+  package init(
+    collectionGroup: String, scope: Scope, fields: [IndexDefinition.Field],
+    keyDirection: OrderBy.Direction = .ascending,
+    vector: Vector? = nil
+  ) {
+    self.collectionGroup = collectionGroup
+    self.scope = scope
+    self.fields = fields
+    self.keyDirection = keyDirection
+    self.vector = vector
+  }
+}
+
+/// The indexes that `firestore.indexes.json` declares, with all that production reads of it: scopes, vectors and exemptions of single
+/// fields. ``IndexConfiguration`` reads the same file for indexes that hold entries.
+package struct DeclaredIndexes: Hashable, Sendable {
+  /// A replacement for the automatic indexes of one field.
+  package struct FieldOverride: Hashable, Sendable {
+    package struct Index: Hashable, Sendable {
+      package var kind: IndexDefinition.Kind
+      package var scope: QueryIndexDefinition.Scope
+    }
+
+    package var collectionGroup: String
+    package var path: FieldPath
+    /// None exempts the field from all indexes.
+    package var indexes: [Index]
+  }
+
+  package private(set) var composites: [QueryIndexDefinition] = []
+  package private(set) var overrides: [FieldOverride] = []
+
+  package init() {}
+
+  /// Reads the JSON of an index file that ``IndexConfiguration`` has accepted.
+  ///
+  /// - Throws: ``IndexConfigurationError`` with the path of the member that is wrong.
+  package init(json bytes: [UInt8]) throws(IndexConfigurationError) {
+    let json: JSONText
+    do throws(JSONTextReader.Failure) {
+      json = try JSONTextReader.read(bytes[...])
+    } catch {
+      throw IndexConfigurationError("Invalid Json format at byte \(error.offset): \(error.message).")
+    }
+    for (number, index) in try json.array("indexes", at: "").enumerated() {
+      composites.append(try Self.composite(index, at: "indexes[\(number)]"))
+    }
+    for (number, override) in try json.array("fieldOverrides", at: "").enumerated() {
+      overrides.append(try Self.override(override, at: "fieldOverrides[\(number)]"))
+    }
+  }
+
+  private static func composite(
+    _ json: JSONText, at place: String
+  ) throws(IndexConfigurationError) -> QueryIndexDefinition {
+    var definition = QueryIndexDefinition(
+      collectionGroup: try json.string("collectionGroup", at: place), scope: try json.scope(at: place), fields: [])
+    var keyDirection: OrderBy.Direction?
+    for (number, field) in try json.array("fields", at: place).enumerated() {
+      let place = "\(place).fields[\(number)]"
+      let path = try field.fieldPath(at: place)
+      if let dimension = try field.vectorDimension(at: place) {
+        definition.vector = QueryIndexDefinition.Vector(path: path, dimension: dimension)
+        continue
+      }
+      let kind = try field.kind(at: place)
+      if path.isDocumentKey {
+        keyDirection = kind == .descending ? .descending : .ascending
+      } else if keyDirection == nil {
+        definition.fields.append(IndexDefinition.Field(path: path, kind: kind))
+      }
+    }
+    let last = definition.fields.last { $0.kind != .contains }
+    definition.keyDirection = keyDirection ?? (last?.kind == .descending ? .descending : .ascending)
+    return definition
+  }
+
+  private static func override(_ json: JSONText, at place: String) throws(IndexConfigurationError) -> FieldOverride {
+    var indexes: [FieldOverride.Index] = []
+    for (number, index) in try json.array("indexes", at: place).enumerated() {
+      let place = "\(place).indexes[\(number)]"
+      indexes.append(FieldOverride.Index(kind: try index.kind(at: place), scope: try index.scope(at: place)))
+    }
+    return FieldOverride(
+      collectionGroup: try json.string("collectionGroup", at: place), path: try json.fieldPath(at: place),
+      indexes: indexes)
+  }
+}
+
+extension JSONText {
+  fileprivate func fieldPath(at place: String) throws(IndexConfigurationError) -> FieldPath {
+    let text = try string("fieldPath", at: place)
+    do {
+      return try FieldPath(parsingServerFormat: text)
+    } catch {
+      throw IndexConfigurationError(place: "\(place).fieldPath", "is wrong: \(error)")
+    }
+  }
+
+  fileprivate func kind(at place: String) throws(IndexConfigurationError) -> IndexDefinition.Kind {
+    // As for local indexes: a membership comes before an order, and any order except ascending is descending.
+    if try optionalString("arrayConfig", at: place) == "CONTAINS" { return .contains }
+    return try optionalString("order", at: place) == "ASCENDING" ? .ascending : .descending
+  }
+
+  fileprivate func scope(at place: String) throws(IndexConfigurationError) -> QueryIndexDefinition.Scope {
+    switch try optionalString("queryScope", at: place) {
+    case nil, "COLLECTION": return .collection
+    case "COLLECTION_GROUP": return .collectionGroup
+    case let other?:
+      throw IndexConfigurationError(
+        place: "\(place).queryScope", "is \"\(other)\", but must be COLLECTION or COLLECTION_GROUP")
+    }
+  }
+
+  /// - Returns: Nil if the field is not a vector.
+  fileprivate func vectorDimension(at place: String) throws(IndexConfigurationError) -> Int? {
+    guard let config = member("vectorConfig") else { return nil }
+    guard case .object = config, case .number(let number)? = config.member("dimension"), let dimension = Int(number),
+      (1...2048).contains(dimension)
+    else {
+      throw IndexConfigurationError(
+        place: "\(place).vectorConfig", "must be an object with a dimension between 1 and 2048")
+    }
+    return dimension
+  }
+}

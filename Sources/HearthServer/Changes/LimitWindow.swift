@@ -1,0 +1,100 @@
+internal import HearthModel
+
+/// The documents in the result of a query with a limit, as far as its order and their versions go.
+///
+/// A commit is applied in memory if the result can be known from the window alone. That is so unless the window was full, so that others
+/// may lie behind it, and has lost more of its documents than have come in before its end.
+struct LimitWindow: Sendable {
+  /// In the order of the query. Of the fields only those that order are kept.
+  private var documents: [Document]
+  private(set) var versions: [DocumentKey: SnapshotVersion]
+  private let query: Query
+
+  init(_ documents: [Document], of query: Query) {
+    self.query = query
+    self.documents = documents.map { Self.head(of: $0, for: query) }
+    versions = Dictionary(documents.map { ($0.key, $0.version) }) { first, _ in first }
+  }
+
+  private static func head(of document: Document, for query: Query) -> Document {
+    guard !query.isOrderedByKeyOnly else {
+      var head = document
+      head.fields = .empty
+      return head
+    }
+    var fields = MapValue()
+    for order in query.orders where !order.path.isDocumentKey {
+      if let value = try? document.fields.value(at: order.path) { fields.set(value, at: order.path) }
+    }
+    var head = document
+    head.fields = EncodedFields(fields)
+    return head
+  }
+
+  enum Outcome {
+    case changed([WatchChange])
+    /// The window is unchanged, and the query must be run.
+    case unknown
+  }
+
+  /// Applies the changes of one commit to documents that match or have matched.
+  mutating func apply(_ changes: [SharedTransition]) -> Outcome {
+    let limit = query.limit ?? .max
+    let isFull = documents.count >= limit
+    let last = documents.last
+    let changed = Set(changes.map(\.key))
+    var next = documents.filter { !changed.contains($0.key) }
+    for change in changes where change.isMatchAfter {
+      // Behind the end of a full window others may come first.
+      if isFull, let last, query.compare(change.after.document, last) == .descending { continue }
+      let head = Self.head(of: change.after.document, for: query)
+      let place = next.partitionIndex { query.compare($0, head) == .descending }
+      next.insert(head, at: place)
+    }
+    guard !isFull || next.count >= limit else { return .unknown }
+    if next.count > limit { next.removeLast(next.count - limit) }
+    return .changed(move(to: next, changes))
+  }
+
+  /// Makes this the window of a result that was read.
+  mutating func replace(by result: [Document], after changes: [SharedTransition]) -> [WatchChange] {
+    let contents = Dictionary(result.map { ($0.key, $0) }) { first, _ in first }
+    return move(to: result.map { Self.head(of: $0, for: query) }, changes, contents: contents)
+  }
+
+  private mutating func move(
+    to next: [Document], _ transitions: [SharedTransition], contents: [DocumentKey: Document] = [:]
+  ) -> [WatchChange] {
+    let changed = Dictionary(transitions.map { ($0.key, $0.after) }) { _, last in last }
+    let nextVersions = Dictionary(next.map { ($0.key, $0.version) }) { first, _ in first }
+    var changes: [WatchChange] = []
+    for document in documents.sorted(by: { $0.key < $1.key }) where nextVersions[document.key] == nil {
+      let after = changed[document.key]
+      changes.append(
+        WatchChange(
+          document: after ?? SharedDocument(document), oldVersion: document.version, isIn: false,
+          isContentNew: after != nil))
+    }
+    for document in next where versions[document.key] != document.version {
+      let after = changed[document.key].flatMap { $0.document.version == document.version ? $0 : nil }
+      guard let shared = after ?? contents[document.key].map(SharedDocument.init) else {
+        assertionFailure("\(document.key) came into a window without having changed")
+        continue
+      }
+      changes.append(
+        WatchChange(document: shared, oldVersion: versions[document.key], isIn: true, isContentNew: true))
+    }
+    documents = next
+    versions = nextVersions
+    return changes
+  }
+}
+
+/// A changed document that matches a query, or has matched it.
+struct SharedTransition: Sendable {
+  var key: DocumentKey { after.document.key }
+  /// The version before, if the document matched then.
+  var oldVersion: SnapshotVersion?
+  var after: SharedDocument
+  var isMatchAfter: Bool
+}

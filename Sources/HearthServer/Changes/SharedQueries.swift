@@ -1,0 +1,248 @@
+internal import HearthModel
+
+/// The distinct queries of a database's listen streams, and the effects of the latest commits on them.
+///
+/// A commit is looked at once for each distinct query that it may concern (``QueryIndex``). The effects are kept until the memory for them
+/// is used up, whoever has not taken them by then. Streams whose targets a commit changes are marked and woken.
+///
+/// The result of a query with a limit depends on documents that a commit does not show. Its window is kept in memory; when it cannot be
+/// known from there, streams with this query stop at the version before until one of them has read the result again.
+struct SharedQueries {
+  typealias SubscriberID = Int
+  typealias QueryID = Int
+
+  private struct Subscriber {
+    var wake: @Sendable () -> Void
+    var queries: Set<QueryID> = []
+    /// Targets with effects that were not taken.
+    var news: Set<QueryID> = []
+  }
+
+  /// A commit whose effects are kept.
+  private struct Held {
+    var version: SnapshotVersion
+    var bytes: Int
+    var queries: [QueryID]
+  }
+
+  /// Everything up to this version is matched.
+  private(set) var version: SnapshotVersion
+  private var queries: [QueryID: SharedQuery] = [:]
+  private var numbers: [WatchSource: QueryID] = [:]
+  private var index = QueryIndex()
+  private var subscribers: [SubscriberID: Subscriber] = [:]
+  private var wakers: [@Sendable () -> Void] = []
+  private var held: [Held] = []
+  private var heldBytes = 0
+  private var lastID = 0
+  /// Queries that are being read, with the streams that wait for that.
+  private var refills: [QueryID: [CheckedContinuation<Void, Never>]] = [:]
+  private let maximumCommits: Int
+  private let maximumBytes: Int
+
+  init(version: SnapshotVersion, maximumCommits: Int, maximumBytes: Int) {
+    self.version = version
+    self.maximumCommits = maximumCommits
+    self.maximumBytes = maximumBytes
+  }
+
+  /// Returns true if nothing is listened to.
+  var isEmpty: Bool { queries.isEmpty }
+
+  /// The functions that wake streams with news. The caller calls them.
+  mutating func takeWakers() -> [@Sendable () -> Void] {
+    defer { wakers = [] }
+    return wakers
+  }
+
+  // MARK: - Commits
+
+  mutating func match(_ commit: CommittedChange) {
+    assert(commit.version > version, "commit \(commit.version) is matched after \(version)")
+    version = commit.version
+    var documents: [SharedDocument?] = Array(repeating: nil, count: commit.transitions.count)
+    var concerned: [QueryID] = []
+    for (id, indices) in index.candidates(for: commit.transitions) {
+      guard let source = queries[id]?.source else { continue }
+      let transitions = indices.compactMap { index -> SharedTransition? in
+        let transition = commit.transitions[index]
+        let (isBefore, isAfter) = (source.matches(transition.before), source.matches(transition.after))
+        guard isBefore || isAfter else { return nil }
+        let document = documents[index] ?? SharedDocument(transition.after)
+        documents[index] = document
+        return SharedTransition(
+          oldVersion: isBefore ? transition.before.version : nil, after: document, isMatchAfter: isAfter)
+      }
+      guard queries[id]?.apply(transitions, at: commit.version) == true else { continue }
+      concerned.append(id)
+      tellSubscribers(of: id)
+    }
+    guard !concerned.isEmpty else { return }
+    hold(Held(version: commit.version, bytes: commit.sizeBytes, queries: concerned))
+  }
+
+  /// Everything up to this version is matched: nothing that anybody listens to was changed in between.
+  mutating func advance(to latest: SnapshotVersion) {
+    version = max(version, latest)
+  }
+
+  private mutating func tellSubscribers(of id: QueryID) {
+    guard let query = queries[id] else { return }
+    for subscriber in query.subscribers.keys {
+      guard let isQuiet = subscribers[subscriber]?.news.isEmpty else { continue }
+      subscribers[subscriber]?.news.insert(id)
+      if isQuiet, let wake = subscribers[subscriber]?.wake { wakers.append(wake) }
+    }
+  }
+
+  private mutating func hold(_ commit: Held) {
+    held.append(commit)
+    heldBytes += commit.bytes
+    guard held.count > maximumCommits || heldBytes > maximumBytes else { return }
+    // Drop down to three quarters of the limits, so that the array is moved rarely.
+    var count = 0
+    while count < held.count,
+      held.count - count > maximumCommits * 3 / 4 || heldBytes > maximumBytes * 3 / 4
+    {
+      heldBytes -= held[count].bytes
+      for id in held[count].queries { queries[id]?.forget(through: held[count].version, present: version) }
+      count += 1
+    }
+    held.removeFirst(count)
+  }
+
+  // MARK: - Subscribers
+
+  mutating func subscribe(wake: @escaping @Sendable () -> Void) -> SubscriberID {
+    lastID += 1
+    subscribers[lastID] = Subscriber(wake: wake)
+    return lastID
+  }
+
+  mutating func unsubscribe(_ id: SubscriberID) {
+    guard let subscriber = subscribers.removeValue(forKey: id) else { return }
+    for number in subscriber.queries {
+      queries[number]?.subscribers[id] = nil
+      removeIfUnused(number)
+    }
+  }
+
+  mutating func join(_ source: WatchSource, by subscriber: SubscriberID) -> QueryID {
+    let id: QueryID
+    if let known = numbers[source] {
+      id = known
+    } else {
+      lastID += 1
+      id = lastID
+      numbers[source] = id
+      queries[id] = SharedQuery(source, at: version)
+      index.insert(id, source)
+    }
+    queries[id]?.subscribers[subscriber, default: 0] += 1
+    subscribers[subscriber]?.queries.insert(id)
+    return id
+  }
+
+  mutating func leave(_ id: QueryID, by subscriber: SubscriberID) {
+    guard let count = queries[id]?.subscribers[subscriber] else {
+      assertionFailure("subscriber \(subscriber) leaves query \(id), which it does not have")
+      return
+    }
+    guard count == 1 else {
+      queries[id]?.subscribers[subscriber] = count - 1
+      return
+    }
+    queries[id]?.subscribers[subscriber] = nil
+    subscribers[subscriber]?.news.remove(id)
+    subscribers[subscriber]?.queries.remove(id)
+    removeIfUnused(id)
+  }
+
+  private mutating func removeIfUnused(_ id: QueryID) {
+    guard let query = queries[id], query.subscribers.isEmpty else { return }
+    queries[id] = nil
+    numbers[query.source] = nil
+    index.remove(id, query.source)
+  }
+}
+
+// MARK: - Taking
+
+extension SharedQueries {
+  /// What has happened to a subscriber's targets.
+  struct Taken: Sendable {
+    /// The version that the subscriber stands at with these changes.
+    var through: SnapshotVersion
+    /// One entry for each query that changed.
+    var changes: [(query: QueryID, changes: [WatchChange])] = []
+    /// Queries whose changes are to be taken from the change log.
+    var dropped: [QueryID] = []
+    /// Queries that have to be read again before the subscriber can go on. Only if `through` is the version that it stands at.
+    var blocking: [QueryID] = []
+  }
+
+  mutating func take(after start: SnapshotVersion, by subscriber: SubscriberID) -> Taken {
+    var taken = Taken(through: version)
+    guard let news = subscribers[subscriber]?.news, !news.isEmpty else { return taken }
+    // All targets go to the same version: one at which each of them is known.
+    var upper: SnapshotVersion
+    repeat {
+      upper = taken.through
+      for id in news {
+        if let known = queries[id]?.latestKnown(after: start, through: taken.through) { taken.through = known }
+      }
+    } while taken.through < upper
+    if taken.through <= start {
+      taken.through = start
+      taken.blocking = news.filter { queries[$0]?.knownThrough != nil }
+      return taken
+    }
+    var left: Set<QueryID> = []
+    for id in news {
+      guard let query = queries[id] else { continue }
+      if let changes = query.changes(after: start, through: taken.through) {
+        if !changes.isEmpty { taken.changes.append((id, changes)) }
+      } else {
+        taken.dropped.append(id)
+      }
+      if query.isNews(after: taken.through) { left.insert(id) }
+    }
+    subscribers[subscriber]?.news = left
+    return taken
+  }
+}
+
+// MARK: - Windows
+
+extension SharedQueries {
+  enum RefillTurn: Sendable {
+    case notNeeded
+    /// Another stream reads.
+    case wait
+    case read(Query, SnapshotVersion)
+  }
+
+  mutating func install(_ documents: [Document], of id: QueryID, at version: SnapshotVersion) {
+    if queries[id]?.install(documents, at: version) == true { tellSubscribers(of: id) }
+  }
+
+  mutating func beginRefill(of id: QueryID) -> RefillTurn {
+    guard let query = queries[id], query.knownThrough != nil, let limited = query.source.limitQuery else {
+      return .notNeeded
+    }
+    guard refills[id] == nil else { return .wait }
+    refills[id] = []
+    return .read(limited, version)
+  }
+
+  /// - Returns: False if nobody reads any more.
+  mutating func wait(for id: QueryID, _ continuation: CheckedContinuation<Void, Never>) -> Bool {
+    guard refills[id] != nil else { return false }
+    refills[id]?.append(continuation)
+    return true
+  }
+
+  mutating func endRefill(of id: QueryID) -> [CheckedContinuation<Void, Never>] {
+    refills.removeValue(forKey: id) ?? []
+  }
+}

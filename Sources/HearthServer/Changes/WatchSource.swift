@@ -1,0 +1,31 @@
+internal import HearthModel
+internal import HearthStore
+
+/// What a target of a listen stream asks for. Targets with equal sources have equal results.
+enum WatchSource: Hashable, Sendable {
+  case query(Query)
+  /// In the order of the request, each once.
+  case documents([DocumentKey])
+
+  var scope: ChangeScope {
+    switch self {
+    case .query(let query): ChangeScope(of: query)
+    case .documents(let keys): .documents(Set(keys))
+    }
+  }
+
+  /// The query with a limit, if this is one.
+  var limitQuery: Query? {
+    guard case .query(let query) = self, query.limit != nil else { return nil }
+    return query
+  }
+
+  /// Returns true if a document of ``scope`` exists and belongs to the result, without regard to the limit.
+  func matches(_ document: Document) -> Bool {
+    guard document.isFound else { return false }
+    switch self {
+    case .query(let query): return query.matches(document)
+    case .documents: return true
+    }
+  }
+}

@@ -1,0 +1,47 @@
+/// The limits of what is done in a database, and of how many databases are open. Those of connections and calls are ``ServerLimits``.
+package struct DatabaseLimits: Sendable, Hashable {
+  /// Databases that are open at the same time. A call for one more fails with RESOURCE_EXHAUSTED; one that nobody uses is closed after
+  /// five minutes.
+  package var databases = 1000
+
+  /// Targets of one Listen stream. One more ends the stream with RESOURCE_EXHAUSTED.
+  package var targetsPerStream = 10_000
+
+  /// Open transactions of one database. One more fails with RESOURCE_EXHAUSTED.
+  package var transactions = 10_000
+
+  /// The time after its begin at which a transaction ends (Firestore documentation, "Usage and limits").
+  package var transactionTime = Duration.seconds(270)
+
+  /// The time after its last use at which a transaction ends (Firestore documentation, "Usage and limits").
+  package var transactionIdleTime = Duration.seconds(60)
+
+  /// Documents and queries that one transaction reads. A read beyond them fails with INVALID_ARGUMENT.
+  package var readsPerTransaction = 100_000
+
+  /// Documents and queries that all open transactions of one database have read. A read beyond them fails with RESOURCE_EXHAUSTED.
+  package var transactionReads = 2_000_000
+
+  /// The time that a write, or a read of a transaction, waits for transactions that have locked what it needs. Then it fails with ABORTED.
+  package var lockWait = Duration.seconds(20)
+
+  /// Filters, orders and the parent document of one query together (Firestore documentation, "Usage and limits"). A query with more fails
+  /// with INVALID_ARGUMENT.
+  package var queryComponents = 100
+
+  /// Disjunctions of one query in disjunctive normal form (Firestore documentation, "Query limitations"). A query with more fails with
+  /// INVALID_ARGUMENT.
+  package var queryDisjunctions = 30
+
+  /// True to refuse queries for which production demands an index that is not declared, with FAILED_PRECONDITION.
+  package var requiresIndexes = false
+
+  /// The age of the history that each database keeps, for resumed listeners, reads in the past and transactions. What needs an older one
+  /// reads everything again (listeners) or fails with FAILED_PRECONDITION.
+  package var historyTime = Duration.seconds(3600)
+
+  /// The bytes of each database's history. Beyond them history is dropped before its time, which is logged.
+  package var historyBytes = 1 << 30
+
+  package init() {}
+}

@@ -1,0 +1,102 @@
+internal import Foundation
+internal import HearthModel
+internal import Synchronization
+
+/// Refuses queries that production would refuse for want of an index (`hearth serve --require-indexes`). This server answers them without
+/// one; a project that is tested with the rules goes to production without surprises.
+final class IndexRules: Sendable {
+  private let declared = Mutex(DeclaredIndexes())
+
+  func declare(_ indexes: DeclaredIndexes) {
+    declared.withLock { $0 = indexes }
+  }
+
+  /// - Throws: FAILED_PRECONDITION in production's words, with the definition of the index.
+  func check(_ needs: [IndexNeed], in database: DatabaseID) throws(StatusError) {
+    let missing = declared.withLock { declared in needs.first { !declared.answer($0) } }
+    if let missing { throw Self.failure(for: missing.suggestion, in: database) }
+  }
+
+  private static func failure(for index: QueryIndexDefinition, in database: DatabaseID) -> StatusError {
+    let message = encoded(index, in: database)
+    let link =
+      "https://console.firebase.google.com/v1/r/project/\(database.projectID)/firestore/indexes?create_composite="
+      + Data(message).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    var violation = WireWriter()
+    violation.writeString("MISSING_INDEX", field: 1)
+    violation.writeString(collectionName(of: index, in: database), field: 2)
+    violation.writeString(index.json, field: 3)
+    var failure = WireWriter()
+    failure.writeBytes(violation.bytes, field: 1)
+    return StatusError(
+      code: .failedPrecondition,
+      message: "The query requires an index. You can create it here: \(link)\n"
+        + "For hearth serve, declare it in the file of --indexes: \(index.json)",
+      details: [StatusError.Detail(typeName: "google.rpc.PreconditionFailure", bytes: failure.bytes)])
+  }
+
+  private static func collectionName(of index: QueryIndexDefinition, in database: DatabaseID) -> String {
+    "\(database.resourceName)/collectionGroups/\(index.collectionGroup)"
+  }
+
+  /// The message `google.firestore.admin.v1.Index` that the console's page reads from its address.
+  private static func encoded(_ index: QueryIndexDefinition, in database: DatabaseID) -> [UInt8] {
+    var writer = WireWriter()
+    writer.writeString("\(collectionName(of: index, in: database))/indexes/_", field: 1)
+    writer.writeVarint(index.scope == .collection ? 1 : 2, field: 2)
+    for field in index.fields {
+      var entry = WireWriter()
+      entry.writeString(field.path.canonicalString, field: 1)
+      switch field.kind {
+      case .ascending: entry.writeVarint(1, field: 2)
+      case .descending: entry.writeVarint(2, field: 2)
+      case .contains: entry.writeVarint(1, field: 3)
+      }
+      writer.writeBytes(entry.bytes, field: 3)
+    }
+    var key = WireWriter()
+    key.writeString("__name__", field: 1)
+    key.writeVarint(index.keyDirection == .ascending ? 1 : 2, field: 2)
+    writer.writeBytes(key.bytes, field: 3)
+    if let vector = index.vector {
+      var config = WireWriter()
+      config.writeVarint(Int64(vector.dimension), field: 1)
+      config.writeBytes([], field: 2)
+      var entry = WireWriter()
+      entry.writeString(vector.path.canonicalString, field: 1)
+      entry.writeBytes(config.bytes, field: 4)
+      writer.writeBytes(entry.bytes, field: 3)
+    }
+    return writer.bytes
+  }
+}
+
+extension QueryIndexDefinition {
+  /// The entry of `firestore.indexes.json`.
+  fileprivate var json: String {
+    func quoted(_ text: String) -> String {
+      (try? JSONEncoder().encode(text)).map { String(decoding: $0, as: UTF8.self) } ?? "\"\""
+    }
+    func entry(_ path: FieldPath, _ rest: String) -> String {
+      "{\"fieldPath\": \(quoted(path.canonicalString)), \(rest)}"
+    }
+    var entries = fields.map { field in
+      switch field.kind {
+      case .ascending: entry(field.path, "\"order\": \"ASCENDING\"")
+      case .descending: entry(field.path, "\"order\": \"DESCENDING\"")
+      case .contains: entry(field.path, "\"arrayConfig\": \"CONTAINS\"")
+      }
+    }
+    if let vector {
+      entries.append(entry(vector.path, "\"vectorConfig\": {\"dimension\": \(vector.dimension), \"flat\": {}}"))
+    }
+    let last = fields.last { $0.kind != .contains }
+    if (last?.kind == .descending) != (keyDirection == .descending) {
+      entries.append(
+        "{\"fieldPath\": \"__name__\", \"order\": \"\(keyDirection == .ascending ? "ASCENDING" : "DESCENDING")\"}")
+    }
+    let scope = scope == .collection ? "COLLECTION" : "COLLECTION_GROUP"
+    return "{\"collectionGroup\": \(quoted(collectionGroup)), \"queryScope\": \"\(scope)\", "
+      + "\"fields\": [\(entries.joined(separator: ", "))]}"
+  }
+}

@@ -1,0 +1,82 @@
+internal import HearthModel
+
+/// Several writes of one document in a request, which production turns into one before it looks at the document. What cannot be turned
+/// into one is refused, whatever the document is (integration tests of the official SDKs; the texts are those of Google's emulator).
+struct WriteCombinations {
+  private enum Kind: String {
+    /// For a document that must not exist.
+    case insert
+    /// For a document that must exist.
+    case update
+    /// For both.
+    case upsert
+    case delete
+  }
+
+  private struct Combined {
+    var kind: Kind
+    /// The version that the stored document must have.
+    var base: SnapshotVersion?
+  }
+
+  private var documents: [DocumentKey: Combined] = [:]
+
+  /// Checks the writes of a request. A second precondition on the version that the first one demands is met by it, and goes.
+  ///
+  /// - Throws: INVALID_ARGUMENT.
+  static func check(_ mutations: inout [Mutation]) throws(StatusError) {
+    guard mutations.count > 1 else { return }
+    var combinations = WriteCombinations()
+    combinations.documents.reserveCapacity(mutations.count)
+    for index in mutations.indices where mutations[index].operation != .verify {
+      if try combinations.isMetByEarlier(mutations[index]) { mutations[index].precondition = .none }
+    }
+  }
+
+  private mutating func isMetByEarlier(_ mutation: Mutation) throws(StatusError) -> Bool {
+    let kind = Self.kind(of: mutation)
+    var base: SnapshotVersion?
+    if case .updateTime(let version) = mutation.precondition { base = version }
+    guard var earlier = documents[mutation.key] else {
+      documents[mutation.key] = Combined(kind: kind, base: base)
+      return false
+    }
+    try Self.requireOrder(earlier.kind, mutation, kind)
+    if let base, base != earlier.base { throw Self.otherVersion(base, than: earlier.base) }
+    if kind == .delete {
+      earlier.kind = .delete
+    } else if earlier.kind == .delete {
+      earlier.kind = .upsert
+    }
+    documents[mutation.key] = earlier
+    return base != nil
+  }
+
+  private static func kind(of mutation: Mutation) -> Kind {
+    if mutation.operation == .delete { return .delete }
+    switch mutation.precondition {
+    case .none: return .upsert
+    case .exists(true), .updateTime: return .update
+    case .exists(false): return .insert
+    }
+  }
+
+  private static func requireOrder(_ earlier: Kind, _ mutation: Mutation, _ kind: Kind) throws(StatusError) {
+    let isImpossible =
+      earlier == .delete
+      ? kind == .update || kind == .delete && mutation.precondition == .exists(true)
+      : mutation.precondition == .exists(false)
+    guard !isImpossible else {
+      throw .invalid("Cannot \(earlier.rawValue) then \(kind.rawValue) an entity in the same request.")
+    }
+  }
+
+  private static func otherVersion(_ base: SnapshotVersion, than earlier: SnapshotVersion?) -> StatusError {
+    func text(_ version: SnapshotVersion) -> String {
+      "VersionPrecondition{exactBaseVersion=\(version.microseconds), maxBaseVersion=null}"
+    }
+    return .invalid(
+      "Cannot collapse mutations with different version preconditions "
+        + "(\(earlier.map(text) ?? "null") and \(text(base)))")
+  }
+}

@@ -1,0 +1,45 @@
+internal import HearthModel
+internal import HearthWire
+
+/// A query of a request that was checked against rules and limits.
+struct CheckedQuery {
+  let query: Query
+  /// True if the query, which is for all collections, means only those directly below its path.
+  let isShallow: Bool
+  /// The number of results to skip.
+  let offset: Int
+  /// The fields that the answer contains; all if nil.
+  let projection: [FieldPath]?
+  /// The search that chooses among the documents of the query.
+  let search: VectorSearch?
+  /// The indexes by which production answers the query.
+  let indexNeeds: [IndexNeed]
+
+  /// - Parameter aggregations: what is wanted of the result; none for the documents themselves.
+  /// - Throws: `WireError` for what is malformed, `StatusError` for what is not allowed.
+  init(
+    parent: String, query message: Google_Firestore_V1_StructuredQuery, for aggregations: [Aggregation] = [],
+    in database: HostedDatabase
+  ) throws {
+    let decoded = try database.translator.decode(parent: parent, query: message)
+    try QueryRules.check(decoded)
+    try QueryLimits.check(decoded.query, limits: database.limits)
+    search = try decoded.findNearest.map { try VectorSearch($0, database.translator) }
+    if search != nil {
+      guard decoded.query.limit == nil else {
+        throw StatusError.invalid("A query limit cannot be used with FindNearest")
+      }
+      guard decoded.offset == 0 else { throw StatusError.invalid("A query offset cannot be used with FindNearest") }
+      guard decoded.query.startAt == nil, decoded.query.endAt == nil else {
+        throw StatusError.invalid("A cursor cannot be used with FindNearest")
+      }
+    }
+    query =
+      search == nil && !aggregations.isEmpty ? Aggregation.query(decoded.query, for: aggregations) : decoded.query
+    indexNeeds = query.indexNeeds(comparing: search?.index)
+    try database.indexRules?.check(indexNeeds, in: database.id)
+    isShallow = decoded.isShallow
+    offset = decoded.offset
+    projection = decoded.projection
+  }
+}

@@ -1,0 +1,74 @@
+internal import HearthModel
+internal import HearthStore
+
+/// The result of a query, piece by piece, all of one version. The next piece is read when it is asked for.
+struct ResultPages {
+  private let plan: ReadPlan
+  private let database: HostedDatabase
+  /// The queries whose results follow each other; nil before the first piece.
+  private var sources: [Query]?
+  private let query: Query
+  private let isShallow: Bool
+  private var cursor: QueryCursor?
+  private var version: SnapshotVersion?
+  /// The number of further documents that the limit allows.
+  private var remaining: Int?
+
+  /// - Parameter isShallow: True for the collections right below the path of a query for all collections.
+  init(of query: Query, isShallow: Bool, plan: ReadPlan, in database: HostedDatabase) {
+    self.query = query
+    self.isShallow = isShallow
+    self.plan = plan
+    self.database = database
+    remaining = query.limit
+  }
+
+  struct Page {
+    var answer: QueryAnswer
+    var isLast: Bool
+  }
+
+  /// - Returns: Nil behind the last piece; there is at least one, maybe an empty one.
+  mutating func next() async throws -> Page? {
+    var rest: [Query]
+    if let sources { rest = sources } else { rest = try await allSources() }
+    guard var source = rest.first else { return nil }
+    if isShallow, source.limit != 0 { source.limit = remaining }
+    let (wanted, start, storage) = (source, cursor, database.storage)
+    let page = try await plan.reading(laterAt: version) { version throws(StatusError) in
+      try await storage.page(of: wanted, after: start, at: version)
+    }
+    version = page.answer.readVersion
+    remaining = remaining.map { max(0, $0 - page.answer.documents.count) }
+    cursor = page.next
+    if page.next == nil { rest.removeFirst() }
+    if isShallow, remaining == 0 { rest = [] }
+    sources = rest
+    return Page(answer: page.answer, isLast: rest.isEmpty)
+  }
+
+  /// The collections one after the other, which is their order by name. Nothing else can be asked of several collections.
+  private mutating func allSources() async throws -> [Query] {
+    guard isShallow else { return [query] }
+    let storage = database.storage
+    let parent = query.path
+    let present = try await storage.currentVersion()
+    let ids = try await plan.reading { version throws(StatusError) in
+      try await storage.collectionIDs(under: parent, at: version ?? present)
+    }
+    if plan.version == nil { version = present }
+    let queries = ids.map { id in
+      var query = Query(
+        path: parent.appending(id), filters: self.query.filters, explicitOrders: self.query.explicitOrders)
+      (query.startAt, query.endAt) = (self.query.startAt, self.query.endAt)
+      return query
+    }
+    // One that is empty, for a piece that says at what version there is nothing.
+    return queries.isEmpty ? [Query(path: parent.appending("_"), limit: 0)] : queries
+  }
+
+  /// The whole result at once, for what is not passed on document by document.
+  mutating func all(_ use: (QueryAnswer) throws -> Void) async throws {
+    while let page = try await next() { try use(page.answer) }
+  }
+}

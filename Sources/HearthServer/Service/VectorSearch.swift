@@ -1,0 +1,131 @@
+internal import Foundation
+internal import HearthModel
+internal import HearthWire
+internal import SwiftProtobuf
+
+/// A search for the documents whose vectors are nearest to a given one (`find_nearest`). It is exact: every document that the query
+/// selects is compared.
+struct VectorSearch {
+  enum Measure {
+    case euclidean, cosine, dotProduct
+  }
+
+  let field: FieldPath
+  let vector: [Double]
+  let measure: Measure
+  /// The largest number of documents in the result.
+  let limit: Int
+  /// The name of the field that results get with their distance.
+  let resultField: String?
+  /// The largest distance, or the smallest dot product.
+  let threshold: Double?
+
+  private static let maximumLimit = 1000
+
+  /// - Throws: INVALID_ARGUMENT with the text of Google's emulator.
+  init(
+    _ message: Google_Firestore_V1_StructuredQuery.FindNearest, _ translator: WireTranslator
+  ) throws {
+    field = try QueryRules.field(message.vectorField.fieldPath)
+    let operand: Data = try message.queryVector.serializedBytes()
+    guard let elements = try translator.decode(valueBytes: operand, at: "query_vector").vectorElements else {
+      throw StatusError.invalid("Query Value must be of type vector.")
+    }
+    guard !elements.isEmpty else { throw StatusError.invalid("Cannot have a zero length vector.") }
+    guard elements.count <= WriteLimits.maximumVectorDimensions else {
+      throw StatusError.invalid("Vectors must be at most \(WriteLimits.maximumVectorDimensions) dimensions.")
+    }
+    vector = elements
+    switch message.distanceMeasure {
+    case .euclidean: measure = .euclidean
+    case .cosine: measure = .cosine
+    case .dotProduct: measure = .dotProduct
+    case .unspecified, .UNRECOGNIZED: throw StatusError.invalid("Unknown Distance Measure.")
+    }
+    guard message.hasLimit, (1...Self.maximumLimit).contains(Int(message.limit.value)) else {
+      throw StatusError.invalid(
+        "FindNearest.limit must be a positive integer of no more than \(Self.maximumLimit)")
+    }
+    limit = Int(message.limit.value)
+    resultField = message.distanceResultField.isEmpty ? nil : message.distanceResultField
+    if let resultField, (try? FieldPath.validateServerLimits(name: resultField)) == nil {
+      throw StatusError.invalid("The distanceResultField.property.name \"\(resultField)\" is reserved.")
+    }
+    threshold = message.hasDistanceThreshold ? message.distanceThreshold.value : nil
+    if let threshold, !threshold.isFinite {
+      throw StatusError.invalid("distanceThreshold must be a finite number.")
+    }
+  }
+
+  /// What an index for the search ends with.
+  var index: QueryIndexDefinition.Vector { QueryIndexDefinition.Vector(path: field, dimension: vector.count) }
+
+  /// The distance of a document's vector.
+  ///
+  /// - Returns: Nil if the document has no vector of as many dimensions. NaN for the angle to the zero vector.
+  func distance(of document: Document) throws(WireFormatError) -> Double? {
+    guard let elements = try document.fields.value(at: field)?.vectorElements, elements.count == vector.count else {
+      return nil
+    }
+    switch measure {
+    case .euclidean: return zip(elements, vector).reduce(0) { $0 + ($1.0 - $1.1) * ($1.0 - $1.1) }.squareRoot()
+    case .dotProduct: return Self.product(elements, vector)
+    case .cosine:
+      let lengths = Self.product(elements, elements).squareRoot() * Self.product(vector, vector).squareRoot()
+      return 1 - Self.product(elements, vector) / lengths
+    }
+  }
+
+  private static func product(_ a: [Double], _ b: [Double]) -> Double {
+    zip(a, b).reduce(0) { $0 + $1.0 * $1.1 }
+  }
+
+  /// Returns whether a result may have this distance.
+  private func admits(_ distance: Double) -> Bool {
+    guard let threshold else { return true }
+    return measure == .dotProduct ? distance >= threshold : distance <= threshold
+  }
+
+  /// The nearest documents among those that were added.
+  struct Nearest {
+    let search: VectorSearch
+    private var found: [(document: Document, distance: Double)] = []
+
+    init(_ search: VectorSearch) {
+      self.search = search
+    }
+
+    /// Adds documents that come later in the query's order than those before, which goes first among equal distances.
+    mutating func add(_ documents: some Sequence<Document>) throws(WireFormatError) {
+      for document in documents {
+        guard let distance = try search.distance(of: document), search.admits(distance) else { continue }
+        found.append((document, distance))
+        if found.count >= 2 * search.limit + 64 { cut() }
+      }
+    }
+
+    /// The sort keeps the order of equal ones. NaN comes last.
+    private mutating func cut() {
+      found.sort { a, b in
+        if a.distance.isNaN || b.distance.isNaN { return !a.distance.isNaN && b.distance.isNaN }
+        return search.measure == .dotProduct ? a.distance > b.distance : a.distance < b.distance
+      }
+      found.removeLast(max(0, found.count - search.limit))
+    }
+
+    /// The nearest first, each with its distance if the search asks for it.
+    mutating func finish() throws(WireFormatError) -> [Document] {
+      cut()
+      guard let name = search.resultField else { return found.map(\.document) }
+      var documents: [Document] = []
+      for (document, distance) in found {
+        var document = document
+        var fields = try document.fields.decoded()
+        fields[name] = .double(distance)
+        document.fields = EncodedFields(fields)
+        documents.append(document)
+      }
+      return documents
+    }
+  }
+}

@@ -1,0 +1,73 @@
+internal import HearthModel
+internal import HearthStore
+
+extension StorageReader.Snapshot {
+  /// The ids right below a document (or the root, for the empty path) or right below a collection that have an existing document below
+  /// them; in order.
+  func childIDs(under parent: ResourcePath, at past: SnapshotVersion?) throws -> [String] {
+    let present = try reader.store.childIDs(under: parent)
+    let before = try documents(of: .collections(.everything(under: parent)), before: past)
+    guard !before.isEmpty else { return present }
+    var ids: Set<ResourcePath> = []
+    /// Ids below which documents have come since.
+    var grown: Set<ResourcePath> = []
+    // Of a collection, the scope has its own documents too.
+    for (key, document) in before where key.path.count > parent.count + 1 {
+      let id = ResourcePath([key.path.segments[parent.count]])
+      if document.isFound { ids.insert(id) } else { grown.insert(id) }
+    }
+    for id in present.map({ ResourcePath([$0]) }) where !ids.contains(id) {
+      if try !grown.contains(id) || holdsOther(than: before, under: parent.appending(id)) { ids.insert(id) }
+    }
+    return ids.sorted().map(\.canonicalString)
+  }
+
+  /// Returns whether a document below a path has not changed.
+  private func holdsOther(than changed: [DocumentKey: Document], under path: ResourcePath) throws -> Bool {
+    var holds = false
+    try reader.store.forEachKey(under: path) { key in
+      holds = changed[key] == nil
+      return !holds
+    }
+    return holds
+  }
+
+  /// The ids of documents of a collection that do not exist themselves but have documents below them; in order.
+  func missingDocumentIDs(in collection: ResourcePath, at past: SnapshotVersion?) throws -> [String] {
+    let ids = try childIDs(under: collection, at: past)
+    let keys = try ids.map { try DocumentKey(collection.appending($0)) }
+    return zip(ids, try documents(for: keys, at: past).documents).filter { !$1.isFound }.map(\.0)
+  }
+
+  /// Keys that divide the documents of a query for a whole collection group into parts of about the same size, in order.
+  ///
+  /// - Parameters:
+  ///   - count: The largest number of keys.
+  ///   - minimumSize: The number of documents that a part has at least.
+  func partitionPoints(
+    of query: Query, count: Int, minimumSize: Int, at past: SnapshotVersion?
+  ) throws -> PartitionAnswer {
+    let scope = CollectionScope(of: query)
+    let before = try documents(of: .collections(scope), before: past)
+    let total = try LoggedCollections.documentCount(of: scope, in: reader.database)
+    // Points of a sample are close enough, and the keys of millions of documents take much memory.
+    let stride = max(1, total / Self.maximumSample)
+    var keys = Set(try reader.store.sampledKeys(in: scope, stride: stride))
+    for (key, document) in before {
+      if document.isFound { keys.insert(key) } else { keys.remove(key) }
+    }
+    // Of very large groups the sample has fewer keys than there could be parts.
+    let parts = min(count == .max ? .max : count + 1, max(1, min(keys.count, keys.count * stride / minimumSize)))
+    let sorted = parts > 1 ? keys.sorted() : []
+    let points = parts > 1 ? (1..<parts).map { sorted[sorted.count * $0 / parts] } : []
+    return PartitionAnswer(points: points, readVersion: past ?? version)
+  }
+
+  private static let maximumSample = 50_000
+}
+
+/// Keys that divide the documents of a collection group.
+struct PartitionAnswer: Sendable {
+  var points: [DocumentKey]
+  var readVersion: SnapshotVersion
+}

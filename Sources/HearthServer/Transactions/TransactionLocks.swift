@@ -1,0 +1,226 @@
+internal import HearthModel
+internal import Synchronization
+
+/// The locks of a database's transactions: lets calls wait as ``LockTable`` decides.
+///
+/// The storage asks for each write, once it knows what the write changes, so that a write waits for those only that have read just that.
+/// A lock that is taken while commits are being made durable counts for later ones. So its reader waits for these before it reads.
+final class TransactionLocks: Sendable {
+  typealias Owner = LockTable.Owner
+  typealias TicketID = LockTable.TicketID
+  typealias Decision = Result<Void, StatusError>
+
+  private struct State {
+    var table = LockTable()
+    var waiting: [TicketID: CheckedContinuation<Decision, Never>] = [:]
+    /// Decided before the call began to wait.
+    var decisions: [TicketID: Decision] = [:]
+    /// The storage is making commits durable.
+    var isCommitting = false
+    /// Reads that wait for the end of these commits.
+    var readers: [CheckedContinuation<Void, Never>] = []
+    /// A task looks for locks and waits that have become too old.
+    var isWatched = false
+    var isClosed = false
+    var expire: (@Sendable () -> Void)?
+  }
+
+  private let clock: ServerClock
+  private let waitMicroseconds: Int64
+  private let state = Mutex(State())
+
+  /// - Parameter maximumWait: After which a request that waits is aborted.
+  init(clock: ServerClock, maximumWait: Duration = DatabaseLimits().lockWait) {
+    self.clock = clock
+    waitMicroseconds = maximumWait.microseconds
+  }
+
+  /// - Parameter expire: Ends transactions that are too old, called from time to time while somebody waits.
+  func onWait(_ expire: @escaping @Sendable () -> Void) {
+    state.withLock { $0.expire = expire }
+  }
+
+  /// The number of requests that wait, or are tried again after they have waited.
+  var ticketCount: Int { state.withLock { $0.table.ticketCount } }
+
+  private static let aborted = StatusError(
+    code: .aborted, message: "Too much contention on these documents. Please try again.")
+  private static let timeout = StatusError(code: .aborted, message: "Transaction lock timeout.")
+  private static let cancelled = StatusError(code: .cancelled, message: "The call was cancelled.")
+  private static let closed = StatusError(code: .unavailable, message: "the server is shutting down")
+
+  // MARK: - Transactions
+
+  /// Locks documents and a queried range for a transaction. What is read afterwards stays as it is until ``release(_:)``.
+  ///
+  /// - Throws: ABORTED if the transaction waited too long, or was aborted to break a deadlock; CANCELLED; UNAVAILABLE.
+  func lock(_ keys: [DocumentKey], _ query: Query?, for owner: Owner) async throws(StatusError) {
+    let now = clock.now().microseconds
+    let ticket = change { state -> (TicketID?, [LockTable.Event]) in
+      if state.isClosed { return (nil, []) }
+      let answer = state.table.read(keys, query, by: owner, at: now)
+      return (answer.ticket, answer.events)
+    }
+    if let ticket { try await turn(of: ticket) }
+    await commitsEnd()
+  }
+
+  /// Ends a transaction.
+  func release(_ owner: Owner) {
+    change { $0.table.release(owner) }
+  }
+
+  // MARK: - Storage
+
+  /// The storage begins to make commits durable.
+  func beginCommits() {
+    state.withLock { $0.isCommitting = true }
+  }
+
+  /// The commits are durable and can be read, or have failed.
+  func endCommits() {
+    let readers = state.withLock { state in
+      state.isCommitting = false
+      defer { state.readers = [] }
+      return state.readers
+    }
+    for reader in readers { reader.resume() }
+  }
+
+  /// Asks if a write may change documents now.
+  ///
+  /// - Returns: Nil if so; else the ticket with which to wait for its turn.
+  /// - Throws: ABORTED if the transaction has lost its locks.
+  func admit(
+    _ transitions: [DocumentTransition], by owner: Owner?, ticket: TicketID?
+  ) throws(StatusError) -> TicketID? {
+    let isFree = state.withLock { $0.table.isEmpty }
+    if isFree, owner == nil { return nil }
+    let now = clock.now().microseconds
+    let (next, isAborted) = change { state -> ((TicketID?, Bool), [LockTable.Event]) in
+      if let ticket, case .failure? = state.decisions[ticket] { return ((ticket, false), []) }
+      let answer = state.table.write(transitions, by: owner, ticket: ticket, at: now)
+      return ((answer.ticket, answer.isAborted), answer.events)
+    }
+    if isAborted { throw Self.aborted }
+    return next
+  }
+
+  /// Waits until a write may be tried again.
+  ///
+  /// - Throws: ABORTED, CANCELLED or UNAVAILABLE; then the ticket is gone.
+  func turn(of ticket: TicketID) async throws(StatusError) {
+    let decision = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let known = state.withLock { state -> Decision? in
+          if let known = state.decisions.removeValue(forKey: ticket) { return known }
+          if state.isClosed { return .failure(Self.closed) }
+          state.waiting[ticket] = continuation
+          return nil
+        }
+        if let known { continuation.resume(returning: known) } else { watch() }
+      }
+    } onCancel: {
+      giveUp([ticket], Self.cancelled)
+    }
+    try decision.get()
+  }
+
+  /// Takes away the ticket of a write that has ended.
+  func finish(_ ticket: TicketID) {
+    change { state in
+      state.decisions[ticket] = nil
+      return state.table.finish(ticket)
+    }
+  }
+
+  /// Ends all waiting.
+  func close() {
+    let waiting = state.withLock { state in
+      state.isClosed = true
+      state.table = LockTable()
+      defer { state.waiting = [:] }
+      return state.waiting.values.map(\.self)
+    }
+    for continuation in waiting { continuation.resume(returning: .failure(Self.closed)) }
+  }
+
+  // MARK: - Waiting
+
+  private func commitsEnd() async {
+    await withCheckedContinuation { continuation in
+      let isToWait = state.withLock { state in
+        if state.isCommitting { state.readers.append(continuation) }
+        return state.isCommitting
+      }
+      if !isToWait { continuation.resume() }
+    }
+  }
+
+  private func change(_ body: (inout State) -> [LockTable.Event]) {
+    change { ((), body(&$0)) }
+  }
+
+  /// Changes the table, and tells those that its events are about.
+  private func change<Value: Sendable>(_ body: (inout State) -> (Value, [LockTable.Event])) -> Value {
+    let (value, decided) = state.withLock { state in
+      let (value, events) = body(&state)
+      return (value, Self.decide(events, in: &state))
+    }
+    for (continuation, decision) in decided { continuation.resume(returning: decision) }
+    return value
+  }
+
+  private typealias Decided = (CheckedContinuation<Decision, Never>, Decision)
+
+  private static func decide(_ events: [LockTable.Event], in state: inout State) -> [Decided] {
+    events.compactMap { event in
+      switch event {
+      case .granted(let ticket), .ready(let ticket): decide(ticket, .success(()), in: &state)
+      case .aborted(let ticket): decide(ticket, .failure(aborted), in: &state)
+      }
+    }
+  }
+
+  private static func decide(
+    _ ticket: TicketID, _ decision: Decision, in state: inout State
+  ) -> Decided? {
+    if let continuation = state.waiting.removeValue(forKey: ticket) { return (continuation, decision) }
+    state.decisions[ticket] = decision
+    return nil
+  }
+
+  /// Ends requests that still wait.
+  private func giveUp(_ tickets: [TicketID], _ error: StatusError) {
+    let decided = state.withLock { state in
+      tickets.flatMap { ticket -> [Decided] in
+        guard state.table.isWaiting(ticket) else { return [] }
+        let own = Self.decide(ticket, .failure(error), in: &state)
+        return [own].compactMap(\.self) + Self.decide(state.table.finish(ticket), in: &state)
+      }
+    }
+    for (continuation, decision) in decided { continuation.resume(returning: decision) }
+  }
+
+  /// Looks from time to time for locks and waits that have become too old, as long as somebody waits.
+  private func watch() {
+    let isFirst = state.withLock { state in
+      defer { state.isWatched = true }
+      return !state.isWatched
+    }
+    guard isFirst else { return }
+    Task {
+      while true {
+        try? await Task.sleep(for: .milliseconds(200))
+        let (isOver, expire) = state.withLock { state in
+          if state.table.ticketCount == 0 { state.isWatched = false }
+          return (!state.isWatched, state.expire)
+        }
+        if isOver { return }
+        expire?()
+        let time = clock.now().microseconds - waitMicroseconds
+        giveUp(state.withLock { $0.table.tickets(waitingSinceBefore: time) }, Self.timeout)
+      }
+    }
+  }
+}

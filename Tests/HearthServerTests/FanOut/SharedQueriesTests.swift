@@ -1,0 +1,132 @@
+import HearthModel
+import HearthStore
+import Synchronization
+import Testing
+
+@testable import HearthServer
+
+@Suite("Sharing between listen streams")
+struct SharedQueriesTests {
+  private static func owned(by number: Int) -> WatchSource {
+    .query(Query(path: path("c")).with(filter: .field(field("owner"), .equal, number.value)))
+  }
+
+  private static func transition(_ path: String, from before: MapValue?, to after: MapValue?) -> DocumentTransition {
+    func document(_ fields: MapValue?, _ version: Int64) -> Document {
+      let version = SnapshotVersion(microseconds: version)
+      return fields.map { .found(key(path), version: version, fields: EncodedFields($0)) }
+        ?? .missing(key(path), version: version)
+    }
+    return DocumentTransition(before: document(before, 1), after: document(after, 2))
+  }
+
+  @Test("a commit is looked at for the queries of its values only, not for 10,000 others of the collection")
+  func byEquality() {
+    var index = QueryIndex()
+    for number in 0..<10_000 { index.insert(number, Self.owned(by: number)) }
+    index.insert(10_000, .query(Query(path: path("c"))))
+    index.insert(10_001, .query(Query(path: path("other"))))
+    index.insert(10_002, .query(Query(path: ResourcePath(), collectionGroup: "c")))
+    index.insert(10_003, .documents([key("c/a"), key("c/b")]))
+    let moved = Self.transition("c/a", from: ["owner": 7.value], to: ["owner": .double(8)])
+    let other = Self.transition("c/z", from: nil, to: ["name": "x"])
+    #expect(
+      index.candidates(for: [moved, other])
+        == [7: [0], 8: [0], 10_000: [0, 1], 10_002: [0, 1], 10_003: [0]])
+    for number in 0..<10_000 { index.remove(number, Self.owned(by: number)) }
+    index.remove(10_000, .query(Query(path: path("c"))))
+    #expect(index.candidates(for: [moved]) == [10_002: [0], 10_003: [0]])
+  }
+
+  @Test("streams with the same query get the same bytes of a document, each with its own target ids")
+  func sharedBytes() async throws {
+    let fixture = try StorageFixture()
+    let feed = fixture.storage.feed
+    let subscribers = [feed.subscribe {}, feed.subscribe {}]
+    let query = Query(path: path("c"))
+    let numbers = subscribers.map { feed.join(.query(query), by: $0) }
+    #expect(numbers[0] == numbers[1])
+    let version = feed.match()
+    try await fixture.set("c/a", ["n": 1.value])
+    try await fixture.set("c/a", ["n": 2.value])
+    let taken = subscribers.map { feed.take(after: version, by: $0) }
+    #expect(taken.map { $0.changes.count } == [1, 1])
+    #expect(taken[0].changes[0].changes.count == 1, "two commits are one change")
+    #expect(taken[0].changes[0].changes[0].document === taken[1].changes[0].changes[0].document)
+    let document = taken[0].changes[0].changes[0].document
+    let messages = try [[2, 300], [4]].map { ids in
+      try ListenMessage.encoded(
+        document.message(updated: ids, removed: [7], isContentNew: true, in: ServerFixture.database)
+      ).decoded
+    }
+    for (message, ids) in zip(messages, [[2, 300], [4]] as [[TargetID]]) {
+      guard case .documentChange(let change) = message else {
+        Issue.record("\(message)")
+        continue
+      }
+      #expect(change.updatedTargetIDs == ids && change.removedTargetIDs == [7])
+      #expect(try change.document?.fields.value(at: field("n")) == 2.value)
+      #expect(change.document?.version == fixture.storage.feed.latestVersion)
+    }
+  }
+
+  @Test("a stream is woken by changes of its result, not by others of its collection")
+  func wakes() async throws {
+    let fixture = try StorageFixture()
+    var listener = Listener(fixture)
+    let query = Query(path: path("c")).with(order: OrderBy(path: field("n"), direction: .ascending)).with(limit: 2)
+    for n in 0..<5 { try await fixture.set("c/d\(n)", ["n": n.value]) }
+    _ = try await listener.add(query)
+    try await fixture.set("c/d4", ["n": 40.value])
+    try await fixture.set("c/d9", ["n": 90.value])
+    try await fixture.commit(.delete(key("c/d3")))
+    #expect(listener.wakeCount == 0)
+    try await fixture.set("c/d9", ["n": (-1).value])
+    #expect(listener.wakeCount == 1)
+    #expect(try await listener.catchUp() == ["c/d1 out 2 unchanged", "c/d9 in 2", "snapshot"])
+  }
+
+  @Test("a window is read again only when a full one has lost a member, and once for all streams that share it")
+  func refills() async throws {
+    let runs = Mutex(0)
+    let fixture = try StorageFixture(injecting: { point in
+      if point == .transaction("run query") { runs.withLock { $0 += 1 } }
+      return nil
+    })
+    let query = Query(path: path("c")).with(order: OrderBy(path: field("n"), direction: .ascending)).with(limit: 3)
+    for n in 0..<8 { try await fixture.set("c/d\(n)", ["n": (10 * n).value]) }
+    let streams = (0..<20).map { _ in ViewedStream(fixture) }
+    for stream in streams { try await stream.add(query, id: 2) }
+    runs.withLock { $0 = 0 }
+    func catchUp() async throws {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for stream in streams { group.addTask { try await stream.catchUp() } }
+        try await group.waitForAll()
+      }
+    }
+    // Within the window, into it, behind it.
+    try await fixture.set("c/d1", ["n": 5.value])
+    try await fixture.set("c/d1", ["n": 1.value, "m": 1.value])
+    try await fixture.set("c/d7", ["n": 2.value])
+    try await fixture.set("c/d6", ["n": 99.value])
+    try await fixture.commit(.delete(key("c/d5")))
+    try await catchUp()
+    #expect(runs.withLock { $0 } == 0)
+    try await fixture.commit(.delete(key("c/d0")))
+    try await catchUp()
+    #expect(runs.withLock { $0 } == 1)
+    for stream in streams { #expect(await stream.views[2]?.keys.sorted() == ["c/d1", "c/d2", "c/d7"].map { key($0) }) }
+  }
+
+  @Test("nothing is kept for streams that have ended")
+  func ended() {
+    var queries = SharedQueries(version: .none, maximumCommits: 4, maximumBytes: 1000)
+    let subscriber = queries.subscribe {}
+    let number = queries.join(Self.owned(by: 1), by: subscriber)
+    _ = queries.join(Self.owned(by: 2), by: subscriber)
+    #expect(!queries.isEmpty)
+    queries.leave(number, by: subscriber)
+    queries.unsubscribe(subscriber)
+    #expect(queries.isEmpty)
+  }
+}

@@ -1,0 +1,89 @@
+import HearthModel
+import HearthWire
+
+@testable import HearthServer
+
+/// A listen stream and what its client makes of the messages: for each target the documents that are in it.
+actor ViewedStream {
+  private var session: ListenSession
+  private let inbox: Inbox
+  private let feed: ChangeFeed
+  private let subscriber: ChangeFeed.SubscriberID
+  private(set) var targets: [TargetID: Query] = [:]
+  private(set) var views: [TargetID: [DocumentKey: SnapshotVersion]] = [:]
+  private(set) var snapshots = 0
+  /// Breaches of the protocol's rules.
+  private(set) var faults: [String] = []
+  private var lastReadTime: SnapshotVersion = .none
+
+  private actor Inbox {
+    var messages: [WatchResponse] = []
+    func append(_ new: [WatchResponse]) { messages += new }
+    func take() -> [WatchResponse] {
+      defer { messages = [] }
+      return messages
+    }
+  }
+
+  init(_ fixture: StorageFixture) {
+    let inbox = Inbox()
+    self.inbox = inbox
+    feed = fixture.storage.feed
+    subscriber = feed.subscribe {}
+    session = ListenSession(database: fixture.database, subscriber: subscriber) { messages in
+      await inbox.append(try messages.map { try $0.decoded })
+    }
+  }
+
+  func add(_ query: Query, id: TargetID, token: [UInt8] = []) async throws {
+    targets[id] = query
+    let request = TargetRequest(
+      targetID: id, target: query.target, purpose: .listen, resumeToken: token, readTime: nil, expectedCount: nil)
+    try await run { try await $0.handle(ServerFixture.translator.encode(WatchRequest.addTarget(request))) }
+  }
+
+  func remove(_ id: TargetID) async throws {
+    targets[id] = nil
+    try await run { try await $0.handle(ServerFixture.translator.encode(WatchRequest.removeTarget(id))) }
+    views[id] = nil
+  }
+
+  func catchUp() async throws { try await run { try await $0.catchUp() } }
+
+  /// Ends the stream.
+  func close() { feed.unsubscribe(subscriber) }
+
+  private func run(_ body: (inout ListenSession) async throws -> Void) async throws {
+    var session = session
+    try await body(&session)
+    self.session = session
+    for message in await inbox.take() { receive(message) }
+  }
+
+  private func receive(_ message: WatchResponse) {
+    switch message {
+    case .targetChange(let change):
+      switch change.state {
+      case .removed:
+        for id in change.targetIDs { (targets[id], views[id]) = (nil, nil) }
+      case .reset: for id in change.targetIDs { views[id] = [:] }
+      case .added: for id in change.targetIDs { views[id] = [:] }
+      case .current: break
+      case .noChange:
+        snapshots += 1
+        if change.readTime < lastReadTime { faults.append("\(change.readTime) after \(lastReadTime)") }
+        lastReadTime = change.readTime
+      }
+    case .documentChange(let change):
+      for id in change.updatedTargetIDs {
+        if views[id] == nil { faults.append("\(change.key) for \(id), which is no target") }
+        views[id]?[change.key] = change.document?.version
+      }
+      for id in change.removedTargetIDs {
+        if views[id]?[change.key] == nil { faults.append("\(change.key) leaves \(id), where it is not") }
+        views[id]?[change.key] = nil
+      }
+    case .existenceFilter, .unreadable: faults.append("\(message)")
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import HearthModel
+import HearthWire
+import Testing
+
+@testable import HearthServer
+
+@Suite("Limits of databases")
+struct DatabaseLimitsTests {
+  private static func limits(_ change: (inout DatabaseLimits) -> Void) -> DatabaseLimits {
+    var limits = DatabaseLimits()
+    change(&limits)
+    return limits
+  }
+
+  private static func backend(_ limits: DatabaseLimits) throws -> EmbeddedBackend {
+    try EmbeddedBackend(
+      location: .memory, limits: limits, clock: .system, logger: ServerFixture.quietLogger)
+  }
+
+  @Test("one database more than are allowed is refused when it is created, and those that are open go on")
+  func databases() async throws {
+    let backend = try Self.backend(Self.limits { $0.databases = 2 })
+    func create(_ name: String) async throws {
+      let database = try backend.database(DatabaseID(projectID: name))
+      _ = try await database.storage.commit(CommitRequest(mutations: [.set(key("a/b"), [:])]))
+    }
+    try await create("one")
+    try await create("two")
+    let refusal = await #expect(throws: StatusError.self) { try await create("three") }
+    #expect(refusal?.code == .resourceExhausted)
+    #expect(refusal?.message == "2 databases are open, the most that one server serves")
+    try await create("two")
+    await backend.close()
+  }
+
+  @Test("transactions, their reads, and the parts of queries have limits that can be set")
+  func transactionsAndQueries() async throws {
+    let limits = Self.limits {
+      ($0.transactions, $0.readsPerTransaction, $0.transactionReads) = (2, 4, 5)
+      ($0.queryComponents, $0.queryDisjunctions) = (3, 2)
+    }
+    let registry = TransactionRegistry(limits: limits, clock: .system, locks: TransactionLocks(clock: .system))
+    let first = try registry.begin(.pessimistic)
+    let second = try registry.begin(.pessimistic)
+    #expect(throws: StatusError.self) { try registry.begin(.pessimistic) }
+    let version = SnapshotVersion(microseconds: 1)
+    _ = try await registry.read(first, keys: [key("a/1"), key("a/2"), key("a/3")], latest: version)
+    await #expect(throws: StatusError.self) { try await registry.read(first, keys: [key("a/4")], latest: version) }
+    _ = try await registry.read(second, keys: [key("a/1"), key("a/2")], latest: version)
+    let exhausted = await #expect(throws: StatusError.self) {
+      try await registry.read(second, keys: [key("a/3")], latest: version)
+    }
+    #expect(exhausted?.code == .resourceExhausted)
+
+    func query(_ values: Int...) -> Query {
+      Query(path: path("c")).with(filter: .field(field("n"), .in, .array(values.map(\.value))))
+    }
+    try QueryLimits.check(query(1, 2), limits: limits)
+    #expect(throws: StatusError.self) { try QueryLimits.check(query(1, 2, 3), limits: limits) }
+    let many = ["k", "l", "m"].reduce(query(1, 2)) { $0.with(filter: .field(field($1), .equal, 1.value)) }
+    #expect(throws: StatusError.self) { try QueryLimits.check(many, limits: limits) }
+  }
+
+  @Test("a stream ends when it asks for one target more than are allowed")
+  func targets() async throws {
+    let fixture = try StorageFixture(limits: Self.limits { $0.targetsPerStream = 2 })
+    var listener = Listener(fixture)
+    for id in [1, 2] as [TargetID] { _ = try await listener.add(Query(path: path("c")), id: id) }
+    let refusal = await #expect(throws: StatusError.self) { try await listener.add(Query(path: path("c")), id: 3) }
+    #expect(refusal?.code == .resourceExhausted)
+  }
+}

@@ -1,0 +1,144 @@
+import HearthModel
+import TestSupport
+import Testing
+
+@testable import HearthServer
+
+@Suite("Locks of transactions")
+struct LockTableTests {
+  private static let first = LockTable.Owner(seniority: 1, number: 1)
+  private static let second = LockTable.Owner(seniority: 2, number: 2)
+  private static let third = LockTable.Owner(seniority: 3, number: 3)
+
+  /// A change of a document's number; nil is a missing document.
+  private static func change(_ path: String, from old: Int?, to new: Int?) -> DocumentTransition {
+    func document(_ number: Int?, _ version: Int64) -> Document {
+      let version = SnapshotVersion(microseconds: version)
+      guard let number else { return .missing(key(path), version: version) }
+      return .found(key(path), version: version, fields: EncodedFields(["n": number.value]))
+    }
+    return DocumentTransition(before: document(old, 1), after: document(new, 2))
+  }
+
+  private static let large = Query(path: path("c")).with(filter: .field(field("n"), .greaterThan, 5.value))
+
+  @Test("a write waits for all who have read the document, also a missing one, and for nobody else")
+  func documents() {
+    var table = LockTable()
+    #expect(table.read([key("c/a"), key("c/new")], nil, by: Self.first, at: 0) == .init())
+    #expect(table.read([key("c/a")], nil, by: Self.second, at: 0) == .init())
+    #expect(table.write([Self.change("c/b", from: 1, to: 2)], by: nil, ticket: nil, at: 0) == .init())
+    #expect(table.write([Self.change("c/a", from: 1, to: 2)], by: nil, ticket: nil, at: 0) == .init(ticket: 1))
+    #expect(table.write([Self.change("c/new", from: nil, to: 2)], by: nil, ticket: nil, at: 0) == .init(ticket: 2))
+    #expect(table.release(Self.first) == [.ready(2)])
+    #expect(table.release(Self.second) == [.ready(1)])
+    #expect(table.finish(1) + table.finish(2) == [])
+    #expect(table.isEmpty)
+  }
+
+  @Test("a write waits for those whose query finds the document before or after it")
+  func ranges() {
+    let group = Query(path: ResourcePath(), collectionGroup: "c").with(filter: .field(field("n"), .equal, 1.value))
+    var table = LockTable()
+    _ = table.read([], Self.large, by: Self.first, at: 0)
+    _ = table.read([], group, by: Self.second, at: 0)
+    let free = [
+      Self.change("c/a", from: 2, to: 3), Self.change("c/b", from: nil, to: 2), Self.change("d/a", from: 1, to: 6),
+    ]
+    #expect(table.write(free, by: nil, ticket: nil, at: 0) == .init())
+    var ticket: UInt64 = 0
+    for change in [
+      Self.change("c/a", from: 2, to: 6), Self.change("c/b", from: 6, to: 2), Self.change("c/e", from: nil, to: 7),
+      Self.change("c/f", from: 7, to: nil), Self.change("x/y/c/a", from: 1, to: nil),
+    ] {
+      ticket += 1
+      #expect(table.write([change], by: nil, ticket: nil, at: 0) == .init(ticket: ticket))
+    }
+    #expect(table.release(Self.first) == [.ready(1), .ready(2), .ready(3), .ready(4)])
+    #expect(table.release(Self.second) == [.ready(5)])
+  }
+
+  @Test("requests are served in the order in which they came; a reader that came after a waiting writer waits for it")
+  func order() {
+    var table = LockTable()
+    _ = table.read([key("c/a")], nil, by: Self.first, at: 0)
+    #expect(table.write([Self.change("c/a", from: 1, to: 7)], by: nil, ticket: nil, at: 0).ticket == 1)
+    #expect(table.read([key("c/a")], nil, by: Self.second, at: 0).ticket == 2)
+    #expect(table.read([], Self.large, by: Self.third, at: 0).ticket == 3)
+    #expect(table.write([Self.change("c/a", from: 7, to: 8)], by: nil, ticket: nil, at: 0).ticket == 4)
+    #expect(table.release(Self.first) == [.ready(1), .ready(4)])
+    #expect(table.write([Self.change("c/a", from: 1, to: 7)], by: nil, ticket: 1, at: 0) == .init())
+    #expect(table.finish(1) == [.granted(2), .granted(3)])
+    // The second write was tried too late: the readers have their locks.
+    #expect(table.write([Self.change("c/a", from: 7, to: 8)], by: nil, ticket: 4, at: 0) == .init(ticket: 4))
+    #expect(table.release(Self.second) == [])
+    #expect(table.release(Self.third) == [.ready(4)])
+  }
+
+  @Test("a transaction overtakes those that wait for its own locks")
+  func overtaking() {
+    var table = LockTable()
+    _ = table.read([key("c/a")], nil, by: Self.first, at: 0)
+    #expect(table.write([Self.change("c/a", from: 1, to: 7)], by: nil, ticket: nil, at: 0).ticket == 1)
+    #expect(table.read([key("c/a")], Self.large, by: Self.first, at: 0) == .init())
+    #expect(table.write([Self.change("c/a", from: 1, to: 9)], by: Self.first, ticket: nil, at: 0) == .init())
+    #expect(table.release(Self.first) == [.ready(1)])
+  }
+
+  @Test(
+    "the youngest of transactions that wait for each other is aborted at once; a repetition is as old as the first")
+  func deadlocks() {
+    var table = LockTable()
+    for owner in [Self.first, Self.second] { _ = table.read([key("c/a")], nil, by: owner, at: 0) }
+    #expect(table.write([Self.change("c/a", from: 1, to: 2)], by: Self.second, ticket: nil, at: 0).ticket == 1)
+    let answer = table.write([Self.change("c/a", from: 1, to: 3)], by: Self.first, ticket: nil, at: 0)
+    #expect(answer == .init(ticket: 2, events: [.aborted(1), .ready(2)]))
+    #expect(table.write([Self.change("c/a", from: 1, to: 3)], by: Self.second, ticket: nil, at: 0).isAborted)
+
+    let retry = LockTable.Owner(seniority: 2, number: 9)
+    table = LockTable()
+    _ = table.read([key("c/a")], nil, by: Self.third, at: 0)
+    _ = table.read([key("c/b")], nil, by: retry, at: 0)
+    #expect(table.write([Self.change("c/a", from: 1, to: 2)], by: retry, ticket: nil, at: 0).ticket == 1)
+    let closing = table.write([Self.change("c/b", from: 1, to: 2)], by: Self.third, ticket: nil, at: 0)
+    #expect(closing == .init(ticket: 2, events: [.aborted(2), .ready(1)]))
+  }
+
+  @Test("a circle through writes that wait in front of readers is found")
+  func longCircle() {
+    var table = LockTable()
+    _ = table.read([key("c/a")], nil, by: Self.first, at: 0)
+    _ = table.read([key("c/b")], nil, by: Self.second, at: 0)
+    #expect(table.write([Self.change("c/a", from: 1, to: 2)], by: nil, ticket: nil, at: 0).ticket == 1)
+    #expect(table.write([Self.change("c/b", from: 1, to: 2)], by: nil, ticket: nil, at: 0).ticket == 2)
+    #expect(table.read([key("c/b")], nil, by: Self.first, at: 0).ticket == 3)
+    let closing = table.read([key("c/a")], nil, by: Self.second, at: 0)
+    #expect(closing.ticket == 4)
+    #expect(closing.events == [.aborted(4), .ready(2)])
+    #expect(table.finish(2) == [.granted(3)])
+  }
+
+  @Test("a request that is given up lets others go on, and those that wait too long are named")
+  func givingUp() {
+    var table = LockTable()
+    _ = table.read([key("c/a")], nil, by: Self.first, at: 0)
+    _ = table.write([Self.change("c/a", from: 1, to: 2)], by: nil, ticket: nil, at: 10)
+    _ = table.read([key("c/a")], nil, by: Self.second, at: 20)
+    #expect(table.tickets(waitingSinceBefore: 10) == [])
+    #expect(table.tickets(waitingSinceBefore: 11) == [1])
+    #expect(table.finish(1) == [.granted(2)])
+    #expect(table.release(Self.second) + table.release(Self.first) == [])
+    #expect(table.isEmpty)
+  }
+
+  @Test(
+    "whatever transactions and writes do, each commits what it has read unchanged, and all of them end",
+    arguments: 0..<300)
+  func histories(seed: Int) {
+    var simulation = LockSimulation(seed: UInt64(seed))
+    simulation.run()
+    #expect(simulation.failures == [])
+    #expect(simulation.commits == simulation.actorCount * LockSimulation.commitsPerActor)
+    #expect(simulation.table.isEmpty)
+  }
+}

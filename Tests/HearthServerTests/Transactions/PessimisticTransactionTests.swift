@@ -1,0 +1,202 @@
+import HearthModel
+import HearthStore
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import HearthServer
+
+@Suite("Pessimistic transactions")
+struct PessimisticTransactionTests {
+  private func begin(_ fixture: StorageFixture, repeating id: [UInt8] = []) throws -> [UInt8] {
+    try fixture.database.transactions.begin(.pessimistic, repeating: id)
+  }
+
+  private func read(
+    _ fixture: StorageFixture, _ paths: [String], _ query: HearthModel.Query? = nil, in transaction: [UInt8]
+  ) async throws {
+    let version = try await fixture.database.transactions.read(
+      transaction, keys: paths.map { key($0) }, query: query, latest: fixture.storage.currentVersion())
+    #expect(version == nil, "the present is read")
+  }
+
+  private func commit(
+    _ fixture: StorageFixture, _ mutations: [Mutation], _ transaction: [UInt8] = []
+  ) -> Task<StatusCode?, Never> {
+    Task {
+      do throws(StatusError) {
+        _ = try await fixture.database.commit(mutations, endingTransaction: transaction)
+        return nil
+      } catch {
+        return error.code
+      }
+    }
+  }
+
+  private func number(_ fixture: StorageFixture, _ path: String) async throws -> Value? {
+    try await fixture.storage.documents(for: [key(path)], at: nil).documents.first?.fields.value(at: field("n"))
+  }
+
+  private static let large = HearthModel.Query(path: path("c")).with(filter: .field(field("n"), .greaterThan, 5.value))
+
+  @Test(
+    "a write from outside waits for the transaction that has read the document, its absence, or the range; others do not",
+    arguments: ["c/a", "c/new", "c/b"])
+  func writesWait(to written: String) async throws {
+    let fixture = try StorageFixture()
+    for path in ["c/a", "c/b", "c/free"] { try await fixture.set(path, ["n": 1.value]) }
+    let transaction = try begin(fixture)
+    try await read(fixture, ["c/a", "c/new"], Self.large, in: transaction)
+    let write = commit(fixture, [.set(key(written), ["n": 6.value])])
+    try await waitUntil { fixture.storage.locks.ticketCount == 1 }
+    try await fixture.set("c/free", ["n": 2.value])
+    #expect(try await number(fixture, written) != 6.value)
+    #expect(await commit(fixture, [.set(key(written), ["n": 9.value])], transaction).value == nil)
+    #expect(await write.value == nil)
+    #expect(try await number(fixture, written) == 6.value)
+    #expect(fixture.storage.locks.ticketCount == 0)
+  }
+
+  @Test("what is read under a lock has every commit that did not wait for it")
+  func freshReads() async throws {
+    let fixture = try StorageFixture()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<8 {
+        group.addTask {
+          for _ in 0..<25 {
+            var last: [UInt8] = []
+            while true {
+              let transaction = try begin(fixture, repeating: last)
+              last = transaction
+              do {
+                try await read(fixture, ["c/n"], in: transaction)
+              } catch let error as StatusError where error.code == .aborted {
+                continue
+              }
+              let old = try await number(fixture, "c/n")
+              let next: Value = if case .integer(let old)? = old { .integer(old + 1) } else { 1.value }
+              let code = await commit(fixture, [.set(key("c/n"), ["n": next])], transaction).value
+              #expect(code == nil || code == .aborted)
+              if code == nil { break }
+            }
+          }
+        }
+        // Writes that are no transactions, of the same document and beside it.
+        group.addTask {
+          for index in 0..<25 {
+            try await fixture.commit(.set(key("c/other"), ["n": index.value]), .delete(key("c/none")))
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try await number(fixture, "c/n") == 200.value)
+    #expect(fixture.storage.locks.ticketCount == 0)
+  }
+
+  @Test("of two transactions that have read what the other writes the younger is aborted at once, and may come again")
+  func deadlock() async throws {
+    let fixture = try StorageFixture()
+    let (old, young) = (try begin(fixture), try begin(fixture))
+    try await read(fixture, ["c/a"], in: old)
+    try await read(fixture, ["c/a"], in: young)
+    let waiting = commit(fixture, [.set(key("c/a"), ["n": 1.value])], old)
+    try await waitUntil { fixture.storage.locks.ticketCount == 1 }
+    #expect(await commit(fixture, [.set(key("c/a"), ["n": 2.value])], young).value == .aborted)
+    #expect(await waiting.value == nil)
+    #expect(try await number(fixture, "c/a") == 1.value)
+    // It is as old as its first try.
+    let younger = try begin(fixture)
+    let again = try begin(fixture, repeating: young)
+    try await read(fixture, ["c/a"], in: younger)
+    try await read(fixture, ["c/a"], in: again)
+    let other = commit(fixture, [.set(key("c/a"), ["n": 3.value])], younger)
+    try await waitUntil { fixture.storage.locks.ticketCount == 1 }
+    #expect(await commit(fixture, [.set(key("c/a"), ["n": 4.value])], again).value == nil)
+    #expect(await other.value == .aborted)
+    #expect(try await number(fixture, "c/a") == 4.value)
+  }
+
+  @Test("a read that closes a circle is aborted, and its transaction is over")
+  func readDeadlock() async throws {
+    let fixture = try StorageFixture()
+    let (old, young) = (try begin(fixture), try begin(fixture))
+    try await read(fixture, ["c/a"], in: old)
+    try await read(fixture, ["c/b"], in: young)
+    let writes = [commit(fixture, [.set(key("c/a"), [:])]), commit(fixture, [.set(key("c/b"), [:])])]
+    try await waitUntil { fixture.storage.locks.ticketCount == 2 }
+    let reading = Task { try await read(fixture, ["c/b"], in: old) }
+    try await waitUntil { fixture.storage.locks.ticketCount == 3 }
+    let refused = await #expect(throws: StatusError.self) { try await read(fixture, ["c/a"], in: young) }
+    #expect(refused?.code == .aborted)
+    try await reading.value
+    let over = await #expect(throws: StatusError.self) { try await read(fixture, ["c/x"], in: young) }
+    #expect(over?.code == .invalidArgument)
+    #expect(await commit(fixture, [], old).value == nil)
+    for write in writes { #expect(await write.value == nil) }
+  }
+
+  @Test("a write waits 20 seconds at most, and not for a transaction whose time is over")
+  func times() async throws {
+    let fixture = try StorageFixture()
+    let transaction = try begin(fixture)
+    try await read(fixture, ["c/a"], in: transaction)
+    let tooLong = commit(fixture, [.set(key("c/a"), [:])])
+    try await waitUntil { fixture.storage.locks.ticketCount == 1 }
+    fixture.clock.advance(seconds: 21)
+    #expect(await tooLong.value == .aborted)
+    fixture.clock.advance(seconds: 35)
+    let write = commit(fixture, [.set(key("c/a"), [:])])
+    try await waitUntil { fixture.storage.locks.ticketCount == 1 }
+    fixture.clock.advance(seconds: 5)
+    #expect(await write.value == nil)
+    #expect(await commit(fixture, [.set(key("c/a"), [:])], transaction).value == .invalidArgument)
+  }
+
+  @Test("a cancelled write that waits is not carried out, and those behind it go on")
+  func cancellation() async throws {
+    let fixture = try StorageFixture()
+    let transaction = try begin(fixture)
+    try await read(fixture, ["c/a"], in: transaction)
+    let write = commit(fixture, [.set(key("c/a"), ["n": 1.value])])
+    try await waitUntil { fixture.storage.locks.ticketCount == 1 }
+    let other = try begin(fixture)
+    let reading = Task { try await read(fixture, ["c/a"], in: other) }
+    try await waitUntil { fixture.storage.locks.ticketCount == 2 }
+    write.cancel()
+    #expect(await write.value == .cancelled)
+    try await reading.value
+    for transaction in [transaction, other] { try fixture.database.transactions.rollback(transaction) }
+    #expect(try await number(fixture, "c/a") == nil)
+    try await fixture.set("c/a")
+  }
+
+  @Test("a commit that waits when the server stops is told so")
+  func shutdown() async throws {
+    let fixture = try StorageFixture()
+    let transaction = try begin(fixture)
+    try await read(fixture, ["c/a"], in: transaction)
+    let write = commit(fixture, [.set(key("c/a"), [:])])
+    try await waitUntil { fixture.storage.locks.ticketCount == 1 }
+    await fixture.storage.close()
+    #expect(await write.value == .unavailable)
+  }
+
+  @Test("a commit that could not be made durable keeps its locks, and may be repeated")
+  func failedCommit() async throws {
+    let fails = Mutex(false)
+    let fixture = try StorageFixture { point in
+      guard point == .commit, fails.withLock({ $0 }) else { return nil }
+      return StoreError(kind: .full, message: "no space")
+    }
+    let transaction = try begin(fixture)
+    try await read(fixture, ["c/a"], in: transaction)
+    fails.withLock { $0 = true }
+    #expect(await commit(fixture, [.set(key("c/a"), ["n": 1.value])], transaction).value == .resourceExhausted)
+    fails.withLock { $0 = false }
+    let write = commit(fixture, [.set(key("c/a"), ["n": 2.value])])
+    try await waitUntil { fixture.storage.locks.ticketCount == 1 }
+    #expect(await commit(fixture, [.set(key("c/a"), ["n": 1.value])], transaction).value == nil)
+    #expect(await write.value == nil)
+  }
+}

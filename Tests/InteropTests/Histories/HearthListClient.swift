@@ -1,0 +1,101 @@
+import Foundation
+import Hearth
+
+/// Our own client. Its transactions read documents; queries are calls of their own.
+actor HearthListClient: ListClient {
+  nonisolated let name: String
+  nonisolated let queries = false
+  private let port: Int
+  private let project: String
+  private var client: TestClient?
+
+  init(name: String, port: Int, project: String) {
+    self.name = name
+    self.port = port
+    self.project = project
+  }
+
+  func perform(_ plan: ListPlan, isKilled: Bool) async throws -> ListAnswer {
+    let client = try client ?? TestClient(port: port, project: project)
+    self.client = client
+    let firestore = client.firestore
+    let (reads, continuation) = AsyncStream.makeStream(of: Void.self)
+    let answer = Task {
+      await Self.perform(plan, with: firestore) { continuation.yield() }
+    }
+    guard isKilled, !plan.isBlind else { return await answer.value }
+    // The transaction goes on with its commit meanwhile.
+    for await _ in reads { break }
+    try await firestore.terminate()
+    self.client = nil
+    _ = await answer.value
+    return .unknown
+  }
+
+  func end() async throws {
+    try await client?.firestore.terminate()
+  }
+
+  /// - Parameter didRead: Called when a transaction has read, before it writes.
+  private static func perform(
+    _ plan: ListPlan, with firestore: Firestore, didRead: @escaping @Sendable () -> Void
+  ) async -> ListAnswer {
+    do {
+      guard !plan.isBlind else { return try await write(plan, with: firestore) }
+      return try await transact(plan, with: firestore, didRead: didRead)
+    } catch let error as NSError {
+      let certain: [FirestoreErrorCode.Code] = [.aborted, .failedPrecondition]
+      let isCertain = FirestoreErrorCode.Code(rawValue: error.code).map(certain.contains) ?? false
+      return isCertain ? .failed : .unknown
+    }
+  }
+
+  private static func write(_ plan: ListPlan, with firestore: Firestore) async throws -> ListAnswer {
+    let batch = firestore.batch()
+    for append in plan.appends {
+      let (list, fields) = union(append, of: plan, in: firestore)
+      batch.setData(fields, forDocument: list, merge: true)
+    }
+    try await batch.commit()
+    return ListAnswer(outcome: "committed")
+  }
+
+  private static func transact(
+    _ plan: ListPlan, with firestore: Firestore, didRead: @escaping @Sendable () -> Void
+  ) async throws -> ListAnswer {
+    let reads = try await firestore.runTransaction { transaction, error in
+      do {
+        var reads: [String: [Int]] = [:]
+        for list in plan.reads {
+          let snapshot = try transaction.getDocument(firestore.document("lists/\(list)"))
+          reads[list] = snapshot["numbers"] as? [Int] ?? []
+        }
+        didRead()
+        for append in plan.appends {
+          let (list, fields) = union(append, of: plan, in: firestore)
+          if let numbers = reads[append.list], !append.isBlind {
+            var fields = fields
+            fields["numbers"] = numbers + [append.number]
+            transaction.setData(fields, forDocument: list)
+          } else {
+            transaction.setData(fields, forDocument: list, merge: true)
+          }
+        }
+        return reads
+      } catch let failure as NSError {
+        error?.pointee = failure
+        return nil
+      }
+    }
+    return ListAnswer(outcome: "committed", reads: reads as? [String: [Int]] ?? [:])
+  }
+
+  private static func union(
+    _ append: ListPlan.Append, of plan: ListPlan, in firestore: Firestore
+  ) -> (DocumentReference, [String: Any]) {
+    let fields: [String: Any] = [
+      "numbers": FieldValue.arrayUnion([append.number]), "epoch": plan.epoch, "group": append.group,
+    ]
+    return (firestore.document("lists/\(append.list)"), fields)
+  }
+}
