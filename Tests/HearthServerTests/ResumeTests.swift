@@ -49,7 +49,7 @@ struct ResumeTests {
     #expect(try await second.add(Self.large, id: 8, token: first.token) == ["add 8", "current 8", "snapshot"])
   }
 
-  @Test("a client that has lost what it knew, and expects nothing, is told how many documents there are")
+  @Test("a client that has lost what it knew is told how many documents there are, and their names")
   func nothingExpected() async throws {
     let fixture = try StorageFixture()
     try await fixture.set("c/a", ["n": 20.value])
@@ -58,7 +58,29 @@ struct ResumeTests {
     var second = Listener(fixture)
     #expect(
       try await second.add(Self.large, token: first.token, expectedCount: 0)
-        == ["add 2", "filter 2: 1", "current 2", "snapshot"])
+        == ["add 2", "filter 2: 1 names 3", "current 2", "snapshot"])
+  }
+
+  @Test("names are told only to a client whose number will be another one, for queries, windows and documents")
+  func names() async throws {
+    let fixture = try StorageFixture()
+    for id in ["a", "b", "c"] { try await fixture.set("c/\(id)", ["n": 20.value]) }
+    var first = Listener(fixture)
+    _ = try await first.add(Self.large)
+    _ = try await first.add(Self.large.with(limit: 2), id: 4)
+    try await fixture.set("c/d", ["n": 20.value])
+    try await fixture.commit(.delete(key("c/a")), .delete(key("c/b")))
+    func answer(_ query: HearthModel.Query, expecting count: Int) async throws -> String? {
+      var listener = Listener(fixture)
+      return try await listener.add(query, token: first.token, expectedCount: count).first { $0.hasPrefix("filter") }
+    }
+    #expect(try await answer(Self.large, expecting: 3) == "filter 2: 2")
+    #expect(try await answer(Self.large, expecting: 4) == "filter 2: 2 names 6")
+    #expect(try await answer(Self.large.with(limit: 2), expecting: 2) == "filter 2: 2")
+    #expect(try await answer(Self.large.with(limit: 2), expecting: 1) == "filter 2: 2 names 6")
+    let document = HearthModel.Query(path: path("c/d"))
+    #expect(try await answer(document, expecting: 0) == "filter 2: 1")
+    #expect(try await answer(document, expecting: 1) == "filter 2: 1 names 3")
   }
 
   @Test("a limit resumes with the difference between its windows")

@@ -174,7 +174,8 @@ private final class ReceivedMessages: Sendable {
       if document.isMissing { return "\(change.key) deleted\(removed)" }
       return "\(change.key)" + (updated.isEmpty ? "" : " in\(updated)") + (removed.isEmpty ? "" : " out\(removed)")
     case .existenceFilter(let filter):
-      return "filter \(filter.targetID): \(filter.count)"
+      let names = filter.unchangedNames.map { " names \($0.bitmap.count)" } ?? ""
+      return "filter \(filter.targetID): \(filter.count)\(names)"
     case .unreadable(let message):
       return "unreadable: \(message.error.message)"
     }

@@ -131,7 +131,9 @@ struct ListenSession {
     var closing: [ListenMessage] = []
     if let count = start.existenceFilterCount {
       closing.append(
-        .response(.existenceFilter(WatchExistenceFilter(targetID: target.id, count: count, unchangedNames: nil))))
+        .response(
+          .existenceFilter(
+            WatchExistenceFilter(targetID: target.id, count: count, unchangedNames: start.unchangedNames))))
     }
     closing += [current(target.id), globalSnapshot()]
     if target.isOnce {
@@ -251,9 +253,9 @@ struct ListenSession {
     _ target: WatchedTarget, after start: SnapshotVersion, to delta: inout WatchDelta
   ) async throws(StatusError) -> Bool {
     var difference = delta
-    if let window = try await difference.addDifference(of: target, after: start, through: version, in: database) {
+    if let found = try await difference.addDifference(of: target, after: start, through: version, in: database) {
       delta = difference
-      if target.source.limitQuery != nil { feed.install(window, of: target.query, at: version) }
+      if target.source.limitQuery != nil { feed.install(found.window, of: target.query, at: version) }
       return true
     }
     let documents = try await WatchStart.result(of: target, at: version, in: database)

@@ -16,6 +16,8 @@ struct WatchStart {
   var window: [Document]?
   /// The number of documents of the target, for clients that sent the number they expect.
   var existenceFilterCount: Int?
+  /// The names of these documents, for a client whose own number will be another one.
+  var unchangedNames: BloomFilterData?
 
   private init() {}
 
@@ -32,11 +34,13 @@ struct WatchStart {
   ) async throws(StatusError) -> WatchStart {
     var start = WatchStart()
     if let resumeVersion = resumeVersion(of: message, database: database, version: version),
-      let window = try await start.delta.addDifference(of: target, after: resumeVersion, through: version, in: database)
+      let difference = try await start.delta.addDifference(
+        of: target, after: resumeVersion, through: version, in: database)
     {
-      if target.source.limitQuery != nil { start.window = window }
+      if target.source.limitQuery != nil { start.window = difference.window }
       if message.hasExpectedCount {
-        start.existenceFilterCount = try await count(of: target, window: start.window, at: version, in: database)
+        try await start.count(
+          target, expecting: Int(message.expectedCount.value) + difference.growth, at: version, in: database)
       }
       return start
     }
@@ -87,20 +91,46 @@ struct WatchStart {
 }
 
 extension WatchStart {
-  /// The number of existing documents of a target.
-  private static func count(
-    of target: WatchedTarget, window: [Document]?, at version: SnapshotVersion, in database: HostedDatabase
-  ) async throws(StatusError) -> Int {
-    if let window { return window.count }
+  /// Counts the documents of a target, and lists their names if the client will have another number.
+  private mutating func count(
+    _ target: WatchedTarget, expecting expected: Int, at version: SnapshotVersion, in database: HostedDatabase
+  ) async throws(StatusError) {
     do {
+      let known: [Document]
       switch target.source {
-      case .query(let query): return try await database.storage.count(of: query, at: version)
       case .documents(let keys):
-        return try await database.storage.documents(for: keys, at: version).documents.count(where: \.isFound)
+        known = try await database.storage.documents(for: keys, at: version).documents.filter(\.isFound)
+      case .query(let query):
+        guard let window else {
+          let count = try await database.storage.count(of: query, at: version)
+          existenceFilterCount = count
+          guard count != expected, count <= NameFilter.maximumCount else { return }
+          unchangedNames = try await Self.names(of: query, count: count, at: version, in: database)
+          return
+        }
+        known = window
       }
+      existenceFilterCount = known.count
+      guard known.count != expected else { return }
+      var filter = NameFilter(count: known.count)
+      for document in known { filter.insert(database.id.name(of: document.key)) }
+      unchangedNames = filter.data
     } catch {
       throw HostedDatabase.watchFailure(error)
     }
+  }
+
+  private static func names(
+    of query: Query, count: Int, at version: SnapshotVersion, in database: HostedDatabase
+  ) async throws(StatusError) -> BloomFilterData {
+    var filter = NameFilter(count: count)
+    var cursor: QueryCursor?
+    repeat {
+      let page = try await database.storage.page(of: query, after: cursor, at: version)
+      for document in page.answer.documents { filter.insert(database.id.name(of: document.key)) }
+      cursor = page.next
+    } while cursor != nil
+    return filter.data
   }
 }
 
@@ -137,19 +167,30 @@ extension HostedDatabase {
   }
 }
 
+/// What a target has become between two versions.
+struct WatchDifference {
+  /// The result at the end of a query with a limit, otherwise nothing.
+  var window: [Document] = []
+  /// The number of documents that have come in, less that of those that have left.
+  var growth: Int
+}
+
 extension WatchDelta {
   /// Adds what has happened to a target between two versions, from the change log.
   ///
-  /// - Returns: The result at the end for a query with a limit, otherwise nothing; nil if the log does not reach back to the start.
+  /// - Returns: Nil if the log does not reach back to the start.
   mutating func addDifference(
     of target: WatchedTarget, after start: SnapshotVersion, through end: SnapshotVersion, in database: HostedDatabase
-  ) async throws(StatusError) -> [Document]? {
+  ) async throws(StatusError) -> WatchDifference? {
     guard let transitions = try await database.storage.changes(in: target.scope, after: start, through: end) else {
       return nil
     }
     guard let query = target.source.limitQuery, let limit = query.limit else {
       collect(transitions, of: target, at: end)
-      return []
+      let growth = transitions.reduce(0) { sum, transition in
+        sum + (target.source.matches(transition.after) ? 1 : 0) - (target.source.matches(transition.before) ? 1 : 0)
+      }
+      return WatchDifference(growth: growth)
     }
     // The old result is the new one without the documents that changed, plus those that matched before. As many documents as have
     // come in may have pushed others behind the limit.
@@ -161,6 +202,6 @@ extension WatchDelta {
     before.sort { query.compare($0, $1) == .ascending }
     let window = Array(documents.prefix(limit))
     move(target.id, from: Array(before.prefix(limit)), to: window, transitions: transitions, at: end)
-    return window
+    return WatchDifference(window: window, growth: window.count - min(before.count, limit))
   }
 }
