@@ -209,7 +209,8 @@ let package = Package(
         "GatewayExample", grpcCore, grpcProtobuf, grpcTransport, logging,
       ] + webServiceExample,
       resources: [
-        .copy("Resources/python_client.py"), .copy("Resources/python_lists.py"), .copy("Resources/go_load.go"),
+        .copy("Resources/python_client.py"), .copy("Resources/python_lists.py"), .copy("Resources/compare_requests.py"),
+        .copy("Resources/go_load.go"),
         .copy("Resources/js_calls.mjs"), .copy("Resources/js_lists.mjs"),
       ],
       swiftSettings: settings),

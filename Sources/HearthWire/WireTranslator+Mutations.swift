@@ -120,7 +120,7 @@ extension WireTranslator {
   /// The field path written as `text` in the notation of the protocol (segments separated by dots, quoted
   /// with backticks where necessary).
   func fieldPath(_ text: String, at field: @autoclosure () -> String) throws(WireError) -> FieldPath {
-    try HearthWire.at(field()) { try FieldPath(parsingServerFormat: text) }
+    try HearthWire.at(field()) { try FieldPath(parsingServerFormat: text, requiringQuotes: true) }
   }
 
   /// The message for a precondition, or `nil` when there is none.

@@ -19,7 +19,7 @@ extension FieldPath {
   ///
   /// - Throws: `ModelError.invalidFieldPath` for an empty name, a backslash at the end and a backtick without its
   ///   counterpart.
-  package init(parsingServerFormat path: String) throws(ModelError) {
+  package init(parsingServerFormat path: String, requiringQuotes requiresQuotes: Bool = false) throws(ModelError) {
     var names: [String] = []
     var name: [UInt8] = []
     var isQuoted = false
@@ -29,6 +29,10 @@ extension FieldPath {
         name.append(byte)
         isEscaped = false
         continue
+      }
+      if requiresQuotes, !isQuoted, byte != 0x60, byte != 0x2E, !Self.isPlain(byte, isFirst: name.isEmpty) {
+        throw .invalidFieldPath(
+          path, rule: "Names other than [a-zA-Z_][a-zA-Z_0-9]* must stand between backticks")
       }
       switch byte {
       case 0x5C:
@@ -61,9 +65,14 @@ extension FieldPath {
 
   /// `[A-Za-z_][A-Za-z0-9_]*`
   private static func isPlainIdentifier(_ name: String) -> Bool {
-    guard let first = name.utf8.first, !(0x30...0x39).contains(first) else { return false }
-    return name.utf8.allSatisfy { byte in
-      (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || byte == 0x5F
+    !name.isEmpty && name.utf8.enumerated().allSatisfy { isPlain($1, isFirst: $0 == 0) }
+  }
+
+  private static func isPlain(_ byte: UInt8, isFirst: Bool) -> Bool {
+    switch byte {
+    case 0x41...0x5A, 0x61...0x7A, 0x5F: true
+    case 0x30...0x39: !isFirst
+    default: false
     }
   }
 

@@ -55,7 +55,7 @@ package struct Aggregation: Hashable, Sendable {
   }
 
   /// The field whose numbers are summed.
-  var path: FieldPath? {
+  package var path: FieldPath? {
     switch operation {
     case .count: nil
     case .sum(let path), .average(let path): path

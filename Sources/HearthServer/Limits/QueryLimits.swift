@@ -83,6 +83,6 @@ enum QueryLimits {
 
   private static func hasOr(_ filter: Filter) -> Bool {
     guard case .composite(let composite) = filter else { return false }
-    return (composite.op == .or && composite.filters.count > 1) || composite.filters.contains(where: hasOr)
+    return composite.op == .or || composite.filters.contains(where: hasOr)
   }
 }

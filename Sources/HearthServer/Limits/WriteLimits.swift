@@ -78,8 +78,10 @@ enum WriteLimits {
         message: "\(place): \(transforms.count) field transforms in one write; at most "
           + "\(maximumTransformsPerDocument) are allowed")
     }
+    var paths: [FieldPath] = []
     for transform in transforms {
       try check(transform.path, place: place)
+      paths.append(transform.path)
       switch transform.operation {
       case .arrayUnion(let elements), .arrayRemove(let elements):
         var checker = ValueChecker(place: place)
@@ -87,6 +89,13 @@ enum WriteLimits {
       case .serverTimestamp, .increment, .minimum, .maximum:
         break
       }
+    }
+    // In their order a path stands directly before those below it.
+    paths.sort()
+    for (path, next) in zip(paths, paths.dropFirst()) where path != next && path.isPrefix(of: next) {
+      throw StatusError(
+        code: .invalidArgument,
+        message: "\(place): Cannot transform property \(path) and its nested property at the same time.")
     }
   }
 }
@@ -134,7 +143,14 @@ private struct ValueChecker {
   /// - Parameter depth: The number of maps and arrays around the value.
   mutating func checked(_ value: Value, at path: [String], depth: Int) throws(StatusError) -> Value {
     switch value {
-    case .null, .boolean, .integer, .double, .reference:
+    case .null, .boolean, .integer, .double:
+      return value
+    case .reference(let reference):
+      do {
+        try reference.key.validateServerLimits()
+      } catch {
+        throw failure(path, error.description)
+      }
       return value
     case .timestamp(let time):
       let cut = time.truncatedToMicroseconds()

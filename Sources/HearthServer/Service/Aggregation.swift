@@ -13,6 +13,10 @@ extension Aggregation {
         "The maximum number of aggregations allowed in an aggregation query is \(maximumCount). Received: "
           + "\(messages.count)")
     }
+    for message in messages where (try? FieldPath.validateServerLimits(name: message.alias)) == nil {
+      guard !message.alias.isEmpty else { continue }
+      throw StatusError.invalid("The property.name \"\(message.alias)\" is reserved.")
+    }
     var aliases: Set<String> = []
     for message in messages where !message.alias.isEmpty && !aliases.insert(message.alias).inserted {
       throw StatusError.invalid("Aggregation aliases contain duplicate alias: \(message.alias)")
@@ -39,9 +43,53 @@ extension Aggregation {
         throw StatusError.invalid("aggregations: count.up_to is \(count.upTo.value), but must be greater than zero")
       }
       return .count(upTo: Int(clamping: count.upTo.value))
-    case .sum(let sum): return .sum(try FieldPath(parsingServerFormat: sum.field.fieldPath))
-    case .avg(let average): return .average(try FieldPath(parsingServerFormat: average.field.fieldPath))
+    case .sum(let sum): return .sum(try field(sum.field.fieldPath))
+    case .avg(let average): return .average(try field(average.field.fieldPath))
     case nil: throw StatusError.invalid("aggregations: none of count, sum and avg is set")
+    }
+  }
+
+  private static func field(_ text: String) throws -> FieldPath {
+    let path = try QueryRules.field(text)
+    guard !path.isDocumentKey else {
+      throw StatusError.invalid("Aggregations are not supported for the property: __key__")
+    }
+    return path
+  }
+
+  /// Checks that production can read the added fields from the index that answers the query: they do not come behind the key, and the
+  /// query's own fields are no others.
+  ///
+  /// - Throws: INVALID_ARGUMENT, with the texts of Google's emulator.
+  static func check(
+    _ aggregations: [Aggregation], over query: Query, projection: [FieldPath]?
+  ) throws(StatusError) {
+    var paths: [FieldPath] = []
+    for aggregation in aggregations {
+      guard let path = aggregation.path, !paths.contains(path) else { continue }
+      paths.append(path)
+    }
+    guard !paths.isEmpty else { return }
+    if let projection {
+      guard projection != [.documentKey] else {
+        throw StatusError.invalid(
+          "Aggregation over non-key properties is not supported for base query that only returns keys.")
+      }
+      if let path = paths.first(where: { !projection.contains($0) }) {
+        throw StatusError.invalid(
+          "The aggregation property \(path) is not present in the base query's property mask.")
+      }
+      throw StatusError.invalid("Cannot apply property masks when aggregation fields are present.")
+    }
+    let filtersKey = query.filters.flatMap(\.flattened).contains(where: \.path.isDocumentKey)
+    guard filtersKey || query.explicitOrders.contains(where: \.path.isDocumentKey) else { return }
+    let ordered = Set(query.explicitOrders.map(\.path)).union(query.inequalityFields)
+    let missing = paths.filter { !ordered.contains($0) }
+    guard missing.isEmpty else {
+      let names = missing.map(\.canonicalString).joined(separator: ", ")
+      throw StatusError.invalid(
+        "This query requires an index that has fields [\(names)] after __name__ and Firestore does not currently support "
+          + "such an index. Please try the query again with additional ordering on those fields.")
     }
   }
 }

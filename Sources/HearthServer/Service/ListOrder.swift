@@ -19,11 +19,7 @@ enum ListOrder {
       case let word?:
         throw .invalid("Invalid order by clause \"\(text)\": \"\(word)\" is not a direction (asc or desc).")
       }
-      do {
-        orders.append(OrderBy(path: try FieldPath(parsingServerFormat: String(path)), direction: direction))
-      } catch {
-        throw .invalid("order_by: \(error)")
-      }
+      orders.append(OrderBy(path: try QueryRules.field(String(path)), direction: direction))
     }
     return orders
   }
