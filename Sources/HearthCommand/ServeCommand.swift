@@ -9,10 +9,13 @@ internal import UnixSignals
 struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve",
-    abstract: "Serve Firestore databases over gRPC.",
+    abstract: "Serve Firestore databases over gRPC and REST.",
     discussion: """
       Any project and database id is accepted; a database is created by its first write. Point clients at \
-      the server with FIRESTORE_EMULATOR_HOST=HOST:PORT.
+      the server with FIRESTORE_EMULATOR_HOST=HOST:PORT. gRPC and REST (HTTP/1.1 and HTTP/2) share the port.
+
+      Web pages may use the server over REST if they come from this machine (http://localhost:PORT and the like) or from an \
+      origin that --allow-origin names.
 
       The server cannot tell callers apart yet: every caller may read, write and delete everything. So it listens on \
       addresses of other machines only with --open-to-everyone.
@@ -46,6 +49,23 @@ struct ServeCommand: AsyncParsableCommand {
       """)
   var requireIndexes = false
 
+  @Option(
+    help: ArgumentHelp(
+      "An origin whose web pages may use the server, such as https://app.example.com; * allows all. Can be repeated.",
+      valueName: "origin"))
+  var allowOrigin: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      A name by which clients of REST call the server, beside localhost and the address that it listens on; * allows all. \
+      Can be repeated.
+      """, valueName: "name"))
+  var allowHost: [String] = []
+
+  @Flag(help: "End the server on the request POST /shutdown.")
+  var allowShutdown = false
+
   @OptionGroup(title: "Limits") var limits: LimitOptions
 
   @Option(help: "How much to log to standard error: \(ServeCommand.levelNames).")
@@ -60,6 +80,14 @@ struct ServeCommand: AsyncParsableCommand {
     guard (data != nil) != inMemory else {
       throw ValidationError("Say where the databases are to be kept: either --data FOLDER or --in-memory.")
     }
+    for origin in allowOrigin where origin != "*" {
+      guard let scheme = origin.range(of: "://"), !scheme.isEmpty, !origin[scheme.upperBound...].isEmpty,
+        !origin[scheme.upperBound...].contains("/")
+      else {
+        throw ValidationError(
+          "--allow-origin is \(origin): say scheme and host, such as https://app.example.com, or *.")
+      }
+    }
     guard Logger.Level(rawValue: logLevel) != nil else {
       throw ValidationError("Log level \"\(logLevel)\" does not exist: choose one of \(Self.levelNames).")
     }
@@ -71,11 +99,14 @@ struct ServeCommand: AsyncParsableCommand {
     let storage: StorageLocation = data.map { .folder($0) } ?? .memory
     var limits = limits.limits
     limits.database.requiresIndexes = requireIndexes
+    var access = WebAccess()
+    access.origins = allowOrigin
+    access.hosts = allowHost
     let server: EmbeddedServer
     do {
       server = try await EmbeddedServer.start(
         host: host, port: port, openToEveryone: openToEveryone, storage: storage, indexFile: indexes,
-        limits: limits, logger: logger)
+        limits: limits, access: access, allowsShutdown: allowShutdown, logger: logger)
     } catch {
       FileHandle.standardError.write(Data("hearth serve: \(error)\n".utf8))
       throw ExitCode.failure
@@ -84,7 +115,9 @@ struct ServeCommand: AsyncParsableCommand {
     fflush(nil)
     let group = ServiceGroup(
       configuration: ServiceGroupConfiguration(
-        services: [RunningServer(server: server)], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        services: [
+          .init(service: RunningServer(server: server), successTerminationBehavior: .gracefullyShutdownGroup)
+        ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
     try await group.run()
   }
 }

@@ -17,8 +17,8 @@ extension CallConnection {
     guard let stream = streams[id] else { return }
     stream.unreturnedBytes += count
     guard stream.end == nil else { return }
-    stream.requests.append(bytes)
     do throws(CallStatus) {
+      if stream.call.transcoder != nil { try takeBody(bytes, stream) } else { stream.requests.append(bytes) }
       while let message = try stream.requests.next() { try take(message, stream) }
     } catch {
       return fail(stream, error)
@@ -60,7 +60,7 @@ extension CallConnection {
       return fail(stream, CallStatus(.internal, "The client has ended the stream within a message."))
     }
     if stream.call.method.kind == .requestStream { return stream.call.deliverEnd() }
-    guard stream.request != nil else {
+    guard stream.request != nil || stream.call.transcoder != nil else {
       return fail(stream, CallStatus(.unimplemented, "The call has no request message; its method takes one."))
     }
     _ = server.load.note(received: 0, of: stream.call)

@@ -28,6 +28,7 @@ extension CallConnection {
       stream.request = nil
       _ = server.load.note(received: 0, of: stream.call)
     }
+    if let transcoder = stream.call.transcoder { return takeOutput(output, of: stream, transcoder) }
     if output.sendsHead, !stream.isHeadSent, output.end == nil || output.bytes.readableBytes > 0 { sendHead(stream) }
     if output.bytes.readableBytes > 0 {
       if stream.waiting.isEmpty { stream.waitingSince = .now() }
@@ -40,10 +41,10 @@ extension CallConnection {
 
   private func sendHead(_ stream: OpenStream) {
     stream.isHeadSent = true
-    write(.headers(.init(headers: Self.head)), stream.id)
+    write(.headers(.init(headers: stream.head ?? Self.head)), stream.id)
   }
 
-  private func drop(_ stream: OpenStream) {
+  func drop(_ stream: OpenStream) {
     let count = stream.waiting.reduce(0) { $0 + $1.readableBytes }
     stream.waiting = []
     if count > 0 { stream.call.accepted(count) }
@@ -91,9 +92,13 @@ extension CallConnection {
   }
 
   private func close(_ stream: OpenStream, _ status: CallStatus) {
-    var headers = stream.isHeadSent ? HPACKHeaders() : Self.head
-    status.write(to: &headers)
-    write(.headers(.init(headers: headers, endStream: true)), stream.id)
+    if stream.call.transcoder != nil {
+      closeWeb(stream)
+    } else {
+      var headers = stream.isHeadSent ? HPACKHeaders() : Self.head
+      status.write(to: &headers)
+      write(.headers(.init(headers: headers, endStream: true)), stream.id)
+    }
     if !stream.hasRequestEnd {
       // What waits in the codec would be dropped with the stream.
       context?.flush()

@@ -175,6 +175,9 @@ extension CallConnection {
     lastStreamID = id
     let head = CallHead(headers.headers)
     switch head.refusal {
+    case .notGRPC:
+      if openWeb(id, headers.headers, hasRequestEnd: headers.endStream) { return }
+      return refuse(id, headers.endStream) { $0.add(name: ":status", value: "415") }
     case .http(let status): return refuse(id, headers.endStream) { $0.add(name: ":status", value: "\(status)") }
     case .status(let status): return refuse(id, headers.endStream, status)
     case nil: break
@@ -186,19 +189,22 @@ extension CallConnection {
   }
 
   private func open(_ id: HTTP2StreamID, _ method: CallMethod, _ head: CallHead, hasRequestEnd: Bool) {
-    guard server.load.callBegan() else {
-      let limit = server.limits.calls
-      return refuse(
-        id, hasRequestEnd,
-        CallStatus(.resourceExhausted, "The server has \(limit) calls in progress, the most that are allowed."))
-    }
-    let call = ServerCall(streamID: id, method: method, metadata: head.metadata, load: server.load, outbox: outbox)
-    let stream = OpenStream(
-      id: id, call: call, window: streamSendWindow, maximumRequestBytes: server.limits.requestBytes)
-    streams[id] = stream
+    guard server.load.callBegan() else { return refuse(id, hasRequestEnd, .tooManyCalls(server.limits.calls)) }
+    let stream = open(id, method, head.metadata, nil)
     if let timeout = head.timeout { limit(stream, to: timeout) }
     if method.kind == .requestStream { begin(stream) }
     if hasRequestEnd { receiveEnd(of: stream) }
+  }
+
+  func open(
+    _ id: HTTP2StreamID, _ method: CallMethod, _ metadata: CallMetadata, _ transcoder: (any CallTranscoder)?
+  ) -> OpenStream {
+    let call = ServerCall(
+      streamID: id, method: method, metadata: metadata, transcoder: transcoder, load: server.load, outbox: outbox)
+    let stream = OpenStream(
+      id: id, call: call, window: streamSendWindow, maximumRequestBytes: server.limits.requestBytes)
+    streams[id] = stream
+    return stream
   }
 
   private func limit(_ stream: OpenStream, to timeout: TimeAmount) {
@@ -268,6 +274,8 @@ extension CallConnection {
     context.writeAndFlush(wrapOutboundOut(frame)).assumeIsolated().whenComplete { _ in context.close(promise: nil) }
   }
 }
+
+extension CallConnection: CallCarrier {}
 
 extension CallConnection: GuardedStreams {
   func cancelCall(_ streamID: UInt32) {

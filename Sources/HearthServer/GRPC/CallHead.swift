@@ -27,7 +27,9 @@ struct CallHead {
 
   /// The reason for which a request is no call that can be carried out.
   enum Refusal {
-    /// Not a request of gRPC: the answer is this status of HTTP.
+    /// A request of HTTP without gRPC.
+    case notGRPC
+    /// A request that gRPC does not have: the answer is this status of HTTP.
     case http(Int)
     /// The answer is this status of gRPC, with further headers.
     case status(CallStatus)
@@ -36,8 +38,8 @@ struct CallHead {
   /// Nil for a call of gRPC whose messages can be read.
   var refusal: Refusal? {
     // https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, "Requests".
+    guard Self.isGRPC(contentType) else { return .notGRPC }
     guard verb == "POST" else { return .http(405) }
-    guard Self.isGRPC(contentType) else { return .http(415) }
     guard encoding == "identity" else {
       return .status(
         CallStatus(

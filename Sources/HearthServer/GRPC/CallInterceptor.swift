@@ -38,6 +38,6 @@ package struct InterceptedCall: Sendable {
   /// Sends a message among those of the service.
   package func answer(_ message: any Message) async throws {
     let bytes: [UInt8] = try message.serializedBytes()
-    try await call.send(isHeldBack: false) { MessageAssembler.write(bytes, count: bytes.count, to: &$0) }
+    try await call.send(bytes, isHeldBack: false)
   }
 }

@@ -12,9 +12,25 @@ struct CallMethod: Sendable {
     case requestStream
   }
 
+  /// Stands for the method of a request that was answered without a call.
+  static let answered = CallMethod(
+    name: "", kind: .oneRequest, isIntercepted: false, decode: { _ in throw CallStatus.cancelled }, run: { _, _, _ in })
+
+  /// A method whose messages are read and written by hand. Interceptors do not see its calls.
+  static func encoded(
+    _ name: String, _ kind: Kind, _ run: @escaping @Sendable (ServerCall, ByteBuffer) async throws -> Void
+  ) -> CallMethod {
+    CallMethod(name: name, kind: kind, isIntercepted: false, decode: { _ in throw CallStatus.cancelled }) {
+      call, message, _ in
+      if kind == .requestStream { call.sendHead() }
+      try await run(call, message ?? ByteBuffer())
+    }
+  }
+
   /// The last part of the path, such as `Commit`.
   let name: String
   let kind: Kind
+  let isIntercepted: Bool
   let decode: @Sendable (ByteBuffer) throws -> any Message
   /// - Parameter message: The request of a call with one; nil in streams.
   let run: @Sendable (_ call: ServerCall, _ message: ByteBuffer?, _ tap: (any CallTap)?) async throws -> Void
@@ -28,12 +44,22 @@ struct CallMethod: Sendable {
     }
   }
 
+  /// A method with one request and one response, which is encoded already: no message is made of it.
+  static func unary<Request: Message, Response: Message>(
+    _ name: String, encoded: Response.Type, _ body: @escaping @Sendable (Request, ServerCall) async throws -> [UInt8]
+  ) -> CallMethod {
+    serverStreaming(name) { (request: Request, call, writer: ResponseWriter<Response>) in
+      try await writer.write(encoded: try await body(request, call))
+    }
+  }
+
   /// A method with one request and any number of responses.
   static func serverStreaming<Request: Message, Response: Message>(
     _ name: String,
     _ body: @escaping @Sendable (Request, ServerCall, ResponseWriter<Response>) async throws -> Void
   ) -> CallMethod {
-    CallMethod(name: name, kind: .oneRequest, decode: { try Request(decoding: $0) }) { call, message, tap in
+    CallMethod(name: name, kind: .oneRequest, isIntercepted: true, decode: { try Request(decoding: $0) }) {
+      call, message, tap in
       let request = try Request(decoding: message ?? ByteBuffer())
       if let tap { guard try await tap.request(request) else { return } }
       try await body(request, call, ResponseWriter(call: call, tap: tap, holdsBack: true))
@@ -45,7 +71,8 @@ struct CallMethod: Sendable {
     _ name: String,
     _ body: @escaping @Sendable (RequestStream<Request>, ServerCall, ResponseWriter<Response>) async throws -> Void
   ) -> CallMethod {
-    CallMethod(name: name, kind: .requestStream, decode: { try Request(decoding: $0) }) { call, _, tap in
+    CallMethod(name: name, kind: .requestStream, isIntercepted: true, decode: { try Request(decoding: $0) }) {
+      call, _, tap in
       call.sendHead()
       try await body(RequestStream(call: call), call, ResponseWriter(call: call, tap: tap, holdsBack: false))
     }

@@ -1,13 +1,19 @@
 internal import NIOCore
 internal import Synchronization
 
+/// A connection that carries calls.
+protocol CallCarrier: AnyObject {
+  /// Does what calls have asked for since the last time. Called on the event loop.
+  func takeOutbox()
+}
+
 /// The calls of one connection that have something for it. The first of them wakes the event loop; those that come until it has run go
 /// with it, and into one write to the socket.
 final class CallOutbox: Sendable {
   private struct State {
     var calls: [ServerCall] = []
     /// Nil when the connection is over.
-    var connection: NIOLoopBound<CallConnection>?
+    var connection: NIOLoopBound<any CallCarrier>?
   }
 
   private let eventLoop: any EventLoop
@@ -18,12 +24,12 @@ final class CallOutbox: Sendable {
   }
 
   /// Begins to wake a connection; nil ends that. Called on the event loop.
-  func connect(to connection: CallConnection?) {
+  func connect(to connection: (any CallCarrier)?) {
     state.withLock { $0.connection = connection.map { NIOLoopBound($0, eventLoop: eventLoop) } }
   }
 
   func add(_ call: ServerCall) {
-    let connection = state.withLock { state -> NIOLoopBound<CallConnection>? in
+    let connection = state.withLock { state -> NIOLoopBound<any CallCarrier>? in
       guard let connection = state.connection else { return nil }
       state.calls.append(call)
       return state.calls.count == 1 ? connection : nil

@@ -18,6 +18,8 @@ final class CallServer: Sendable {
   let load: ServerLoad
   var limits: ServerLimits { load.limits }
   let logger: Logger
+  /// Answers requests that are no calls of gRPC; nil if nothing does.
+  let web: (any WebService)?
   private let methods: [String: CallMethod]
   private let check: Check
   private let interceptor: (any CallInterceptor)?
@@ -29,12 +31,16 @@ final class CallServer: Sendable {
     var calls: [ObjectIdentifier: ServerCall] = [:]
   }
 
-  /// - Parameter service: The full name, such as `google.firestore.v1.Firestore`.
+  /// - Parameters:
+  ///   - services: The methods of each service, by its full name, such as `google.firestore.v1.Firestore`.
+  ///   - web: Answers requests that are no calls of gRPC.
   init(
-    service: String, methods: [CallMethod], limits: ServerLimits, check: @escaping Check,
+    services: [String: [CallMethod]], web: (any WebService)? = nil, limits: ServerLimits, check: @escaping Check,
     interceptor: (any CallInterceptor)?, logger: Logger
   ) {
-    self.methods = Dictionary(uniqueKeysWithValues: methods.map { ("/\(service)/\($0.name)", $0) })
+    let paths = services.flatMap { service, methods in methods.map { ("/\(service)/\($0.name)", $0) } }
+    methods = Dictionary(paths) { first, _ in first }
+    self.web = web
     load = ServerLoad(limits: limits)
     self.check = check
     self.interceptor = interceptor
@@ -64,7 +70,9 @@ final class CallServer: Sendable {
   private func perform(_ call: ServerCall, _ message: ByteBuffer?) async -> CallStatus {
     do {
       try check(call.metadata)
-      if let interceptor {
+      var message = message
+      if let transcoder = call.transcoder { message = try transcoder.request(from: message ?? ByteBuffer()) }
+      if let interceptor, call.method.isIntercepted {
         try await performTapped(call, message, by: interceptor)
       } else {
         try await call.method.run(call, message, nil)

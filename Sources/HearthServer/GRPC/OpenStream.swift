@@ -1,4 +1,5 @@
 internal import NIOCore
+internal import NIOHPACK
 internal import NIOHTTP2
 
 /// What a connection keeps of a stream. Confined to the event loop.
@@ -8,7 +9,7 @@ final class OpenStream {
 
   // From the client.
   var requests: MessageAssembler
-  /// The request of a call with one, which begins when the client has closed its side.
+  /// The request of a call with one, or what has come of its body; the call begins when the client has closed its side.
   var request: ByteBuffer?
   var hasBegun = false
   /// The client has closed its side.
@@ -17,6 +18,8 @@ final class OpenStream {
   var unreturnedBytes = 0
 
   // To the client.
+  /// The head of a response that is not one of gRPC, once it is known.
+  var head: HPACKHeaders?
   var isHeadSent = false
   /// Bytes that flow control has not let go, in order.
   var waiting: [ByteBuffer] = []

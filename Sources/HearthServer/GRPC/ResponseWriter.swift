@@ -1,3 +1,4 @@
+internal import Foundation
 internal import NIOCore
 internal import SwiftProtobuf
 
@@ -26,7 +27,13 @@ struct ResponseWriter<Response: Message>: Sendable {
   private func send(_ response: Response, isHeldBack: Bool) async throws {
     let response = await tap?.response(response) as? Response ?? response
     let bytes: [UInt8] = try response.serializedBytes()
-    try await call.send(isHeldBack: isHeldBack) { MessageAssembler.write(bytes, count: bytes.count, to: &$0) }
+    try await call.send(bytes, isHeldBack: isHeldBack)
+  }
+
+  /// Sends a response that is encoded already.
+  func write(encoded response: [UInt8]) async throws {
+    if tap != nil { return try await write(Response(serializedBytes: Data(response))) }
+    try await call.send(response, isHeldBack: holdsBack)
   }
 
   /// Sends responses that were encoded before, for example for several streams.

@@ -65,16 +65,20 @@ final class ServerCall: Sendable {
   let streamID: HTTP2StreamID
   let method: CallMethod
   let metadata: CallMetadata
+  /// Nil for a call of gRPC.
+  let transcoder: (any CallTranscoder)?
   let load: ServerLoad
   let outbox: CallOutbox
   let state = Mutex(State())
 
   init(
-    streamID: HTTP2StreamID, method: CallMethod, metadata: CallMetadata, load: ServerLoad, outbox: CallOutbox
+    streamID: HTTP2StreamID, method: CallMethod, metadata: CallMetadata, transcoder: (any CallTranscoder)?,
+    load: ServerLoad, outbox: CallOutbox
   ) {
     self.streamID = streamID
     self.method = method
     self.metadata = metadata
+    self.transcoder = transcoder
     self.load = load
     self.outbox = outbox
   }
@@ -142,6 +146,18 @@ extension ServerCall {
   func sendHead() {
     state.withLock { $0.sendsHead = true }
     outbox.add(self)
+  }
+
+  /// Adds a response message, and waits as below.
+  func send(_ message: [UInt8], isHeldBack: Bool) async throws {
+    guard let transcoder else {
+      return try await send(isHeldBack: isHeldBack) { MessageAssembler.write(message, count: message.count, to: &$0) }
+    }
+    // Not within the lock, for which the connection waits.
+    var body = ByteBuffer()
+    try transcoder.add(message, to: &body)
+    let bytes = body
+    try await send(isHeldBack: isHeldBack) { $0.writeImmutableBuffer(bytes) }
   }
 
   /// Adds a response, and waits while more bytes wait for the client than may.

@@ -23,6 +23,12 @@ package struct ServerLimits: Sendable, Hashable {
   /// A stream whose client takes nothing for this long, although bytes wait, ends with RESOURCE_EXHAUSTED.
   package var unreadTime = Duration.seconds(60)
 
+  /// A connection of HTTP/1 that brings no request for this long is closed, and any connection that brings nothing at first.
+  package var webIdleTime = Duration.seconds(120)
+
+  /// The time in which a client has to send the next 64 KiB of a body over HTTP/1, or its end.
+  package var webBodyTime = Duration.seconds(30)
+
   /// Bytes of requests that were received and not handled yet: messages that are not complete, and those that wait in a stream. While
   /// there are more, the streams with the most end with RESOURCE_EXHAUSTED.
   package var receivedBytes = 128 << 20

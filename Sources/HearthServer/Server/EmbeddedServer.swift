@@ -24,7 +24,7 @@ package final class EmbeddedServer: Sendable {
   private let periodicTasks: [Task<Void, Never>]
   private let logger: Logger
   /// Triggered at the begin of ``shutdown()``.
-  private let stopping = ShutdownSignal()
+  private let stopping: ShutdownSignal
   /// Triggered at the end of ``shutdown()``.
   private let stopped = ShutdownSignal()
 
@@ -35,9 +35,11 @@ package final class EmbeddedServer: Sendable {
   private static let idleCheckInterval = Duration.seconds(60)
 
   private init(
-    host: String, port: Int, backend: EmbeddedBackend, calls: CallServer, listening: any Channel,
+    stopping: ShutdownSignal, host: String, port: Int, backend: EmbeddedBackend, calls: CallServer,
+    listening: any Channel,
     connections: OpenConnections, periodicTasks: [Task<Void, Never>], logger: Logger
   ) {
+    self.stopping = stopping
     self.host = host
     self.port = port
     self.backend = backend
@@ -60,6 +62,8 @@ package final class EmbeddedServer: Sendable {
   ///   - indexFile: the path of a `firestore.indexes.json` whose indexes every database gets. It is read again when it changes.
   ///   - indexFileInterval: the interval at which the server looks for a change of the file.
   ///   - limits: the limits of connections and calls.
+  ///   - access: the web pages that may use the server, and the names by which it is called.
+  ///   - allowsShutdown: `POST /shutdown` ends the server.
   ///   - interceptor: sees every call that may be made.
   /// - Throws: `ServerError` when the folder cannot be used, when the address cannot be bound, or when it is not a loopback
   ///   address and `openToEveryone` is false.
@@ -67,12 +71,14 @@ package final class EmbeddedServer: Sendable {
     host: String = "127.0.0.1", port: Int = 0, openToEveryone: Bool = false, storage: StorageLocation,
     clock: ServerClock = .system, tokenRefreshInterval: Duration = .seconds(30), indexFile: String? = nil,
     indexFileInterval: Duration = .seconds(1), limits: ServerLimits = ServerLimits(),
-    interceptor: (any CallInterceptor)? = nil, logger: Logger
+    access: WebAccess = WebAccess(), allowsShutdown: Bool = false, interceptor: (any CallInterceptor)? = nil,
+    logger: Logger
   ) async throws -> EmbeddedServer {
     try await start(
       host: host, port: port, openToEveryone: openToEveryone, storage: storage, clock: clock,
       tokenRefreshInterval: tokenRefreshInterval, indexFile: indexFile, indexFileInterval: indexFileInterval,
-      limits: limits, check: Authorization.check, interceptor: interceptor, prepare: nil, logger: logger)
+      limits: limits, access: access, allowsShutdown: allowsShutdown, check: Authorization.check,
+      interceptor: interceptor, prepare: nil, logger: logger)
   }
 
   /// As above.
@@ -84,7 +90,8 @@ package final class EmbeddedServer: Sendable {
     host: String = "127.0.0.1", port: Int = 0, openToEveryone: Bool = false, storage: StorageLocation,
     clock: ServerClock = .system, tokenRefreshInterval: Duration = .seconds(30), indexFile: String? = nil,
     indexFileInterval: Duration = .seconds(1), limits: ServerLimits = ServerLimits(),
-    check: @escaping CallServer.Check, interceptor: (any CallInterceptor)? = nil, prepare: CallListener.Preparation?,
+    access: WebAccess = WebAccess(), allowsShutdown: Bool = false, check: @escaping CallServer.Check,
+    interceptor: (any CallInterceptor)? = nil, prepare: CallListener.Preparation?,
     logger: Logger
   ) async throws -> EmbeddedServer {
     guard (0...65535).contains(port) else {
@@ -114,9 +121,16 @@ package final class EmbeddedServer: Sendable {
       location: storage, limits: limits.database, clock: clock, logger: logger)
     if let indexes { await backend.declare(indexes) }
     let service = FirestoreService(backend: backend)
+    let stopping = ShutdownSignal()
+    let endRequest = ShutdownSignal()
+    var access = access
+    access.listeningHost = host
+    let shutDown: @Sendable () -> Void = { endRequest.trigger() }
+    let web = RESTService(
+      access: access, methods: service.methods, clear: service.clear, shutDown: allowsShutdown ? shutDown : nil)
     let calls = CallServer(
-      service: FirestoreService.name, methods: service.methods, limits: limits, check: check,
-      interceptor: interceptor, logger: logger)
+      services: Self.services(service, stopping), web: web, limits: limits, check: check, interceptor: interceptor,
+      logger: logger)
     let connections = OpenConnections()
     let listening: any Channel
     do {
@@ -138,9 +152,21 @@ package final class EmbeddedServer: Sendable {
         Task { await indexFile.watch(backend, since: indexStamp, every: indexFileInterval, logger: logger) })
     }
     logger.info("listening", metadata: ["host": "\(host)", "port": "\(boundPort)"])
-    return EmbeddedServer(
-      host: host, port: boundPort, backend: backend, calls: calls, listening: listening, connections: connections,
-      periodicTasks: tasks, logger: logger)
+    let server = EmbeddedServer(
+      stopping: stopping, host: host, port: boundPort, backend: backend, calls: calls, listening: listening,
+      connections: connections, periodicTasks: tasks, logger: logger)
+    _ = endRequest.observe { Task { await server.shutdown() } }
+    return server
+  }
+
+  /// Firestore, and what tools ask about any server of gRPC.
+  private static func services(_ firestore: FirestoreService, _ stopping: ShutdownSignal) -> [String: [CallMethod]] {
+    let health = HealthService(services: [FirestoreService.name], stopping: stopping)
+    var services = [FirestoreService.name: firestore.methods, HealthService.name: health.methods]
+    let reflection = ReflectionService(
+      .server, services: Array(services.keys) + ReflectionService.names)
+    for name in ReflectionService.names { services[name] = reflection.methods }
+    return services
   }
 
   /// Translates the system's reason for not listening into a message about the address.

@@ -8,7 +8,7 @@ internal import SwiftProtobuf
 extension FirestoreService {
   func getDocument(
     _ message: Google_Firestore_V1_GetDocumentRequest, _ call: ServerCall
-  ) async throws -> Google_Firestore_V1_Document {
+  ) async throws -> [UInt8] {
     let (id, key) = try ResourceName.document(message.name, at: "name")
     let database = try backend.database(id)
     let projection = try projection(message.hasMask ? message.mask : nil, database)
@@ -20,7 +20,7 @@ extension FirestoreService {
     guard let document = documents.first, document.isFound else {
       throw StatusError(code: .notFound, message: "Document \"\(message.name)\" not found.")
     }
-    return try documentMessage(projection.applied(to: document), database)
+    return [UInt8](database.translator.encodeDocument(try projection.applied(to: document)))
   }
 
   func batchGetDocuments(
@@ -76,11 +76,6 @@ extension FirestoreService {
     guard let mask else { return .all }
     return Projection(paths: try database.translator.decode(mask, at: "mask").paths)
   }
-
-  /// The message with field objects, which only calls about a single document answer with.
-  func documentMessage(_ document: Document, _ database: HostedDatabase) throws -> Google_Firestore_V1_Document {
-    try Google_Firestore_V1_Document(serializedBytes: database.translator.encodeDocument(document))
-  }
 }
 
 // MARK: - Writing one document
@@ -88,7 +83,7 @@ extension FirestoreService {
 extension FirestoreService {
   func createDocument(
     _ message: Google_Firestore_V1_CreateDocumentRequest, _ call: ServerCall
-  ) async throws -> Google_Firestore_V1_Document {
+  ) async throws -> [UInt8] {
     let parent = try ResourceName.parent(message.parent, at: "parent")
     guard !message.collectionID.isEmpty, !message.collectionID.utf8.contains(UInt8(ascii: "/")) else {
       throw StatusError.invalid(
@@ -114,7 +109,7 @@ extension FirestoreService {
 
   func updateDocument(
     _ message: Google_Firestore_V1_UpdateDocumentRequest, _ call: ServerCall
-  ) async throws -> Google_Firestore_V1_Document {
+  ) async throws -> [UInt8] {
     let content = try EncodedDocument(parsing: [UInt8](message.document))
     let (id, _) = try ResourceName.document(content.name, at: "document.name")
     let database = try backend.database(id)
@@ -142,7 +137,7 @@ extension FirestoreService {
   /// Commits one write and reads the document as this commit left it.
   private func write(
     _ mutation: Mutation, mask: Google_Firestore_V1_DocumentMask?, in database: HostedDatabase
-  ) async throws -> Google_Firestore_V1_Document {
+  ) async throws -> [UInt8] {
     let projection = try projection(mask, database)
     let checked = try WriteLimits.checked(mutation, database: database.id)
     let outcome = try await database.storage.commit(CommitRequest(mutations: [checked]))
@@ -150,6 +145,6 @@ extension FirestoreService {
     guard let document = documents.first else {
       throw StatusError(code: .internal, message: "The written document cannot be read.")
     }
-    return try documentMessage(projection.applied(to: document), database)
+    return [UInt8](database.translator.encodeDocument(try projection.applied(to: document)))
   }
 }

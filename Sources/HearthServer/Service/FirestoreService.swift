@@ -11,8 +11,10 @@ struct FirestoreService: Sendable {
   /// The methods of the service. `ExecutePipeline` only says that it is not served.
   var methods: [CallMethod] {
     [
-      .unary("GetDocument", getDocument), .unary("ListDocuments", listDocuments),
-      .unary("CreateDocument", createDocument), .unary("UpdateDocument", updateDocument),
+      .unary("GetDocument", encoded: Google_Firestore_V1_Document.self, getDocument),
+      .unary("ListDocuments", listDocuments),
+      .unary("CreateDocument", encoded: Google_Firestore_V1_Document.self, createDocument),
+      .unary("UpdateDocument", encoded: Google_Firestore_V1_Document.self, updateDocument),
       .unary("DeleteDocument", deleteDocument), .serverStreaming("BatchGetDocuments", batchGetDocuments),
       .unary("BeginTransaction", beginTransaction), .unary("Commit", commit), .unary("Rollback", rollback),
       .unary("BatchWrite", batchWrite), .serverStreaming("RunQuery", runQuery),

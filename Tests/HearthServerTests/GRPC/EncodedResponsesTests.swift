@@ -26,7 +26,7 @@ struct EncodedResponsesTests {
       }
     }
     let server = CallServer(
-      service: FirestoreService.name, methods: [method], limits: ServerLimits(), check: { _ in }, interceptor: nil,
+      services: [FirestoreService.name: [method]], limits: ServerLimits(), check: { _ in }, interceptor: nil,
       logger: ServerFixture.quietLogger)
     let connections = OpenConnections()
     let listening = try await CallListener(server: server, connections: connections, prepare: nil)

@@ -1,9 +1,14 @@
 internal import Logging
 internal import NIOCore
+internal import NIOHTTP1
 internal import NIOHTTP2
+internal import NIOHTTPCompression
 internal import NIOPosix
 
-/// Listens on a TCP port and makes the handlers of each connection: a ``ConnectionGuard``, swift-nio-http2's codec, a ``CallConnection``.
+/// Listens on a TCP port and makes the handlers of each connection, once its first bytes say which protocol it speaks:
+///
+/// - HTTP/2: a ``ConnectionGuard``, swift-nio-http2's codec, a ``CallConnection``.
+/// - HTTP/1: swift-nio's codec, its handlers of pipelined requests and of errors, those that compress, an ``HTTP1Connection``.
 struct CallListener {
   /// Adds handlers in front of the others, such as TLS.
   typealias Preparation = @Sendable (any Channel) throws -> Void
@@ -35,6 +40,42 @@ struct CallListener {
     }
     try connections.add(channel)
     try prepare?(channel)
+    guard let web = server.web else { return try configureHTTP2(channel) }
+    try handlers.addHandler(
+      ProtocolDetector(patience: TimeAmount(server.limits.webIdleTime)) { found, channel in
+        switch found {
+        case .http1: try configureHTTP1(channel, web)
+        case .http2: try configureHTTP2(channel)
+        }
+      })
+  }
+
+  private func configureHTTP1(_ channel: any Channel, _ web: any WebService) throws {
+    var limits = NIOHTTPDecoderLimitConfiguration()
+    limits.maxHeaderFieldSize = Self.headerListBytes
+    limits.maxHeaderListSize = 2 * Self.headerListBytes
+    limits.maxHeaderFieldCount = 100
+    try channel.pipeline.syncOperations.addHandlers([
+      HTTPResponseEncoder(),
+      ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: limits)),
+      HTTPServerPipelineHandler(),
+      // Before the handlers that compress, which expect a request for each response.
+      ContinueResponder(), HTTPServerProtocolErrorHandler(),
+      HTTPResponseCompressor { head, _ in
+        // Little is won for short answers. Events must not wait for each other.
+        let length = head.headers.first(name: "content-length").flatMap { Int($0) }
+        let isEvents = head.headers.first(name: "content-type") == "text/event-stream"
+        return isEvents || length ?? .max < Self.compressedBytes ? .doNotCompress : .compressIfPossible
+      },
+      NIOHTTPRequestDecompressor(limit: .size(server.limits.requestBytes)),
+      HTTP1Connection(server: server, web: web, eventLoop: channel.eventLoop),
+    ])
+  }
+
+  /// Answers that are shorter go out as they are.
+  private static let compressedBytes = 1024
+
+  private func configureHTTP2(_ channel: any Channel) throws {
     let connectionGuard = ConnectionGuard(limits: server.limits.connection, logger: server.logger)
     var connection = NIOHTTP2Handler.ConnectionConfiguration()
     connection.initialSettings = [
@@ -43,7 +84,7 @@ struct CallListener {
       HTTP2Setting(parameter: .maxHeaderListSize, value: Self.headerListBytes),
       HTTP2Setting(parameter: .initialWindowSize, value: CallConnection.streamWindow),
     ]
-    try handlers.addHandlers([
+    try channel.pipeline.syncOperations.addHandlers([
       connectionGuard,
       NIOHTTP2Handler(mode: .server, connectionConfiguration: connection, streamConfiguration: .init()),
       CallConnection(server: server, connectionGuard: connectionGuard, eventLoop: channel.eventLoop),

@@ -1,0 +1,108 @@
+internal import HearthModel
+internal import NIOCore
+internal import NIOHPACK
+internal import NIOHTTP2
+
+// Requests of HTTP that are no calls of gRPC.
+
+extension CallConnection {
+  /// - Returns: false if the server has no service for them.
+  func openWeb(_ id: HTTP2StreamID, _ headers: HPACKHeaders, hasRequestEnd: Bool) -> Bool {
+    guard let web = server.web else { return false }
+    let exchange = web.exchange(for: Self.request(headers))
+    guard server.load.callBegan() else {
+      let status = CallStatus.tooManyCalls(server.limits.calls)
+      let response = web.refusal(status, httpStatus: nil)
+      var head = Self.headers(of: response, length: 0)
+      head.replaceOrAdd(name: "content-length", value: "0")
+      write(.headers(.init(headers: head, endStream: true)), id)
+      if !hasRequestEnd { write(.rstStream(.noError), id) }
+      return true
+    }
+    switch exchange {
+    case .call(let method, let metadata, let transcoder):
+      let stream = open(id, method, metadata, transcoder)
+      if hasRequestEnd { receiveEnd(of: stream) }
+    case .answer(let response):
+      let stream = open(id, .answered, CallMetadata(), PreparedAnswer(response: response))
+      stream.hasRequestEnd = hasRequestEnd
+      stream.call.finish(.ok)
+      takeOutput(of: stream)
+    }
+    return true
+  }
+
+  private static func request(_ headers: HPACKHeaders) -> WebRequest {
+    var request = WebRequest(verb: "", target: "")
+    for (name, value, _) in headers {
+      switch name {
+      case ":method": request.verb = value
+      case ":path": request.target = value
+      case ":authority": request.host = value
+      case "host": if request.host == nil { request.host = value }
+      default: if !name.hasPrefix(":") { request.headers.append((name, value)) }
+      }
+    }
+    return request
+  }
+
+  static func headers(of response: WebResponse, length: Int?) -> HPACKHeaders {
+    var headers = HPACKHeaders([(":status", String(response.status))])
+    for (name, value) in response.headers { headers.add(name: name, value: value) }
+    if let length { headers.add(name: "content-length", value: String(length)) }
+    return headers
+  }
+
+  /// Keeps a part of the body until all of it is there.
+  func takeBody(_ bytes: ByteBuffer, _ stream: OpenStream) throws(CallStatus) {
+    let count = (stream.request?.readableBytes ?? 0) + bytes.readableBytes
+    guard count <= server.limits.requestBytes else { throw .tooLarge(server.limits.requestBytes) }
+    if stream.request == nil { stream.request = ByteBuffer() }
+    stream.request?.writeImmutableBuffer(bytes)
+  }
+
+  func takeOutput(_ output: ServerCall.Output, of stream: OpenStream, _ transcoder: any CallTranscoder) {
+    if output.dropsBytes { drop(stream) }
+    let web = WebOutput(output, transcoder, isHeadSent: stream.head != nil)
+    guard !web.isBroken else {
+      if stream.isHeadSent { return breakOff(stream) }
+      // Nothing has gone out yet: the client gets the error alone.
+      stream.head = nil
+      return takeOutput(output, of: stream, transcoder)
+    }
+    if let head = web.head {
+      stream.head = Self.headers(of: head, length: web.isWhole ? web.bytes.readableBytes : nil)
+    }
+    if web.bytes.readableBytes > 0 {
+      if stream.waiting.isEmpty { stream.waitingSince = .now() }
+      stream.waiting.append(web.bytes)
+    }
+    if let end = output.end { stream.end = end }
+    send(stream)
+  }
+
+  private func breakOff(_ stream: OpenStream) {
+    write(.rstStream(.internalError), stream.id)
+    forget(stream.id)
+    closeIfDone()
+  }
+
+  /// Ends a stream whose body was sent.
+  func closeWeb(_ stream: OpenStream) {
+    if stream.isHeadSent {
+      write(.data(.init(data: .byteBuffer(ByteBuffer()), endStream: true)), stream.id)
+    } else if let head = stream.head {
+      write(.headers(.init(headers: head, endStream: true)), stream.id)
+    }
+  }
+}
+
+extension CallStatus {
+  static func tooManyCalls(_ limit: Int) -> CallStatus {
+    CallStatus(.resourceExhausted, "The server has \(limit) calls in progress, the most that are allowed.")
+  }
+
+  static func tooLarge(_ limit: Int) -> CallStatus {
+    CallStatus(.invalidArgument, "Request payload size exceeds the limit: \(limit) bytes.")
+  }
+}

@@ -1,0 +1,139 @@
+/// The path of an HTTP binding, such as `/v1/{parent=projects/*/databases/*/documents}:runQuery` (google/api/http.proto).
+struct PathTemplate: Sendable {
+  private enum Segment: Sendable, Hashable {
+    case literal(String)
+    /// `*`
+    case one
+    /// `**`
+    case any
+  }
+
+  struct Variable: Sendable {
+    /// The field of the request, such as `document.name`.
+    let path: [String]
+    /// The segments of the template that it stands for.
+    fileprivate let segments: Range<Int>
+  }
+
+  private let segments: [Segment]
+  let variables: [Variable]
+  /// The word after the colon; empty if there is none.
+  let verb: String
+
+  /// - Returns: nil for a text that is no template, or has `**` twice.
+  init?(_ text: String) {
+    guard text.first == "/" else { return nil }
+    var rest = text.dropFirst()
+    var segments: [Segment] = []
+    var variables: [Variable] = []
+    var verb = ""
+    func add(_ text: Substring) {
+      for part in text.split(separator: "/") {
+        segments.append(part == "**" ? .any : part == "*" ? .one : .literal(String(part)))
+      }
+    }
+    while let character = rest.first {
+      switch character {
+      case "/": rest = rest.dropFirst()
+      case ":":
+        verb = String(rest.dropFirst())
+        rest = ""
+      case "{":
+        guard let end = rest.firstIndex(of: "}") else { return nil }
+        let parts = rest[rest.index(after: rest.startIndex)..<end].split(separator: "=", maxSplits: 1)
+        guard let name = parts.first else { return nil }
+        let start = segments.count
+        add(parts.count > 1 ? parts[1] : "*")
+        variables.append(Variable(path: name.split(separator: ".").map(String.init), segments: start..<segments.count))
+        rest = rest[rest.index(after: end)...]
+      default:
+        let end = rest.firstIndex { $0 == "/" || $0 == ":" || $0 == "{" } ?? rest.endIndex
+        add(rest[..<end])
+        rest = rest[end...]
+      }
+    }
+    guard segments.count(where: { $0 == .any }) <= 1 else { return nil }
+    self.segments = segments
+    self.variables = variables
+    self.verb = verb
+  }
+
+  struct Match {
+    /// For each variable its value, decoded.
+    var values: [String] = []
+    /// Names of documents have an even number of segments. The templates leave open if `documents/*/**` is one or a collection.
+    var namesDocuments = true
+  }
+
+  /// - Parameter path: The segments after the first slash, as they were sent.
+  /// - Returns: nil for another path.
+  /// - Throws: `RESTFailure` if it is this one and cannot be decoded.
+  func match(_ path: [Substring]) throws(RESTFailure) -> Match? {
+    var path = path
+    if !verb.isEmpty {
+      guard let last = path.popLast(), last.hasSuffix(":" + verb) else { return nil }
+      path.append(last.dropLast(verb.count + 1))
+    }
+    let open = segments.firstIndex(of: .any)
+    guard open == nil ? path.count == segments.count : path.count >= segments.count - 1 else { return nil }
+    // Where each segment of the template begins in the path.
+    let surplus = path.count - segments.count
+    func start(_ index: Int) -> Int { index + (open.map { index > $0 ? surplus : 0 } ?? 0) }
+    for (index, segment) in segments.enumerated() {
+      switch segment {
+      case .literal(let text): guard path[start(index)] == text else { return nil }
+      case .one: guard !path[start(index)].isEmpty else { return nil }
+      case .any: break
+      }
+    }
+    var match = Match()
+    for variable in variables {
+      let parts = path[start(variable.segments.lowerBound)..<start(variable.segments.upperBound)]
+      if isDocument(variable), !(parts.count - 5).isMultiple(of: 2) { match.namesDocuments = false }
+      var decoded: [String] = []
+      for part in parts { decoded.append(try PercentEncoding.decoded(part, at: variable.path.joined(separator: "."))) }
+      match.values.append(decoded.joined(separator: "/"))
+    }
+    return match
+  }
+
+  /// Returns true for `projects/*/databases/*/documents/*/**`, and for the same with `documents/**`.
+  private func isDocument(_ variable: Variable) -> Bool {
+    let last = segments[variable.segments].suffix(3)
+    return last == [.literal("documents"), .one, .any] || last.suffix(2) == [.literal("documents"), .any]
+  }
+}
+
+enum PercentEncoding {
+  /// - Parameter field: What is decoded, for the error.
+  /// - Throws: `RESTFailure` for bytes that are no text, and a percent sign without two digits.
+  static func decoded(_ text: Substring, isQuery: Bool = false, at field: String) throws(RESTFailure) -> String {
+    let bytes = text.utf8
+    guard bytes.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") || $0 >= 0x80 }) else {
+      return String(text)
+    }
+    var result: [UInt8] = []
+    result.reserveCapacity(bytes.count)
+    var index = bytes.startIndex
+    while index < bytes.endIndex {
+      let byte = bytes[index]
+      index = bytes.index(after: index)
+      if byte == UInt8(ascii: "+"), isQuery {
+        result.append(0x20)
+      } else if byte == UInt8(ascii: "%") {
+        let digits = bytes[index...].prefix(2).compactMap { Character(UnicodeScalar($0)).hexDigitValue }
+        guard digits.count == 2 else {
+          throw .invalid(at: field, "A percent sign must be followed by two hexadecimal digits.")
+        }
+        result.append(UInt8(digits[0] << 4 | digits[1]))
+        index = bytes.index(index, offsetBy: 2)
+      } else {
+        result.append(byte)
+      }
+    }
+    guard let string = String(validating: result, as: UTF8.self) else {
+      throw .invalid(at: field, "The percent-encoded bytes are not valid UTF-8.")
+    }
+    return string
+  }
+}
