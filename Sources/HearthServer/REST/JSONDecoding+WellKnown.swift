@@ -24,7 +24,7 @@ extension JSONDecoding {
       for path in text.split(separator: ",") { writer.writeString(Self.snakeCase(path), field: 1) }
     case .wrapper:
       guard let field = message.field(1) else { return }
-      try writeValue(json, field, at: place, to: &writer)
+      try writeValue(json, field, at: place, omitsDefault: true, to: &writer)
     case .structure:
       guard let field = message.field(1), case .object = json else { throw failure() }
       try writeMap(json, field, at: place, to: &writer)

@@ -97,7 +97,7 @@ struct JSONDecoding {
         throw .syntax(
           "Unknown name \"\(field.jsonName)\" at '\(place.text)': Proto field is not repeating, cannot start list.")
       }
-      return try writeValue(json, field, at: place, to: &writer)
+      return try writeValue(json, field, at: place, omitsDefault: !field.hasPresence, to: &writer)
     }
     guard case .array(let elements) = json else {
       throw .value(at: place.text, type: "list of \(typeName(field.kind))", Self.shown(json))
@@ -132,15 +132,17 @@ struct JSONDecoding {
   }
 
   /// Writes one value with its tag.
+  ///
+  /// - Parameter omitsDefault: A value that is the default is left out, as encoders do it.
   func writeValue(
-    _ json: JSONText, _ field: FieldSchema, at place: Place, to writer: inout WireWriter
+    _ json: JSONText, _ field: FieldSchema, at place: Place, omitsDefault: Bool = false, to writer: inout WireWriter
   ) throws(RESTFailure) {
     if case .message(let index) = field.kind {
       var contents = WireWriter()
       try write(json, of: index, at: place, to: &contents)
       return writer.writeBytes(contents.bytes, field: field.number)
     }
-    try writeScalar(json, field, at: place, to: &writer)
+    try writeScalar(json, field, at: place, omitsDefault: omitsDefault, to: &writer)
   }
 
   func typeName(_ kind: FieldSchema.Kind) -> String {
@@ -165,12 +167,14 @@ struct JSONDecoding {
 
 extension JSONDecoding {
   private func writeScalar(
-    _ json: JSONText, _ field: FieldSchema, at place: Place, to writer: inout WireWriter
+    _ json: JSONText, _ field: FieldSchema, at place: Place, omitsDefault: Bool, to writer: inout WireWriter
   ) throws(RESTFailure) {
     guard let bits = try bits(json, field.kind, at: place) else {
       let bytes = try contents(json, field.kind, at: place)
+      if omitsDefault, bytes.isEmpty { return }
       return writer.writeBytes(bytes, field: field.number)
     }
+    if omitsDefault, bits == 0 { return }
     let type = field.kind.wireType
     writer.writeVarint(UInt64(field.number) << 3 | UInt64(type.rawValue))
     switch type {
