@@ -130,10 +130,14 @@ let package = Package(
     .target(
       name: "HearthTesting",
       dependencies: ["Hearth", "HearthServer", "HearthWire", "HearthModel", protobuf, logging], swiftSettings: settings),
+    .target(
+      name: "HearthData",
+      dependencies: ["HearthTransport", "HearthModel", protobuf, logging], swiftSettings: settings),
     .executableTarget(
       name: "HearthCommand",
       dependencies: [
-        "Hearth", "HearthServer", "HearthCache", "HearthStore", "HearthModel", arguments, logging, lifecycle, signals,
+        "Hearth", "HearthServer", "HearthData", "HearthCache", "HearthStore", "HearthModel", arguments, logging,
+        lifecycle, signals,
       ],
       resources: [.embedInCode("Resources/cities.json")],
       swiftSettings: settings),
@@ -204,8 +208,9 @@ let package = Package(
     .testTarget(
       name: "InteropTests",
       dependencies: [
-        "Hearth", "HearthServer", "HearthCommand", "HearthTransport", "HearthSync", "HearthCache", "HearthStore",
-        "HearthWire", "HearthModel", "TestSupport", "CrashWriter", "CacheSharer", "NotesExample", "ToDoExample",
+        "Hearth", "HearthServer", "HearthCommand", "HearthData", "HearthTransport", "HearthSync", "HearthCache",
+        "HearthStore", "HearthWire", "HearthModel", "TestSupport", "CrashWriter", "CacheSharer", "NotesExample",
+        "ToDoExample",
         "GatewayExample", grpcCore, grpcProtobuf, grpcTransport, logging,
       ] + webServiceExample,
       resources: [
