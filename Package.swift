@@ -190,6 +190,10 @@ let package = Package(
       ],
       swiftSettings: settings),
     .testTarget(
+      name: "HearthDataTests",
+      dependencies: ["HearthData", "HearthServer", "HearthTransport", "HearthModel", "TestSupport", logging],
+      swiftSettings: settings),
+    .testTarget(
       name: "ApiSurfaceTests", dependencies: ["Hearth", "HearthServer", logging], swiftSettings: warnings),
     .testTarget(
       name: "ApiSurfaceSwift5Tests", dependencies: ["Hearth"], swiftSettings: warnings + [.swiftLanguageMode(.v5)]),

@@ -28,6 +28,7 @@ extension DataError {
       case .deadlineExceeded: " The backend at \(place) is slow; ask for less with --limit, or try again."
       default: ""
       }
-    self.init("\(what): \(error).\(hint)")
+    let text = error.message.hasSuffix(".") ? error.description : error.description + "."
+    self.init("\(what): \(text)\(hint)")
   }
 }

@@ -57,6 +57,9 @@ enum Terminal {
     FileHandle.standardError.write(Data((line + "\n").utf8))
   }
 
+  /// Ends the process at once.
+  static func end(_ status: Int32) -> Never { exit(status) }
+
   static func size(_ bytes: Int64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"]
     var (value, unit) = (Double(bytes), 0)

@@ -72,18 +72,25 @@ struct ConnectionOptions: ParsableArguments {
 
   /// Runs a subcommand, lets Ctrl-C end it in order, and reports its failure in words.
   ///
-  /// - Parameter afterInterrupt: What to do next; nil for no message.
-  func run(afterInterrupt: String? = nil, _ body: @escaping @Sendable (DataBackend) async throws -> Void) async throws {
+  /// - Parameters:
+  ///   - afterInterrupt: What to do next; nil for no message.
+  ///   - before: What may wait for a person or for standard input, which only the usual effect of Ctrl-C ends.
+  func run<Input: Sendable>(
+    afterInterrupt: String? = nil, before: (DataBackend) throws -> Input = { _ in },
+    _ body: @escaping @Sendable (DataBackend, Input) async throws -> Void
+  ) async throws {
     do {
       let choice = try choice()
       warnOfPlaintext(choice)
       let backend = try DataBackend(choice, logger: logger)
+      let input = try before(backend)
       let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
-      let work = Task { try await body(backend) }
+      let work = Task { try await body(backend, input) }
       let watching = Task {
         for await _ in signals {
+          // The second one does not wait for anything.
+          if work.isCancelled { Terminal.end(DataCommand.interruptedStatus) }
           work.cancel()
-          break
         }
       }
       defer { watching.cancel() }

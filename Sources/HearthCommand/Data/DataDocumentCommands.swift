@@ -20,7 +20,7 @@ struct DataGetCommand: AsyncParsableCommand {
   @OptionGroup(title: "Connection") var connection: ConnectionOptions
 
   func run() async throws {
-    try await connection.run { [documents, format, version = time.version] backend in
+    try await connection.run { [documents, format, version = time.version] backend, _ in
       var keys: [DocumentKey] = []
       for document in documents { keys.append(try DataPath.document(document)) }
       let found = try await backend.documents(for: keys, at: version)
@@ -102,12 +102,12 @@ struct DataSetCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    try await connection.run { [self] backend in
+    try await connection.run(before: { _ in try text() }) { [self] backend, text in
       var write = DocumentWrite(key: try DataPath.document(document))
       write.mode = merge ? .merge : update ? .update : .replace
       write.removedFields = deleteField
       write.mustExist = ifExists ? true : ifMissing ? false : nil
-      let mutation = try write.mutation(json: try text(), place: place, in: backend.databaseID)
+      let mutation = try write.mutation(json: text, place: place, in: backend.databaseID)
       try await backend.commit(mutation, failure: "Document \"\(document)\" was not written")
     }
   }
@@ -161,16 +161,23 @@ struct DataDeleteCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    try await connection.run(afterInterrupt: "Run the same command again to delete the rest.") { [self] backend in
-      guard recursive else { return try await deleteOne(backend) }
-      guard let path = try? ResourcePath(parsing: path) else {
-        throw DataError("\"\(path)\" is not a path, such as cities or cities/SF.")
-      }
-      try confirm(path, backend)
+    let next = "Run the same command again to delete the rest."
+    try await connection.run(afterInterrupt: recursive ? next : nil, before: confirmedPath) { [self] backend, path in
+      guard let path else { return try await deleteOne(backend) }
       try await LongRun.run("Deleting", done: "Deleted") { progress in
         try await RecursiveDelete(path: path).run(backend, progress: progress)
       }
     }
+  }
+
+  /// The path of a recursive deletion, if the user means it; nil for that of one document.
+  private func confirmedPath(_ backend: DataBackend) throws -> ResourcePath? {
+    guard recursive else { return nil }
+    guard let path = try? ResourcePath(parsing: path) else {
+      throw DataError("\"\(path)\" is not a path, such as cities or cities/SF.")
+    }
+    try confirm(path, backend)
+    return path
   }
 
   private func deleteOne(_ backend: DataBackend) async throws {

@@ -14,8 +14,12 @@ package struct DataExport: Sendable {
   package var resumes = false
   /// True to ask the backend how many documents there are, for the progress.
   package var counts = false
-  /// The documents of one request.
-  package var pageSize = 2000
+  /// The documents of a part's first request. Later ones have more if the documents are small.
+  ///
+  /// `hearth serve` walks through all documents for each request of a query over all collections, so few large requests are better.
+  package var pageSize = 5000
+  /// The parts for each reader. More of them even out differences in size.
+  private static let partsPerReader = 2
 
   package init(destination: ExportDestination) { self.destination = destination }
 
@@ -139,7 +143,7 @@ package struct DataExport: Sendable {
     var parts: [ExportPart] = []
     for scope in scopes {
       let points = parallelism > 1 ? await dividingKeys(scope, version, backend) : []
-      parts += ExportPart.parts(of: scope, dividedAt: points, maximumCount: parallelism * 4)
+      parts += ExportPart.parts(of: scope, dividedAt: points, maximumCount: parallelism * Self.partsPerReader)
     }
     return ExportPlan(databaseID: backend.databaseID, readTime: version, parts: parts)
   }
@@ -183,7 +187,7 @@ package struct DataExport: Sendable {
     for group in groups.prefix(Self.dividedCollections) {
       keys +=
         (try? await backend.transport.partitionPoints(
-          ofCollectionGroup: group, partCount: parallelism * 4, at: version)) ?? []
+          ofCollectionGroup: group, partCount: parallelism * Self.partsPerReader, at: version)) ?? []
     }
     return keys
   }
@@ -209,15 +213,15 @@ package struct DataExport: Sendable {
     let part = plan.parts[index]
     let reading = PartReading(
       part: part, index: index, position: position, database: plan.databaseID, output: output, progress: progress)
-    var isOver = false
-    while !isOver {
+    var next: Int? = pageSize
+    while let limit = next {
       _ = try await backend.retrying("Reading") { () async throws(StatusError) in
         let query = part.scope.query(
           after: reading.beginPage(), from: part.start, to: part.end, in: plan.databaseID
-        ).with(limit: pageSize)
+        ).with(limit: limit)
         return try await backend.transport.runQuery(query, at: plan.readTime) { reading.take($0) }
       }
-      isOver = try reading.endPage(limit: pageSize)
+      next = try reading.endPage(limit: limit)
     }
   }
 

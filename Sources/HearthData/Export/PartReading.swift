@@ -6,8 +6,9 @@ final class PartReading: Sendable {
   private struct State {
     var writer: ValueJSONWriter
     var position: DocumentKey?
-    /// Documents since the page began.
+    /// Documents since the page began, and the bytes of their lines.
     var pageCount = 0
+    var pageBytes = 0
     /// Documents whose lines wait to be written.
     var waitingCount = 0
     var isOver = false
@@ -38,7 +39,7 @@ final class PartReading: Sendable {
   /// - Returns: The last document that was taken.
   func beginPage() -> DocumentKey? {
     state.withLock { state in
-      state.pageCount = 0
+      (state.pageCount, state.pageBytes) = (0, 0)
       return state.position
     }
   }
@@ -51,6 +52,7 @@ final class PartReading: Sendable {
         state.isOver = true
         return
       }
+      let start = state.writer.bytes.count
       do {
         try DocumentLine.write(document, to: &state.writer)
       } catch {
@@ -60,6 +62,7 @@ final class PartReading: Sendable {
       state.writer.append("\n")
       state.position = document.key
       state.pageCount += 1
+      state.pageBytes += state.writer.bytes.count - start
       state.waitingCount += 1
       if state.writer.bytes.count >= Self.bufferBytes { flush(&state) }
     }
@@ -80,14 +83,24 @@ final class PartReading: Sendable {
     state.waitingCount = 0
   }
 
+  /// The bytes of a page that is worth its request, and the documents of one at most.
+  private static let wantedPageBytes = 32 << 20
+  private static let largestPage = 50_000
+
   /// Writes what waits.
-  /// - Returns: True if the page had fewer documents than its limit, so that the part is over.
-  func endPage(limit: Int) throws(DataError) -> Bool {
-    let (failure, isOver) = state.withLock { state in
+  ///
+  /// - Parameter limit: The most documents that the page could have.
+  /// - Returns: The limit of the next page, which follows from the size of the documents in this one; nil if this one had fewer documents
+  ///   than its limit, so that the part is over.
+  func endPage(limit: Int) throws(DataError) -> Int? {
+    let (page, failure) = state.withLock { state in
       if state.failure == nil { flush(&state) }
-      return (state.failure, state.isOver || state.pageCount < limit)
+      return ((count: state.pageCount, bytes: state.pageBytes, isOver: state.isOver), state.failure)
     }
     if let failure { throw failure }
-    return isOver
+    guard !page.isOver, page.count >= limit else { return nil }
+    let wanted = Self.wantedPageBytes / max(1, page.bytes / max(1, page.count))
+    // A few small documents at the beginning do not say that all are.
+    return min(max(wanted, 1), limit * 10, max(Self.largestPage, limit))
   }
 }

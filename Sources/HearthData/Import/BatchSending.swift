@@ -35,11 +35,7 @@ struct BatchSending: Sendable {
     for round in 1... {
       let sent = waiting
       let attempts = Attempts()
-      let results = try await backend.retrying("Writing", isFirstContact: isFirst && round == 1) {
-        () async throws(StatusError) in
-        attempts.count += 1
-        return try await backend.transport.batchWrite(sent.map(\.mutation))
-      }
+      let results = try await answers(sent, isFirst: isFirst && round == 1, attempts)
       isRepeated = isRepeated || attempts.count > 1
       waiting = []
       for (write, error) in zip(sent, results) {
@@ -62,6 +58,29 @@ struct BatchSending: Sendable {
   }
 
   private static let rounds = 10
+
+  /// The reason for each write that was refused.
+  ///
+  /// A backend may refuse a whole request for one document that breaks a rule. Its halves are then sent by themselves, until the document
+  /// is alone.
+  private func answers(
+    _ writes: [ParsedBatch.Write], isFirst: Bool, _ attempts: Attempts
+  ) async throws -> [StatusError?] {
+    let results: [StatusError?]? = try await backend.retrying("Writing", isFirstContact: isFirst) {
+      () async throws(StatusError) in
+      attempts.count += 1
+      do throws(StatusError) {
+        return try await backend.transport.batchWrite(writes.map(\.mutation))
+      } catch {
+        guard error.mayConcernOneWrite else { throw error }
+        return writes.count == 1 ? [error] : nil
+      }
+    }
+    if let results { return results }
+    let middle = writes.count / 2
+    return try await answers(Array(writes[..<middle]), isFirst: false, attempts)
+      + answers(Array(writes[middle...]), isFirst: false, attempts)
+  }
 
   /// Counts the attempts of a call; used by one task.
   private final class Attempts {
@@ -105,5 +124,15 @@ struct BatchSending: Sendable {
       ImportFailure(
         position: write.position, column: nil,
         message: "document \"\(write.mutation.key)\" exists already, and --on-conflict is fail"))
+  }
+}
+
+extension StatusError {
+  /// True if the reason may be in one of the request's documents.
+  fileprivate var mayConcernOneWrite: Bool {
+    switch code {
+    case .invalidArgument, .outOfRange, .failedPrecondition, .notFound, .alreadyExists: true
+    default: false
+    }
   }
 }

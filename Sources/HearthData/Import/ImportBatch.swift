@@ -4,8 +4,8 @@ internal import HearthModel
 struct ImportBatch: Sendable {
   /// Production takes 500 writes in a request, and 10 MiB.
   static let maximumCount = 500
-  /// Of text: a number of two characters is a double of eleven bytes.
-  static let maximumBytes = 2 << 20
+  /// Of text, in which two characters may stand for a double of eleven bytes.
+  static let maximumBytes = 3 << 19
 
   var entries: [ImportEntry] = []
   var hashes: Set<Int> = []

@@ -35,7 +35,6 @@ package struct ValueJSON: Sendable {
     var entries: [(String, Value)] = []
     entries.reserveCapacity(members.count)
     for member in members {
-      guard !member.name.isEmpty else { throw failure("a field has an empty name") }
       do {
         entries.append((member.name, try value(member.value)))
       } catch {
@@ -136,10 +135,29 @@ package struct ValueJSON: Sendable {
   private func double(_ json: JSONText) throws(Failure) -> Double {
     switch json {
     case .number(let digits): return try finite(digits)
-    case .string("NaN"): return .nan
-    case .string("Infinity"): return .infinity
-    case .string("-Infinity"): return -.infinity
+    case .string(let name):
+      guard let number = Self.number(named: name) else { fallthrough }
+      return number
     default: throw failure("a number, \"NaN\", \"Infinity\" or \"-Infinity\" is expected")
+    }
+  }
+
+  /// The name of a number that JSON has no digits for. A NaN of other than the usual bits names them.
+  static func name(of number: Double) -> String {
+    guard number.isNaN else { return number < 0 ? "-Infinity" : "Infinity" }
+    return number.bitPattern == Double.nan.bitPattern ? "NaN" : "NaN(\(String(number.bitPattern, radix: 16)))"
+  }
+
+  private static func number(named name: String) -> Double? {
+    switch name {
+    case "NaN": return .nan
+    case "Infinity": return .infinity
+    case "-Infinity": return -.infinity
+    default:
+      guard name.hasPrefix("NaN("), name.hasSuffix(")"), let bits = UInt64(name.dropFirst(4).dropLast(), radix: 16)
+      else { return nil }
+      let number = Double(bitPattern: bits)
+      return number.isNaN ? number : nil
     }
   }
 

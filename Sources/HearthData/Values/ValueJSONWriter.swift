@@ -4,7 +4,7 @@ package import HearthModel
 /// Writes values as the JSON of docs/data-format.md, straight to bytes.
 ///
 /// Plain JSON where that says the type, an object with one member such as `{"$timestamp": "…"}` where it does not. What
-/// ``ValueJSON`` reads of it is the same value, except that all NaN become one.
+/// ``ValueJSON`` reads of it is the same value, to the bit.
 package struct ValueJSONWriter {
   package private(set) var bytes: [UInt8] = []
   /// The database whose documents a reference names by their path alone.
@@ -75,7 +75,7 @@ package struct ValueJSONWriter {
     if number.isFinite {
       append(number.description)
     } else {
-      write(number.isNaN ? "NaN" : number < 0 ? "-Infinity" : "Infinity")
+      write(ValueJSON.name(of: number))
     }
   }
 

@@ -18,6 +18,8 @@ package struct DataWatch: Sendable {
     var isFirst = true
     var pause = Duration.milliseconds(250)
     while true {
+      // Without a token the backend sends all of the result again.
+      if result.resumeToken.isEmpty { result.beginAgain() }
       let (events, continuation) = AsyncStream.makeStream(of: StreamEvent<WatchResponse>.self)
       let stream = backend.transport.openWatchStream { event in
         continuation.yield(event)
