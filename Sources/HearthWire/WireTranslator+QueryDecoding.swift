@@ -18,6 +18,11 @@ extension WireTranslator {
       }
       query.explicitOrders = try decode(message.orderBy)
       query.limit = try decodeLimit(message)
+      // Orders that follow from filters, and the order of keys at the end, have no place in cursors.
+      for (field, cursor) in [("start_at.values", message.startAt), ("end_at.values", message.endAt)]
+      where cursor.values.count > message.orderBy.count {
+        throw WireError(field: field, message: "Cursor has too many values.")
+      }
       if message.hasStartAt {
         query.startAt = Bound(
           position: try decode(message.startAt, orders: query.orders, at: "start_at"),

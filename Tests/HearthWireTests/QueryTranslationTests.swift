@@ -222,8 +222,15 @@ struct QueryTranslationTests {
     Malformed(field: "structured_query.start_at.values") {
       $0.startAt.values = [Data(Value.null.encoded()), Data(Value.null.encoded())]
     },
-    Malformed(field: "structured_query.end_at.values[0]") { $0.endAt.values = [Data(Value.integer(1).encoded())] },
-    Malformed(field: "structured_query.end_at.values[0]") { $0.endAt.values = [.init()] },
+    Malformed(field: "structured_query.end_at.values") { $0.endAt.values = [Data(Value.integer(1).encoded())] },
+    Malformed(field: "structured_query.end_at.values[0]") {
+      $0.orderBy = [.with { $0.field.fieldPath = "__name__" }]
+      $0.endAt.values = [Data(Value.integer(1).encoded())]
+    },
+    Malformed(field: "structured_query.end_at.values[0]") {
+      $0.orderBy = [.with { $0.field.fieldPath = "a" }]
+      $0.endAt.values = [.init()]
+    },
     Malformed(field: "structured_query.select.fields[0].field_path") { $0.select.fields = [.init()] },
   ]
 

@@ -12,7 +12,6 @@ enum QueryRules {
     for order in query.explicitOrders { try check(order.path) }
     for path in decoded.projection ?? [] { try check(path) }
     try checkOrders(of: query)
-    try checkCursors(of: query)
     try checkKeys(of: query)
     if query.collectionGroup == "" {
       try checkAllCollections(query)
@@ -25,7 +24,9 @@ enum QueryRules {
   static func field(_ text: String) throws(StatusError) -> FieldPath {
     guard !text.isEmpty else { throw StatusError.invalid("Invalid empty property path string.") }
     let path: FieldPath
-    do { path = try FieldPath(parsingServerFormat: text, requiringQuotes: true) } catch { throw StatusError.invalid("\(error)") }
+    do { path = try FieldPath(parsingServerFormat: text, requiringQuotes: true) } catch {
+      throw StatusError.invalid("\(error)")
+    }
     try check(path)
     return path
   }
@@ -71,14 +72,6 @@ enum QueryRules {
     var ordered: Set<FieldPath> = []
     for order in query.explicitOrders where !ordered.insert(order.path).inserted {
       throw StatusError.invalid("order by clause cannot contain duplicate fields \(order.path)")
-    }
-  }
-
-  /// Orders that follow from filters, or from the order of keys at the end, have no place in cursors.
-  private static func checkCursors(of query: Query) throws(StatusError) {
-    for bound in [query.startAt, query.endAt] {
-      guard let bound, bound.position.count > query.explicitOrders.count else { continue }
-      throw StatusError.invalid("Cursor has too many values.")
     }
   }
 

@@ -34,7 +34,7 @@ enum WriteLimits {
     case .delete:
       break
     }
-    try check(mutation.transforms, place: place)
+    mutation.transforms = try checked(mutation.transforms, place: place)
     if case .updateTime(let version) = mutation.precondition {
       guard version.timestamp == version.timestamp.truncatedToMicroseconds() else {
         throw StatusError(
@@ -71,7 +71,8 @@ enum WriteLimits {
     }
   }
 
-  private static func check(_ transforms: [FieldTransform], place: WritePlace) throws(StatusError) {
+  private static func checked(_ transforms: [FieldTransform], place: WritePlace) throws(StatusError) -> [FieldTransform]
+  {
     guard transforms.count <= maximumTransformsPerDocument else {
       throw StatusError(
         code: .invalidArgument,
@@ -79,13 +80,22 @@ enum WriteLimits {
           + "\(maximumTransformsPerDocument) are allowed")
     }
     var paths: [FieldPath] = []
-    for transform in transforms {
+    var result = transforms
+    for (index, transform) in transforms.enumerated() {
       try check(transform.path, place: place)
       paths.append(transform.path)
       switch transform.operation {
       case .arrayUnion(let elements), .arrayRemove(let elements):
         var checker = ValueChecker(place: place)
-        _ = try checker.checked(.array(elements), at: transform.path.segments, depth: transform.path.segments.count - 1)
+        let checked = try checker.checked(
+          .array(elements), at: transform.path.segments, depth: transform.path.segments.count - 1)
+        // Timestamps are compared and stored as documents have them.
+        guard checker.hasChanged, case .array(let elements) = checked else { continue }
+        if case .arrayUnion = transform.operation {
+          result[index].operation = .arrayUnion(elements)
+        } else {
+          result[index].operation = .arrayRemove(elements)
+        }
       case .serverTimestamp, .increment, .minimum, .maximum:
         break
       }
@@ -97,6 +107,7 @@ enum WriteLimits {
         code: .invalidArgument,
         message: "\(place): Cannot transform property \(path) and its nested property at the same time.")
     }
+    return result
   }
 }
 

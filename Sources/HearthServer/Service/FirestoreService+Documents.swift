@@ -40,6 +40,20 @@ extension FirestoreService {
     }
     let selector = ReadPlan.Selector(message.consistencySelector)
     let plan = try await ReadPlan.prepare(selector, in: database, keys: keys)
+    var isAnnounced = false
+    do {
+      try await sendDocuments(keys, projection, plan, in: database, to: writer) { isAnnounced = true }
+    } catch {
+      if !isAnnounced { plan.abandon(in: database) }
+      throw error
+    }
+  }
+
+  /// - Parameter announced: Called when the client was sent the id of the transaction that the call has opened.
+  private func sendDocuments(
+    _ keys: [DocumentKey], _ projection: Projection, _ plan: ReadPlan, in database: HostedDatabase,
+    to writer: ResponseWriter<Google_Firestore_V1_BatchGetDocumentsResponse>, announced: () -> Void
+  ) async throws {
     // Found ones first, as production does it. They are sent a piece at a time, all of one version.
     var found: [Google_Firestore_V1_BatchGetDocumentsResponse] = []
     var missing: [Google_Firestore_V1_BatchGetDocumentsResponse] = []
@@ -60,7 +74,10 @@ extension FirestoreService {
           try projection.applied(to: document), readTime: answer.readVersion)
         if document.isFound { found.append(response) } else { missing.append(response) }
       }
-      if !found.isEmpty { try await writer.write(contentsOf: found) }
+      if !found.isEmpty {
+        try await writer.write(contentsOf: found)
+        announced()
+      }
       found = []
       // The next piece may take long to read.
       if start + Self.documentsPerRead < keys.count { writer.flush() }

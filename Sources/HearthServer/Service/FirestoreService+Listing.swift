@@ -17,7 +17,9 @@ extension FirestoreService {
     }
     let query = try listQuery(message, under: parent.path, in: database)
     let selector = ReadPlan.Selector(message.consistencySelector)
-    let plan = try await ReadPlan.prepare(selector, in: database, query: query)
+    // A missing document is listed because of what is below it.
+    let locked = message.showMissing ? Query(path: parent.path, collectionGroup: "") : query
+    let plan = try await ReadPlan.prepare(selector, in: database, query: locked)
     let list = DocumentList(
       query: query, showsMissing: message.showMissing, database: database, plan: plan,
       pageSize: message.pageSize == 0 ? PageToken.defaultPageSize : Int(message.pageSize))
@@ -105,10 +107,14 @@ private struct DocumentList {
   private func merged(_ documents: [Document], after last: DocumentKey?) async throws -> [Document] {
     let collection = query.path
     let ids = try await plan.reading { version throws(StatusError) in
-      try await database.storage.missingDocumentIDs(in: collection, at: version)
+      try await database.storage.collectionIDs(under: collection, at: version)
     }
-    let missing = try ids.map { Document.missing(try DocumentKey(collection.appending($0)), version: .none) }
-      .filter { document in last.map { $0 < document.key } ?? true }
+    // Those that exist stand in the page already, as far as it reaches.
+    let existing = Set(documents.map(\.key))
+    let end = documents.count > pageSize ? documents.last?.key : nil
+    let missing = try ids.map { try DocumentKey(collection.appending($0)) }
+      .filter { key in last.map { $0 < key } ?? true && end.map { key < $0 } ?? true && !existing.contains(key) }
+      .map { Document.missing($0, version: .none) }
     return Array((documents + missing).sorted { $0.key < $1.key }.prefix(pageSize == .max ? .max : pageSize + 1))
   }
 }

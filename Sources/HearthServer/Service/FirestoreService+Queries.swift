@@ -17,10 +17,15 @@ extension FirestoreService {
     let selector = ReadPlan.Selector(message.consistencySelector)
     let plan = try await ReadPlan.prepare(selector, in: database, query: decoded.query)
     if message.hasExplainOptions, !message.explainOptions.analyze {
-      var response = Google_Firestore_V1_RunQueryResponse()
-      if let transaction = plan.newTransaction { response.transaction = Data(transaction) }
-      response.explainMetrics = try await explanation(of: decoded, in: database)
-      return try await writer.write(response)
+      do {
+        var response = Google_Firestore_V1_RunQueryResponse()
+        if let transaction = plan.newTransaction { response.transaction = Data(transaction) }
+        response.explainMetrics = try await explanation(of: decoded, in: database)
+        return try await writer.write(response)
+      } catch {
+        plan.abandon(in: database)
+        throw error
+      }
     }
     let stream = ResultStream(
       decoded: decoded, plan: plan, database: database, isExplained: message.hasExplainOptions)
@@ -51,11 +56,23 @@ extension FirestoreService {
       parent: message.parent, query: structuredQuery, for: aggregations, in: database)
     let selector = ReadPlan.Selector(message.consistencySelector)
     let plan = try await ReadPlan.prepare(selector, in: database, query: decoded.query)
+    do {
+      try await writer.write(try await response(to: message, aggregations, over: decoded, plan, in: database))
+    } catch {
+      plan.abandon(in: database)
+      throw error
+    }
+  }
+
+  private func response(
+    to message: Google_Firestore_V1_RunAggregationQueryRequest, _ aggregations: [Aggregation],
+    over decoded: CheckedQuery, _ plan: ReadPlan, in database: HostedDatabase
+  ) async throws -> Google_Firestore_V1_RunAggregationQueryResponse {
     if message.hasExplainOptions, !message.explainOptions.analyze {
       var response = Google_Firestore_V1_RunAggregationQueryResponse()
       response.explainMetrics = try await explanation(of: decoded, in: database)
       if let transaction = plan.newTransaction { response.transaction = Data(transaction) }
-      return try await writer.write(response)
+      return response
     }
     var explanation = QueryExplanation(of: decoded)
     let answer = try await answer(aggregations, over: decoded, plan, in: database)
@@ -69,7 +86,7 @@ extension FirestoreService {
       explanation.add(answer.execution)
       response.explainMetrics = explanation.metrics(resultCount: 1)
     }
-    try await writer.write(response)
+    return response
   }
 
   private func answer(

@@ -43,6 +43,11 @@ struct ReadPlan {
     return plan
   }
 
+  /// Ends the transaction that the request has opened, because it failed before its client heard of it.
+  func abandon(in database: HostedDatabase) {
+    if let newTransaction { try? database.transactions.rollback(newTransaction) }
+  }
+
   /// Records a read in a transaction and takes the transaction's version.
   private mutating func record(
     _ keys: [DocumentKey], _ query: Query?, in transaction: [UInt8], of database: HostedDatabase

@@ -18,6 +18,15 @@ struct ResultStream {
   /// one message, because clients want at least one read time.
   func send(to writer: ResponseWriter<Google_Firestore_V1_RunQueryResponse>) async throws {
     var output = Output(explanation: QueryExplanation(of: decoded), writer: writer)
+    do {
+      try await sendAll(&output)
+    } catch {
+      if !output.isOpen { plan.abandon(in: database) }
+      throw error
+    }
+  }
+
+  private func sendAll(_ output: inout Output) async throws {
     var pages = ResultPages(
       of: decoded.query.widened(by: decoded.offset), isShallow: decoded.isShallow, plan: plan, in: database)
     if let search = decoded.search { return try await send(try await nearest(search, pages, &output), &output) }
@@ -26,7 +35,7 @@ struct ResultStream {
       try await send(page, &output)
       guard !page.isLast else { return }
       // The next piece may take long to read.
-      writer.flush()
+      output.writer.flush()
     }
   }
 

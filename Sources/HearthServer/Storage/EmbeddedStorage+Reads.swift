@@ -78,12 +78,6 @@ extension EmbeddedStorage {
     try await reading("list collections") { try $0.childIDs(under: parent, at: version) }
   }
 
-  nonisolated func missingDocumentIDs(
-    in collection: ResourcePath, at version: SnapshotVersion?
-  ) async throws(StatusError) -> [String] {
-    try await reading("list missing documents") { try $0.missingDocumentIDs(in: collection, at: version) }
-  }
-
   nonisolated func partitionPoints(
     of query: Query, count: Int, minimumSize: Int, at version: SnapshotVersion?
   ) async throws(StatusError) -> PartitionAnswer {

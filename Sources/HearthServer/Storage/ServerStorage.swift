@@ -74,11 +74,6 @@ protocol ServerStorage: Sendable {
     under parent: ResourcePath, at version: SnapshotVersion?
   ) async throws(StatusError) -> [String]
 
-  /// The ids of documents of a collection that do not exist themselves but have documents below them, sorted.
-  func missingDocumentIDs(
-    in collection: ResourcePath, at version: SnapshotVersion?
-  ) async throws(StatusError) -> [String]
-
   /// Keys that divide a collection group into parts of about the same size, sorted.
   ///
   /// - Parameters:

@@ -32,13 +32,6 @@ extension StorageReader.Snapshot {
     return holds
   }
 
-  /// The ids of documents of a collection that do not exist themselves but have documents below them; in order.
-  func missingDocumentIDs(in collection: ResourcePath, at past: SnapshotVersion?) throws -> [String] {
-    let ids = try childIDs(under: collection, at: past)
-    let keys = try ids.map { try DocumentKey(collection.appending($0)) }
-    return zip(ids, try documents(for: keys, at: past).documents).filter { !$1.isFound }.map(\.0)
-  }
-
   /// Keys that divide the documents of a query for a whole collection group into parts of about the same size, in order.
   ///
   /// - Parameters:

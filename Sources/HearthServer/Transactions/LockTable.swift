@@ -47,8 +47,13 @@ struct LockTable {
     case write([DocumentTransition])
   }
 
-  private enum Node: Hashable {
-    case owner(Owner)
+  /// What a request waits for.
+  private enum Blocker: Hashable {
+    /// Everybody else who has locked a document.
+    case key(DocumentKey)
+    /// Everybody else who has locked a queried range.
+    case range(Query)
+    /// A write that came before.
     case ticket(TicketID)
   }
 
@@ -58,40 +63,45 @@ struct LockTable {
     var wish: Wish
     let since: Int64
     /// Empty for a write that may be tried.
-    var blockers: Set<Node>
+    var blockers: Set<Blocker> = []
   }
 
   private struct Holding {
     var keys: Set<DocumentKey> = []
-    var queries: [Query] = []
+    var queries: Set<Query> = []
   }
 
   private var holdings: [Owner: Holding] = [:]
-  private var keyHolders: [DocumentKey: [Owner]] = [:]
+  private var keyHolders: [DocumentKey: Set<Owner>] = [:]
   /// Queried ranges by the id of their collections; "" for queries of all collections.
-  private var ranges: [String: [(owner: Owner, query: Query)]] = [:]
+  private var ranges: [String: [Query: Set<Owner>]] = [:]
+  /// Transactions that were aborted and that nobody has ended yet. They lock nothing any more.
+  private var broken: Set<Owner> = []
 
   private var lastTicket: TicketID = 0
   private var tickets: [TicketID: Ticket] = [:]
-  /// The tickets in the order of their numbers.
-  private var order: [TicketID] = []
-  private var ticketsOfOwner: [Owner: [TicketID]] = [:]
+  private var ticketsOfOwner: [Owner: Set<TicketID>] = [:]
   /// Tickets of writes by the documents that they change, in the order of their numbers.
   private var writers: [DocumentKey: [TicketID]] = [:]
+  /// Tickets of writes by the ids of the collections that they change; all under "".
+  private var writersOfCollection: [String: Set<TicketID>] = [:]
+  /// The other direction of the tickets' blockers.
+  private var waiters: [Blocker: Set<TicketID>] = [:]
 
   /// True if nobody holds a lock or waits.
-  var isEmpty: Bool { holdings.isEmpty && tickets.isEmpty }
+  var isEmpty: Bool { holdings.isEmpty && tickets.isEmpty && broken.isEmpty }
   var ticketCount: Int { tickets.count }
 
   // MARK: - Requests
 
   /// Locks documents, missing ones too, and a queried range for a transaction.
   mutating func read(_ keys: [DocumentKey], _ query: Query?, by owner: Owner, at now: Int64) -> Answer {
+    guard !broken.contains(owner) else { return Answer(isAborted: true) }
     let wish = Wish.read(keys, query)
     let blockers = blockers(of: wish, owner, ticket: lastTicket + 1)
     guard blockers.isEmpty else { return wait(wish, owner, blockers, nil, at: now) }
-    lock(keys, query, for: owner)
-    return Answer()
+    let changed = lock(keys, query, for: owner)
+    return Answer(events: breakCircles(through: changed))
   }
 
   /// Asks if a write may change documents now.
@@ -111,29 +121,29 @@ struct LockTable {
   }
 
   private mutating func wait(
-    _ wish: Wish, _ owner: Owner?, _ blockers: Set<Node>, _ known: TicketID?, at now: Int64
+    _ wish: Wish, _ owner: Owner?, _ blockers: Set<Blocker>, _ known: TicketID?, at now: Int64
   ) -> Answer {
     let id: TicketID
     if let known, let ticket = tickets[known] {
       id = known
       forgetWriter(id, ticket)
       tickets[id]?.wish = wish
-      tickets[id]?.blockers = blockers
     } else {
       lastTicket += 1
       id = lastTicket
-      tickets[id] = Ticket(owner: owner, wish: wish, since: now, blockers: blockers)
-      order.append(id)
-      if let owner { ticketsOfOwner[owner, default: []].append(id) }
+      tickets[id] = Ticket(owner: owner, wish: wish, since: now)
+      if let owner { ticketsOfOwner[owner, default: []].insert(id) }
     }
+    setBlockers(blockers, of: id)
     if case .write(let transitions) = wish {
       for transition in transitions {
-        var ids = writers[transition.key] ?? []
-        ids.insert(id, at: ids.firstIndex { $0 > id } ?? ids.endIndex)
-        writers[transition.key] = ids
+        writers[transition.key, default: []].insertSorted(id)
+        for collection in [transition.key.collectionGroup, ""] {
+          writersOfCollection[collection, default: []].insert(id)
+        }
       }
     }
-    return Answer(ticket: id, events: breakCircles(through: id))
+    return Answer(ticket: id, events: breakCircles(through: [id]))
   }
 
   /// Takes away the ticket of a request that has ended or was given up.
@@ -144,6 +154,7 @@ struct LockTable {
 
   /// Ends a transaction: its locks and tickets go.
   mutating func release(_ owner: Owner) -> [Event] {
+    broken.remove(owner)
     guard holdings[owner] != nil || ticketsOfOwner[owner] != nil else { return [] }
     let (events, removed) = remove(owner)
     return events + proceed(without: removed)
@@ -151,21 +162,44 @@ struct LockTable {
 
   /// The requests that have waited since before a time.
   func tickets(waitingSinceBefore time: Int64) -> [TicketID] {
-    order.filter { id in tickets[id].map { $0.since < time && !$0.blockers.isEmpty } ?? false }
+    tickets.filter { $0.value.since < time && !$0.value.blockers.isEmpty }.keys.sorted()
   }
 
   func isWaiting(_ id: TicketID) -> Bool { tickets[id]?.blockers.isEmpty == false }
 
   // MARK: - Locks
 
-  private mutating func lock(_ keys: [DocumentKey], _ query: Query?, for owner: Owner) {
+  /// - Returns: The writes that wait for one more transaction now.
+  private mutating func lock(_ keys: [DocumentKey], _ query: Query?, for owner: Owner) -> [TicketID] {
+    var changed: [TicketID] = []
     var holding = holdings.removeValue(forKey: owner) ?? Holding()
-    for key in keys where holding.keys.insert(key).inserted { keyHolders[key, default: []].append(owner) }
-    if let query, !holding.queries.contains(query) {
-      holding.queries.append(query)
-      ranges[Self.collectionID(of: query), default: []].append((owner, query))
+    for key in keys where holding.keys.insert(key).inserted {
+      keyHolders[key, default: []].insert(owner)
+      for id in writers[key] ?? [] where add(.key(key), to: id, unlessOf: owner) { changed.append(id) }
+    }
+    if let query, holding.queries.insert(query).inserted {
+      let collection = Self.collectionID(of: query)
+      ranges[collection, default: [:]][query, default: []].insert(owner)
+      for id in writersOfCollection[collection] ?? [] where concerns(id, query) {
+        if add(.range(query), to: id, unlessOf: owner) { changed.append(id) }
+      }
     }
     holdings[owner] = holding
+    return changed
+  }
+
+  /// Lets a write that waits anyway wait for one thing more.
+  private mutating func add(_ blocker: Blocker, to id: TicketID, unlessOf owner: Owner) -> Bool {
+    guard let ticket = tickets[id], ticket.owner != owner, !ticket.blockers.isEmpty,
+      !ticket.blockers.contains(blocker)
+    else { return false }
+    setBlockers(ticket.blockers.union([blocker]), of: id)
+    return true
+  }
+
+  private func concerns(_ id: TicketID, _ query: Query) -> Bool {
+    guard case .write(let transitions)? = tickets[id]?.wish else { return false }
+    return transitions.contains { $0.concerns(query) }
   }
 
   private static func collectionID(of query: Query) -> String {
@@ -173,41 +207,63 @@ struct LockTable {
     return query.documentKey?.collectionGroup ?? query.path.last ?? ""
   }
 
-  private mutating func unlock(_ owner: Owner) {
-    guard let holding = holdings.removeValue(forKey: owner) else { return }
+  /// - Returns: What at most one transaction has locked now.
+  private mutating func unlock(_ owner: Owner) -> Set<Blocker> {
+    guard let holding = holdings.removeValue(forKey: owner) else { return [] }
+    var freed: Set<Blocker> = []
     for key in holding.keys {
-      keyHolders[key]?.removeAll { $0 == owner }
-      if keyHolders[key]?.isEmpty == true { keyHolders[key] = nil }
+      keyHolders[key]?.remove(owner)
+      let count = keyHolders[key]?.count ?? 0
+      if count == 0 { keyHolders[key] = nil }
+      if count <= 1 { freed.insert(.key(key)) }
     }
-    for id in Set(holding.queries.map(Self.collectionID)) {
-      ranges[id]?.removeAll { $0.owner == owner }
-      if ranges[id]?.isEmpty == true { ranges[id] = nil }
+    for query in holding.queries {
+      let collection = Self.collectionID(of: query)
+      ranges[collection]?[query]?.remove(owner)
+      let count = ranges[collection]?[query]?.count ?? 0
+      if count == 0 { ranges[collection]?[query] = nil }
+      if ranges[collection]?.isEmpty == true { ranges[collection] = nil }
+      if count <= 1 { freed.insert(.range(query)) }
     }
+    return freed
+  }
+
+  private mutating func setBlockers(_ blockers: Set<Blocker>, of id: TicketID) {
+    let before = tickets[id]?.blockers ?? []
+    for blocker in before.subtracting(blockers) {
+      waiters[blocker]?.remove(id)
+      if waiters[blocker]?.isEmpty == true { waiters[blocker] = nil }
+    }
+    for blocker in blockers.subtracting(before) { waiters[blocker, default: []].insert(id) }
+    tickets[id]?.blockers = blockers
   }
 
   private mutating func forgetWriter(_ id: TicketID, _ ticket: Ticket) {
     guard case .write(let transitions) = ticket.wish else { return }
     for transition in transitions {
-      writers[transition.key]?.removeAll { $0 == id }
+      writers[transition.key]?.removeSorted(id)
       if writers[transition.key]?.isEmpty == true { writers[transition.key] = nil }
+      for collection in [transition.key.collectionGroup, ""] {
+        writersOfCollection[collection]?.remove(id)
+        if writersOfCollection[collection]?.isEmpty == true { writersOfCollection[collection] = nil }
+      }
     }
   }
 
   private mutating func remove(_ id: TicketID) -> Bool {
+    setBlockers([], of: id)
     guard let ticket = tickets.removeValue(forKey: id) else { return false }
     forgetWriter(id, ticket)
-    order.removeAll { $0 == id }
     if let owner = ticket.owner {
-      ticketsOfOwner[owner]?.removeAll { $0 == id }
+      ticketsOfOwner[owner]?.remove(id)
       if ticketsOfOwner[owner]?.isEmpty == true { ticketsOfOwner[owner] = nil }
     }
     return true
   }
 
-  private mutating func remove(_ owner: Owner) -> (events: [Event], removed: Set<Node>) {
-    unlock(owner)
-    var (events, removed): ([Event], Set<Node>) = ([], [.owner(owner)])
-    for id in ticketsOfOwner[owner] ?? [] where remove(id) {
+  private mutating func remove(_ owner: Owner) -> (events: [Event], removed: Set<Blocker>) {
+    var (events, removed): ([Event], Set<Blocker>) = ([], unlock(owner))
+    for id in (ticketsOfOwner[owner] ?? []).sorted() where remove(id) {
       events.append(.aborted(id))
       removed.insert(.ticket(id))
     }
@@ -219,8 +275,8 @@ struct LockTable {
 
 extension LockTable {
   /// - Parameter id: Of the request; later ones do not stop it.
-  private func blockers(of wish: Wish, _ owner: Owner?, ticket id: TicketID) -> Set<Node> {
-    var blockers: Set<Node> = []
+  private func blockers(of wish: Wish, _ owner: Owner?, ticket id: TicketID) -> Set<Blocker> {
+    var blockers: Set<Blocker> = []
     switch wish {
     case .read(let keys, let query):
       for key in keys {
@@ -228,16 +284,17 @@ extension LockTable {
         if let writer { blockers.insert(.ticket(writer)) }
       }
       guard let query else { break }
-      for writer in order where writer < id && !isOvertaken(writer, by: owner) {
-        guard case .write(let transitions)? = tickets[writer]?.wish else { continue }
-        if transitions.contains(where: { $0.concerns(query) }) { blockers.insert(.ticket(writer)) }
+      for writer in writersOfCollection[Self.collectionID(of: query)] ?? []
+      where writer < id && concerns(writer, query) && !isOvertaken(writer, by: owner) {
+        blockers.insert(.ticket(writer))
       }
     case .write(let transitions):
       for transition in transitions {
-        for holder in keyHolders[transition.key] ?? [] where holder != owner { blockers.insert(.owner(holder)) }
-        for id in [transition.key.collectionGroup, ""] {
-          for (holder, query) in ranges[id] ?? [] where holder != owner && transition.concerns(query) {
-            blockers.insert(.owner(holder))
+        if isHeld(keyHolders[transition.key], byOtherThan: owner) { blockers.insert(.key(transition.key)) }
+        for collection in [transition.key.collectionGroup, ""] {
+          for (query, holders) in ranges[collection] ?? [:]
+          where isHeld(holders, byOtherThan: owner) && transition.concerns(query) {
+            blockers.insert(.range(query))
           }
         }
         let writer = writers[transition.key]?.last { $0 < id && isWaiting($0) && !isOvertaken($0, by: owner) }
@@ -247,49 +304,91 @@ extension LockTable {
     return blockers
   }
 
-  /// True for a ticket of the transaction itself, or one that waits for its locks.
+  private func isHeld(_ holders: Set<Owner>?, byOtherThan owner: Owner?) -> Bool {
+    guard let holders, let owner, holders.contains(owner) else { return holders?.isEmpty == false }
+    return holders.count > 1
+  }
+
+  /// True for a ticket of the transaction itself, or one that waits for it, be it through others: it could not go on before.
   private func isOvertaken(_ id: TicketID, by owner: Owner?) -> Bool {
-    guard let owner, let ticket = tickets[id] else { return false }
-    return ticket.owner == owner || ticket.blockers.contains(.owner(owner))
+    guard let owner else { return false }
+    var known: Set<TicketID> = [id]
+    var open = [id]
+    while let id = open.popLast() {
+      guard let ticket = tickets[id] else { continue }
+      if ticket.owner == owner { return true }
+      for next in successors(of: ticket) {
+        switch next {
+        case .ticket(let next): if known.insert(next).inserted { open.append(next) }
+        case .owner(owner): return true
+        case .owner(let other):
+          for next in ticketsOfOwner[other] ?? [] where known.insert(next).inserted { open.append(next) }
+        }
+      }
+    }
+    return false
   }
 
   /// Lets those go on who have waited for what is gone.
-  private mutating func proceed(without gone: Set<Node>) -> [Event] {
-    var gone = gone
+  private mutating func proceed(without gone: Set<Blocker>) -> [Event] {
     var events: [Event] = []
-    var stillBlocked: [TicketID] = []
-    for id in order {
-      guard let ticket = tickets[id], !ticket.blockers.isDisjoint(with: gone) else { continue }
+    var changed: [TicketID] = []
+    var seen: Set<TicketID> = []
+    // In the order of their numbers: who waits for a write came after it.
+    var open = Set(gone.flatMap { waiters[$0] ?? [] }).sorted(by: >)
+    while let id = open.popLast() {
+      guard seen.insert(id).inserted, let ticket = tickets[id], !ticket.blockers.isEmpty else { continue }
       let blockers = blockers(of: ticket.wish, ticket.owner, ticket: id)
       guard blockers.isEmpty else {
-        tickets[id]?.blockers = blockers
-        if !blockers.isSubset(of: ticket.blockers) { stillBlocked.append(id) }
+        if !blockers.isSubset(of: ticket.blockers) { changed.append(id) }
+        setBlockers(blockers, of: id)
         continue
       }
       switch ticket.wish {
       case .read(let keys, let query):
         _ = remove(id)
-        if let owner = ticket.owner { lock(keys, query, for: owner) }
+        if let owner = ticket.owner { changed += lock(keys, query, for: owner) }
         events.append(.granted(id))
       case .write:
-        tickets[id]?.blockers = []
-        // Writes of the same documents may be tried in its wake.
-        gone.insert(.ticket(id))
+        setBlockers([], of: id)
         events.append(.ready(id))
+        // Writes of the same documents may be tried in its wake.
+        for next in waiters[.ticket(id)] ?? [] where !seen.contains(next) {
+          open.insert(next, at: open.firstIndex { $0 < next } ?? open.endIndex)
+        }
       }
     }
-    for id in stillBlocked { events += breakCircles(through: id) }
-    return events
+    return events + breakCircles(through: changed)
   }
 
   // MARK: Deadlocks
 
-  /// Aborts the youngest transaction of every circle of waiting requests that a ticket is part of.
-  private mutating func breakCircles(through id: TicketID) -> [Event] {
+  private enum Node: Hashable {
+    case owner(Owner)
+    case ticket(TicketID)
+  }
+
+  /// Whom a request waits for.
+  private func successors(of ticket: Ticket) -> [Node] {
+    ticket.blockers.flatMap { blocker -> [Node] in
+      switch blocker {
+      case .ticket(let id): [.ticket(id)]
+      case .key(let key): (keyHolders[key] ?? []).filter { $0 != ticket.owner }.map(Node.owner)
+      case .range(let query):
+        (ranges[Self.collectionID(of: query)]?[query] ?? []).filter { $0 != ticket.owner }.map(Node.owner)
+      }
+    }
+  }
+
+  /// Aborts the youngest transaction of every circle of waiting requests that one of the tickets is part of.
+  private mutating func breakCircles(through ids: [TicketID]) -> [Event] {
     var events: [Event] = []
-    while let victim = circle(through: id)?.max() {
-      let (aborted, removed) = remove(victim)
-      events += aborted + proceed(without: removed)
+    for id in ids {
+      while let victim = circle(through: id)?.max() {
+        broken.insert(victim)
+        let (aborted, removed) = remove(victim)
+        events += aborted + proceed(without: removed)
+      }
     }
     return events
   }
@@ -300,9 +399,9 @@ extension LockTable {
     var ways: [Node: Node] = [:]
     var open = [Node.ticket(id)]
     while let node = open.popLast() {
-      let next: any Sequence<Node> =
+      let next: [Node] =
         switch node {
-        case .ticket(let id): tickets[id]?.blockers ?? []
+        case .ticket(let id): tickets[id].map(successors) ?? []
         case .owner(let owner): (ticketsOfOwner[owner] ?? []).map(Node.ticket)
         }
       for next in next {
@@ -331,5 +430,17 @@ extension DocumentTransition {
   /// Returns true if the document is or was in a queried range.
   fileprivate func concerns(_ query: Query) -> Bool {
     query.matches(before) || query.matches(after)
+  }
+}
+
+extension [LockTable.TicketID] {
+  fileprivate mutating func insertSorted(_ id: Element) {
+    let index = partitionIndex { $0 >= id }
+    if index == count || self[index] != id { insert(id, at: index) }
+  }
+
+  fileprivate mutating func removeSorted(_ id: Element) {
+    let index = partitionIndex { $0 >= id }
+    if index < count, self[index] == id { remove(at: index) }
   }
 }

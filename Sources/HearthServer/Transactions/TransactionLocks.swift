@@ -56,11 +56,12 @@ final class TransactionLocks: Sendable {
   /// - Throws: ABORTED if the transaction waited too long, or was aborted to break a deadlock; CANCELLED; UNAVAILABLE.
   func lock(_ keys: [DocumentKey], _ query: Query?, for owner: Owner) async throws(StatusError) {
     let now = clock.now().microseconds
-    let ticket = change { state -> (TicketID?, [LockTable.Event]) in
-      if state.isClosed { return (nil, []) }
+    let (ticket, isAborted) = change { state -> ((TicketID?, Bool), [LockTable.Event]) in
+      if state.isClosed { return ((nil, false), []) }
       let answer = state.table.read(keys, query, by: owner, at: now)
-      return (answer.ticket, answer.events)
+      return ((answer.ticket, answer.isAborted), answer.events)
     }
+    if isAborted { throw Self.aborted }
     if let ticket { try await turn(of: ticket) }
     await commitsEnd()
   }

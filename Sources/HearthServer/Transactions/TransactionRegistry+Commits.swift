@@ -79,7 +79,7 @@ extension TransactionRegistry {
           return nil
         case .ended(let result, _): return result
         case nil:
-          return .failure(StatusError(code: .unavailable, message: "The commit has failed; try it again."))
+          return .failure(Self.unfinished)
         }
       }
       if let known { continuation.resume(returning: known) }
@@ -105,12 +105,20 @@ extension TransactionRegistry {
       }
     }
     if let ended, ended.isolation == .pessimistic { locks.release(ended.owner) }
+    // What the client of the first call has cancelled, that of a repetition may try again.
+    if case .failure(let error) = result, error.code == .cancelled {
+      for continuation in waiting { continuation.resume(returning: .failure(Self.unfinished)) }
+      return
+    }
     for continuation in waiting { continuation.resume(returning: result) }
   }
 
-  /// True for trouble of the server for a while. The commit has changed nothing, and may be tried again.
+  private static let unfinished = StatusError(code: .unavailable, message: "The commit has failed; try it again.")
+
+  /// True for trouble of the server for a while, and for a call that was cancelled while it waited for locks. The commit has changed
+  /// nothing, and may be tried again.
   private static func leavesNothing(_ code: StatusCode) -> Bool {
-    [.unavailable, .resourceExhausted, .internal].contains(code)
+    [.unavailable, .resourceExhausted, .internal, .cancelled].contains(code)
   }
 
   func forgetOutcomes(in state: inout State, now: Int64) {

@@ -1,3 +1,4 @@
+internal import Crypto
 internal import HearthModel
 internal import NIOCore
 internal import Synchronization
@@ -10,8 +11,9 @@ internal import Synchronization
 /// | optimistic | one snapshot, fixed by its first read | is refused with ABORTED when something it has read was changed since |
 /// | read-only | one snapshot | changes nothing |
 ///
-/// An id holds a number drawn for the run of the process, a counter, the time of the begin, random bytes, and the counter of the first
-/// transaction that it repeats. So ended and expired transactions are distinguished from invented ids without keeping them.
+/// An id holds a number drawn for the run of the process, a counter, the time of the begin, a code that only this process can make of the
+/// rest, and the counter of the first transaction that it repeats. So ended and expired transactions are distinguished from invented ids
+/// without keeping them.
 final class TransactionRegistry: Sendable {
   /// The maximum age of the outcome of a commit that is remembered.
   static let outcomeMicroseconds: Int64 = 60_000_000
@@ -79,6 +81,7 @@ final class TransactionRegistry: Sendable {
   let clock: ServerClock
   let locks: TransactionLocks
   private let run: [UInt8]
+  private let key = SymmetricKey(size: .bits256)
   let state = Mutex(State())
 
   init(limits: DatabaseLimits = DatabaseLimits(), clock: ServerClock, locks: TransactionLocks) {
@@ -117,9 +120,9 @@ final class TransactionRegistry: Sendable {
       }
       state.counter += 1
       let owner = LockTable.Owner(seniority: min(seniority ?? state.counter, state.counter), number: state.counter)
-      let id =
-        run + Self.bytes(of: state.counter) + Self.bytes(of: UInt64(bitPattern: now)) + Self.randomBytes(8)
-        + Self.bytes(of: owner.seniority)
+      let head = run + Self.bytes(of: state.counter) + Self.bytes(of: UInt64(bitPattern: now))
+      let tail = Self.bytes(of: owner.seniority)
+      let id = head + code(of: head + tail) + tail
       state.transactions[id] = Transaction(
         isolation: isolation, owner: owner, begin: now, lastUse: now,
         reads: version.map { TransactionReads(version: $0) })
@@ -131,8 +134,17 @@ final class TransactionRegistry: Sendable {
 
   /// The place of a transaction that this server has begun.
   private func seniority(of id: [UInt8]) -> UInt64? {
-    guard id.count == Self.idLength, id.starts(with: run) else { return nil }
+    guard isOwn(id) else { return nil }
     return Self.number(in: id[32..<40])
+  }
+
+  /// Returns true for an id that this process has made.
+  private func isOwn(_ id: [UInt8]) -> Bool {
+    id.count == Self.idLength && id.starts(with: run) && code(of: id[..<24] + id[32...]).elementsEqual(id[24..<32])
+  }
+
+  private func code(of bytes: some Sequence<UInt8>) -> [UInt8] {
+    Array(HMAC<SHA256>.authenticationCode(for: Array(bytes), using: key).prefix(8))
   }
 
   private static let idLength = 40
@@ -208,9 +220,13 @@ final class TransactionRegistry: Sendable {
         if error.code == .aborted { try? rollback(id) }
         throw error
       }
-      // It may have ended while it waited. What it has locked since then would stay locked.
-      guard state.withLock({ $0.transactions[id] != nil }) else {
-        locks.release(owner)
+      // It may have ended while it waited. What it has locked since then would stay locked. A commit in progress unlocks at its end.
+      let (isOpen, isEnding) = state.withLock { state -> (Bool, Bool) in
+        if case .running? = state.endings[id]?.progress { return (false, true) }
+        return (state.transactions[id] != nil, false)
+      }
+      guard isOpen else {
+        if !isEnding { locks.release(owner) }
         throw Self.closed
       }
       return nil
@@ -291,6 +307,7 @@ final class TransactionRegistry: Sendable {
     guard id.count == Self.idLength else { throw StatusError(code: .invalidArgument, message: "Invalid transaction.") }
     // An id of an earlier run of the server: its transaction ended with that run.
     guard id.starts(with: run) else { throw Self.expired }
+    guard isOwn(id) else { throw StatusError(code: .invalidArgument, message: "Invalid transaction.") }
     return Int64(bitPattern: Self.number(in: id[16..<24]))
   }
 

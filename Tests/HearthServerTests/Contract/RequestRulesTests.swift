@@ -83,7 +83,7 @@ struct RequestRulesTests {
       try await refusal { query in
         query.orderBy = [order("n")]
         query.startAt.values = [one, one]
-      } == "Cursor has too many values.")
+      } == "structured_query.start_at.values: Cursor has too many values.")
     #expect(
       try await refusal { query in
         query.orderBy = [order("n"), order("m")]

@@ -4,6 +4,7 @@ import HearthModel
 import HearthTransport
 import HearthWire
 import SwiftProtobuf
+import TestSupport
 import Testing
 
 @testable import HearthServer
@@ -46,9 +47,7 @@ struct RequiredIndexTests {
         let text = try #require(refused?.message)
         let definition = try #require(text.range(of: "--indexes: ").map { text[$0.upperBound...] })
         try Data("{\"indexes\": [\(definition)]}".utf8).write(to: URL(fileURLWithPath: file), options: .atomic)
-        while await failure(of: { try await server.ids(Self.query) }) != nil {
-          try await Task.sleep(for: .milliseconds(10))
-        }
+        try await waitUntil { await failure { try await server.ids(Self.query) } == nil }
         #expect(try await server.ids(Self.query) == ["x"])
       }
     }
@@ -59,7 +58,8 @@ struct RequiredIndexTests {
     try await ServerFixture.withServer(limits: limits()) { server in
       let details = try await details { try await server.run(Self.query) }
       #expect(details.map(\.typeURL) == ["type.googleapis.com/google.rpc.PreconditionFailure"])
-      #expect(String(decoding: details.first?.value ?? Data(), as: UTF8.self).contains("MISSING_INDEX"))
+      let violation = String(decoding: details.first?.value ?? Data(), as: UTF8.self)
+      #expect(violation.contains("MISSING_INDEX"))
       var aggregation = Google_Firestore_V1_RunAggregationQueryRequest()
       let request = server.queryRequest(Self.query)
       aggregation.parent = request.parent

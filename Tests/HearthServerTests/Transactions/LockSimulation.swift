@@ -159,7 +159,9 @@ struct LockSimulation {
         read(index)
       case .ready: break
       case .aborted:
+        let owner = actors[index].owner
         actors[index] = Actor(seniority: actors[index].seniority, commits: actors[index].commits)
+        if let owner { handle(table.release(owner)) }
       }
     }
   }
