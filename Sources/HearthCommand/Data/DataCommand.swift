@@ -70,13 +70,18 @@ struct ConnectionOptions: ParsableArguments {
     return try ConnectionChoice(options, environment: ProcessInfo.processInfo.environment)
   }
 
+  /// Runs a subcommand that needs nothing before it.
+  func run(afterInterrupt: String? = nil, _ body: @escaping @Sendable (DataBackend) async throws -> Void) async throws {
+    try await run(afterInterrupt: afterInterrupt, before: { _ in }) { backend, _ in try await body(backend) }
+  }
+
   /// Runs a subcommand, lets Ctrl-C end it in order, and reports its failure in words.
   ///
   /// - Parameters:
   ///   - afterInterrupt: What to do next; nil for no message.
   ///   - before: What may wait for a person or for standard input, which only the usual effect of Ctrl-C ends.
   func run<Input: Sendable>(
-    afterInterrupt: String? = nil, before: (DataBackend) throws -> Input = { _ in },
+    afterInterrupt: String? = nil, before: (DataBackend) throws -> Input,
     _ body: @escaping @Sendable (DataBackend, Input) async throws -> Void
   ) async throws {
     do {

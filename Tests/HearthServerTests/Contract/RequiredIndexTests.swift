@@ -59,7 +59,8 @@ struct RequiredIndexTests {
     try await ServerFixture.withServer(limits: limits()) { server in
       let details = try await details { try await server.run(Self.query) }
       #expect(details.map(\.typeURL) == ["type.googleapis.com/google.rpc.PreconditionFailure"])
-      #expect(String(decoding: details.first?.value ?? Data(), as: UTF8.self).contains("MISSING_INDEX"))
+      let text = String(decoding: details.first?.value ?? Data(), as: UTF8.self)
+      #expect(text.contains("MISSING_INDEX"))
       var aggregation = Google_Firestore_V1_RunAggregationQueryRequest()
       let request = server.queryRequest(Self.query)
       aggregation.parent = request.parent
