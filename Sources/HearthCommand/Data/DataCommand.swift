@@ -70,11 +70,9 @@ struct ConnectionOptions: ParsableArguments {
     return try ConnectionChoice(options, environment: ProcessInfo.processInfo.environment)
   }
 
-  /// As below, with nothing to wait for before.
-  func run(
-    afterInterrupt: String? = nil, _ body: @escaping @Sendable (DataBackend, Void) async throws -> Void
-  ) async throws {
-    try await run(afterInterrupt: afterInterrupt, before: { _ in }, body)
+  /// Runs a subcommand that needs nothing before it.
+  func run(afterInterrupt: String? = nil, _ body: @escaping @Sendable (DataBackend) async throws -> Void) async throws {
+    try await run(afterInterrupt: afterInterrupt, before: { _ in }) { backend, _ in try await body(backend) }
   }
 
   /// Runs a subcommand, lets Ctrl-C end it in order, and reports its failure in words.

@@ -20,7 +20,7 @@ struct DataGetCommand: AsyncParsableCommand {
   @OptionGroup(title: "Connection") var connection: ConnectionOptions
 
   func run() async throws {
-    try await connection.run { [documents, format, version = time.version] backend, _ in
+    try await connection.run { [documents, format, version = time.version] backend in
       var keys: [DocumentKey] = []
       for document in documents { keys.append(try DataPath.document(document)) }
       let found = try await backend.documents(for: keys, at: version)

@@ -70,7 +70,7 @@ struct DataQueryCommand: AsyncParsableCommand {
   @OptionGroup(title: "Connection") var connection: ConnectionOptions
 
   func run() async throws {
-    try await connection.run { [words = query.words, select, format, version = time.version] backend, _ in
+    try await connection.run { [words = query.words, select, format, version = time.version] backend in
       let query = try words.query(in: backend.databaseID)
       var fields: [FieldPath]?
       if let select {
@@ -124,7 +124,7 @@ struct DataCountCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    try await connection.run { [words = query.words, sum, average, format] backend, _ in
+    try await connection.run { [words = query.words, sum, average, format] backend in
       let query = try words.query(in: backend.databaseID)
       var aggregations = [(name: "count", Aggregation(alias: "a0", operation: .count(upTo: nil)))]
       for field in sum {
@@ -165,7 +165,7 @@ struct DataCollectionsCommand: AsyncParsableCommand {
   @OptionGroup(title: "Connection") var connection: ConnectionOptions
 
   func run() async throws {
-    try await connection.run { [document, format, version = time.version] backend, _ in
+    try await connection.run { [document, format, version = time.version] backend in
       let parent = try document.map { try DataPath.document($0).path } ?? ResourcePath()
       let ids = try await backend.collectionIDs(below: parent, at: version)
       let output = StandardOutput()

@@ -42,7 +42,7 @@ struct DataExportCommand: AsyncParsableCommand {
   func run() async throws {
     let destination = ExportDestination(destination)
     let next = destination == .standardOutput ? "" : "Go on with the same command and --resume."
-    try await connection.run(afterInterrupt: next) { [self] backend, _ in
+    try await connection.run(afterInterrupt: next) { [self] backend in
       var export = DataExport(destination: destination)
       if !collection.isEmpty {
         export.scopes = try collection.map { text in
@@ -110,7 +110,7 @@ struct DataImportCommand: AsyncParsableCommand {
 
   func run() async throws {
     let next = source == "-" ? "" : "Go on with the same command and --resume."
-    try await connection.run(afterInterrupt: next) { [self] backend, _ in
+    try await connection.run(afterInterrupt: next) { [self] backend in
       var job = DataImport(path: source)
       job.conflictRule = onConflict
       job.resumes = resume

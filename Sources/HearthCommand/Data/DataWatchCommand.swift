@@ -21,7 +21,7 @@ struct DataWatchCommand: AsyncParsableCommand {
   @OptionGroup(title: "Connection") var connection: ConnectionOptions
 
   func run() async throws {
-    try await connection.run { [words = query.words, once, format] backend, _ in
+    try await connection.run { [words = query.words, once, format] backend in
       var watch = DataWatch(query: try words.query(in: backend.databaseID))
       watch.endsWithFirstResult = once
       let (output, isJSON, database) = (StandardOutput(), format.isJSON, backend.databaseID)

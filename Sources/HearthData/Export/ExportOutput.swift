@@ -1,5 +1,4 @@
 internal import Foundation
-package import HearthModel
 internal import Synchronization
 
 /// Where an export goes.

@@ -1,5 +1,5 @@
 internal import Foundation
-package import HearthModel
+internal import HearthModel
 internal import HearthTransport
 
 /// Writes the documents of JSON lines, or of an emulator's export, to a backend.
