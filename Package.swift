@@ -135,10 +135,14 @@ let package = Package(
     .target(
       name: "HearthTesting",
       dependencies: ["Hearth", "HearthServer", "HearthWire", "HearthModel", protobuf, logging], swiftSettings: settings),
+    .target(
+      name: "HearthData",
+      dependencies: ["HearthTransport", "HearthModel", protobuf, logging], swiftSettings: settings),
     .executableTarget(
       name: "HearthCommand",
       dependencies: [
-        "Hearth", "HearthServer", "HearthCache", "HearthStore", "HearthModel", arguments, logging, lifecycle, signals,
+        "Hearth", "HearthServer", "HearthData", "HearthCache", "HearthStore", "HearthModel", arguments, logging,
+        lifecycle, signals,
       ],
       resources: [.embedInCode("Resources/cities.json")],
       swiftSettings: settings),
@@ -191,6 +195,10 @@ let package = Package(
       ],
       swiftSettings: settings),
     .testTarget(
+      name: "HearthDataTests",
+      dependencies: ["HearthData", "HearthServer", "HearthTransport", "HearthModel", "TestSupport", logging],
+      swiftSettings: settings),
+    .testTarget(
       name: "ApiSurfaceTests", dependencies: ["Hearth", "HearthServer", logging], swiftSettings: warnings),
     .testTarget(
       name: "ApiSurfaceSwift5Tests", dependencies: ["Hearth"], swiftSettings: warnings + [.swiftLanguageMode(.v5)]),
@@ -209,8 +217,9 @@ let package = Package(
     .testTarget(
       name: "InteropTests",
       dependencies: [
-        "Hearth", "HearthServer", "HearthCommand", "HearthTransport", "HearthSync", "HearthCache", "HearthStore",
-        "HearthWire", "HearthModel", "TestSupport", "CrashWriter", "CacheSharer", "NotesExample", "ToDoExample",
+        "Hearth", "HearthServer", "HearthCommand", "HearthData", "HearthTransport", "HearthSync", "HearthCache",
+        "HearthStore", "HearthWire", "HearthModel", "TestSupport", "CrashWriter", "CacheSharer", "NotesExample",
+        "ToDoExample",
         "GatewayExample", grpcCore, grpcProtobuf, grpcTransport, logging,
       ] + webServiceExample,
       resources: [

@@ -21,7 +21,8 @@ let allowedArrows: [(module: String, uses: Set<String>)] = [
   ("HearthTransport", ["HearthWire", "HearthModel"]),
   ("Hearth", ["HearthSync", "HearthCache", "HearthStore", "HearthTransport", "HearthModel"]),
   ("HearthServer", ["HearthStore", "HearthWire", "HearthModel"]),
-  ("HearthCommand", ["Hearth", "HearthServer", "HearthCache", "HearthStore", "HearthModel"]),
+  ("HearthData", ["HearthTransport", "HearthModel"]),
+  ("HearthCommand", ["Hearth", "HearthServer", "HearthData", "HearthCache", "HearthStore", "HearthModel"]),
 ]
 let modulesWithoutCircles: Set<String> = ["HearthSync", "HearthCache", "HearthStore", "HearthServer"]
 

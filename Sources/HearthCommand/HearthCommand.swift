@@ -6,6 +6,7 @@ internal import ArgumentParser
     commandName: "hearth",
     abstract: "A Cloud Firestore compatible server and its tools.",
     subcommands: [
-      ServeCommand.self, CacheCommand.self, DemoCommand.self, DemoDeviceCommand.self, DemoWorkerCommand.self,
+      ServeCommand.self, DataCommand.self, CacheCommand.self, DemoCommand.self, DemoDeviceCommand.self,
+      DemoWorkerCommand.self,
     ])
 }

@@ -112,7 +112,7 @@ extension FirestoreTransport {
   }
 
   /// Makes one call with the headers and limits that all calls have.
-  private func call<Answer: Sendable>(
+  func call<Answer: Sendable>(
     timeout: Duration? = nil,
     _ body: (GRPCClient<HTTP2ClientTransport.Posix>, Metadata, CallOptions) async throws -> Answer
   ) async throws(StatusError) -> Answer {
@@ -137,7 +137,7 @@ extension FirestoreTransport {
     }
   }
 
-  private func decoded<Answer>(_ body: () throws -> Answer) throws(StatusError) -> Answer {
+  func decoded<Answer>(_ body: () throws -> Answer) throws(StatusError) -> Answer {
     do {
       return try body()
     } catch {

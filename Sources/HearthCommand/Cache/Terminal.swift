@@ -14,6 +14,14 @@ import Foundation
 enum Terminal {
   static let isOutputTerminal = isatty(STDOUT_FILENO) != 0
   static let isErrorTerminal = isatty(STDERR_FILENO) != 0
+  static let isInputTerminal = isatty(STDIN_FILENO) != 0
+
+  /// The columns of the terminal; those that COLUMNS names, or 100, where that is not known.
+  static var width: Int {
+    var size = winsize()
+    if ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 { return Int(size.ws_col) }
+    return ProcessInfo.processInfo.environment["COLUMNS"].flatMap { Int($0) }.map { max(20, $0) } ?? 100
+  }
 
   /// Colours only on a terminal, and not where the user has switched them off (https://no-color.org).
   static let usesColours =
@@ -48,6 +56,9 @@ enum Terminal {
   static func writeError(_ line: String) {
     FileHandle.standardError.write(Data((line + "\n").utf8))
   }
+
+  /// Ends the process at once.
+  static func end(_ status: Int32) -> Never { exit(status) }
 
   static func size(_ bytes: Int64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"]

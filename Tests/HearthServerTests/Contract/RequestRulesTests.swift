@@ -1,7 +1,9 @@
+import Foundation
 import GRPCCore
 import HearthModel
 import HearthTransport
 import HearthWire
+import SwiftProtobuf
 import Testing
 
 @testable import HearthServer
@@ -27,7 +29,7 @@ struct RequestRulesTests {
         compared.structuredQuery.where.fieldFilter = .with {
           $0.field.fieldPath = "__name__"
           $0.op = .greaterThan
-          $0.value = reference
+          $0.value = (try? reference.serializedData()) ?? Data()
         }
         for request in [query, compared] {
           let refused = await failure {
@@ -76,7 +78,7 @@ struct RequestRulesTests {
 
   @Test("a cursor has at most as many values as the request has orders")
   func cursors() async throws {
-    let one = Google_Firestore_V1_Value.with { $0.integerValue = 1 }
+    let one = try Google_Firestore_V1_Value.with { $0.integerValue = 1 }.serializedData()
     #expect(
       try await refusal { query in
         query.orderBy = [order("n")]

@@ -72,6 +72,9 @@ final class LineProcess {
   /// SIGTERM: what a service manager sends first.
   func askToEnd() { kill(process.processIdentifier, SIGTERM) }
 
+  /// SIGINT: what Ctrl-C sends.
+  func interrupt() { kill(process.processIdentifier, SIGINT) }
+
   /// SIGKILL: what a power cut does to a process.
   func killAtOnce() {
     kill(process.processIdentifier, SIGKILL)

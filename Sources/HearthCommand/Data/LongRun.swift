@@ -1,0 +1,59 @@
+import ArgumentParser
+import Foundation
+import HearthData
+
+/// Shows the progress of long work on a terminal, and one line about it at its end.
+enum LongRun {
+  /// The end of work that is complete, with a status of its own.
+  struct EndedWith: Error {
+    var status: Int32
+  }
+
+  private static let pause = Duration.milliseconds(250)
+
+  /// - Parameters:
+  ///   - what: Such as "Importing".
+  ///   - done: Such as "Imported".
+  static func run<Answer>(
+    _ what: String, done: String, _ body: (DataProgress) async throws -> Answer
+  ) async throws {
+    let progress = DataProgress()
+    let start = ContinuousClock.now
+    let display = Terminal.isErrorTerminal ? Task { await show(what, progress, since: start) } : nil
+    func end() async {
+      display?.cancel()
+      await display?.value
+      if display != nil { FileHandle.standardError.write(Data("\r\u{1B}[K".utf8)) }
+    }
+    do {
+      _ = try await body(progress)
+      await end()
+      summarize(done, progress, since: start)
+    } catch let error as EndedWith {
+      await end()
+      summarize(done, progress, since: start)
+      throw ExitCode(error.status)
+    } catch {
+      await end()
+      if progress.current.documents > 0 { summarize("So far: " + done.lowercased(), progress, since: start) }
+      throw error
+    }
+  }
+
+  private static func summarize(_ what: String, _ progress: DataProgress, since start: ContinuousClock.Instant) {
+    let seconds = (ContinuousClock.now - start) / .seconds(1)
+    let state = progress.current
+    Terminal.writeError(ProgressText.summary(what, state, earlier: state.earlier, seconds: seconds))
+  }
+
+  private static func show(_ what: String, _ progress: DataProgress, since start: ContinuousClock.Instant) async {
+    var meter = RateMeter()
+    while !Task.isCancelled {
+      let state = progress.current
+      meter.add(state, at: ContinuousClock.now - start)
+      let line = ProgressText.line(what, state, meter).prefix(max(10, Terminal.width - 1))
+      FileHandle.standardError.write(Data("\r\u{1B}[K\(line)".utf8))
+      try? await Task.sleep(for: pause)
+    }
+  }
+}

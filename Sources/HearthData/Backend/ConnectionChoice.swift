@@ -1,0 +1,94 @@
+package import HearthModel
+package import HearthTransport
+
+/// The backend, the database and the credentials that the options and the environment name together.
+package struct ConnectionChoice: Sendable {
+  package var host: String
+  package var port: Int
+  package var usesTLS: Bool
+  package var databaseID: DatabaseID
+  package var credentials: any CredentialsProvider
+
+  package static let googleHost = "firestore.googleapis.com"
+
+  /// The options as they were given; nil for what was not.
+  package struct Options: Sendable {
+    package var host: String?
+    package var usesTLS = false
+    package var project: String?
+    package var database: String?
+    package var credentialsFile: String?
+    package var token: String?
+
+    package init() {}
+  }
+
+  /// - Throws: A ``DataError`` for an address or a key file that cannot be used, and for options that exclude each other.
+  package init(_ options: Options, environment: [String: String]) throws(DataError) {
+    func variable(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+    let emulator = variable("FIRESTORE_EMULATOR_HOST")
+    guard options.token == nil || options.credentialsFile == nil else {
+      throw DataError("--token and --credentials exclude each other.")
+    }
+    // The environment's file is for Google's own backend; whoever names another one does not mean it.
+    let hasOtherBackend = options.host != nil || emulator != nil || options.token != nil
+    let file =
+      options.credentialsFile ?? (hasOtherBackend ? nil : variable("GOOGLE_APPLICATION_CREDENTIALS"))
+    let account = try file.map { (path) throws(DataError) in try Account(contentsOfFile: path) }
+
+    if let address = options.host ?? (options.credentialsFile == nil ? emulator : nil) {
+      (host, port) = try Self.address(address, defaultPort: options.usesTLS ? 443 : 8080)
+      usesTLS = options.usesTLS
+    } else if account != nil {
+      (host, port, usesTLS) = (Self.googleHost, 443, true)
+    } else {
+      (host, port, usesTLS) = ("127.0.0.1", options.usesTLS ? 443 : 8080, options.usesTLS)
+    }
+    databaseID = DatabaseID(
+      projectID: options.project ?? variable("GOOGLE_CLOUD_PROJECT") ?? account?.projectID ?? "demo",
+      database: options.database ?? "(default)")
+    if let token = options.token ?? (account == nil ? variable("HEARTH_TOKEN") : nil) {
+      credentials = FixedCredentials(token: AccessToken(token))
+    } else if let account, usesTLS {
+      credentials = account
+    } else {
+      // No signed token is ever sent unencrypted. An emulator takes its owner's.
+      credentials = usesTLS ? NoCredentials() as any CredentialsProvider : OwnerCredentials()
+    }
+  }
+
+  /// The address for people.
+  package var place: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
+  /// Cuts `HOST`, `HOST:PORT`, `[IPv6]:PORT` or an IPv6 address alone.
+  static func address(_ text: String, defaultPort: Int) throws(DataError) -> (host: String, port: Int) {
+    let fault = DataError(
+      "--host \"\(text)\": expected HOST:PORT without a scheme, such as 127.0.0.1:8080 or [::1]:8080.")
+    guard !text.contains("/"), !text.isEmpty else { throw fault }
+    if text.hasPrefix("[") {
+      guard let end = text.lastIndex(of: "]") else { throw fault }
+      let host = String(text[text.index(after: text.startIndex)..<end])
+      let rest = text[text.index(after: end)...]
+      guard !host.isEmpty else { throw fault }
+      if rest.isEmpty { return (host, defaultPort) }
+      guard rest.first == ":", let port = Int(rest.dropFirst()), (1...65_535).contains(port) else { throw fault }
+      return (host, port)
+    }
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    switch parts.count {
+    case 1: return (text, defaultPort)
+    case 2:
+      guard !parts[0].isEmpty, let port = Int(parts[1]), (1...65_535).contains(port) else { throw fault }
+      return (String(parts[0]), port)
+    default: return (text, defaultPort)
+    }
+  }
+}
+
+/// Sends one token, whatever a backend says of it.
+private struct FixedCredentials: CredentialsProvider {
+  let token: AccessToken
+
+  func token() async -> AccessToken? { token }
+  func invalidate(_ token: AccessToken?) {}
+}

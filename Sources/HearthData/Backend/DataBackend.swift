@@ -1,0 +1,75 @@
+package import HearthModel
+internal import HearthTransport
+package import Logging
+
+/// One database of one backend, and what all of `hearth data` asks of it.
+package final class DataBackend: Sendable {
+  package let databaseID: DatabaseID
+  /// The address for messages.
+  package let place: String
+  /// True for Cloud Firestore itself.
+  package let isGoogle: Bool
+  let transport: FirestoreTransport
+  private let pause: Duration
+
+  /// - Parameters:
+  ///   - choice: The backend. It is connected to with the first call.
+  ///   - pause: The pause before the first retry; each further one is twice as long.
+  package init(_ choice: ConnectionChoice, logger: Logger, pause: Duration = .milliseconds(250)) throws(DataError) {
+    var configuration = TransportConfiguration(
+      host: choice.host, port: choice.port, usesTLS: choice.usesTLS, databaseID: choice.databaseID,
+      credentials: choice.credentials, logger: logger)
+    configuration.callTimeout = .seconds(120)
+    databaseID = choice.databaseID
+    place = choice.place
+    isGoogle = choice.host.hasSuffix(".googleapis.com")
+    self.pause = pause
+    do {
+      transport = try FirestoreTransport(configuration)
+    } catch {
+      throw DataError("\(error)")
+    }
+  }
+
+  package func shutdown() async {
+    await transport.shutdown()
+  }
+
+  // MARK: - Retries
+
+  private static let attempts = 9
+
+  /// Runs a call, and repeats it after failures that pass: nine attempts in about a minute.
+  ///
+  /// - Parameter isFirstContact: True to report at once that no backend is there, which at the start is a wrong address.
+  /// - Throws: A ``DataError``, or `CancellationError` when the task is cancelled.
+  func retrying<Answer>(
+    _ what: String, isFirstContact: Bool = false, _ body: () async throws(StatusError) -> Answer
+  ) async throws -> Answer {
+    var pause = pause
+    for attempt in 1... {
+      try Task.checkCancellation()
+      do {
+        return try await body()
+      } catch {
+        try Task.checkCancellation()
+        guard attempt < Self.attempts, error.isPassing, !(isFirstContact && error.code == .unavailable) else {
+          throw DataError(error, doing: what, at: place)
+        }
+      }
+      try await Task.sleep(for: pause)
+      pause = min(pause * 2, .seconds(16))
+    }
+    throw CancellationError()
+  }
+}
+
+extension StatusError {
+  /// True for failures after which the same call may succeed.
+  var isPassing: Bool {
+    switch code {
+    case .unavailable, .deadlineExceeded, .resourceExhausted, .aborted, .internal, .unknown: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,89 @@
+internal import Foundation
+internal import HearthModel
+
+/// The documents of an export of Google's Firestore emulator, or of the managed export of Cloud Firestore, which has the same form.
+struct EmulatorExport: ImportSource {
+  let files: [ImportFile]
+  private var position: ImportPosition
+  private var records: LogRecords?
+  private let reader: EntityReader
+
+  init(files: [ImportFile], from position: ImportPosition, database: DatabaseID) {
+    self.files = files
+    self.position = position
+    reader = EntityReader(database: database)
+  }
+
+  private static let metadataEnding = ".export_metadata"
+  private static let overallEnding = ".overall_export_metadata"
+
+  /// The files with the entities; none if the folder holds no such export.
+  static func outputs(in folder: String) throws(DataError) -> [String] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    guard names.contains(where: { $0.hasSuffix(overallEnding) || $0.hasSuffix(metadataEnding) }) else { return [] }
+    guard let all = FileManager.default.enumerator(atPath: folder) else { return [] }
+    var outputs: [String] = []
+    for case let name as String in all where isOutput(name) { outputs.append(folder + "/" + name) }
+    guard !outputs.isEmpty else {
+      throw .file(
+        folder, "has the metadata of an emulator's export, but none of its files named output-0, output-1, ….")
+    }
+    return outputs.sorted { $0.utf8.count == $1.utf8.count ? $0 < $1 : $0.utf8.count < $1.utf8.count }
+  }
+
+  private static func isOutput(_ name: String) -> Bool {
+    guard let last = name.split(separator: "/").last, last.hasPrefix("output-") else { return false }
+    return !last.dropFirst("output-".count).isEmpty && last.dropFirst("output-".count).allSatisfy(\.isNumber)
+  }
+
+  /// Records are not counted before they are read.
+  var total: Int? { nil }
+
+  func done(at position: ImportPosition) -> Int { position.line }
+
+  mutating func next() throws(DataError) -> ImportEntry? {
+    while position.file < files.count {
+      if records == nil {
+        records = try open()
+        for _ in 0..<position.offset { _ = try record() }
+      }
+      guard let record = try record() else {
+        records = nil
+        position = ImportPosition(file: position.file + 1)
+        continue
+      }
+      position.offset += 1
+      position.line += 1
+      do throws(EntityReader.Failure) {
+        let document = try reader.document(record)
+        return ImportEntry(
+          content: .document(document), keyHash: document.key.canonicalString.utf8Hash, position: position,
+          byteCount: record.count)
+      } catch {
+        return ImportEntry(
+          content: .unreadable("this record is not a document: \(error.message)"), keyHash: position.line,
+          position: position, byteCount: record.count)
+      }
+    }
+    return nil
+  }
+
+  private func open() throws(DataError) -> LogRecords {
+    let path = files[position.file].path
+    do {
+      return LogRecords([UInt8](try Data(contentsOf: URL(fileURLWithPath: path))))
+    } catch {
+      throw .file(path, "cannot be read: \(error.localizedDescription).")
+    }
+  }
+
+  private mutating func record() throws(DataError) -> [UInt8]? {
+    do throws(LogRecords.Failure) {
+      return try records?.next()
+    } catch {
+      throw .file(
+        files[position.file].path,
+        "cannot be read at byte \(error.offset), record \(position.line + 1): \(error.message).")
+    }
+  }
+}

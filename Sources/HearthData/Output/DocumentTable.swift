@@ -1,0 +1,48 @@
+package import HearthModel
+
+/// Documents as a table with a column for each field.
+package struct DocumentTable: Sendable {
+  private let database: DatabaseID
+  /// The paths as they are shown, and the fields.
+  private var rows: [(path: String, fields: MapValue)] = []
+  /// Names of fields in the order in which they came.
+  private var names: [String] = []
+  private var known: Set<[UInt8]> = []
+
+  /// More columns fit no terminal.
+  private static let maximumFields = 40
+
+  package init(database: DatabaseID) {
+    self.database = database
+  }
+
+  package var count: Int { rows.count }
+
+  package mutating func add(_ document: Document, fields: MapValue) {
+    rows.append((document.key.canonicalString, fields))
+    for entry in fields.entries where names.count < Self.maximumFields {
+      if known.insert(Array(entry.key.utf8)).inserted { names.append(entry.key) }
+    }
+  }
+
+  package func lines(width: Int) -> [String] {
+    var layout = TableLayout(["DOCUMENT"] + names)
+    for row in rows {
+      layout.add([row.path] + names.map { name in row.fields[name].map { Self.cell($0, database) } ?? "" })
+    }
+    return layout.lines(width: width)
+  }
+
+  /// A value in a cell: texts as they are, everything else as JSON.
+  package static func cell(_ value: Value, _ database: DatabaseID) -> String {
+    switch value {
+    case .string(let text): return text
+    case .timestamp(let time): return time.rfc3339
+    case .reference(let reference): return reference.key.canonicalString
+    default:
+      var writer = ValueJSONWriter(database: database)
+      writer.write(value)
+      return String(decoding: writer.bytes, as: UTF8.self)
+    }
+  }
+}

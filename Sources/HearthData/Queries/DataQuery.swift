@@ -1,0 +1,144 @@
+package import HearthModel
+
+/// A query as words of a command line.
+package struct DataQuery: Sendable {
+  /// The path of a collection, or with ``isCollectionGroup`` its id.
+  package var collection: String
+  package var isCollectionGroup = false
+  /// Such as `population >= 1000000`, all of which must hold.
+  package var conditions: [String] = []
+  /// Such as `name` or `population:desc`.
+  package var orders: [String] = []
+  package var limit: Int?
+  /// Positions: a value of the first order, or an array with one for each order.
+  package var startAt: String?
+  package var startAfter: String?
+  package var endAt: String?
+  package var endBefore: String?
+
+  package init(collection: String) { self.collection = collection }
+
+  /// - Throws: A ``DataError`` that names the word that makes no sense.
+  package func query(in database: DatabaseID) throws(DataError) -> Query {
+    var query = Query(path: ResourcePath())
+    if isCollectionGroup {
+      guard !collection.isEmpty, !collection.utf8.contains(UInt8(ascii: "/")) else {
+        throw DataError(
+          "\"\(collection)\" is not the id of a collection: with --collection-group, give the last part of the path alone."
+        )
+      }
+      query.collectionGroup = collection
+    } else {
+      query.path = try DataPath.collection(collection)
+    }
+    for condition in conditions { query = query.with(filter: try filter(condition, query.path, database)) }
+    for order in orders { query = query.with(order: try Self.order(order)) }
+    if let limit {
+      guard limit > 0 else { throw DataError("--limit \(limit): a limit is at least 1.") }
+      query = query.with(limit: limit)
+    }
+    guard startAt == nil || startAfter == nil else {
+      throw DataError("--start-at and --start-after exclude each other.")
+    }
+    guard endAt == nil || endBefore == nil else { throw DataError("--end-at and --end-before exclude each other.") }
+    query.startAt = try bound(
+      startAt ?? startAfter, startAt == nil ? "--start-after" : "--start-at", startAt != nil, query, database)
+    query.endAt = try bound(
+      endAt ?? endBefore, endAt == nil ? "--end-before" : "--end-at", endAt != nil, query, database)
+    return query
+  }
+
+  // MARK: - Conditions
+
+  private func filter(
+    _ text: String, _ collection: ResourcePath, _ database: DatabaseID
+  ) throws(DataError) -> Filter {
+    let condition = try ConditionText(parsing: text)
+    let path = try DataPath.field(condition.field)
+    var value = try Self.value(condition.value, of: "--where \"\(text)\"", database)
+    if path.isDocumentKey { value = try key(value, below: collection, of: "--where \"\(text)\"", database) }
+    if condition.op == .in || condition.op == .notIn || condition.op == .arrayContainsAny {
+      guard case .array(let elements) = value, !elements.isEmpty else {
+        throw DataError("--where \"\(text)\": this operator needs a list of values, such as '[\"CA\", \"NY\"]'.")
+      }
+    }
+    return .field(path, condition.op, value)
+  }
+
+  /// JSON in the form of docs/data-format.md, or else the text itself.
+  static func value(_ text: String, of place: String, _ database: DatabaseID) throws(DataError) -> Value {
+    let json: JSONText
+    do {
+      json = try JSONTextReader.read(Array(text.utf8)[...])
+    } catch {
+      guard let first = text.first, !"\"[{".contains(first) else {
+        throw DataError(
+          "\(place): \"\(text)\" is not complete JSON (\(error.message) at character \(error.offset + 1)). Quote the whole word for "
+            + "the shell with single quotation marks.")
+      }
+      return .string(text)
+    }
+    do {
+      return try ValueJSON(database: database).value(json)
+    } catch {
+      throw DataError("\(place): \(error).")
+    }
+  }
+
+  /// The document that an id or a path names, as a condition on `__name__` needs it.
+  private func key(
+    _ value: Value, below collection: ResourcePath, of place: String, _ database: DatabaseID
+  ) throws(DataError) -> Value {
+    switch value {
+    case .array(let elements):
+      var keys: [Value] = []
+      for element in elements { keys.append(try key(element, below: collection, of: place, database)) }
+      return .array(keys)
+    case .reference: return value
+    case .integer(let number): return try key(.string(String(number)), below: collection, of: place, database)
+    case .string(let text):
+      let isID = !text.utf8.contains(UInt8(ascii: "/"))
+      let path = isID && !isCollectionGroup ? collection.canonicalString + "/" + text : text
+      guard let key = try? DocumentKey(parsing: path) else {
+        throw DataError("\(place): \"\(text)\" names no document; give the path of one, such as cities/SF.")
+      }
+      return .reference(ReferenceValue(database: database, key: key))
+    default: throw DataError("\(place): __name__ is compared with ids or paths of documents.")
+    }
+  }
+
+  // MARK: - Orders and positions
+
+  /// `FIELD`, `FIELD:desc` or `FIELD desc`.
+  private static func order(_ text: String) throws(DataError) -> OrderBy {
+    let directions: [String: OrderBy.Direction] = [
+      "asc": .ascending, "ascending": .ascending, "desc": .descending, "descending": .descending,
+    ]
+    guard let mark = text.lastIndex(where: { $0 == ":" || $0 == " " }) else {
+      return OrderBy(path: try DataPath.field(text), direction: .ascending)
+    }
+    let word = text[text.index(after: mark)...].lowercased()
+    guard let direction = directions[word] else {
+      throw DataError("--order-by \"\(text)\": expected a field, and asc or desc, such as population:desc.")
+    }
+    return OrderBy(path: try DataPath.field(String(text[..<mark])), direction: direction)
+  }
+
+  private func bound(
+    _ text: String?, _ option: String, _ isInclusive: Bool, _ query: Query, _ database: DatabaseID
+  ) throws(DataError) -> Bound? {
+    guard let text else { return nil }
+    let place = "\(option) \"\(text)\""
+    let value = try Self.value(text, of: place, database)
+    var position = if case .array(let elements) = value { elements } else { [value] }
+    guard !position.isEmpty, position.count <= query.orders.count else {
+      throw DataError(
+        "\(place): a position has a value for each order, and there are \(query.orders.count): "
+          + query.orders.map(\.path.canonicalString).joined(separator: ", ") + ".")
+    }
+    for (index, order) in query.orders.enumerated() where order.path.isDocumentKey && index < position.count {
+      position[index] = try key(position[index], below: query.path, of: place, database)
+    }
+    return Bound(position: position, isInclusive: isInclusive)
+  }
+}

@@ -1,0 +1,140 @@
+import HearthModel
+import HearthTransport
+import Testing
+
+@testable import HearthData
+
+@Suite("The words of a command line")
+struct CommandLineTests {
+  private let database = DatabaseID(projectID: "demo")
+
+  @Test(
+    "conditions are cut into field, operator and value",
+    arguments: [
+      ("population >= 1000000", "population", FieldFilter.Operator.greaterThanOrEqual, "1000000"),
+      ("population>=1000000", "population", .greaterThanOrEqual, "1000000"),
+      ("state == \"CA\"", "state", .equal, "\"CA\""), ("state=CA", "state", .equal, "CA"),
+      ("a.b != null", "a.b", .notEqual, "null"), ("`a b>c`.d < 1", "`a b>c`.d", .lessThan, "1"),
+      ("tags array-contains  x y ", "tags", .arrayContains, "x y"),
+      ("tags ARRAY_CONTAINS_ANY [1]", "tags", .arrayContainsAny, "[1]"), ("a not-in [1]", "a", .notIn, "[1]"),
+      ("in in [1]", "in", .in, "[1]"), ("  a<=-1", "a", .lessThanOrEqual, "-1"),
+    ])
+  func conditions(text: String, field: String, op: FieldFilter.Operator, value: String) throws {
+    #expect(try ConditionText(parsing: text) == ConditionText(field: field, op: op, value: value))
+  }
+
+  @Test(
+    "what is no condition is refused",
+    arguments: ["", "a", "a ~ 1", "== 1", "a ==", "a inn [1]", "`a == 1", "a in 5", "a in []", "a == [1", "a..b == 1"])
+  func refusedConditions(text: String) {
+    var query = DataQuery(collection: "cities")
+    query.conditions = [text]
+    let error = #expect(throws: DataError.self) { try query.query(in: database) }
+    #expect(error?.description.isEmpty == false)
+  }
+
+  @Test("a query has the filters, orders, limits and positions of its words")
+  func query() throws {
+    var words = DataQuery(collection: "cities")
+    words.conditions = [
+      "state == CA", "since > {\"$timestamp\": \"1970-01-01T00:00:01Z\"}", "__name__ > SF", "zip == \"94103\"",
+    ]
+    words.orders = ["since:desc", "name"]
+    words.limit = 3
+    words.startAfter = "[{\"$timestamp\": \"1970-01-01T00:00:09Z\"}, \"x\", \"NY\"]"
+    let query = try words.query(in: database)
+    func reference(_ path: String) throws -> Value {
+      .reference(ReferenceValue(database: database, key: try DocumentKey(parsing: path)))
+    }
+    #expect(
+      query.filters == [
+        .field(try FieldPath(["state"]), .equal, "CA"),
+        .field(
+          try FieldPath(["since"]), .greaterThan, .timestamp(Timestamp(seconds: 1, nanoseconds: 0))),
+        .field(.documentKey, .greaterThan, try reference("cities/SF")),
+        .field(try FieldPath(["zip"]), .equal, "94103"),
+      ])
+    #expect(query.explicitOrders.map(\.path.canonicalString) == ["since", "name"])
+    #expect(query.explicitOrders.map(\.direction) == [.descending, .ascending])
+    #expect(query.limit == 3)
+    let position: [Value] = [.timestamp(Timestamp(seconds: 9, nanoseconds: 0)), "x", try reference("cities/NY")]
+    #expect(query.startAt == Bound(position: position, isInclusive: false))
+  }
+
+  @Test("words that make no query are refused")
+  func refusedQueries() {
+    func fails(_ change: (inout DataQuery) -> Void) {
+      var words = DataQuery(collection: "cities")
+      change(&words)
+      #expect(throws: DataError.self) { try words.query(in: database) }
+    }
+    fails { $0.collection = "cities/SF" }
+    fails { $0.collection = "" }
+    fails { ($0.collection, $0.isCollectionGroup) = ("a/b/c", true) }
+    fails { $0.limit = 0 }
+    fails { $0.orders = ["name:sideways"] }
+    fails { ($0.startAt, $0.startAfter) = ("1", "2") }
+    fails { $0.endAt = "[1, 2]" }
+    fails { $0.endBefore = "[]" }
+  }
+
+  @Test("the backend follows from options and environment")
+  func connection() throws {
+    func choice(
+      _ environment: [String: String] = [:], _ change: (inout ConnectionChoice.Options) -> Void = { _ in }
+    ) throws -> ConnectionChoice {
+      var options = ConnectionChoice.Options()
+      change(&options)
+      return try ConnectionChoice(options, environment: environment)
+    }
+    let plain = try choice()
+    #expect(plain.place == "127.0.0.1:8080" && !plain.usesTLS && plain.databaseID.projectID == "demo")
+    #expect(plain.credentials is OwnerCredentials)
+    let emulator = try choice(["FIRESTORE_EMULATOR_HOST": "localhost:9000", "GOOGLE_CLOUD_PROJECT": "p"])
+    #expect(emulator.place == "localhost:9000" && emulator.databaseID.projectID == "p")
+    // A key file of the environment is not looked at where another backend is named.
+    let named = try choice(["GOOGLE_APPLICATION_CREDENTIALS": "/none", "FIRESTORE_EMULATOR_HOST": "x:1"]) {
+      $0.host = "[::1]:8081"
+    }
+    #expect(named.host == "::1" && named.port == 8081 && named.place == "[::1]:8081")
+    #expect(throws: DataError.self) { try choice(["GOOGLE_APPLICATION_CREDENTIALS": "/none"]) }
+    let secure = try choice {
+      ($0.host, $0.usesTLS, $0.token) = ("example.com", true, "secret")
+    }
+    #expect(secure.port == 443 && secure.usesTLS && !"\(secure.credentials)".contains("secret"))
+    for wrong in ["http://a", "a:0", "a:x", "[::1", "[]:1", ":80", ""] {
+      #expect(throws: DataError.self, "\(wrong)") { try choice { $0.host = wrong } }
+    }
+    #expect(throws: DataError.self) { try choice { ($0.token, $0.credentialsFile) = ("a", "b") } }
+  }
+
+  @Test("set, merge and update write what they say")
+  func writes() throws {
+    var write = DocumentWrite(key: try DocumentKey(parsing: "a/b"))
+    let json = #"{"x": {"y": 1, "z": {}}, "l": [1]}"#
+    #expect(try write.mutation(json: json, place: "--json", in: database).precondition == .none)
+    write.mode = .merge
+    let merge = try write.mutation(json: json, place: "--json", in: database)
+    guard case .patch(_, let mask) = merge.operation else {
+      Issue.record("\(merge)")
+      return
+    }
+    #expect(mask.paths.map(\.canonicalString) == ["l", "x.y", "x.z"] && merge.precondition == .none)
+    write.mode = .update
+    write.removedFields = ["gone"]
+    let update = try write.mutation(json: #"{"x.y": 2}"#, place: "--json", in: database)
+    guard case .patch(let fields, let paths) = update.operation else {
+      Issue.record("\(update)")
+      return
+    }
+    #expect(try fields.decoded() == ["x": ["y": 2]] && update.precondition == .exists(true))
+    #expect(paths.paths.map(\.canonicalString) == ["gone", "x.y"])
+    for (wrong, reason) in [
+      ("{\n\"a\":\n x}", "line 3, column 2"), (#"{"a": 1, "a.b": 2}"#, "cannot both"), ("[]", "object"),
+      (#"{"a": {"$x": 1}}"#, "a.$x"),
+    ] {
+      let error = #expect(throws: DataError.self) { try write.mutation(json: wrong, place: "--json", in: database) }
+      #expect(error?.description.contains(reason) == true, "\(String(describing: error))")
+    }
+  }
+}
