@@ -174,7 +174,7 @@ struct HTTP1ConnectionTests {
     limits.unreadTime = .milliseconds(300)
     try await ServerFixture.withServer(limits: limits) { fixture in
       let text = String(repeating: "x", count: 100_000)
-      for index in 0..<60 { try await fixture.set("texts/\(index)", ["text": .string(text)]) }
+      for index in 0..<150 { try await fixture.set("texts/\(index)", ["text": .string(text)]) }
       try await Client.withConnection(to: fixture.server, reads: false) { client in
         let query = #"{"structuredQuery": {"from": [{"collectionId": "texts"}]}}"#
         try await client.send(Client.text("POST", Self.documents + ":runQuery", query))

@@ -233,16 +233,33 @@ struct RESTCallTests {
   func cancellation() async throws {
     try await ServerFixture.withServer { fixture in
       let text = String(repeating: "x", count: 100_000)
-      for index in 0..<40 { try await fixture.set("texts/\(index)", ["text": .string(text)]) }
+      // More than the sockets hold.
+      for index in 0..<150 { try await fixture.set("texts/\(index)", ["text": .string(text)]) }
       try await RawHTTP1Client.withConnection(to: fixture.server, reads: false) { client in
         let query = #"{"structuredQuery": {"from": [{"collectionId": "texts"}]}}"#
         try await client.send(RawHTTP1Client.text("POST", RESTPath.documents + ":runQuery", query))
-        // More than the socket takes waits for the client.
         try await waitUntil { fixture.server.load.queuedBytes > 0 }
         #expect(fixture.server.load.queuedBytes < 2_000_000)
         #expect(fixture.server.load.callCount == 1)
       }
       try await waitUntil { fixture.server.load.callCount == 0 && fixture.server.load.queuedBytes == 0 }
+    }
+  }
+
+  @Test("a client that goes away while its write waits for a transaction ends the write")
+  func cancelledWrite() async throws {
+    try await Self.withClient { client, fixture in
+      try await fixture.set("c/a", ["n": .integer(1)])
+      let begun = try object(try await client.request("POST", RESTPath.documents + ":beginTransaction", "{}"))
+      let transaction = try #require(begun["transaction"] as? String)
+      let body = #"{"documents": ["\#(RESTPath.documentsName)/c/a"], "transaction": "\#(transaction)"}"#
+      #expect(try await client.request("POST", RESTPath.documents + ":batchGet", body).status == 200)
+      try await RawHTTP1Client.withConnection(to: fixture.server) { other in
+        try await other.send(RawHTTP1Client.text("DELETE", RESTPath.documents + "/c/a"))
+        try await waitUntil { fixture.server.load.callCount == 1 }
+      }
+      try await waitUntil { fixture.server.load.callCount == 0 }
+      #expect(try await client.request("GET", RESTPath.documents + "/c/a").status == 200, "nothing was deleted")
     }
   }
 }

@@ -33,12 +33,14 @@ final class RawHTTP1Client: Sendable {
     self.channel = channel
   }
 
+  /// - Parameter reads: False for a client that takes nothing; its system takes little for it.
   static func withConnection<R>(
     to server: EmbeddedServer, reads: Bool = true, _ body: (RawHTTP1Client) async throws -> R
   ) async throws -> R {
-    let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+    var bootstrap = ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .channelOption(.autoRead, value: false)
-      .connect(host: "127.0.0.1", port: server.port).get()
+    if !reads { bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: 64 << 10) }
+    let channel = try await bootstrap.connect(host: "127.0.0.1", port: server.port).get()
     let client = RawHTTP1Client(channel: channel)
     channel.closeFuture.whenComplete { _ in client.state.withLock { $0.isClosed = true } }
     try await channel.eventLoop.submit {
