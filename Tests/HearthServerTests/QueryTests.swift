@@ -199,6 +199,8 @@ struct QueryTests {
       var request = Google_Firestore_V1_RunAggregationQueryRequest()
       request.parent = ServerFixture.database.documentsName
       request.structuredAggregationQuery.structuredQuery = fixture.queryRequest(Self.collection).structuredQuery
+      // As Google's clients do it: only the orders that the user asks for.
+      request.structuredAggregationQuery.structuredQuery.orderBy = []
       request.structuredAggregationQuery.aggregations = [
         .with { $0.count = .init() }, .with { $0.sum.field.fieldPath = "n" },
         .with {
@@ -213,6 +215,7 @@ struct QueryTests {
       #expect(fields["up"]?.integerValue == 2)
       request.structuredAggregationQuery.structuredQuery =
         fixture.queryRequest(Query(path: path("none"))).structuredQuery
+      request.structuredAggregationQuery.structuredQuery.orderBy = []
       request.structuredAggregationQuery.aggregations = [.with { $0.avg.field.fieldPath = "n" }]
       let nothing: [Google_Firestore_V1_RunAggregationQueryResponse] = try await fixture.list(
         Method.RunAggregationQuery.descriptor, request)

@@ -222,8 +222,10 @@ struct RESTCallTests {
         try await client.send([.windowUpdate(1, 1_000_000)])
         try await client.wait(for: "the rest") { $0.messageBytes[1] ?? 0 > 200_000 }
         #expect(client.received.headers[1]?.first(name: ":status") == "200")
-        #expect(
-          client.received.headers[1]?.first(name: "content-length") == client.received.messageBytes[1].map(String.init))
+        // A large body may be on its way before its end is known.
+        if let length = client.received.headers[1]?.first(name: "content-length") {
+          #expect(length == client.received.messageBytes[1].map(String.init))
+        }
         #expect(client.received.headers[3]?.first(name: ":status") == "404")
       }
     }

@@ -117,8 +117,8 @@ struct PessimisticTransactionTests {
     #expect(try await number(fixture, "c/a") == 4.value)
   }
 
-  @Test("a read that closes a circle is aborted, and its transaction is over")
-  func readDeadlock() async throws {
+  @Test("a read overtakes writes that wait for its transaction through others; none of them is aborted")
+  func readersInACircle() async throws {
     let fixture = try StorageFixture()
     let (old, young) = (try begin(fixture), try begin(fixture))
     try await read(fixture, ["c/a"], in: old)
@@ -127,11 +127,9 @@ struct PessimisticTransactionTests {
     try await waitUntil { fixture.storage.locks.ticketCount == 2 }
     let reading = Task { try await read(fixture, ["c/b"], in: old) }
     try await waitUntil { fixture.storage.locks.ticketCount == 3 }
-    let refused = await #expect(throws: StatusError.self) { try await read(fixture, ["c/a"], in: young) }
-    #expect(refused?.code == .aborted)
+    try await read(fixture, ["c/a"], in: young)
+    #expect(await commit(fixture, [], young).value == nil)
     try await reading.value
-    let over = await #expect(throws: StatusError.self) { try await read(fixture, ["c/x"], in: young) }
-    #expect(over?.code == .invalidArgument)
     #expect(await commit(fixture, [], old).value == nil)
     for write in writes { #expect(await write.value == nil) }
   }
