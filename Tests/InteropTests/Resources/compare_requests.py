@@ -49,8 +49,11 @@ KNOWN = [
     lambda what, request, answers: "Cannot convert an array value in an array value" in answers[1][1],
     # Production refuses names of other databases.
     lambda what, request, answers: answers[0][0] == "OK" and "projects/other/" in answers[1][1],
-    # The emulator does not count a comparison with null or NaN among those that need an order.
-    lambda what, request, answers: answers[0][0] == "OK" and "cannot contain more fields after the key" in answers[1][1],
+    # Production leaves out NaN that stands in the list (integration tests of the official SDKs); the emulator does not.
+    lambda what, request, answers: "op: NOT_IN" in str(request) and "double_value: nan" in str(request),
+    # The emulator lists a document twice that has another one below it.
+    lambda what, request, answers: what == "ListDocuments" and request.show_missing and answers[0][2] is not None
+    and len({document.name for document in answers[0][2].documents}) < len(answers[0][2].documents),
     # The emulator does not apply the mask.
     lambda what, request, answers: what == "ListDocuments" and request.show_missing and "mask" in request,
 ]
