@@ -31,7 +31,8 @@ enum QueryRules {
     return path
   }
 
-  private static func check(_ path: FieldPath) throws(StatusError) {
+  /// Checks a field of a filter, an order, a projection or a mask.
+  static func check(_ path: FieldPath) throws(StatusError) {
     guard !path.isDocumentKey else { return }
     for name in path.segments where (try? FieldPath.validateServerLimits(name: name)) == nil {
       throw StatusError.invalid("Invalid reserved name in field path \(path)")
@@ -58,6 +59,7 @@ enum QueryRules {
     switch value {
     case .reference(let reference): try reference.key.validateServerLimits()
     case .array(let elements): for element in elements { try check(element) }
+    case .map(let map): for entry in map.entries { try check(entry.value) }
     default: break
     }
   }

@@ -91,7 +91,9 @@ extension FirestoreService {
   /// The fields that a mask selects.
   func projection(_ mask: Google_Firestore_V1_DocumentMask?, _ database: HostedDatabase) throws -> Projection {
     guard let mask else { return .all }
-    return Projection(paths: try database.translator.decode(mask, at: "mask").paths)
+    let paths = try database.translator.decode(mask, at: "mask").paths
+    for path in paths { try QueryRules.check(path) }
+    return Projection(paths: paths)
   }
 }
 
