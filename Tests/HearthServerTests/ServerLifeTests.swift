@@ -35,14 +35,14 @@ struct ServerLifeTests {
 
   @Test("a port in use, a host that is none and a port that cannot be are named")
   func addresses() async throws {
-    try await ServerFixture.withServer { fixture in
-      let port = fixture.server.port
-      let inUse = await #expect(throws: ServerError.self) {
-        _ = try await EmbeddedServer.start(port: port, storage: .memory, logger: ServerFixture.quietLogger)
-      }
-      #expect(inUse?.kind == .address)
-      #expect(inUse?.message.contains("Port \(port) on 127.0.0.1 is already in use") == true)
+    let server = try await EmbeddedServer.start(storage: .memory, logger: ServerFixture.quietLogger)
+    let port = server.port
+    let inUse = await #expect(throws: ServerError.self) {
+      _ = try await EmbeddedServer.start(port: port, storage: .memory, logger: ServerFixture.quietLogger)
     }
+    #expect(inUse?.kind == .address)
+    #expect(inUse?.message.contains("Port \(port) on 127.0.0.1 is already in use") == true)
+    await server.shutdown()
     let unknown = await #expect(throws: ServerError.self) {
       _ = try await EmbeddedServer.start(
         host: "no such host", port: 0, storage: .memory, logger: ServerFixture.quietLogger)
