@@ -175,14 +175,14 @@ extension WireTranslator {
     return Self.filter(path, op, value)
   }
 
-  /// A comparison with null or NaN, for which there are unary filters: `NOT_EQUAL` NaN finds all that is not null; `EQUAL`, ranges and
-  /// `NOT_EQUAL` null find nothing, and need no order by the field (Google's emulator). In the model `==` and `!=` are the unary filters.
+  /// A comparison with null or NaN, for which there are unary filters: `EQUAL` finds nothing, `NOT_EQUAL` NaN all that is not null, and
+  /// `NOT_EQUAL` null nothing (Google's emulator). In the model `==` and `!=` are the unary filters.
   private static func filter(_ path: FieldPath, _ op: FieldFilter.Operator, _ value: Value) -> FieldFilter {
     guard value.isNull || value.isNaN else { return FieldFilter(path: path, op: op, value: value) }
     switch op {
+    case .equal: return FieldFilter(path: path, op: .in, value: .array([value]))
     case .notEqual where value.isNaN: return FieldFilter(path: path, op: .notEqual, value: .null)
-    case .equal, .notEqual, .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual:
-      return FieldFilter(path: path, op: .in, value: .array([value]))
+    case .notEqual: return FieldFilter(path: path, op: .lessThan, value: value)
     default: return FieldFilter(path: path, op: op, value: value)
     }
   }

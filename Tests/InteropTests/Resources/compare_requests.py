@@ -8,6 +8,7 @@ orders and cursors of all kinds, projections, aggregations, combinations of writ
 """
 
 import random
+import re
 import sys
 
 import grpc
@@ -26,6 +27,7 @@ DATABASE = f"projects/{PROJECT}/databases/(default)"
 ROOT = f"{DATABASE}/documents"
 METADATA = [("authorization", "Bearer owner"), ("google-cloud-resource-prefix", DATABASE)]
 NULL = struct_pb2.NULL_VALUE
+EMPTY_RANGE = re.compile(r"op: (LESS|GREATER|NOT_EQUAL)\w* value { (null_value|double_value: nan)")
 
 # Where the emulator does not do what production does, or leaves open what it does (docs/server.md).
 KNOWN = [
@@ -47,6 +49,8 @@ KNOWN = [
     lambda what, request, answers: answers[0][0] == "UNKNOWN" and "maximum number of aggregations" in answers[1][1],
     # The emulator takes arrays for elements of an array that are to be removed.
     lambda what, request, answers: "Cannot convert an array value in an array value" in answers[1][1],
+    # The emulator does not count a range with null or NaN among those that need an order by their field.
+    lambda what, request, answers: EMPTY_RANGE.search(" ".join(str(request).split())) is not None,
     # Production leaves out NaN that stands in the list (integration tests of the official SDKs); the emulator does not.
     lambda what, request, answers: "op: NOT_IN" in str(request) and "double_value: nan" in str(request),
     # The emulator counts a value once that stands twice in a list.
