@@ -80,6 +80,7 @@ struct ConnectionOptions: ParsableArguments {
   /// - Parameters:
   ///   - afterInterrupt: What to do next; nil for no message.
   ///   - before: What may wait for a person or for standard input, which only the usual effect of Ctrl-C ends.
+  ///   - body: The work, on a connection that is closed afterwards.
   func run<Input: Sendable>(
     afterInterrupt: String? = nil, before: (DataBackend) throws -> Input,
     _ body: @escaping @Sendable (DataBackend, Input) async throws -> Void

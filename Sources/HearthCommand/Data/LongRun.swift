@@ -14,6 +14,7 @@ enum LongRun {
   /// - Parameters:
   ///   - what: Such as "Importing".
   ///   - done: Such as "Imported".
+  ///   - body: The work, which reports its progress.
   static func run<Answer>(
     _ what: String, done: String, _ body: (DataProgress) async throws -> Answer
   ) async throws {
