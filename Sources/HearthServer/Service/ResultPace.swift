@@ -3,19 +3,22 @@
 ///
 /// A commit beside a scan waits for the threads that read, encode and send the scan, and for the client that decodes it, if they are on
 /// the same few processors. See docs/performance.md, "The server's figures".
-struct ResultPace {
+struct ResultPace<Time: Clock> where Time.Duration == Duration {
   private let load: ServerLoad
+  private let clock: Time
   private var pieces = 0
-  private var begin = ContinuousClock.now
+  private var begin: Time.Instant
   private var endedCalls: Int
 
   /// Results with fewer pieces are not held up.
-  private static let freePieces = 3
-  /// A piece that took longer did not take it from others: it waited for its client.
-  private static let longestRest = Duration.milliseconds(10)
+  static var freePieces: Int { 3 }
+  /// A piece that took longer has not kept the processors busy: it waited for its client.
+  static var longestRest: Duration { .milliseconds(10) }
 
-  init(load: ServerLoad) {
+  init(load: ServerLoad, clock: Time) {
     self.load = load
+    self.clock = clock
+    begin = clock.now
     endedCalls = load.endedCalls
   }
 
@@ -24,11 +27,11 @@ struct ResultPace {
   /// - Throws: `CancellationError` when the call is over.
   mutating func rest() async throws {
     pieces += 1
-    let ended = load.endedCalls
-    if pieces > Self.freePieces, ended != endedCalls {
-      try await Task.sleep(for: min(ContinuousClock.now - begin, Self.longestRest))
+    if pieces > Self.freePieces, load.endedCalls != endedCalls {
+      let time = min(begin.duration(to: clock.now), Self.longestRest)
+      try await clock.sleep(until: clock.now.advanced(by: time), tolerance: nil)
     }
     endedCalls = load.endedCalls
-    begin = .now
+    begin = clock.now
   }
 }

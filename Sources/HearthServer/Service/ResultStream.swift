@@ -34,7 +34,7 @@ struct ResultStream {
     let start = ResultPages(
       of: decoded.query.widened(by: decoded.offset), isShallow: decoded.isShallow, plan: plan, in: database)
     if let search = decoded.search { return try await send(try await nearest(search, start, &output), &output) }
-    var pace = ResultPace(load: output.writer.load)
+    var pace = ResultPace(load: output.writer.load, clock: ContinuousClock())
     var (pages, page) = try await start.advanced()
     while let present = page {
       output.explanation.add(present.answer.execution)
