@@ -33,7 +33,7 @@ struct ResultStream {
   private func sendAll(_ output: inout Output) async throws {
     let start = ResultPages(
       of: decoded.query.widened(by: decoded.offset), isShallow: decoded.isShallow, plan: plan, in: database)
-    if let search = decoded.search { return try await send(try await nearest(search, start, &output), &output) }
+    if let search = decoded.search { return try await sendNearest(search, start, &output) }
     var pace = ResultPace(load: output.writer.load, clock: ContinuousClock())
     var (pages, page) = try await start.advanced()
     while let present = page {
@@ -50,10 +50,8 @@ struct ResultStream {
     }
   }
 
-  /// The result of a vector search, for which all documents of the query are read.
-  private func nearest(
-    _ search: VectorSearch, _ pages: ResultPages, _ output: inout Output
-  ) async throws -> ResultPages.Page {
+  /// Sends the result of a vector search, for which all documents of the query are read.
+  private func sendNearest(_ search: VectorSearch, _ pages: ResultPages, _ output: inout Output) async throws {
     var (pages, nearest) = (pages, VectorSearch.Nearest(search))
     var version = SnapshotVersion.none
     try await pages.all { answer in
@@ -61,8 +59,14 @@ struct ResultStream {
       version = answer.readVersion
       try nearest.add(answer.documents)
     }
-    let answer = QueryAnswer(documents: try nearest.finish(), readVersion: version, execution: nil)
-    return ResultPages.Page(answer: answer, isLast: true)
+    var rest = nearest.finish()[...]
+    repeat {
+      let piece = rest.prefix(VectorSearch.documentsPerRead)
+      rest = rest.dropFirst(piece.count)
+      let documents = try await search.documents(piece, at: version, plan, in: database)
+      let answer = QueryAnswer(documents: documents, readVersion: version, execution: nil)
+      try await send(ResultPages.Page(answer: answer, isLast: rest.isEmpty), &output)
+    } while !rest.isEmpty
   }
 
   private struct Output {
