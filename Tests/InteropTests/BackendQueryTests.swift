@@ -177,8 +177,12 @@ extension QueryBackend {
 struct EmbeddedBackendQueryTests {
   @Test("the server answers as the plain evaluation does")
   func agreement() async throws {
+    var limits = ServerLimits()
+    // Each data set has a database of its own.
+    limits.database.databases = 1_000_000
     let server = try await EmbeddedServer.start(
-      host: "127.0.0.1", port: 0, storage: .memory, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      host: "127.0.0.1", port: 0, storage: .memory, limits: limits,
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     try await QueryBackend.withConnection(port: server.port) { client in
       var comparison = BackendComparison(client: client)
       try await comparison.compare(sets: 40)
