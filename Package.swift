@@ -224,6 +224,7 @@ let package = Package(
       ] + webServiceExample,
       resources: [
         .copy("Resources/python_client.py"), .copy("Resources/python_lists.py"), .copy("Resources/compare_requests.py"),
+        .copy("Resources/google_python_suite.py"), .copy("Resources/google_python_plugin.py"),
         .copy("Resources/go_load.go"),
         .copy("Resources/js_calls.mjs"), .copy("Resources/js_lists.mjs"),
       ],
