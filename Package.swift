@@ -224,8 +224,12 @@ let package = Package(
       ] + webServiceExample,
       resources: [
         .copy("Resources/python_client.py"), .copy("Resources/python_lists.py"), .copy("Resources/compare_requests.py"),
+        .copy("Resources/google_python_suite.py"), .copy("Resources/google_python_plugin.py"),
         .copy("Resources/go_load.go"),
         .copy("Resources/js_calls.mjs"), .copy("Resources/js_lists.mjs"),
+        .copy("Resources/google_js_steps.mjs"), .copy("Resources/google_js_calls.mjs"),
+        .copy("Resources/google_js_listening.mjs"), .copy("Resources/google_js_soak.mjs"),
+        .copy("Resources/google_js_soak_client.mjs"), .copy("Resources/google_js_soak_data.mjs"),
       ],
       swiftSettings: settings),
   ] + webServiceTargets + fuzzTargets

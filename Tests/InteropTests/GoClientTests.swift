@@ -4,7 +4,7 @@ import Logging
 import Testing
 
 /// Google's own Go client, where this machine has it.
-private enum GoClient {
+enum GoClient {
   /// The folder of the GOPATH that holds the client with all that it imports, as Debian installs it; nil without Go or the client.
   @Sendable static func goPath() async -> String? {
     guard let go = Programs.find("go"), let output = try? await Programs.runInBackground(go, ["env", "GOPATH"]) else {

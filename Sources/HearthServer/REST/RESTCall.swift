@@ -112,7 +112,8 @@ final class RESTCall: CallTranscoder {
   func end(_ status: CallStatus, isBegun: Bool) -> WebResponse {
     if status.code == .ok {
       var end = head
-      if format == .json, binding.isStream, !hasNoBody { end.body.writeString(isBegun ? "]\n" : "[]\n") }
+      // No line end behind the bracket: Google's Python client takes every byte after it for the beginning of another array.
+      if format == .json, binding.isStream, !hasNoBody { end.body.writeString(isBegun ? "]" : "[]") }
       return end
     }
     var error = JSONOutput(isPretty: isPretty || format == .binary)
@@ -121,7 +122,7 @@ final class RESTCall: CallTranscoder {
     var end = WebResponse(status: status.code.httpStatus, headers: [head.headers[0]] + headers)
     guard !hasNoBody else { return end }
     add(error.bytes, isFirst: !isBegun, to: &end.body)
-    if format == .json { end.body.writeString("]\n") }
+    if format == .json { end.body.writeString("]") }
     return end
   }
 }

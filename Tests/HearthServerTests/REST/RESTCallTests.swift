@@ -76,7 +76,7 @@ struct RESTCallTests {
       #expect(names == (100..<400).map { RESTPath.documentsName + "/c/\($0)" })
 
       let none = try await client.request("POST", RESTPath.documents + ":batchGet", #"{"documents": []}"#)
-      #expect(none.body == "[]\n")
+      #expect(none.body == "[]")
 
       let refused = try await client.request(
         "POST", RESTPath.documents + ":runQuery",
@@ -87,6 +87,21 @@ struct RESTCallTests {
       let events = try await client.request("POST", RESTPath.documents + ":runQuery?alt=sse", query)
       #expect(events.headers["content-type"] == "text/event-stream")
       #expect(events.body.components(separatedBy: "\r\n\r\n").filter { $0.hasPrefix("data: {") }.count == 300)
+    }
+  }
+
+  @Test(
+    "nothing stands before the bracket that begins a stream's array or behind the one that ends it",
+    arguments: ["", "?prettyPrint=false"])
+  func brackets(_ parameters: String) async throws {
+    try await Self.withClient { client, fixture in
+      try await fixture.set("c/a", ["n": .integer(1)])
+      for limit in [1, 0, -1] {
+        let answer = try await client.request(
+          "POST", RESTPath.documents + ":runQuery" + parameters,
+          #"{"structuredQuery": {"from": [{"collectionId": "c"}], "limit": \#(limit)}}"#)
+        #expect(answer.body.hasPrefix("[") && answer.body.hasSuffix("]"), "limit \(limit): \(answer.body)")
+      }
     }
   }
 
