@@ -1,53 +1,53 @@
-internal import HearthModel
+import HearthModel
 
-/// Answers a query that is ordered by the key alone by walking along the keys of its collection, from a cursor until there are as many
-/// documents as the limit allows.
+/// Answers a query that is ordered by the key alone by walking along the keys, from a cursor until there are as many documents as the limit
+/// allows: of one collection, of a collection group, or of all collections.
 ///
-/// Ids of the form `__id<number>__` come before all others in the order of keys, by number, and not in the order of the table's index.
-/// They are rare, so those of a collection are read first and sorted.
+/// In the order of keys, a document comes before what lies below it, and that before the next document of its collection. So the walk goes
+/// along one collection, and into those that lie between two of its documents. Their paths are read and sorted for each walk: a page
+/// of a result costs its documents and the names of the collections, whatever they hold.
 struct KeyWalk {
   private let documents: DocumentStore
   private let query: Query
-  private let path: ResourcePath
+  private let scope: CollectionScope
   private let limit: Int
   private let isBackward: Bool
-  /// Ids between which the result lies; each document is tested against the whole query all the same.
-  private var lower: String?
-  private var upper: String?
+  /// Keys between which the result lies, both included; each document is tested against the whole query all the same.
+  private var lower: DocumentKey?
+  private var upper: DocumentKey?
 
-  /// - Returns: nil for a query that is not ordered so, that has no limit, or that is not for one collection.
+  /// - Returns: nil for a query that is not ordered so, that has no limit, or that is for one document.
   init?(_ query: Query, _ documents: DocumentStore) {
-    guard query.isOrderedByKeyOnly, let limit = query.limit, case .collection(let path) = CollectionScope(of: query),
-      let order = query.orders.first, (try? DocumentKey(path)) == nil
-    else { return nil }
+    guard query.isOrderedByKeyOnly, let limit = query.limit, let order = query.orders.first else { return nil }
+    scope = CollectionScope(of: query)
+    if case .collection(let path) = scope, (try? DocumentKey(path)) != nil { return nil }
     self.documents = documents
     self.query = query
-    self.path = path
     self.limit = max(limit, 0)
     let isDescending = order.direction == .descending
     isBackward = isDescending != query.isLimitToLast
-    if let id = id(of: query.startAt?.position.first) { narrow(id, isLower: !isDescending) }
-    if let id = id(of: query.endAt?.position.first) { narrow(id, isLower: isDescending) }
+    if let key = key(of: query.startAt?.position.first) { narrow(key, isLower: !isDescending) }
+    if let key = key(of: query.endAt?.position.first) { narrow(key, isLower: isDescending) }
     for case .field(let filter) in query.filters where filter.path.isDocumentKey {
-      guard let id = id(of: filter.value) else { continue }
+      guard let key = key(of: filter.value) else { continue }
       switch filter.op {
-      case .greaterThan, .greaterThanOrEqual: narrow(id, isLower: true)
-      case .lessThan, .lessThanOrEqual: narrow(id, isLower: false)
+      case .greaterThan, .greaterThanOrEqual: narrow(key, isLower: true)
+      case .lessThan, .lessThanOrEqual: narrow(key, isLower: false)
       default: continue
       }
     }
   }
 
-  private func id(of value: Value?) -> String? {
-    guard case .reference(let reference)? = value, reference.key.collectionPath == path else { return nil }
-    return reference.key.id
+  private func key(of value: Value?) -> DocumentKey? {
+    guard case .reference(let reference)? = value else { return nil }
+    return reference.key
   }
 
-  private mutating func narrow(_ id: String, isLower: Bool) {
+  private mutating func narrow(_ key: DocumentKey, isLower: Bool) {
     if isLower {
-      if lower.map({ PathSegment.compare($0, id) == .ascending }) ?? true { lower = id }
+      if lower.map({ $0 < key }) ?? true { lower = key }
     } else {
-      if upper.map({ PathSegment.compare($0, id) == .descending }) ?? true { upper = id }
+      if upper.map({ key < $0 }) ?? true { upper = key }
     }
   }
 
@@ -58,14 +58,12 @@ struct KeyWalk {
   func answer(_ aggregations: [Aggregation]) throws -> (ResultContents, QueryExecution)? {
     var execution = QueryExecution(plan: .keys)
     var result = LimitedResult(of: query, aggregations)
-    guard limit > 0, let number = try documents.number(of: path) else { return (try result.finish(), execution) }
-    // As for an index: reading along the keys costs about as much as scanning eight documents.
-    let count = try documents.estimatedDocumentCount(of: [(path, number)])
-    let (fewMore, overflow) = limit.addingReportingOverflow(500)
-    let budget = mayLeaveOut ? (overflow ? .max : fewMore) : max(500, count / 8)
+    guard limit > 0 else { return (try result.finish(), execution) }
+    var walk = CollectionsWalk(try walks(), isBackward: isBackward)
+    let budget = try budget(walk)
     let filter = InPlaceFilter(query)
     var found = 0
-    func visit(_ stored: StoredDocument) throws -> Bool {
+    let isWhole = try walk.forEach { stored in
       guard execution.rowsRead < budget else { return false }
       execution.rowsRead += 1
       guard let key = try filter.matchingKey(of: stored, inside: nil) else { return true }
@@ -73,65 +71,83 @@ struct KeyWalk {
       found += 1
       return found < limit
     }
-    for isNumericPart in [!isBackward, isBackward] where found < limit && execution.rowsRead < budget {
-      try isNumericPart ? forEachNumeric(number, visit) : forEachOther(number, visit)
-    }
-    guard found == limit || execution.rowsRead < budget else { return nil }
+    guard isWhole || found == limit else { return nil }
     return (try result.finish(), execution)
   }
 
-  private func forEachNumeric(_ number: Int64, _ body: (StoredDocument) throws -> Bool) throws {
-    let ids = try documents.database.prepare(
-      "SELECT id FROM documents INDEXED BY documents_by_id WHERE collection = ? AND id >= '__id' AND id < '__ie'",
-      .integer(number))
-    var numeric: [String] = []
-    while try ids.step() {
-      let id = try ids.string(at: 0)
-      if PathSegment.numericID(id) != nil, !isOutside(id) { numeric.append(id) }
+  /// The number of documents after which a scan takes less.
+  private func budget(_ walk: CollectionsWalk) throws -> Int {
+    let (fewMore, overflow) = limit.addingReportingOverflow(500)
+    if mayLeaveOut { return overflow ? .max : fewMore }
+    // As for an index: reading along the keys costs about as much as scanning eight documents. Of several collections the number of
+    // documents is not known without looking at each.
+    guard case .collection = scope, let walk = walk.next else { return .max }
+    return max(500, try documents.estimatedDocumentCount(of: [(walk.path, walk.number)]) / 8)
+  }
+
+  /// The collections with documents between the bounds.
+  private func walks() throws -> [CollectionWalk] {
+    try documents.collections(in: scope).compactMap { path, number in
+      var walk = CollectionWalk(documents: documents, path: path, number: number, isBackward: isBackward)
+      if let lower {
+        if path.isPrefix(of: lower.path) {
+          walk.lower = lower.path.segments[path.count]
+        } else if path < lower.path {
+          return nil
+        }
+      }
+      if let upper {
+        if path.isPrefix(of: upper.path) {
+          walk.upper = upper.path.segments[path.count]
+        } else if upper.path < path {
+          return nil
+        }
+      }
+      return walk
     }
-    guard !numeric.isEmpty else { return }
-    numeric.sort { PathSegment.compare($0, $1) == (isBackward ? .descending : .ascending) }
-    let statement = try documents.database.prepare(
-      "SELECT \(StoredDocument.columns) FROM documents WHERE collection = ? AND id = ?")
-    let stored = StoredDocument(statement: statement, collection: path)
-    for id in numeric {
-      statement.reset()
-      try statement.bind(1, number)
-      try statement.bind(2, id)
-      guard try statement.step() else { continue }
-      guard try body(stored) else { return }
+  }
+}
+
+/// A walk along several collections whose paths may lie within each other, in the order of the keys of all their documents.
+private struct CollectionsWalk {
+  private let isBackward: Bool
+  /// Those that were not begun. The next one is the last.
+  private var rest: [CollectionWalk]
+
+  init(_ walks: [CollectionWalk], isBackward: Bool) {
+    self.isBackward = isBackward
+    // Backward, a collection comes before those below it, too: it may have documents behind all of theirs.
+    rest = walks.sorted { a, b in
+      if isBackward, a.path.count != b.path.count, a.path.isPrefix(of: b.path) || b.path.isPrefix(of: a.path) {
+        return b.path.isPrefix(of: a.path)
+      }
+      return isBackward ? a.path < b.path : b.path < a.path
     }
   }
 
-  private func isOutside(_ id: String) -> Bool {
-    if let lower, PathSegment.compare(id, lower) == .ascending { return true }
-    if let upper, PathSegment.compare(id, upper) == .descending { return true }
-    return false
+  var next: CollectionWalk? { rest.last }
+
+  /// - Returns: False if `body` has stopped the walk.
+  mutating func forEach(_ body: (StoredDocument) throws -> Bool) throws -> Bool {
+    while let walk = rest.popLast() {
+      guard try forEach(along: walk, body) else { return false }
+    }
+    return true
   }
 
-  private static let numericPrefix = Array("__id".utf8)
+  private mutating func forEach(along walk: CollectionWalk, _ body: (StoredDocument) throws -> Bool) throws -> Bool {
+    try walk.forEach { stored in
+      while let next, try isBefore(next, stored) {
+        rest.removeLast()
+        guard try forEach(along: next, body) else { return false }
+      }
+      return try body(stored)
+    }
+  }
 
-  private func forEachOther(_ number: Int64, _ body: (StoredDocument) throws -> Bool) throws {
-    // All ids of this part lie behind every numeric one.
-    if let upper, PathSegment.numericID(upper) != nil { return }
-    var condition = ""
-    var parameters: [Statement.Parameter] = [.integer(number)]
-    if let lower, PathSegment.numericID(lower) == nil {
-      condition += " AND id >= ?"
-      parameters.append(.text(lower))
-    }
-    if let upper {
-      condition += " AND id <= ?"
-      parameters.append(.text(upper))
-    }
-    let statement = try documents.database.prepare(
-      "SELECT \(StoredDocument.columns) FROM documents INDEXED BY documents_by_id WHERE collection = ?\(condition) "
-        + "ORDER BY id\(isBackward ? " DESC" : "")", parameters)
-    let stored = StoredDocument(statement: statement, collection: path)
-    while try statement.step() {
-      let mayBeNumeric = try statement.withUTF8(at: 0) { $0.starts(with: Self.numericPrefix) }
-      if mayBeNumeric, PathSegment.numericID(try statement.string(at: 0)) != nil { continue }
-      guard try body(stored) else { return }
-    }
+  /// Returns whether a collection's documents come before a document of another one.
+  private func isBefore(_ walk: CollectionWalk, _ stored: StoredDocument) throws -> Bool {
+    let path = try stored.key.path
+    return isBackward ? path < walk.path : walk.path < path
   }
 }

@@ -66,7 +66,8 @@ package struct NaiveQuery {
     let collection = key.path.segments.dropLast().map(Text.init)
     let path = query.path.segments.map(Text.init)
     if let group = query.collectionGroup {
-      return collection.last == Text(group) && collection.starts(with: path)
+      // The empty group is that of all collections.
+      return (group.isEmpty || collection.last == Text(group)) && collection.starts(with: path)
     }
     return collection == path || key.path.segments.map(Text.init) == path
   }
