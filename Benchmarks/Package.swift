@@ -74,7 +74,7 @@ let package = Package(
       name: "HearthServer",
       dependencies: [
         "HearthStore", "HearthWire", "HearthModel", crypto, protobuf, nioCore, nioPosix, nioHTTP2, nioHPACK, logging,
-        lifecycle,
+        metrics, lifecycle,
       ], swiftSettings: settings),
     .executableTarget(
       name: "ClientBenchmarks", dependencies: ["BenchmarkKit", "Hearth", "HearthServer", logging],
