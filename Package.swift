@@ -128,7 +128,7 @@ let package = Package(
       name: "HearthServer",
       dependencies: [
         "HearthStore", "HearthWire", "HearthModel", crypto, protobuf, nioCore, nioPosix, nioHTTP1, nioHTTP2, nioHPACK,
-        nioCompression, logging, lifecycle,
+        nioCompression, logging, metrics, lifecycle,
       ],
       resources: [.embedInCode("Resources/server.protoset")],
       swiftSettings: settings),
@@ -142,7 +142,7 @@ let package = Package(
       name: "HearthCommand",
       dependencies: [
         "Hearth", "HearthServer", "HearthData", "HearthCache", "HearthStore", "HearthModel", arguments, logging,
-        lifecycle, signals,
+        metrics, nioCore, nioPosix, nioHTTP1, lifecycle, signals,
       ],
       resources: [.embedInCode("Resources/cities.json")],
       swiftSettings: settings),
@@ -184,8 +184,12 @@ let package = Package(
       dependencies: [
         "HearthServer", "HearthTransport", "HearthWire", "HearthStore", "HearthModel", "TestSupport", protobuf,
         grpcCore,
-        grpcProtobuf, grpcTransport, nioCore, nioEmbedded, nioPosix, nioHPACK, logging,
+        grpcProtobuf, grpcTransport, nioCore, nioEmbedded, nioPosix, nioHPACK, logging, metrics, metricsTestKit,
       ], swiftSettings: settings),
+    .testTarget(
+      name: "HearthCommandTests",
+      dependencies: ["HearthCommand", "HearthServer", arguments, logging, metrics, nioCore, nioPosix],
+      swiftSettings: settings),
     .testTarget(
       name: "HearthTests",
       dependencies: [

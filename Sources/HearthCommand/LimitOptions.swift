@@ -71,8 +71,11 @@ struct LimitOptions: ParsableArguments {
   @Option(help: "Seconds after its last use at which a transaction ends.")
   var maxTransactionIdleSeconds = Int(defaults.database.transactionIdleTime.components.seconds)
 
+  @OptionGroup var connections: ConnectionLimitOptions
+
   var limits: ServerLimits {
     var limits = ServerLimits()
+    connections.apply(to: &limits)
     limits.database.databases = maxDatabases
     limits.database.targetsPerStream = maxTargetsPerStream
     limits.database.transactions = maxTransactions
@@ -113,7 +116,11 @@ struct LimitOptions: ParsableArguments {
       ("--unread-seconds", unreadSeconds),
       ("--keep-alive-seconds", keepAliveSeconds), ("--keep-alive-timeout-seconds", keepAliveTimeoutSeconds),
     ]
-    // 32 bits: streams are announced in a setting of HTTP/2, and times are counted in nanoseconds.
+    try Self.check(numbers)
+  }
+
+  /// 32 bits: streams are announced in a setting of HTTP/2, and times are counted in nanoseconds.
+  static func check(_ numbers: [(name: String, number: Int)]) throws {
     for (name, number) in numbers where !(1...Int(Int32.max)).contains(number) {
       throw ValidationError("\(name) is \(number): choose a number between 1 and \(Int32.max).")
     }

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import HearthServer
 internal import Logging
+internal import Metrics
 internal import ServiceLifecycle
 internal import UnixSignals
 
@@ -66,6 +67,8 @@ struct ServeCommand: AsyncParsableCommand {
   @Flag(help: "End the server on the request POST /shutdown.")
   var allowShutdown = false
 
+  @OptionGroup(title: "Metrics") var metrics: MetricsOptions
+
   @OptionGroup(title: "Limits") var limits: LimitOptions
 
   @Option(help: "How much to log to standard error: \(ServeCommand.levelNames).")
@@ -102,21 +105,33 @@ struct ServeCommand: AsyncParsableCommand {
     var access = WebAccess()
     access.origins = allowOrigin
     access.hosts = allowHost
+    let prometheus = metrics.metricsPort.map { _ in PrometheusMetrics(help: ServerMetric.helpTexts) }
     let server: EmbeddedServer
+    let endpoint: MetricsEndpoint?
     do {
       server = try await EmbeddedServer.start(
         host: host, port: port, openToEveryone: openToEveryone, storage: storage, indexFile: indexes,
-        limits: limits, access: access, allowsShutdown: allowShutdown, logger: logger)
+        limits: limits, access: access, allowsShutdown: allowShutdown, metrics: prometheus ?? MetricsSystem.factory,
+        logger: logger)
+      do {
+        endpoint = try await metrics.endpoint(of: server, prometheus)
+      } catch {
+        await server.shutdown()
+        throw error
+      }
     } catch {
       FileHandle.standardError.write(Data("hearth serve: \(error)\n".utf8))
       throw ExitCode.failure
     }
     print("Hearth is serving on \(server.host):\(server.port)")
+    if let endpoint { print("Metrics are at http://\(metrics.addressText):\(endpoint.port)/metrics") }
     fflush(nil)
     let group = ServiceGroup(
       configuration: ServiceGroupConfiguration(
         services: [
-          .init(service: RunningServer(server: server), successTerminationBehavior: .gracefullyShutdownGroup)
+          .init(
+            service: RunningServer(server: server, endpoint: endpoint),
+            successTerminationBehavior: .gracefullyShutdownGroup)
         ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
     try await group.run()
   }
@@ -125,6 +140,7 @@ struct ServeCommand: AsyncParsableCommand {
 /// Stops the server when the process is asked to end.
 private struct RunningServer: Service {
   let server: EmbeddedServer
+  let endpoint: MetricsEndpoint?
 
   func run() async throws {
     try await withGracefulShutdownHandler {
@@ -132,5 +148,6 @@ private struct RunningServer: Service {
     } onGracefulShutdown: {
       Task { await server.shutdown() }
     }
+    await endpoint?.stop()
   }
 }

@@ -7,6 +7,7 @@ import HearthServer
 import HearthTransport
 import HearthWire
 import Logging
+import Metrics
 import SwiftProtobuf
 import Synchronization
 
@@ -27,13 +28,14 @@ struct ServerFixture: Sendable {
   static func withServer<R: Sendable>(
     storage: StorageLocation = .memory, clock: ServerClock = .system, tokenRefreshInterval: Duration = .seconds(30),
     connectionLimits: ConnectionLimits = ConnectionLimits(), limits: ServerLimits = ServerLimits(),
-    indexFile: String? = nil, _ body: (ServerFixture) async throws -> R
+    indexFile: String? = nil, metrics: any MetricsFactory = NOOPMetricsHandler.instance,
+    _ body: (ServerFixture) async throws -> R
   ) async throws -> R {
     var limits = limits
     limits.connection = connectionLimits
     let server = try await EmbeddedServer.start(
       storage: storage, clock: clock, tokenRefreshInterval: tokenRefreshInterval, indexFile: indexFile,
-      indexFileInterval: .milliseconds(20), limits: limits, logger: quietLogger)
+      indexFileInterval: .milliseconds(20), limits: limits, metrics: metrics, logger: quietLogger)
     do {
       let result = try await withClient(of: server, body)
       await server.shutdown()

@@ -19,7 +19,7 @@ final class StorageFixture: Sendable {
     location: Database.Location = .memory, clock: ManualClock = ManualClock(), feedCapacity: Int = 4096,
     retention: ChangeLog.Retention = ChangeLog.Retention(),
     responseRetention: BatchResponses.Retention = BatchResponses.Retention(), fillsIndexes: Bool = true,
-    limits: DatabaseLimits = DatabaseLimits(),
+    limits: DatabaseLimits = DatabaseLimits(), metrics: ServerMetrics? = nil,
     injecting failure: (@Sendable (Database.FailurePoint) -> StoreError?)? = nil
   ) throws {
     let connection = try Database(location)
@@ -27,8 +27,9 @@ final class StorageFixture: Sendable {
     storage = try EmbeddedStorage(
       database: connection, databaseID: ServerFixture.database, clock: clock.clock, logger: ServerFixture.quietLogger,
       feedCapacity: feedCapacity, retention: retention, responseRetention: responseRetention,
-      fillsIndexes: fillsIndexes)
-    database = HostedDatabase(id: ServerFixture.database, storage: storage, limits: limits, clock: clock.clock)
+      fillsIndexes: fillsIndexes, metrics: metrics)
+    database = HostedDatabase(
+      id: ServerFixture.database, storage: storage, limits: limits, clock: clock.clock, metrics: metrics)
     self.clock = clock
   }
 

@@ -9,13 +9,13 @@
 #endif
 
 /// From where a listening address can be reached.
-enum AddressReach {
+package enum AddressReach {
   /// 127.0.0.0/8, also as an IPv4-mapped IPv6 address, and ::1.
   case thisMachine
   case otherMachines
 
   /// Nil for what is not a numeric address.
-  init?(numericHost: String) {
+  package init?(numericHost: String) {
     var ipv4 = in_addr()
     if inet_pton(AF_INET, numericHost, &ipv4) == 1 {
       self = UInt32(bigEndian: ipv4.s_addr) >> 24 == 127 ? .thisMachine : .otherMachines

@@ -2,7 +2,7 @@ internal import Foundation
 
 /// The reason why a server could not start or stopped by itself. The description names the cause and what to do.
 package struct ServerError: LocalizedError, Equatable, CustomStringConvertible {
-  enum Kind: Sendable {
+  package enum Kind: Sendable {
     /// The address cannot be listened on: it is in use, not local or not allowed.
     case address
     /// The data folder cannot be created, written or locked.
@@ -16,7 +16,7 @@ package struct ServerError: LocalizedError, Equatable, CustomStringConvertible {
   var kind: Kind
   var message: String
 
-  init(_ kind: Kind, _ message: String) {
+  package init(_ kind: Kind, _ message: String) {
     self.kind = kind
     self.message = message
   }

@@ -34,6 +34,7 @@ final class EmbeddedBackend: Sendable {
   /// Nil if queries may be without indexes.
   private let indexRules: IndexRules?
   private let clock: ServerClock
+  private let metrics: ServerMetrics?
   private let logger: Logger
   private let state = Mutex(State())
 
@@ -44,9 +45,11 @@ final class EmbeddedBackend: Sendable {
 
   /// - Throws: `ServerError` when the folder cannot be created, written or locked.
   init(
-    location: StorageLocation, limits: DatabaseLimits = DatabaseLimits(), clock: ServerClock, logger: Logger
+    location: StorageLocation, limits: DatabaseLimits = DatabaseLimits(), clock: ServerClock,
+    metrics: ServerMetrics? = nil, logger: Logger
   ) throws(ServerError) {
     self.limits = limits
+    self.metrics = metrics
     indexRules = limits.requiresIndexes ? IndexRules() : nil
     self.location = location
     self.clock = clock.steady(logger: logger)
@@ -95,6 +98,7 @@ final class EmbeddedBackend: Sendable {
 
   private func requireRoom(in state: State) throws(StatusError) {
     guard state.databases.count < limits.databases else {
+      metrics?.exceeded(.databases)
       throw StatusError(
         code: .resourceExhausted,
         message: "\(limits.databases) databases are open, the most that one server serves")
@@ -107,10 +111,11 @@ final class EmbeddedBackend: Sendable {
     do {
       let storage = try EmbeddedStorage(
         location: place, home: home, databaseID: id, clock: clock, retention: ChangeLog.Retention(limits),
-        lockWait: limits.lockWait, logger: logger)
+        lockWait: limits.lockWait, metrics: metrics, logger: logger)
       if let indexes { Task { await storage.declare(indexes) } }
       if home == nil { logger.debug("database opened", metadata: ["database": .escaped(id)]) }
-      return HostedDatabase(id: id, storage: storage, limits: limits, indexRules: indexRules, clock: clock)
+      return HostedDatabase(
+        id: id, storage: storage, limits: limits, indexRules: indexRules, clock: clock, metrics: metrics)
     } catch {
       logger.error("database cannot be opened", metadata: ["database": .escaped(id), "error": .escaped("\(error)")])
       throw StatusError(storage: error)
@@ -142,7 +147,7 @@ final class EmbeddedBackend: Sendable {
       let database =
         known
         ?? HostedDatabase(
-          id: id, storage: storage, limits: limits, indexRules: indexRules, clock: clock)
+          id: id, storage: storage, limits: limits, indexRules: indexRules, clock: clock, metrics: metrics)
       state.databases[id] = database
       state.lastUses[id] = clock.now()
       state.latestBlanks.removeAll { $0 === database }
@@ -159,6 +164,13 @@ final class EmbeddedBackend: Sendable {
       return Array(state.databases.values) + state.blanks.values.compactMap(\.database)
     }
     for database in databases { await database.storage.declare(indexes) }
+  }
+
+  /// The databases that are open; those that are blank as well only in the second list.
+  func openDatabases() -> (settled: Int, all: [HostedDatabase]) {
+    state.withLock { state in
+      (state.databases.count, Array(state.databases.values) + state.blanks.values.compactMap(\.database))
+    }
   }
 
   /// Closes the databases in the folder that nobody has used for ``idleMicroseconds``. The next call opens them again.

@@ -10,17 +10,19 @@ final class HostedDatabase: Sendable {
   let limits: DatabaseLimits
   /// Nil if queries may be without indexes.
   let indexRules: IndexRules?
+  /// Nil if the program has no metrics backend.
+  let metrics: ServerMetrics?
 
   init(
     id: DatabaseID, storage: any ServerStorage, limits: DatabaseLimits = DatabaseLimits(),
-    indexRules: IndexRules? = nil,
-    clock: ServerClock
+    indexRules: IndexRules? = nil, clock: ServerClock, metrics: ServerMetrics? = nil
   ) {
     self.id = id
     self.storage = storage
-    self.transactions = TransactionRegistry(limits: limits, clock: clock, locks: storage.locks)
+    self.transactions = TransactionRegistry(limits: limits, clock: clock, locks: storage.locks, metrics: metrics)
     self.translator = WireTranslator(database: id)
     self.limits = limits
     self.indexRules = indexRules
+    self.metrics = metrics
   }
 }

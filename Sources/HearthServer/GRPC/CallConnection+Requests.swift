@@ -30,6 +30,7 @@ extension CallConnection {
 
   private func take(_ message: ByteBuffer, _ stream: OpenStream) throws(CallStatus) {
     guard stream.call.method.kind == .oneRequest else {
+      server.load.metrics?.requestReceived(bytes: message.readableBytes)
       stream.call.deliver(message)
       return
     }
@@ -44,10 +45,7 @@ extension CallConnection {
     _ = stream.call.keepWindow()
     let held = stream.requests.heldBytes + stream.call.requestBytes + (stream.request?.readableBytes ?? 0)
     for call in server.load.note(received: held, of: stream.call) {
-      call.stop(
-        CallStatus(
-          .resourceExhausted,
-          "The server holds \(server.limits.receivedBytes) bytes of unfinished requests, the most that are allowed."))
+      call.stop(.tooManyReceived(server.limits.receivedBytes))
     }
   }
 

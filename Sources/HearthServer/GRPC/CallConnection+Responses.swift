@@ -130,7 +130,8 @@ extension CallConnection {
       stream.call.stop(
         CallStatus(
           .resourceExhausted,
-          "\(count) bytes of the stream have waited \(server.limits.unreadTime) for the client to read them."),
+          "\(count) bytes of the stream have waited \(server.limits.unreadTime) for the client to read them.",
+          exceeding: .unread),
         droppingBytes: true)
       takeOutput(of: stream)
     }

@@ -103,6 +103,12 @@ extension CallStatus {
   }
 
   static func tooLarge(_ limit: Int) -> CallStatus {
-    CallStatus(.invalidArgument, "Request payload size exceeds the limit: \(limit) bytes.")
+    CallStatus(.invalidArgument, "Request payload size exceeds the limit: \(limit) bytes.", exceeding: .requestBytes)
+  }
+
+  static func tooManyReceived(_ limit: Int) -> CallStatus {
+    CallStatus(
+      .resourceExhausted, "The server holds \(limit) bytes of unfinished requests, the most that are allowed.",
+      exceeding: .receivedBytes)
   }
 }

@@ -24,6 +24,8 @@ final class CallServer: Sendable {
   private let check: Check
   private let interceptor: (any CallInterceptor)?
   private let streams = Mutex(Streams())
+  /// The methods whose requests are a stream.
+  private let streamingMethods: [String]
 
   /// The calls that go on until the client or the server ends them.
   private struct Streams {
@@ -35,13 +37,14 @@ final class CallServer: Sendable {
   ///   - services: The methods of each service, by its full name, such as `google.firestore.v1.Firestore`.
   ///   - web: Answers requests that are no calls of gRPC.
   init(
-    services: [String: [CallMethod]], web: (any WebService)? = nil, limits: ServerLimits, check: @escaping Check,
-    interceptor: (any CallInterceptor)?, logger: Logger
+    services: [String: [CallMethod]], web: (any WebService)? = nil, limits: ServerLimits, metrics: ServerMetrics? = nil,
+    check: @escaping Check, interceptor: (any CallInterceptor)?, logger: Logger
   ) {
     let paths = services.flatMap { service, methods in methods.map { ("/\(service)/\($0.name)", $0) } }
     methods = Dictionary(paths) { first, _ in first }
+    streamingMethods = methods.values.filter { $0.kind == .requestStream }.map(\.name)
     self.web = web
-    load = ServerLoad(limits: limits)
+    load = ServerLoad(limits: limits, metrics: metrics)
     self.check = check
     self.interceptor = interceptor
     self.logger = logger
@@ -58,8 +61,15 @@ final class CallServer: Sendable {
   /// - Parameter message: The request of a call with one; nil in streams.
   func run(_ call: ServerCall, _ message: ByteBuffer?) {
     if call.method.kind == .requestStream { add(call) }
+    let begin = load.metrics.map { metrics in
+      if let message { metrics.requestReceived(bytes: message.readableBytes) }
+      return ContinuousClock.now
+    }
     let task = Task {
       let status = await perform(call, message)
+      if let begin {
+        load.metrics?.callEnded(call.method.name, code: "\(status.code)", after: .now - begin)
+      }
       call.finish(status)
       if call.method.kind == .requestStream { remove(call) }
       load.callEnded()
@@ -106,6 +116,14 @@ final class CallServer: Sendable {
 
   private func remove(_ call: ServerCall) {
     streams.withLock { _ = $0.calls.removeValue(forKey: ObjectIdentifier(call)) }
+  }
+
+  /// The open streams by method, and the bytes that wait in the one with the most.
+  func streamUse() -> (open: [String: Int], greatestQueuedBytes: Int) {
+    let calls = streams.withLock { Array($0.calls.values) }
+    var open = Dictionary(streamingMethods.map { ($0, 0) }) { first, _ in first }
+    for call in calls { open[call.method.name, default: 0] += 1 }
+    return (open, calls.map(\.queuedBytes).max() ?? 0)
   }
 
   /// Ends all streams, and those that begin from now on, with UNAVAILABLE, so that clients retry.

@@ -10,6 +10,8 @@ package struct CallStatus: Error {
   package var details: [UInt8]
   /// Further trailers. Values of names that end in `-bin` are encoded in base64 already.
   package var metadata: [(name: String, value: String)]
+  /// The limit whose excess ends the call; counted when it does.
+  var exceeded: ServerLimit?
 
   package init(
     _ code: StatusCode, _ message: String, details: [UInt8] = [], metadata: [(name: String, value: String)] = []
@@ -18,6 +20,12 @@ package struct CallStatus: Error {
     self.message = message
     self.details = details
     self.metadata = metadata
+  }
+
+  /// The end of a call that exceeds a limit.
+  init(_ code: StatusCode, _ message: String, exceeding limit: ServerLimit) {
+    self.init(code, message)
+    exceeded = limit
   }
 
   static let ok = CallStatus(.ok, "")

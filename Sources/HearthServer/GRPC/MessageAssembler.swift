@@ -50,7 +50,8 @@ struct MessageAssembler {
     guard length <= maximumBytes else {
       // Not RESOURCE_EXHAUSTED, after which clients send the same write again for ever.
       throw CallStatus(
-        .invalidArgument, "Request payload size exceeds the limit: \(maximumBytes) bytes. The message has \(length).")
+        .invalidArgument, "Request payload size exceeds the limit: \(maximumBytes) bytes. The message has \(length).",
+        exceeding: .requestBytes)
     }
     guard buffer.readableBytes >= Self.headByteCount + Int(length) else {
       keepRest()

@@ -115,6 +115,7 @@ extension ServerCall {
       }
       return (state.task, state.reader, state.writer, isNew)
     }
+    if isNew || droppingBytes, let limit = status.exceeded { load.metrics?.exceeded(limit) }
     task?.cancel()
     reader?.resume(throwing: status)
     writer?.resume(throwing: status)
@@ -134,6 +135,9 @@ extension ServerCall {
     }
     if isNew { outbox.add(self) }
   }
+
+  /// Bytes that were added and that flow control has not let go.
+  var queuedBytes: Int { state.withLock { $0.queuedBytes } }
 
   /// The reason for which the call was ended from outside; nil if it was not.
   var cause: CallStatus? { state.withLock { $0.cause } }
@@ -178,7 +182,9 @@ extension ServerCall {
       return (!isHeldBack || !mayGoOn || state.bytes.readableBytes >= Self.heldBackBytes, mayGoOn)
     }
     if isNews { outbox.add(self) }
-    if !mayGoOn { try await untilTaken() }
+    guard !mayGoOn else { return }
+    load.writerWaits()
+    try await untilTaken()
   }
 
   private static let heldBackBytes = 32 << 10

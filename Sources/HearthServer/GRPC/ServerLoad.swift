@@ -9,6 +9,8 @@ final class ServerLoad: Sendable {
   }
 
   let limits: ServerLimits
+  /// Nil if the program has no metrics backend.
+  let metrics: ServerMetrics?
   private let calls = Mutex(Calls())
   private let queued = Atomic(0)
   private let received = Atomic(0)
@@ -16,8 +18,9 @@ final class ServerLoad: Sendable {
   private let refused = Atomic(0)
   private let ended = Atomic(0)
 
-  init(limits: ServerLimits) {
+  init(limits: ServerLimits, metrics: ServerMetrics? = nil) {
     self.limits = limits
+    self.metrics = metrics
   }
 
   // MARK: - Calls
@@ -32,15 +35,18 @@ final class ServerLoad: Sendable {
 
   func connectionRefused() {
     refused.add(1, ordering: .relaxed)
+    metrics?.exceeded(.connections)
   }
 
   /// - Returns: false if there are as many calls as may be.
   func callBegan() -> Bool {
-    calls.withLock { calls in
+    let isAllowed = calls.withLock { calls in
       guard calls.count < limits.calls else { return false }
       calls.count += 1
       return true
     }
+    if !isAllowed { metrics?.exceeded(.calls) }
+    return isAllowed
   }
 
   func callEnded() {
@@ -75,6 +81,11 @@ final class ServerLoad: Sendable {
 
   /// The number of bytes that one stream may have waiting before what produces them has to wait.
   var queuedBytesAllowed: Int { queuedBytes > limits.queuedBytes ? 0 : limits.queuedBytesPerStream }
+
+  /// Something that produces bytes of a stream has to wait.
+  func writerWaits() {
+    metrics?.exceeded(queuedBytes > limits.queuedBytes ? .queuedBytes : .queuedBytesPerStream)
+  }
 
   // MARK: - Bytes from clients
 

@@ -116,8 +116,10 @@ final class HTTP1Connection: ChannelInboundHandler {
     if let exchange, !exchange.hasRequestEnd, !isSkipping {
       self.exchange?.keepsAlive = false
       isSkipping = true
-      exchange.call.stop(CallStatus(.deadlineExceeded, "The request's body has not come in time."))
+      exchange.call.stop(
+        CallStatus(.deadlineExceeded, "The request's body has not come in time.", exceeding: .webBody))
     } else {
+      server.load.metrics?.exceeded(exchange?.waiting.isEmpty == false ? .unread : .webIdle)
       context.close(promise: nil)
     }
   }
@@ -181,10 +183,7 @@ extension HTTP1Connection {
       return call.stop(.tooLarge(server.limits.requestBytes))
     }
     for call in server.load.note(received: count, of: call) {
-      call.stop(
-        CallStatus(
-          .resourceExhausted,
-          "The server holds \(server.limits.receivedBytes) bytes of unfinished requests, the most that are allowed."))
+      call.stop(.tooManyReceived(server.limits.receivedBytes))
     }
   }
 

@@ -7,14 +7,18 @@ enum QueryLimits {
   private static let maximumInequalityFields = 10
 
   /// - Throws: INVALID_ARGUMENT with the text of production where it is known.
-  static func check(_ query: Query, limits: DatabaseLimits = DatabaseLimits()) throws(StatusError) {
+  static func check(_ query: Query, limits: DatabaseLimits = DatabaseLimits(), metrics: ServerMetrics? = nil)
+    throws(StatusError)
+  {
     let filters = query.filters.flatMap(\.flattened)
     // First: what the other checks cost grows faster than the number of filters.
-    try checkComponents(filters.count, in: query, atMost: limits.queryComponents)
+    try checkComponents(filters.count, in: query, atMost: limits.queryComponents, metrics)
     try checkLists(filters)
     try checkExclusions(filters, in: query)
     let count = query.disjunctionCount
+    metrics?.queryChecked(disjunctions: count)
     guard count <= limits.queryDisjunctions else {
+      metrics?.exceeded(.queryDisjunctions)
       throw invalid(
         "Too many disjunctions after normalization. Result had \(count) disjunctions which is more than the maximum of "
           + "\(limits.queryDisjunctions)")
@@ -34,11 +38,13 @@ enum QueryLimits {
   }
 
   private static func checkComponents(
-    _ filterCount: Int, in query: Query, atMost maximum: Int
+    _ filterCount: Int, in query: Query, atMost maximum: Int, _ metrics: ServerMetrics?
   ) throws(StatusError) {
     let orderCount = query.explicitOrders.count
     let parentCount = query.path.count > (query.isCollectionGroupQuery ? 0 : 1) ? 1 : 0
+    metrics?.queryChecked(components: filterCount + orderCount + parentCount)
     guard filterCount + orderCount + parentCount <= maximum else {
+      metrics?.exceeded(.queryComponents)
       throw invalid(
         "The query has \(filterCount) filters, \(orderCount) orders and \(parentCount) parent documents; at most "
           + "\(maximum) are allowed together.")

@@ -53,6 +53,9 @@ struct ReadSchedule {
   /// True if no read runs or waits.
   var isIdle: Bool { running.isEmpty && new.isEmpty && paused.isEmpty && unseated.isEmpty }
 
+  /// The reads that wait, also those in the middle.
+  var waitingCount: Int { new.count + paused.count + unseated.count }
+
   private var runningLongCount: Int { running.values.count { $0 } }
   private var seatedCount: Int { runningLongCount + paused.count }
 

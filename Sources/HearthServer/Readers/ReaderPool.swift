@@ -108,6 +108,9 @@ final class ReaderPool<Reader>: Sendable {
     }
   }
 
+  /// The reads that wait for their turn.
+  var waitingCount: Int { state.withLock { $0.schedule.waitingCount } }
+
   /// Waits for all reads to end and closes the connections. Later reads fail.
   func close() async {
     await withCheckedContinuation { continuation in

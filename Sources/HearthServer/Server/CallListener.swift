@@ -76,7 +76,8 @@ struct CallListener {
   private static let compressedBytes = 1024
 
   private func configureHTTP2(_ channel: any Channel) throws {
-    let connectionGuard = ConnectionGuard(limits: server.limits.connection, logger: server.logger)
+    let connectionGuard = ConnectionGuard(
+      limits: server.limits.connection, metrics: server.load.metrics, logger: server.logger)
     var connection = NIOHTTP2Handler.ConnectionConfiguration()
     connection.initialSettings = [
       // The guard announces and enforces the real limit; exceeding the codec's would end the connection.

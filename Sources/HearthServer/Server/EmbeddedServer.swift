@@ -1,4 +1,5 @@
 package import Logging
+package import Metrics
 internal import NIOCore
 
 /// A running Firestore server: the gRPC service of `google.firestore.v1.Firestore` on top of the embedded storage.
@@ -22,6 +23,8 @@ package final class EmbeddedServer: Sendable {
   private let connections: OpenConnections
   /// The watch of the index file, the refresh of listeners' tokens, and the look for databases that nobody uses.
   private let periodicTasks: [Task<Void, Never>]
+  /// Nil if the program has no metrics backend.
+  private let sampler: ServerSampler?
   private let logger: Logger
   /// Triggered at the begin of ``shutdown()``.
   private let stopping: ShutdownSignal
@@ -37,7 +40,7 @@ package final class EmbeddedServer: Sendable {
   private init(
     stopping: ShutdownSignal, host: String, port: Int, backend: EmbeddedBackend, calls: CallServer,
     listening: any Channel,
-    connections: OpenConnections, periodicTasks: [Task<Void, Never>], logger: Logger
+    connections: OpenConnections, periodicTasks: [Task<Void, Never>], sampler: ServerSampler?, logger: Logger
   ) {
     self.stopping = stopping
     self.host = host
@@ -47,6 +50,7 @@ package final class EmbeddedServer: Sendable {
     self.listening = listening
     self.connections = connections
     self.periodicTasks = periodicTasks
+    self.sampler = sampler
     self.logger = logger
   }
 
@@ -65,6 +69,8 @@ package final class EmbeddedServer: Sendable {
   ///   - access: the web pages that may use the server, and the names by which it is called.
   ///   - allowsShutdown: `POST /shutdown` ends the server.
   ///   - interceptor: sees every call that may be made.
+  ///   - metrics: gets what ``ServerMetric`` lists.
+  ///   - metricsInterval: the interval at which what is in use is reported, beside ``reportUse()``.
   /// - Throws: `ServerError` when the folder cannot be used, when the address cannot be bound, or when it is not a loopback
   ///   address and `openToEveryone` is false.
   package static func start(
@@ -72,13 +78,13 @@ package final class EmbeddedServer: Sendable {
     clock: ServerClock = .system, tokenRefreshInterval: Duration = .seconds(30), indexFile: String? = nil,
     indexFileInterval: Duration = .seconds(1), limits: ServerLimits = ServerLimits(),
     access: WebAccess = WebAccess(), allowsShutdown: Bool = false, interceptor: (any CallInterceptor)? = nil,
-    logger: Logger
+    metrics: any MetricsFactory = MetricsSystem.factory, metricsInterval: Duration = .seconds(10), logger: Logger
   ) async throws -> EmbeddedServer {
     try await start(
       host: host, port: port, openToEveryone: openToEveryone, storage: storage, clock: clock,
       tokenRefreshInterval: tokenRefreshInterval, indexFile: indexFile, indexFileInterval: indexFileInterval,
       limits: limits, access: access, allowsShutdown: allowsShutdown, check: Authorization.check,
-      interceptor: interceptor, prepare: nil, logger: logger)
+      interceptor: interceptor, metrics: metrics, metricsInterval: metricsInterval, prepare: nil, logger: logger)
   }
 
   /// As above.
@@ -91,8 +97,8 @@ package final class EmbeddedServer: Sendable {
     clock: ServerClock = .system, tokenRefreshInterval: Duration = .seconds(30), indexFile: String? = nil,
     indexFileInterval: Duration = .seconds(1), limits: ServerLimits = ServerLimits(),
     access: WebAccess = WebAccess(), allowsShutdown: Bool = false, check: @escaping CallServer.Check,
-    interceptor: (any CallInterceptor)? = nil, prepare: CallListener.Preparation?,
-    logger: Logger
+    interceptor: (any CallInterceptor)? = nil, metrics: any MetricsFactory = MetricsSystem.factory,
+    metricsInterval: Duration = .seconds(10), prepare: CallListener.Preparation?, logger: Logger
   ) async throws -> EmbeddedServer {
     guard (0...65535).contains(port) else {
       throw ServerError(.address, "Port \(port) does not exist: choose one between 0 and 65535.")
@@ -117,8 +123,9 @@ package final class EmbeddedServer: Sendable {
     let indexFile = indexFile.map(IndexFile.init(path:))
     let indexStamp = indexFile?.stamp
     let indexes = try indexFile?.read()
+    let metrics = ServerMetrics(metrics, allowed: limits.numbers)
     let backend = try EmbeddedBackend(
-      location: storage, limits: limits.database, clock: clock, logger: logger)
+      location: storage, limits: limits.database, clock: clock, metrics: metrics, logger: logger)
     if let indexes { await backend.declare(indexes) }
     let service = FirestoreService(backend: backend)
     let stopping = ShutdownSignal()
@@ -129,8 +136,8 @@ package final class EmbeddedServer: Sendable {
     let web = RESTService(
       access: access, methods: service.methods, clear: service.clear, shutDown: allowsShutdown ? shutDown : nil)
     let calls = CallServer(
-      services: Self.services(service, stopping), web: web, limits: limits, check: check, interceptor: interceptor,
-      logger: logger)
+      services: Self.services(service, stopping), web: web, limits: limits, metrics: metrics, check: check,
+      interceptor: interceptor, logger: logger)
     let connections = OpenConnections()
     let listening: any Channel
     do {
@@ -147,6 +154,10 @@ package final class EmbeddedServer: Sendable {
         while (try? await Task.sleep(for: idleCheckInterval)) != nil { await backend.closeIdle() }
       },
     ]
+    let sampler = metrics.map {
+      ServerSampler(metrics: $0, calls: calls, connections: connections, backend: backend)
+    }
+    if let sampler { tasks.append(Task { await sampler.sample(every: metricsInterval) }) }
     if let indexFile, let indexStamp {
       tasks.append(
         Task { await indexFile.watch(backend, since: indexStamp, every: indexFileInterval, logger: logger) })
@@ -154,7 +165,7 @@ package final class EmbeddedServer: Sendable {
     logger.info("listening", metadata: ["host": "\(host)", "port": "\(boundPort)"])
     let server = EmbeddedServer(
       stopping: stopping, host: host, port: boundPort, backend: backend, calls: calls, listening: listening,
-      connections: connections, periodicTasks: tasks, logger: logger)
+      connections: connections, periodicTasks: tasks, sampler: sampler, logger: logger)
     _ = endRequest.observe { Task { await server.shutdown() } }
     return server
   }
@@ -189,6 +200,11 @@ package final class EmbeddedServer: Sendable {
   package var refusedConnections: Int { calls.load.refusedConnections }
   /// The calls in progress, and the bytes that they hold for and from clients.
   var load: ServerLoad { calls.load }
+
+  /// Reports what is in use now to the metrics backend, in addition to the reports at intervals.
+  package func reportUse() {
+    sampler?.sample()
+  }
 
   /// Waits until the server has stopped and its databases are closed.
   ///

@@ -31,6 +31,8 @@ final class ChangeLog {
   private let collections: LoggedCollections
   /// Called at most once a minute.
   private let warn: (Cut) -> Void
+  /// Called for each cut.
+  private let noteCut: () -> Void
 
   /// The log is complete after this version.
   private(set) var start: SnapshotVersion
@@ -42,7 +44,11 @@ final class ChangeLog {
   private var rowsSinceSave = 0
   private var lastWarning: Int64?
 
-  init(database: Database, retention: Retention, state: ServerState, warn: @escaping (Cut) -> Void) throws {
+  init(
+    database: Database, retention: Retention, state: ServerState, noteCut: @escaping () -> Void = {},
+    warn: @escaping (Cut) -> Void
+  ) throws {
+    self.noteCut = noteCut
     self.database = database
     self.retention = retention
     self.collections = LoggedCollections(database: database)
@@ -120,7 +126,10 @@ extension ChangeLog {
     rowsSinceTrim = 0
     let bytesBefore = bytes
     let isTrimmed = try removeOldest(limit, until: now.microseconds - retention.microseconds)
-    if isTooLarge, isTrimmed { warnOfCut(bytesBefore, now: now.microseconds) }
+    if isTooLarge, isTrimmed {
+      noteCut()
+      warnOfCut(bytesBefore, now: now.microseconds)
+    }
     guard isTrimmed || rowsSinceSave >= Self.uncountedRows else { return false }
     rowsSinceSave = 0
     return true

@@ -12,6 +12,8 @@ extension EmbeddedStorage {
     var version: SnapshotVersion
     /// The change log holds everything after this version.
     var logStart: SnapshotVersion
+    /// The size of the change log.
+    var logBytes: Int64
     var isClosed = false
     /// Set once the system could not say whether a write has reached the disk.
     var failedSync: String?

@@ -19,6 +19,7 @@ actor EmbeddedStorage: ServerStorage {
   nonisolated let databaseID: DatabaseID
   nonisolated let clock: ServerClock
   nonisolated let logger: Logger
+  private nonisolated let metrics: ServerMetrics?
   private let retention: ChangeLog.Retention
   private let responseRetention: BatchResponses.Retention
   /// False if indexes are filled by calls of ``fillIndexes(_:)`` alone, in tests.
@@ -57,12 +58,14 @@ actor EmbeddedStorage: ServerStorage {
 
     init(
       _ database: Database, databaseID: DatabaseID, retention: ChangeLog.Retention,
-      responseRetention: BatchResponses.Retention, state: ServerState, logger: Logger
+      responseRetention: BatchResponses.Retention, state: ServerState, metrics: ServerMetrics?, logger: Logger
     ) throws {
       self.database = database
       store = try DocumentStore(database: database, findsByReadTime: false)
       reader = StorageReader(database, store: store)
-      log = try ChangeLog(database: database, retention: retention, state: state) { warning in
+      log = try ChangeLog(
+        database: database, retention: retention, state: state, noteCut: { metrics?.exceeded(.historyBytes) }
+      ) { warning in
         logger.warning("change log is at its limit", metadata: warning.metadata(of: databaseID))
       }
       responses = BatchResponses(database: database, databaseID: databaseID, retention: responseRetention)
@@ -88,12 +91,12 @@ actor EmbeddedStorage: ServerStorage {
   init(
     location: Database.Location, home: StorageHome? = nil, databaseID: DatabaseID, clock: ServerClock,
     retention: ChangeLog.Retention = ChangeLog.Retention(), lockWait: Duration = DatabaseLimits().lockWait,
-    logger: Logger
+    metrics: ServerMetrics? = nil, logger: Logger
   ) throws {
     let database = try Database(location, options: Self.options)
     try self.init(
       database: database, home: home, databaseID: databaseID, clock: clock, logger: logger, retention: retention,
-      lockWait: lockWait)
+      lockWait: lockWait, metrics: metrics)
   }
 
   /// Takes over an open database.
@@ -108,7 +111,7 @@ actor EmbeddedStorage: ServerStorage {
     database: sending Database, home: StorageHome? = nil, databaseID: DatabaseID, clock: ServerClock, logger: Logger,
     feedCapacity: Int = 4096, retention: ChangeLog.Retention = ChangeLog.Retention(),
     responseRetention: BatchResponses.Retention = BatchResponses.Retention(), fillsIndexes: Bool = true,
-    lockWait: Duration = DatabaseLimits().lockWait
+    lockWait: Duration = DatabaseLimits().lockWait, metrics: ServerMetrics? = nil
   ) throws {
     try ServerSchema.schema.migrate(database)
     var state = try ServerState.load(from: database, now: clock.now())
@@ -127,23 +130,29 @@ actor EmbeddedStorage: ServerStorage {
     self.databaseID = databaseID
     self.clock = clock
     self.logger = logger
+    self.metrics = metrics
     self.retention = retention
     self.responseRetention = responseRetention
     self.home = home
     self.fillsIndexes = fillsIndexes
     self.tables = try Tables(
       database, databaseID: databaseID, retention: retention, responseRetention: responseRetention, state: state,
-      logger: logger)
+      metrics: metrics, logger: logger)
     self.lastVersion = state.lastVersion
     self.indexState = state.indexState
     self.published = Mutex(
       Published(
-        version: state.lastVersion, logStart: state.logStart,
+        version: state.lastVersion, logStart: state.logStart, logBytes: tables.log.bytes,
         file: Self.fileAccess(to: database.location, databaseID)))
     self.incarnation = state.incarnation
     self.feed = ChangeFeed(version: state.lastVersion, maximumCommits: feedCapacity)
-    self.locks = TransactionLocks(clock: clock, maximumWait: lockWait)
+    self.locks = TransactionLocks(clock: clock, maximumWait: lockWait, metrics: metrics)
     Task { await self.continueFilling() }
+  }
+
+  nonisolated func use() -> StorageUse {
+    let (bytes, readers) = published.withLock { ($0.logBytes, $0.file?.readers) }
+    return StorageUse(historyBytes: Int(clamping: bytes), waitingReads: readers?.waitingCount ?? 0)
   }
 
   nonisolated func currentVersion() throws(StatusError) -> SnapshotVersion {
@@ -220,10 +229,14 @@ extension EmbeddedStorage {
     published.withLock { published in
       published.version = lastVersion
       published.logStart = log.start
+      published.logBytes = log.bytes
     }
     locks.endCommits()
     // Only now are the changes durable. Listeners must not see what a power cut could take back.
-    for change in changes { feed.publish(change) }
+    for change in changes {
+      feed.publish(change)
+      metrics?.committed(documents: change.transitions.count)
+    }
     for (waitingCommit, result) in zip(group, results) { waitingCommit.continuation.resume(returning: result) }
     moveLog()
   }
@@ -332,7 +345,7 @@ extension EmbeddedStorage {
         try state.adopt(in: database)
         let moved = try Tables(
           database, databaseID: databaseID, retention: retention, responseRetention: responseRetention, state: state,
-          logger: logger)
+          metrics: metrics, logger: logger)
         tables.database.close()
         tables = moved
         let declared = published.withLock { published in

@@ -1,5 +1,13 @@
 internal import HearthModel
 
+/// The use of a storage at a moment.
+struct StorageUse: Sendable {
+  /// The size of the history, see ``DatabaseLimits/historyBytes``.
+  var historyBytes: Int
+  /// Reads that wait for their turn.
+  var waitingReads: Int
+}
+
 /// Everything the server needs from the place where one database's documents are kept.
 ///
 /// The service layer knows nothing else of the storage, so that another kind of database can take the place of the
@@ -15,6 +23,9 @@ protocol ServerStorage: Sendable {
   /// Random bytes drawn when the database was created. They distinguish its resume tokens from those of an earlier database
   /// of the same name.
   var incarnation: [UInt8] { get }
+
+  /// The use of the storage now, for metrics.
+  func use() -> StorageUse
 
   /// Applies all writes of one request or none, durably.
   ///

@@ -26,12 +26,14 @@ final class TransactionLocks: Sendable {
   }
 
   private let clock: ServerClock
+  private let metrics: ServerMetrics?
   private let waitMicroseconds: Int64
   private let state = Mutex(State())
 
   /// - Parameter maximumWait: After which a request that waits is aborted.
-  init(clock: ServerClock, maximumWait: Duration = DatabaseLimits().lockWait) {
+  init(clock: ServerClock, maximumWait: Duration = DatabaseLimits().lockWait, metrics: ServerMetrics? = nil) {
     self.clock = clock
+    self.metrics = metrics
     waitMicroseconds = maximumWait.microseconds
   }
 
@@ -111,6 +113,7 @@ final class TransactionLocks: Sendable {
   ///
   /// - Throws: ABORTED, CANCELLED or UNAVAILABLE; then the ticket is gone.
   func turn(of ticket: TicketID) async throws(StatusError) {
+    let begin = metrics.map { _ in ContinuousClock.now }
     let decision = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let known = state.withLock { state -> Decision? in
@@ -124,6 +127,7 @@ final class TransactionLocks: Sendable {
     } onCancel: {
       giveUp([ticket], Self.cancelled)
     }
+    if let begin { metrics?.lockWaited(.now - begin) }
     try decision.get()
   }
 
@@ -192,15 +196,22 @@ final class TransactionLocks: Sendable {
   }
 
   /// Ends requests that still wait.
-  private func giveUp(_ tickets: [TicketID], _ error: StatusError) {
-    let decided = state.withLock { state in
-      tickets.flatMap { ticket -> [Decided] in
+  ///
+  /// - Returns: Their number.
+  @discardableResult
+  private func giveUp(_ tickets: [TicketID], _ error: StatusError) -> Int {
+    let (decided, count) = state.withLock { state in
+      var count = 0
+      let decided = tickets.flatMap { ticket -> [Decided] in
         guard state.table.isWaiting(ticket) else { return [] }
+        count += 1
         let own = Self.decide(ticket, .failure(error), in: &state)
         return [own].compactMap(\.self) + Self.decide(state.table.finish(ticket), in: &state)
       }
+      return (decided, count)
     }
     for (continuation, decision) in decided { continuation.resume(returning: decision) }
+    return count
   }
 
   /// Looks from time to time for locks and waits that have become too old, as long as somebody waits.
@@ -220,7 +231,8 @@ final class TransactionLocks: Sendable {
         if isOver { return }
         expire?()
         let time = clock.now().microseconds - waitMicroseconds
-        giveUp(state.withLock { $0.table.tickets(waitingSinceBefore: time) }, Self.timeout)
+        let late = giveUp(state.withLock { $0.table.tickets(waitingSinceBefore: time) }, Self.timeout)
+        if late > 0 { metrics?.exceeded(.lockWait, count: late) }
       }
     }
   }

@@ -104,6 +104,7 @@ extension TransactionRegistry {
         return (waiting, transaction)
       }
     }
+    if ended != nil, case .failure(let error) = result, error.code == .aborted { metrics?.transactionAborted() }
     if let ended, ended.isolation == .pessimistic { locks.release(ended.owner) }
     // What the client of the first call has cancelled, that of a repetition may try again.
     if case .failure(let error) = result, error.code == .cancelled {

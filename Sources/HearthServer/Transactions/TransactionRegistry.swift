@@ -92,14 +92,19 @@ final class TransactionRegistry: Sendable {
   }
 
   private let limits: DatabaseLimits
+  let metrics: ServerMetrics?
   let clock: ServerClock
   let locks: TransactionLocks
   private let run: [UInt8]
   private let key = SymmetricKey(size: .bits256)
   let state = Mutex(State())
 
-  init(limits: DatabaseLimits = DatabaseLimits(), clock: ServerClock, locks: TransactionLocks) {
+  init(
+    limits: DatabaseLimits = DatabaseLimits(), clock: ServerClock, locks: TransactionLocks,
+    metrics: ServerMetrics? = nil
+  ) {
     self.limits = limits
+    self.metrics = metrics
     self.clock = clock
     self.locks = locks
     self.run = Self.randomBytes(8)
@@ -126,6 +131,7 @@ final class TransactionRegistry: Sendable {
     let result = state.withLock { state -> Result<[UInt8], StatusError> in
       expired = removeExpired(from: &state, now: now)
       guard state.transactions.count < limits.transactions else {
+        metrics?.exceeded(.transactions)
         return .failure(
           StatusError(
             code: .resourceExhausted,
@@ -188,6 +194,7 @@ final class TransactionRegistry: Sendable {
     state.readCount = state.transactions.values.reduce(0) { $0 + $1.readCount }
     state.sweepCount = max(64, 2 * state.transactions.count)
     state.lastSweep = now
+    if !expired.isEmpty { metrics?.exceeded(.transactionTime, count: expired.count) }
     return expired
   }
 
@@ -215,6 +222,13 @@ final class TransactionRegistry: Sendable {
     }
   }
 
+  /// The open transactions, what they have read together, and what the one with the most reads has.
+  func use() -> (transactions: Int, reads: Int, greatestReads: Int) {
+    state.withLock { state in
+      (state.transactions.count, state.readCount, state.transactions.values.map(\.readCount).max() ?? 0)
+    }
+  }
+
   // MARK: - Use
 
   /// Records a read, and locks what a pessimistic transaction reads.
@@ -231,7 +245,10 @@ final class TransactionRegistry: Sendable {
       do throws(StatusError) {
         try await locks.lock(keys, query, for: owner)
       } catch {
-        if error.code == .aborted { try? rollback(id) }
+        if error.code == .aborted {
+          metrics?.transactionAborted()
+          try? rollback(id)
+        }
         throw error
       }
       // It may have ended while it waited. What it has locked since then would stay locked. A commit in progress unlocks at its end.
@@ -275,6 +292,7 @@ final class TransactionRegistry: Sendable {
     let transaction = try find(id, in: &state, now: now)
     guard !transaction.isReadOnly else { return 0 }
     guard transaction.readCount + keys.count + (query == nil ? 0 : 1) <= limits.readsPerTransaction else {
+      metrics?.exceeded(.readsPerTransaction)
       throw StatusError(
         code: .invalidArgument, message: "the transaction reads more than \(limits.readsPerTransaction) documents")
     }
@@ -282,6 +300,7 @@ final class TransactionRegistry: Sendable {
     if let known = transaction.reads?.keys { newKeys = newKeys.filter { !known.contains($0) } }
     let added = newKeys.count + (query == nil ? 0 : 1)
     guard state.readCount + added <= limits.transactionReads else {
+      metrics?.exceeded(.transactionReads)
       throw StatusError(
         code: .resourceExhausted,
         message:

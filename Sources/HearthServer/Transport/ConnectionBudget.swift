@@ -12,6 +12,16 @@ struct ConnectionBudget {
     case resets = "too_many_resets"
     case emptyFrames = "too_many_empty_frames"
     case strayFrames = "too_much_data_for_closed_streams"
+
+    var limit: ServerLimit {
+      switch self {
+      case .pings: .pings
+      case .unsentPingAnswers: .unsentPingAnswers
+      case .resets: .resets
+      case .emptyFrames: .emptyFrames
+      case .strayFrames: .strayFrames
+      }
+    }
   }
 
   private let limits: ConnectionLimits

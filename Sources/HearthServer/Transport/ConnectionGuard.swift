@@ -33,13 +33,18 @@ final class ConnectionGuard: ChannelDuplexHandler {
   }
 
   private let limits: ConnectionLimits
+  private let metrics: ServerMetrics?
+  /// The number of open streams, for metrics.
+  private let streamUsage: Usage?
   private let logger: Logger
   private var budget: ConnectionBudget
   private var inbound = InboundFrames()
   private var outbound: OutboundFrames
   private var streamStates: [UInt32: Stream] = [:]
   /// Streams that are neither refused nor reset.
-  private var openStreamCount = 0
+  private var openStreamCount = 0 {
+    didSet { streamUsage?.set(openStreamCount) }
+  }
   /// Streams that were reset while the client took nothing. Closing them makes the codec write, and it ends a connection
   /// that holds 10,000 unsent control frames. ``ConnectionLimits/resets`` bounds them.
   private var waitingToClose: [UInt32] = []
@@ -64,8 +69,10 @@ final class ConnectionGuard: ChannelDuplexHandler {
   /// The time that a peer has to read the GOAWAY frame before its connection is closed.
   private static let farewell = TimeAmount.seconds(1)
 
-  init(limits: ConnectionLimits, logger: Logger) {
+  init(limits: ConnectionLimits, metrics: ServerMetrics? = nil, logger: Logger) {
     self.limits = limits
+    self.metrics = metrics
+    streamUsage = metrics?.streamsPerConnection.register()
     self.logger = logger
     budget = ConnectionBudget(limits: limits, now: .now())
     outbound = OutboundFrames(maximumConcurrentStreams: limits.maximumConcurrentStreams)
@@ -203,6 +210,7 @@ extension ConnectionGuard {
   func streamOpened(_ streamID: UInt32) -> Bool {
     guard openStreamCount < limits.maximumConcurrentStreams else {
       streamStates[streamID] = .refused
+      metrics?.exceeded(.streamsPerConnection)
       excessOfPassed = excessOfPassed ?? budget.streamReset(at: .now())
       return false
     }
@@ -262,6 +270,7 @@ extension ConnectionGuard {
   private func end(_ context: ChannelHandlerContext, for excess: ConnectionBudget.Excess) {
     guard !isEnded else { return }
     isEnded = true
+    metrics?.exceeded(excess.limit)
     keepAlive?.cancel()
     logger.notice(
       "connection ended: it asked for more than one may",
@@ -329,6 +338,7 @@ extension ConnectionGuard {
       // The ping waits behind an answer that the peer takes slowly, and has not been asked for longer than this.
       return awaitAnswer(sentBytes: sent, pingEnd: pingEnd, context)
     }
+    metrics?.exceeded(.keepAlive)
     logger.info(
       "connection closed: the peer is silent",
       metadata: ["peer": "\(context.remoteAddress?.description ?? "unknown")"])

@@ -18,7 +18,11 @@ struct ListenSession {
   private let database: HostedDatabase
   private let send: Send
   private let subscriber: ChangeFeed.SubscriberID
-  private var targets = WatchedTargets()
+  private var targets = WatchedTargets() {
+    didSet { targetUsage?.set(targets.count) }
+  }
+  /// The number of targets, for metrics.
+  private let targetUsage: Usage?
   /// The version of the changes that were sent to the client.
   private var version: SnapshotVersion
   /// The version of the latest global snapshot.
@@ -28,6 +32,7 @@ struct ListenSession {
     self.database = database
     self.subscriber = subscriber
     self.send = send
+    targetUsage = database.metrics?.targetsPerStream.register()
     self.version = database.storage.feed.latestVersion
   }
 
@@ -105,6 +110,7 @@ struct ListenSession {
       throw StatusError(code: .invalidArgument, message: "Target.target_type: neither query nor documents is set")
     }
     guard targets.count < database.limits.targetsPerStream else {
+      database.metrics?.exceeded(.targetsPerStream)
       throw StatusError(
         code: .resourceExhausted,
         message: "the stream has \(database.limits.targetsPerStream) targets, the most that are allowed")

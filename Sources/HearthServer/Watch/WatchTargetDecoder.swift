@@ -24,7 +24,7 @@ struct WatchTargetDecoder {
         throw StatusError(code: .invalidArgument, message: "'find_nearest' is not supported by real-time queries.")
       }
       try QueryRules.check(decoded)
-      try QueryLimits.check(decoded.query, limits: database.limits)
+      try QueryLimits.check(decoded.query, limits: database.limits, metrics: database.metrics)
       try database.indexRules?.check(decoded.query.indexNeeds(), in: database.id)
       return WatchedTarget(id: id, source: .query(decoded.query), isOnce: message.once)
     case nil:

@@ -1,0 +1,75 @@
+/// A metric of the server: its name for swift-metrics, its kind, its labels and what it says.
+///
+/// A label has few values, all known beforehand: names of methods, status codes, names of limits. Names of projects, databases,
+/// collections, documents and values of fields are never among them: clients choose those, so there is no bound, and some are personal.
+package enum ServerMetric: String, CaseIterable, Sendable {
+  case limitUsed = "hearth.server.limit.used"
+  case limitAllowed = "hearth.server.limit.allowed"
+  case limitExceeded = "hearth.server.limit.exceeded"
+  case calls = "hearth.server.calls"
+  case callDuration = "hearth.server.call.duration"
+  case requestBytes = "hearth.server.request.bytes"
+  case streams = "hearth.server.streams"
+  case targets = "hearth.server.targets"
+  case commits = "hearth.server.commits"
+  case documentsWritten = "hearth.server.documents.written"
+  case transactions = "hearth.server.transactions"
+  case transactionsAborted = "hearth.server.transactions.aborted"
+  case locksWaiting = "hearth.server.locks.waiting"
+  case lockWaitDuration = "hearth.server.lock.wait.duration"
+  case readsWaiting = "hearth.server.reads.waiting"
+  case queryComponents = "hearth.server.query.components"
+  case queryDisjunctions = "hearth.server.query.disjunctions"
+
+  package enum Kind: String, Sendable {
+    case counter, gauge, timer, recorder
+  }
+
+  package var kind: Kind {
+    switch self {
+    case .limitUsed, .limitAllowed, .streams, .targets, .transactions, .locksWaiting, .readsWaiting: .gauge
+    case .limitExceeded, .calls, .commits, .documentsWritten, .transactionsAborted: .counter
+    case .callDuration, .lockWaitDuration: .timer
+    case .requestBytes, .queryComponents, .queryDisjunctions: .recorder
+    }
+  }
+
+  package var labels: [String] {
+    switch self {
+    case .limitUsed, .limitAllowed, .limitExceeded: ["limit"]
+    case .calls: ["method", "code"]
+    case .callDuration, .streams: ["method"]
+    default: []
+    }
+  }
+
+  /// The texts of ``help`` by name.
+  package static var helpTexts: [String: String] {
+    Dictionary(uniqueKeysWithValues: allCases.map { ($0.rawValue, $0.help) })
+  }
+
+  package var help: String {
+    switch self {
+    case .limitUsed:
+      "Use of a limit now; where each connection, stream or database has the limit, by the one that uses most."
+    case .limitAllowed: "Value of a limit."
+    case .limitExceeded:
+      "Times that a limit was exceeded: what was asked for was refused, ended, dropped or had to wait."
+    case .calls: "Calls that have ended, by method and status code."
+    case .callDuration: "Time from the begin of a call's work to its end; of a stream, its life."
+    case .requestBytes: "Size of a request message in bytes."
+    case .streams: "Open streams of methods whose requests are a stream."
+    case .targets: "Targets of all Listen streams."
+    case .commits: "Commits that have written documents."
+    case .documentsWritten: "Documents that commits have changed."
+    case .transactions: "Open transactions of all databases."
+    case .transactionsAborted:
+      "Transactions that were ended with ABORTED: by a deadlock, contention, or a wait that took too long."
+    case .locksWaiting: "Writes and reads of transactions that wait for locks of others."
+    case .lockWaitDuration: "Time that a write, or a read of a transaction, has waited for locks of others."
+    case .readsWaiting: "Reads of the storage that wait for their turn."
+    case .queryComponents: "Filters, orders and the parent document of a query."
+    case .queryDisjunctions: "Disjunctions of a query in disjunctive normal form."
+    }
+  }
+}

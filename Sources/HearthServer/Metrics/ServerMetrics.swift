@@ -1,0 +1,148 @@
+internal import Metrics
+internal import Synchronization
+
+/// What one server reports to swift-metrics. It exists only where there is a metrics backend: without one, a comparison with nil remains of
+/// each event.
+///
+/// Events are counted as they happen. What is in use now is not followed; `ServerSampler` looks it up from time to time, or when it is asked
+/// for. Handlers are made once.
+final class ServerMetrics: Sendable {
+  /// The handlers of the calls of one method with one status.
+  private struct CallKind: Hashable {
+    var method: String
+    var code: String
+  }
+
+  /// The open streams of each connection.
+  let streamsPerConnection = UsageRegistry()
+  /// The targets of each Listen stream.
+  let targetsPerStream = UsageRegistry()
+
+  private let factory: any MetricsFactory
+  private let exceeded: [ServerLimit: Counter]
+  private let used: [ServerLimit: Gauge]
+  private let allowed: [ServerLimit: Gauge]
+  private let callHandlers = Mutex<[CallKind: (count: Counter, duration: Metrics.Timer)]>([:])
+  private let streams = Mutex<[String: Gauge]>([:])
+  private let commits: Counter
+  private let documentsWritten: Counter
+  private let aborted: Counter
+  private let lockWait: Metrics.Timer
+  private let requestBytes: Recorder
+  private let queryComponents: Recorder
+  private let queryDisjunctions: Recorder
+  private let targets: Gauge
+  private let transactions: Gauge
+  private let locksWaiting: Gauge
+  private let readsWaiting: Gauge
+
+  /// - Parameters:
+  ///   - factory: The program's metrics backend.
+  ///   - numbers: The limits that are numbers, with their values.
+  /// - Returns: nil if the backend is the one that does nothing.
+  init?(_ factory: any MetricsFactory, allowed numbers: [ServerLimit: Int]) {
+    if factory is NOOPMetricsHandler { return nil }
+    self.factory = factory
+    func counter(_ metric: ServerMetric, _ dimensions: [(String, String)] = []) -> Counter {
+      Counter(label: metric.rawValue, dimensions: dimensions, factory: factory)
+    }
+    func gauge(_ metric: ServerMetric, _ dimensions: [(String, String)] = []) -> Gauge {
+      Gauge(label: metric.rawValue, dimensions: dimensions, factory: factory)
+    }
+    func recorder(_ metric: ServerMetric) -> Recorder { Recorder(label: metric.rawValue, factory: factory) }
+    func gauges(_ metric: ServerMetric, _ limits: some Sequence<ServerLimit>) -> [ServerLimit: Gauge] {
+      Dictionary(uniqueKeysWithValues: limits.map { ($0, gauge(metric, [("limit", $0.rawValue)])) })
+    }
+    exceeded = Dictionary(
+      uniqueKeysWithValues: ServerLimit.allCases.map { ($0, counter(.limitExceeded, [("limit", $0.rawValue)])) })
+    allowed = gauges(.limitAllowed, numbers.keys)
+    used = gauges(.limitUsed, numbers.keys.filter(\.isSampled))
+    commits = counter(.commits)
+    documentsWritten = counter(.documentsWritten)
+    aborted = counter(.transactionsAborted)
+    lockWait = Metrics.Timer(label: ServerMetric.lockWaitDuration.rawValue, factory: factory)
+    requestBytes = recorder(.requestBytes)
+    queryComponents = recorder(.queryComponents)
+    queryDisjunctions = recorder(.queryDisjunctions)
+    targets = gauge(.targets)
+    transactions = gauge(.transactions)
+    locksWaiting = gauge(.locksWaiting)
+    readsWaiting = gauge(.readsWaiting)
+    for (limit, number) in numbers { allowed[limit]?.record(number) }
+  }
+
+  // MARK: - Events
+
+  func exceeded(_ limit: ServerLimit, count: Int = 1) {
+    exceeded[limit]?.increment(by: count)
+  }
+
+  /// - Parameters:
+  ///   - method: One of those that the server has: others would make the number of series unbounded.
+  ///   - code: The name of the status, such as `NOT_FOUND`.
+  func callEnded(_ method: String, code: String, after duration: Duration) {
+    let kind = CallKind(method: method, code: code)
+    let handlers = callHandlers.withLock { known in
+      if let handlers = known[kind] { return handlers }
+      let count = Counter(
+        label: ServerMetric.calls.rawValue, dimensions: [("method", method), ("code", code)], factory: factory)
+      let duration = Metrics.Timer(
+        label: ServerMetric.callDuration.rawValue, dimensions: [("method", method)], factory: factory)
+      known[kind] = (count, duration)
+      return (count, duration)
+    }
+    handlers.count.increment()
+    handlers.duration.record(duration: duration)
+  }
+
+  func requestReceived(bytes: Int) { requestBytes.record(bytes) }
+
+  func committed(documents: Int) {
+    commits.increment()
+    documentsWritten.increment(by: documents)
+  }
+
+  func transactionAborted() { aborted.increment() }
+  func lockWaited(_ duration: Duration) { lockWait.record(duration: duration) }
+  func queryChecked(components: Int) { queryComponents.record(components) }
+  func queryChecked(disjunctions: Int) { queryDisjunctions.record(disjunctions) }
+
+  // MARK: - What is in use now
+
+  struct Totals: Equatable {
+    var targets = 0
+    var transactions = 0
+    var locksWaiting = 0
+    var readsWaiting = 0
+  }
+
+  func sampled(_ use: [ServerLimit: Int], _ totals: Totals, streams open: [String: Int]) {
+    for (limit, number) in use { used[limit]?.record(number) }
+    targets.record(totals.targets)
+    transactions.record(totals.transactions)
+    locksWaiting.record(totals.locksWaiting)
+    readsWaiting.record(totals.readsWaiting)
+    for (method, count) in open { gauge(ofStreams: method).record(count) }
+  }
+
+  private func gauge(ofStreams method: String) -> Gauge {
+    streams.withLock { known in
+      if let gauge = known[method] { return gauge }
+      let gauge = Gauge(label: ServerMetric.streams.rawValue, dimensions: [("method", method)], factory: factory)
+      known[method] = gauge
+      return gauge
+    }
+  }
+}
+
+extension ServerLimit {
+  /// False for what has no use at a moment: sizes of single requests and queries have distributions, rates only what exceeds them.
+  fileprivate var isSampled: Bool {
+    switch self {
+    case .requestBytes, .queryComponents, .queryDisjunctions, .unsentPingAnswers, .pings, .resets, .emptyFrames,
+      .strayFrames:
+      false
+    default: true
+    }
+  }
+}

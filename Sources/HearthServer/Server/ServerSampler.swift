@@ -1,0 +1,60 @@
+/// Looks up what of a server's limits is in use, and reports it.
+///
+/// That costs a lock of each database and of each open stream, once for each report; calls pay nothing for it.
+struct ServerSampler: Sendable {
+  let metrics: ServerMetrics
+  let calls: CallServer
+  let connections: OpenConnections
+  let backend: EmbeddedBackend
+
+  func sample() {
+    var totals = ServerMetrics.Totals()
+    var use: [ServerLimit: Int] = [
+      .connections: connections.count, .calls: calls.load.callCount, .queuedBytes: calls.load.queuedBytes,
+      .receivedBytes: calls.load.receivedBytes,
+      .streamsPerConnection: metrics.streamsPerConnection.sumAndGreatest().greatest,
+    ]
+    (totals.targets, use[.targetsPerStream]) = metrics.targetsPerStream.sumAndGreatest()
+    let streams = calls.streamUse()
+    use[.queuedBytesPerStream] = streams.greatestQueuedBytes
+    let (settled, databases) = backend.openDatabases()
+    use[.databases] = settled
+    for limit in [ServerLimit.transactions, .readsPerTransaction, .transactionReads, .historyBytes] { use[limit] = 0 }
+    func raise(_ limit: ServerLimit, to number: Int) { use[limit] = max(use[limit] ?? 0, number) }
+    for database in databases {
+      let transactions = database.transactions.use()
+      let storage = database.storage.use()
+      raise(.transactions, to: transactions.transactions)
+      raise(.readsPerTransaction, to: transactions.greatestReads)
+      raise(.transactionReads, to: transactions.reads)
+      raise(.historyBytes, to: storage.historyBytes)
+      totals.transactions += transactions.transactions
+      totals.locksWaiting += database.storage.locks.ticketCount
+      totals.readsWaiting += storage.waitingReads
+    }
+    metrics.sampled(use, totals, streams: streams.open)
+  }
+
+  /// Reports in every interval, until the task is cancelled.
+  func sample(every interval: Duration) async {
+    sample()
+    while (try? await Task.sleep(for: interval)) != nil { sample() }
+  }
+}
+
+extension ServerLimits {
+  /// The limits that are numbers and not times or rates.
+  var numbers: [ServerLimit: Int] {
+    [
+      .connections: connections, .streamsPerConnection: connection.maximumConcurrentStreams,
+      .unsentPingAnswers: connection.unsentPingAnswers, .pings: connection.busyPings.burst,
+      .resets: connection.resets.burst, .emptyFrames: connection.emptyFrames.burst,
+      .strayFrames: connection.strayFrames.burst, .calls: calls, .requestBytes: requestBytes,
+      .receivedBytes: receivedBytes, .queuedBytesPerStream: queuedBytesPerStream, .queuedBytes: queuedBytes,
+      .databases: database.databases, .targetsPerStream: database.targetsPerStream,
+      .transactions: database.transactions, .readsPerTransaction: database.readsPerTransaction,
+      .transactionReads: database.transactionReads, .queryComponents: database.queryComponents,
+      .queryDisjunctions: database.queryDisjunctions, .historyBytes: database.historyBytes,
+    ]
+  }
+}
