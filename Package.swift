@@ -188,7 +188,7 @@ let package = Package(
       ], swiftSettings: settings),
     .testTarget(
       name: "HearthCommandTests",
-      dependencies: ["HearthCommand", "HearthServer", logging, metrics, nioCore, nioPosix, nioHTTP1],
+      dependencies: ["HearthCommand", "HearthServer", arguments, logging, metrics, nioCore, nioPosix],
       swiftSettings: settings),
     .testTarget(
       name: "HearthTests",

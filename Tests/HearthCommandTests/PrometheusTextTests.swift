@@ -46,7 +46,7 @@ struct PrometheusTextTests {
 
   @Test("names have only the characters that are allowed")
   func names() {
-    #expect(PrometheusText.metricName("a.b-c ü:1") == "a_b_c____:1")
+    #expect(PrometheusText.metricName("a.b-c ü:1") == "a_b_c___:1")
     #expect(PrometheusText.metricName("1a") == "_1a")
     #expect(PrometheusText.metricName("") == "_")
     #expect(PrometheusText.labelName("a:b") == "a_b")

@@ -103,7 +103,7 @@ struct DatabaseMetricsTests {
     #expect(metrics.targetsPerStream.sumAndGreatest() == (2, 2))
   }
 
-  @Test("a wait for locks has a duration; one that is too long is counted, and its transaction as aborted")
+  @Test("a wait for locks has a duration, and one that is too long is counted")
   func locks() async throws {
     let metrics = try metrics()
     let locks = TransactionLocks(clock: .system, maximumWait: .milliseconds(100), metrics: metrics)
