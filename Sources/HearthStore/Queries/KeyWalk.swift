@@ -1,53 +1,50 @@
 internal import HearthModel
 
-/// Answers a query that is ordered by the key alone by walking along the keys of its collection, from a cursor until there are as many
+/// Answers a query that is ordered by the key alone by walking along the keys of its collections, from a cursor until there are as many
 /// documents as the limit allows.
-///
-/// Ids of the form `__id<number>__` come before all others in the order of keys, by number, and not in the order of the table's index.
-/// They are rare, so those of a collection are read first and sorted.
 struct KeyWalk {
   private let documents: DocumentStore
   private let query: Query
-  private let path: ResourcePath
+  private let scope: CollectionScope
   private let limit: Int
   private let isBackward: Bool
-  /// Ids between which the result lies; each document is tested against the whole query all the same.
-  private var lower: String?
-  private var upper: String?
+  /// Keys between which the result lies; each document is tested against the whole query all the same.
+  private var lower: DocumentKey?
+  private var upper: DocumentKey?
 
-  /// - Returns: nil for a query that is not ordered so, that has no limit, or that is not for one collection.
+  /// - Returns: nil for a query that is not ordered so, that has no limit, or whose path is not of the kind that its scope needs.
   init?(_ query: Query, _ documents: DocumentStore) {
-    guard query.isOrderedByKeyOnly, let limit = query.limit, case .collection(let path) = CollectionScope(of: query),
-      let order = query.orders.first, (try? DocumentKey(path)) == nil
-    else { return nil }
+    guard query.isOrderedByKeyOnly, let limit = query.limit, let order = query.orders.first else { return nil }
+    scope = CollectionScope(of: query)
+    // One collection, or all below a document or the root.
+    guard query.path.count.isMultiple(of: 2) == (query.collectionGroup != nil) else { return nil }
     self.documents = documents
     self.query = query
-    self.path = path
     self.limit = max(limit, 0)
     let isDescending = order.direction == .descending
     isBackward = isDescending != query.isLimitToLast
-    if let id = id(of: query.startAt?.position.first) { narrow(id, isLower: !isDescending) }
-    if let id = id(of: query.endAt?.position.first) { narrow(id, isLower: isDescending) }
+    if let key = key(of: query.startAt?.position.first) { narrow(key, isLower: !isDescending) }
+    if let key = key(of: query.endAt?.position.first) { narrow(key, isLower: isDescending) }
     for case .field(let filter) in query.filters where filter.path.isDocumentKey {
-      guard let id = id(of: filter.value) else { continue }
+      guard let key = key(of: filter.value) else { continue }
       switch filter.op {
-      case .greaterThan, .greaterThanOrEqual: narrow(id, isLower: true)
-      case .lessThan, .lessThanOrEqual: narrow(id, isLower: false)
+      case .greaterThan, .greaterThanOrEqual: narrow(key, isLower: true)
+      case .lessThan, .lessThanOrEqual: narrow(key, isLower: false)
       default: continue
       }
     }
   }
 
-  private func id(of value: Value?) -> String? {
-    guard case .reference(let reference)? = value, reference.key.collectionPath == path else { return nil }
-    return reference.key.id
+  private func key(of value: Value?) -> DocumentKey? {
+    guard case .reference(let reference)? = value, query.path.isPrefix(of: reference.key.path) else { return nil }
+    return reference.key
   }
 
-  private mutating func narrow(_ id: String, isLower: Bool) {
+  private mutating func narrow(_ key: DocumentKey, isLower: Bool) {
     if isLower {
-      if lower.map({ PathSegment.compare($0, id) == .ascending }) ?? true { lower = id }
+      lower = lower.map { max($0, key) } ?? key
     } else {
-      if upper.map({ PathSegment.compare($0, id) == .descending }) ?? true { upper = id }
+      upper = upper.map { min($0, key) } ?? key
     }
   }
 
@@ -58,80 +55,33 @@ struct KeyWalk {
   func answer(_ aggregations: [Aggregation]) throws -> (ResultContents, QueryExecution)? {
     var execution = QueryExecution(plan: .keys)
     var result = LimitedResult(of: query, aggregations)
-    guard limit > 0, let number = try documents.number(of: path) else { return (try result.finish(), execution) }
-    // As for an index: reading along the keys costs about as much as scanning eight documents.
-    let count = try documents.estimatedDocumentCount(of: [(path, number)])
-    let (fewMore, overflow) = limit.addingReportingOverflow(500)
-    let budget = mayLeaveOut ? (overflow ? .max : fewMore) : max(500, count / 8)
+    guard limit > 0 else { return (try result.finish(), execution) }
+    let budget = try rowBudget()
     let filter = InPlaceFilter(query)
     var found = 0
-    func visit(_ stored: StoredDocument) throws -> Bool {
-      guard execution.rowsRead < budget else { return false }
+    var isComplete = true
+    var walk = try KeyOrder(documents, scope, from: lower, to: upper, isBackward: isBackward)
+    try walk.forEach { stored in
+      guard execution.rowsRead < budget else {
+        isComplete = false
+        return false
+      }
       execution.rowsRead += 1
       guard let key = try filter.matchingKey(of: stored, inside: nil) else { return true }
       if try result.add(stored, key: key) { execution.documentsDecoded += 1 }
       found += 1
       return found < limit
     }
-    for isNumericPart in [!isBackward, isBackward] where found < limit && execution.rowsRead < budget {
-      try isNumericPart ? forEachNumeric(number, visit) : forEachOther(number, visit)
-    }
-    guard found == limit || execution.rowsRead < budget else { return nil }
-    return (try result.finish(), execution)
+    return isComplete ? (try result.finish(), execution) : nil
   }
 
-  private func forEachNumeric(_ number: Int64, _ body: (StoredDocument) throws -> Bool) throws {
-    let ids = try documents.database.prepare(
-      "SELECT id FROM documents INDEXED BY documents_by_id WHERE collection = ? AND id >= '__id' AND id < '__ie'",
-      .integer(number))
-    var numeric: [String] = []
-    while try ids.step() {
-      let id = try ids.string(at: 0)
-      if PathSegment.numericID(id) != nil, !isOutside(id) { numeric.append(id) }
-    }
-    guard !numeric.isEmpty else { return }
-    numeric.sort { PathSegment.compare($0, $1) == (isBackward ? .descending : .ascending) }
-    let statement = try documents.database.prepare(
-      "SELECT \(StoredDocument.columns) FROM documents WHERE collection = ? AND id = ?")
-    let stored = StoredDocument(statement: statement, collection: path)
-    for id in numeric {
-      statement.reset()
-      try statement.bind(1, number)
-      try statement.bind(2, id)
-      guard try statement.step() else { continue }
-      guard try body(stored) else { return }
-    }
-  }
-
-  private func isOutside(_ id: String) -> Bool {
-    if let lower, PathSegment.compare(id, lower) == .ascending { return true }
-    if let upper, PathSegment.compare(id, upper) == .descending { return true }
-    return false
-  }
-
-  private static let numericPrefix = Array("__id".utf8)
-
-  private func forEachOther(_ number: Int64, _ body: (StoredDocument) throws -> Bool) throws {
-    // All ids of this part lie behind every numeric one.
-    if let upper, PathSegment.numericID(upper) != nil { return }
-    var condition = ""
-    var parameters: [Statement.Parameter] = [.integer(number)]
-    if let lower, PathSegment.numericID(lower) == nil {
-      condition += " AND id >= ?"
-      parameters.append(.text(lower))
-    }
-    if let upper {
-      condition += " AND id <= ?"
-      parameters.append(.text(upper))
-    }
-    let statement = try documents.database.prepare(
-      "SELECT \(StoredDocument.columns) FROM documents INDEXED BY documents_by_id WHERE collection = ?\(condition) "
-        + "ORDER BY id\(isBackward ? " DESC" : "")", parameters)
-    let stored = StoredDocument(statement: statement, collection: path)
-    while try statement.step() {
-      let mayBeNumeric = try statement.withUTF8(at: 0) { $0.starts(with: Self.numericPrefix) }
-      if mayBeNumeric, PathSegment.numericID(try statement.string(at: 0)) != nil { continue }
-      guard try body(stored) else { return }
-    }
+  /// The number of documents to read along the keys before a scan takes less.
+  private func rowBudget() throws -> Int {
+    let (fewMore, overflow) = limit.addingReportingOverflow(500)
+    // The documents of many collections are not counted, because that reads all of the collections.
+    guard case .collection(let path) = scope, !mayLeaveOut else { return overflow ? .max : fewMore }
+    guard let number = try documents.number(of: path) else { return 0 }
+    // As for an index: reading along the keys costs about as much as scanning eight documents.
+    return max(500, try documents.estimatedDocumentCount(of: [(path, number)]) / 8)
   }
 }
