@@ -1,26 +1,23 @@
-import HearthModel
+internal import HearthModel
 
-/// Answers a query that is ordered by the key alone by walking along the keys, from a cursor until there are as many documents as the limit
-/// allows: of one collection, of a collection group, or of all collections.
-///
-/// In the order of keys, a document comes before what lies below it, and that before the next document of its collection. So the walk goes
-/// along one collection, and into those that lie between two of its documents. Their paths are read and sorted for each walk: a page
-/// of a result costs its documents and the names of the collections, whatever they hold.
+/// Answers a query that is ordered by the key alone by walking along the keys of its collections, from a cursor until there are as many
+/// documents as the limit allows.
 struct KeyWalk {
   private let documents: DocumentStore
   private let query: Query
   private let scope: CollectionScope
   private let limit: Int
   private let isBackward: Bool
-  /// Keys between which the result lies, both included; each document is tested against the whole query all the same.
+  /// Keys between which the result lies; each document is tested against the whole query all the same.
   private var lower: DocumentKey?
   private var upper: DocumentKey?
 
-  /// - Returns: nil for a query that is not ordered so, that has no limit, or that is for one document.
+  /// - Returns: nil for a query that is not ordered so, that has no limit, or whose path is not of the kind that its scope needs.
   init?(_ query: Query, _ documents: DocumentStore) {
     guard query.isOrderedByKeyOnly, let limit = query.limit, let order = query.orders.first else { return nil }
     scope = CollectionScope(of: query)
-    if case .collection(let path) = scope, (try? DocumentKey(path)) != nil { return nil }
+    // One collection, or all below a document or the root.
+    guard query.path.count.isMultiple(of: 2) == (query.collectionGroup != nil) else { return nil }
     self.documents = documents
     self.query = query
     self.limit = max(limit, 0)
@@ -39,15 +36,15 @@ struct KeyWalk {
   }
 
   private func key(of value: Value?) -> DocumentKey? {
-    guard case .reference(let reference)? = value else { return nil }
+    guard case .reference(let reference)? = value, query.path.isPrefix(of: reference.key.path) else { return nil }
     return reference.key
   }
 
   private mutating func narrow(_ key: DocumentKey, isLower: Bool) {
     if isLower {
-      if lower.map({ $0 < key }) ?? true { lower = key }
+      lower = lower.map { max($0, key) } ?? key
     } else {
-      if upper.map({ key < $0 }) ?? true { upper = key }
+      upper = upper.map { min($0, key) } ?? key
     }
   }
 
@@ -59,95 +56,32 @@ struct KeyWalk {
     var execution = QueryExecution(plan: .keys)
     var result = LimitedResult(of: query, aggregations)
     guard limit > 0 else { return (try result.finish(), execution) }
-    var walk = CollectionsWalk(try walks(), isBackward: isBackward)
-    let budget = try budget(walk)
+    let budget = try rowBudget()
     let filter = InPlaceFilter(query)
     var found = 0
-    let isWhole = try walk.forEach { stored in
-      guard execution.rowsRead < budget else { return false }
+    var isComplete = true
+    var walk = try KeyOrder(documents, scope, from: lower, to: upper, isBackward: isBackward)
+    try walk.forEach { stored in
+      guard execution.rowsRead < budget else {
+        isComplete = false
+        return false
+      }
       execution.rowsRead += 1
       guard let key = try filter.matchingKey(of: stored, inside: nil) else { return true }
       if try result.add(stored, key: key) { execution.documentsDecoded += 1 }
       found += 1
       return found < limit
     }
-    guard isWhole || found == limit else { return nil }
-    return (try result.finish(), execution)
+    return isComplete ? (try result.finish(), execution) : nil
   }
 
-  /// The number of documents after which a scan takes less.
-  private func budget(_ walk: CollectionsWalk) throws -> Int {
+  /// The number of documents to read along the keys before a scan takes less.
+  private func rowBudget() throws -> Int {
     let (fewMore, overflow) = limit.addingReportingOverflow(500)
-    if mayLeaveOut { return overflow ? .max : fewMore }
-    // As for an index: reading along the keys costs about as much as scanning eight documents. Of several collections the number of
-    // documents is not known without looking at each.
-    guard case .collection = scope, let walk = walk.next else { return .max }
-    return max(500, try documents.estimatedDocumentCount(of: [(walk.path, walk.number)]) / 8)
-  }
-
-  /// The collections with documents between the bounds.
-  private func walks() throws -> [CollectionWalk] {
-    try documents.collections(in: scope).compactMap { path, number in
-      var walk = CollectionWalk(documents: documents, path: path, number: number, isBackward: isBackward)
-      if let lower {
-        if path.isPrefix(of: lower.path) {
-          walk.lower = lower.path.segments[path.count]
-        } else if path < lower.path {
-          return nil
-        }
-      }
-      if let upper {
-        if path.isPrefix(of: upper.path) {
-          walk.upper = upper.path.segments[path.count]
-        } else if upper.path < path {
-          return nil
-        }
-      }
-      return walk
-    }
-  }
-}
-
-/// A walk along several collections whose paths may lie within each other, in the order of the keys of all their documents.
-private struct CollectionsWalk {
-  private let isBackward: Bool
-  /// Those that were not begun. The next one is the last.
-  private var rest: [CollectionWalk]
-
-  init(_ walks: [CollectionWalk], isBackward: Bool) {
-    self.isBackward = isBackward
-    // Backward, a collection comes before those below it, too: it may have documents behind all of theirs.
-    rest = walks.sorted { a, b in
-      if isBackward, a.path.count != b.path.count, a.path.isPrefix(of: b.path) || b.path.isPrefix(of: a.path) {
-        return b.path.isPrefix(of: a.path)
-      }
-      return isBackward ? a.path < b.path : b.path < a.path
-    }
-  }
-
-  var next: CollectionWalk? { rest.last }
-
-  /// - Returns: False if `body` has stopped the walk.
-  mutating func forEach(_ body: (StoredDocument) throws -> Bool) throws -> Bool {
-    while let walk = rest.popLast() {
-      guard try forEach(along: walk, body) else { return false }
-    }
-    return true
-  }
-
-  private mutating func forEach(along walk: CollectionWalk, _ body: (StoredDocument) throws -> Bool) throws -> Bool {
-    try walk.forEach { stored in
-      while let next, try isBefore(next, stored) {
-        rest.removeLast()
-        guard try forEach(along: next, body) else { return false }
-      }
-      return try body(stored)
-    }
-  }
-
-  /// Returns whether a collection's documents come before a document of another one.
-  private func isBefore(_ walk: CollectionWalk, _ stored: StoredDocument) throws -> Bool {
-    let path = try stored.key.path
-    return isBackward ? path < walk.path : walk.path < path
+    // The documents of many collections are not counted, because that reads all of the collections.
+    guard case .collection(let path) = scope, !mayLeaveOut else { return overflow ? .max : fewMore }
+    guard let number = try documents.number(of: path) else { return 0 }
+    // As for an index: reading along the keys costs about as much as scanning eight documents.
+    return max(500, try documents.estimatedDocumentCount(of: [(path, number)]) / 8)
   }
 }
