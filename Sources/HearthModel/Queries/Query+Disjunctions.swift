@@ -41,7 +41,8 @@ extension Query {
     case .field(let filter): filter.op == .arrayContains || filter.op == .arrayContainsAny ? 1 : 0
     case .composite(let composite):
       composite.op == .or
-        ? composite.filters.map(membershipCount).max() ?? 0 : composite.filters.reduce(0) { $0 + membershipCount(of: $1) }
+        ? composite.filters.map(membershipCount).max() ?? 0
+        : composite.filters.reduce(0) { $0 + membershipCount(of: $1) }
     }
   }
 
