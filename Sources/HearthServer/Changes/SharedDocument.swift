@@ -114,10 +114,11 @@ struct WatchChange: Sendable {
 
   var key: DocumentKey { document.document.key }
 
-  /// Returns true if there is nothing to tell: the document is in the target as it was, or was not in it and is not.
-  var isNothing: Bool {
-    isIn ? oldVersion == document.document.version : oldVersion == nil
-  }
+  /// Returns true if there is nothing to tell: the document is in the target as it was.
+  ///
+  /// A document that has come in and left again is told of. The client may show it as its own write that was acknowledged: Google's SDKs
+  /// go on with that until they hear of the document, even if it was deleted meanwhile.
+  var isNothing: Bool { isIn && oldVersion == document.document.version }
 
   /// The effect of this change and a later one of the same document.
   func followed(by later: WatchChange) -> WatchChange {
