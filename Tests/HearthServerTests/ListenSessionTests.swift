@@ -12,13 +12,13 @@ struct ListenSessionTests {
   @Test("a first snapshot that is sent in pieces is one state, whatever is committed meanwhile, and the changes follow")
   func pieces() async throws {
     let fixture = try StorageFixture()
-    let count = 300
+    let count = 800
     _ = try await fixture.storage.commit(
       CommitRequest(mutations: (0..<count).map { .set(key("c/d\($0)"), ["n": $0.value]) }))
     let sent = SentDocuments()
     let subscriber = fixture.storage.feed.subscribe {}
     var session = ListenSession(database: fixture.database, subscriber: subscriber) { messages in
-      guard sent.append(try messages.map { try $0.decoded }) else { return }
+      guard sent.append(try messages.flatMap { try $0.decoded }) else { return }
       // Between two pieces: one document goes, one changes, one comes.
       let number = sent.nextNumber()
       try await fixture.commit(.delete(key("c/d\(count - number)")))

@@ -40,6 +40,29 @@ struct ListingTests {
     }
   }
 
+  @Test(
+    "a page has 3 MiB at most, however many documents were asked for, and the list goes on behind it",
+    arguments: [false, true])
+  func largeDocuments(showMissing: Bool) async throws {
+    try await ServerFixture.withServer { fixture in
+      let text = Value.string(String(repeating: "x", count: 700_000))
+      for number in 0..<13 { try await fixture.commit([.set(key("c/d\(10 + number)"), ["t": text])]) }
+      try await fixture.commit([.set(key("c/d115/below/x"), [:]), .set(key("c/z/below/x"), [:])])
+      var pages: [[String]] = []
+      var token = ""
+      repeat {
+        let page = try await page(fixture, size: 1_000_000, token: token, showMissing: showMissing)
+        #expect(page.documents.reduce(0) { $0 + $1.fields.bytes.count } <= 3 << 20)
+        pages.append(page.ids)
+        token = page.token
+      } while !token.isEmpty
+      let stored = (0..<13).map { "d\(10 + $0)" }
+      let expected = showMissing ? stored[...1] + ["d115"] + stored[2...] + ["z"] : stored[...]
+      #expect(pages.flatMap { $0 } == Array(expected))
+      #expect(pages.count == 4, "four documents fit into 3 MiB")
+    }
+  }
+
   @Test("an order leaves out documents without the field and continues over pages")
   func order() async throws {
     try await ServerFixture.withServer { fixture in

@@ -1,7 +1,9 @@
 import Dispatch
+import Foundation
 import HearthModel
 import HearthStore
 import HearthWire
+import NIOCore
 import SwiftProtobuf
 import Synchronization
 
@@ -105,15 +107,25 @@ struct Listener {
 }
 
 extension ListenMessage {
-  /// The message as a client reads it.
-  var decoded: WatchResponse {
+  /// The messages as a client reads them.
+  var decoded: [WatchResponse] {
     get throws {
       switch self {
-      case .response(let response): response
-      case .encoded(let bytes):
-        try ServerFixture.translator.decode(Google_Firestore_V1_ListenResponse(serializedBytes: bytes))
+      case .response(let response): return [response]
+      case .encoded(let bytes): return [try Self.decode(ByteBuffer(bytes: bytes))]
+      case .frames(let frames):
+        var assembler = MessageAssembler(maximumBytes: .max)
+        assembler.append(frames)
+        var responses: [WatchResponse] = []
+        while let message = try assembler.next() { responses.append(try Self.decode(message)) }
+        return responses
       }
     }
+  }
+
+  private static func decode(_ message: ByteBuffer) throws -> WatchResponse {
+    try ServerFixture.translator.decode(
+      Google_Firestore_V1_ListenResponse(serializedBytes: Data(message.readableBytesView)))
   }
 }
 
@@ -137,7 +149,7 @@ private final class ReceivedMessages: Sendable {
   var readTimes: [SnapshotVersion] { state.withLock { $0.readTimes } }
 
   func append(_ messages: [ListenMessage]) throws {
-    let responses = try messages.map { try $0.decoded }
+    let responses = try messages.flatMap { try $0.decoded }
     state.withLock { state in
       for response in responses {
         state.texts.append(Self.text(response))

@@ -140,8 +140,9 @@ struct RESTDifferentialTests {
     for (index, request) in requests.enumerated() where theirs[index] != ours[index] {
       differences += 1
       guard differences <= 10 else { continue }
+      // One line, which is what scripts/test repeats at its end.
       Issue.record(
-        "seed \(seed), request \(index): \(request.verb) \(request.path) \(request.body ?? "")\ntheirs: \(theirs[index])\nours: \(ours[index])"
+        "seed \(seed), request \(index): theirs: \(theirs[index]), ours: \(ours[index]), \(request.verb) \(request.path) \(request.body ?? "")"
       )
     }
     #expect(differences == 0)

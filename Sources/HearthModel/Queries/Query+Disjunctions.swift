@@ -33,6 +33,18 @@ extension Query {
     }
   }
 
+  /// The largest number of `arrayContains` in a conjunction, those counted that null and NaN in lists would make.
+  package var membershipCount: Int { filters.reduce(0) { $0 + Self.membershipCount(of: $1) } }
+
+  private static func membershipCount(of filter: Filter) -> Int {
+    switch filter {
+    case .field(let filter): filter.op == .arrayContains || filter.op == .arrayContainsAny ? 1 : 0
+    case .composite(let composite):
+      composite.op == .or
+        ? composite.filters.map(membershipCount).max() ?? 0 : composite.filters.reduce(0) { $0 + membershipCount(of: $1) }
+    }
+  }
+
   private static func conjunction(of filters: [Filter], atMost limit: Int) -> [[FieldFilter]]? {
     var product: [[FieldFilter]] = [[]]
     for filter in filters {

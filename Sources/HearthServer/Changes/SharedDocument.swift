@@ -79,12 +79,18 @@ final class SharedDocument: Sendable {
     return writer.bytes
   }
 
-  /// The bytes of a `ListenResponse` that shows one target a document that no other stream is waiting for.
-  static func message(of document: Document, to target: TargetID, in database: DatabaseID) -> [UInt8] {
+  /// The bytes of a `ListenResponse` that shows one target a missing document that no other stream is waiting for.
+  static func message(ofMissing document: Document, to target: TargetID, in database: DatabaseID) -> [UInt8] {
     var ids = WireWriter()
-    ids.writePacked([target], field: document.isFound ? Field.targetIDs : Field.removedTargetIDs)
-    return message(
-      document.isFound ? Field.documentChange : Field.documentDelete, encode(document, in: database), ids.bytes)
+    ids.writePacked([target], field: Field.removedTargetIDs)
+    return message(Field.documentDelete, encode(document, in: database), ids.bytes)
+  }
+
+  /// Writes `ListenResponse` messages that show one target documents that no other stream is waiting for.
+  static func frames(to target: TargetID, in database: DatabaseID) -> DocumentFrames {
+    var ids = WireWriter()
+    ids.writePacked([target], field: Field.targetIDs)
+    return DocumentFrames(of: database, wrapper: Field.documentChange, others: ids.bytes)
   }
 }
 

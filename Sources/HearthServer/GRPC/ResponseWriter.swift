@@ -9,6 +9,9 @@ struct ResponseWriter<Response: Message>: Sendable {
   private let tap: (any CallTap)?
   private let holdsBack: Bool
 
+  /// What all calls of the server have in common.
+  var load: ServerLoad { call.load }
+
   init(call: ServerCall, tap: (any CallTap)?, holdsBack: Bool) {
     self.call = call
     self.tap = tap
@@ -40,10 +43,10 @@ struct ResponseWriter<Response: Message>: Sendable {
   ///
   /// - Parameter responses: Whole messages with their heads, as ``encode(_:to:)`` and ``add(_:to:)`` make them.
   func write(encoded responses: ByteBuffer) async throws {
-    guard tap == nil else {
+    guard tap == nil, call.transcoder == nil else {
       var assembler = MessageAssembler(maximumBytes: .max)
       assembler.append(responses)
-      while let message = try assembler.next() { try await write(Response(decoding: message)) }
+      while let message = try assembler.next() { try await write(encoded: Array(message.readableBytesView)) }
       return
     }
     try await call.send(isHeldBack: holdsBack) { buffer in

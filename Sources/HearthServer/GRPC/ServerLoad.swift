@@ -14,6 +14,7 @@ final class ServerLoad: Sendable {
   private let received = Atomic(0)
   private let holders = Mutex<[ObjectIdentifier: (call: ServerCall, bytes: Int)]>([:])
   private let refused = Atomic(0)
+  private let ended = Atomic(0)
 
   init(limits: ServerLimits) {
     self.limits = limits
@@ -22,6 +23,9 @@ final class ServerLoad: Sendable {
   // MARK: - Calls
 
   var callCount: Int { calls.withLock { $0.count } }
+
+  /// Calls that have ended since the server's start.
+  var endedCalls: Int { ended.load(ordering: .relaxed) }
 
   /// Connections that were refused because there were too many.
   var refusedConnections: Int { refused.load(ordering: .relaxed) }
@@ -40,6 +44,7 @@ final class ServerLoad: Sendable {
   }
 
   func callEnded() {
+    ended.add(1, ordering: .relaxed)
     let waiting = calls.withLock { calls in
       calls.count -= 1
       guard calls.count == 0 else { return [CheckedContinuation<Void, Never>]() }

@@ -14,13 +14,12 @@ enum QueryLimits {
     try checkLists(filters)
     try checkExclusions(filters, in: query)
     let count = query.disjunctionCount
-    guard count <= limits.queryDisjunctions, let disjunctions = query.disjunctions(atMost: limits.queryDisjunctions)
-    else {
+    guard count <= limits.queryDisjunctions else {
       throw invalid(
         "Too many disjunctions after normalization. Result had \(count) disjunctions which is more than the maximum of "
           + "\(limits.queryDisjunctions)")
     }
-    for disjunction in disjunctions where disjunction.count(where: { $0.op == .arrayContains }) > 1 {
+    guard query.membershipCount <= 1 else {
       throw invalid("A maximum of 1 'ARRAY_CONTAINS' filter is allowed per disjunction.")
     }
     guard query.inequalityFields.count <= maximumInequalityFields else {

@@ -69,6 +69,10 @@ private struct DocumentList {
     return "\(database.id)\n\(query.path)\n\(isShallow)\n\(order)\n\(showsMissing)"
   }
 
+  /// The bytes of fields that a page holds at most, unless its only document has more, however many documents were asked for. A response is
+  /// one message, and gRPC's clients take 4 MiB in one by default.
+  private static let bytesPerPage = 3 << 20
+
   func page(after token: String) async throws -> (documents: [Document], nextToken: String) {
     var query = query
     let parent = query.path
@@ -77,14 +81,32 @@ private struct DocumentList {
     if let last { query.startAt = try await bound(after: last) }
     // One more than the page, to know whether there is another.
     query.limit = pageSize == Int.max ? nil : pageSize + 1
-    var pages = ResultPages(of: query, isShallow: isShallow, plan: plan, in: database)
-    var documents: [Document] = []
-    try await pages.all { documents += $0.documents }
-    if showsMissing { documents = try await merged(documents, after: last) }
-    guard documents.count > pageSize, let end = documents.prefix(pageSize).last else { return (documents, "") }
+    var (documents, isCut) = try await documents(of: query)
+    if showsMissing {
+      let end = isCut || documents.count > pageSize ? documents.last?.key : nil
+      documents = try await merged(documents, after: last, through: end)
+    }
+    guard isCut || documents.count > pageSize, let end = documents.prefix(pageSize).last else { return (documents, "") }
     let lastID = ResourcePath(Array(end.key.path.segments[query.path.count...])).canonicalString
     let next = PageToken(lastID: lastID, kind: .documents, of: identity).text
     return (Array(documents.prefix(pageSize)), next)
+  }
+
+  /// The first documents of a query.
+  ///
+  /// - Returns: Also whether further ones were left out because these have so many bytes.
+  private func documents(of query: Query) async throws -> (documents: [Document], isCut: Bool) {
+    var pages = ResultPages(of: query, isShallow: isShallow, plan: plan, in: database)
+    var documents: [Document] = []
+    var byteCount = 0
+    while let page = try await pages.next() {
+      for document in page.answer.documents {
+        byteCount += document.fields.bytes.count
+        guard byteCount <= Self.bytesPerPage || documents.isEmpty else { return (documents, true) }
+        documents.append(document)
+      }
+    }
+    return (documents, false)
   }
 
   /// The position after the last document of the previous page.
@@ -104,14 +126,17 @@ private struct DocumentList {
   }
 
   /// Adds the documents that do not exist but have something below them.
-  private func merged(_ documents: [Document], after last: DocumentKey?) async throws -> [Document] {
+  ///
+  /// - Parameter end: The last of `documents` if there are further ones.
+  private func merged(
+    _ documents: [Document], after last: DocumentKey?, through end: DocumentKey?
+  ) async throws -> [Document] {
     let collection = query.path
     let ids = try await plan.reading { version throws(StatusError) in
       try await database.storage.collectionIDs(under: collection, at: version)
     }
     // Those that exist stand in the page already, as far as it reaches.
     let existing = Set(documents.map(\.key))
-    let end = documents.count > pageSize ? documents.last?.key : nil
     let missing = try ids.map { try DocumentKey(collection.appending($0)) }
       .filter { key in last.map { $0 < key } ?? true && end.map { key < $0 } ?? true && !existing.contains(key) }
       .map { Document.missing($0, version: .none) }

@@ -110,7 +110,13 @@ extension FirestoreService {
       try nearest?.add(documents)
       if nearest == nil { for document in documents { try answer.totals.add(document) } }
     }
-    for document in try nearest?.finish() ?? [] { try answer.totals.add(document) }
+    var rest = (nearest?.finish() ?? [])[...]
+    while let search = decoded.search, !rest.isEmpty {
+      let piece = rest.prefix(VectorSearch.documentsPerRead)
+      rest = rest.dropFirst(piece.count)
+      let documents = try await search.documents(piece, at: answer.readVersion, plan, in: database)
+      for document in documents { try answer.totals.add(document) }
+    }
     return answer
   }
 

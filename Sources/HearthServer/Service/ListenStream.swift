@@ -63,8 +63,7 @@ final class ListenStream: Sendable {
     }
   }
 
-  /// Sends messages in pieces of ``bytesPerPiece``, so that a client that does not read holds back little more than what may
-  /// wait for it.
+  /// Sends messages in pieces of ``ListenMessage/bytesPerPiece``.
   private static func send(
     _ messages: [ListenMessage], of database: HostedDatabase, to writer: Writer
   ) async throws {
@@ -73,13 +72,13 @@ final class ListenStream: Sendable {
       switch message {
       case .response(let response): try Writer.encode(database.translator.encode(response), to: &piece)
       case .encoded(let bytes): Writer.add(bytes, to: &piece)
+      case .frames(let frames):
+        if piece.readableBytes == 0 { piece = frames } else { piece.writeImmutableBuffer(frames) }
       }
-      guard piece.readableBytes >= bytesPerPiece else { continue }
+      guard piece.readableBytes >= ListenMessage.bytesPerPiece else { continue }
       try await writer.write(encoded: piece)
       piece = ByteBuffer()
     }
     if piece.readableBytes > 0 { try await writer.write(encoded: piece) }
   }
-
-  private static let bytesPerPiece = 64 << 10
 }

@@ -2,7 +2,7 @@ internal import HearthModel
 internal import HearthStore
 
 /// The result of a query, piece by piece, all of one version. The next piece is read when it is asked for.
-struct ResultPages {
+struct ResultPages: Sendable {
   private let plan: ReadPlan
   private let database: HostedDatabase
   /// The queries whose results follow each other; nil before the first piece.
@@ -23,7 +23,7 @@ struct ResultPages {
     remaining = query.limit
   }
 
-  struct Page {
+  struct Page: Sendable {
     var answer: QueryAnswer
     var isLast: Bool
   }
@@ -45,6 +45,13 @@ struct ResultPages {
     if isShallow, remaining == 0 { rest = [] }
     sources = rest
     return Page(answer: page.answer, isLast: rest.isEmpty)
+  }
+
+  /// The next piece, and the pages behind it.
+  func advanced() async throws -> (pages: ResultPages, page: Page?) {
+    var pages = self
+    let page = try await pages.next()
+    return (pages, page)
   }
 
   /// The collections one after the other, which is their order by name. Nothing else can be asked of several collections.

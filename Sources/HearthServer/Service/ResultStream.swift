@@ -1,9 +1,11 @@
 internal import Foundation
 internal import HearthModel
 internal import HearthWire
+internal import NIOCore
+internal import SwiftProtobuf
 
-/// Sends the result of a query. The next piece is read when the client has taken the one before, so a client that does not read holds
-/// no more than one piece.
+/// Sends the result of a query. The next piece is read while the client takes the one before, so a client that does not read holds no
+/// more than two pieces.
 struct ResultStream {
   let decoded: CheckedQuery
   let plan: ReadPlan
@@ -11,8 +13,10 @@ struct ResultStream {
   /// The last message says what the query has cost.
   let isExplained: Bool
 
-  /// The number of messages that are passed to the transport at a time.
-  private static let messagesPerBatch = 64
+  /// The size in bytes of the pieces in which messages are passed to the transport.
+  private static let bytesPerPiece = 64 << 10
+
+  private var projection: Projection { Projection(paths: decoded.projection) }
 
   /// Each document in a message, the number of skipped ones in the first, `done` in the last. Without documents there is
   /// one message, because clients want at least one read time.
@@ -27,22 +31,27 @@ struct ResultStream {
   }
 
   private func sendAll(_ output: inout Output) async throws {
-    var pages = ResultPages(
+    let start = ResultPages(
       of: decoded.query.widened(by: decoded.offset), isShallow: decoded.isShallow, plan: plan, in: database)
-    if let search = decoded.search { return try await send(try await nearest(search, pages, &output), &output) }
-    while let page = try await pages.next() {
-      output.explanation.add(page.answer.execution)
-      try await send(page, &output)
-      guard !page.isLast else { return }
+    if let search = decoded.search { return try await sendNearest(search, start, &output) }
+    var pace = ResultPace(load: output.writer.load, clock: ContinuousClock())
+    var (pages, page) = try await start.advanced()
+    while let present = page {
+      output.explanation.add(present.answer.execution)
+      guard !present.isLast else { return try await send(present, &output) }
+      // While a piece is sent, the next one is read.
+      let rest = pages
+      async let following = rest.advanced()
+      try await send(present, &output)
       // The next piece may take long to read.
       output.writer.flush()
+      (pages, page) = try await following
+      try await pace.rest()
     }
   }
 
-  /// The result of a vector search, for which all documents of the query are read.
-  private func nearest(
-    _ search: VectorSearch, _ pages: ResultPages, _ output: inout Output
-  ) async throws -> ResultPages.Page {
+  /// Sends the result of a vector search, for which all documents of the query are read.
+  private func sendNearest(_ search: VectorSearch, _ pages: ResultPages, _ output: inout Output) async throws {
     var (pages, nearest) = (pages, VectorSearch.Nearest(search))
     var version = SnapshotVersion.none
     try await pages.all { answer in
@@ -50,8 +59,14 @@ struct ResultStream {
       version = answer.readVersion
       try nearest.add(answer.documents)
     }
-    let answer = QueryAnswer(documents: try nearest.finish(), readVersion: version, execution: nil)
-    return ResultPages.Page(answer: answer, isLast: true)
+    var rest = nearest.finish()[...]
+    repeat {
+      let piece = rest.prefix(VectorSearch.documentsPerRead)
+      rest = rest.dropFirst(piece.count)
+      let documents = try await search.documents(piece, at: version, plan, in: database)
+      let answer = QueryAnswer(documents: documents, readVersion: version, execution: nil)
+      try await send(ResultPages.Page(answer: answer, isLast: rest.isEmpty), &output)
+    } while !rest.isEmpty
   }
 
   private struct Output {
@@ -74,33 +89,44 @@ struct ResultStream {
     let skippedHere = min(decoded.offset - output.skipped, page.answer.documents.count)
     output.skipped += skippedHere
     output.unreported += skippedHere
-    let readTime = database.translator.encode(page.answer.readVersion)
-    let projection = Projection(paths: decoded.projection)
-    var batch: [Google_Firestore_V1_RunQueryResponse] = []
-    for document in page.answer.documents.dropFirst(skippedHere) {
-      var response = Google_Firestore_V1_RunQueryResponse()
-      response.document = database.translator.encodeDocument(try projection.applied(to: document))
-      response.readTime = readTime
-      response.skippedResults = Int32(clamping: output.unreported)
-      output.unreported = 0
+    let documents = page.answer.documents.dropFirst(skippedHere)
+    try await send(page.isLast ? documents.dropLast() : documents, at: page.answer.readVersion, &output)
+    guard page.isLast else { return }
+    var last = Google_Firestore_V1_RunQueryResponse()
+    if let document = documents.last {
+      last.document = database.translator.encodeDocument(try projection.applied(to: document))
       output.sent += 1
-      // Only now: the last message of all is kept back, because it says that it is the last.
-      if batch.count == Self.messagesPerBatch {
-        try await output.writer.write(contentsOf: batch)
-        batch = []
-      }
-      batch.append(response)
     }
-    if page.isLast {
-      if batch.isEmpty {
-        var response = Google_Firestore_V1_RunQueryResponse()
-        response.readTime = readTime
-        response.skippedResults = Int32(clamping: output.unreported)
-        batch.append(response)
+    last.readTime = database.translator.encode(page.answer.readVersion)
+    last.skippedResults = Int32(clamping: output.unreported)
+    last.done = true
+    if isExplained { last.explainMetrics = output.explanation.metrics(resultCount: output.sent) }
+    try await output.writer.write(last)
+  }
+
+  /// Sends documents none of which is the last one of the result.
+  private func send(
+    _ documents: ArraySlice<Document>, at version: SnapshotVersion, _ output: inout Output
+  ) async throws {
+    guard !documents.isEmpty else { return }
+    var others = Google_Firestore_V1_RunQueryResponse()
+    others.readTime = database.translator.encode(version)
+    let frames = DocumentFrames(of: database.id, wrapper: nil, others: try others.serializedBytes())
+    var buffer = ByteBuffer()
+    for document in documents {
+      let shown = try projection.applied(to: document)
+      if output.unreported > 0 {
+        others.skippedResults = Int32(clamping: output.unreported)
+        output.unreported = 0
+        try DocumentFrames(of: database.id, wrapper: nil, others: others.serializedBytes()).write(shown, to: &buffer)
+      } else {
+        frames.write(shown, to: &buffer)
       }
-      batch[batch.count - 1].done = true
-      if isExplained { batch[batch.count - 1].explainMetrics = output.explanation.metrics(resultCount: output.sent) }
+      output.sent += 1
+      guard buffer.readableBytes >= Self.bytesPerPiece else { continue }
+      try await output.writer.write(encoded: buffer)
+      buffer = ByteBuffer()
     }
-    if !batch.isEmpty { try await output.writer.write(contentsOf: batch) }
+    if buffer.readableBytes > 0 { try await output.writer.write(encoded: buffer) }
   }
 }

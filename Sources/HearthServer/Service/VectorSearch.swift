@@ -86,10 +86,16 @@ struct VectorSearch {
     return measure == .dotProduct ? distance >= threshold : distance <= threshold
   }
 
-  /// The nearest documents among those that were added.
+  /// A document of the result.
+  struct Found {
+    var key: DocumentKey
+    var distance: Double
+  }
+
+  /// The nearest documents among those that were added. Their contents are not kept: they are read again for the result.
   struct Nearest {
     let search: VectorSearch
-    private var found: [(document: Document, distance: Double)] = []
+    private var found: [Found] = []
 
     init(_ search: VectorSearch) {
       self.search = search
@@ -99,7 +105,7 @@ struct VectorSearch {
     mutating func add(_ documents: some Sequence<Document>) throws(WireFormatError) {
       for document in documents {
         guard let distance = try search.distance(of: document), search.admits(distance) else { continue }
-        found.append((document, distance))
+        found.append(Found(key: document.key, distance: distance))
         if found.count >= 2 * search.limit + 64 { cut() }
       }
     }
@@ -113,19 +119,33 @@ struct VectorSearch {
       found.removeLast(max(0, found.count - search.limit))
     }
 
-    /// The nearest first, each with its distance if the search asks for it.
-    mutating func finish() throws(WireFormatError) -> [Document] {
+    /// The nearest first.
+    mutating func finish() -> [Found] {
       cut()
-      guard let name = search.resultField else { return found.map(\.document) }
-      var documents: [Document] = []
-      for (document, distance) in found {
-        var document = document
-        var fields = try document.fields.decoded()
-        fields[name] = .double(distance)
-        document.fields = EncodedFields(fields)
-        documents.append(document)
-      }
-      return documents
+      return found
+    }
+  }
+
+  /// The number of documents of a result that are read at a time; each may have 1 MiB.
+  static let documentsPerRead = 32
+
+  /// Documents of a result, each with its distance if the search asks for it.
+  ///
+  /// - Parameter version: The version at which they were found.
+  func documents(
+    _ found: some Collection<Found>, at version: SnapshotVersion, _ plan: ReadPlan, in database: HostedDatabase
+  ) async throws -> [Document] {
+    let (keys, storage) = (found.map(\.key), database.storage)
+    let documents = try await plan.reading(laterAt: version) { version throws(StatusError) in
+      try await storage.documents(for: keys, at: version).documents
+    }
+    guard let name = resultField else { return documents }
+    return try zip(documents, found).map { document, found in
+      var document = document
+      var fields = try document.fields.decoded()
+      fields[name] = .double(found.distance)
+      document.fields = EncodedFields(fields)
+      return document
     }
   }
 }

@@ -45,6 +45,20 @@ final class TransactionRegistry: Sendable {
 
     var isReadOnly: Bool { isolation == .readOnly }
     var readCount: Int { reads.map { $0.keys.count + $0.queries.count } ?? 0 }
+
+    /// Adds what is read.
+    fileprivate mutating func note(
+      keys: [DocumentKey], query: Query?, latest: SnapshotVersion, now: Int64
+    ) -> Reading {
+      lastUse = now
+      let version = reads?.version ?? latest
+      if reads == nil { reads = TransactionReads(version: version) }
+      if !isReadOnly {
+        reads?.keys.formUnion(keys)
+        if let query { reads?.queries.append(query) }
+      }
+      return isolation == .pessimistic ? .locked(owner) : .at(version)
+    }
   }
 
   typealias CommitResult = Result<CommitOutcome, StatusError>
@@ -240,37 +254,41 @@ final class TransactionRegistry: Sendable {
     let now = clock.now().microseconds
     let result = state.withLock { state -> Result<Reading, StatusError> in
       do throws(StatusError) {
-        var transaction = try find(id, in: &state, now: now)
-        var reads = transaction.reads ?? TransactionReads(version: latest)
-        if !transaction.isReadOnly {
-          guard reads.keys.count + reads.queries.count + keys.count < limits.readsPerTransaction else {
-            return .failure(
-              StatusError(
-                code: .invalidArgument,
-                message: "the transaction reads more than \(limits.readsPerTransaction) documents"))
-          }
-          reads.keys.formUnion(keys)
-          if let query { reads.queries.append(query) }
-        }
-        let added = reads.keys.count + reads.queries.count - transaction.readCount
-        guard state.readCount + added <= limits.transactionReads else {
-          return .failure(
-            StatusError(
-              code: .resourceExhausted,
-              message:
-                "the open transactions have read \(limits.transactionReads) documents, the most that are allowed; "
-                + "commit or roll back some"))
-        }
-        state.readCount += added
-        transaction.reads = reads
-        transaction.lastUse = now
-        state.transactions[id] = transaction
-        return .success(transaction.isolation == .pessimistic ? .locked(transaction.owner) : .at(reads.version))
+        state.readCount += try admit(keys, query, for: id, in: &state, now: now)
+        // In place: a transaction that reads much would else copy all of its reads with each.
+        let reading = state.transactions[id]?.note(keys: keys, query: query, latest: latest, now: now)
+        guard let reading else { throw Self.closed }
+        return .success(reading)
       } catch {
         return .failure(error)
       }
     }
     return try result.get()
+  }
+
+  /// Checks that a transaction may read so much more.
+  ///
+  /// - Returns: The number of reads that are new to it.
+  private func admit(
+    _ keys: [DocumentKey], _ query: Query?, for id: [UInt8], in state: inout State, now: Int64
+  ) throws(StatusError) -> Int {
+    let transaction = try find(id, in: &state, now: now)
+    guard !transaction.isReadOnly else { return 0 }
+    guard transaction.readCount + keys.count + (query == nil ? 0 : 1) <= limits.readsPerTransaction else {
+      throw StatusError(
+        code: .invalidArgument, message: "the transaction reads more than \(limits.readsPerTransaction) documents")
+    }
+    var newKeys = Set(keys)
+    if let known = transaction.reads?.keys { newKeys = newKeys.filter { !known.contains($0) } }
+    let added = newKeys.count + (query == nil ? 0 : 1)
+    guard state.readCount + added <= limits.transactionReads else {
+      throw StatusError(
+        code: .resourceExhausted,
+        message:
+          "the open transactions have read \(limits.transactionReads) documents, the most that are allowed; "
+          + "commit or roll back some")
+    }
+    return added
   }
 
   /// Ends a transaction without a commit. Does nothing for one that has ended.

@@ -1,5 +1,6 @@
 internal import HearthModel
 internal import HearthWire
+internal import NIOCore
 
 /// The state of one listen stream: its targets, and the version up to which the client has their changes.
 ///
@@ -126,8 +127,7 @@ struct ListenSession {
     try await send(.init(state: .added, targetIDs: [target.id]))
     if start.isReset { try await send(.init(state: .reset, targetIDs: [target.id])) }
     try await sendInBatches(start.delta.messages(in: database.id))
-    try await send(start.documents, to: target.id)
-    try await sendRest(of: target, after: start.next)
+    try await sendDocuments(of: target, from: start)
     var closing: [ListenMessage] = []
     if let count = start.existenceFilterCount {
       closing.append(
@@ -144,28 +144,36 @@ struct ListenSession {
     try await send(closing)
   }
 
-  /// Reads and sends the documents of a first snapshot behind its first piece, each piece when the client has taken the one before.
-  private func sendRest(of target: WatchedTarget, after cursor: QueryCursor?) async throws {
-    guard case .query(let query) = target.source else { return }
-    var cursor = cursor
-    while let position = cursor {
-      let page = try await database.watchedPage(of: query, after: position, at: version)
-      try await send(page.answer.documents, to: target.id)
-      cursor = page.next
+  /// Sends the documents of a first snapshot. While a piece is sent, the next one is read: a client that does not read holds two.
+  private func sendDocuments(of target: WatchedTarget, from start: WatchStart) async throws {
+    var (documents, next) = (start.documents, start.next)
+    if case .query(let query) = target.source {
+      while let cursor = next {
+        async let page = database.watchedPage(of: query, after: cursor, at: version)
+        try await send(documents, to: target.id)
+        (documents, next) = try await (page.answer.documents, page.next)
+      }
     }
+    try await send(documents, to: target.id)
   }
 
   /// Sends documents of a first snapshot, none of which comes twice. They are encoded as the client takes them.
   private func send(_ documents: [Document], to target: TargetID) async throws {
-    var rest = documents[...]
-    while !rest.isEmpty {
-      try await send(
-        rest.prefix(Self.messagesPerBatch).map { document in
-          let shown = document.isFound ? document : Document.missing(document.key, version: version)
-          return .encoded(SharedDocument.message(of: shown, to: target, in: database.id))
-        })
-      rest = rest.dropFirst(Self.messagesPerBatch)
+    let encoder = SharedDocument.frames(to: target, in: database.id)
+    var frames = ByteBuffer()
+    for document in documents {
+      if document.isFound {
+        encoder.write(document, to: &frames)
+      } else {
+        let missing = Document.missing(document.key, version: version)
+        let bytes = SharedDocument.message(ofMissing: missing, to: target, in: database.id)
+        MessageAssembler.write(bytes, count: bytes.count, to: &frames)
+      }
+      guard frames.readableBytes >= ListenMessage.bytesPerPiece else { continue }
+      try await send([.frames(frames)])
+      frames = ByteBuffer()
     }
+    if frames.readableBytes > 0 { try await send([.frames(frames)]) }
   }
 
   private func current(_ target: TargetID) -> ListenMessage {

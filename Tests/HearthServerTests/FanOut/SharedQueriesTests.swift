@@ -54,7 +54,7 @@ struct SharedQueriesTests {
     #expect(taken[0].changes[0].changes.count == 1, "two commits are one change")
     #expect(taken[0].changes[0].changes[0].document === taken[1].changes[0].changes[0].document)
     let document = taken[0].changes[0].changes[0].document
-    let messages = try [[2, 300], [4]].map { ids in
+    let messages = try [[2, 300], [4]].flatMap { ids in
       try ListenMessage.encoded(
         document.message(updated: ids, removed: [7], isContentNew: true, in: ServerFixture.database)
       ).decoded

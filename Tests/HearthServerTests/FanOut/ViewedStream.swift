@@ -31,7 +31,7 @@ actor ViewedStream {
     feed = fixture.storage.feed
     subscriber = feed.subscribe {}
     session = ListenSession(database: fixture.database, subscriber: subscriber) { messages in
-      await inbox.append(try messages.map { try $0.decoded })
+      await inbox.append(try messages.flatMap { try $0.decoded })
     }
   }
 

@@ -45,8 +45,12 @@ struct DatabaseLimitsTests {
     #expect(throws: StatusError.self) { try registry.begin(.pessimistic) }
     let version = SnapshotVersion(microseconds: 1)
     _ = try await registry.read(first, keys: [key("a/1"), key("a/2"), key("a/3")], latest: version)
-    await #expect(throws: StatusError.self) { try await registry.read(first, keys: [key("a/4")], latest: version) }
-    _ = try await registry.read(second, keys: [key("a/1"), key("a/2")], latest: version)
+    _ = try await registry.read(first, keys: [key("a/4")], latest: version)
+    let invalid = await #expect(throws: StatusError.self) {
+      try await registry.read(first, keys: [key("a/5")], latest: version)
+    }
+    #expect(invalid?.code == .invalidArgument)
+    _ = try await registry.read(second, keys: [key("a/1")], latest: version)
     let exhausted = await #expect(throws: StatusError.self) {
       try await registry.read(second, keys: [key("a/3")], latest: version)
     }

@@ -23,18 +23,8 @@ struct Emulator: SuiteTrait, TestScoping {
   func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
-    let port = try Programs.freePort()
-    let process = Process()
-    process.executableURL = Programs.find("gcloud")
-    process.arguments = ["emulators", "firestore", "start", "--host-port=127.0.0.1:\(port)"]
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    let answer = try await Self.curl("--retry", "60", "--retry-connrefused", "--retry-delay", "1", "127.0.0.1:\(port)/")
-    guard answer.status == 0 else {
-      process.terminate()
-      Issue.record("the emulator did not listen on port \(port) within a minute")
+    guard let port = try await Self.start() else {
+      Issue.record("the emulator did not listen within a minute on any of three ports")
       return
     }
     let result: Result<Void, any Error>
@@ -46,6 +36,27 @@ struct Emulator: SuiteTrait, TestScoping {
     // The launcher leaves its Java child behind when it is signalled; the emulator's own request ends both.
     _ = try await Self.curl("-X", "POST", "127.0.0.1:\(port)/shutdown")
     try result.get()
+  }
+
+  /// Starts the emulator and waits until it answers.
+  ///
+  /// - Returns: Its port; nil if it did not answer on any of three.
+  private static func start() async throws -> Int? {
+    for _ in 0..<3 {
+      let port = try Programs.freePort()
+      let process = Process()
+      process.executableURL = Programs.find("gcloud")
+      process.arguments = ["emulators", "firestore", "start", "--host-port=127.0.0.1:\(port)"]
+      process.standardInput = FileHandle.nullDevice
+      process.standardOutput = FileHandle.nullDevice
+      process.standardError = FileHandle.nullDevice
+      try process.run()
+      let answer = try await curl("--retry", "60", "--retry-connrefused", "--retry-delay", "1", "127.0.0.1:\(port)/")
+      // An answer without the process comes from a server that took the port before it.
+      if answer.status == 0, process.isRunning { return port }
+      process.terminate()
+    }
+    return nil
   }
 
   private static func curl(_ arguments: String...) async throws -> Programs.Output {

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -66,22 +67,32 @@ enum Programs {
     }
   }
 
-  /// A port of 127.0.0.1 that nothing listens on at the moment.
+  /// A port of 127.0.0.1 for a program that takes a while to listen on it.
+  ///
+  /// Below the ports that systems give to connections and to servers that ask for any (32768 on Linux, 49152 elsewhere): one of those may be
+  /// given to another test before the program listens. No port is given twice.
   static func freePort() throws -> Int {
+    for port in (20_000..<32_000).shuffled() where isFree(port) {
+      if givenPorts.withLock({ $0.insert(port).inserted }) { return port }
+    }
+    throw POSIXError(.EADDRINUSE)
+  }
+
+  private static let givenPorts = Mutex<Set<Int>>([])
+
+  private static func isFree(_ port: Int) -> Bool {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValueAsInt), 0)
-    guard descriptor >= 0 else { throw POSIXError(.EMFILE) }
+    guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = UInt16(port).bigEndian
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let bound = withUnsafeMutablePointer(to: &address) {
+    return withUnsafePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-        bind(descriptor, pointer, length) == 0 && getsockname(descriptor, pointer, &length) == 0
+        bind(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
       }
     }
-    guard bound else { throw POSIXError(.EADDRINUSE) }
-    return Int(UInt16(bigEndian: address.sin_port))
   }
 }
 

@@ -47,19 +47,15 @@ package enum BackendRules {
   package static func accept(_ query: Query) -> Bool {
     let filters = query.filters.flatMap(\.flattened)
     let exclusions = filters.filter { $0.op == .notEqual || $0.op == .notIn }
-    guard exclusions.count <= 1, query.disjunctionCount <= maximumDisjunctions,
-      let disjunctions = query.disjunctions(atMost: maximumDisjunctions)
-    else { return false }
+    guard exclusions.count <= 1, query.disjunctionCount <= maximumDisjunctions, query.membershipCount <= 1 else {
+      return false
+    }
     if exclusions.first?.op == .notIn,
       filters.contains(where: { $0.op == .in || $0.op == .arrayContainsAny }) || query.filters.contains(where: hasOr)
     {
       return false
     }
     if filters.contains(where: isOtherwiseAtEmulator) { return false }
-    // A list of nothing but null and NaN has no disjunctions to count, and counts nevertheless.
-    let memberships = filters.filter { $0.op == .arrayContains || $0.op == .arrayContainsAny }
-    if memberships.count > 1, disjunctions.isEmpty || memberships.contains(where: findsNothing) { return false }
-    if disjunctions.contains(where: { $0.count { $0.op == .arrayContains } > 1 }) { return false }
     let inequalities = Set(filters.filter(\.op.isInequality).map(\.path))
     if !inequalities.isEmpty, !inequalities.contains(.documentKey),
       filters.contains(where: { $0.path.isDocumentKey })
@@ -85,14 +81,6 @@ package enum BackendRules {
   private static func isOtherwiseAtEmulator(_ filter: FieldFilter) -> Bool {
     guard filter.op == .notIn, case .array(let operands) = filter.value else { return false }
     return operands.contains(where: \.isNaN)
-  }
-
-  /// True for a membership of null or NaN, whose disjunctions are missing in those of the model, but are counted by a backend.
-  private static func findsNothing(_ filter: FieldFilter) -> Bool {
-    guard filter.op == .arrayContainsAny, case .array(let values) = filter.value else {
-      return filter.value.isNull || filter.value.isNaN
-    }
-    return values.contains { $0.isNull || $0.isNaN }
   }
 
   private static func hasOr(_ filter: Filter) -> Bool {
