@@ -19,7 +19,7 @@ struct DocumentTransition: Sendable, Equatable {
 struct LoggedDifference: Sendable {
   /// One for each document that was written in between.
   var transitions: [DocumentTransition]
-  /// Those that matched at a version in between, but at neither end or, with a limit, perhaps behind it, see ``WatchChange/isNothing``.
+  /// Those that matched at a version in between, but at neither end or, with a limit, perhaps behind it, see ``WatchChange/isNothing(after:)``.
   var passing: Set<DocumentKey> = []
 }
 

@@ -61,7 +61,7 @@ struct LimitWindow: Sendable {
     let contents = Dictionary(result.map { ($0.key, $0) }) { first, _ in first }
     let known = versions
     var moves = move(to: result.map { Self.head(of: $0, for: query) }, changes, contents: contents)
-    // A document that matched after one of several commits may have been in the window between them, see ``WatchChange/isNothing``.
+    // A document that matched after one of several commits may have been in the window between them, see ``WatchChange/isNothing(after:)``.
     var passing: [DocumentKey: SharedDocument] = [:]
     for change in changes where change.isMatchAfter && known[change.key] == nil && versions[change.key] == nil {
       passing[change.key] = change.after
