@@ -15,6 +15,14 @@ struct DocumentTransition: Sendable, Equatable {
   var key: DocumentKey { after.key }
 }
 
+/// What the change log knows of a target between two versions.
+struct LoggedDifference: Sendable {
+  /// One for each document that was written in between.
+  var transitions: [DocumentTransition]
+  /// Those that matched at a version in between, but at neither end or, with a limit, perhaps behind it, see ``WatchChange/isNothing(after:)``.
+  var passing: Set<DocumentKey> = []
+}
+
 /// One commit that changed something.
 struct CommittedChange: Sendable {
   var version: SnapshotVersion

@@ -59,7 +59,18 @@ struct LimitWindow: Sendable {
   /// Makes this the window of a result that was read.
   mutating func replace(by result: [Document], after changes: [SharedTransition]) -> [WatchChange] {
     let contents = Dictionary(result.map { ($0.key, $0) }) { first, _ in first }
-    return move(to: result.map { Self.head(of: $0, for: query) }, changes, contents: contents)
+    let known = versions
+    var moves = move(to: result.map { Self.head(of: $0, for: query) }, changes, contents: contents)
+    // A document that matched after one of several commits may have been in the window between them, see ``WatchChange/isNothing(after:)``.
+    var passing: [DocumentKey: SharedDocument] = [:]
+    for change in changes where change.isMatchAfter && known[change.key] == nil && versions[change.key] == nil {
+      passing[change.key] = change.after
+    }
+    for change in changes where passing[change.key] != nil { passing[change.key] = change.after }
+    for (_, document) in passing.sorted(by: { $0.key < $1.key }) {
+      moves.append(WatchChange(document: document, oldVersion: nil, isIn: false, isContentNew: true))
+    }
+    return moves
   }
 
   private mutating func move(

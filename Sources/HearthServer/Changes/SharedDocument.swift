@@ -120,9 +120,16 @@ struct WatchChange: Sendable {
 
   var key: DocumentKey { document.document.key }
 
-  /// Returns true if there is nothing to tell: the document is in the target as it was, or was not in it and is not.
-  var isNothing: Bool {
-    isIn ? oldVersion == document.document.version : oldVersion == nil
+  /// Returns true if there is nothing to tell a stream: the document is in the target as it was, or others have only moved it into a limit and
+  /// out again.
+  ///
+  /// A document that was written since, and has come in and left again, is told of. The client may show it as its own write that was
+  /// acknowledged: Google's SDKs go on with that until they hear of the document, even if it was deleted meanwhile.
+  ///
+  /// - Parameter start: The version at which the stream stands.
+  func isNothing(after start: SnapshotVersion) -> Bool {
+    if isIn { return oldVersion == document.document.version }
+    return oldVersion == nil && document.document.version <= start
   }
 
   /// The effect of this change and a later one of the same document.

@@ -165,7 +165,7 @@ struct SharedQuery {
     guard first < last else { return [] }
     let range = steps[first..<last]
     if range.contains(where: { $0.base.map { $0 < start } ?? false }) { return nil }
-    if range.count == 1 { return range[first].changes.filter { !$0.isNothing } }
+    if range.count == 1 { return range[first].changes.filter { !$0.isNothing(after: start) } }
     var order: [DocumentKey] = []
     var sums: [DocumentKey: WatchChange] = [:]
     for change in range.lazy.flatMap(\.changes) {
@@ -176,7 +176,7 @@ struct SharedQuery {
         order.append(change.key)
       }
     }
-    return order.compactMap { sums[$0] }.filter { !$0.isNothing }
+    return order.compactMap { sums[$0] }.filter { !$0.isNothing(after: start) }
   }
 
   /// The latest version up to `end` at which the result is known to a stream that stands at `start`. It is not known between the commits

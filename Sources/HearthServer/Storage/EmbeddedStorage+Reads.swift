@@ -55,9 +55,9 @@ extension EmbeddedStorage {
   }
 
   nonisolated func changes(
-    in scope: ChangeScope, after start: SnapshotVersion, through end: SnapshotVersion
-  ) async throws(StatusError) -> [DocumentTransition]? {
-    try await reading("read changes") { try $0.changes(in: scope, after: start, through: end) }
+    of source: WatchSource, after start: SnapshotVersion, through end: SnapshotVersion
+  ) async throws(StatusError) -> LoggedDifference? {
+    try await reading("read changes") { try $0.changes(of: source, after: start, through: end) }
   }
 
   nonisolated func snapshot(at readTime: Timestamp) async throws(StatusError) -> SnapshotVersion {

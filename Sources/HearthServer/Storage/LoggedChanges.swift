@@ -51,6 +51,31 @@ struct LoggedChanges {
     return false
   }
 
+  /// Returns true if a document was so between two states, and not only at one of them.
+  ///
+  /// - Parameter transition: The document as it was at `start` and at `end`.
+  func hasState(
+    between transition: DocumentTransition, after start: SnapshotVersion, through end: SnapshotVersion,
+    where isSo: (Document) -> Bool
+  ) throws -> Bool {
+    let key = transition.key
+    guard let collection = try LoggedCollections.number(of: key.collectionPath, in: database) else { return false }
+    func latestDelete(through version: Int64) throws -> Int64? {
+      try self.latestDelete(of: key, in: collection, before: version + 1)
+    }
+    // The change that made a state, and then the one that made the state before it.
+    var change =
+      transition.after.isFound
+      ? transition.after.version.microseconds : try latestDelete(through: end.microseconds)
+    while let version = change, version > start.microseconds {
+      let state = try document(key, collection, version)
+      change = state.isFound ? state.version.microseconds : try latestDelete(through: version - 1)
+      guard let made = change, made > start.microseconds else { return false }
+      if isSo(state) { return true }
+    }
+    return false
+  }
+
   /// Versions above `after` and not above `through`.
   private struct Range {
     var after: Int64

@@ -65,11 +65,10 @@ protocol ServerStorage: Sendable {
   /// The number of documents in the result of a query without limit, in one snapshot.
   func count(of query: Query, at version: SnapshotVersion) async throws(StatusError) -> Int
 
-  /// The differences between two versions for documents of `scope`: one entry for each document that was written in between;
-  /// nil when the change log does not reach back to `start`.
+  /// The differences between two versions for documents that may match; nil when the change log does not reach back to `start`.
   func changes(
-    in scope: ChangeScope, after start: SnapshotVersion, through end: SnapshotVersion
-  ) async throws(StatusError) -> [DocumentTransition]?
+    of source: WatchSource, after start: SnapshotVersion, through end: SnapshotVersion
+  ) async throws(StatusError) -> LoggedDifference?
 
   /// The version of the newest commit, or of the database's creation.
   func currentVersion() async throws(StatusError) -> SnapshotVersion

@@ -74,15 +74,24 @@ extension StorageReader.Snapshot {
   }
 
   func changes(
-    in scope: ChangeScope, after start: SnapshotVersion, through end: SnapshotVersion
-  ) throws -> [DocumentTransition]? {
+    of source: WatchSource, after start: SnapshotVersion, through end: SnapshotVersion
+  ) throws -> LoggedDifference? {
     guard start >= logStart else { return nil }
-    let before = try reader.changes.documentsBefore(in: scope, after: start, through: end)
-    guard !before.isEmpty else { return [] }
+    let before = try reader.changes.documentsBefore(in: source.scope, after: start, through: end)
+    guard !before.isEmpty else { return LoggedDifference(transitions: []) }
     let after = try documents(of: .documents(Set(before.keys)), before: end)
-    return try before.values
+    let transitions = try before.values
       .map { DocumentTransition(before: $0, after: try after[$0.key] ?? presentDocument($0.key)) }
       .sorted { $0.key < $1.key }
+    var difference = LoggedDifference(transitions: transitions)
+    for transition in transitions {
+      let isTold = source.matches(transition.before) || source.matches(transition.after)
+      guard source.limitQuery != nil || !isTold else { continue }
+      if try reader.changes.hasState(between: transition, after: start, through: end, where: source.matches) {
+        difference.passing.insert(transition.key)
+      }
+    }
+    return difference
   }
 }
 

@@ -182,11 +182,12 @@ extension WatchDelta {
   mutating func addDifference(
     of target: WatchedTarget, after start: SnapshotVersion, through end: SnapshotVersion, in database: HostedDatabase
   ) async throws(StatusError) -> WatchDifference? {
-    guard let transitions = try await database.storage.changes(in: target.scope, after: start, through: end) else {
+    guard let difference = try await database.storage.changes(of: target.source, after: start, through: end) else {
       return nil
     }
+    let transitions = difference.transitions
     guard let query = target.source.limitQuery, let limit = query.limit else {
-      collect(transitions, of: target, at: end)
+      collect(difference, of: target, at: end)
       let growth = transitions.reduce(0) { sum, transition in
         sum + (target.source.matches(transition.after) ? 1 : 0) - (target.source.matches(transition.before) ? 1 : 0)
       }
@@ -201,7 +202,7 @@ extension WatchDelta {
     before += transitions.lazy.map(\.before).filter { query.matches($0) }
     before.sort { query.compare($0, $1) == .ascending }
     let window = Array(documents.prefix(limit))
-    move(target.id, from: Array(before.prefix(limit)), to: window, transitions: transitions, at: end)
+    move(target.id, from: Array(before.prefix(limit)), to: window, difference, at: end)
     return WatchDifference(window: window, growth: window.count - min(before.count, limit))
   }
 }

@@ -86,11 +86,11 @@ extension WatchDelta {
   /// The differences of a target without limit, from the change log.
   ///
   /// - Parameter version: The version of the documents after the changes.
-  mutating func collect(_ transitions: [DocumentTransition], of target: WatchedTarget, at version: SnapshotVersion) {
-    for transition in transitions {
+  mutating func collect(_ difference: LoggedDifference, of target: WatchedTarget, at version: SnapshotVersion) {
+    for transition in difference.transitions {
       if target.source.matches(transition.after) {
         update(SharedDocument(transition.after), in: target.id)
-      } else if target.source.matches(transition.before) {
+      } else if target.source.matches(transition.before) || difference.passing.contains(transition.key) {
         remove(Self.shared(transition.after, at: version), from: target.id, isContentNew: true)
       }
     }
@@ -98,12 +98,12 @@ extension WatchDelta {
 
   /// The changes of a target with a limit, from an old result to a new one.
   mutating func move(
-    _ target: TargetID, from before: [Document], to documents: [Document], transitions: [DocumentTransition],
+    _ target: TargetID, from before: [Document], to documents: [Document], _ difference: LoggedDifference,
     at version: SnapshotVersion
   ) {
     let old = Dictionary(before.map { ($0.key, $0.version) }) { first, _ in first }
     let new = Set(documents.map(\.key))
-    let changed = Dictionary(transitions.map { ($0.key, $0.after) }) { _, last in last }
+    let changed = Dictionary(difference.transitions.map { ($0.key, $0.after) }) { _, last in last }
     for document in before.sorted(by: { $0.key < $1.key }) where !new.contains(document.key) {
       if let after = changed[document.key] {
         remove(Self.shared(after, at: version), from: target, isContentNew: true)
@@ -113,6 +113,10 @@ extension WatchDelta {
     }
     for document in documents where old[document.key] != document.version {
       update(SharedDocument(document), in: target)
+    }
+    for transition in difference.transitions
+    where difference.passing.contains(transition.key) && old[transition.key] == nil && !new.contains(transition.key) {
+      remove(Self.shared(transition.after, at: version), from: target, isContentNew: true)
     }
   }
 

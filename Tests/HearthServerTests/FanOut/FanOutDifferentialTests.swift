@@ -20,7 +20,8 @@ struct FanOutDifferentialTests {
     let fixture = try StorageFixture(
       feedCapacity: seed % 3 == 0 ? 4096 : 6, retention: .init(bytes: seed % 4 == 0 ? 20_000 : 1 << 30))
     let keys = (0..<40).map { key("c/d\($0)") } + (0..<10).map { key("c/x/s/d\($0)") }
-    for key in keys { try await fixture.commit(.set(key, generator.fields())) }
+    let history = CommitHistory(fixture)
+    for key in keys { try await history.commit([.set(key, generator.fields())]) }
     let queries = (0..<8).map { _ in generator.query(documents: []) } + Self.windows
     let streams = (0..<6).map { _ in ViewedStream(fixture) }
     for (number, stream) in streams.enumerated() {
@@ -41,7 +42,7 @@ struct FanOutDifferentialTests {
       let slow = generator.below(streams.count)
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask {
-          for mutations in commits { _ = try await fixture.storage.commit(CommitRequest(mutations: mutations)) }
+          for mutations in commits { try await history.commit(mutations) }
         }
         for (number, stream) in streams.enumerated() where number > slow {
           group.addTask { for _ in 0..<3 { try await stream.catchUp() } }
@@ -64,6 +65,11 @@ struct FanOutDifferentialTests {
             "seed \(seed), round \(round), target \(id), \(query.canonicalID)")
         }
         #expect(await stream.faults == [], "seed \(seed), round \(round)")
+        for removal in await stream.takePassed() {
+          #expect(
+            await history.explains(removal, asked: Self.asked(removal.query)),
+            "seed \(seed), round \(round), \(removal) was never in the result")
+        }
       }
     }
   }

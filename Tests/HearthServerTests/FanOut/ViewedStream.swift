@@ -15,6 +15,19 @@ actor ViewedStream {
   /// Breaches of the protocol's rules.
   private(set) var faults: [String] = []
   private var lastReadTime: SnapshotVersion = .none
+  /// Removals of documents that were not in the view, of the snapshot that is being received.
+  private var unseenRemovals: [Passing] = []
+  /// Those of the snapshots so far, until they are taken.
+  private var passed: [Passing] = []
+
+  /// A removal of a document that was not in the view. It may have come into the result and left it between two snapshots.
+  struct Passing: Sendable {
+    var key: DocumentKey
+    var query: Query
+    /// The read times of the two snapshots.
+    var after: SnapshotVersion
+    var through: SnapshotVersion
+  }
 
   private actor Inbox {
     var messages: [WatchResponse] = []
@@ -50,6 +63,12 @@ actor ViewedStream {
 
   func catchUp() async throws { try await run { try await $0.catchUp() } }
 
+  /// The removals of documents that were not in the view, since the last call.
+  func takePassed() -> [Passing] {
+    defer { passed = [] }
+    return passed
+  }
+
   /// Ends the stream.
   func close() { feed.unsubscribe(subscriber) }
 
@@ -72,6 +91,10 @@ actor ViewedStream {
       case .noChange:
         snapshots += 1
         if change.readTime < lastReadTime { faults.append("\(change.readTime) after \(lastReadTime)") }
+        passed += unseenRemovals.map {
+          Passing(key: $0.key, query: $0.query, after: $0.after, through: change.readTime)
+        }
+        unseenRemovals = []
         lastReadTime = change.readTime
       }
     case .documentChange(let change):
@@ -80,7 +103,10 @@ actor ViewedStream {
         views[id]?[change.key] = change.document?.version
       }
       for id in change.removedTargetIDs {
-        if views[id]?[change.key] == nil { faults.append("\(change.key) leaves \(id), where it is not") }
+        if let query = targets[id], views[id]?[change.key] == nil {
+          unseenRemovals.append(Passing(key: change.key, query: query, after: lastReadTime, through: .none))
+        }
+        if views[id] == nil { faults.append("\(change.key) leaves \(id), which is no target") }
         views[id]?[change.key] = nil
       }
     case .existenceFilter, .unreadable: faults.append("\(message)")

@@ -32,7 +32,9 @@ function listen(name) {
   views.set(name, listener);
 }
 
-function listenToOthers() {
+/** What is pending when a listener begins, and is deleted by another client before its first result, no server can know of. */
+async function listenToOthers() {
+  await allWritten();
   const [old] = views.keys();
   views.get(old).end();
   views.delete(old);
@@ -116,7 +118,7 @@ async function work(seconds) {
     else if (choice < 75) increment();
     else if (choice < 90) await transfer();
     else if (choice < 94) await goOffline();
-    else listenToOthers();
+    else await listenToOthers();
     await pause(100 + random.below(300));
   }
   await allWritten();
