@@ -31,7 +31,10 @@ final class MetricsEndpoint: Sendable {
 
   /// - Parameters:
   ///   - host: An IP address of this machine, or `localhost`.
+  ///   - port: The port to listen on; 0 lets the system choose.
   ///   - openToEveryone: Serve on an address that other machines reach.
+  ///   - limits: What one client may take.
+  ///   - text: Makes the answer to a request for the metrics.
   /// - Throws: `ServerError` when the address cannot be bound, or when other machines reach it and `openToEveryone` is false.
   static func start(
     host: String, port: Int, openToEveryone: Bool, limits: Limits = Limits(), text: @escaping Text
