@@ -65,7 +65,7 @@ final class HistogramSeries: Series, RecorderHandler, TimerHandler {
   static let sizes = (0...12).map { Double(1 << (2 * $0)) }
 
   private struct State {
-    /// How many numbers each range has; the last has those above all bounds.
+    /// The count of each bucket; the last one counts numbers above all bounds.
     var counts: [Int64]
     var sum = 0.0
   }
@@ -83,7 +83,7 @@ final class HistogramSeries: Series, RecorderHandler, TimerHandler {
   func recordNanoseconds(_ duration: Int64) { record(Double(duration) / 1e9) }
 
   func record(_ value: Double) {
-    // One number that is none would make the sum useless for ever.
+    // A single NaN would make the sum NaN permanently.
     guard value.isFinite else { return }
     let index = bounds.firstIndex { value <= $0 } ?? bounds.count
     state.withLock { state in

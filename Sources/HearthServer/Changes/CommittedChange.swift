@@ -15,7 +15,7 @@ struct DocumentTransition: Sendable, Equatable {
   var key: DocumentKey { after.key }
 }
 
-/// What the change log knows of a target between two versions.
+/// The difference of a target between two versions, from the change log.
 struct LoggedDifference: Sendable {
   /// One for each document that was written in between.
   var transitions: [DocumentTransition]

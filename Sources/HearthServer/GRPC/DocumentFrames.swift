@@ -14,7 +14,7 @@ struct DocumentFrames {
   private let others: [UInt8]
 
   private enum Tag {
-    /// Of the document in the message that holds it, and of the name in a document.
+    /// The document's tag in its message, and the name's tag in a document.
     static let first: UInt8 = 0x0A
     static let createTime: UInt8 = 0x1A
     static let updateTime: UInt8 = 0x22

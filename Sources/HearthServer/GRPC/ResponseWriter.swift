@@ -9,7 +9,7 @@ struct ResponseWriter<Response: Message>: Sendable {
   private let tap: (any CallTap)?
   private let holdsBack: Bool
 
-  /// What all calls of the server have in common.
+  /// The load that all calls of the server share.
   var load: ServerLoad { call.load }
 
   init(call: ServerCall, tap: (any CallTap)?, holdsBack: Bool) {
