@@ -188,6 +188,63 @@ struct QueryTests {
     }
   }
 
+  @Test(
+    "a filter's value has at most the 1,500 bytes that an index holds of it",
+    arguments: [
+      FieldFilter.Operator.equal, .greaterThan, .notEqual, .in, .notIn, .arrayContains, .arrayContainsAny,
+    ])
+  func largeOperands(_ op: FieldFilter.Operator) throws {
+    let isList = op == .in || op == .notIn || op == .arrayContainsAny
+    let isMembership = op == .arrayContains || op == .arrayContainsAny
+    func refusal(_ value: Value, at name: String = "n") -> String? {
+      let filter = Filter.field(field(name), op, isList ? .array(["short", value]) : value)
+      do throws(StatusError) {
+        try QueryLimits.check(Query(path: Self.collection.path, filters: [filter]))
+        return nil
+      } catch {
+        return error.message
+      }
+    }
+    func text(_ length: Int) -> Value { .string(String(repeating: "x", count: length)) }
+    let refused = "value for n\(isMembership ? "[*]" : "") is too large to be used in a query"
+    // As the emulator counts: a string has one byte more, a number 8, a name 16 and one for each segment.
+    for (fits, isTooLarge) in [
+      (text(1499), text(1500)), (.bytes(Array(repeating: 1, count: 1500)), .bytes(Array(repeating: 1, count: 1501))),
+      ([text(1490), 1], [text(1492), 1]), (["x": text(1497)], ["x": text(1498)]),
+    ] as [(Value, Value)] {
+      #expect(refusal(fits) == nil && refusal(isTooLarge) == refused)
+    }
+  }
+
+  @Test("a membership that stands twice is taken, two different ones are refused")
+  func repeatedMemberships() throws {
+    func query(_ elements: Int64...) -> Query {
+      Query(path: Self.collection.path, filters: elements.map { .field(field("n"), .arrayContains, .integer($0)) })
+    }
+    try QueryLimits.check(query(1, 1))
+    #expect(throws: StatusError.self) { try QueryLimits.check(query(1, 2)) }
+  }
+
+  @Test(
+    "sums over all collections take the first documents by their fields, whatever their collections", arguments: 0..<8)
+  func sumsOverCollections(seed: Int) async throws {
+    let values = [("a/1", 256), ("b/1", 64), ("b/2", 4), ("c/1", 1), ("c/2", 128), ("d/1", 2), ("d/2", 8)]
+    let (limit, offset) = ([nil, 0, 1, 3][seed % 4], [0, 2][seed / 4])
+    try await ServerFixture.withServer { server in
+      try await server.commit(values.map { .set(key($0.0), ["n": .integer(Int64($0.1))]) } + [.set(key("a/0"), [:])])
+      var request = Google_Firestore_V1_RunAggregationQueryRequest()
+      request.parent = ServerFixture.database.documentsName
+      request.structuredAggregationQuery.structuredQuery.from = [.init()]
+      request.structuredAggregationQuery.structuredQuery.offset = Int32(offset)
+      if let limit { request.structuredAggregationQuery.structuredQuery.limit.value = Int32(limit) }
+      request.structuredAggregationQuery.aggregations = [.with { $0.sum.field.fieldPath = "n" }]
+      let responses: [Google_Firestore_V1_RunAggregationQueryResponse] = try await server.list(
+        Method.RunAggregationQuery.descriptor, request)
+      let expected = values.map(\.1).sorted().dropFirst(offset).prefix(limit ?? .max).reduce(0, +)
+      #expect(responses.first?.result.aggregateFields["field_1"]?.integerValue == Int64(expected))
+    }
+  }
+
   @Test("count, sum and average: integers stay exact, non-numbers are skipped, nothing averages to null")
   func aggregation() async throws {
     try await ServerFixture.withServer { fixture in

@@ -17,6 +17,11 @@ package struct Aggregation: Hashable, Sendable {
     self.operation = operation
   }
 
+  /// The fields of sums and averages, each once, in the order in which an index holds them: that of their paths.
+  package static func paths(of aggregations: [Aggregation]) -> [FieldPath] {
+    Set(aggregations.compactMap(\.path)).sorted()
+  }
+
   /// The query whose result the aggregations are over.
   ///
   /// Sums and averages are computed in the order of their fields, over documents that have all of them (Firestore
@@ -30,11 +35,7 @@ package struct Aggregation: Hashable, Sendable {
     let direction = orders.last?.direction ?? .ascending
     var result = query
     var explicitOrders = orders
-    for aggregation in aggregations {
-      guard let path = aggregation.path, !path.isDocumentKey, !explicitOrders.contains(where: { $0.path == path })
-      else {
-        continue
-      }
+    for path in paths(of: aggregations) where !path.isDocumentKey && !orders.contains(where: { $0.path == path }) {
       explicitOrders.append(OrderBy(path: path, direction: direction))
     }
     result.explicitOrders = explicitOrders

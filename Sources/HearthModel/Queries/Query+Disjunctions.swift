@@ -33,18 +33,9 @@ extension Query {
     }
   }
 
-  /// The largest number of `arrayContains` in a conjunction, those counted that null and NaN in lists would make.
-  package var membershipCount: Int { filters.reduce(0) { $0 + Self.membershipCount(of: $1) } }
-
-  private static func membershipCount(of filter: Filter) -> Int {
-    switch filter {
-    case .field(let filter): filter.op == .arrayContains || filter.op == .arrayContainsAny ? 1 : 0
-    case .composite(let composite):
-      composite.op == .or
-        ? composite.filters.map(membershipCount).max() ?? 0
-        : composite.filters.reduce(0) { $0 + membershipCount(of: $1) }
-    }
-  }
+  /// The largest number of `arrayContains` in a conjunction, those counted that null and NaN in lists would make. As a backend counts:
+  /// what stands twice side by side counts once.
+  package var membershipCount: Int { UnorderedFilter(.and(filters)).membershipCount }
 
   private static func conjunction(of filters: [Filter], atMost limit: Int) -> [[FieldFilter]]? {
     var product: [[FieldFilter]] = [[]]
@@ -74,6 +65,32 @@ extension Query {
       }
     }
     return terms.count <= limit ? terms : nil
+  }
+}
+
+/// A condition that is equal to another one if it differs only in the order and repetition of its parts.
+private indirect enum UnorderedFilter: Hashable {
+  case field(FieldFilter)
+  case any(FieldPath, FieldFilter.Operator, Set<Value>)
+  case composite(CompositeFilter.Operator, Set<UnorderedFilter>)
+
+  init(_ filter: Filter) {
+    switch filter {
+    case .field(let filter):
+      self =
+        filter.op == .in || filter.op == .arrayContainsAny
+        ? .any(filter.path, filter.op, Set(filter.operands)) : .field(filter)
+    case .composite(let composite): self = .composite(composite.op, Set(composite.filters.map(UnorderedFilter.init)))
+    }
+  }
+
+  var membershipCount: Int {
+    switch self {
+    case .field(let filter): filter.op == .arrayContains ? 1 : 0
+    case .any(_, let op, _): op == .arrayContainsAny ? 1 : 0
+    case .composite(.or, let parts): parts.map(\.membershipCount).max() ?? 0
+    case .composite(.and, let parts): parts.reduce(0) { $0 + $1.membershipCount }
+    }
   }
 }
 

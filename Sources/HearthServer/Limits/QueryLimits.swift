@@ -5,6 +5,8 @@ enum QueryLimits {
   private static let maximumAlternatives = 30
   private static let maximumExclusions = 10
   private static let maximumInequalityFields = 10
+  /// In the sizes of the Firestore documentation's "Storage size calculations": as much of a value as an index holds.
+  private static let maximumValueBytes = 1500
 
   /// - Throws: INVALID_ARGUMENT with the text of production where it is known.
   static func check(_ query: Query, limits: DatabaseLimits = DatabaseLimits(), metrics: ServerMetrics? = nil)
@@ -14,6 +16,7 @@ enum QueryLimits {
     // First: what the other checks cost grows faster than the number of filters.
     try checkComponents(filters.count, in: query, atMost: limits.queryComponents, metrics)
     try checkLists(filters)
+    try checkSizes(filters)
     try checkExclusions(filters, in: query)
     let count = query.disjunctionCount
     metrics?.queryChecked(disjunctions: count)
@@ -65,6 +68,21 @@ enum QueryLimits {
       }
       guard values.count <= maximum else {
         throw invalid("'\(name)' supports up to \(maximum) comparison values.")
+      }
+    }
+  }
+
+  private static func checkSizes(_ filters: [FieldFilter]) throws(StatusError) {
+    for filter in filters where !filter.path.isDocumentKey {
+      let isMembership = filter.op == .arrayContains || filter.op == .arrayContainsAny
+      var values = [filter.value]
+      if filter.op == .in || filter.op == .notIn || filter.op == .arrayContainsAny,
+        case .array(let elements) = filter.value
+      {
+        values = elements
+      }
+      guard values.allSatisfy({ $0.storageSizeBytes <= maximumValueBytes }) else {
+        throw invalid("value for \(filter.path)\(isMembership ? "[*]" : "") is too large to be used in a query")
       }
     }
   }

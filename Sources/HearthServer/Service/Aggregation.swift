@@ -62,15 +62,12 @@ extension Aggregation {
   ///
   /// - Throws: INVALID_ARGUMENT, with the texts of Google's emulator.
   static func check(
-    _ aggregations: [Aggregation], over query: Query, projection: [FieldPath]?
+    _ aggregations: [Aggregation], over decoded: DecodedQuery
   ) throws(StatusError) {
-    var paths: [FieldPath] = []
-    for aggregation in aggregations {
-      guard let path = aggregation.path, !paths.contains(path) else { continue }
-      paths.append(path)
-    }
+    let query = decoded.query
+    let paths = paths(of: aggregations)
     guard !paths.isEmpty else { return }
-    if let projection {
+    if let projection = decoded.projection {
       guard projection != [.documentKey] else {
         throw StatusError.invalid(
           "Aggregation over non-key properties is not supported for base query that only returns keys.")
@@ -82,7 +79,9 @@ extension Aggregation {
       throw StatusError.invalid("Cannot apply property masks when aggregation fields are present.")
     }
     let filtersKey = query.filters.flatMap(\.flattened).contains(where: \.path.isDocumentKey)
-    guard filtersKey || query.explicitOrders.contains(where: \.path.isDocumentKey) else { return }
+    // All descendants of a document are a range of keys.
+    let isRange = filtersKey || query.isCollectionGroupQuery && !query.path.isEmpty && !decoded.isShallow
+    guard isRange || query.explicitOrders.contains(where: \.path.isDocumentKey) else { return }
     let ordered = Set(query.explicitOrders.map(\.path)).union(query.inequalityFields)
     let missing = paths.filter { !ordered.contains($0) }
     guard missing.isEmpty else {

@@ -24,7 +24,7 @@ struct CheckedQuery {
     let decoded = try database.translator.decode(parent: parent, query: message)
     try QueryRules.check(decoded)
     try QueryLimits.check(decoded.query, limits: database.limits, metrics: database.metrics)
-    try Aggregation.check(aggregations, over: decoded.query, projection: decoded.projection)
+    try Aggregation.check(aggregations, over: decoded)
     search = try decoded.findNearest.map { try VectorSearch($0, database.translator) }
     if search != nil {
       guard decoded.query.limit == nil else {

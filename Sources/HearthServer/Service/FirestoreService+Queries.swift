@@ -101,15 +101,14 @@ extension FirestoreService {
       of: decoded.query.widened(by: decoded.offset), isShallow: decoded.isShallow, plan: plan, in: database)
     var answer = AggregateAnswer(totals: AggregationTotals(aggregations), readVersion: .none, execution: nil)
     var nearest = decoded.search.map { VectorSearch.Nearest($0) }
-    var skipped = 0
+    var merged = MergedResults(of: decoded.query, skipping: decoded.offset)
     try await pages.all { page in
       answer.readVersion = page.readVersion
       answer.execution = page.execution
-      let documents = page.documents.dropFirst(decoded.offset - skipped)
-      skipped += page.documents.count - documents.count
-      try nearest?.add(documents)
-      if nearest == nil { for document in documents { try answer.totals.add(document) } }
+      if nearest == nil { merged.add(page.documents) } else { try nearest?.add(page.documents) }
+      for document in merged.takeSettled() { try answer.totals.add(document) }
     }
+    for document in merged.finish() { try answer.totals.add(document) }
     var rest = (nearest?.finish() ?? [])[...]
     while let search = decoded.search, !rest.isEmpty {
       let piece = rest.prefix(VectorSearch.documentsPerRead)

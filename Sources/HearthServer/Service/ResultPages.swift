@@ -13,8 +13,11 @@ struct ResultPages: Sendable {
   private var version: SnapshotVersion?
   /// The number of further documents that the limit allows.
   private var remaining: Int?
+  /// True if the result of one collection after the other is that of all of them, which is so in the order of keys.
+  private var isConcatenated: Bool { isShallow && query.isOrderedByKeyOnly }
 
-  /// - Parameter isShallow: True for the collections right below the path of a query for all collections.
+  /// - Parameter isShallow: True for the collections right below the path of a query for all collections. If it is ordered by more than the
+  ///   key, each of them has its own result, up to the limit.
   init(of query: Query, isShallow: Bool, plan: ReadPlan, in database: HostedDatabase) {
     self.query = query
     self.isShallow = isShallow
@@ -33,7 +36,7 @@ struct ResultPages: Sendable {
     var rest: [Query]
     if let sources { rest = sources } else { rest = try await allSources() }
     guard var source = rest.first else { return nil }
-    if isShallow, source.limit != 0 { source.limit = remaining }
+    if isShallow, source.limit != 0 { source.limit = isConcatenated ? remaining : query.limit }
     let (wanted, start, storage) = (source, cursor, database.storage)
     let page = try await plan.reading(laterAt: version) { version throws(StatusError) in
       try await storage.page(of: wanted, after: start, at: version)
@@ -42,7 +45,7 @@ struct ResultPages: Sendable {
     remaining = remaining.map { max(0, $0 - page.answer.documents.count) }
     cursor = page.next
     if page.next == nil { rest.removeFirst() }
-    if isShallow, remaining == 0 { rest = [] }
+    if isConcatenated, remaining == 0 { rest = [] }
     sources = rest
     return Page(answer: page.answer, isLast: rest.isEmpty)
   }
@@ -54,7 +57,7 @@ struct ResultPages: Sendable {
     return (pages, page)
   }
 
-  /// The collections one after the other, which is their order by name. Nothing else can be asked of several collections.
+  /// The collections one after the other, which is their order by name.
   private mutating func allSources() async throws -> [Query] {
     guard isShallow else { return [query] }
     let storage = database.storage

@@ -222,4 +222,16 @@ struct QueryTests {
     #expect(c.with(filter: hidden).membershipCount == 1)
     #expect(c.with(filter: hidden).with(filter: filter("t", .arrayContains)).membershipCount == 2)
   }
+
+  @Test("a membership that stands twice side by side counts once, as Google's emulator counts it")
+  func repeatedMemberships() {
+    let (one, two) = (filter("t", .arrayContains), filter("t", .arrayContains, .integer(2)))
+    let either = filter("t", .arrayContainsAny, [1, 2])
+    let other = filter("a", .equal)
+    func count(_ filters: Filter...) -> Int { Query(path: path("c"), filters: filters).membershipCount }
+    #expect(count(one, one) == 1 && count(one, other, one) == 1 && count(one, two) == 2)
+    #expect(count(either, filter("t", .arrayContainsAny, [2, 1, 2])) == 1 && count(one, either) == 2)
+    #expect(count(.or([one, other]), .or([other, one])) == 1 && count(.or([one, other]), one) == 2)
+    #expect(count(one, .and([one, other])) == 2)
+  }
 }

@@ -130,6 +130,32 @@ struct RequestRulesTests {
     }
   }
 
+  @Test("sums over all descendants of a document are refused, those over the collections right below it are not")
+  func sumsBelowDocument() async throws {
+    try await ServerFixture.withServer { server in
+      func refusal(_ collection: String, allDescendants: Bool) async -> String? {
+        var request = Google_Firestore_V1_RunAggregationQueryRequest()
+        request.parent = name("c/a")
+        request.structuredAggregationQuery.structuredQuery.from = [
+          .with { ($0.collectionID, $0.allDescendants) = (collection, allDescendants) }
+        ]
+        request.structuredAggregationQuery.aggregations = ["n", "m"].map { path in
+          .with { $0.sum.field.fieldPath = path }
+        }
+        let sent = request
+        return await failure {
+          try await server.list(Method.RunAggregationQuery.descriptor, sent)
+            as [Google_Firestore_V1_RunAggregationQueryResponse]
+        }?.message
+      }
+      for collection in ["c", ""] {
+        let refused = await refusal(collection, allDescendants: true)
+        #expect(refused?.hasPrefix("This query requires an index that has fields [m, n] after __name__") == true)
+        #expect(await refusal(collection, allDescendants: false) == nil)
+      }
+    }
+  }
+
   @Test("a field and one within it are not transformed in the same write")
   func nestedTransforms() async throws {
     try await ServerFixture.withServer { server in

@@ -1,5 +1,6 @@
 import Foundation
 import HearthServer
+import TestSupport
 import Testing
 
 @Suite("hearth data", .timeLimit(.minutes(5)))
@@ -173,7 +174,7 @@ struct DataCommandTests {
       let connection = ["--host", place.server.address, "--project", "demo-hearth"]
       let importing = try LineProcess(
         Programs.product("hearth"), ["data", "import", place.path("c.jsonl"), "--parallel", "1"] + connection)
-      try await waitUntilExists(place.path("c.jsonl.import"))
+      try await waitUntil { FileManager.default.fileExists(atPath: place.path("c.jsonl.import")) }
       if isInterrupted { importing.interrupt() } else { importing.killAtOnce() }
       _ = await importing.waitForExit()
       let imported = try await place.hearth("import", place.path("c.jsonl"), "--resume")
@@ -181,7 +182,7 @@ struct DataCommandTests {
 
       let exporting = try LineProcess(
         Programs.product("hearth"), ["data", "export", place.path("out.jsonl")] + connection)
-      try await waitUntilExists(place.path("out.jsonl.plan"))
+      try await waitUntil { FileManager.default.fileExists(atPath: place.path("out.jsonl.plan")) }
       if isInterrupted { exporting.interrupt() } else { exporting.killAtOnce() }
       let status = await exporting.waitForExit()
       if isInterrupted { #expect(status == 130 || status == 0) }
@@ -190,10 +191,6 @@ struct DataCommandTests {
       let written = try String(contentsOfFile: place.path("out.jsonl"), encoding: .utf8).split(separator: "\n")
       #expect(Set(written).count == count && written.count == count)
     }
-  }
-
-  private func waitUntilExists(_ path: String) async throws {
-    while !FileManager.default.fileExists(atPath: path) { try await Task.sleep(for: .milliseconds(2)) }
   }
 
   @Test("watch prints additions, changes and removals as they come, and ends in order after Ctrl-C")
