@@ -25,10 +25,12 @@ extension EmbeddedStorage {
   }
 
   nonisolated func page(
-    of query: Query, after cursor: QueryCursor?, at version: SnapshotVersion?, firstCount: Int
+    of query: Query, after cursor: QueryCursor?, at version: SnapshotVersion?, firstCount: Int,
+    keptBytes: Int = QueryCursor.bytesPerPage
   ) async throws(StatusError) -> QueryPage {
     let (page, missing) = try await reading("read page of query") { [databaseID] snapshot in
-      let page = try snapshot.page(of: query, after: cursor, in: databaseID, at: version, firstCount: firstCount)
+      let page = try snapshot.page(
+        of: query, after: cursor, in: databaseID, at: version, firstCount: firstCount, keptBytes: keptBytes)
       return (page, try snapshot.missingIndexes(for: query, after: page.answer.execution))
     }
     wish(for: missing)

@@ -28,9 +28,6 @@ struct LoggedChanges {
         else { continue }
         found[key] = try document(key, number, row)
       }
-    case .collections(.collection(let path)):
-      guard let number = try LoggedCollections.number(of: path, in: database) else { return [:] }
-      try collect(path, number, range, into: &found)
     case .collections(let scope):
       try collect(scope, range, into: &found)
     }
@@ -169,26 +166,25 @@ struct LoggedChanges {
   private func collect(
     _ scope: CollectionScope, _ range: Range, into found: inout [DocumentKey: Document]
   ) throws {
-    let isGroup: Bool
-    let select: Statement
-    if case .group(let id, _) = scope {
-      isGroup = true
-      select = try database.prepare("SELECT number, path FROM server_collections WHERE group_id = ? LIMIT ?")
+    guard let collections = try collections(of: scope) else { return try collectAll(scope, range, into: &found) }
+    for collection in collections { try collect(collection.path, collection.number, range, into: &found) }
+  }
+
+  /// The collections of a scope; nil if there may be more than ``maximumCollections``.
+  func collections(of scope: CollectionScope) throws -> [(number: Int64, path: ResourcePath)]? {
+    switch scope {
+    case .collection(let path): return try LoggedCollections.number(of: path, in: database).map { [($0, path)] } ?? []
+    case .everything: return nil
+    case .group(let id, _):
+      let select = try database.prepare("SELECT number, path FROM server_collections WHERE group_id = ? LIMIT ?")
       try select.bind(1, id)
       try select.bind(2, Self.maximumCollections + 1)
-    } else {
-      isGroup = false
-      select = try database.prepare("SELECT number, path FROM server_collections LIMIT 0")
-    }
-    var collections: [(number: Int64, path: ResourcePath)] = []
-    while try select.step() {
-      collections.append((try select.int64(at: 0), try ResourcePath(canonical: select.string(at: 1))))
-    }
-    guard isGroup, collections.count <= Self.maximumCollections else {
-      return try collectAll(scope, range, into: &found)
-    }
-    for collection in collections where scope.contains(collection: collection.path) {
-      try collect(collection.path, collection.number, range, into: &found)
+      var collections: [(number: Int64, path: ResourcePath)] = []
+      while try select.step() {
+        collections.append((try select.int64(at: 0), try ResourcePath(canonical: select.string(at: 1))))
+      }
+      guard collections.count <= Self.maximumCollections else { return nil }
+      return collections.filter { scope.contains(collection: $0.path) }
     }
   }
 

@@ -7,26 +7,41 @@ extension StorageReader.Snapshot {
   /// A result that is found in its order is read in pieces, each about as large as ``QueryCursor/bytesPerPage``. Each is a read of its own,
   /// so that neither a connection nor a state of the database is held while the caller passes it on. Any other result comes whole.
   ///
-  /// - Parameter firstCount: The number of documents in the first piece.
+  /// - Parameters:
+  ///   - firstCount: The number of documents in the first piece.
+  ///   - keptBytes: The size of the former documents that are kept for the next piece.
   func page(
-    of query: Query, after cursor: QueryCursor?, in database: DatabaseID, at past: SnapshotVersion?, firstCount: Int
+    of query: Query, after cursor: QueryCursor?, in database: DatabaseID, at past: SnapshotVersion?, firstCount: Int,
+    keptBytes: Int
   ) throws -> QueryPage {
     let remaining = cursor.map(\.remaining) ?? query.limit
-    var piece = query
-    if let cursor { piece.startAt = try Bound(after: cursor.last, of: query, in: database) }
     let count = cursor?.pageCount ?? max(firstCount, 1)
-    piece.limit = count
-    guard !query.isLimitToLast, remaining ?? .max > count, try reader.queries.isReadInOrder(piece) else {
+    var piece = query
+    if let cursor { piece.startAt = cursor.position }
+    piece.limit = min(count, remaining ?? .max)
+    let isPast = past.map { $0 < version } ?? false
+    guard !query.isLimitToLast, isPast || remaining ?? .max > count, try reader.queries.isReadInOrder(piece) else {
       piece.limit = remaining
       return QueryPage(answer: try run(piece, at: past), next: nil)
     }
-    let answer = try run(piece, at: past)
-    guard answer.documents.count == count, let last = answer.documents.last else {
-      return QueryPage(answer: answer, next: nil)
+    let answer: QueryAnswer
+    let end: Document?
+    var known: PastDocuments?
+    if let past, isPast {
+      var changed = cursor?.past ?? PastDocuments(at: past, maximumBytes: keptBytes)
+      try changed.catchUp(with: self, for: piece)
+      let part = try pastPiece(of: piece, changed, in: database)
+      answer = QueryAnswer(documents: part.documents, readVersion: past, execution: part.execution)
+      (end, known) = (part.end, changed)
+    } else {
+      answer = try run(piece, at: past)
+      end = answer.documents.count == piece.limit ? answer.documents.last : nil
     }
-    let bytes = answer.documents.reduce(0) { $0 + $1.fields.bytes.count }
+    let rest = remaining.map { $0 - answer.documents.count }
+    guard let end, rest != 0 else { return QueryPage(answer: answer, next: nil) }
     let next = QueryCursor(
-      last: last, remaining: remaining.map { $0 - count }, pageCount: QueryCursor.pageCount(after: count, bytes: bytes))
+      position: try Bound(after: end, of: query, in: database), remaining: rest,
+      pageCount: QueryCursor.pageCount(after: answer.documents, of: count), past: known)
     return QueryPage(answer: answer, next: next)
   }
 
@@ -53,12 +68,14 @@ struct QueryPage: Sendable {
 
 /// A position in a query's result, behind a piece of it.
 struct QueryCursor: Sendable {
-  /// The last document of the pieces so far.
-  fileprivate var last: Document
+  /// Behind the pieces so far.
+  fileprivate var position: Bound
   /// The number of further documents that the query's limit allows.
   fileprivate var remaining: Int?
   /// The number of documents in the next piece.
   fileprivate var pageCount: Int
+  /// What has changed since the version of the result; nil if nothing had.
+  fileprivate var past: PastDocuments?
 
   /// The size in bytes that pieces grow to. Each stream whose client does not read holds one.
   static let bytesPerPage = 256 << 10
@@ -67,8 +84,11 @@ struct QueryCursor: Sendable {
   /// More documents in one piece are not worth the memory.
   private static let maximumPageCount = 2_000
 
-  fileprivate static func pageCount(after count: Int, bytes: Int) -> Int {
-    let average = max(bytes / max(count, 1), 1)
+  /// - Parameter count: The number of documents that the piece before was meant to have.
+  fileprivate static func pageCount(after documents: [Document], of count: Int) -> Int {
+    guard !documents.isEmpty else { return count }
+    let bytes = documents.reduce(0) { $0 + $1.fields.bytes.count }
+    let average = max(bytes / documents.count, 1)
     return min(max(bytesPerPage / average, 8), count * 4, maximumPageCount)
   }
 }

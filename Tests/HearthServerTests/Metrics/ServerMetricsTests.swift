@@ -261,7 +261,7 @@ struct ServerMetricsTests {
       $0.webIdleTime = .milliseconds(200)
     } _: { fixture in
       try await RawHTTP1Client.withConnection(to: fixture.server) { client in
-        try await client.send("GET / HTTP/1.1\r\n")
+        try await client.sendUnlessClosed("GET / HTTP/1.1\r\n")
         try await waitUntil { self.exceeded(.webIdle) == 1 }
       }
     }

@@ -67,6 +67,11 @@ final class RawHTTP1Client: Sendable {
     try await channel.writeAndFlush(ByteBuffer(string: text)).get()
   }
 
+  /// Sends what the server may be too impatient for: on a busy machine it closes the connection first.
+  func sendUnlessClosed(_ text: String) async throws {
+    do { try await send(text) } catch is ChannelError {} catch is IOError {}
+  }
+
   func close() async throws { try await channel.close().get() }
 
   private func take(_ bytes: ByteBuffer) {

@@ -1,0 +1,120 @@
+internal import HearthModel
+internal import HearthStore
+
+/// The documents of a past result that have changed since, as they were.
+///
+/// A result that is read in pieces keeps it from piece to piece: each looks only at what was written since the one before, and not at all
+/// that was written since the first.
+struct PastDocuments: Sendable {
+  /// The version of the result.
+  let version: SnapshotVersion
+  /// Changes up to here have been looked at.
+  private(set) var through: SnapshotVersion
+  /// In the order of the query, behind the pieces so far.
+  private(set) var documents: [Document] = []
+  /// Behind this document nothing is known, because too much has changed to be kept; nil if all is known.
+  private(set) var end: Document?
+  private var bytes = 0
+  private let maximumBytes: Int
+
+  init(at version: SnapshotVersion, maximumBytes: Int) {
+    self.version = version
+    through = version
+    self.maximumBytes = maximumBytes
+  }
+
+  /// Takes up the changes of a snapshot.
+  ///
+  /// - Parameter piece: The query for the rest of the result.
+  /// - Throws: ``StorageReader/Snapshot/tooOld`` if the log does not reach back to those that are needed.
+  mutating func catchUp(with snapshot: StorageReader.Snapshot, for piece: Query) throws {
+    documents.removeFirst(documents.prefix { !piece.matches($0) }.count)
+    bytes = documents.reduce(0) { $0 + Self.size($1) }
+    if documents.isEmpty, end != nil { self = PastDocuments(at: version, maximumBytes: maximumBytes) }
+    guard through >= snapshot.logStart else { throw StorageReader.Snapshot.tooOld }
+    try snapshot.reader.changes.forEachChangedDocument(
+      in: CollectionScope(of: piece), asOf: version, after: through, through: snapshot.version
+    ) { document in
+      guard piece.matches(document), end.map({ piece.compare(document, $0) != .descending }) ?? true else { return }
+      documents.append(document)
+      bytes += Self.size(document)
+      // Sorting at each multiple of the limit keeps the cost of one document small.
+      if bytes > 2 * maximumBytes { shorten(for: piece) }
+    }
+    shorten(for: piece)
+    through = snapshot.version
+  }
+
+  /// Drops what is too much to be kept, from the end. One document stays, of whatever size.
+  private mutating func shorten(for query: Query) {
+    documents.sort { query.compare($0, $1) == .ascending }
+    var kept = documents.count
+    while bytes > maximumBytes, kept > 1 {
+      kept -= 1
+      bytes -= Self.size(documents[kept])
+    }
+    guard kept < documents.count else { return }
+    documents.removeSubrange(kept...)
+    end = documents.last
+  }
+
+  private static func size(_ document: Document) -> Int { document.fields.bytes.count + 128 }
+}
+
+extension StorageReader.Snapshot {
+  /// The documents of a piece of a past result.
+  struct PastPiece {
+    var documents: [Document]
+    var execution: QueryExecution
+    /// The document behind which the next piece begins, which need not be one of the result; nil for the last piece.
+    var end: Document?
+  }
+
+  /// The next documents of a past result: those of the present one that have not changed since, and those that have, as they were.
+  ///
+  /// - Parameters:
+  ///   - piece: A query that is read in its order, with a limit. The piece may have fewer documents, and none, before the result's end.
+  ///   - past: Has caught up with this snapshot.
+  func pastPiece(of piece: Query, _ past: PastDocuments, in database: DatabaseID) throws -> PastPiece {
+    let count = piece.limit ?? .max
+    var unchanged: [Document] = []
+    var execution: QueryExecution?
+    var reached: Document?
+    var rest = piece
+    for _ in 0..<Self.maximumRounds {
+      let (documents, effort) = try reader.queries.run(rest)
+      execution = execution?.adding(effort) ?? effort
+      unchanged += documents.filter { $0.version <= past.version }
+      reached = documents.count < count ? nil : documents.last
+      guard let reached, unchanged.count < count else { break }
+      rest.startAt = try Bound(after: reached, of: piece, in: database)
+    }
+    // What lies behind the first end is not known yet.
+    var end = reached
+    if let known = past.end, end.map({ piece.compare(known, $0) == .ascending }) ?? true { end = known }
+    var result = unchanged + past.documents
+    if let end { result.removeAll { piece.compare($0, end) == .descending } }
+    result.sort { piece.compare($0, $1) == .ascending }
+    if result.count > count {
+      result.removeSubrange(count...)
+      end = result.last
+    }
+    var effort = execution ?? QueryExecution(plan: .scan)
+    effort.resultCount = result.count
+    return PastPiece(documents: result, execution: effort, end: end)
+  }
+
+  /// So often a piece goes on reading when what it has read has changed since.
+  private static let maximumRounds = 8
+}
+
+extension QueryExecution {
+  /// The effort of both parts of one piece.
+  fileprivate func adding(_ other: QueryExecution) -> QueryExecution {
+    var sum = self
+    sum.rowsRead += other.rowsRead
+    sum.entriesRead += other.entriesRead
+    sum.documentsDecoded += other.documentsDecoded
+    return sum
+  }
+}
