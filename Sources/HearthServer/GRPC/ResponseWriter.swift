@@ -12,6 +12,9 @@ struct ResponseWriter<Response: Message>: Sendable {
   /// The load that all calls of the server share.
   var load: ServerLoad { call.load }
 
+  /// True if most of what was sent of late still waits for the client, so that more need not be made ready yet.
+  var isBehind: Bool { call.queuedBytes > load.queuedBytesAllowed / 4 }
+
   init(call: ServerCall, tap: (any CallTap)?, holdsBack: Bool) {
     self.call = call
     self.tap = tap

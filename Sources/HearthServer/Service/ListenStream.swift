@@ -58,7 +58,9 @@ final class ListenStream: Sendable {
     state.withLock { state in
       state.unsubscribe = { database.storage.feed.unsubscribe(subscriber) }
     }
-    return ListenSession(database: database, subscriber: subscriber) { [writer] messages in
+    return ListenSession(
+      database: database, subscriber: subscriber, isBehind: { [writer] in writer.isBehind }
+    ) { [writer] messages in
       try await Self.send(messages, of: database, to: writer)
     }
   }

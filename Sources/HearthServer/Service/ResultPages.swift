@@ -29,6 +29,16 @@ struct ResultPages: Sendable {
   struct Page: Sendable {
     var answer: QueryAnswer
     var isLast: Bool
+
+    /// The first documents, and the others.
+    var halves: (Page, Page) {
+      var (begin, rest) = (self, self)
+      let count = answer.documents.count / 2
+      begin.answer.documents = Array(answer.documents[..<count])
+      begin.isLast = false
+      rest.answer.documents = Array(answer.documents[count...])
+      return (begin, rest)
+    }
   }
 
   /// - Returns: Nil behind the last piece; there is at least one, maybe an empty one.

@@ -4,8 +4,8 @@ internal import HearthWire
 internal import NIOCore
 internal import SwiftProtobuf
 
-/// Sends the result of a query. The next piece is read while the client takes the one before, so a client that does not read holds no
-/// more than two pieces.
+/// Sends the result of a query. The next piece is read while the client takes the one before, unless much of that waits for it: a client
+/// that does not read holds one piece.
 struct ResultStream {
   let decoded: CheckedQuery
   let plan: ReadPlan
@@ -13,8 +13,9 @@ struct ResultStream {
   /// The last message says what the query has cost.
   let isExplained: Bool
 
-  /// The size in bytes of the pieces in which messages are passed to the transport.
-  private static let bytesPerPiece = 64 << 10
+  /// The size in bytes of the pieces in which messages are passed to the transport. With the message that exceeds it, a piece mostly fits
+  /// in a buffer of 64 KiB; the next size of buffers is twice that.
+  private static let bytesPerPiece = 48 << 10
 
   private var projection: Projection { Projection(paths: decoded.projection) }
 
@@ -39,13 +40,20 @@ struct ResultStream {
     while let present = page {
       output.explanation.add(present.answer.execution)
       guard !present.isLast else { return try await send(present, &output) }
-      // While a piece is sent, the next one is read.
-      let rest = pages
-      async let following = rest.advanced()
-      try await send(present, &output)
-      // The next piece may take long to read.
-      output.writer.flush()
-      (pages, page) = try await following
+      let (begin, rest) = present.halves
+      try await send(begin, &output)
+      let current = pages
+      if output.writer.isBehind {
+        try await send(rest, &output)
+        page = nil
+        (pages, page) = try await current.advanced()
+      } else {
+        async let following = current.advanced()
+        try await send(rest, &output)
+        // The next piece may take long to read.
+        output.writer.flush()
+        (pages, page) = try await following
+      }
       try await pace.rest()
     }
   }

@@ -11,5 +11,5 @@ enum ListenMessage: Sendable {
 
   /// The size in bytes of the pieces in which messages are passed to the transport, so that a client that does not read holds back little
   /// more than what may wait for it.
-  static let bytesPerPiece = 64 << 10
+  static let bytesPerPiece = 48 << 10
 }

@@ -17,6 +17,8 @@ struct ListenSession {
 
   private let database: HostedDatabase
   private let send: Send
+  /// Returns true if much of what was sent still waits for the client.
+  private let isBehind: @Sendable () -> Bool
   private let subscriber: ChangeFeed.SubscriberID
   private var targets = WatchedTargets() {
     didSet { targetUsage?.set(targets.count) }
@@ -28,9 +30,13 @@ struct ListenSession {
   /// The version of the latest global snapshot.
   private var announcedVersion: SnapshotVersion = .none
 
-  init(database: HostedDatabase, subscriber: ChangeFeed.SubscriberID, send: @escaping Send) {
+  init(
+    database: HostedDatabase, subscriber: ChangeFeed.SubscriberID,
+    isBehind: @escaping @Sendable () -> Bool = { false }, send: @escaping Send
+  ) {
     self.database = database
     self.subscriber = subscriber
+    self.isBehind = isBehind
     self.send = send
     targetUsage = database.metrics?.targetsPerStream.register()
     self.version = database.storage.feed.latestVersion
@@ -150,21 +156,32 @@ struct ListenSession {
     try await send(closing)
   }
 
-  /// Sends the documents of a first snapshot. While a piece is sent, the next one is read: a client that does not read holds two.
+  /// Sends the documents of a first snapshot. The next piece is read while one is sent, unless much of that waits for the client: a client
+  /// that does not read holds one.
   private func sendDocuments(of target: WatchedTarget, from start: WatchStart) async throws {
     var (documents, next) = (start.documents, start.next)
     if case .query(let query) = target.source {
       while let cursor = next {
-        async let page = database.watchedPage(of: query, after: cursor, at: version)
-        try await send(documents, to: target.id)
-        (documents, next) = try await (page.answer.documents, page.next)
+        let half = documents.count / 2
+        try await send(documents.prefix(half), to: target.id)
+        documents.removeFirst(half)
+        if isBehind() {
+          try await send(documents[...], to: target.id)
+          documents = []
+          let page = try await database.watchedPage(of: query, after: cursor, at: version)
+          (documents, next) = (page.answer.documents, page.next)
+        } else {
+          async let page = database.watchedPage(of: query, after: cursor, at: version)
+          try await send(documents[...], to: target.id)
+          (documents, next) = try await (page.answer.documents, page.next)
+        }
       }
     }
-    try await send(documents, to: target.id)
+    try await send(documents[...], to: target.id)
   }
 
   /// Sends documents of a first snapshot, none of which comes twice. They are encoded as the client takes them.
-  private func send(_ documents: [Document], to target: TargetID) async throws {
+  private func send(_ documents: ArraySlice<Document>, to target: TargetID) async throws {
     let encoder = SharedDocument.frames(to: target, in: database.id)
     var frames = ByteBuffer()
     for document in documents {
