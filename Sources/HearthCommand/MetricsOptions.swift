@@ -22,10 +22,14 @@ struct MetricsOptions: ParsableArguments {
   var addressText: String { metricsHost.contains(":") ? "[\(metricsHost)]" : metricsHost }
 
   /// Serves what a server reports; nil if that was not asked for.
-  func endpoint(of server: EmbeddedServer, _ metrics: PrometheusMetrics?) async throws -> MetricsEndpoint? {
+  ///
+  /// - Parameter hosts: Further names of this machine, see ``WebAccess/hosts``.
+  func endpoint(
+    of server: EmbeddedServer, _ metrics: PrometheusMetrics?, hosts: [String] = []
+  ) async throws -> MetricsEndpoint? {
     guard let metricsPort, let metrics else { return nil }
     return try await MetricsEndpoint.start(
-      host: metricsHost, port: metricsPort, openToEveryone: openMetricsToEveryone
+      host: metricsHost, port: metricsPort, openToEveryone: openMetricsToEveryone, hosts: hosts
     ) {
       server.reportUse()
       return PrometheusText.text(of: metrics)

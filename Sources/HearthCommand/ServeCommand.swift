@@ -114,7 +114,7 @@ struct ServeCommand: AsyncParsableCommand {
         limits: limits, access: access, allowsShutdown: allowShutdown, metrics: prometheus ?? MetricsSystem.factory,
         logger: logger)
       do {
-        endpoint = try await metrics.endpoint(of: server, prometheus)
+        endpoint = try await metrics.endpoint(of: server, prometheus, hosts: allowHost)
       } catch {
         await server.shutdown()
         throw error

@@ -66,6 +66,30 @@ struct MetricsEndpointTests {
     }
   }
 
+  @Test("a request has to name this machine, unless the address is open to everyone")
+  func hosts() async throws {
+    func request(_ host: String?) -> String {
+      "GET /metrics HTTP/1.1\r\n" + (host.map { "Host: \($0)\r\n" } ?? "") + "Connection: close\r\n\r\n"
+    }
+    try await withEndpoint { port in
+      for host in ["localhost", "LOCALHOST:\(port)", "127.0.0.1:\(port)", "[::1]:\(port)", "app.localhost"] {
+        #expect(try await Self.exchange(port, request(host)).hasPrefix("HTTP/1.1 200 "), "\(host)")
+      }
+      for host in [nil, "", "pages.example.com", "pages.example.com:\(port)", "localhost.example.com", "10.0.0.1"] {
+        let answer = try await Self.exchange(port, request(host))
+        #expect(answer.hasPrefix("HTTP/1.1 403 ") && !answer.contains("m 1"), "\(host ?? "no host")")
+      }
+    }
+    let proxied = try await MetricsEndpoint.start(
+      host: "127.0.0.1", port: 0, openToEveryone: false, hosts: ["metrics.example.com"]
+    ) { "m 1\n" }
+    #expect(try await Self.exchange(proxied.port, request("metrics.example.com")).hasPrefix("HTTP/1.1 200 "))
+    await proxied.stop()
+    let open = try await MetricsEndpoint.start(host: "0.0.0.0", port: 0, openToEveryone: true) { "m 1\n" }
+    #expect(try await Self.exchange(open.port, request("monitored.example.com")).hasPrefix("HTTP/1.1 200 "))
+    await open.stop()
+  }
+
   @Test("requests on one connection are answered in order")
   func pipelined() async throws {
     try await withEndpoint { port in

@@ -33,11 +33,14 @@ final class MetricsEndpoint: Sendable {
   ///   - host: An IP address of this machine, or `localhost`.
   ///   - port: The port to listen on; 0 lets the system choose.
   ///   - openToEveryone: Serve on an address that other machines reach.
+  ///   - hosts: Names of this machine. As long as only this machine reaches the address, a request has to name it by one of them, by
+  ///     `host` or as `localhost`: a web page whose own name was made to lead here (DNS rebinding) could read the metrics otherwise.
   ///   - limits: What one client may take.
   ///   - text: Makes the answer to a request for the metrics.
   /// - Throws: `ServerError` when the address cannot be bound, or when other machines reach it and `openToEveryone` is false.
   static func start(
-    host: String, port: Int, openToEveryone: Bool, limits: Limits = Limits(), text: @escaping Text
+    host: String, port: Int, openToEveryone: Bool, hosts: [String] = [], limits: Limits = Limits(),
+    text: @escaping Text
   ) async throws(ServerError) -> MetricsEndpoint {
     let address = host == "localhost" ? "127.0.0.1" : host
     guard let reach = AddressReach(numericHost: address) else {
@@ -50,12 +53,13 @@ final class MetricsEndpoint: Sendable {
         "\(host) can be reached from other machines, and everyone may read the metrics there. Use a loopback address such as "
           + "127.0.0.1, or say --open-metrics-to-everyone if that is what you want.")
     }
+    let access = WebAccess(listeningOn: host, hosts: reach == .thisMachine ? hosts : ["*"])
     let open = OpenChannels()
     do {
       let listening = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
         .childChannelInitializer { channel in
-          channel.eventLoop.makeCompletedFuture { try configure(channel, open, limits, text) }
+          channel.eventLoop.makeCompletedFuture { try configure(channel, open, limits, access, text) }
         }
         .bind(host: address, port: port).get()
       return MetricsEndpoint(listening: listening, open: open, port: listening.localAddress?.port ?? port)
@@ -65,7 +69,7 @@ final class MetricsEndpoint: Sendable {
   }
 
   private static func configure(
-    _ channel: any Channel, _ open: OpenChannels, _ limits: Limits, _ text: @escaping Text
+    _ channel: any Channel, _ open: OpenChannels, _ limits: Limits, _ access: WebAccess, _ text: @escaping Text
   ) throws {
     guard open.add(channel, atMost: limits.connections) else { return channel.close(promise: nil) }
     var decoder = NIOHTTPDecoderLimitConfiguration()
@@ -76,7 +80,7 @@ final class MetricsEndpoint: Sendable {
       HTTPResponseEncoder(),
       ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: decoder)),
       HTTPServerPipelineHandler(), HTTPServerProtocolErrorHandler(),
-      MetricsRequestHandler(limits: limits, text: text),
+      MetricsRequestHandler(limits: limits, access: access, text: text),
     ])
   }
 
@@ -112,13 +116,15 @@ private final class MetricsRequestHandler: ChannelInboundHandler {
   typealias OutboundOut = HTTPServerResponsePart
 
   private let limits: MetricsEndpoint.Limits
+  private let access: WebAccess
   private let text: MetricsEndpoint.Text
   private var head: HTTPRequestHead?
   private var bodyBytes = 0
   private var timer: Scheduled<Void>?
 
-  init(limits: MetricsEndpoint.Limits, text: @escaping MetricsEndpoint.Text) {
+  init(limits: MetricsEndpoint.Limits, access: WebAccess, text: @escaping MetricsEndpoint.Text) {
     self.limits = limits
+    self.access = access
     self.text = text
   }
 
@@ -153,7 +159,9 @@ private final class MetricsRequestHandler: ChannelInboundHandler {
   private func answer(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
     var headers = HTTPHeaders()
     var (status, body) = (HTTPResponseStatus.ok, "")
-    if head.uri.prefix(while: { $0 != "?" }) != "/metrics" {
+    if !access.accepts(host: head.headers.first(name: "host")) {
+      (status, body) = (.forbidden, "The Host of the request is not a name of this machine; see --allow-host.\n")
+    } else if head.uri.prefix(while: { $0 != "?" }) != "/metrics" {
       (status, body) = (.notFound, "Metrics are at /metrics.\n")
     } else if head.method != .GET, head.method != .HEAD {
       (status, body) = (.methodNotAllowed, "Use GET.\n")

@@ -13,12 +13,20 @@ package struct WebAccess: Sendable, Hashable {
 
   package init() {}
 
+  /// - Parameters:
+  ///   - listeningHost: The address that the server listens on, as it was given.
+  ///   - hosts: See ``hosts``.
+  package init(listeningOn listeningHost: String, hosts: [String]) {
+    self.listeningHost = listeningHost
+    self.hosts = hosts
+  }
+
   /// The address that the server listens on, as it was given.
   var listeningHost = "127.0.0.1"
 
   private static let localNames: Set<String> = ["localhost", "127.0.0.1", "::1"]
 
-  func accepts(host: String?) -> Bool {
+  package func accepts(host: String?) -> Bool {
     guard let host else { return false }
     let name = Self.name(of: host)
     if Self.isLocal(name) || name == listeningHost.lowercased() || hosts.contains("*") { return true }

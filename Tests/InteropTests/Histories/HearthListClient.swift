@@ -53,8 +53,7 @@ actor HearthListClient: ListClient {
   private static func write(_ plan: ListPlan, with firestore: Firestore) async throws -> ListAnswer {
     let batch = firestore.batch()
     for append in plan.appends {
-      let (list, fields) = union(append, of: plan, in: firestore)
-      batch.setData(fields, forDocument: list, merge: true)
+      batch.setData(union(append, of: plan), forDocument: firestore.document("lists/\(append.list)"), merge: true)
     }
     try await batch.commit()
     return ListAnswer(outcome: "committed")
@@ -63,18 +62,21 @@ actor HearthListClient: ListClient {
   private static func transact(
     _ plan: ListPlan, with firestore: Firestore, didRead: @escaping @Sendable () -> Void
   ) async throws -> ListAnswer {
+    // Made before, because a client that was terminated makes no references: that is a programming error.
+    let lists = Set(plan.reads + plan.appends.map(\.list))
+    let references = Dictionary(uniqueKeysWithValues: lists.map { ($0, firestore.document("lists/\($0)")) })
     let reads = try await firestore.runTransaction { transaction, error in
       do {
         var reads: [String: [Int]] = [:]
         for list in plan.reads {
-          let snapshot = try transaction.getDocument(firestore.document("lists/\(list)"))
-          reads[list] = snapshot["numbers"] as? [Int] ?? []
+          guard let reference = references[list] else { continue }
+          reads[list] = try transaction.getDocument(reference)["numbers"] as? [Int] ?? []
         }
         didRead()
         for append in plan.appends {
-          let (list, fields) = union(append, of: plan, in: firestore)
+          guard let list = references[append.list] else { continue }
+          var fields = union(append, of: plan)
           if let numbers = reads[append.list], !append.isBlind {
-            var fields = fields
             fields["numbers"] = numbers + [append.number]
             transaction.setData(fields, forDocument: list)
           } else {
@@ -90,12 +92,7 @@ actor HearthListClient: ListClient {
     return ListAnswer(outcome: "committed", reads: reads as? [String: [Int]] ?? [:])
   }
 
-  private static func union(
-    _ append: ListPlan.Append, of plan: ListPlan, in firestore: Firestore
-  ) -> (DocumentReference, [String: Any]) {
-    let fields: [String: Any] = [
-      "numbers": FieldValue.arrayUnion([append.number]), "epoch": plan.epoch, "group": append.group,
-    ]
-    return (firestore.document("lists/\(append.list)"), fields)
+  private static func union(_ append: ListPlan.Append, of plan: ListPlan) -> [String: Any] {
+    ["numbers": FieldValue.arrayUnion([append.number]), "epoch": plan.epoch, "group": append.group]
   }
 }
