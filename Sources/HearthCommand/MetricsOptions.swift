@@ -23,7 +23,10 @@ struct MetricsOptions: ParsableArguments {
 
   /// Serves what a server reports; nil if that was not asked for.
   ///
-  /// - Parameter hosts: Further names of this machine, see ``WebAccess/hosts``.
+  /// - Parameters:
+  ///   - server: The server.
+  ///   - metrics: What it counts; nil if it counts nothing.
+  ///   - hosts: Further names of this machine, as of `--allow-host`.
   func endpoint(
     of server: EmbeddedServer, _ metrics: PrometheusMetrics?, hosts: [String] = []
   ) async throws -> MetricsEndpoint? {

@@ -63,6 +63,28 @@ struct PastPiecesTests {
     #expect(shown == 600)
   }
 
+  @Test("a small limit behind many newer documents takes few pieces")
+  func newerDocuments() async throws {
+    let fixture = try StorageFixture()
+    try await fixture.set("c/d")
+    let version = try fixture.storage.currentVersion()
+    for start in stride(from: 0, to: 3_000, by: 500) {
+      let writes: [Mutation] = (start..<start + 500).map { .set(key("c/a\($0)"), [:]) }
+      _ = try await fixture.storage.commit(CommitRequest(mutations: writes))
+    }
+    let query = Query(path: path("c")).with(order: Self.order).with(limit: 1)
+    var page = try await fixture.storage.page(of: query, after: nil, at: version)
+    var count = 1
+    var shown = page.answer.documents
+    while let next = page.next {
+      page = try await fixture.storage.page(of: query, after: next, at: version)
+      shown += page.answer.documents
+      count += 1
+    }
+    #expect(shown.map(\.key) == [key("c/d")])
+    #expect(count < 6)
+  }
+
   @Test("documents that changed since the first piece come as they were, also when all have changed")
   func allChanged() async throws {
     let fixture = try StorageFixture()

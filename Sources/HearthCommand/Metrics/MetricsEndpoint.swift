@@ -53,7 +53,7 @@ final class MetricsEndpoint: Sendable {
         "\(host) can be reached from other machines, and everyone may read the metrics there. Use a loopback address such as "
           + "127.0.0.1, or say --open-metrics-to-everyone if that is what you want.")
     }
-    let access = WebAccess(listeningOn: host, hosts: reach == .thisMachine ? hosts : ["*"])
+    let access = reach == .thisMachine ? WebAccess(listeningOn: host, hosts: hosts) : nil
     let open = OpenChannels()
     do {
       let listening = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
@@ -69,7 +69,7 @@ final class MetricsEndpoint: Sendable {
   }
 
   private static func configure(
-    _ channel: any Channel, _ open: OpenChannels, _ limits: Limits, _ access: WebAccess, _ text: @escaping Text
+    _ channel: any Channel, _ open: OpenChannels, _ limits: Limits, _ access: WebAccess?, _ text: @escaping Text
   ) throws {
     guard open.add(channel, atMost: limits.connections) else { return channel.close(promise: nil) }
     var decoder = NIOHTTPDecoderLimitConfiguration()
@@ -116,13 +116,14 @@ private final class MetricsRequestHandler: ChannelInboundHandler {
   typealias OutboundOut = HTTPServerResponsePart
 
   private let limits: MetricsEndpoint.Limits
-  private let access: WebAccess
+  /// Nil if everyone may read the metrics.
+  private let access: WebAccess?
   private let text: MetricsEndpoint.Text
   private var head: HTTPRequestHead?
   private var bodyBytes = 0
   private var timer: Scheduled<Void>?
 
-  init(limits: MetricsEndpoint.Limits, access: WebAccess, text: @escaping MetricsEndpoint.Text) {
+  init(limits: MetricsEndpoint.Limits, access: WebAccess?, text: @escaping MetricsEndpoint.Text) {
     self.limits = limits
     self.access = access
     self.text = text
@@ -159,7 +160,7 @@ private final class MetricsRequestHandler: ChannelInboundHandler {
   private func answer(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
     var headers = HTTPHeaders()
     var (status, body) = (HTTPResponseStatus.ok, "")
-    if !access.accepts(host: head.headers.first(name: "host")) {
+    if let access, !access.accepts(host: head.headers.first(name: "host")) {
       (status, body) = (.forbidden, "The Host of the request is not a name of this machine; see --allow-host.\n")
     } else if head.uri.prefix(while: { $0 != "?" }) != "/metrics" {
       (status, body) = (.notFound, "Metrics are at /metrics.\n")

@@ -45,6 +45,7 @@ struct ResultStream {
       let current = pages
       if output.writer.isBehind {
         try await send(rest, &output)
+        output.writer.flush()
         page = nil
         (pages, page) = try await current.advanced()
       } else {

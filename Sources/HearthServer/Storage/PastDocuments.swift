@@ -58,7 +58,9 @@ struct PastDocuments: Sendable {
     end = documents.last
   }
 
-  private static func size(_ document: Document) -> Int { document.fields.bytes.count + 128 }
+  private static func size(_ document: Document) -> Int {
+    document.fields.bytes.count + 2 * document.key.path.canonicalString.utf8.count + 128
+  }
 }
 
 extension StorageReader.Snapshot {
@@ -73,10 +75,12 @@ extension StorageReader.Snapshot {
   /// The next documents of a past result: those of the present one that have not changed since, and those that have, as they were.
   ///
   /// - Parameters:
-  ///   - piece: A query that is read in its order, with a limit. The piece may have fewer documents, and none, before the result's end.
+  ///   - piece: A query that is read in its order, so many documents at once as its limit says.
+  ///   - count: The largest number of documents of the piece. It may have fewer, and none, before the result's end.
   ///   - past: Has caught up with this snapshot.
-  func pastPiece(of piece: Query, _ past: PastDocuments, in database: DatabaseID) throws -> PastPiece {
-    let count = piece.limit ?? .max
+  func pastPiece(
+    of piece: Query, atMost count: Int, _ past: PastDocuments, in database: DatabaseID
+  ) throws -> PastPiece {
     var unchanged: [Document] = []
     var execution: QueryExecution?
     var reached: Document?
@@ -85,15 +89,22 @@ extension StorageReader.Snapshot {
       let (documents, effort) = try reader.queries.run(rest)
       execution = execution?.adding(effort) ?? effort
       unchanged += documents.filter { $0.version <= past.version }
-      reached = documents.count < count ? nil : documents.last
-      guard let reached, unchanged.count < count else { break }
+      reached = documents.count < piece.limit ?? .max ? nil : documents.last
+      guard let reached, past.end.map({ piece.compare(reached, $0) == .ascending }) ?? true else { break }
+      let former = past.documents.prefix { piece.compare($0, reached) != .descending }
+      guard unchanged.count + former.count < count else { break }
       rest.startAt = try Bound(after: reached, of: piece, in: database)
     }
     // What lies behind the first end is not known yet.
     var end = reached
     if let known = past.end, end.map({ piece.compare(known, $0) == .ascending }) ?? true { end = known }
     var result = unchanged + past.documents
-    if let end { result.removeAll { piece.compare($0, end) == .descending } }
+    if let end {
+      // By the condition that the next piece begins with: two states of one document can lie on both sides of it.
+      var behind = piece
+      behind.startAt = try Bound(after: end, of: piece, in: database)
+      result.removeAll { behind.matches($0) }
+    }
     result.sort { piece.compare($0, $1) == .ascending }
     if result.count > count {
       result.removeSubrange(count...)

@@ -18,8 +18,10 @@ extension StorageReader.Snapshot {
     let count = cursor?.pageCount ?? max(firstCount, 1)
     var piece = query
     if let cursor { piece.startAt = cursor.position }
-    piece.limit = min(count, remaining ?? .max)
+    let wanted = min(count, remaining ?? .max)
     let isPast = past.map { $0 < version } ?? false
+    // Of what is read in the past, many documents may have come since.
+    piece.limit = isPast ? count : wanted
     guard !query.isLimitToLast, isPast || remaining ?? .max > count, try reader.queries.isReadInOrder(piece) else {
       piece.limit = remaining
       return QueryPage(answer: try run(piece, at: past), next: nil)
@@ -30,12 +32,12 @@ extension StorageReader.Snapshot {
     if let past, isPast {
       var changed = cursor?.past ?? PastDocuments(at: past, maximumBytes: keptBytes)
       try changed.catchUp(with: self, for: piece)
-      let part = try pastPiece(of: piece, changed, in: database)
+      let part = try pastPiece(of: piece, atMost: wanted, changed, in: database)
       answer = QueryAnswer(documents: part.documents, readVersion: past, execution: part.execution)
       (end, known) = (part.end, changed)
     } else {
       answer = try run(piece, at: past)
-      end = answer.documents.count == piece.limit ? answer.documents.last : nil
+      end = answer.documents.count == wanted ? answer.documents.last : nil
     }
     let rest = remaining.map { $0 - answer.documents.count }
     guard let end, rest != 0 else { return QueryPage(answer: answer, next: nil) }
@@ -86,7 +88,7 @@ struct QueryCursor: Sendable {
 
   /// - Parameter count: The number of documents that the piece before was meant to have.
   fileprivate static func pageCount(after documents: [Document], of count: Int) -> Int {
-    guard !documents.isEmpty else { return count }
+    guard !documents.isEmpty else { return min(count * 4, maximumPageCount) }
     let bytes = documents.reduce(0) { $0 + $1.fields.bytes.count }
     let average = max(bytes / documents.count, 1)
     return min(max(bytesPerPage / average, 8), count * 4, maximumPageCount)
