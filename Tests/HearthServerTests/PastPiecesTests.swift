@@ -85,6 +85,26 @@ struct PastPiecesTests {
     #expect(count < 6)
   }
 
+  @Test("a document whose two states lie on both sides of a position comes once", arguments: [-1, 1])
+  func twoStates(change: Int) async throws {
+    let fixture = try StorageFixture()
+    for id in ["x", "y", "z"] { try await fixture.set("c/\(id)", ["b": 0.value]) }
+    let version = try fixture.storage.currentVersion()
+    try await fixture.set("c/y", ["b": change.value])
+    // A further order decides nothing between documents, but it does between states of one.
+    let query = Query(path: path("c"))
+      .with(order: OrderBy(path: .documentKey, direction: .descending))
+      .with(order: OrderBy(path: field("b"), direction: .ascending))
+    var shown: [DocumentKey] = []
+    var cursor: QueryCursor?
+    repeat {
+      let page = try await fixture.storage.page(of: query, after: cursor, at: version, firstCount: 2)
+      shown += page.answer.documents.map(\.key)
+      cursor = page.next
+    } while cursor != nil
+    #expect(shown == [key("c/z"), key("c/y"), key("c/x")])
+  }
+
   @Test("documents that changed since the first piece come as they were, also when all have changed")
   func allChanged() async throws {
     let fixture = try StorageFixture()
