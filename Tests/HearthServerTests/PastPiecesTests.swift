@@ -23,22 +23,19 @@ struct PastPiecesTests {
       // Former documents are dropped and read again when there is room for few of them.
       let keptBytes = generator.element([0, 200, 1_000, 100_000])
       let firstCount = 1 + generator.below(3)
-      var pieces: [Document] = []
-      var cursor: QueryCursor?
-      var turns = 0
-      repeat {
+      func write() async throws {
         for _ in 0..<generator.below(6) {
           let key = generator.key()
           let change: Mutation = generator.chance(60) ? .set(key, generator.fields()) : .delete(key)
           try await fixture.commit(change)
         }
-        let page = try await fixture.storage.page(
-          of: query, after: cursor, at: expected.readVersion, firstCount: firstCount, keptBytes: keptBytes)
-        pieces += page.answer.documents
-        cursor = page.next
-        turns += 1
-      } while cursor != nil && turns < 1_000
-      #expect(cursor == nil && pieces == expected.documents, "HEARTH_TEST_SEED=\(seed), query \(CaseText.text(query))")
+      }
+      try await write()
+      let pieces = try await fixture.pieces(
+        of: query, at: expected.readVersion, firstCount: firstCount, keptBytes: keptBytes
+      ) { _ in try await write() }
+      let documents = pieces.flatMap(\.documents)
+      #expect(documents == expected.documents, "HEARTH_TEST_SEED=\(seed), query \(CaseText.text(query))")
     }
   }
 
@@ -47,20 +44,18 @@ struct PastPiecesTests {
     let fixture = try StorageFixture()
     for number in 100..<700 { try await fixture.set("c/d\(number)") }
     let query = Query(path: path("c")).with(order: Self.order)
-    var page = try await fixture.storage.page(of: query, after: nil, at: nil)
-    let version = page.answer.readVersion
-    for number in 100..<130 {
-      for value in 0..<5 { try await fixture.set("c/d\(number)", ["n": value.value]) }
+    let pieces = try await fixture.pieces(of: query) { count in
+      guard count == 1 else { return }
+      for number in 100..<130 {
+        for value in 0..<5 { try await fixture.set("c/d\(number)", ["n": value.value]) }
+      }
+      for number in 0..<50 { try await fixture.set("c/a\(number)") }
     }
-    for number in 0..<50 { try await fixture.set("c/a\(number)") }
-    var shown = page.answer.documents.count
-    while let next = page.next {
-      page = try await fixture.storage.page(of: query, after: next, at: version)
+    for piece in pieces {
       // The document that the piece begins behind is looked at too.
-      #expect(page.answer.execution?.rowsRead ?? 0 <= page.answer.documents.count + 1)
-      shown += page.answer.documents.count
+      #expect(try #require(piece.execution).rowsRead <= piece.documents.count + 1)
     }
-    #expect(shown == 600)
+    #expect(pieces.flatMap(\.documents).count == 600)
   }
 
   @Test("a small limit behind many newer documents takes few pieces")
@@ -73,16 +68,9 @@ struct PastPiecesTests {
       _ = try await fixture.storage.commit(CommitRequest(mutations: writes))
     }
     let query = Query(path: path("c")).with(order: Self.order).with(limit: 1)
-    var page = try await fixture.storage.page(of: query, after: nil, at: version)
-    var count = 1
-    var shown = page.answer.documents
-    while let next = page.next {
-      page = try await fixture.storage.page(of: query, after: next, at: version)
-      shown += page.answer.documents
-      count += 1
-    }
-    #expect(shown.map(\.key) == [key("c/d")])
-    #expect(count < 6)
+    let pieces = try await fixture.pieces(of: query, at: version)
+    #expect(pieces.flatMap(\.documents).map(\.key) == [key("c/d")])
+    #expect(pieces.count < 6)
   }
 
   @Test("a document whose two states lie on both sides of a position comes once", arguments: [-1, 1])
@@ -95,14 +83,8 @@ struct PastPiecesTests {
     let query = Query(path: path("c"))
       .with(order: OrderBy(path: .documentKey, direction: .descending))
       .with(order: OrderBy(path: field("b"), direction: .ascending))
-    var shown: [DocumentKey] = []
-    var cursor: QueryCursor?
-    repeat {
-      let page = try await fixture.storage.page(of: query, after: cursor, at: version, firstCount: 2)
-      shown += page.answer.documents.map(\.key)
-      cursor = page.next
-    } while cursor != nil
-    #expect(shown == [key("c/z"), key("c/y"), key("c/x")])
+    let pieces = try await fixture.pieces(of: query, at: version, firstCount: 2)
+    #expect(pieces.flatMap(\.documents).map(\.key) == [key("c/z"), key("c/y"), key("c/x")])
   }
 
   @Test("documents that changed since the first piece come as they were, also when all have changed")
@@ -111,18 +93,14 @@ struct PastPiecesTests {
     for number in 100..<400 { try await fixture.set("c/d\(number)", ["n": number.value]) }
     let query = Query(path: path("c")).with(order: Self.order)
     let expected = try await fixture.storage.run(query, at: nil).documents
-    var page = try await fixture.storage.page(of: query, after: nil, at: nil)
-    let version = page.answer.readVersion
-    var shown = page.answer.documents
-    for number in 100..<400 {
-      let key = key("c/d\(number)")
-      try await fixture.commit(number % 2 == 0 ? .delete(key) : .set(key, [:]))
+    let pieces = try await fixture.pieces(of: query, keptBytes: 4_000) { count in
+      guard count == 1 else { return }
+      for number in 100..<400 {
+        let key = key("c/d\(number)")
+        try await fixture.commit(number % 2 == 0 ? .delete(key) : .set(key, [:]))
+      }
     }
-    while let next = page.next {
-      page = try await fixture.storage.page(of: query, after: next, at: version, firstCount: 32, keptBytes: 4_000)
-      shown += page.answer.documents
-    }
-    #expect(shown == expected)
+    #expect(pieces.flatMap(\.documents) == expected)
   }
 
   @Test("a result that has begun goes on when the log has forgotten what its pieces have looked at")
@@ -133,19 +111,14 @@ struct PastPiecesTests {
     for number in 100..<400 { try await fixture.set("c/d\(number)") }
     let query = Query(path: path("c")).with(order: Self.order)
     let storage = fixture.storage
-    var page = try await storage.page(of: query, after: nil, at: nil, firstCount: 2)
-    let version = page.answer.readVersion
-    var shown = page.answer.documents.count
-    while let next = page.next {
+    let pieces = try await fixture.pieces(of: query, firstCount: 2) { count in
       fixture.clock.advance(seconds: 40)
       // The log is trimmed when it has grown by so many documents.
-      let seen = shown
-      let others: [Mutation] = (0..<64).map { .set(key("other/\($0)"), ["n": seen.value]) }
+      let others: [Mutation] = (0..<64).map { .set(key("other/\($0)"), ["n": count.value]) }
       _ = try await storage.commit(CommitRequest(mutations: others))
-      page = try await storage.page(of: query, after: next, at: version)
-      shown += page.answer.documents.count
     }
-    #expect(shown == 300)
+    let version = try #require(pieces.first).readVersion
+    #expect(pieces.flatMap(\.documents).count == 300)
     let isForgotten = await (try? storage.run(query, at: version)) == nil
     #expect(isForgotten)
   }

@@ -44,6 +44,28 @@ final class StorageFixture: Sendable {
   }
 }
 
+extension StorageFixture {
+  /// Reads a result piece by piece.
+  ///
+  /// - Parameter between: Called before each piece but the first, with the number of those so far.
+  func pieces(
+    of query: Query, at version: SnapshotVersion? = nil, firstCount: Int = QueryCursor.firstPageCount,
+    keptBytes: Int = QueryCursor.bytesPerPage, between: (Int) async throws -> Void = { _ in }
+  ) async throws -> [QueryAnswer] {
+    var pieces: [QueryAnswer] = []
+    var cursor: QueryCursor?
+    repeat {
+      if !pieces.isEmpty { try await between(pieces.count) }
+      let page = try await storage.page(
+        of: query, after: cursor, at: version ?? pieces.first?.readVersion, firstCount: firstCount,
+        keptBytes: keptBytes)
+      pieces.append(page.answer)
+      cursor = page.next
+    } while cursor != nil && pieces.count < 1_000
+    return pieces
+  }
+}
+
 /// A listen session whose messages are kept in the form in which a client would see them.
 struct Listener {
   private let received: ReceivedMessages

@@ -3,8 +3,8 @@ internal import HearthStore
 
 /// The documents of a past result that have changed since, as they were.
 ///
-/// A result that is read in pieces keeps it from piece to piece: each looks only at what was written since the one before, and not at all
-/// that was written since the first.
+/// A result that is read in pieces keeps it from piece to piece, so that each looks only at what was written since the one before. When more
+/// has changed than is kept, and what is kept is used up, the next piece looks again at all that was written since the first.
 struct PastDocuments: Sendable {
   /// The version of the result.
   let version: SnapshotVersion

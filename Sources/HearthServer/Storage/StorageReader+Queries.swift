@@ -76,7 +76,7 @@ struct QueryCursor: Sendable {
   fileprivate var remaining: Int?
   /// The number of documents in the next piece.
   fileprivate var pageCount: Int
-  /// What has changed since the version of the result; nil if nothing had.
+  /// The former documents that later pieces may show; nil while nothing was written after the version of the result.
   fileprivate var past: PastDocuments?
 
   /// The size in bytes that pieces grow to. Each stream whose client does not read holds one.
