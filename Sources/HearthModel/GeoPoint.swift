@@ -10,6 +10,9 @@ package struct GeoPoint: Hashable, Sendable {
     self.longitude = longitude
   }
 
+  /// True if both are within their ranges.
+  package var isOnEarth: Bool { (-90...90).contains(latitude) && (-180...180).contains(longitude) }
+
   /// Latitude first, then longitude.
   package static func compare(_ a: GeoPoint, _ b: GeoPoint) -> Ordering {
     NumberOrder.compare(a.latitude, b.latitude).then(NumberOrder.compare(a.longitude, b.longitude))

@@ -89,6 +89,8 @@ struct ReadScheduleTests {
       }
       while ended.count < 40, steps < 10_000 {
         steps += 1
+        var withAnother = schedule
+        #expect(schedule.hasRoom == (withAnother.add(-1) == [.start(-1)]), "seed \(seed), step \(steps)")
         let someRunning = running.sorted().dropFirst(next(max(running.count, 1))).first
         if added < 40, someRunning == nil || next(3) == 0 {
           added += 1

@@ -42,6 +42,12 @@ struct ReaderTests {
     func set() { value.store(true, ordering: .sequentiallyConsistent) }
   }
 
+  private static func threads(
+    _ body: () throws -> ObjectIdentifier?
+  ) rethrows -> (own: ObjectIdentifier, other: ObjectIdentifier?) {
+    (ObjectIdentifier(Thread.current), try body())
+  }
+
   private static func withFile<R>(
     injecting failure: (@Sendable (Database.FailurePoint) -> StoreError?)? = nil,
     _ body: (StorageFixture) async throws -> R
@@ -146,6 +152,30 @@ struct ReaderTests {
     }
     await pool.close()
     await #expect(throws: StoreError.self) { try await pool.read { _ in 1 } }
+  }
+
+  @Test("a short read runs on its caller's thread if a connection is free, and a long one is left to others")
+  func inPlace() async throws {
+    let pool = ReaderPool<@Sendable () -> Bool>(label: "test", slots: 2, seats: 2) { $0 }
+    #expect(try pool.readInPlace { _ in 1 } == nil)
+    _ = try await pool.read { _ in 2 }
+    let (own, other) = try Self.threads { try pool.readInPlace { _ in ObjectIdentifier(Thread.current) } }
+    #expect(own == other)
+    let long = try pool.readInPlace { isToStop -> Int in
+      while !isToStop() {}
+      throw StoreError(kind: .unavailable, message: "stopped")
+    }
+    #expect(long == nil)
+    #expect(throws: StoreError.self) {
+      _ = try pool.readInPlace { _ -> Int in throw StoreError(kind: .corrupt, message: "damaged") }
+    }
+    // The connection was given back each time, and is not needed by those that find none.
+    let inner = try pool.readInPlace { _ in try pool.readInPlace { _ in 3 } }
+    #expect(inner == .some(.none))
+    #expect(try pool.readInPlace { _ in 4 } == 4)
+    #expect(try await pool.read { _ in 5 } == 5)
+    await pool.close()
+    #expect(try pool.readInPlace { _ in 6 } == nil)
   }
 
   @Test("a cancelled scan stops at the end of its step and frees its slot")

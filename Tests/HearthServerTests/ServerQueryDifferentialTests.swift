@@ -159,6 +159,14 @@ struct ServerQueryDifferentialTests {
     ways.note("totals")
     #expect(totals.documentCount == expected.count, place)
 
+    let sums = [count, Aggregation(alias: "sum", operation: .sum(field("a")))]
+    let skipped = 1 + expected.count / 3
+    let rest = try await fixture.storage.aggregate(sums, over: query, skipping: skipped, at: version).totals
+    let all =
+      query.limit == nil
+      ? answer.documents : try await fixture.storage.run(query.widened(by: skipped), at: version).documents
+    #expect(rest.values == (try AggregationTotals(sums, over: all.dropFirst(skipped)).values), place)
+
     let pieces = try await fixture.pieces(of: query, at: version, firstCount: 2)
     for _ in pieces.dropFirst() { ways.note("pieces") }
     #expect(pieces.flatMap(\.documents).map(\.key) == expected, place)

@@ -48,6 +48,33 @@ struct WriteLimitsTests {
     _ = try WriteLimits.checked(.set(key("a/__id7__"), fields), database: Self.database)
   }
 
+  private static func arePlain(_ fields: MapValue) -> Bool {
+    EncodedFields(fields).arePlain(
+      maximumDepth: WriteLimits.maximumDepth, maximumValueBytes: WriteLimits.maximumValueBytes)
+  }
+
+  @Test("usual fields are taken as they are, without building their values")
+  func plain() {
+    let usual: MapValue = [
+      "deep": Self.nested(20), "array": .array([.map(["a": .array([1.value])]), .null]), "bytes": .bytes([0]),
+      "text": .string(String(repeating: "s", count: 1_048_487)), "number": .double(.nan), "true": .boolean(true),
+      "time": .timestamp(Timestamp(seconds: 1, nanoseconds: 5000)), String(repeating: "é", count: 750): 1.value,
+      "geo": .geoPoint(GeoPoint(latitude: -90, longitude: 180)), "__": 1.value, "_a__": 2.value,
+    ]
+    #expect(Self.arePlain(usual))
+    #expect(Self.arePlain([:]))
+  }
+
+  @Test("fields that are refused or changed, and some that need a closer look, are not taken as they are")
+  func notPlain() {
+    for (rule, fields) in Self.refused { #expect(!Self.arePlain(fields), "\(rule)") }
+    #expect(!Self.arePlain(["time": .timestamp(Timestamp(seconds: 1, nanoseconds: 5001))]))
+    #expect(!Self.arePlain(["a": .array([.map(["time": .timestamp(Timestamp(seconds: 1, nanoseconds: 1))])])]))
+    #expect(!Self.arePlain(["bytes": .bytes(Array(repeating: 0, count: 1_048_488))]))
+    #expect(!Self.arePlain([String(repeating: "é", count: 750) + "n": 1.value]))
+    #expect(!Self.arePlain(["vector": .vector([1])]))
+  }
+
   @Test(
     "reserved and overlong names of documents are refused",
     arguments: ["a/__b__", "__a__/b", "a/.", "a/..", "a/" + String(repeating: "i", count: 1501)])

@@ -71,7 +71,9 @@ extension EncodedValue {
     case .array(let message):
       try Self.requireDepth(depth, message)
       var elements = EncodedElements(message)
-      while let element = try elements.next() { try element.validate(depth: depth + 1) }
+      while let element = try elements.nextMessage() {
+        if !element.isPlainValue { try EncodedValue(element).validate(depth: depth + 1) }
+      }
     case .vector(let message, _), .map(let message):
       try Self.requireDepth(depth, message)
       try Self.validateMap(EncodedEntries(message, field: ValueField.mapEntries), depth: depth + 1)
@@ -82,7 +84,7 @@ extension EncodedValue {
   static func validateMap(_ entries: EncodedEntries, depth: Int) throws(WireFormatError) {
     try entries.forEach { entry throws(WireFormatError) in
       try requireUTF8(entry.key, "map entry key")
-      try EncodedValue(entry.value).validate(depth: depth)
+      if !entry.value.isPlainValue { try EncodedValue(entry.value).validate(depth: depth) }
     }
   }
 

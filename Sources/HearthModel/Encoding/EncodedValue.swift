@@ -198,10 +198,15 @@ struct EncodedElements {
   }
 
   mutating func next() throws(WireFormatError) -> EncodedValue? {
+    guard let message = try nextMessage() else { return nil }
+    return try EncodedValue(message)
+  }
+
+  mutating func nextMessage() throws(WireFormatError) -> WireReader? {
     while let tag = try reader.readTag("ArrayValue") {
       if tag.field == ValueField.arrayElements {
         try reader.require(.lengthDelimited, tag, "ArrayValue.values")
-        return try EncodedValue(reader.readMessage("ArrayValue.values"))
+        return try reader.readMessage("ArrayValue.values")
       }
       try reader.skip(tag, "ArrayValue")
     }

@@ -4,9 +4,11 @@ func isValidUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
   var index = 0
   let count = bytes.count
   while index < count {
-    if index &+ 8 <= count,
-      bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) & 0x8080_8080_8080_8080 == 0
-    {
+    if index &+ 32 <= count, isASCII(bytes, words: 4, at: index) {
+      index &+= 32
+      continue
+    }
+    if index &+ 8 <= count, isASCII(bytes, words: 1, at: index) {
       index &+= 8
       continue
     }
@@ -33,6 +35,13 @@ func isValidUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
     index &+= length
   }
   return true
+}
+
+@inline(__always)
+private func isASCII(_ bytes: UnsafeRawBufferPointer, words: Int, at index: Int) -> Bool {
+  var bits: UInt64 = 0
+  for word in 0..<words { bits |= bytes.loadUnaligned(fromByteOffset: index &+ 8 &* word, as: UInt64.self) }
+  return bits & 0x8080_8080_8080_8080 == 0
 }
 
 extension String {

@@ -100,7 +100,10 @@ package struct ResourcePath: Hashable, Comparable, Sendable, CustomStringConvert
   package var description: String { canonicalString }
 
   package func appending(_ segment: String) -> ResourcePath {
-    appending(ResourcePath([segment]))
+    guard !isEmpty, !segment.isEmpty, !segment.utf8.contains(PathSegment.separator) else {
+      return appending(ResourcePath([segment]))
+    }
+    return ResourcePath(joined: "\(canonicalString)/\(segment)")
   }
 
   package func appending(_ path: ResourcePath) -> ResourcePath {

@@ -8,7 +8,13 @@ private enum ServerLimits {
 
   /// `__.*__`
   static func isReserved(_ name: String) -> Bool {
-    name.utf8.count >= 4 && name.utf8.starts(with: [0x5F, 0x5F]) && name.utf8.suffix(2).allSatisfy { $0 == 0x5F }
+    ByteOrder.withUTF8(of: name) { isReserved($0) }
+  }
+
+  static func isReserved(_ name: UnsafeRawBufferPointer) -> Bool {
+    let (underscore, count) = (UInt8(ascii: "_"), name.count)
+    return count >= 4 && name[0] == underscore && name[1] == underscore && name[count - 2] == underscore
+      && name[count - 1] == underscore
   }
 
   /// The forms of a document id that is reserved unless it stands for a number.
@@ -98,6 +104,11 @@ extension FieldPath {
   /// - Throws: `ModelError.violatesServerLimit`
   package func validateServerLimits() throws(ModelError) {
     for name in segments { try Self.validateServerLimits(name: name) }
+  }
+
+  /// The same for a name in UTF-8, as an answer.
+  static func isWithinServerLimits(name: UnsafeRawBufferPointer) -> Bool {
+    !name.isEmpty && name.count <= ServerLimits.maximumNameBytes && !ServerLimits.isReserved(name)
   }
 
   /// Checks one field name; see `validateServerLimits()`.

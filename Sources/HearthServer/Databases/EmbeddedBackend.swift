@@ -60,6 +60,19 @@ final class EmbeddedBackend: Sendable {
     }
   }
 
+  /// As ``database(_:)``, for callers that may not be held up: a database is opened on another thread.
+  func databaseWithoutBlocking(_ id: DatabaseID) async throws(StatusError) -> HostedDatabase {
+    let known = state.withLockIfAvailable { state -> HostedDatabase? in
+      guard let known = state.databases[id] ?? state.blanks[id]?.database else { return nil }
+      state.lastUses[id] = clock.now()
+      return known
+    }
+    if let known = known ?? nil { return known }
+    return try await withTaskExecutorPreference(globalConcurrentExecutor) {
+      Result { () throws(StatusError) in try database(id) }
+    }.get()
+  }
+
   /// The database of this name: open, opened, or blank.
   ///
   /// - Throws: `StatusError`: INVALID_ARGUMENT for a name that cannot be a file's, or the failure of the storage.

@@ -20,6 +20,7 @@ final class CallConnection: ChannelInboundHandler {
   let server: CallServer
   private let connectionGuard: ConnectionGuard
   let outbox: CallOutbox
+  private let executor: EventLoopTaskExecutor
   var context: ChannelHandlerContext?
   var streams: [HTTP2StreamID: OpenStream] = [:]
 
@@ -43,6 +44,7 @@ final class CallConnection: ChannelInboundHandler {
     self.server = server
     self.connectionGuard = connectionGuard
     outbox = CallOutbox(eventLoop: eventLoop)
+    executor = EventLoopTaskExecutor(eventLoop)
   }
 
   func handlerAdded(context: ChannelHandlerContext) {
@@ -232,7 +234,7 @@ extension CallConnection {
 
   func begin(_ stream: OpenStream) {
     stream.hasBegun = true
-    server.run(stream.call, stream.request)
+    server.run(stream.call, stream.request, on: executor)
     stream.request = nil
   }
 

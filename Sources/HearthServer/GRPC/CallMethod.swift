@@ -31,6 +31,9 @@ struct CallMethod: Sendable {
   let name: String
   let kind: Kind
   let isIntercepted: Bool
+  /// Between its waits a call with a small request takes no longer than a change of thread, and blocks nothing: it runs on its connection's
+  /// event loop.
+  private(set) var isBrief = false
   let decode: @Sendable (ByteBuffer) throws -> any Message
   /// - Parameter message: The request of a call with one; nil in streams.
   let run: @Sendable (_ call: ServerCall, _ message: ByteBuffer?, _ tap: (any CallTap)?) async throws -> Void
@@ -42,6 +45,13 @@ struct CallMethod: Sendable {
     serverStreaming(name) { (request: Request, call, writer: ResponseWriter<Response>) in
       try await writer.write(try await body(request, call))
     }
+  }
+
+  /// The method as one whose calls are brief.
+  var brief: CallMethod {
+    var method = self
+    method.isBrief = true
+    return method
   }
 
   /// A method with one request and one response, which is encoded already: no message is made of it.

@@ -58,14 +58,16 @@ final class CallServer: Sendable {
 
   /// Runs a call in a task of its own. ``ServerLoad/callBegan()`` was called for it.
   ///
-  /// - Parameter message: The request of a call with one; nil in streams.
-  func run(_ call: ServerCall, _ message: ByteBuffer?) {
+  /// - Parameters:
+  ///   - message: The request of a call with one; nil in streams.
+  ///   - executor: The event loop on which this is called, if brief calls may run there.
+  func run(_ call: ServerCall, _ message: ByteBuffer?, on executor: EventLoopTaskExecutor? = nil) {
     if call.method.kind == .requestStream { add(call) }
     let begin = load.metrics.map { metrics in
       if let message { metrics.requestReceived(bytes: message.readableBytes) }
       return ContinuousClock.now
     }
-    let task = Task {
+    let task = start(isBrief(call, message) ? executor : nil) { [self] in
       let status = await perform(call, message)
       if let begin {
         load.metrics?.callEnded(call.method.name, code: "\(status.code)", after: .now - begin)
@@ -75,6 +77,23 @@ final class CallServer: Sendable {
       load.callEnded()
     }
     call.runs(in: task)
+  }
+
+  /// Larger requests take longer to read than two changes of thread.
+  private static let briefBytes = 16 << 10
+
+  private func isBrief(_ call: ServerCall, _ message: ByteBuffer?) -> Bool {
+    call.method.isBrief && interceptor == nil && message?.readableBytes ?? .max <= Self.briefBytes
+  }
+
+  /// - Parameter executor: Where all of the task runs, beginning now; nil for the pool.
+  private func start(
+    _ executor: EventLoopTaskExecutor?, _ operation: @escaping @Sendable () async -> Void
+  ) -> Task<Void, Never> {
+    if let executor, #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+      return Task.immediate(executorPreference: executor, operation: operation)
+    }
+    return Task(operation: operation)
   }
 
   private func perform(_ call: ServerCall, _ message: ByteBuffer?) async -> CallStatus {

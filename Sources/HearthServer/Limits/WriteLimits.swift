@@ -46,6 +46,7 @@ enum WriteLimits {
   }
 
   private static func checked(_ fields: EncodedFields, place: WritePlace) throws(StatusError) -> EncodedFields {
+    if fields.arePlain(maximumDepth: maximumDepth, maximumValueBytes: maximumValueBytes) { return fields }
     let map: MapValue
     do {
       map = try fields.decoded()
@@ -176,7 +177,7 @@ private struct ValueChecker {
       try checkSize(bytes.count, at: path)
       return value
     case .geoPoint(let point):
-      guard (-90.0...90).contains(point.latitude), (-180.0...180).contains(point.longitude) else {
+      guard point.isOnEarth else {
         throw failure(
           path,
           "geo point (\(point.latitude), \(point.longitude)) is out of range: latitude -90...90, longitude -180...180")

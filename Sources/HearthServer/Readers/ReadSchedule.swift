@@ -56,6 +56,9 @@ struct ReadSchedule {
   /// The reads that wait, also those in the middle.
   var waitingCount: Int { new.count + paused.count + unseated.count }
 
+  /// True if a read that were added now would run at once.
+  var hasRoom: Bool { running.count < slots && new.isEmpty && hasTurnForNew }
+
   private var runningLongCount: Int { running.values.count { $0 } }
   private var seatedCount: Int { runningLongCount + paused.count }
 
@@ -103,10 +106,17 @@ struct ReadSchedule {
     return actions
   }
 
-  private mutating func next() -> Action? {
+  private var isLongReady: Bool { !paused.isEmpty || (!unseated.isEmpty && seatedCount < seats) }
+
+  /// Whether a new read has a better right to a free slot than those that wait in the middle.
+  private var hasTurnForNew: Bool {
+    guard isLongReady else { return true }
     let longCount = runningLongCount
-    let isLongReady = !paused.isEmpty || (!unseated.isEmpty && seatedCount < seats)
-    if !new.isEmpty, !isLongReady || running.count - longCount <= longCount {
+    return running.count - longCount <= longCount
+  }
+
+  private mutating func next() -> Action? {
+    if !new.isEmpty, hasTurnForNew {
       guard let read = new.popFirst() else { return nil }
       running[read] = false
       return .start(read)

@@ -20,6 +20,8 @@ final class ReaderPool<Reader>: Sendable {
     struct Work {
       var read: ReadSchedule.ReadID?
       var isToStartOver = false
+      /// The read runs on its caller's thread, which must not be held up.
+      var isInPlace = false
       /// Set when the caller's task was cancelled.
       var cancellation: Cancellation?
     }
@@ -108,6 +110,37 @@ final class ReaderPool<Reader>: Sendable {
     }
   }
 
+  /// Runs `body` on the caller's thread if its turn is now and a connection is open: it saves a short read two changes of thread.
+  ///
+  /// - Returns: nil if it was not run, or took longer than one step; then it is to be run by ``read(_:)``.
+  /// - Throws: What `body` throws.
+  func readInPlace<Result: Sendable>(_ body: @Sendable (Reader) throws -> Result) throws -> Result? {
+    let begun = state.withLock { state -> (read: ReadSchedule.ReadID, lane: Lane)? in
+      guard !state.isClosed, state.schedule.hasRoom, let lane = state.idle.popLast() else { return nil }
+      state.nextRead += 1
+      let actions = state.schedule.add(state.nextRead)
+      assert(actions == [.start(state.nextRead)], "a read for which there is room does not run")
+      state.lanes[state.nextRead] = lane
+      return (state.nextRead, lane)
+    }
+    guard let (read, lane) = begun else { return nil }
+    lane.work.withLock { $0 = Lane.Work(read: read, isInPlace: true) }
+    defer { finish(read, lane) }
+    let result = lane.reader.withLock { reader -> Swift.Result<Result?, any Error> in
+      do {
+        guard let reader else { return .success(nil) }
+        return .success(try body(reader))
+      } catch {
+        return .failure(error)
+      }
+    }
+    let wasStopped = lane.work.withLock { work in
+      defer { work = Lane.Work() }
+      return work.isToStartOver
+    }
+    return wasStopped ? nil : try result.get()
+  }
+
   /// The reads that wait for their turn.
   var waitingCount: Int { state.withLock { $0.schedule.waitingCount } }
 
@@ -174,6 +207,10 @@ final class ReaderPool<Reader>: Sendable {
   private func isToStop(_ lane: Lane) -> Bool {
     let work = lane.work.withLock { $0 }
     guard let read = work.read, !work.isToStartOver, work.cancellation?.isCancelled != true else { return true }
+    if work.isInPlace {
+      lane.work.withLock { $0.isToStartOver = true }
+      return true
+    }
     let (pause, actions) = state.withLock { $0.schedule.pause(read) }
     if pause == .startOver {
       // Noted before another read may take its turn: this one must not be started before it has ended.

@@ -7,7 +7,7 @@ extension FirestoreService {
   func commit(
     _ message: Google_Firestore_V1_CommitRequest, _ call: ServerCall
   ) async throws -> Google_Firestore_V1_CommitResponse {
-    let database = try backend.database(ResourceName.database(message.database, at: "database"))
+    let database = try await backend.databaseWithoutBlocking(ResourceName.database(message.database, at: "database"))
     let mutations = try database.checkedMutations(of: message.writes)
     let outcome = try await database.commit(mutations, endingTransaction: [UInt8](message.transaction))
     var response = Google_Firestore_V1_CommitResponse()
@@ -65,7 +65,7 @@ extension FirestoreService {
   func beginTransaction(
     _ message: Google_Firestore_V1_BeginTransactionRequest, _ call: ServerCall
   ) async throws -> Google_Firestore_V1_BeginTransactionResponse {
-    let database = try backend.database(ResourceName.database(message.database, at: "database"))
+    let database = try await backend.databaseWithoutBlocking(ResourceName.database(message.database, at: "database"))
     var response = Google_Firestore_V1_BeginTransactionResponse()
     response.transaction = Data(try await ReadPlan.begin(message.options, in: database))
     return response
@@ -74,7 +74,7 @@ extension FirestoreService {
   func rollback(
     _ message: Google_Firestore_V1_RollbackRequest, _ call: ServerCall
   ) async throws -> Google_Protobuf_Empty {
-    let database = try backend.database(ResourceName.database(message.database, at: "database"))
+    let database = try await backend.databaseWithoutBlocking(ResourceName.database(message.database, at: "database"))
     try database.transactions.rollback([UInt8](message.transaction))
     return Google_Protobuf_Empty()
   }

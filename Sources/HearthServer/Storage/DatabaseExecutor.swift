@@ -9,6 +9,15 @@ final class DatabaseExecutor: SerialExecutor {
     queue = DispatchQueue(label: label)
   }
 
+  /// Runs `body` behind the actor's jobs. It may take the actor's isolation (`assumeIsolated`).
+  func run(_ body: @escaping @Sendable () -> Void) {
+    queue.async(execute: body)
+  }
+
+  func checkIsolated() {
+    dispatchPrecondition(condition: .onQueue(queue))
+  }
+
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }

@@ -6,7 +6,7 @@ extension EmbeddedStorage {
   nonisolated func documents(
     for keys: [DocumentKey], at version: SnapshotVersion?
   ) async throws(StatusError) -> QueryAnswer {
-    try await reading("read documents") { try $0.documents(for: keys, at: version) }
+    try await reading("read documents", isShort: version == nil) { try $0.documents(for: keys, at: version) }
   }
 
   nonisolated func run(_ query: Query, at version: SnapshotVersion?) async throws(StatusError) -> QueryAnswer {
@@ -90,13 +90,16 @@ extension EmbeddedStorage {
 
   /// Runs `body` on one state of the database, beside the writer, and converts its errors to a status.
   ///
-  /// - Parameter body: May run more than once, see ``ReaderPool/read(_:)``.
+  /// - Parameters:
+  ///   - isShort: It takes as long as a change of thread.
+  ///   - body: May run more than once, see ``ReaderPool/read(_:)``.
   private nonisolated func reading<Result: Sendable>(
-    _ name: String, _ body: @escaping @Sendable (StorageReader.Snapshot) throws -> Result
+    _ name: String, isShort: Bool = false, _ body: @escaping @Sendable (StorageReader.Snapshot) throws -> Result
   ) async throws(StatusError) -> Result {
     let (known, readers) = (try currentVersion(), published.withLock { $0.file?.readers })
     guard let readers else { return try await readingBesideCommits(name, body) }
     do {
+      if isShort, let result = try readers.readInPlace({ try $0.read(name, known: known, body) }) { return result }
       return try await readers.read { reader in try reader.read(name, known: known, body) }
     } catch {
       if error is CancellationError { throw StatusError(describing: error) }

@@ -30,7 +30,7 @@ actor EmbeddedStorage: ServerStorage {
 
   /// The newest commit, or the creation of the database. Never goes back, also not over restarts.
   private var lastVersion: SnapshotVersion
-  private var waiting: [WaitingCommit] = []
+  private nonisolated let waiting = CommitQueue()
   var isClosed: Bool { published.withLock { $0.isClosed } }
   /// The number of the indexes' state, see `IndexTable.use`.
   var indexState: Int64
@@ -42,11 +42,6 @@ actor EmbeddedStorage: ServerStorage {
   var finishedPages: Int64 = 0
 
   nonisolated let published: Mutex<Published>
-
-  private struct WaitingCommit {
-    var attempt: CommitAttempt
-    var continuation: CheckedContinuation<CommitAttempt.Result, Never>
-  }
 
   /// The objects that use the writer's connection.
   private struct Tables {
@@ -163,7 +158,7 @@ actor EmbeddedStorage: ServerStorage {
 
   func close() async {
     locks.close()
-    while !waiting.isEmpty { commitWaiting() }
+    while !waiting.closeIfEmpty() { commitWaiting() }
     let file = published.withLock { published in
       published.isClosed = true
       return published.file
@@ -190,12 +185,12 @@ actor EmbeddedStorage: ServerStorage {
 // MARK: - Commits
 
 extension EmbeddedStorage {
-  func commit(_ request: CommitRequest) async throws(StatusError) -> CommitOutcome {
+  nonisolated func commit(_ request: CommitRequest) async throws(StatusError) -> CommitOutcome {
     var attempt = CommitAttempt(request: request)
     defer { if let ticket = attempt.ticket { locks.finish(ticket) } }
     while true {
-      try requireOpen()
       switch await result(of: attempt) {
+      case nil: throw Self.shutDown
       case .ended(let result, let ticket):
         attempt.ticket = ticket
         return try result.get()
@@ -206,22 +201,30 @@ extension EmbeddedStorage {
     }
   }
 
-  private func result(of attempt: CommitAttempt) async -> CommitAttempt.Result {
+  /// - Returns: nil if the storage is closed.
+  private nonisolated func result(of attempt: CommitAttempt) async -> CommitAttempt.Result? {
     await withCheckedContinuation { continuation in
-      waiting.append(WaitingCommit(attempt: attempt, continuation: continuation))
-      // The first request of a group posts the commit to the end of the actor's queue. Requests that arrive before it runs
+      switch waiting.add(CommitQueue.Entry(attempt: attempt, continuation: continuation)) {
+      // The first request of a group posts the commit to the end of the writer's queue. Requests that arrive before it runs
       // join the group and share its durable transaction.
-      if waiting.count == 1 { Task { self.commitWaiting() } }
+      case .first: postCommit()
+      case .later: break
+      case .refused: continuation.resume(returning: nil)
+      }
     }
+  }
+
+  /// Not a task, which would begin on another thread than the writer's.
+  private nonisolated func postCommit() {
+    executor.run { self.assumeIsolated { $0.commitWaiting() } }
   }
 
   /// Commits a group of waiting requests in one durable transaction, and only then publishes and answers them.
   private func commitWaiting() {
-    let group = Array(waiting.prefix(Self.commitsPerGroup))
+    let (group, isMoreWaiting) = waiting.take(atMost: Self.commitsPerGroup)
     guard !group.isEmpty else { return }
-    waiting.removeFirst(group.count)
     // The next group is posted now: `commit` posts one only when it finds nothing waiting.
-    if !waiting.isEmpty { Task { self.commitWaiting() } }
+    if isMoreWaiting { postCommit() }
 
     locks.beginCommits()
     let (results, changes) = commit(group.map(\.attempt))
@@ -237,7 +240,7 @@ extension EmbeddedStorage {
       feed.publish(change)
       metrics?.committed(documents: change.transitions.count)
     }
-    for (waitingCommit, result) in zip(group, results) { waitingCommit.continuation.resume(returning: result) }
+    for (entry, result) in zip(group, results) { entry.continuation.resume(returning: result) }
     moveLog()
   }
 

@@ -116,19 +116,28 @@ extension StorageReader.Snapshot {
     return QueryAnswer(documents: documents, readVersion: readVersion, execution: execution)
   }
 
-  /// Adds up a result where it lies, if it is the present one and nothing of it is skipped.
+  /// Adds up a result where it lies, if it is the present one. Only as many documents as are skipped, or as a limit and these allow, are
+  /// copied out of the database.
   func aggregate(
     _ aggregations: [Aggregation], over query: Query, skipping offset: Int, at past: SnapshotVersion?
   ) throws -> AggregateAnswer {
     let isPresent = try documents(of: ChangeScope(of: query), before: past).isEmpty
-    if isPresent, offset == 0 {
-      let (totals, execution) = try reader.queries.aggregate(aggregations, over: query)
-      return AggregateAnswer(totals: totals, readVersion: past ?? version, execution: execution)
+    guard isPresent, offset == 0 || query.limit == nil else {
+      let answer = try run(query.widened(by: offset), at: past)
+      return AggregateAnswer(
+        totals: try AggregationTotals(aggregations, over: answer.documents.dropFirst(offset)),
+        readVersion: answer.readVersion, execution: answer.execution)
     }
-    let answer = try run(query.widened(by: offset), at: past)
-    return AggregateAnswer(
-      totals: try AggregationTotals(aggregations, over: answer.documents.dropFirst(offset)),
-      readVersion: answer.readVersion, execution: answer.execution)
+    var (totals, execution) = try reader.queries.aggregate(aggregations, over: query)
+    if offset > 0 {
+      var skipped = query
+      skipped.limit = offset
+      let (documents, more) = try reader.queries.run(skipped)
+      for document in documents { try totals.remove(document) }
+      execution.rowsRead += more.rowsRead
+      execution.documentsDecoded += more.documentsDecoded
+    }
+    return AggregateAnswer(totals: totals, readVersion: past ?? version, execution: execution)
   }
 }
 

@@ -57,7 +57,7 @@ struct KeyWalk {
     var result = LimitedResult(of: query, aggregations)
     guard limit > 0 else { return (try result.finish(), execution) }
     let budget = try rowBudget()
-    let filter = InPlaceFilter(query)
+    var filter = InPlaceFilter(query)
     var found = 0
     var isComplete = true
     var walk = try KeyOrder(documents, scope, from: lower, to: upper, isBackward: isBackward)
@@ -69,6 +69,12 @@ struct KeyWalk {
       execution.rowsRead += 1
       guard let key = try filter.matchingKey(of: stored, inside: nil) else { return true }
       if try result.add(stored, key: key) { execution.documentsDecoded += 1 }
+      // Behind the first of the result all are behind its begin.
+      if found == 0, query.startAt != nil, !query.isLimitToLast {
+        var rest = query
+        rest.startAt = nil
+        filter = InPlaceFilter(rest)
+      }
       found += 1
       return found < limit
     }

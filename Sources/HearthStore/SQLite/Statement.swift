@@ -1,3 +1,5 @@
+internal import HearthModel
+
 #if canImport(SQLite3)
   internal import SQLite3
 #else
@@ -126,7 +128,7 @@ package final class Statement {
 
   /// The text in a column; ``StoreError/Kind/corrupt`` when something else, or text that is not UTF-8, is there.
   package func string(at column: Int) throws(StoreError) -> String {
-    let text = try withText(at: column) { String(validating: $0, as: UTF8.self) }
+    let text = try withText(at: column) { String(wellFormedUTF8: $0) }
     guard let text else {
       throw .corrupt("\(place(of: column)) holds text that is not UTF-8")
     }

@@ -1,0 +1,15 @@
+internal import NIOCore
+
+/// Runs tasks on an event loop: what such a task does may not block.
+final class EventLoopTaskExecutor: TaskExecutor {
+  private let eventLoop: any EventLoop
+
+  init(_ eventLoop: any EventLoop) {
+    self.eventLoop = eventLoop
+  }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    eventLoop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+  }
+}

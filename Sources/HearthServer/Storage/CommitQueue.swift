@@ -1,0 +1,61 @@
+internal import HearthModel
+internal import Synchronization
+
+/// The commits that wait for the writer, in the order in which they came.
+///
+/// Any task may add to it without a turn on the writer's queue.
+final class CommitQueue: Sendable {
+  struct Entry {
+    var attempt: CommitAttempt
+    var continuation: CheckedContinuation<CommitAttempt.Result?, Never>
+  }
+
+  enum Addition {
+    /// Nothing else waits: the caller has to see to it that the writer looks at the queue.
+    case first
+    /// The writer will find it behind the others.
+    case later
+    /// Nothing is committed any more.
+    case refused
+  }
+
+  private struct State {
+    var entries: [Entry] = []
+    var isClosed = false
+  }
+
+  private let state = Mutex(State())
+
+  func add(_ entry: Entry) -> Addition {
+    state.withLock { state in
+      guard !state.isClosed else { return .refused }
+      state.entries.append(entry)
+      return state.entries.count == 1 ? .first : .later
+    }
+  }
+
+  /// Takes the oldest entries.
+  ///
+  /// - Returns: Also if there are more; the caller has to see to it that the writer comes for them. Those that come later say so themselves.
+  func take(atMost count: Int) -> (group: [Entry], isMoreWaiting: Bool) {
+    state.withLock { state in
+      guard state.entries.count > count else {
+        defer { state.entries = [] }
+        return (state.entries, false)
+      }
+      let group = Array(state.entries.prefix(count))
+      state.entries.removeFirst(count)
+      return (group, true)
+    }
+  }
+
+  /// Takes no more entries from now on, unless some wait.
+  ///
+  /// - Returns: False if some wait.
+  func closeIfEmpty() -> Bool {
+    state.withLock { state in
+      if state.entries.isEmpty { state.isClosed = true }
+      return state.isClosed
+    }
+  }
+}
