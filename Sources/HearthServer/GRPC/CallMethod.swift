@@ -31,8 +31,8 @@ struct CallMethod: Sendable {
   let name: String
   let kind: Kind
   let isIntercepted: Bool
-  /// Between its waits a call with a small request takes no longer than a change of thread, and blocks nothing: it runs on its connection's
-  /// event loop.
+  /// Between its waits a call with a small request takes about as long as a change of thread, and blocks nothing: it runs on its
+  /// connection's event loop.
   private(set) var isBrief = false
   let decode: @Sendable (ByteBuffer) throws -> any Message
   /// - Parameter message: The request of a call with one; nil in streams.

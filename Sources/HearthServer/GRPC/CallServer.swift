@@ -80,10 +80,11 @@ final class CallServer: Sendable {
   }
 
   /// Larger requests take longer to read than two changes of thread.
-  private static let briefBytes = 16 << 10
+  private static let briefBytes = 4 << 10
 
   private func isBrief(_ call: ServerCall, _ message: ByteBuffer?) -> Bool {
-    call.method.isBrief && interceptor == nil && message?.readableBytes ?? .max <= Self.briefBytes
+    call.method.isBrief && interceptor == nil && call.transcoder == nil
+      && message?.readableBytes ?? .max <= Self.briefBytes
   }
 
   /// - Parameter executor: Where all of the task runs, beginning now; nil for the pool.

@@ -20,8 +20,8 @@ final class ReaderPool<Reader>: Sendable {
     struct Work {
       var read: ReadSchedule.ReadID?
       var isToStartOver = false
-      /// The read runs on its caller's thread, which must not be held up.
-      var isInPlace = false
+      /// Set for a read that runs on its caller's thread, which must not be held up: the number of steps that it may begin.
+      var stepsInPlace: Int?
       /// Set when the caller's task was cancelled.
       var cancellation: Cancellation?
     }
@@ -47,6 +47,8 @@ final class ReaderPool<Reader>: Sendable {
     /// Where the reads are that have begun.
     var lanes: [ReadSchedule.ReadID: Lane] = [:]
     var idle: [Lane] = []
+    /// The reads that run on their callers' threads.
+    var inPlace = 0
     var isClosed = false
     var whenIdle: [CheckedContinuation<Void, Never>] = []
   }
@@ -110,13 +112,22 @@ final class ReaderPool<Reader>: Sendable {
     }
   }
 
+  /// A connection's steps are counted through, whatever it reads: the first end of one says nothing of the length of this read.
+  private static var stepsInPlace: Int { 2 }
+
   /// Runs `body` on the caller's thread if its turn is now and a connection is open: it saves a short read two changes of thread.
   ///
-  /// - Returns: nil if it was not run, or took longer than one step; then it is to be run by ``read(_:)``.
+  /// One slot is never used for it. Otherwise a slow disk could hold up all threads of the pool that callers come from, which has as many
+  /// as there are slots.
+  ///
+  /// - Returns: nil if it was not run, or did not end within two steps; then it is to be run by ``read(_:)``.
   /// - Throws: What `body` throws.
   func readInPlace<Result: Sendable>(_ body: @Sendable (Reader) throws -> Result) throws -> Result? {
     let begun = state.withLock { state -> (read: ReadSchedule.ReadID, lane: Lane)? in
-      guard !state.isClosed, state.schedule.hasRoom, let lane = state.idle.popLast() else { return nil }
+      guard !state.isClosed, state.inPlace < state.schedule.slots - 1, state.schedule.hasRoom,
+        let lane = state.idle.popLast()
+      else { return nil }
+      state.inPlace += 1
       state.nextRead += 1
       let actions = state.schedule.add(state.nextRead)
       assert(actions == [.start(state.nextRead)], "a read for which there is room does not run")
@@ -124,8 +135,11 @@ final class ReaderPool<Reader>: Sendable {
       return (state.nextRead, lane)
     }
     guard let (read, lane) = begun else { return nil }
-    lane.work.withLock { $0 = Lane.Work(read: read, isInPlace: true) }
-    defer { finish(read, lane) }
+    lane.work.withLock { $0 = Lane.Work(read: read, stepsInPlace: Self.stepsInPlace) }
+    defer {
+      state.withLock { $0.inPlace -= 1 }
+      finish(read, lane)
+    }
     let result = lane.reader.withLock { reader -> Swift.Result<Result?, any Error> in
       do {
         guard let reader else { return .success(nil) }
@@ -207,9 +221,12 @@ final class ReaderPool<Reader>: Sendable {
   private func isToStop(_ lane: Lane) -> Bool {
     let work = lane.work.withLock { $0 }
     guard let read = work.read, !work.isToStartOver, work.cancellation?.isCancelled != true else { return true }
-    if work.isInPlace {
-      lane.work.withLock { $0.isToStartOver = true }
-      return true
+    if let steps = work.stepsInPlace {
+      lane.work.withLock { work in
+        work.stepsInPlace = steps - 1
+        work.isToStartOver = steps <= 1
+      }
+      return steps <= 1
     }
     let (pause, actions) = state.withLock { $0.schedule.pause(read) }
     if pause == .startOver {

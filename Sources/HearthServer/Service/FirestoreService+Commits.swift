@@ -9,11 +9,22 @@ extension FirestoreService {
   ) async throws -> Google_Firestore_V1_CommitResponse {
     let database = try await backend.databaseWithoutBlocking(ResourceName.database(message.database, at: "database"))
     let mutations = try database.checkedMutations(of: message.writes)
-    let outcome = try await database.commit(mutations, endingTransaction: [UInt8](message.transaction))
+    let outcome = try await commit(mutations, endingTransaction: [UInt8](message.transaction), in: database)
     var response = Google_Firestore_V1_CommitResponse()
     response.writeResults = outcome.results.map { database.translator.encode($0) }
     response.commitTime = database.translator.encode(outcome.version)
     return response
+  }
+
+  private func commit(
+    _ mutations: [Mutation], endingTransaction transaction: [UInt8], in database: HostedDatabase
+  ) async throws(StatusError) -> CommitOutcome {
+    if transaction.isEmpty { return try await database.commit(mutations, endingTransaction: []) }
+    // Not on the event loop: the locks of the transaction are given to those that wait for them.
+    return try await withTaskExecutorPreference(globalConcurrentExecutor) {
+      () async throws(StatusError) -> CommitOutcome in
+      try await database.commit(mutations, endingTransaction: transaction)
+    }
   }
 
   func batchWrite(
@@ -65,7 +76,7 @@ extension FirestoreService {
   func beginTransaction(
     _ message: Google_Firestore_V1_BeginTransactionRequest, _ call: ServerCall
   ) async throws -> Google_Firestore_V1_BeginTransactionResponse {
-    let database = try await backend.databaseWithoutBlocking(ResourceName.database(message.database, at: "database"))
+    let database = try backend.database(ResourceName.database(message.database, at: "database"))
     var response = Google_Firestore_V1_BeginTransactionResponse()
     response.transaction = Data(try await ReadPlan.begin(message.options, in: database))
     return response
@@ -74,7 +85,7 @@ extension FirestoreService {
   func rollback(
     _ message: Google_Firestore_V1_RollbackRequest, _ call: ServerCall
   ) async throws -> Google_Protobuf_Empty {
-    let database = try await backend.databaseWithoutBlocking(ResourceName.database(message.database, at: "database"))
+    let database = try backend.database(ResourceName.database(message.database, at: "database"))
     try database.transactions.rollback([UInt8](message.transaction))
     return Google_Protobuf_Empty()
   }

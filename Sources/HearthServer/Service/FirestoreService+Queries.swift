@@ -84,6 +84,7 @@ extension FirestoreService {
     if let transaction = plan.newTransaction { response.transaction = Data(transaction) }
     if message.hasExplainOptions {
       explanation.add(answer.execution)
+      explanation.add(answer.skippedExecution)
       response.explainMetrics = explanation.metrics(resultCount: 1)
     }
     return response

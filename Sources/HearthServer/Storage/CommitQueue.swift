@@ -49,13 +49,10 @@ final class CommitQueue: Sendable {
     }
   }
 
-  /// Takes no more entries from now on, unless some wait.
-  ///
-  /// - Returns: False if some wait.
-  func closeIfEmpty() -> Bool {
-    state.withLock { state in
-      if state.entries.isEmpty { state.isClosed = true }
-      return state.isClosed
-    }
+  var isEmpty: Bool { state.withLock { $0.entries.isEmpty } }
+
+  /// Refuses further entries. Those that wait are still to be taken.
+  func close() {
+    state.withLock { $0.isClosed = true }
   }
 }

@@ -6,7 +6,9 @@ extension EmbeddedStorage {
   nonisolated func documents(
     for keys: [DocumentKey], at version: SnapshotVersion?
   ) async throws(StatusError) -> QueryAnswer {
-    try await reading("read documents", isShort: version == nil) { try $0.documents(for: keys, at: version) }
+    try await reading("read documents", isShort: version == nil && keys.count <= 4) {
+      try $0.documents(for: keys, at: version)
+    }
   }
 
   nonisolated func run(_ query: Query, at version: SnapshotVersion?) async throws(StatusError) -> QueryAnswer {

@@ -158,7 +158,8 @@ actor EmbeddedStorage: ServerStorage {
 
   func close() async {
     locks.close()
-    while !waiting.closeIfEmpty() { commitWaiting() }
+    waiting.close()
+    while !waiting.isEmpty { commitWaiting() }
     let file = published.withLock { published in
       published.isClosed = true
       return published.file
@@ -187,8 +188,25 @@ actor EmbeddedStorage: ServerStorage {
 extension EmbeddedStorage {
   nonisolated func commit(_ request: CommitRequest) async throws(StatusError) -> CommitOutcome {
     var attempt = CommitAttempt(request: request)
+    switch await result(of: attempt) {
+    case nil: throw Self.shutDown
+    case .ended(let result, _): return try result.get()
+    case .blocked(let ticket): attempt.ticket = ticket
+    }
+    // Not on the caller's event loop: to find out who is next takes the longer the more wait.
+    let blocked = attempt
+    return try await withTaskExecutorPreference(globalConcurrentExecutor) {
+      () async throws(StatusError) -> CommitOutcome in
+      try await commitInTurn(blocked)
+    }
+  }
+
+  /// Commits a request that waits with a ticket for transactions that have locked what it changes.
+  private nonisolated func commitInTurn(_ blocked: CommitAttempt) async throws(StatusError) -> CommitOutcome {
+    var attempt = blocked
     defer { if let ticket = attempt.ticket { locks.finish(ticket) } }
     while true {
+      if let ticket = attempt.ticket { try await locks.turn(of: ticket) }
       switch await result(of: attempt) {
       case nil: throw Self.shutDown
       case .ended(let result, let ticket):
@@ -196,7 +214,6 @@ extension EmbeddedStorage {
         return try result.get()
       case .blocked(let ticket):
         attempt.ticket = ticket
-        try await locks.turn(of: ticket)
       }
     }
   }

@@ -128,16 +128,16 @@ extension StorageReader.Snapshot {
         totals: try AggregationTotals(aggregations, over: answer.documents.dropFirst(offset)),
         readVersion: answer.readVersion, execution: answer.execution)
     }
-    var (totals, execution) = try reader.queries.aggregate(aggregations, over: query)
+    let (totals, execution) = try reader.queries.aggregate(aggregations, over: query)
+    var answer = AggregateAnswer(totals: totals, readVersion: past ?? version, execution: execution)
     if offset > 0 {
       var skipped = query
       skipped.limit = offset
-      let (documents, more) = try reader.queries.run(skipped)
-      for document in documents { try totals.remove(document) }
-      execution.rowsRead += more.rowsRead
-      execution.documentsDecoded += more.documentsDecoded
+      let (documents, execution) = try reader.queries.run(skipped)
+      for document in documents { try answer.totals.remove(document) }
+      answer.skippedExecution = execution
     }
-    return AggregateAnswer(totals: totals, readVersion: past ?? version, execution: execution)
+    return answer
   }
 }
 
@@ -154,6 +154,8 @@ struct AggregateAnswer: Sendable {
   var totals: AggregationTotals
   var readVersion: SnapshotVersion
   var execution: QueryExecution?
+  /// The effort of finding what is skipped, where that was a query of its own.
+  var skippedExecution: QueryExecution?
 }
 
 extension Query {
