@@ -1,5 +1,5 @@
 extension EncodedFields {
-  /// Whether a backend stores these fields as they are, as far as can be seen without building a value.
+  /// Returns whether a backend stores these fields as they are, as far as can be seen without building a value.
   ///
   /// Nearly all documents pass. False says nothing: it is also the answer for references and vectors.
   ///

@@ -72,7 +72,7 @@ extension EncodedValue {
       try Self.requireDepth(depth, message)
       var elements = EncodedElements(message)
       while let element = try elements.nextMessage() {
-        if !element.isPlainValue { try EncodedValue(element).validate(depth: depth + 1) }
+        if !Self.isSimple(element) { try EncodedValue(element).validate(depth: depth + 1) }
       }
     case .vector(let message, _), .map(let message):
       try Self.requireDepth(depth, message)
@@ -80,11 +80,29 @@ extension EncodedValue {
     }
   }
 
+  /// Returns whether a message is a valid value of a simple type in the form that every usual encoder writes. False says nothing: the value
+  /// may be of another type, written in another way, or malformed.
+  @inline(__always)
+  private static func isSimple(_ message: WireReader) -> Bool {
+    let bytes = message.remainingBytes
+    guard bytes.count >= 2, let last = bytes.last else { return false }
+    switch bytes[0] {
+    // The tags of null_value and boolean_value, integer_value, double_value; then those of string_value and bytes_value, of two bytes.
+    case 0x58, 0x08: return bytes.count == 2 && last < 0x80
+    case 0x10: return bytes.count <= 10 && last < 0x80 && bytes[1..<bytes.count - 1].allSatisfy { $0 >= 0x80 }
+    case 0x19: return bytes.count == 9
+    case 0x8A, 0x92:
+      guard bytes[1] == 1, let contents = message.wholeContents(lengthAt: message.position + 2) else { return false }
+      return bytes[0] == 0x92 || isValidUTF8(contents.remainingBytes)
+    default: return false
+    }
+  }
+
   /// Checks a map of entries whose values are at the given depth.
   static func validateMap(_ entries: EncodedEntries, depth: Int) throws(WireFormatError) {
     try entries.forEach { entry throws(WireFormatError) in
       try requireUTF8(entry.key, "map entry key")
-      if !entry.value.isPlainValue { try EncodedValue(entry.value).validate(depth: depth) }
+      if !isSimple(entry.value) { try EncodedValue(entry.value).validate(depth: depth) }
     }
   }
 

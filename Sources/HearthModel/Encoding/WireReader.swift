@@ -149,35 +149,6 @@ package struct WireReader {
     return part(contents.offset, end)
   }
 
-  /// Returns whether the unread bytes are a valid `google.firestore.v1.Value` of a simple type in the form that every usual encoder writes.
-  /// False says nothing: the value may be of another type, written in another way, or malformed.
-  @inline(__always)
-  var isPlainValue: Bool {
-    let count = end &- position
-    guard count >= 2 else { return false }
-    let (tag, last) = (base[position], base[end &- 1])
-    switch tag {
-    // null_value and boolean_value with one byte, integer_value with some, double_value.
-    case 0x58, 0x08: return count == 2 && last < 0x80
-    case 0x10: return last < 0x80 && count <= 10 && !hasLastByteOfVarint(from: position &+ 1, to: end &- 1)
-    case 0x19: return count == 9
-    // string_value and bytes_value, whose tags take two bytes.
-    case 0x8A, 0x92:
-      guard base[position &+ 1] == 1, let contents = wholeContents(lengthAt: position &+ 2) else { return false }
-      return tag == 0x92 || isValidUTF8(contents.remainingBytes)
-    default: return false
-    }
-  }
-
-  private func hasLastByteOfVarint(from start: Int, to end: Int) -> Bool {
-    var index = start
-    while index < end {
-      if base[index] < 0x80 { return true }
-      index &+= 1
-    }
-    return false
-  }
-
   /// Returns whether a range of `texts` stands at an offset of this message, which must have as many bytes there.
   @inline(__always)
   func holds(_ texts: UnsafeRawBufferPointer, _ range: Range<Int>, at offset: Int) -> Bool {

@@ -22,6 +22,13 @@ final class EmbeddedBackend: Sendable {
     var isClosed = false
     /// Nil if the server was not given any.
     var declaredIndexes: [IndexDefinition]?
+
+    /// The database if it is open or blank, noted as used.
+    mutating func use(_ id: DatabaseID, at time: @autoclosure () -> Timestamp) -> HostedDatabase? {
+      guard let known = databases[id] ?? blanks[id]?.database else { return nil }
+      lastUses[id] = time()
+      return known
+    }
   }
 
   private struct WeakDatabase {
@@ -62,15 +69,11 @@ final class EmbeddedBackend: Sendable {
 
   /// As ``database(_:)``, for callers that may not be held up: a database is opened on another thread.
   func databaseWithoutBlocking(_ id: DatabaseID) async throws(StatusError) -> HostedDatabase {
-    let known = state.withLockIfAvailable { state -> HostedDatabase? in
-      guard let known = state.databases[id] ?? state.blanks[id]?.database else { return nil }
-      state.lastUses[id] = clock.now()
-      return known
-    }
-    if let known = known ?? nil { return known }
+    if let known = state.withLockIfAvailable({ $0.use(id, at: clock.now()) }) ?? nil { return known }
     return try await withTaskExecutorPreference(globalConcurrentExecutor) {
-      Result { () throws(StatusError) in try database(id) }
-    }.get()
+      () async throws(StatusError) -> HostedDatabase in
+      try database(id)
+    }
   }
 
   /// The database of this name: open, opened, or blank.
@@ -78,10 +81,7 @@ final class EmbeddedBackend: Sendable {
   /// - Throws: `StatusError`: INVALID_ARGUMENT for a name that cannot be a file's, or the failure of the storage.
   func database(_ id: DatabaseID) throws(StatusError) -> HostedDatabase {
     let result = state.withLock { state -> Result<HostedDatabase, StatusError> in
-      if let known = state.databases[id] ?? state.blanks[id]?.database {
-        state.lastUses[id] = clock.now()
-        return .success(known)
-      }
+      if let known = state.use(id, at: clock.now()) { return .success(known) }
       guard !state.isClosed else {
         return .failure(StatusError(code: .unavailable, message: "the server is shutting down"))
       }

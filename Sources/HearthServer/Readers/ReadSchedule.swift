@@ -108,7 +108,7 @@ struct ReadSchedule {
 
   private var isLongReady: Bool { !paused.isEmpty || (!unseated.isEmpty && seatedCount < seats) }
 
-  /// Whether a new read has a better right to a free slot than those that wait in the middle.
+  /// True if a new read has a better right to a free slot than those that wait in the middle.
   private var hasTurnForNew: Bool {
     guard isLongReady else { return true }
     let longCount = runningLongCount

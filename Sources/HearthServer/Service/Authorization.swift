@@ -13,7 +13,7 @@ enum Authorization {
     }
   }
 
-  /// What server SDKs send.
+  /// The header of server SDKs.
   private static let owner = "Bearer owner"
 
   /// Returns true if the header's value is `Bearer owner` or has the form of a JSON web token.

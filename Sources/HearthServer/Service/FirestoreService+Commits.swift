@@ -9,22 +9,11 @@ extension FirestoreService {
   ) async throws -> Google_Firestore_V1_CommitResponse {
     let database = try await backend.databaseWithoutBlocking(ResourceName.database(message.database, at: "database"))
     let mutations = try database.checkedMutations(of: message.writes)
-    let outcome = try await commit(mutations, endingTransaction: [UInt8](message.transaction), in: database)
+    let outcome = try await database.commit(mutations, endingTransaction: [UInt8](message.transaction))
     var response = Google_Firestore_V1_CommitResponse()
     response.writeResults = outcome.results.map { database.translator.encode($0) }
     response.commitTime = database.translator.encode(outcome.version)
     return response
-  }
-
-  private func commit(
-    _ mutations: [Mutation], endingTransaction transaction: [UInt8], in database: HostedDatabase
-  ) async throws(StatusError) -> CommitOutcome {
-    if transaction.isEmpty { return try await database.commit(mutations, endingTransaction: []) }
-    // Not on the event loop: the locks of the transaction are given to those that wait for them.
-    return try await withTaskExecutorPreference(globalConcurrentExecutor) {
-      () async throws(StatusError) -> CommitOutcome in
-      try await database.commit(mutations, endingTransaction: transaction)
-    }
   }
 
   func batchWrite(

@@ -33,13 +33,17 @@ extension HostedDatabase {
     _ mutations: [Mutation], endingTransaction transaction: [UInt8]
   ) async throws(StatusError) -> CommitOutcome {
     guard !transaction.isEmpty else { return try await storage.commit(CommitRequest(mutations: mutations)) }
-    let digest = RequestLabel.digest(of: mutations, in: id)
-    return try await transactions.commit(transaction, isWriting: !mutations.isEmpty, digest: digest) {
-      (conditions) throws(StatusError) in
-      // Reads alone are consistent: they all saw one snapshot, or were locked.
-      let reads = mutations.isEmpty ? nil : conditions.reads
-      return try await storage.commit(
-        CommitRequest(mutations: mutations, reads: reads, owner: conditions.owner))
+    // Not on the event loop of a brief call: the locks of the transaction are given to those that wait for them.
+    return try await withTaskExecutorPreference(globalConcurrentExecutor) {
+      () async throws(StatusError) -> CommitOutcome in
+      let digest = RequestLabel.digest(of: mutations, in: id)
+      return try await transactions.commit(transaction, isWriting: !mutations.isEmpty, digest: digest) {
+        (conditions) throws(StatusError) in
+        // Reads alone are consistent: they all saw one snapshot, or were locked.
+        let reads = mutations.isEmpty ? nil : conditions.reads
+        return try await storage.commit(
+          CommitRequest(mutations: mutations, reads: reads, owner: conditions.owner))
+      }
     }
   }
 }

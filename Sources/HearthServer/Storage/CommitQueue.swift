@@ -36,7 +36,7 @@ final class CommitQueue: Sendable {
 
   /// Takes the oldest entries.
   ///
-  /// - Returns: Also if there are more; the caller has to see to it that the writer comes for them. Those that come later say so themselves.
+  /// - Returns: The entries, and true if others are left: the caller has to see to it that the writer comes for them.
   func take(atMost count: Int) -> (group: [Entry], isMoreWaiting: Bool) {
     state.withLock { state in
       guard state.entries.count > count else {

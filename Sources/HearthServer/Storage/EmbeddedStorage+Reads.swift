@@ -3,10 +3,13 @@ internal import HearthStore
 internal import Synchronization
 
 extension EmbeddedStorage {
+  /// The largest number of documents that are read on the caller's thread. Each may have 1 MiB.
+  private static let shortReadCount = 4
+
   nonisolated func documents(
     for keys: [DocumentKey], at version: SnapshotVersion?
   ) async throws(StatusError) -> QueryAnswer {
-    try await reading("read documents", isShort: version == nil && keys.count <= 4) {
+    try await reading("read documents", isShort: version == nil && keys.count <= Self.shortReadCount) {
       try $0.documents(for: keys, at: version)
     }
   }

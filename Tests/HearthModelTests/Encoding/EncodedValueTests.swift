@@ -203,7 +203,10 @@ struct MalformedValueTests {
     for _ in 0..<60_000 {
       let count = Int.random(in: 0...6, using: &generator)
       var bytes = (0..<count).map { _ in interesting.randomElement(using: &generator) ?? 0 }
-      if Bool.random(using: &generator) { bytes = Array(repeating: 0x61, count: 9) + bytes }
+      // The check takes 32 or 8 bytes at a time where all are ASCII.
+      let (before, after) = (Int.random(in: 0...40, using: &generator), Int.random(in: 0...40, using: &generator))
+      if Bool.random(using: &generator) { bytes = Array(repeating: 0x61, count: before) + bytes }
+      if Bool.random(using: &generator) { bytes += Array(repeating: 0x61, count: after) }
       if bytes.withUnsafeBytes({ isValidUTF8($0) }) != (String(validating: bytes, as: UTF8.self) != nil) {
         Issue.record("\(bytes)")
       }
