@@ -56,8 +56,8 @@ struct ReadSchedule {
   /// The reads that wait, also those in the middle.
   var waitingCount: Int { new.count + paused.count + unseated.count }
 
-  /// True if a read that were added now would run at once.
-  var hasRoom: Bool { running.count < slots && new.isEmpty && hasTurnForNew }
+  /// True if a read that were added now would run at once. While a slot is free, nothing waits that could have it.
+  var hasRoom: Bool { running.count < slots }
 
   private var runningLongCount: Int { running.values.count { $0 } }
   private var seatedCount: Int { runningLongCount + paused.count }
@@ -106,17 +106,10 @@ struct ReadSchedule {
     return actions
   }
 
-  private var isLongReady: Bool { !paused.isEmpty || (!unseated.isEmpty && seatedCount < seats) }
-
-  /// True if a new read has a better right to a free slot than those that wait in the middle.
-  private var hasTurnForNew: Bool {
-    guard isLongReady else { return true }
-    let longCount = runningLongCount
-    return running.count - longCount <= longCount
-  }
-
   private mutating func next() -> Action? {
-    if !new.isEmpty, hasTurnForNew {
+    let longCount = runningLongCount
+    let isLongReady = !paused.isEmpty || (!unseated.isEmpty && seatedCount < seats)
+    if !new.isEmpty, !isLongReady || running.count - longCount <= longCount {
       guard let read = new.popFirst() else { return nil }
       running[read] = false
       return .start(read)
