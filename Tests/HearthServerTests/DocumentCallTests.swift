@@ -52,6 +52,31 @@ struct DocumentCallTests {
     }
   }
 
+  @Test("single writes are answered from their own commit, also if no history is kept")
+  func answersWithoutHistory() async throws {
+    var limits = ServerLimits()
+    limits.database.historyBytes = 0
+    try await ServerFixture.withServer(limits: limits) { fixture in
+      for round in 0..<3 {
+        let documents = try await withThrowingTaskGroup(of: Google_Firestore_V1_Document.self) { group in
+          for n in 0..<60 {
+            group.addTask {
+              var request = Google_Firestore_V1_UpdateDocumentRequest()
+              request.document = documentBytes("c/d\(n)", ["n": (100 * round + n).value])
+              return try await fixture.unary(Method.UpdateDocument.descriptor, request)
+            }
+          }
+          return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(documents.count == 60)
+        for document in documents {
+          let id = try #require(document.name.split(separator: "/").last)
+          #expect(try await fixture.get("c/\(id)") == document)
+        }
+      }
+    }
+  }
+
   @Test("a missing document is NOT_FOUND, a collection's name INVALID_ARGUMENT")
   func getErrors() async throws {
     try await ServerFixture.withServer { fixture in

@@ -153,16 +153,17 @@ extension FirestoreService {
     return Google_Protobuf_Empty()
   }
 
-  /// Commits one write and reads the document as this commit left it.
+  /// Commits one write and answers with the document as this commit left it. It is not read back: later commits may have cut the history
+  /// behind this one by then, and the write would be answered with a failure.
   private func write(
     _ mutation: Mutation, mask: Google_Firestore_V1_DocumentMask?, in database: HostedDatabase
   ) async throws -> [UInt8] {
     let projection = try projection(mask, database)
     let checked = try WriteLimits.checked(mutation, database: database.id)
-    let outcome = try await database.storage.commit(CommitRequest(mutations: [checked]))
-    let documents = try await database.storage.documents(for: [mutation.key], at: outcome.version).documents
-    guard let document = documents.first else {
-      throw StatusError(code: .internal, message: "The written document cannot be read.")
+    let outcome = try await database.storage.commit(CommitRequest(mutations: [checked], returnsDocument: true))
+    guard let document = outcome.document else {
+      throw StatusError(
+        code: .internal, message: "The commit of \"\(database.id.name(of: mutation.key))\" has no document.")
     }
     return [UInt8](database.translator.encodeDocument(try projection.applied(to: document)))
   }

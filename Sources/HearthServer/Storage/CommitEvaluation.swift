@@ -33,6 +33,9 @@ struct CommitEvaluation {
     }
   }
 
+  /// The document that a request with one write leaves; nil before any write.
+  var lastDocument: Document? { documents.last?.after }
+
   /// - Parameter stored: reads a document as it is before the request.
   /// - Throws: `StatusError` for a failed precondition or a broken limit; what `stored` throws.
   mutating func apply(_ mutation: Mutation, stored: (DocumentKey) throws -> Document) throws {

@@ -10,13 +10,17 @@ struct CommitRequest: Sendable {
   var owner: LockTable.Owner?
   /// A commit with the same label is applied only once: a repetition gets the answer of the first.
   var label: RequestLabel?
+  /// True for a request with one write whose outcome is to have the document that it leaves.
+  var returnsDocument = false
 
   init(
-    mutations: [Mutation], reads: TransactionReads? = nil, owner: LockTable.Owner? = nil, label: RequestLabel? = nil
+    mutations: [Mutation], reads: TransactionReads? = nil, owner: LockTable.Owner? = nil, label: RequestLabel? = nil,
+    returnsDocument: Bool = false
   ) {
     self.mutations = mutations
     self.reads = reads
     self.owner = owner
     self.label = label
+    self.returnsDocument = returnsDocument
   }
 }

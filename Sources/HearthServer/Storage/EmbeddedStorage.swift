@@ -426,7 +426,8 @@ extension EmbeddedStorage {
       if transition.after.isFound { try store.set(transition.after) } else { try store.remove(transition.key) }
     }
     if !transitions.isEmpty { try log.append(version: version, transitions) }
-    let outcome = CommitOutcome(version: version, results: evaluation.results)
+    var outcome = CommitOutcome(version: version, results: evaluation.results)
+    if request.returnsDocument { outcome.document = evaluation.lastDocument }
     if let label = request.label { try responses.save(outcome, for: label) }
     lastVersion = version
     return (attempt.succeeded(outcome), CommittedChange(version: version, transitions: transitions))
