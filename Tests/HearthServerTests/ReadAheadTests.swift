@@ -80,6 +80,7 @@ struct ReadAheadTests {
     var locks: TransactionLocks { storage.locks }
     var incarnation: [UInt8] { storage.incarnation }
     func use() -> StorageUse { storage.use() }
+    func trimHistory() async { await storage.trimHistory() }
 
     func commit(_ request: CommitRequest) async throws(StatusError) -> CommitOutcome {
       try await storage.commit(request)

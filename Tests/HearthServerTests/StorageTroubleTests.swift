@@ -104,6 +104,38 @@ struct StorageTroubleTests {
     try await fixture.set("c/a")
   }
 
+  @Test("after two failures in a row each collection has the changes of its own documents")
+  func twoFailures() async throws {
+    let failures = Mutex<[Database.FailurePoint]>([])
+    let fixture = try StorageFixture(fillsIndexes: false) { point in
+      failures.withLock { failures in
+        guard let index = failures.firstIndex(of: point) else { return nil }
+        failures.remove(at: index)
+        return StoreError(kind: .io, message: "disk I/O error", sqliteCode: 778)
+      }
+    }
+    try await fixture.set("c/before")
+    var listeners: [String: [UInt8]] = [:]
+    for collection in ["a", "b"] {
+      var listener = Listener(fixture)
+      _ = try await listener.add(Query(path: path(collection)))
+      listeners[collection] = listener.token
+    }
+    // The commit fails that gives `a` a number, and then whatever is read to find out what is left of it.
+    failures.withLock { $0 = [.commit, .transaction("load server state")] }
+    await #expect(throws: StatusError.self) { try await fixture.set("a/x") }
+    try await fixture.set("b/y")
+    try await fixture.set("a/x")
+    for (collection, document) in ["a": "a/x", "b": "b/y"] {
+      var listener = Listener(fixture)
+      #expect(
+        try await listener.add(Query(path: path(collection)), token: listeners[collection] ?? [])
+          == ["add 2", "\(document) in 2", "current 2", "snapshot"])
+      let version = try fixture.storage.currentVersion()
+      #expect(try await fixture.storage.count(of: Query(path: path(collection)), at: version) == 1)
+    }
+  }
+
   @Test("a database that nobody uses is closed, and opened again by the next call")
   func idle() async throws {
     try await withTemporaryFolder { folder in

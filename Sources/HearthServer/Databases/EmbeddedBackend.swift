@@ -186,6 +186,11 @@ final class EmbeddedBackend: Sendable {
     }
   }
 
+  /// Removes the history of open databases that is beyond its limits.
+  func trimHistories() async {
+    for database in openDatabases().all { await database.storage.trimHistory() }
+  }
+
   /// Closes the databases in the folder that nobody has used for ``idleMicroseconds``. The next call opens them again.
   func closeIdle() async {
     guard folder != nil else { return }

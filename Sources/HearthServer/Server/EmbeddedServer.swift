@@ -151,7 +151,10 @@ package final class EmbeddedServer: Sendable {
     var tasks = [
       Task { await calls.refreshStreams(of: "Listen", every: tokenRefreshInterval) },
       Task {
-        while (try? await Task.sleep(for: idleCheckInterval)) != nil { await backend.closeIdle() }
+        while (try? await Task.sleep(for: idleCheckInterval)) != nil {
+          await backend.closeIdle()
+          await backend.trimHistories()
+        }
       },
     ]
     let sampler = metrics.map {

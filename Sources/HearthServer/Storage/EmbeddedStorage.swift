@@ -29,13 +29,15 @@ actor EmbeddedStorage: ServerStorage {
   private var home: StorageHome?
 
   /// The newest commit, or the creation of the database. Never goes back, also not over restarts.
-  private var lastVersion: SnapshotVersion
+  private(set) var lastVersion: SnapshotVersion
   private nonisolated let waiting = CommitQueue()
   var isClosed: Bool { published.withLock { $0.isClosed } }
   /// The number of the indexes' state, see `IndexTable.use`.
   var indexState: Int64
   /// Indexes are being filled.
   var isFilling = false
+  /// History beyond its limits is being removed.
+  var isTrimming = false
   /// The writer's pages when the latest round of ``LogMover`` began.
   var movedPages: Int64 = 0
   /// The writer's pages when it has written the log back itself.
@@ -70,7 +72,7 @@ actor EmbeddedStorage: ServerStorage {
   var database: Database { tables.database }
   var store: DocumentStore { tables.store }
   var reader: StorageReader { tables.reader }
-  private var log: ChangeLog { tables.log }
+  var log: ChangeLog { tables.log }
   private var responses: BatchResponses { tables.responses }
 
   /// The maximum number of requests that share one transaction.
@@ -246,11 +248,8 @@ extension EmbeddedStorage {
     locks.beginCommits()
     let (results, changes) = commit(group.map(\.attempt))
     assert(results.count == group.count, "\(group.count) requests have \(results.count) results")
-    published.withLock { published in
-      published.version = lastVersion
-      published.logStart = log.start
-      published.logBytes = log.bytes
-    }
+    published.withLock { $0.version = lastVersion }
+    publishLog()
     locks.endCommits()
     // Only now are the changes durable. Listeners must not see what a power cut could take back.
     for change in changes {
@@ -259,6 +258,7 @@ extension EmbeddedStorage {
     }
     for (entry, result) in zip(group, results) { entry.continuation.resume(returning: result) }
     moveLog()
+    continueTrimming()
   }
 
   /// Commits requests in one durable transaction. A request that the store cannot carry out, because a row that it needs is damaged, fails
@@ -267,19 +267,22 @@ extension EmbeddedStorage {
     var attempts = attempts
     var results: [CommitAttempt.Result?] = attempts.map { _ in nil }
     let versionBefore = lastVersion
+    var logBefore = log.totals
     while true {
       let open = results.indices.filter { results[$0] == nil }
       do {
         try requireSafeDisk()
         if home != nil, open.contains(where: { wouldCommit(attempts[$0].request) }) { try moveHome() }
+        logBefore = log.totals
         let (answers, changes) = try transact(&attempts, open, after: versionBefore)
         for (index, answer) in zip(open, answers) { results[index] = answer }
         return (results.compactMap(\.self), changes)
       } catch {
-        // Rolled back: no version was used, and nothing may be published or answered with success.
+        // Rolled back: no version was used, and nothing may be published or answered with success. What memory has of the tables goes
+        // back too, without reading them: the disk that has just failed may fail again.
         lastVersion = versionBefore
         store.indexes.forget()
-        reloadLog()
+        log.rollBack(to: logBefore)
         guard let damage = error as? RequestFailure else {
           let failure = commitFailure(error)
           return (zip(attempts, results).map { $1 ?? $0.failed(failure) }, [])
@@ -381,16 +384,6 @@ extension EmbeddedStorage {
     }
     self.home = nil
     home.settled(self)
-  }
-
-  /// Brings the totals of the log, which are kept in memory, back in line with the tables after a rollback.
-  private func reloadLog() {
-    do {
-      try log.reload(ServerState.load(from: database, now: clock.now()))
-    } catch {
-      logger.error(
-        "change log cannot be read", metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
-    }
   }
 
   /// Applies one request inside the group's transaction, unless a transaction has locked what it changes.

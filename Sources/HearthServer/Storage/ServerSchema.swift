@@ -15,6 +15,15 @@ enum ServerSchema {
         version: 4, name: "the file that the state belongs to",
         // See ServerState.settle.
         statements: ["ALTER TABLE server_state ADD COLUMN file_identity BLOB"]),
+      Migration(
+        version: 5, name: "size of the change log in bytes",
+        // Ids were counted in characters, and by another rule when they went than when they came.
+        statements: [
+          """
+          UPDATE server_state SET log_bytes =
+            (SELECT coalesce(sum(\(ChangeLog.rowBytes)), 0) FROM server_changes WHERE version <= counted_version)
+          """
+        ]),
     ],
     probes: [
       "SELECT incarnation, last_version, log_start, index_state, log_bytes, counted_version, file_identity FROM server_state",

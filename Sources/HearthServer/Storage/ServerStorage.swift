@@ -98,6 +98,9 @@ protocol ServerStorage: Sendable {
   /// index that is no longer in the list goes. Queries are answered the same before, meanwhile and afterwards.
   func declare(_ definitions: [IndexDefinition]) async
 
+  /// Removes history beyond its limits: the commits do that too, but there may be none.
+  func trimHistory() async
+
   /// Finishes the operations in progress and releases the database. Later calls throw UNAVAILABLE.
   func close() async
 }

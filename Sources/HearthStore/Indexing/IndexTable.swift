@@ -265,8 +265,11 @@ package final class IndexTable {
         let stored = try size(
           "SELECT count(*), coalesce(sum(length(key)), 0) FROM index_entries WHERE number = ?", index)
         let local = try size(
-          "SELECT count(*), coalesce(sum(length(key) + length(id)), 0) FROM index_local_entries WHERE number = ?", index
-        )
+          // The length of a text would end at its first U+0000.
+          """
+          SELECT count(*), coalesce(sum(length(key) + length(CAST(id AS BLOB))), 0) FROM index_local_entries
+          WHERE number = ?
+          """, index)
         let isComplete = index.filledThrough == StoredIndex.complete && index.holdsLocalMutations
         return IndexListing(
           definition: index.definition, origin: index.origin, rowCount: stored.rows + local.rows,

@@ -1,0 +1,53 @@
+internal import HearthModel
+internal import HearthStore
+internal import Logging
+internal import Synchronization
+
+/// Keeps the history within its limits where the commits alone do not: after large ones that came before, and while nothing is committed.
+extension EmbeddedStorage {
+  func trimHistory() {
+    if trimStep() { continueTrimming() }
+  }
+
+  /// Removes history in steps between the commits, as long as a trim has left some that is beyond the limits.
+  func continueTrimming() {
+    guard log.isBehind, !isTrimming else { return }
+    isTrimming = true
+    Task {
+      self.isTrimming = false
+      if self.trimStep() { self.continueTrimming() }
+    }
+  }
+
+  /// Does one step.
+  ///
+  /// - Returns: False if it has failed. The next commit tries again.
+  private func trimStep() -> Bool {
+    guard !isClosed, (try? requireSafeDisk()) != nil else { return false }
+    let logBefore = log.totals
+    do {
+      // Not durable by itself: a power cut that brings rows back takes back what is noted of them too.
+      try database.transaction("Trim history", synchronous: .normal) {
+        guard try log.trimMore(now: clock.now()) else { return }
+        try ServerState.save(lastVersion: lastVersion, logStart: log.start, logBytes: log.bytes, in: database)
+      }
+    } catch {
+      log.rollBack(to: logBefore)
+      if let error = error as? StoreError, error.isFailedSync { noteFailedSync(error) }
+      logger.error(
+        "history cannot be trimmed", metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
+      return false
+    }
+    publishLog()
+    moveLog()
+    return true
+  }
+
+  /// Makes known from where on the log is complete, and its size.
+  func publishLog() {
+    published.withLock { published in
+      published.logStart = log.start
+      published.logBytes = log.bytes
+    }
+  }
+}
