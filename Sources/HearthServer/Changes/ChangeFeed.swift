@@ -128,6 +128,11 @@ extension ChangeFeed {
     withShared { $0.take(after: version, by: subscriber) }
   }
 
+  /// Ends the turn of a subscriber that stands at `version`: it is woken again if there is more for it.
+  func rest(_ subscriber: SubscriberID, at version: SnapshotVersion) {
+    withShared { $0.rest(subscriber, at: version) }
+  }
+
   // MARK: - Windows
 
   /// Hands over the result of a query with a limit, which someone has read from the storage.

@@ -16,6 +16,9 @@ struct SharedQueries {
     var queries: Set<QueryID> = []
     /// Targets with effects that were not taken.
     var news: Set<QueryID> = []
+    /// True from the moment at which the subscriber is woken until it has taken everything. What comes in between needs no further wake. A
+    /// subscriber that sleeps has no news.
+    var isAwake = false
   }
 
   /// A commit whose effects are kept.
@@ -89,9 +92,11 @@ struct SharedQueries {
   private mutating func tellSubscribers(of id: QueryID) {
     guard let query = queries[id] else { return }
     for subscriber in query.subscribers.keys {
-      guard let isQuiet = subscribers[subscriber]?.news.isEmpty else { continue }
+      guard let isAwake = subscribers[subscriber]?.isAwake else { continue }
       subscribers[subscriber]?.news.insert(id)
-      if isQuiet, let wake = subscribers[subscriber]?.wake { wakers.append(wake) }
+      guard !isAwake, let wake = subscribers[subscriber]?.wake else { continue }
+      subscribers[subscriber]?.isAwake = true
+      wakers.append(wake)
     }
   }
 
@@ -179,11 +184,16 @@ extension SharedQueries {
     var dropped: [QueryID] = []
     /// Queries that have to be read again before the subscriber can go on. Only if `through` is the version that it stands at.
     var blocking: [QueryID] = []
+    /// True if nothing is left for the subscriber: it sleeps, and is woken by what comes later.
+    var isLast = false
   }
 
   mutating func take(after start: SnapshotVersion, by subscriber: SubscriberID) -> Taken {
     var taken = Taken(through: version)
-    guard let news = subscribers[subscriber]?.news, !news.isEmpty else { return taken }
+    guard let news = subscribers[subscriber]?.news, !news.isEmpty else {
+      taken.isLast = settle(subscriber, at: taken.through)
+      return taken
+    }
     // All targets go to the same version: one at which each of them is known.
     var upper: SnapshotVersion
     repeat {
@@ -195,9 +205,9 @@ extension SharedQueries {
     if taken.through <= start {
       taken.through = start
       taken.blocking = news.filter { queries[$0]?.knownThrough != nil }
+      if taken.blocking.isEmpty { taken.isLast = settle(subscriber, at: start) }
       return taken
     }
-    var left: Set<QueryID> = []
     for id in news {
       guard let query = queries[id] else { continue }
       if let changes = query.changes(after: start, through: taken.through) {
@@ -205,10 +215,29 @@ extension SharedQueries {
       } else {
         taken.dropped.append(id)
       }
-      if query.isNews(after: taken.through) { left.insert(id) }
     }
-    subscribers[subscriber]?.news = left
+    taken.isLast = settle(subscriber, at: taken.through)
     return taken
+  }
+
+  /// Ends the turn of a subscriber that has not taken everything, so that others and its own requests get theirs: it is woken again unless
+  /// nothing is left by now.
+  mutating func rest(_ subscriber: SubscriberID, at version: SnapshotVersion) {
+    guard !settle(subscriber, at: version), let wake = subscribers[subscriber]?.wake else { return }
+    wakers.append(wake)
+  }
+
+  /// Keeps what a subscriber that stands at this version has not taken, and lets it sleep if that is nothing.
+  private mutating func settle(_ id: SubscriberID, at version: SnapshotVersion) -> Bool {
+    guard let subscriber = subscribers[id] else { return true }
+    let left = subscriber.news.filter { queries[$0]?.isNews(after: version) == true }
+    subscribers[id]?.news = left
+    guard left.isEmpty else { return false }
+    assert(
+      subscriber.queries.allSatisfy { queries[$0]?.hasEffects(after: version) != true },
+      "subscriber \(id) falls asleep at version \(version), but there is more for it")
+    subscribers[id]?.isAwake = false
+    return true
   }
 }
 

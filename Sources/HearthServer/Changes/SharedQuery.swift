@@ -190,7 +190,16 @@ struct SharedQuery {
 
   /// Returns true if there is more to tell a stream that stands at this version.
   func isNews(after version: SnapshotVersion) -> Bool {
-    if knownThrough != nil || forgottenThrough > version { return true }
+    forgottenThrough > version || knownThrough != nil || hasEffects(after: version)
+  }
+
+  /// Returns true if commits after this version are known to concern the result.
+  func hasEffects(after version: SnapshotVersion) -> Bool {
+    switch window {
+    case .unknown(_, let pending), .stale(_, let pending):
+      if let last = pending.last, last.version > version { return true }
+    case nil, .known: break
+    }
     return steps.last.map { $0.version > version } ?? false
   }
 }

@@ -229,18 +229,23 @@ struct ListenSession {
   // MARK: - Later snapshots
 
   /// Sends everything that was committed since the last step, in one snapshot unless a window has to be read in between.
+  ///
+  /// What is committed while it works may be left. Then the stream is woken again at once: it never sleeps with something unsent, and its
+  /// requests have their turn.
   mutating func catchUp() async throws {
     let goal = feed.latestVersion
-    guard goal > version else { return }
     guard !targets.isEmpty else {
-      version = feed.match()
-      return
+      version = max(version, feed.match())
+      return feed.rest(subscriber, at: version)
     }
-    while version < goal {
+    repeat {
       let taken = feed.take(after: version, by: subscriber)
-      if taken.blocking.isEmpty { try await advance(taken) }
+      if taken.through > version { try await advance(taken) }
       for query in taken.blocking { try await refill(query) }
-    }
+      // Nothing is left, and what comes from now on wakes the stream.
+      if taken.isLast { return }
+    } while version < goal
+    feed.rest(subscriber, at: version)
   }
 
   /// Sends a fresh resume token even if nothing of the targets has changed, so that a later resumption is short.
@@ -302,7 +307,10 @@ struct ListenSession {
         try await database.watchedResult(of: query, at: version)
       }
     } catch {
-      for id in targets.ids(of: query) {
+      let ids = targets.ids(of: query)
+      // A target that is only being added: its request fails.
+      if ids.isEmpty { throw error }
+      for id in ids {
         if let target = targets.target(id) { try await end(target, error) }
       }
     }

@@ -38,11 +38,11 @@ actor ViewedStream {
     }
   }
 
-  init(_ fixture: StorageFixture) {
+  init(_ fixture: StorageFixture, wake: @escaping @Sendable () -> Void = {}) {
     let inbox = Inbox()
     self.inbox = inbox
     feed = fixture.storage.feed
-    subscriber = feed.subscribe {}
+    subscriber = feed.subscribe(wake: wake)
     session = ListenSession(database: fixture.database, subscriber: subscriber) { messages in
       await inbox.append(try messages.flatMap { try $0.decoded })
     }
