@@ -63,9 +63,14 @@ struct ReadAheadTests {
   }
 
   /// Notes the pieces of results that are read.
-  private struct ObservedStorage: ServerStorage {
+  private final class ObservedStorage: ServerStorage {
     let storage: EmbeddedStorage
     let balance: Balance
+
+    init(storage: EmbeddedStorage, balance: Balance) {
+      self.storage = storage
+      self.balance = balance
+    }
 
     func page(
       of query: Query, after cursor: QueryCursor?, at version: SnapshotVersion?

@@ -173,4 +173,24 @@ struct StorageTroubleTests {
       await backend.close()
     }
   }
+
+  @Test("the first commit of a blank database is seen, also if its name was asked for again in between")
+  func firstCommitOfForgottenBlank() async throws {
+    try await withTemporaryFolder { folder in
+      let backend = try EmbeddedBackend(
+        location: .folder(path: folder), clock: .system, logger: ServerFixture.quietLogger)
+      let id = DatabaseID(projectID: "p")
+      let storage = try backend.database(id).storage
+      for number in 0..<80 {
+        _ = try backend.database(DatabaseID(projectID: "other\(number)"))
+      }
+      let second = try backend.database(id)
+      _ = try await storage.commit(CommitRequest(mutations: [.set(key("c/d"), ["n": 1.value])]))
+      let found = try await backend.database(id).storage.documents(for: [key("c/d")], at: nil).documents
+      #expect(found.map(\.isFound) == [true])
+      _ = try await backend.database(id).storage.commit(CommitRequest(mutations: [.delete(key("c/d"))]))
+      withExtendedLifetime(second) {}
+      await backend.close()
+    }
+  }
 }

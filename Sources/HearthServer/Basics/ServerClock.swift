@@ -11,6 +11,9 @@ package struct ServerClock: Sendable {
   /// Microseconds of a clock that is never set, and that goes on while the machine sleeps; nil for a clock that a test moves.
   let elapsed: (@Sendable () -> Int64)?
 
+  /// Microseconds for measuring durations: not affected by a clock that is set back or ahead.
+  var elapsedMicroseconds: Int64 { elapsed?() ?? now().microseconds }
+
   package init(now: @escaping @Sendable () -> Timestamp) {
     self.init(now: now, elapsed: nil)
   }

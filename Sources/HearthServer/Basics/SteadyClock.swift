@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// Commit times never go back. A clock that is wrong for a moment, for example because a time server was, would leave its mark on all later
 /// commits until real time has caught up. So a jump ahead counts only when it has lasted; until then time goes on as it did.
-/// A jump back needs no care here.
+/// A jump back needs no care here: durations are measured with ``ServerClock/elapsedMicroseconds``.
 struct SteadyClock {
   enum Event: Equatable {
     /// The clock has jumped by so many microseconds, ahead or (negative) back.
@@ -66,7 +66,7 @@ extension ServerClock {
     guard let elapsed else { return self }
     let now = now
     let clock = Mutex(SteadyClock(wall: now().microseconds, elapsed: elapsed()))
-    return ServerClock {
+    let steady: @Sendable () -> Timestamp = {
       let (time, event) = clock.withLock { $0.time(wall: now().microseconds, elapsed: elapsed()) }
       switch event {
       case .jumped(let distance):
@@ -80,5 +80,6 @@ extension ServerClock {
       }
       return Timestamp(microseconds: time)
     }
+    return ServerClock(now: steady, elapsed: elapsed)
   }
 }

@@ -15,8 +15,8 @@ final class EmbeddedBackend: Sendable {
     var blanks: [DatabaseID: WeakDatabase] = [:]
     /// Oldest first. They are kept because a client may continue, for example with a transaction that it has begun.
     var latestBlanks: [HostedDatabase] = []
-    /// When each open database was last asked for.
-    var lastUses: [DatabaseID: Timestamp] = [:]
+    /// When each open database was last asked for, by ``ServerClock/elapsedMicroseconds``.
+    var lastUses: [DatabaseID: Int64] = [:]
     /// Databases that are being closed for want of use.
     var closing: Set<DatabaseID> = []
     var isClosed = false
@@ -24,8 +24,9 @@ final class EmbeddedBackend: Sendable {
     var declaredIndexes: [IndexDefinition]?
 
     /// The database if it is open or blank, noted as used.
-    mutating func use(_ id: DatabaseID, at time: @autoclosure () -> Timestamp) -> HostedDatabase? {
-      guard let known = databases[id] ?? blanks[id]?.database else { return nil }
+    mutating func use(_ id: DatabaseID, at time: @autoclosure () -> Int64) -> HostedDatabase? {
+      // Blank ones are not closed for want of use.
+      guard let known = databases[id] else { return blanks[id]?.database }
       lastUses[id] = time()
       return known
     }
@@ -69,7 +70,7 @@ final class EmbeddedBackend: Sendable {
 
   /// As ``database(_:)``, for callers that may not be held up: a database is opened on another thread.
   func databaseWithoutBlocking(_ id: DatabaseID) async throws(StatusError) -> HostedDatabase {
-    if let known = state.withLockIfAvailable({ $0.use(id, at: clock.now()) }) ?? nil { return known }
+    if let known = state.withLockIfAvailable({ $0.use(id, at: clock.elapsedMicroseconds) }) ?? nil { return known }
     return try await withTaskExecutorPreference(globalConcurrentExecutor) {
       () async throws(StatusError) -> HostedDatabase in
       try database(id)
@@ -81,7 +82,7 @@ final class EmbeddedBackend: Sendable {
   /// - Throws: `StatusError`: INVALID_ARGUMENT for a name that cannot be a file's, or the failure of the storage.
   func database(_ id: DatabaseID) throws(StatusError) -> HostedDatabase {
     let result = state.withLock { state -> Result<HostedDatabase, StatusError> in
-      if let known = state.use(id, at: clock.now()) { return .success(known) }
+      if let known = state.use(id, at: clock.elapsedMicroseconds) { return .success(known) }
       guard !state.isClosed else {
         return .failure(StatusError(code: .unavailable, message: "the server is shutting down"))
       }
@@ -93,7 +94,7 @@ final class EmbeddedBackend: Sendable {
           try requireRoom(in: state)
           let opened = try open(id, at: .file(path: file), declaring: state.declaredIndexes)
           state.databases[id] = opened
-          state.lastUses[id] = clock.now()
+          state.lastUses[id] = clock.elapsedMicroseconds
           return .success(opened)
         }
         let blank = try open(id, at: .memory, home: home(for: id), declaring: state.declaredIndexes)
@@ -156,14 +157,15 @@ final class EmbeddedBackend: Sendable {
   /// A blank database has had its first commit.
   private func settle(_ id: DatabaseID, _ storage: any ServerStorage) {
     state.withLock { state in
-      let known = state.blanks.removeValue(forKey: id)?.database
+      // The name may have been asked for again after this one's blank was forgotten: another blank, in which nothing is stored.
+      let blank = state.blanks.removeValue(forKey: id)?.database
       let database =
-        known
+        blank.flatMap { $0.storage === storage ? $0 : nil }
         ?? HostedDatabase(
           id: id, storage: storage, limits: limits, indexRules: indexRules, clock: clock, metrics: metrics)
       state.databases[id] = database
-      state.lastUses[id] = clock.now()
-      state.latestBlanks.removeAll { $0 === database }
+      state.lastUses[id] = clock.elapsedMicroseconds
+      state.latestBlanks.removeAll { $0 === blank }
     }
     logger.debug("database created", metadata: ["database": .escaped(id)])
   }
@@ -195,9 +197,9 @@ final class EmbeddedBackend: Sendable {
   func closeIdle() async {
     guard folder != nil else { return }
     let idle = state.withLock { state -> [HostedDatabase] in
-      let now = clock.now().microseconds
+      let now = clock.elapsedMicroseconds
       var idle: [HostedDatabase] = []
-      for (id, lastUse) in state.lastUses where now - lastUse.microseconds > Self.idleMicroseconds {
+      for (id, lastUse) in state.lastUses where now - lastUse > Self.idleMicroseconds {
         guard var database = state.databases.removeValue(forKey: id) else { continue }
         // Calls and streams hold the database while they last.
         guard isKnownUniquelyReferenced(&database), !database.transactions.hasOpen else {

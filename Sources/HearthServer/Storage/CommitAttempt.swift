@@ -4,15 +4,14 @@ internal import HearthModel
 struct CommitAttempt: Sendable {
   let request: CommitRequest
   /// With which the request waits, or has waited, for transactions that have locked what it changes.
-  var ticket: LockTable.TicketID?
+  var ticket: LockTicket?
 
   enum Result: Sendable {
-    /// The ticket, if there is one, has served its purpose.
-    case ended(Swift.Result<CommitOutcome, StatusError>, ticket: LockTable.TicketID?)
+    case ended(Swift.Result<CommitOutcome, StatusError>)
     /// Nothing was stored. The request has to be tried again when it is the ticket's turn.
-    case blocked(LockTable.TicketID)
+    case blocked(LockTicket)
   }
 
-  func succeeded(_ outcome: CommitOutcome) -> Result { .ended(.success(outcome), ticket: ticket) }
-  func failed(_ error: StatusError) -> Result { .ended(.failure(error), ticket: ticket) }
+  func succeeded(_ outcome: CommitOutcome) -> Result { .ended(.success(outcome)) }
+  func failed(_ error: StatusError) -> Result { .ended(.failure(error)) }
 }

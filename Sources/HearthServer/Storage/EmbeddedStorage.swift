@@ -192,7 +192,7 @@ extension EmbeddedStorage {
     var attempt = CommitAttempt(request: request)
     switch await result(of: attempt) {
     case nil: throw Self.shutDown
-    case .ended(let result, _): return try result.get()
+    case .ended(let result): return try result.get()
     case .blocked(let ticket): attempt.ticket = ticket
     }
     // Not on the caller's event loop: to find out who is next takes the longer the more wait.
@@ -206,16 +206,13 @@ extension EmbeddedStorage {
   /// Commits a request that waits with a ticket for transactions that have locked what it changes.
   private nonisolated func commitInTurn(_ blocked: CommitAttempt) async throws(StatusError) -> CommitOutcome {
     var attempt = blocked
-    defer { if let ticket = attempt.ticket { locks.finish(ticket) } }
+    defer { attempt.ticket?.finish() }
     while true {
-      if let ticket = attempt.ticket { try await locks.turn(of: ticket) }
+      if let ticket = attempt.ticket { try await locks.turn(of: ticket.id) }
       switch await result(of: attempt) {
       case nil: throw Self.shutDown
-      case .ended(let result, let ticket):
-        attempt.ticket = ticket
-        return try result.get()
-      case .blocked(let ticket):
-        attempt.ticket = ticket
+      case .ended(let result): return try result.get()
+      case .blocked(let ticket): attempt.ticket = ticket
       }
     }
   }
@@ -411,7 +408,8 @@ extension EmbeddedStorage {
       }
     }
     let transitions = evaluation.transitions
-    if let ticket = try locks.admit(transitions, by: request.owner, ticket: attempt.ticket) {
+    if let id = try locks.admit(transitions, by: request.owner, ticket: attempt.ticket?.id) {
+      let ticket = attempt.ticket.flatMap { $0.id == id ? $0 : nil } ?? LockTicket(id, of: locks)
       attempt.ticket = ticket
       return (.blocked(ticket), nil)
     }

@@ -12,7 +12,7 @@ struct StorageUse: Sendable {
 ///
 /// The service layer knows nothing else of the storage, so that another kind of database can take the place of the
 /// embedded one. All methods may be called at the same time from any task. Versions are commit times.
-protocol ServerStorage: Sendable {
+protocol ServerStorage: AnyObject, Sendable {
   /// Commits as they become durable, in order; listeners live on it.
   var feed: ChangeFeed { get }
 

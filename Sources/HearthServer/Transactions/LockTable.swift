@@ -87,6 +87,8 @@ struct LockTable {
   private var writersOfCollection: [String: Set<TicketID>] = [:]
   /// The other direction of the tickets' blockers.
   private var waiters: [Blocker: Set<TicketID>] = [:]
+  /// The requests, transactions and blockers that were looked at so far in search of deadlocks and of overtaken requests.
+  private(set) var searchSteps = 0
 
   /// True if nobody holds a lock or waits.
   var isEmpty: Bool { holdings.isEmpty && tickets.isEmpty && broken.isEmpty }
@@ -275,18 +277,21 @@ struct LockTable {
 
 extension LockTable {
   /// - Parameter id: Of the request; later ones do not stop it.
-  private func blockers(of wish: Wish, _ owner: Owner?, ticket id: TicketID) -> Set<Blocker> {
+  private mutating func blockers(of wish: Wish, _ owner: Owner?, ticket id: TicketID) -> Set<Blocker> {
     var blockers: Set<Blocker> = []
+    // Found once, when the first request stands in the way.
+    var overtaken: Set<TicketID>?
     switch wish {
     case .read(let keys, let query):
       for key in keys {
-        let writer = writers[key]?.last { $0 < id && !isOvertaken($0, by: owner) }
+        let writer = lastWriter(of: key, before: id, notIn: &overtaken, of: owner) { _ in true }
         if let writer { blockers.insert(.ticket(writer)) }
       }
       guard let query else { break }
-      for writer in writersOfCollection[Self.collectionID(of: query)] ?? []
-      where writer < id && concerns(writer, query) && !isOvertaken(writer, by: owner) {
-        blockers.insert(.ticket(writer))
+      for writer in writersOfCollection[Self.collectionID(of: query)] ?? [] where writer < id && concerns(writer, query)
+      {
+        if overtaken == nil { overtaken = requests(waitingFor: owner) }
+        if overtaken?.contains(writer) != true { blockers.insert(.ticket(writer)) }
       }
     case .write(let transitions):
       for transition in transitions {
@@ -297,7 +302,7 @@ extension LockTable {
             blockers.insert(.range(query))
           }
         }
-        let writer = writers[transition.key]?.last { $0 < id && isWaiting($0) && !isOvertaken($0, by: owner) }
+        let writer = lastWriter(of: transition.key, before: id, notIn: &overtaken, of: owner, where: isWaiting)
         if let writer { blockers.insert(.ticket(writer)) }
       }
     }
@@ -309,24 +314,46 @@ extension LockTable {
     return holders.count > 1
   }
 
-  /// True for a ticket of the transaction itself, or one that waits for it, be it through others: it could not go on before.
-  private func isOvertaken(_ id: TicketID, by owner: Owner?) -> Bool {
-    guard let owner else { return false }
-    var known: Set<TicketID> = [id]
-    var open = [id]
-    while let id = open.popLast() {
-      guard let ticket = tickets[id] else { continue }
-      if ticket.owner == owner { return true }
-      for next in successors(of: ticket) {
-        switch next {
-        case .ticket(let next): if known.insert(next).inserted { open.append(next) }
-        case .owner(owner): return true
-        case .owner(let other):
-          for next in ticketsOfOwner[other] ?? [] where known.insert(next).inserted { open.append(next) }
+  /// The latest write of a document that came before a request and that its transaction does not overtake.
+  private mutating func lastWriter(
+    of key: DocumentKey, before id: TicketID, notIn overtaken: inout Set<TicketID>?, of owner: Owner?,
+    where condition: (TicketID) -> Bool
+  ) -> TicketID? {
+    guard let writers = writers[key] else { return nil }
+    for writer in writers[..<writers.partitionIndex { $0 >= id }].reversed() where condition(writer) {
+      if overtaken == nil { overtaken = requests(waitingFor: owner) }
+      if overtaken?.contains(writer) != true { return writer }
+    }
+    return nil
+  }
+
+  /// The tickets of a transaction, and those that wait for it, be it through others. It overtakes them: they could not go on before.
+  private mutating func requests(waitingFor owner: Owner?) -> Set<TicketID> {
+    guard let owner else { return [] }
+    var found: Set<TicketID> = []
+    var owners: Set<Owner> = [owner]
+    var openOwners = [owner]
+    var openTickets: [TicketID] = []
+    func add(_ id: TicketID) {
+      if found.insert(id).inserted { openTickets.append(id) }
+    }
+    while true {
+      searchSteps += 1
+      if let id = openTickets.popLast() {
+        for next in waiters[.ticket(id)] ?? [] { add(next) }
+        if let other = tickets[id]?.owner, owners.insert(other).inserted { openOwners.append(other) }
+      } else if let next = openOwners.popLast() {
+        if next == owner { for id in ticketsOfOwner[next] ?? [] { add(id) } }
+        guard let holding = holdings[next] else { continue }
+        let held = holding.keys.map(Blocker.key) + holding.queries.map(Blocker.range)
+        for blocker in held {
+          searchSteps += 1
+          for id in waiters[blocker] ?? [] where tickets[id]?.owner != next { add(id) }
         }
+      } else {
+        return found
       }
     }
-    return false
   }
 
   /// Lets those go on who have waited for what is gone.
@@ -354,7 +381,7 @@ extension LockTable {
         events.append(.ready(id))
         // Writes of the same documents may be tried in its wake.
         for next in waiters[.ticket(id)] ?? [] where !seen.contains(next) {
-          open.insert(next, at: open.firstIndex { $0 < next } ?? open.endIndex)
+          open.insert(next, at: open.partitionIndex { $0 < next })
         }
       }
     }
@@ -366,18 +393,6 @@ extension LockTable {
   private enum Node: Hashable {
     case owner(Owner)
     case ticket(TicketID)
-  }
-
-  /// Whom a request waits for.
-  private func successors(of ticket: Ticket) -> [Node] {
-    ticket.blockers.flatMap { blocker -> [Node] in
-      switch blocker {
-      case .ticket(let id): [.ticket(id)]
-      case .key(let key): (keyHolders[key] ?? []).filter { $0 != ticket.owner }.map(Node.owner)
-      case .range(let query):
-        (ranges[Self.collectionID(of: query)]?[query] ?? []).filter { $0 != ticket.owner }.map(Node.owner)
-      }
-    }
   }
 
   /// Aborts the youngest transaction of every circle of waiting requests that one of the tickets is part of.
@@ -394,16 +409,20 @@ extension LockTable {
   }
 
   /// The transactions of a circle of requests that wait for each other.
-  private func circle(through id: TicketID) -> [Owner]? {
+  private mutating func circle(through id: TicketID) -> [Owner]? {
     guard let start = tickets[id] else { return nil }
+    // A request outside of transactions for which nobody waits is the end of every way to it.
+    guard start.owner != nil || waiters[.ticket(id)] != nil else { return nil }
     var ways: [Node: Node] = [:]
+    var expanded: [Blocker: Owner?] = [:]
     var open = [Node.ticket(id)]
     while let node = open.popLast() {
       let next: [Node] =
         switch node {
-        case .ticket(let id): tickets[id].map(successors) ?? []
+        case .ticket(let id): tickets[id].map { successors(of: $0, without: &expanded) } ?? []
         case .owner(let owner): (ticketsOfOwner[owner] ?? []).map(Node.ticket)
         }
+      searchSteps += 1 + next.count
       for next in next {
         if next == .ticket(id) || start.owner.map({ next == .owner($0) }) ?? false {
           return owners(on: ways, to: node) + (start.owner.map { [$0] } ?? [])
@@ -414,6 +433,37 @@ extension LockTable {
       }
     }
     return nil
+  }
+
+  /// The requests and transactions that a request waits for, less those that were found through another request.
+  ///
+  /// - Parameter expanded: The locks whose holders are known, each with the one that was left out because the request was its own.
+  private func successors(of ticket: Ticket, without expanded: inout [Blocker: Owner?]) -> [Node] {
+    var nodes: [Node] = []
+    for blocker in ticket.blockers {
+      if case .ticket(let id) = blocker {
+        nodes.append(.ticket(id))
+        continue
+      }
+      switch expanded[blocker] {
+      case nil:
+        nodes += holders(of: blocker).filter { $0 != ticket.owner }.map(Node.owner)
+        expanded[blocker] = .some(ticket.owner)
+      case .some(let left?) where left != ticket.owner:
+        if holders(of: blocker).contains(left) { nodes.append(.owner(left)) }
+        expanded[blocker] = .some(nil)
+      default: break
+      }
+    }
+    return nodes
+  }
+
+  private func holders(of blocker: Blocker) -> Set<Owner> {
+    switch blocker {
+    case .key(let key): keyHolders[key] ?? []
+    case .range(let query): ranges[Self.collectionID(of: query)]?[query] ?? []
+    case .ticket: []
+    }
   }
 
   private func owners(on ways: [Node: Node], to end: Node) -> [Owner] {

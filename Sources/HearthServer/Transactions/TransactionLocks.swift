@@ -57,7 +57,7 @@ final class TransactionLocks: Sendable {
   ///
   /// - Throws: ABORTED if the transaction waited too long, or was aborted to break a deadlock; CANCELLED; UNAVAILABLE.
   func lock(_ keys: [DocumentKey], _ query: Query?, for owner: Owner) async throws(StatusError) {
-    let now = clock.now().microseconds
+    let now = clock.elapsedMicroseconds
     let (ticket, isAborted) = change { state -> ((TicketID?, Bool), [LockTable.Event]) in
       if state.isClosed { return ((nil, false), []) }
       let answer = state.table.read(keys, query, by: owner, at: now)
@@ -99,7 +99,7 @@ final class TransactionLocks: Sendable {
   ) throws(StatusError) -> TicketID? {
     let isFree = state.withLock { $0.table.isEmpty }
     if isFree, owner == nil { return nil }
-    let now = clock.now().microseconds
+    let now = clock.elapsedMicroseconds
     let (next, isAborted) = change { state -> ((TicketID?, Bool), [LockTable.Event]) in
       if let ticket, case .failure? = state.decisions[ticket] { return ((ticket, false), []) }
       let answer = state.table.write(transitions, by: owner, ticket: ticket, at: now)
@@ -230,7 +230,7 @@ final class TransactionLocks: Sendable {
         }
         if isOver { return }
         expire?()
-        let time = clock.now().microseconds - waitMicroseconds
+        let time = clock.elapsedMicroseconds - waitMicroseconds
         let late = giveUp(state.withLock { $0.table.tickets(waitingSinceBefore: time) }, Self.timeout)
         if late > 0 { metrics?.exceeded(.lockWait, count: late) }
       }

@@ -15,7 +15,7 @@ extension TransactionRegistry {
     _ id: [UInt8], isWriting: Bool, digest: [UInt8],
     _ body: (Conditions) async throws(StatusError) -> CommitOutcome
   ) async throws(StatusError) -> CommitOutcome {
-    let now = clock.now().microseconds
+    let now = clock.elapsedMicroseconds
     let turn = state.withLock { state -> Result<Turn, StatusError> in
       forgetOutcomes(in: &state, now: now)
       if let ending = state.endings[id], ending.digest == digest {
@@ -87,7 +87,7 @@ extension TransactionRegistry {
   }
 
   private func end(_ id: [UInt8], with result: CommitResult) {
-    let now = clock.now().microseconds
+    let now = clock.elapsedMicroseconds
     let (waiting, ended) = state.withLock { state -> ([CheckedContinuation<CommitResult, Never>], Transaction?) in
       guard case .running(let transaction, let waiting) = state.endings[id]?.progress else { return ([], nil) }
       if case .failure(let error) = result, Self.leavesNothing(error.code) {

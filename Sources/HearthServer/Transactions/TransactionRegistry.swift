@@ -125,7 +125,7 @@ final class TransactionRegistry: Sendable {
   func begin(
     _ isolation: Isolation, repeating repeated: [UInt8] = [], at version: SnapshotVersion? = nil
   ) throws(StatusError) -> [UInt8] {
-    let now = clock.now().microseconds
+    let now = clock.elapsedMicroseconds
     let seniority = seniority(of: repeated)
     var expired: [Transaction] = []
     let result = state.withLock { state -> Result<[UInt8], StatusError> in
@@ -200,7 +200,7 @@ final class TransactionRegistry: Sendable {
 
   /// Ends the transactions whose time is over, because somebody waits for locks.
   private func endExpired() {
-    let now = clock.now().microseconds
+    let now = clock.elapsedMicroseconds
     unlock(state.withLock { removeAllExpired(from: &$0, now: now) })
   }
 
@@ -215,7 +215,7 @@ final class TransactionRegistry: Sendable {
 
   /// True while a transaction is open, or the outcome of one is remembered.
   var hasOpen: Bool {
-    let now = clock.now().microseconds
+    let now = clock.elapsedMicroseconds
     return state.withLock { state in
       forgetOutcomes(in: &state, now: now)
       return !state.endings.isEmpty || state.transactions.values.contains { !isExpired($0, at: now) }
@@ -268,7 +268,7 @@ final class TransactionRegistry: Sendable {
   func record(
     _ id: [UInt8], keys: [DocumentKey] = [], query: Query? = nil, latest: SnapshotVersion
   ) throws(StatusError) -> Reading {
-    let now = clock.now().microseconds
+    let now = clock.elapsedMicroseconds
     let result = state.withLock { state -> Result<Reading, StatusError> in
       do throws(StatusError) {
         state.readCount += try admit(keys, query, for: id, in: &state, now: now)

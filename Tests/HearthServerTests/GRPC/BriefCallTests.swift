@@ -31,6 +31,9 @@ struct BriefCallTests {
       _ = take()
       let opened = try await backend.databaseWithoutBlocking(ServerFixture.database)
       let whenOpened = take()
+      // Blank databases are not closed for want of use, so their uses are not noted.
+      _ = try await opened.storage.commit(CommitRequest(mutations: [.set(key("c/d"), [:])]))
+      _ = take()
       let again = try await backend.databaseWithoutBlocking(ServerFixture.database)
       return (opened === again, whenOpened, take(), loop.inEventLoop)
     }

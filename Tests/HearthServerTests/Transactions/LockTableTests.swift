@@ -172,6 +172,25 @@ struct LockTableTests {
     #expect(table.isEmpty)
   }
 
+  @Test("one more request looks at each that waits and at each lock at most a few times, however many there are")
+  func searches() {
+    var table = LockTable()
+    let holders = (1...200).map { LockTable.Owner(seniority: $0, number: $0) }
+    for owner in holders { _ = table.read([key("c/a")], nil, by: owner, at: 0) }
+    for number in 0..<400 {
+      _ = table.write([Self.change("c/a", from: 1, to: number)], by: nil, ticket: nil, at: 0)
+    }
+    // Nobody waits for a write outside of transactions that has just come.
+    #expect(table.searchSteps == 0)
+    let write = table.write([Self.change("c/a", from: 1, to: 2)], by: holders[0], ticket: nil, at: 0)
+    #expect(write.ticket != nil && !write.isAborted && write.events == [])
+    #expect(table.searchSteps < 4 * (200 + 400))
+    // The second one closes a cycle, and is aborted as the younger.
+    let second = table.write([Self.change("c/a", from: 1, to: 2)], by: holders[1], ticket: nil, at: 0)
+    #expect(second.events == [.aborted(second.ticket ?? 0)])
+    #expect(table.searchSteps < 12 * (200 + 400))
+  }
+
   @Test(
     "whatever transactions and writes do, each commits what it has read unchanged, and all of them end",
     arguments: 0..<300)

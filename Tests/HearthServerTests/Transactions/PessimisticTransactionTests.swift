@@ -57,6 +57,50 @@ struct PessimisticTransactionTests {
     #expect(fixture.storage.locks.ticketCount == 0)
   }
 
+  @Test("a write that would have waited leaves no trace when the transaction of its group fails")
+  func failedGroups() async throws {
+    let fails = Mutex(false)
+    let fixture = try StorageFixture(injecting: { point in
+      guard point == .commit, fails.withLock({ $0 }) else { return nil }
+      return StoreError(kind: .full, message: "database or disk is full", sqliteCode: 13)
+    })
+    try await fixture.set("hot/d", ["n": 1.value])
+    let transaction = try begin(fixture)
+    try await read(fixture, ["hot/d"], in: transaction)
+    fails.withLock { $0 = true }
+    for _ in 0..<3 { #expect(await commit(fixture, [.set(key("hot/d"), ["n": 2.value])]).value != nil) }
+    fails.withLock { $0 = false }
+    try await waitUntil { fixture.storage.locks.ticketCount == 0 }
+    try fixture.database.transactions.rollback(transaction)
+    let next = try begin(fixture)
+    try await read(fixture, ["hot/d"], in: next)
+    #expect(await commit(fixture, [.set(key("hot/d"), ["n": 3.value])], next).value == nil)
+    #expect(fixture.storage.locks.ticketCount == 0)
+  }
+
+  @Test("a clock that is set back by an hour keeps no transaction and no waiting write alive")
+  func clockSetBack() async throws {
+    let wall = Mutex<Int64>(1_700_000_000_000_000)
+    let elapsed = Mutex<Int64>(0)
+    let clock = ServerClock(
+      now: { Timestamp(microseconds: wall.withLock { $0 }) }, elapsed: { elapsed.withLock { $0 } }
+    ).steady(logger: ServerFixture.quietLogger)
+    let locks = TransactionLocks(clock: clock, maximumWait: .seconds(30))
+    let registry = TransactionRegistry(clock: clock, locks: locks)
+    let version = SnapshotVersion(microseconds: wall.withLock { $0 })
+    _ = try await registry.read(registry.begin(.pessimistic), keys: [key("c/a")], latest: version)
+    let write = DocumentTransition(
+      before: .missing(key("c/a"), version: version),
+      after: .found(key("c/a"), version: version, fields: EncodedFields(["n": 1.value])))
+    let ticket = try #require(try locks.admit([write], by: nil, ticket: nil))
+    wall.withLock { $0 -= 3_600_000_000 }
+    elapsed.withLock { $0 += 31_000_000 }
+    let waiting = await #expect(throws: StatusError.self) { try await locks.turn(of: ticket) }
+    #expect(waiting?.code == .aborted)
+    elapsed.withLock { $0 += DatabaseLimits().transactionIdleTime.microseconds }
+    #expect(!registry.hasOpen)
+  }
+
   @Test("what is read under a lock has every commit that did not wait for it")
   func freshReads() async throws {
     let fixture = try StorageFixture()
