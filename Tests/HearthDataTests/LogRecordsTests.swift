@@ -6,29 +6,7 @@ import Testing
 
 @Suite("The files of an emulator's export")
 struct LogRecordsTests {
-  /// Writes records in the format, independently of the reader.
-  private func log(_ records: [[UInt8]]) -> [UInt8] {
-    var bytes: [UInt8] = []
-    for record in records {
-      var rest = record[...]
-      var isFirst = true
-      repeat {
-        let room = 32768 - bytes.count % 32768
-        if room < 7 {
-          bytes += Array(repeating: 0, count: room)
-          continue
-        }
-        let piece = rest.prefix(room - 7)
-        rest = rest.dropFirst(piece.count)
-        let type: UInt8 = isFirst ? (rest.isEmpty ? 1 : 2) : (rest.isEmpty ? 4 : 3)
-        let crc = CRC32C.masked([type] + piece)
-        bytes += (0..<4).map { UInt8(truncatingIfNeeded: crc >> (8 * UInt32($0))) }
-        bytes += [UInt8(piece.count & 0xFF), UInt8(piece.count >> 8), type] + piece
-        isFirst = false
-      } while !rest.isEmpty || isFirst
-    }
-    return bytes
-  }
+  private func log(_ records: [[UInt8]]) -> [UInt8] { ExportBytes.log(records) }
 
   private func records(_ bytes: [UInt8]) throws -> [[UInt8]] {
     var reader = LogRecords(bytes)
@@ -49,6 +27,49 @@ struct LogRecordsTests {
       let expected: [[UInt8]] = [[1, 2], Array(repeating: 7, count: size), [3], Array(repeating: 9, count: 33_000)]
       #expect(try records(log(expected)) == expected, "\(size)")
     }
+  }
+
+  @Test("blocks may end in unused bytes", arguments: 0...9)
+  func blockEnds(unused: Int) throws {
+    let block = LogRecords.blockBytes
+    let first = Array(repeating: 1 as UInt8, count: block - 7 - unused)
+    let second = Array(repeating: 2 as UInt8, count: block - 7 - unused)
+    #expect(try records(log([first])) == [first])
+    #expect(try records(log([first, [2], second, [3]])) == [first, [2], second, [3]])
+    #expect(try records(log([first, second, [3]])) == [first, second, [3]])
+    // The writer has filled the last block.
+    let bytes = log([first, [2]])
+    #expect(try records(bytes + Array(repeating: 0, count: (block - bytes.count % block) % block)) == [first, [2]])
+  }
+
+  @Test("behind a fault nothing is read, however often")
+  func stops() {
+    // The second record lacks its first piece, and a whole one follows.
+    let bytes = log([[1], Array(repeating: 5, count: 40_000), [3]])
+    var damaged = bytes
+    damaged[8 + 6] = 4
+    let piece = damaged[(8 + 7)..<LogRecords.blockBytes]
+    let crc = CRC32C.masked([4] + piece)
+    for byte in 0..<4 { damaged[8 + byte] = UInt8(truncatingIfNeeded: crc >> (8 * UInt32(byte))) }
+    var reader = LogRecords(damaged)
+    #expect((try? reader.next()) == [1])
+    for _ in 0..<3 {
+      let failure = #expect(throws: LogRecords.Failure.self) { try reader.next() }
+      #expect(failure?.offset == 8)
+    }
+  }
+
+  @Test("a block of zeros, or a record of zeros before others, is damage")
+  func zeros() {
+    let bytes = log([
+      Array(repeating: 1, count: 100), Array(repeating: 2, count: 100), Array(repeating: 3, count: 33_000),
+    ])
+    var hole = bytes
+    for index in 107..<214 { hole[index] = 0 }
+    #expect(throws: LogRecords.Failure.self) { try records(hole) }
+    let empty = Array(repeating: 0 as UInt8, count: LogRecords.blockBytes)
+    #expect(throws: LogRecords.Failure.self) { try records(empty) }
+    #expect(throws: LogRecords.Failure.self) { try records(empty + bytes) }
   }
 
   @Test("a file that is cut off or damaged is refused, and never crashes")

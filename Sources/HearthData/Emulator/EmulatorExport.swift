@@ -14,28 +14,6 @@ struct EmulatorExport: ImportSource {
     reader = EntityReader(database: database)
   }
 
-  private static let metadataEnding = ".export_metadata"
-  private static let overallEnding = ".overall_export_metadata"
-
-  /// The files with the entities; none if the folder holds no such export.
-  static func outputs(in folder: String) throws(DataError) -> [String] {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-    guard names.contains(where: { $0.hasSuffix(overallEnding) || $0.hasSuffix(metadataEnding) }) else { return [] }
-    guard let all = FileManager.default.enumerator(atPath: folder) else { return [] }
-    var outputs: [String] = []
-    for case let name as String in all where isOutput(name) { outputs.append(folder + "/" + name) }
-    guard !outputs.isEmpty else {
-      throw .file(
-        folder, "has the metadata of an emulator's export, but none of its files named output-0, output-1, ….")
-    }
-    return outputs.sorted { $0.utf8.count == $1.utf8.count ? $0 < $1 : $0.utf8.count < $1.utf8.count }
-  }
-
-  private static func isOutput(_ name: String) -> Bool {
-    guard let last = name.split(separator: "/").last, last.hasPrefix("output-") else { return false }
-    return !last.dropFirst("output-".count).isEmpty && last.dropFirst("output-".count).allSatisfy(\.isNumber)
-  }
-
   /// Records are not counted before they are read.
   var total: Int? { nil }
 
@@ -61,7 +39,9 @@ struct EmulatorExport: ImportSource {
           byteCount: record.count)
       } catch {
         return ImportEntry(
-          content: .unreadable("this record is not a document: \(error.message)"), keyHash: position.line,
+          content: .unreadable(
+            "this record, at byte \(records?.recordStart ?? 0), is not a document: \(error.message)"),
+          keyHash: position.line,
           position: position, byteCount: record.count)
       }
     }

@@ -102,10 +102,23 @@ struct EntityReader {
   /// Firestore nests maps at most 20 deep.
   private static let maximumDepth = 100
 
-  /// The database of references within the exported project.
+  /// The database that the documents come into. References within the exported database follow them there; those into others stay what
+  /// they are.
   let database: DatabaseID
-  /// The application of the entity that is read. References of another one name another project.
-  private var application = ""
+  /// The database of the entity that is read.
+  private var origin = Origin()
+
+  /// A database as keys and references name it.
+  private struct Origin: Equatable {
+    /// An application is named after its project, with a partition and a tilde before it: `dev~project`.
+    var application = ""
+    /// Left out for the default database.
+    var database = "(default)"
+
+    var databaseID: DatabaseID {
+      DatabaseID(projectID: application.split(separator: "~").last.map(String.init) ?? application, database: database)
+    }
+  }
 
   init(database: DatabaseID) {
     self.database = database
@@ -114,7 +127,7 @@ struct EntityReader {
   func document(_ record: [UInt8]) throws(Failure) -> DocumentLine {
     var reader = self
     let path: ResourcePath
-    (path, reader.application) = try self.path(of: record[...])
+    (path, reader.origin) = try self.path(of: record[...])
     guard let key = try? DocumentKey(path) else {
       throw Failure(message: "its key \"\(path)\" is not the path of a document")
     }
@@ -123,16 +136,17 @@ struct EntityReader {
 
   // MARK: - Keys
 
-  /// The path and the application of an entity's key.
-  private func path(of entity: ArraySlice<UInt8>) throws(Failure) -> (ResourcePath, application: String) {
+  /// The path and the database of an entity's key.
+  private func path(of entity: ArraySlice<UInt8>) throws(Failure) -> (ResourcePath, Origin) {
     var message = GroupedMessage(entity)
-    var (segments, application): ([String], String) = ([], "")
+    var (segments, origin): ([String], Origin) = ([], Origin())
     while let (field, content) = try message.next() {
       guard field == 13, case .bytes(let bytes) = content else { continue }
       var key = GroupedMessage(bytes)
       while let (field, content) = try key.next() {
         guard case .bytes(let bytes) = content else { continue }
-        if field == 13 { application = try text(bytes) }
+        if field == 13 { origin.application = try text(bytes) }
+        if field == 23 { origin.database = try text(bytes) }
         guard field == 14 else { continue }
         var path = GroupedMessage(bytes)
         while let (field, content) = try path.next() {
@@ -141,7 +155,7 @@ struct EntityReader {
         }
       }
     }
-    return (ResourcePath(segments), application)
+    return (ResourcePath(segments), origin)
   }
 
   private func pathElement(
@@ -253,10 +267,11 @@ struct EntityReader {
 
   private func reference(_ group: ArraySlice<UInt8>) throws(Failure) -> ReferenceValue {
     var message = GroupedMessage(group)
-    var (segments, owner): ([String], String) = ([], application)
+    var (segments, target): ([String], Origin) = ([], Origin(application: origin.application))
     while let (field, content) = try message.next() {
       switch (field, content) {
-      case (13, .bytes(let bytes)): owner = try text(bytes)
+      case (13, .bytes(let bytes)): target.application = try text(bytes)
+      case (23, .bytes(let bytes)): target.database = try text(bytes)
       case (14, .group(let element)): segments += try pathElement(element, type: 15, id: 16, name: 17)
       default: break
       }
@@ -264,10 +279,7 @@ struct EntityReader {
     guard let key = try? DocumentKey(ResourcePath(segments)) else {
       throw Failure(message: "a reference names no document")
     }
-    guard owner != application else { return ReferenceValue(database: database, key: key) }
-    // An application is named after its project, with a partition and a tilde before it.
-    let project = owner.split(separator: "~").last.map(String.init) ?? owner
-    return ReferenceValue(database: DatabaseID(projectID: project, database: database.database), key: key)
+    return ReferenceValue(database: target == origin ? database : target.databaseID, key: key)
   }
 
   private func text(_ bytes: ArraySlice<UInt8>) throws(Failure) -> String {

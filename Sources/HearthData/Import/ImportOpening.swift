@@ -41,10 +41,9 @@ struct ImportOpening {
       (self.files, kind) = (files, .lines)
       return
     }
-    let outputs = try EmulatorExport.outputs(in: path)
-    if !outputs.isEmpty {
+    if let export = try EmulatorExportFiles(in: path) {
       var files: [ImportFile] = []
-      for output in outputs { files.append(try Self.file(output)) }
+      for output in try export.outputs() { files.append(try Self.file(output)) }
       (self.files, kind) = (files, .emulatorExport)
       return
     }
@@ -53,8 +52,8 @@ struct ImportOpening {
     guard !lines.isEmpty else {
       throw .file(
         path,
-        "holds nothing to import: no files named *.jsonl, no export of `hearth data export`, and no *.overall_export_metadata of an "
-          + "emulator.")
+        "holds nothing to import: no files named *.jsonl, no export of `hearth data export`, no *.overall_export_metadata of an "
+          + "emulator, and no firebase-export-metadata.json of `firebase emulators:export`.")
     }
     var files: [ImportFile] = []
     for name in lines { files.append(try Self.file(path + "/" + name)) }

@@ -79,6 +79,8 @@ struct ImportRun {
   // MARK: - Sending
 
   private mutating func nextBatch() -> ImportBatch? {
+    // Behind a fault of the source nothing is read, also if it could be.
+    guard failure == nil else { return nil }
     var batch = ImportBatch()
     do throws(DataError) {
       while true {
@@ -92,7 +94,7 @@ struct ImportRun {
       }
     } catch {
       // What was read before is still sent.
-      failure = failure ?? error
+      failure = error
       next = nil
       if batch.entries.isEmpty { return nil }
     }
