@@ -83,7 +83,7 @@ struct ReadAheadTests {
 
     var feed: ChangeFeed { storage.feed }
     var locks: TransactionLocks { storage.locks }
-    var incarnation: [UInt8] { storage.incarnation }
+    var epochs: Epochs { storage.epochs }
     func use() -> StorageUse { storage.use() }
     func trimHistory() async { await storage.trimHistory() }
 

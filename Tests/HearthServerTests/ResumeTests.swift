@@ -120,7 +120,7 @@ struct ResumeTests {
     var token = try #require(ResumeToken(bytes: first.token))
     var bytes: [UInt8] = [1, 2, 3]
     if kind == "foreign" {
-      token.incarnation[0] ^= 1
+      token.epoch[0] ^= 1
       bytes = token.bytes
     } else if kind == "future" {
       token.version = SnapshotVersion(microseconds: token.version.microseconds + 1_000_000)
@@ -150,7 +150,7 @@ struct ResumeTests {
 
   @Test("tokens survive their encoding; other bytes are none")
   func encoding() throws {
-    let token = ResumeToken(incarnation: [1, 2, 3], version: SnapshotVersion(microseconds: 1_700_000_000_123_456))
+    let token = ResumeToken(epoch: [1, 2, 3], version: SnapshotVersion(microseconds: 1_700_000_000_123_456))
     #expect(ResumeToken(bytes: token.bytes) == token)
     for length in 0..<token.bytes.count {
       #expect(ResumeToken(bytes: Array(token.bytes.prefix(length))) != token)

@@ -14,6 +14,7 @@ extension EmbeddedStorage {
     var logStart: SnapshotVersion
     /// The size of the change log.
     var logBytes: Int64
+    var epochs: Epochs
     var isClosed = false
     /// Set once the system could not say whether a write has reached the disk.
     var failedSync: String?

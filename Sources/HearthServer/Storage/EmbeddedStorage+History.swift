@@ -29,7 +29,7 @@ extension EmbeddedStorage {
       // Not durable by itself: a power cut that brings rows back takes back what is noted of them too.
       try database.transaction("Trim history", synchronous: .normal) {
         guard try log.trimMore(now: clock.now()) else { return }
-        try ServerState.save(lastVersion: lastVersion, logStart: log.start, logBytes: log.bytes, in: database)
+        try ServerState.save(lastVersion: committedVersion, logStart: log.start, logBytes: log.bytes, in: database)
       }
     } catch {
       log.rollBack(to: logBefore)
@@ -38,14 +38,15 @@ extension EmbeddedStorage {
         "history cannot be trimmed", metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
       return false
     }
-    publishLog()
+    publishState()
     moveLog()
     return true
   }
 
-  /// Makes known from where on the log is complete, and its size.
-  func publishLog() {
+  /// Makes known what is on disk now.
+  func publishState() {
     published.withLock { published in
+      published.version = lastVersion
       published.logStart = log.start
       published.logBytes = log.bytes
     }

@@ -13,7 +13,6 @@ internal import Synchronization
 actor EmbeddedStorage: ServerStorage {
   nonisolated let feed: ChangeFeed
   nonisolated let locks: TransactionLocks
-  nonisolated let incarnation: [UInt8]
 
   private nonisolated let executor: DatabaseExecutor
   nonisolated let databaseID: DatabaseID
@@ -28,8 +27,13 @@ actor EmbeddedStorage: ServerStorage {
   /// The place to which a database without commits moves with its first one; nil once it is there.
   private var home: StorageHome?
 
-  /// The newest commit, or the creation of the database. Never goes back, also not over restarts.
+  /// The newest commit, the creation of the database, or a version that was reserved since. Later commits have later versions.
   private(set) var lastVersion: SnapshotVersion
+  /// The newest commit, or the creation of the database. Unlike ``lastVersion`` it is never a reserved version, which is kept in no file and
+  /// says nothing of what clients have seen.
+  private(set) var committedVersion: SnapshotVersion
+  /// True until this start has committed something: that begins an epoch, see ``Epochs``.
+  var beginsEpoch: Bool
   private nonisolated let waiting = CommitQueue()
   var isClosed: Bool { published.withLock { $0.isClosed } }
   /// The number of the indexes' state, see `IndexTable.use`.
@@ -111,12 +115,7 @@ actor EmbeddedStorage: ServerStorage {
     lockWait: Duration = DatabaseLimits().lockWait, metrics: ServerMetrics? = nil
   ) throws {
     try ServerSchema.schema.migrate(database)
-    var state = try ServerState.load(from: database, now: clock.now())
-    if try state.settle(in: FileIdentity(of: database.location), of: database) {
-      logger.notice(
-        "this database is a copy or was brought back from one: listeners read everything again",
-        metadata: ["database": .escaped(databaseID)])
-    }
+    let state = try ServerState.load(from: database, now: clock.now())
     let ahead = state.lastVersion.microseconds - clock.now().microseconds
     if ahead > SteadyClock.toleranceMicroseconds {
       logger.warning(
@@ -136,12 +135,13 @@ actor EmbeddedStorage: ServerStorage {
       database, databaseID: databaseID, retention: retention, responseRetention: responseRetention, state: state,
       metrics: metrics, logger: logger)
     self.lastVersion = state.lastVersion
+    self.committedVersion = state.lastVersion
+    self.beginsEpoch = !state.isNew
     self.indexState = state.indexState
     self.published = Mutex(
       Published(
         version: state.lastVersion, logStart: state.logStart, logBytes: tables.log.bytes,
-        file: Self.fileAccess(to: database.location, databaseID)))
-    self.incarnation = state.incarnation
+        epochs: state.epochs, file: Self.fileAccess(to: database.location, databaseID)))
     self.feed = ChangeFeed(version: state.lastVersion, maximumCommits: feedCapacity)
     self.locks = TransactionLocks(clock: clock, maximumWait: lockWait, metrics: metrics)
     Task { await self.continueFilling() }
@@ -245,8 +245,7 @@ extension EmbeddedStorage {
     locks.beginCommits()
     let (results, changes) = commit(group.map(\.attempt))
     assert(results.count == group.count, "\(group.count) requests have \(results.count) results")
-    published.withLock { $0.version = lastVersion }
-    publishLog()
+    publishState()
     locks.endCommits()
     // Only now are the changes durable. Listeners must not see what a power cut could take back.
     for change in changes {
@@ -263,7 +262,7 @@ extension EmbeddedStorage {
   private func commit(_ attempts: [CommitAttempt]) -> ([CommitAttempt.Result], [CommittedChange]) {
     var attempts = attempts
     var results: [CommitAttempt.Result?] = attempts.map { _ in nil }
-    let versionBefore = lastVersion
+    let (versionBefore, committedBefore) = (lastVersion, committedVersion)
     var logBefore = log.totals
     while true {
       let open = results.indices.filter { results[$0] == nil }
@@ -271,13 +270,15 @@ extension EmbeddedStorage {
         try requireSafeDisk()
         if home != nil, open.contains(where: { wouldCommit(attempts[$0].request) }) { try moveHome() }
         logBefore = log.totals
-        let (answers, changes) = try transact(&attempts, open, after: versionBefore)
+        let (answers, changes, epochs) = try transact(&attempts, open, after: committedBefore)
+        if let epochs { begin(epochs) }
         for (index, answer) in zip(open, answers) { results[index] = answer }
         return (results.compactMap(\.self), changes)
       } catch {
         // Rolled back: no version was used, and nothing may be published or answered with success. What memory has of the tables goes
         // back too, without reading them: the disk that has just failed may fail again.
         lastVersion = versionBefore
+        committedVersion = committedBefore
         store.indexes.forget()
         log.rollBack(to: logBefore)
         guard let damage = error as? RequestFailure else {
@@ -301,12 +302,16 @@ extension EmbeddedStorage {
     }
   }
 
-  /// - Parameter open: The attempts that have no result yet.
+  /// - Parameters:
+  ///   - open: The attempts that have no result yet.
+  ///   - committedBefore: The newest commit.
+  /// - Returns: The epochs too if one has begun.
   private func transact(
-    _ attempts: inout [CommitAttempt], _ open: [Int], after versionBefore: SnapshotVersion
-  ) throws -> ([CommitAttempt.Result], [CommittedChange]) {
+    _ attempts: inout [CommitAttempt], _ open: [Int], after committedBefore: SnapshotVersion
+  ) throws -> ([CommitAttempt.Result], [CommittedChange], Epochs?) {
     var answers: [CommitAttempt.Result] = []
     var changes: [CommittedChange] = []
+    var epochs: Epochs?
     try database.transaction("commit") {
       store.indexes.use(indexState)
       for index in open {
@@ -323,11 +328,14 @@ extension EmbeddedStorage {
       }
       let isTrimmed = try log.trim(now: clock.now())
       // A commit with changes leaves its version in the log.
-      if isTrimmed || (lastVersion != versionBefore && log.latestVersion != lastVersion) {
-        try ServerState.save(lastVersion: lastVersion, logStart: log.start, logBytes: log.bytes, in: database)
+      if isTrimmed || (committedVersion != committedBefore && log.latestVersion != committedVersion) {
+        try ServerState.save(lastVersion: committedVersion, logStart: log.start, logBytes: log.bytes, in: database)
+      }
+      if beginsEpoch, let first = changes.first {
+        epochs = try storeNextEpoch(after: committedBefore, first: first.version)
       }
     }
-    return (answers, changes)
+    return (answers, changes, epochs)
   }
 
   /// The status for the sender of a write. Clients drop a write that gets DATA_LOSS; a file can be mended.
@@ -360,8 +368,7 @@ extension EmbeddedStorage {
         let database = try Database(location, options: Self.options)
         try ServerSchema.schema.migrate(database)
         let state = ServerState(
-          incarnation: incarnation, lastVersion: lastVersion, logStart: log.start, indexState: indexState,
-          file: FileIdentity(of: location))
+          lastVersion: lastVersion, logStart: log.start, indexState: indexState, epochs: epochs)
         try state.adopt(in: database)
         let moved = try Tables(
           database, databaseID: databaseID, retention: retention, responseRetention: responseRetention, state: state,
@@ -421,6 +428,7 @@ extension EmbeddedStorage {
     if request.returnsDocument { outcome.document = evaluation.lastDocument }
     if let label = request.label { try responses.save(outcome, for: label) }
     lastVersion = version
+    committedVersion = version
     return (attempt.succeeded(outcome), CommittedChange(version: version, transitions: transitions))
   }
 

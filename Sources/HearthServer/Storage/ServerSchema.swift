@@ -13,7 +13,7 @@ enum ServerSchema {
       Migration(version: 3, name: "lean change log", apply: makeLogLean),
       Migration(
         version: 4, name: "the file that the state belongs to",
-        // See ServerState.settle.
+        // Dropped by version 6.
         statements: ["ALTER TABLE server_state ADD COLUMN file_identity BLOB"]),
       Migration(
         version: 5, name: "size of the change log in bytes",
@@ -24,9 +24,11 @@ enum ServerSchema {
             (SELECT coalesce(sum(\(ChangeLog.rowBytes)), 0) FROM server_changes WHERE version <= counted_version)
           """
         ]),
+      Migration(version: 6, name: "epochs", statements: epochs),
     ],
     probes: [
-      "SELECT incarnation, last_version, log_start, index_state, log_bytes, counted_version, file_identity FROM server_state",
+      "SELECT last_version, log_start, index_state, log_bytes, counted_version FROM server_state",
+      "SELECT number, epoch, after_version, first_version FROM server_epochs",
       "SELECT number, path, group_id, documents FROM server_collections",
       "SELECT id, version FROM server_changes INDEXED BY server_changes_by_collection WHERE collection = 0",
       "SELECT version FROM server_changes INDEXED BY server_deletes WHERE collection = 0 AND id = '' AND is_delete = 1",
@@ -143,5 +145,35 @@ enum ServerSchema {
     "CREATE INDEX server_changes_by_collection ON server_changes (collection, version, id)",
     // Where a chain goes on that a missing document has interrupted.
     "CREATE INDEX server_deletes ON server_changes (collection, id, version) WHERE is_delete = 1",
+  ]
+
+  /// The table of epochs, see ``Epochs``. The incarnation of a folder that had one becomes its first epoch, so its listeners resume. The state is
+  /// written anew without it, because SQLite has dropped columns only since 3.35.
+  private static let epochs = [
+    """
+    CREATE TABLE server_epochs (
+      number INTEGER PRIMARY KEY,
+      epoch BLOB NOT NULL,
+      after_version INTEGER NOT NULL,
+      first_version INTEGER NOT NULL
+    )
+    """,
+    "INSERT INTO server_epochs SELECT 1, incarnation, 0, 0 FROM server_state",
+    """
+    CREATE TABLE server_state_without_incarnation (
+      id INTEGER PRIMARY KEY CHECK (id = 1),
+      last_version INTEGER NOT NULL,
+      log_start INTEGER NOT NULL,
+      index_state INTEGER NOT NULL DEFAULT 0,
+      log_bytes INTEGER NOT NULL DEFAULT 0,
+      counted_version INTEGER NOT NULL DEFAULT 0
+    )
+    """,
+    """
+    INSERT INTO server_state_without_incarnation
+    SELECT id, last_version, log_start, index_state, log_bytes, counted_version FROM server_state
+    """,
+    "DROP TABLE server_state",
+    "ALTER TABLE server_state_without_incarnation RENAME TO server_state",
   ]
 }

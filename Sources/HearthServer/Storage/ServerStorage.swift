@@ -20,9 +20,8 @@ protocol ServerStorage: AnyObject, Sendable {
   /// ``TransactionLocks/lock(_:_:for:)`` see every commit that did not wait for it.
   var locks: TransactionLocks { get }
 
-  /// Random bytes drawn when the database was created. They distinguish its resume tokens from those of an earlier database
-  /// of the same name.
-  var incarnation: [UInt8] { get }
+  /// Tell which positions of clients are of the history that the database has now.
+  var epochs: Epochs { get }
 
   /// The use of the storage now, for metrics.
   func use() -> StorageUse

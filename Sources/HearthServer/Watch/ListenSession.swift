@@ -45,7 +45,7 @@ struct ListenSession {
   private var feed: ChangeFeed { database.storage.feed }
 
   private func token(at version: SnapshotVersion) -> [UInt8] {
-    ResumeToken(incarnation: database.storage.incarnation, version: version).bytes
+    database.storage.epochs.token(at: version).bytes
   }
 
   // MARK: - Requests

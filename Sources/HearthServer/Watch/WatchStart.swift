@@ -62,13 +62,12 @@ struct WatchStart {
     let start: SnapshotVersion
     switch message.resumeType {
     case .resumeToken(let bytes):
-      guard let token = ResumeToken(bytes: [UInt8](bytes)), token.incarnation == database.storage.incarnation else {
-        return nil
-      }
+      guard let token = ResumeToken(bytes: [UInt8](bytes)), database.storage.epochs.contains(token) else { return nil }
       start = token.version
     case .readTime(let time):
       guard let timestamp = try? database.translator.decode(time, at: "read_time") else { return nil }
       start = SnapshotVersion(timestamp)
+      guard database.storage.epochs.contains(start) else { return nil }
     case nil:
       return nil
     }

@@ -12,6 +12,10 @@ actor ViewedStream {
   private(set) var targets: [TargetID: Query] = [:]
   private(set) var views: [TargetID: [DocumentKey: SnapshotVersion]] = [:]
   private(set) var snapshots = 0
+  /// The token of the latest snapshot.
+  private(set) var token: [UInt8] = []
+  /// What clients that resume have already.
+  private var resumedViews: [TargetID: [DocumentKey: SnapshotVersion]] = [:]
   /// Breaches of the protocol's rules.
   private(set) var faults: [String] = []
   private var lastReadTime: SnapshotVersion = .none
@@ -48,8 +52,12 @@ actor ViewedStream {
     }
   }
 
-  func add(_ query: Query, id: TargetID, token: [UInt8] = []) async throws {
+  /// - Parameter view: What a client has that resumes with a token.
+  func add(
+    _ query: Query, id: TargetID, token: [UInt8] = [], view: [DocumentKey: SnapshotVersion] = [:]
+  ) async throws {
     targets[id] = query
+    resumedViews[id] = view
     let request = TargetRequest(
       targetID: id, target: query.target, purpose: .listen, resumeToken: token, readTime: nil, expectedCount: nil)
     try await run { try await $0.handle(ServerFixture.translator.encode(WatchRequest.addTarget(request))) }
@@ -86,10 +94,11 @@ actor ViewedStream {
       case .removed:
         for id in change.targetIDs { (targets[id], views[id]) = (nil, nil) }
       case .reset: for id in change.targetIDs { views[id] = [:] }
-      case .added: for id in change.targetIDs { views[id] = [:] }
+      case .added: for id in change.targetIDs { views[id] = resumedViews.removeValue(forKey: id) ?? [:] }
       case .current: break
       case .noChange:
         snapshots += 1
+        if !change.resumeToken.isEmpty { token = change.resumeToken }
         if change.readTime < lastReadTime { faults.append("\(change.readTime) after \(lastReadTime)") }
         passed += unseenRemovals.map {
           Passing(key: $0.key, query: $0.query, after: $0.after, through: change.readTime)

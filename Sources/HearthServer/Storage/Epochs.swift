@@ -1,0 +1,111 @@
+internal import HearthModel
+internal import HearthStore
+
+/// The epochs of a database: which versions belong to which of its histories.
+///
+/// A folder that is brought back from a copy goes on from an earlier state, and clients know commits that it does not. Versions are times, so
+/// the commits that follow have later ones, and a version alone does not show what its owner has seen. Therefore an epoch begins with the first
+/// commit after each start, in the same transaction, and a position names the epoch that it lies in. It is good if the epoch is known and
+/// has not ended before it:
+///
+///     original   e1 ─ a ─ b ─ c             (e1, c) was given to a client
+///     copy       e1 ─ a ─ b ─┬ e2 ─ d       e1 ended with b: (e1, b) is good, (e1, c) is not
+///
+/// This finds every kind of restoration after which the server starts, also of a copy that was made while it ran, and needs nothing of the file
+/// system. Not found is a machine that is put back with the memory of its processes.
+struct Epochs: Sendable {
+  struct Epoch: Hashable, Sendable {
+    /// Rises by one.
+    var number: Int64
+    /// Random bytes.
+    var id: [UInt8]
+    /// The newest version when it began, the last one of the epoch before.
+    var after: SnapshotVersion
+    /// Its first commit, or the creation of the database.
+    var first: SnapshotVersion
+  }
+
+  /// More epochs are not kept, however short the history. Their positions count as unknown.
+  static let maximumCount = 256
+
+  /// Oldest first.
+  private(set) var all: [Epoch]
+
+  init(_ all: [Epoch]) {
+    self.all = all
+  }
+
+  /// The epoch of a new database.
+  init(creation version: SnapshotVersion) {
+    all = [Epoch(number: 1, id: Self.draw(), after: version, first: version)]
+  }
+
+  private static func draw() -> [UInt8] { (0..<8).map { _ in UInt8.random(in: .min ... .max) } }
+
+  /// The token of a version that the database has given out.
+  func token(at version: SnapshotVersion) -> ResumeToken {
+    let epoch = all.last { $0.first <= version } ?? all.first
+    return ResumeToken(epoch: epoch?.id ?? [], version: version)
+  }
+
+  /// True if what a client has up to a token is a part of this database's history, as far as that is kept.
+  func contains(_ token: ResumeToken) -> Bool {
+    guard let index = all.lastIndex(where: { $0.id == token.epoch }) else { return false }
+    let next = all.index(after: index)
+    return next == all.endIndex || token.version <= all[next].after
+  }
+
+  /// True unless a version lies between the end of an epoch and the first commit of the next one. A restored database has no commits then, and
+  /// the one that was lost may have had some.
+  func contains(_ version: SnapshotVersion) -> Bool {
+    !all.contains { $0.after < version && version < $0.first }
+  }
+
+  /// These epochs with one that begins, without those that nobody can resume from.
+  ///
+  /// - Parameters:
+  ///   - after: The newest version before.
+  ///   - first: Its first commit.
+  ///   - logStart: Earlier versions are not resumed from.
+  func beginning(
+    after: SnapshotVersion, first: SnapshotVersion, logStart: SnapshotVersion
+  ) -> Epochs {
+    var epochs = all
+    epochs.append(Epoch(number: (all.last?.number ?? 0) + 1, id: Self.draw(), after: after, first: first))
+    // An epoch ended before the log began if the next one began before that.
+    let known = epochs.lastIndex { $0.after < logStart } ?? epochs.startIndex
+    epochs.removeSubrange(..<max(known, epochs.endIndex - Self.maximumCount))
+    return Epochs(epochs)
+  }
+}
+
+extension Epochs {
+  init(from database: Database) throws {
+    let select = try database.prepare(
+      "SELECT number, epoch, after_version, first_version FROM server_epochs ORDER BY number")
+    all = []
+    while try select.step() {
+      all.append(
+        Epoch(
+          number: try select.int64(at: 0), id: try select.bytes(at: 1),
+          after: SnapshotVersion(microseconds: try select.int64(at: 2)),
+          first: SnapshotVersion(microseconds: try select.int64(at: 3))))
+    }
+  }
+
+  /// Writes those that the table does not have, and removes those that were forgotten.
+  ///
+  /// - Parameter former: What the table has.
+  func save(in database: Database, replacing former: Epochs = Epochs([])) throws {
+    if let oldest = all.first, former.all.first.map({ $0.number < oldest.number }) ?? false {
+      try database.update("DELETE FROM server_epochs WHERE number < ?", .integer(oldest.number))
+    }
+    let latest = former.all.last?.number ?? 0
+    for epoch in all where epoch.number > latest {
+      try database.update(
+        "INSERT INTO server_epochs (number, epoch, after_version, first_version) VALUES (?, ?, ?, ?)",
+        .integer(epoch.number), .blob(epoch.id), .integer(epoch.after.microseconds),
+        .integer(epoch.first.microseconds))
+    }
+  }
+}
