@@ -102,7 +102,7 @@ private final class RequestFuzz: Sendable {
       _ = try await database.storage.aggregate(aggregations, over: query, skipping: 0, at: nil)
     case .commit:
       let request = try Google_Firestore_V1_CommitRequest(serializedBytes: data)
-      let mutations = try database.checkedMutations(of: request.writes)
+      let mutations = try await database.checkedMutations(of: request.writes)
       _ = try await database.commit(mutations, endingTransaction: [UInt8](request.transaction))
       _ = try await database.storage.documents(for: mutations.map(\.key), at: nil)
       // Nothing is kept, so that a long run does not fill the memory.

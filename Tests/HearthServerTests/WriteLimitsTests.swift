@@ -50,7 +50,8 @@ struct WriteLimitsTests {
 
   private static func arePlain(_ fields: MapValue) -> Bool {
     EncodedFields(fields).arePlain(
-      maximumDepth: WriteLimits.maximumDepth, maximumValueBytes: WriteLimits.maximumValueBytes)
+      maximumDepth: WriteLimits.maximumDepth, maximumValueBytes: WriteLimits.maximumValueBytes,
+      maximumVectorDimensions: WriteLimits.maximumVectorDimensions)
   }
 
   @Test("usual fields are taken as they are, without building their values")
@@ -60,6 +61,8 @@ struct WriteLimitsTests {
       "text": .string(String(repeating: "s", count: 1_048_487)), "number": .double(.nan), "true": .boolean(true),
       "time": .timestamp(Timestamp(seconds: 1, nanoseconds: 5000)), String(repeating: "é", count: 750): 1.value,
       "geo": .geoPoint(GeoPoint(latitude: -90, longitude: 180)), "__": 1.value, "_a__": 2.value,
+      "vector": .vector([1, 2]), "vectors": .array([.vector([])]),
+      "reference": .reference(ReferenceValue(database: Self.database, key: key("a/b"))),
     ]
     #expect(Self.arePlain(usual))
     #expect(Self.arePlain([:]))
@@ -72,7 +75,8 @@ struct WriteLimitsTests {
     #expect(!Self.arePlain(["a": .array([.map(["time": .timestamp(Timestamp(seconds: 1, nanoseconds: 1))])])]))
     #expect(!Self.arePlain(["bytes": .bytes(Array(repeating: 0, count: 1_048_488))]))
     #expect(!Self.arePlain([String(repeating: "é", count: 750) + "n": 1.value]))
-    #expect(!Self.arePlain(["vector": .vector([1])]))
+    #expect(!Self.arePlain(["time": .timestamp(Timestamp(seconds: 253_402_300_800, nanoseconds: 0))]))
+    #expect(!Self.arePlain(["reference": .reference(ReferenceValue(database: Self.database, key: key("a/__b__")))]))
   }
 
   @Test(

@@ -4,7 +4,8 @@ package enum Precondition: Hashable, Sendable {
   case none
   /// The document exists, or does not exist.
   case exists(Bool)
-  /// The document exists and was last changed at exactly this time.
+  /// The document exists and was last changed at exactly this time. The time 0, ``SnapshotVersion/none``, means that it does not exist:
+  /// mobile SDKs before November 2022 send it for what their transactions read as missing.
   case updateTime(SnapshotVersion)
 
   /// Returns whether the precondition holds. A document of which nothing is known counts as one that does not exist.
@@ -12,6 +13,7 @@ package enum Precondition: Hashable, Sendable {
     switch self {
     case .none: true
     case .exists(let exists): document.isFound == exists
+    case .updateTime(.none): !document.isFound
     case .updateTime(let version): document.isFound && document.version == version
     }
   }

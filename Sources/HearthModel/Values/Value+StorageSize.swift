@@ -28,13 +28,25 @@ extension DocumentKey {
   private static let documentOverheadBytes = 32
 
   /// The size of the name: each segment as a string, and 16 bytes.
-  package var storageSizeBytes: Int {
+  package var storageSizeBytes: Int { Self.storageSizeBytes(pathBytes: canonicalString.utf8.count) }
+
+  /// The size of the name of a document whose path has so many bytes.
+  static func storageSizeBytes(pathBytes: Int) -> Int {
     // Each segment counts its bytes and one more: as many as the separators between them and one at the end.
-    canonicalString.utf8.count + 1 + Self.nameOverheadBytes
+    pathBytes + 1 + nameOverheadBytes
   }
 
   /// The size of a document with this key and these fields, as counted for the limit of 1 MiB (1,048,576 bytes).
   package func documentStorageSizeBytes(fields: MapValue) -> Int {
-    storageSizeBytes + fields.storageSizeBytes + Self.documentOverheadBytes
+    documentStorageSizeBytes(fieldsSize: fields.storageSizeBytes)
+  }
+
+  /// As above.
+  package func documentStorageSizeBytes(fields: EncodedFields) throws(WireFormatError) -> Int {
+    documentStorageSizeBytes(fieldsSize: try fields.storageSizeBytes())
+  }
+
+  private func documentStorageSizeBytes(fieldsSize: Int) -> Int {
+    storageSizeBytes + fieldsSize + Self.documentOverheadBytes
   }
 }

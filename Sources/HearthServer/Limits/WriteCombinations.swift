@@ -11,24 +11,32 @@ struct WriteCombinations {
     /// For both.
     case upsert
     case delete
+    /// Only for a precondition.
+    case verify
   }
 
   private struct Combined {
     var kind: Kind
     /// The version that the stored document must have.
     var base: SnapshotVersion?
+    var transformCount: Int
   }
 
+  private let database: DatabaseID
   private var documents: [DocumentKey: Combined] = [:]
+
+  private init(database: DatabaseID) {
+    self.database = database
+  }
 
   /// Checks the writes of a request. A second precondition on the version that the first one demands is met by it, and goes.
   ///
   /// - Throws: INVALID_ARGUMENT.
-  static func check(_ mutations: inout [Mutation]) throws(StatusError) {
+  static func check(_ mutations: inout [Mutation], in database: DatabaseID) throws(StatusError) {
     guard mutations.count > 1 else { return }
-    var combinations = WriteCombinations()
+    var combinations = WriteCombinations(database: database)
     combinations.documents.reserveCapacity(mutations.count)
-    for index in mutations.indices where mutations[index].operation != .verify {
+    for index in mutations.indices {
       if try combinations.isMetByEarlier(mutations[index]) { mutations[index].precondition = .none }
     }
   }
@@ -38,9 +46,10 @@ struct WriteCombinations {
     var base: SnapshotVersion?
     if case .updateTime(let version) = mutation.precondition { base = version }
     guard var earlier = documents[mutation.key] else {
-      documents[mutation.key] = Combined(kind: kind, base: base)
+      documents[mutation.key] = Combined(kind: kind, base: base, transformCount: mutation.transforms.count)
       return false
     }
+    try Self.requireNoVerify(earlier.kind, kind)
     try Self.requireOrder(earlier.kind, mutation, kind)
     if let base, base != earlier.base { throw Self.otherVersion(base, than: earlier.base) }
     if kind == .delete {
@@ -48,24 +57,41 @@ struct WriteCombinations {
     } else if earlier.kind == .delete {
       earlier.kind = .upsert
     }
+    earlier.transformCount += mutation.transforms.count
+    try WriteLimits.checkTransforms(count: earlier.transformCount, of: mutation.key, in: database)
     documents[mutation.key] = earlier
     return base != nil
   }
 
   private static func kind(of mutation: Mutation) -> Kind {
-    if mutation.operation == .delete { return .delete }
+    switch mutation.operation {
+    case .delete: return .delete
+    case .verify: return .verify
+    case .set, .patch: break
+    }
     switch mutation.precondition {
     case .none: return .upsert
+    case .exists(false), .updateTime(.none): return .insert
     case .exists(true), .updateTime: return .update
-    case .exists(false): return .insert
     }
+  }
+
+  private static func requireNoVerify(_ earlier: Kind, _ kind: Kind) throws(StatusError) {
+    let words: String
+    switch (earlier == .verify, kind == .verify) {
+    case (false, false): return
+    case (true, true): words = "verified more than once"
+    case (true, false): words = "verified and then written"
+    case (false, true): words = "written and then verified"
+    }
+    throw .invalid("the same document cannot be \(words) in a single request")
   }
 
   private static func requireOrder(_ earlier: Kind, _ mutation: Mutation, _ kind: Kind) throws(StatusError) {
     let isImpossible =
       earlier == .delete
       ? kind == .update || kind == .delete && mutation.precondition == .exists(true)
-      : mutation.precondition == .exists(false)
+      : kind == .insert || mutation.precondition == .exists(false)
     guard !isImpossible else {
       throw .invalid("Cannot \(earlier.rawValue) then \(kind.rawValue) an entity in the same request.")
     }

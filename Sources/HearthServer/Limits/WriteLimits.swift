@@ -10,7 +10,7 @@ enum WriteLimits {
   static let maximumVectorDimensions = 2048
   static let maximumTransformsPerDocument = 500
 
-  /// The mutation as it is to be stored: timestamps are cut to microseconds.
+  /// The mutation as it is to be stored: timestamps are cut to microseconds, and fields are in a form whose size follows from their values.
   ///
   /// - Throws: INVALID_ARGUMENT that names the document and the field.
   static func checked(_ mutation: Mutation, database: DatabaseID) throws(StatusError) -> Mutation {
@@ -41,12 +41,20 @@ enum WriteLimits {
           code: .invalidArgument,
           message: "\(place): current_document.update_time: timestamp cannot have more than microseconds precision")
       }
+      guard version >= .none else {
+        throw StatusError(
+          code: .invalidArgument,
+          message: "\(place): current_document.update_time \(version): Only timestamps past epoch are supported.")
+      }
     }
     return mutation
   }
 
   private static func checked(_ fields: EncodedFields, place: WritePlace) throws(StatusError) -> EncodedFields {
-    if fields.arePlain(maximumDepth: maximumDepth, maximumValueBytes: maximumValueBytes) { return fields }
+    let arePlain = fields.arePlain(
+      maximumDepth: maximumDepth, maximumValueBytes: maximumValueBytes,
+      maximumVectorDimensions: maximumVectorDimensions)
+    if arePlain { return fields }
     let map: MapValue
     do {
       map = try fields.decoded()
@@ -54,8 +62,8 @@ enum WriteLimits {
       throw StatusError(code: .invalidArgument, message: "\(place): \(error)")
     }
     var checker = ValueChecker(place: place)
-    let result = try checker.checkedEntries(of: map, depth: 0)
-    return checker.hasChanged ? EncodedFields(result) : fields
+    // Encoded anew: whatever else the bytes held would count nothing, and reach every reader of the document.
+    return EncodedFields(try checker.checkedEntries(of: map, depth: 0))
   }
 
   private static func check(_ path: FieldPath, place: WritePlace) throws(StatusError) {
@@ -72,14 +80,20 @@ enum WriteLimits {
     }
   }
 
-  private static func checked(_ transforms: [FieldTransform], place: WritePlace) throws(StatusError) -> [FieldTransform]
-  {
-    guard transforms.count <= maximumTransformsPerDocument else {
+  /// - Throws: INVALID_ARGUMENT for more transforms of one document than a commit may have.
+  static func checkTransforms(count: Int, of key: DocumentKey, in database: DatabaseID) throws(StatusError) {
+    guard count <= maximumTransformsPerDocument else {
       throw StatusError(
         code: .invalidArgument,
-        message: "\(place): \(transforms.count) field transforms in one write; at most "
-          + "\(maximumTransformsPerDocument) are allowed")
+        message: "\(WritePlace(database: database, key: key)): \(count) field transforms in one commit; at most "
+          + "\(maximumTransformsPerDocument) are allowed for each document")
     }
+  }
+
+  private static func checked(_ transforms: [FieldTransform], place: WritePlace) throws(StatusError) -> [FieldTransform]
+  {
+    if transforms.isEmpty { return [] }
+    try checkTransforms(count: transforms.count, of: place.key, in: place.database)
     var paths: [FieldPath] = []
     var result = transforms
     for (index, transform) in transforms.enumerated() {
@@ -165,6 +179,9 @@ private struct ValueChecker {
       }
       return value
     case .timestamp(let time):
+      guard Timestamp.validSeconds.contains(time.seconds) else {
+        throw failure(path, "the timestamp has \(time.seconds) seconds; years 0001 to 9999 are allowed")
+      }
       let cut = time.truncatedToMicroseconds()
       if cut != time { hasChanged = true }
       return .timestamp(cut)

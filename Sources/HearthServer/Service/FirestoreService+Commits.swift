@@ -8,7 +8,7 @@ extension FirestoreService {
     _ message: Google_Firestore_V1_CommitRequest, _ call: ServerCall
   ) async throws -> Google_Firestore_V1_CommitResponse {
     let database = try await backend.databaseWithoutBlocking(ResourceName.database(message.database, at: "database"))
-    let mutations = try database.checkedMutations(of: message.writes)
+    let mutations = try await database.checkedMutations(of: message.writes)
     let outcome = try await database.commit(mutations, endingTransaction: [UInt8](message.transaction))
     var response = Google_Firestore_V1_CommitResponse()
     response.writeResults = outcome.results.map { database.translator.encode($0) }
@@ -20,7 +20,7 @@ extension FirestoreService {
     _ message: Google_Firestore_V1_BatchWriteRequest, _ call: ServerCall
   ) async throws -> Google_Firestore_V1_BatchWriteResponse {
     let database = try backend.database(ResourceName.database(message.database, at: "database"))
-    let mutations = try database.checkedMutations(of: message.writes)
+    let mutations = try await database.separateMutations(of: message.writes)
     guard Set(mutations.map(\.key)).count == mutations.count else {
       throw StatusError.invalid("the same document cannot be written more than once in a single request")
     }

@@ -2,13 +2,26 @@ internal import HearthModel
 internal import HearthWire
 
 extension HostedDatabase {
-  /// Decodes the writes of a request and checks them against the limits.
+  /// Decodes the writes of a request that is carried out as a whole, and checks them against the limits.
   ///
   /// - Throws: `StatusError` that names the write by its index if there are several, or says which writes of one document do not go together.
-  func checkedMutations(of writes: [Google_Firestore_V1_Write]) throws(StatusError) -> [Mutation] {
+  func checkedMutations(of writes: [Google_Firestore_V1_Write]) async throws(StatusError) -> [Mutation] {
+    var mutations = try await separateMutations(of: writes)
+    try WriteCombinations.check(&mutations, in: id)
+    return mutations
+  }
+
+  /// After so many writes other calls have their turn: they share a thread for each core.
+  private static let writesPerTurn = 64
+
+  /// Decodes the writes of a request, and checks each by itself against the limits.
+  ///
+  /// - Throws: `StatusError` that names the write by its index if there are several.
+  func separateMutations(of writes: [Google_Firestore_V1_Write]) async throws(StatusError) -> [Mutation] {
     var mutations: [Mutation] = []
     mutations.reserveCapacity(writes.count)
     for (index, write) in writes.enumerated() {
+      if index > 0, index.isMultiple(of: Self.writesPerTurn) { await Task.yield() }
       do {
         mutations.append(try checkedMutation(of: write))
       } catch {
@@ -17,7 +30,6 @@ extension HostedDatabase {
         throw StatusError(code: status.code, message: "\(status.message) (writes[\(index)])")
       }
     }
-    try WriteCombinations.check(&mutations)
     return mutations
   }
 

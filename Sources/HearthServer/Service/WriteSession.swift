@@ -39,7 +39,7 @@ struct WriteSession {
     var response = Google_Firestore_V1_WriteResponse()
     response.streamToken = token(responseCount + 1)
     if message.writes.isEmpty { return (response, true) }
-    let mutations = try database.checkedMutations(of: message.writes)
+    let mutations = try await database.checkedMutations(of: message.writes)
     let label = try message.labels[WireTranslator.batchLabelName].map { text throws(StatusError) in
       try RequestLabel(parsing: text, mutations: mutations, database: database.id)
     }

@@ -190,7 +190,7 @@ private enum Wire {
 
 extension ServerFixture {
   /// The status of a call with a request of any bytes; nil for success.
-  fileprivate func failure(_ method: String, _ request: [UInt8]) async -> (code: RPCError.Code, message: String)? {
+  func failure(_ method: String, _ request: [UInt8]) async -> (code: RPCError.Code, message: String)? {
     let name = "google.firestore.v1.Firestore"
     let descriptor = MethodDescriptor(service: ServiceDescriptor(fullyQualifiedService: name), method: method)
     return await HearthServerTests.failure {
@@ -211,7 +211,7 @@ extension ServerFixture {
   }
 }
 
-private struct AnyBytes: MessageSerializer, MessageDeserializer {
+struct AnyBytes: MessageSerializer, MessageDeserializer {
   func serialize<Bytes: GRPCContiguousBytes>(_ message: [UInt8]) throws -> Bytes { Bytes(message) }
   func deserialize<Bytes: GRPCContiguousBytes>(_ bytes: Bytes) throws -> [UInt8] { bytes.withUnsafeBytes { Array($0) } }
 }
