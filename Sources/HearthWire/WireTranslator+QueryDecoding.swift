@@ -231,8 +231,14 @@ extension WireTranslator {
 
   private func checkReferences(_ values: [Value]) throws(WireError) {
     for value in values {
-      guard case .reference = value else {
+      guard case .reference(let reference) = value else {
         throw WireError(field: "value", message: "__key__ filter value must be a Key")
+      }
+      guard reference.database == database else {
+        throw WireError(
+          field: "value",
+          message: "The request was for database '\(database)' but was attempting to access database "
+            + "'\(reference.database)'")
       }
     }
   }
@@ -292,9 +298,15 @@ extension WireTranslator {
       position.append(try decode(valueBytes: value, at: "\(field).values[\(index)]"))
     }
     for (index, (value, order)) in zip(position, orders).enumerated() where order.path.isDocumentKey {
-      guard case .reference = value else {
+      guard case .reference(let reference) = value else {
         throw WireError(
           field: "\(field).values[\(index)]", message: "the cursor value for __name__ must be a reference")
+      }
+      guard reference.database == database else {
+        throw WireError(
+          field: "\(field).values[\(index)]",
+          message: "The cursor key is in a different database than the query ('\(reference.database)' and "
+            + "'\(database)')")
       }
     }
     return position

@@ -55,6 +55,9 @@ extension Generator {
     return try! DocumentKey(ResourcePath(segments))
   }
 
+  /// The name of a document as `__name__` can be compared with.
+  mutating func name() -> Value { .reference(ReferenceValue(database: database, key: key())) }
+
   mutating func reference() -> Value {
     .reference(
       ReferenceValue(database: pick([database, DatabaseID(projectID: "other", database: "second")]), key: key()))
@@ -123,7 +126,7 @@ extension Generator {
     let op = pick(FieldFilter.Operator.allCases)
     let isKey = op != .arrayContains && op != .arrayContainsAny && bool()
     let path = isKey ? FieldPath.documentKey : fieldPath()
-    var operand: Value { isKey ? reference() : value() }
+    var operand: Value { isKey ? name() : value() }
     switch op {
     case .in, .notIn, .arrayContainsAny:
       return FieldFilter(path: path, op: op, value: .array([operand, operand]))
@@ -155,7 +158,7 @@ extension Generator {
     }
     let bound = { (generator: inout Generator, orders: [OrderBy]) -> Bound? in
       guard generator.bool() else { return nil }
-      let position = orders.map { $0.path.isDocumentKey ? generator.reference() : generator.value() }
+      let position = orders.map { $0.path.isDocumentKey ? generator.name() : generator.value() }
       return Bound(position: position, isInclusive: generator.bool())
     }
     query.startAt = bound(&self, query.orders)
