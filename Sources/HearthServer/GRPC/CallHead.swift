@@ -43,7 +43,9 @@ struct CallHead {
     guard encoding == "identity" else {
       return .status(
         CallStatus(
-          .unimplemented, "grpc-encoding \"\(encoding)\" is not accepted; messages must not be compressed (identity).",
+          .unimplemented,
+          "grpc-encoding \"\(encoding.prefix(100))\" is not served; messages must not be compressed (identity). See docs/server.md, "
+            + "\"Calls that are not served\".",
           metadata: [("grpc-accept-encoding", "identity")]))
     }
     return nil

@@ -52,6 +52,7 @@ final class CallServer: Sendable {
 
   func route(_ path: String) -> Route {
     if let method = methods[path] { return .call(method) }
+    if let reason = UnservedCalls.reason(call: path) { return .refused(CallStatus(.unimplemented, reason)) }
     let name = path.drop { $0 == "/" }.replacing("/", with: ".")
     return .refused(CallStatus(describing: CallStatus(.unimplemented, "\(name.prefix(200)) is not served.")))
   }

@@ -91,7 +91,13 @@ struct PathTemplate: Sendable {
       let parts = path[start(variable.segments.lowerBound)..<start(variable.segments.upperBound)]
       if isDocument(variable), !(parts.count - 5).isMultiple(of: 2) { match.namesDocuments = false }
       var decoded: [String] = []
-      for part in parts { decoded.append(try PercentEncoding.decoded(part, at: variable.path.joined(separator: "."))) }
+      // "The server side does the reverse decoding, except `%2F` and `%2f` are left unchanged" (google/api/http.proto, of variables that stand
+      // for several segments). So an escaped slash is part of an id, and never ends one.
+      let keepsSlashes = variable.segments.count > 1
+      for part in parts {
+        decoded.append(
+          try PercentEncoding.decoded(part, keepsSlashes: keepsSlashes, at: variable.path.joined(separator: ".")))
+      }
       match.values.append(decoded.joined(separator: "/"))
     }
     return match
@@ -105,9 +111,14 @@ struct PathTemplate: Sendable {
 }
 
 enum PercentEncoding {
-  /// - Parameter field: What is decoded, for the error.
+  /// - Parameters:
+  ///   - isQuery: A plus sign is a space.
+  ///   - keepsSlashes: An escaped slash stays as it is.
+  ///   - field: What is decoded, for the error.
   /// - Throws: `RESTFailure` for bytes that are no text, and a percent sign without two digits.
-  static func decoded(_ text: Substring, isQuery: Bool = false, at field: String) throws(RESTFailure) -> String {
+  static func decoded(
+    _ text: Substring, isQuery: Bool = false, keepsSlashes: Bool = false, at field: String
+  ) throws(RESTFailure) -> String {
     let bytes = text.utf8
     guard bytes.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") || $0 >= 0x80 }) else {
       return String(text)
@@ -125,7 +136,13 @@ enum PercentEncoding {
         guard digits.count == 2 else {
           throw .invalid(at: field, "A percent sign must be followed by two hexadecimal digits.")
         }
-        result.append(UInt8(digits[0] << 4 | digits[1]))
+        let decoded = UInt8(digits[0] << 4 | digits[1])
+        if keepsSlashes, decoded == UInt8(ascii: "/") {
+          result.append(byte)
+          result.append(contentsOf: bytes[index...].prefix(2))
+        } else {
+          result.append(decoded)
+        }
         index = bytes.index(index, offsetBy: 2)
       } else {
         result.append(byte)

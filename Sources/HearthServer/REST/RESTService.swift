@@ -103,7 +103,7 @@ struct RESTService: WebService {
       shutDown()
       return .answer(.text("Shutting down.\n", headers))
     case ("DELETE", let path) where path.hasPrefix(Self.emulatorPath):
-      let name = try PercentEncoding.decoded(path.dropFirst(Self.emulatorPath.count), at: "path")
+      let name = try PercentEncoding.decoded(path.dropFirst(Self.emulatorPath.count), keepsSlashes: true, at: "path")
       return .call(clear, request.metadata, ClearCall(name: name, headers: headers))
     default:
       return try call(request, path, query: query, headers)
@@ -125,6 +125,9 @@ struct RESTService: WebService {
           .error(
             CallStatus(.unimplemented, "The path takes \(allowed.joined(separator: ", "))."), httpStatus: 405,
             headers + [("allow", allowed.joined(separator: ", "))]))
+      }
+      if let reason = UnservedCalls.reason(path: path) {
+        return .answer(.error(CallStatus(.unimplemented, reason), headers))
       }
       return .answer(
         .error(CallStatus(.notFound, "Nothing is served at \(request.verb.prefix(20)) \(path.prefix(200))."), headers))

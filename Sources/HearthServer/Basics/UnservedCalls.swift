@@ -1,0 +1,66 @@
+/// What clients and tools of Firestore ask for, and this server does not serve.
+enum UnservedCalls {
+  private static let page = "See docs/server.md, \"Calls that are not served\"."
+
+  private static let rules =
+    "Security rules are not served: every caller may do everything, so nothing has to be loaded for a test. \(page)"
+  private static let exports =
+    "Exports and imports of the emulator are not served over HTTP; use `hearth data export` and `hearth data import`. \(page)"
+  private static let webChannel =
+    "WebChannel, which the Web SDK uses for Listen and Write in browsers, is not served. \(page)"
+  private static let beta =
+    "The API google.firestore.v1beta1 is not served; google.firestore.v1 is, in REST at paths that begin with /v1/. \(page)"
+  private static let admin =
+    "The API google.firestore.admin.v1 is not served: databases are created by their first commit, and indexes are declared in "
+    + "the file of --indexes. \(page)"
+  private static let datastore =
+    "The API google.datastore.v1 (Datastore mode) is not served; google.firestore.v1 is. \(page)"
+
+  private static let services = [
+    "google.firestore.v1beta1.Firestore": beta, "google.firestore.v1beta2.FirestoreAdmin": admin,
+    "google.firestore.v1beta1.FirestoreAdmin": admin, "google.firestore.admin.v1.FirestoreAdmin": admin,
+    "google.datastore.v1.Datastore": datastore,
+  ]
+
+  /// What the custom methods of the emulator's own paths are for.
+  private static let emulatorMethods = [
+    "securityRules": rules, "ruleCoverage": rules, "ruleCoverage.html": rules, "export": exports, "import": exports,
+  ]
+
+  /// The custom methods of google.firestore.admin.v1 on a database.
+  private static let adminMethods: Set<Substring> = [
+    "exportDocuments", "importDocuments", "bulkDeleteDocuments", "restore", "clone",
+  ]
+
+  /// - Parameter path: The path of a call of gRPC, such as `/google.firestore.v1beta1.Firestore/Commit`.
+  /// - Returns: What is missing, and what there is in its place; nil if nothing is known of it.
+  static func reason(call path: String) -> String? {
+    services[String(path.drop { $0 == "/" }.prefix { $0 != "/" })]
+  }
+
+  /// - Parameter path: The path of a request of HTTP that no method is bound to.
+  /// - Returns: As ``reason(call:)``.
+  static func reason(path: Substring) -> String? {
+    if path.hasPrefix("/v1beta1/") { return beta }
+    if path.hasPrefix("/emulator/v1/") {
+      guard let method = path.split(separator: ":").dropFirst().last else { return nil }
+      return emulatorMethods[String(method)]
+    }
+    if path.hasPrefix("/google.firestore.v1.Firestore/"), path.hasSuffix("/channel") { return webChannel }
+    guard path.hasPrefix("/v1/projects/") else { return nil }
+    return isAdmin(path) ? admin : nil
+  }
+
+  /// `projects/*/databases`, `projects/*/locations/…`, and all of a database but its documents.
+  private static func isAdmin(_ path: Substring) -> Bool {
+    let parts = path.split(separator: "/")
+    guard parts.count >= 4 else { return false }
+    if parts[3] == "locations" { return true }
+    guard parts[3] == "databases" else { return false }
+    guard parts.count > 5 else {
+      let method = parts.last?.split(separator: ":").dropFirst().last
+      return method.map(adminMethods.contains) ?? true
+    }
+    return ["collectionGroups", "operations", "backupSchedules", "userCreds"].contains(parts[5])
+  }
+}
