@@ -56,6 +56,18 @@ struct LimitOptions: ParsableArguments {
   @Option(help: "Disjunctions of one query.")
   var maxQueryDisjunctions = defaults.database.queryDisjunctions
 
+  @Option(help: "Writes of one request; one with more fails with INVALID_ARGUMENT.")
+  var maxWritesPerRequest = defaults.database.writesPerRequest
+
+  @Option(help: "Documents that one batch get or one target of a listener names.")
+  var maxDocumentsPerRequest = defaults.database.documentsPerRequest
+
+  @Option(help: "Fields that a mask or a projection names.")
+  var maxFieldsPerMask = defaults.database.fieldsPerMask
+
+  @Option(help: "The size in MiB of the documents that the merges and transforms of one commit read and write.")
+  var maxRewrittenMegabytes = defaults.database.rewrittenBytesPerCommit >> 20
+
   @Option(help: "Seconds of history that each database keeps, for listeners that come back and reads in the past.")
   var historySeconds = Int(defaults.database.historyTime.components.seconds)
 
@@ -86,6 +98,10 @@ struct LimitOptions: ParsableArguments {
     limits.database.transactionIdleTime = .seconds(maxTransactionIdleSeconds)
     limits.database.queryComponents = maxQueryComponents
     limits.database.queryDisjunctions = maxQueryDisjunctions
+    limits.database.writesPerRequest = maxWritesPerRequest
+    limits.database.documentsPerRequest = maxDocumentsPerRequest
+    limits.database.fieldsPerMask = maxFieldsPerMask
+    limits.database.rewrittenBytesPerCommit = maxRewrittenMegabytes << 20
     limits.database.historyTime = .seconds(historySeconds)
     limits.database.historyBytes = historyMegabytes << 20
     limits.connections = maxConnections
@@ -110,6 +126,8 @@ struct LimitOptions: ParsableArguments {
       ("--max-targets-per-stream", maxTargetsPerStream), ("--max-transactions", maxTransactions),
       ("--max-reads-per-transaction", maxReadsPerTransaction), ("--max-transaction-reads", maxTransactionReads),
       ("--max-query-components", maxQueryComponents), ("--max-query-disjunctions", maxQueryDisjunctions),
+      ("--max-writes-per-request", maxWritesPerRequest), ("--max-documents-per-request", maxDocumentsPerRequest),
+      ("--max-fields-per-mask", maxFieldsPerMask), ("--max-rewritten-megabytes", maxRewrittenMegabytes),
       ("--max-lock-wait-seconds", maxLockWaitSeconds), ("--max-transaction-seconds", maxTransactionSeconds),
       ("--max-transaction-idle-seconds", maxTransactionIdleSeconds),
       ("--history-seconds", historySeconds), ("--history-megabytes", historyMegabytes),

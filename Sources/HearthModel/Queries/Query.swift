@@ -79,9 +79,16 @@ package struct Query: Sendable {
   private static func normalizedOrders(explicit: [OrderBy], filters: [Filter]) -> [OrderBy] {
     var orders = explicit
     let direction = explicit.last?.direction ?? .ascending
-    for path in inequalityFields(of: filters).filter({ !$0.isDocumentKey }) + [.documentKey]
-    where !orders.contains(where: { $0.path == path }) {
-      orders.append(OrderBy(path: path, direction: direction))
+    let inequalities = inequalityFields(of: filters)
+    if !inequalities.isEmpty {
+      // A set: a request may have as many orders and filters as fit in it, and they are counted on the query only later.
+      let ordered = Set(explicit.map(\.path))
+      for path in inequalities where !path.isDocumentKey && !ordered.contains(path) {
+        orders.append(OrderBy(path: path, direction: direction))
+      }
+    }
+    if !explicit.contains(where: \.path.isDocumentKey) {
+      orders.append(OrderBy(path: .documentKey, direction: direction))
     }
     return orders
   }

@@ -38,7 +38,7 @@ final class EmbeddedBackend: Sendable {
 
   private let location: StorageLocation
   private let folder: DataFolder?
-  private let limits: DatabaseLimits
+  let limits: DatabaseLimits
   /// Nil if queries may be without indexes.
   private let indexRules: IndexRules?
   private let clock: ServerClock
@@ -125,7 +125,7 @@ final class EmbeddedBackend: Sendable {
     do {
       let storage = try EmbeddedStorage(
         location: place, home: home, databaseID: id, clock: clock, retention: ChangeLog.Retention(limits),
-        lockWait: limits.lockWait, metrics: metrics, logger: logger)
+        lockWait: limits.lockWait, rewrittenBytes: limits.rewrittenBytesPerCommit, metrics: metrics, logger: logger)
       if let indexes { Task { await storage.declare(indexes) } }
       if home == nil { logger.debug("database opened", metadata: ["database": .escaped(id)]) }
       return HostedDatabase(

@@ -12,6 +12,8 @@ struct CallMethod: Sendable {
     case requestStream
   }
 
+  typealias Excess = @Sendable (_ request: ByteBuffer, _ message: String) throws(CallStatus) -> CallStatus?
+
   /// Stands for the method of a request that was answered without a call.
   static let answered = CallMethod(
     name: "", kind: .oneRequest, isIntercepted: false, decode: { _ in throw CallStatus.cancelled }, run: { _, _, _ in })
@@ -34,6 +36,9 @@ struct CallMethod: Sendable {
   /// Between its waits a call with a small request takes about as long as a change of thread, and blocks nothing: it runs on its
   /// connection's event loop.
   private(set) var isBrief = false
+  /// Says of the bytes of a request and the full name of its message if it holds more than is allowed: then the result is the status that
+  /// refuses it. Nil for methods whose requests hold nothing that could be many.
+  private(set) var excess: Excess?
   let decode: @Sendable (ByteBuffer) throws -> any Message
   /// - Parameter message: The request of a call with one; nil in streams.
   let run: @Sendable (_ call: ServerCall, _ message: ByteBuffer?, _ tap: (any CallTap)?) async throws -> Void
@@ -54,6 +59,13 @@ struct CallMethod: Sendable {
     return method
   }
 
+  /// The method with requests that hold no more than is allowed.
+  func refusing(_ excess: @escaping Excess) -> CallMethod {
+    var method = self
+    method.excess = excess
+    return method
+  }
+
   /// A method with one request and one response, which is encoded already: no message is made of it.
   static func unary<Request: Message, Response: Message>(
     _ name: String, encoded: Response.Type, _ body: @escaping @Sendable (Request, ServerCall) async throws -> [UInt8]
@@ -70,7 +82,7 @@ struct CallMethod: Sendable {
   ) -> CallMethod {
     CallMethod(name: name, kind: .oneRequest, isIntercepted: true, decode: { try Request(decoding: $0) }) {
       call, message, tap in
-      let request = try Request(decoding: message ?? ByteBuffer())
+      let request: Request = try call.request(from: message ?? ByteBuffer())
       if let tap { guard try await tap.request(request) else { return } }
       try await body(request, call, ResponseWriter(call: call, tap: tap, holdsBack: true))
     }
@@ -86,6 +98,22 @@ struct CallMethod: Sendable {
       call.sendHead()
       try await body(RequestStream(call: call), call, ResponseWriter(call: call, tap: tap, holdsBack: false))
     }
+  }
+}
+
+extension ServerCall {
+  /// Makes a request of its bytes, if it holds no more than is allowed.
+  ///
+  /// - Throws: `CallStatus` INVALID_ARGUMENT.
+  func request<Request: Message>(from bytes: ByteBuffer) throws(CallStatus) -> Request {
+    if let excess = try excess(in: bytes, as: Request.self) { throw excess }
+    return try Request(decoding: bytes)
+  }
+
+  /// The status that refuses a request which holds more than is allowed; nil for any other.
+  func excess<Request: Message>(in bytes: ByteBuffer, as: Request.Type) throws(CallStatus) -> CallStatus? {
+    guard let excess = method.excess else { return nil }
+    return try excess(bytes, Request.protoMessageName)
   }
 }
 

@@ -9,7 +9,7 @@ struct RequestStream<Request: Message>: Sendable {
   func next() async throws -> Request? {
     while true {
       switch try await call.nextInput() {
-      case .message(let bytes): return try Request(decoding: bytes)
+      case .message(let bytes): return try call.request(from: bytes)
       case .signals: continue
       case .end: return nil
       }

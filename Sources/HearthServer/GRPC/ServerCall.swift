@@ -133,7 +133,10 @@ extension ServerCall {
       state.intake = nil
       return true
     }
-    if isNew { outbox.add(self) }
+    if isNew {
+      if let limit = status.exceeded { load.metrics?.exceeded(limit) }
+      outbox.add(self)
+    }
   }
 
   /// Bytes that were added and that flow control has not let go.

@@ -33,6 +33,22 @@ package struct DatabaseLimits: Sendable, Hashable {
   /// INVALID_ARGUMENT.
   package var queryDisjunctions = 30
 
+  /// Writes of one Commit, BatchWrite or message of a Write stream. A request with more fails with INVALID_ARGUMENT: other commits wait
+  /// while the writes of one are carried out, which takes about 15 ms for a thousand.
+  package var writesPerRequest = 10_000
+
+  /// Documents that one BatchGetDocuments or one target of a Listen stream names. A request with more fails with INVALID_ARGUMENT.
+  package var documentsPerRequest = 10_000
+
+  /// Fields that the masks of one write, the mask of a read or the projection of a query name. A request with more fails with
+  /// INVALID_ARGUMENT. A document that has an index entry in each direction for each field has at most as many (40,000 entries: Firestore
+  /// documentation, "Usage and limits").
+  package var fieldsPerMask = 20_000
+
+  /// Bytes of documents that the merges and transforms of one commit read and write. A commit that needs more fails with INVALID_ARGUMENT:
+  /// a small request can change large documents many times, and other commits wait for it.
+  package var rewrittenBytesPerCommit = 128 << 20
+
   /// True to refuse queries for which production demands an index that is not declared, with FAILED_PRECONDITION.
   package var requiresIndexes = false
 

@@ -6,7 +6,7 @@ enum QueryLimits {
   private static let maximumExclusions = 10
   private static let maximumInequalityFields = 10
   /// In the sizes of the Firestore documentation's "Storage size calculations": as much of a value as an index holds.
-  private static let maximumValueBytes = 1500
+  static let maximumValueBytes = 1500
 
   /// - Throws: INVALID_ARGUMENT with the text of production where it is known.
   static func check(_ query: Query, limits: DatabaseLimits = DatabaseLimits(), metrics: ServerMetrics? = nil)

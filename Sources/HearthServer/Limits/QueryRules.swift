@@ -34,6 +34,9 @@ enum QueryRules {
   /// Checks a field of a filter, an order, a projection or a mask.
   static func check(_ path: FieldPath) throws(StatusError) {
     guard !path.isDocumentKey else { return }
+    guard path.segments.count <= WriteLimits.maximumDepth else {
+      throw StatusError.invalid("paths must have at most \(WriteLimits.maximumDepth) elements")
+    }
     for name in path.segments where (try? FieldPath.validateServerLimits(name: name)) == nil {
       throw StatusError.invalid("Invalid reserved name in field path \(path)")
     }

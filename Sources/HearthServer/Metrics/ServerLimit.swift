@@ -28,5 +28,9 @@ enum ServerLimit: String, CaseIterable, Sendable {
   case lockWait = "lock_wait"
   case queryComponents = "query_components"
   case queryDisjunctions = "query_disjunctions"
+  case writesPerRequest = "writes_per_request"
+  case documentsPerRequest = "documents_per_request"
+  case fieldsPerMask = "fields_per_mask"
+  case rewrittenBytesPerCommit = "rewritten_bytes_per_commit"
   case historyBytes = "history_bytes"
 }

@@ -139,8 +139,8 @@ extension ServerLimit {
   /// False for what has no use at a moment: sizes of single requests and queries have distributions, rates only what exceeds them.
   fileprivate var isSampled: Bool {
     switch self {
-    case .requestBytes, .queryComponents, .queryDisjunctions, .unsentPingAnswers, .pings, .resets, .emptyFrames,
-      .strayFrames:
+    case .requestBytes, .queryComponents, .queryDisjunctions, .writesPerRequest, .documentsPerRequest, .fieldsPerMask,
+      .rewrittenBytesPerCommit, .unsentPingAnswers, .pings, .resets, .emptyFrames, .strayFrames:
       false
     default: true
     }

@@ -54,7 +54,9 @@ extension ServerLimits {
       .databases: database.databases, .targetsPerStream: database.targetsPerStream,
       .transactions: database.transactions, .readsPerTransaction: database.readsPerTransaction,
       .transactionReads: database.transactionReads, .queryComponents: database.queryComponents,
-      .queryDisjunctions: database.queryDisjunctions, .historyBytes: database.historyBytes,
+      .queryDisjunctions: database.queryDisjunctions, .writesPerRequest: database.writesPerRequest,
+      .documentsPerRequest: database.documentsPerRequest, .fieldsPerMask: database.fieldsPerMask,
+      .rewrittenBytesPerCommit: database.rewrittenBytesPerCommit, .historyBytes: database.historyBytes,
     ]
   }
 }

@@ -8,8 +8,8 @@ struct CheckedQuery {
   let isShallow: Bool
   /// The number of results to skip.
   let offset: Int
-  /// The fields that the answer contains; all if nil.
-  let projection: [FieldPath]?
+  /// The fields that the answer contains.
+  let projection: Projection
   /// The search that chooses among the documents of the query.
   let search: VectorSearch?
   /// The indexes by which production answers the query.
@@ -41,6 +41,6 @@ struct CheckedQuery {
     try database.indexRules?.check(indexNeeds, in: database.id)
     isShallow = decoded.isShallow
     offset = decoded.offset
-    projection = decoded.projection
+    projection = Projection(paths: decoded.projection)
   }
 }

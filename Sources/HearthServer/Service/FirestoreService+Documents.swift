@@ -31,7 +31,8 @@ extension FirestoreService {
     let projection = try projection(message.hasMask ? message.mask : nil, database)
     var seen: Set<DocumentKey> = []
     var keys: [DocumentKey] = []
-    for name in message.documents {
+    for (index, name) in message.documents.enumerated() {
+      if index > 0, index.isMultiple(of: Self.namesPerTurn) { await Task.yield() }
       let (id, key) = try ResourceName.document(name, at: "documents")
       guard id == database.id else {
         throw StatusError.invalid("documents: \"\(name)\" is not in the database \"\(message.database)\"")
@@ -87,6 +88,9 @@ extension FirestoreService {
 
   /// The number of documents that are read at a time; each may have 1 MiB.
   private static let documentsPerRead = 32
+
+  /// After so many names other calls have their turn: they share a thread for each core.
+  private static let namesPerTurn = 512
 
   /// The fields that a mask selects.
   func projection(_ mask: Google_Firestore_V1_DocumentMask?, _ database: HostedDatabase) throws -> Projection {

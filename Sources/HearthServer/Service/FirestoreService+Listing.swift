@@ -23,8 +23,8 @@ extension FirestoreService {
     let list = DocumentList(
       query: query, showsMissing: message.showMissing, database: database, plan: plan,
       pageSize: message.pageSize == 0 ? PageToken.defaultPageSize : Int(message.pageSize))
-    let page = try await list.page(after: message.pageToken)
     let projection = try projection(message.hasMask ? message.mask : nil, database)
+    let page = try await list.page(after: message.pageToken)
     var response = Google_Firestore_V1_ListDocumentsResponse()
     response.documents = try page.documents.map {
       database.translator.encodeDocument(try projection.applied(to: $0))
@@ -41,7 +41,7 @@ extension FirestoreService {
     guard !id.utf8.contains(UInt8(ascii: "/")) else {
       throw StatusError.invalid("Collection id \"\(id)\" is invalid because it contains \"/\".")
     }
-    let orders = try ListOrder.parse(message.orderBy)
+    let orders = try ListOrder.parse(message.orderBy, atMost: database.limits.queryComponents)
     let query =
       id.isEmpty
       ? Query(path: parent, collectionGroup: "", explicitOrders: orders)

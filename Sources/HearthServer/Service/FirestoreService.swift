@@ -10,7 +10,8 @@ struct FirestoreService: Sendable {
 
   /// The methods of the service. `ExecutePipeline` only says that it is not served.
   var methods: [CallMethod] {
-    [
+    let counter = RequestCounter(limits: backend.limits)
+    let methods: [CallMethod] = [
       .unary("GetDocument", encoded: Google_Firestore_V1_Document.self, getDocument),
       .unary("ListDocuments", listDocuments),
       .unary("CreateDocument", encoded: Google_Firestore_V1_Document.self, createDocument),
@@ -22,5 +23,8 @@ struct FirestoreService: Sendable {
       .unary("PartitionQuery", partitionQuery), .serverStreaming("ExecutePipeline", executePipeline),
       .bidirectional("Write", write), .bidirectional("Listen", listen),
     ]
+    return methods.map { method in
+      method.refusing { (request, message) throws(CallStatus) in try counter.excess(in: request, as: message) }
+    }
   }
 }

@@ -3,11 +3,17 @@ internal import HearthModel
 /// The `order_by` of a ListDocuments request: field paths in the notation of the protocol, separated by commas, each
 /// optionally followed by `asc` or `desc`.
 enum ListOrder {
+  /// - Parameter maximum: The number of orders that are allowed.
   /// - Throws: INVALID_ARGUMENT that names the part that cannot be read.
-  static func parse(_ text: String) throws(StatusError) -> [OrderBy] {
+  static func parse(_ text: String, atMost maximum: Int) throws(StatusError) -> [OrderBy] {
     guard text.utf8.contains(where: { $0 != UInt8(ascii: " ") }) else { return [] }
     var orders: [OrderBy] = []
-    for part in split(text) {
+    let parts = split(text)
+    guard parts.count <= maximum else {
+      throw .invalid(
+        "order_by has \(parts.count) orders; at most \(maximum) are allowed (hearth serve --max-query-components).")
+    }
+    for part in parts {
       let words = part.split(separator: " ")
       guard let path = words.first, words.count <= 2 else {
         throw .invalid("Invalid order by clause \"\(text)\".")

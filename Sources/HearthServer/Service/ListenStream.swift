@@ -39,9 +39,16 @@ final class ListenStream: Sendable {
     var session = state.withLock { $0.session.take() }
     switch input {
     case .message(let bytes):
-      let request = try Google_Firestore_V1_ListenRequest(decoding: bytes)
-      if session == nil { session = try open(request) }
-      try await session?.handle(request)
+      if let excess = try call.excess(in: bytes, as: Google_Firestore_V1_ListenRequest.self) {
+        // A query that holds too much ends its target, as one that cannot run for another reason.
+        guard let head = try ListenRequestHead(of: bytes) else { throw excess }
+        if session == nil { session = try open(head.request) }
+        try await session?.refuse(head.request.addTarget, excess)
+      } else {
+        let request = try Google_Firestore_V1_ListenRequest(decoding: bytes)
+        if session == nil { session = try open(request) }
+        try await session?.handle(request)
+      }
     case .signals(let signals):
       // A commit that comes from now on posts a new wake.
       if signals.contains(.refresh) { try await session?.refreshToken() }

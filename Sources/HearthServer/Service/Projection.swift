@@ -1,22 +1,22 @@
 internal import HearthModel
 
 /// The part of documents that a request wants to see.
-struct Projection {
-  /// All fields if nil.
-  var paths: [FieldPath]?
+struct Projection: Sendable {
+  /// Nil for all fields.
+  private let selection: FieldSelection?
 
   static let all = Projection(paths: nil)
 
+  /// - Parameter paths: All fields if nil.
+  init(paths: [FieldPath]?) {
+    selection = paths.map { FieldSelection(FieldMask($0.filter { !$0.isDocumentKey })) }
+  }
+
   /// The document with only these fields; paths that it does not have are ignored.
   func applied(to document: Document) throws -> Document {
-    guard let paths, document.isFound else { return document }
+    guard let selection, document.isFound else { return document }
     var document = document
-    let fields = try document.fields.decoded()
-    var chosen = MapValue()
-    for path in paths where !path.isDocumentKey {
-      if let value = fields[path] { chosen.set(value, at: path) }
-    }
-    document.fields = EncodedFields(chosen)
+    document.fields = selection.isEmpty ? .empty : EncodedFields(selection.part(of: try document.fields.decoded()))
     return document
   }
 }

@@ -17,7 +17,7 @@ struct ResultStream {
   /// in a buffer of 64 KiB; the next size of buffers is twice that.
   private static let bytesPerPiece = 48 << 10
 
-  private var projection: Projection { Projection(paths: decoded.projection) }
+  private var projection: Projection { decoded.projection }
 
   /// Each document in a message, the number of skipped ones in the first, `done` in the last. Without documents there is
   /// one message, because clients want at least one read time.

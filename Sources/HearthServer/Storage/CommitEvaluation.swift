@@ -8,15 +8,26 @@ struct CommitEvaluation {
   let version: SnapshotVersion
   /// The value of server timestamps.
   let requestTime: Timestamp
+  /// The bytes of documents that merges and transforms may read and write.
+  private let maximumRewrittenBytes: Int
 
   private(set) var results: [MutationResult] = []
   /// The documents in the order of their first write.
   private var documents: [DocumentTransition] = []
   /// Where they stand.
   private var indices: [DocumentKey: Int]
+  private var rewrittenBytes = 0
+  /// True if a write was refused because the documents that merges and transforms change are too large, or too many.
+  private(set) var isTooLarge = false
 
-  /// - Parameter writes: the expected number of writes.
-  init(database: DatabaseID, version: SnapshotVersion, requestTime: Timestamp, writes: Int) {
+  /// - Parameters:
+  ///   - writes: the expected number of writes.
+  ///   - maximumRewrittenBytes: the bytes of documents that merges and transforms may read and write.
+  init(
+    database: DatabaseID, version: SnapshotVersion, requestTime: Timestamp, writes: Int,
+    maximumRewrittenBytes: Int = DatabaseLimits().rewrittenBytesPerCommit
+  ) {
+    self.maximumRewrittenBytes = maximumRewrittenBytes
     self.database = database
     self.version = version
     self.requestTime = requestTime
@@ -47,6 +58,7 @@ struct CommitEvaluation {
         message: "Document \"\(database.name(of: mutation.key))\": current_document.update_time \(required) "
           + "cannot be in the future.")
     }
+    if mutation.rewritesDocument { try countRewritten(current) }
     var outcome: (document: Document, transformResults: [Value])
     do {
       outcome = try mutation.applied(
@@ -56,6 +68,7 @@ struct CommitEvaluation {
       throw StatusError(
         code: .internal, message: "The stored fields of \(database.name(of: mutation.key)) are damaged: \(error)")
     }
+    if mutation.rewritesDocument { try countRewritten(outcome.document) }
     if mutation.operation == .verify {
       outcome.document = current
     } else if current.isFound, outcome.document.isFound, outcome.document.hasSameContents(as: current) {
@@ -68,6 +81,16 @@ struct CommitEvaluation {
     results.append(
       MutationResult(
         version: resultVersion(of: mutation, outcome: outcome.document), transformResults: outcome.transformResults))
+  }
+
+  /// - Throws: INVALID_ARGUMENT, with the beginning of production's text.
+  private mutating func countRewritten(_ document: Document) throws(StatusError) {
+    rewrittenBytes += document.fields.bytes.count
+    guard rewrittenBytes > maximumRewrittenBytes else { return }
+    isTooLarge = true
+    throw .invalid(
+      "Transaction too big. Decrease transaction size. Its merges and transforms read and write more than "
+        + "\(maximumRewrittenBytes) bytes of documents (hearth serve --max-rewritten-megabytes).")
   }
 
   private mutating func index(of key: DocumentKey, stored: (DocumentKey) throws -> Document) throws -> Int {
@@ -83,5 +106,14 @@ struct CommitEvaluation {
   private func resultVersion(of mutation: Mutation, outcome: Document) -> SnapshotVersion {
     if mutation.operation == .delete { return .none }
     return outcome.isFound ? outcome.version : version
+  }
+}
+
+extension Mutation {
+  /// True if the document's fields are read and written anew, whatever the size of the write.
+  fileprivate var rewritesDocument: Bool {
+    if !transforms.isEmpty { return true }
+    if case .patch(_, let mask) = operation { return !mask.isEmpty }
+    return false
   }
 }

@@ -21,6 +21,8 @@ actor EmbeddedStorage: ServerStorage {
   private nonisolated let metrics: ServerMetrics?
   private let retention: ChangeLog.Retention
   private let responseRetention: BatchResponses.Retention
+  /// The bytes of documents that the merges and transforms of one commit may read and write.
+  private let maximumRewrittenBytes: Int
   /// False if indexes are filled by calls of ``fillIndexes(_:)`` alone, in tests.
   let fillsIndexes: Bool
   private var tables: Tables
@@ -92,12 +94,13 @@ actor EmbeddedStorage: ServerStorage {
   init(
     location: Database.Location, home: StorageHome? = nil, databaseID: DatabaseID, clock: ServerClock,
     retention: ChangeLog.Retention = ChangeLog.Retention(), lockWait: Duration = DatabaseLimits().lockWait,
+    rewrittenBytes: Int = DatabaseLimits().rewrittenBytesPerCommit,
     metrics: ServerMetrics? = nil, logger: Logger
   ) throws {
     let database = try Database(location, options: Self.options)
     try self.init(
       database: database, home: home, databaseID: databaseID, clock: clock, logger: logger, retention: retention,
-      lockWait: lockWait, metrics: metrics)
+      lockWait: lockWait, rewrittenBytes: rewrittenBytes, metrics: metrics)
   }
 
   /// Takes over an open database.
@@ -108,11 +111,13 @@ actor EmbeddedStorage: ServerStorage {
   ///   - responseRetention: The limits of the stored answers to labelled requests.
   ///   - fillsIndexes: Fill indexes in the background.
   ///   - lockWait: The time that a request waits for locks of transactions.
+  ///   - rewrittenBytes: The bytes of documents that the merges and transforms of one commit may read and write.
   init(
     database: sending Database, home: StorageHome? = nil, databaseID: DatabaseID, clock: ServerClock, logger: Logger,
     feedCapacity: Int = 4096, retention: ChangeLog.Retention = ChangeLog.Retention(),
     responseRetention: BatchResponses.Retention = BatchResponses.Retention(), fillsIndexes: Bool = true,
-    lockWait: Duration = DatabaseLimits().lockWait, metrics: ServerMetrics? = nil
+    lockWait: Duration = DatabaseLimits().lockWait,
+    rewrittenBytes: Int = DatabaseLimits().rewrittenBytesPerCommit, metrics: ServerMetrics? = nil
   ) throws {
     try ServerSchema.schema.migrate(database)
     let state = try ServerState.load(from: database, now: clock.now())
@@ -129,6 +134,7 @@ actor EmbeddedStorage: ServerStorage {
     self.metrics = metrics
     self.retention = retention
     self.responseRetention = responseRetention
+    self.maximumRewrittenBytes = rewrittenBytes
     self.home = home
     self.fillsIndexes = fillsIndexes
     self.tables = try Tables(
@@ -406,11 +412,14 @@ extension EmbeddedStorage {
     }
     let version = SnapshotVersion(microseconds: max(now.microseconds, lastVersion.microseconds + 1))
     var evaluation = CommitEvaluation(
-      database: databaseID, version: version, requestTime: version.timestamp, writes: request.mutations.count)
+      database: databaseID, version: version, requestTime: version.timestamp, writes: request.mutations.count,
+      maximumRewrittenBytes: maximumRewrittenBytes)
     for (index, mutation) in request.mutations.enumerated() {
       do {
         try evaluation.apply(mutation) { try presentDocument($0) }
-      } catch let error as StatusError where error.code == .invalidArgument && request.mutations.count > 1 {
+      } catch let error as StatusError where error.code == .invalidArgument {
+        if evaluation.isTooLarge { metrics?.exceeded(.rewrittenBytesPerCommit) }
+        guard request.mutations.count > 1 else { throw error }
         throw StatusError(code: error.code, message: "\(error.message) (write \(index) of the request)")
       }
     }

@@ -91,6 +91,13 @@ struct ListenSession {
     try await begin(target, with: start)
   }
 
+  /// Ends a target whose request holds more than is allowed. Nothing else than its id is known.
+  mutating func refuse(_ message: Google_Firestore_V1_Target, _ excess: CallStatus) async throws {
+    let id = try admit(message)
+    if let limit = excess.exceeded { database.metrics?.exceeded(limit) }
+    try await refuse(id, StatusError(code: excess.code, message: excess.message))
+  }
+
   /// Adds a target whose query is at fault, and ends it, as production does.
   private func refuse(_ id: TargetID, _ error: StatusError) async throws {
     guard error.endsTarget else { throw error }

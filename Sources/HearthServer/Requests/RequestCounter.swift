@@ -1,0 +1,110 @@
+internal import HearthModel
+internal import NIOCore
+
+/// Counts what a request holds, on its bytes.
+///
+/// A message is made only of a request that holds no more than is allowed. So the cost of a request that holds too much is that of reading
+/// a few bytes for each entry, up to the first that is too many, and nothing behind it needs to be fast with any number of entries.
+struct RequestCounter: Sendable {
+  private let shape: RequestShape
+  private let limits: [Int]
+
+  /// The depth to which the library that reads messages follows them.
+  private static let maximumDepth = 100
+
+  init(limits: DatabaseLimits, shape: RequestShape = .server) {
+    self.shape = shape
+    self.limits = CountedPart.allCases.map { $0.limit(in: limits) }
+  }
+
+  /// - Parameter message: The full name of the request's message.
+  /// - Returns: The status that refuses the request; nil if it holds no more than is allowed.
+  /// - Throws: INVALID_ARGUMENT for bytes that cannot be read.
+  func excess(in bytes: ByteBuffer, as message: String) throws(CallStatus) -> CallStatus? {
+    guard let root = shape.index(of: message) else { return nil }
+    do throws(WireFormatError) {
+      return try bytes.withUnsafeReadableBytes { bytes throws(WireFormatError) in
+        var counts = Counts()
+        return try excess(in: WireReader(bytes), root, &counts, depth: 1)
+      }
+    } catch {
+      throw CallStatus(.invalidArgument, "Can't deserialize to message of type \(message): \(error)")
+    }
+  }
+
+  /// The entries of each part so far.
+  private typealias Counts = SIMD16<UInt32>
+
+  private func excess(
+    in message: WireReader, _ index: Int, _ counts: inout Counts, depth: Int
+  ) throws(WireFormatError) -> CallStatus? {
+    guard depth <= Self.maximumDepth else {
+      throw message.error("messages are nested more than \(Self.maximumDepth) levels deep", "request")
+    }
+    let steps = shape.steps[index]
+    var reader = message
+    while let tag = try reader.readTag("request") {
+      guard tag.type == .lengthDelimited, let step = steps.first(where: { $0.field == tag.field }) else {
+        try reader.skip(tag, "request")
+        continue
+      }
+      let contents = try reader.readMessage("request")
+      if let excess = try excess(in: contents, of: step, &counts, depth: depth) { return excess }
+    }
+    return nil
+  }
+
+  private func excess(
+    in contents: WireReader, of step: RequestShape.Step, _ counts: inout Counts, depth: Int
+  ) throws(WireFormatError) -> CallStatus? {
+    switch step.rule {
+    case .counted(let part):
+      guard count(part, &counts) else { return refusal(part, step.name) }
+    case .countedApart(let part):
+      guard count(part, &counts) else { return refusal(part, step.name) }
+      guard let message = step.message else { return nil }
+      var inner = Counts()
+      return try excess(in: contents, message, &inner, depth: depth + 1)
+    case .operand:
+      return try listExcess(in: contents, step.name)
+    case .contents, .unserved, nil: break
+    }
+    guard let message = step.message else { return nil }
+    return try excess(in: contents, message, &counts, depth: depth + 1)
+  }
+
+  /// - Returns: False if it is one too many.
+  private func count(_ part: CountedPart, _ counts: inout Counts) -> Bool {
+    counts[part.rawValue] += 1
+    return counts[part.rawValue] <= limits[part.rawValue]
+  }
+
+  private func listExcess(in value: WireReader, _ name: String) throws(WireFormatError) -> CallStatus? {
+    var (value, counts) = (value, Counts())
+    while let tag = try value.readTag("Value") {
+      guard tag == WireTag(field: ValueFields.array, type: .lengthDelimited) else {
+        try value.skip(tag, "Value")
+        continue
+      }
+      var list = try value.readMessage("Value.array_value")
+      while let tag = try list.readTag("ArrayValue") {
+        if tag.field == ValueFields.arrayElements, !count(.listValues, &counts) { return refusal(.listValues, name) }
+        try list.skip(tag, "ArrayValue")
+      }
+    }
+    return nil
+  }
+
+  /// Numbers of fields of `google.firestore.v1.Value` and `ArrayValue`.
+  private enum ValueFields {
+    static let array = 9
+    static let arrayElements = 1
+  }
+
+  private func refusal(_ part: CountedPart, _ field: String) -> CallStatus {
+    let message = part.message(field: field, limit: limits[part.rawValue])
+    var status = CallStatus(.invalidArgument, message)
+    status.exceeded = part.exceededLimit
+    return status
+  }
+}
