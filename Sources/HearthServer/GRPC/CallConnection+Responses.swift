@@ -31,8 +31,7 @@ extension CallConnection {
     if let transcoder = stream.call.transcoder { return takeOutput(output, of: stream, transcoder) }
     if output.sendsHead, !stream.isHeadSent, output.end == nil || output.bytes.readableBytes > 0 { sendHead(stream) }
     if output.bytes.readableBytes > 0 {
-      if stream.waiting.isEmpty { stream.waitingSince = .now() }
-      stream.waiting.append(output.bytes)
+      stream.wait(output.bytes)
     }
     if output.dropsBytes { drop(stream) }
     if let end = output.end { stream.end = end }
@@ -45,8 +44,7 @@ extension CallConnection {
   }
 
   func drop(_ stream: OpenStream) {
-    let count = stream.waiting.reduce(0) { $0 + $1.readableBytes }
-    stream.waiting = []
+    let count = stream.dropWaiting()
     if count > 0 { stream.call.accepted(count) }
   }
 
@@ -54,14 +52,15 @@ extension CallConnection {
   /// gets no more than that.
   func send(_ stream: OpenStream) {
     guard let context else { return }
+    visitedStreams += 1
     var sent = 0
-    while var bytes = stream.waiting.first {
-      let count = min(bytes.readableBytes, stream.window, window)
-      guard count > 0, context.channel.isWritable else { break }
+    while min(stream.window, window) > 0, context.channel.isWritable,
+      let (part, isWhole) = stream.takeWaiting(most: min(stream.window, window))
+    {
       if !stream.isHeadSent { sendHead(stream) }
-      let isWhole = count == bytes.readableBytes
-      guard let part = bytes.readSlice(length: count) else { break }
-      if isWhole { stream.waiting.removeFirst() } else { stream.waiting[0] = bytes }
+      let count = part.readableBytes
+      // A client may answer each of these with updates of windows. Pieces that its small windows have cut do not pay for more of them.
+      if isWhole || count >= ConnectionLimits.smallUpdateBytes { connectionGuard.responseSent() }
       stream.window -= count
       window -= count
       sent += count
@@ -76,18 +75,21 @@ extension CallConnection {
     if stream.waiting.isEmpty {
       if let end = stream.end { close(stream, end) }
     } else {
-      if stream.window > 0 { waitingStreams.append(stream.id) }
+      // A flush can find the connection closed, which has forgotten the stream.
+      if stream.window > 0, streams[stream.id] === stream { waitingStreams.append(stream) }
       scheduleStallCheck()
     }
   }
 
   private static let bytesPerFlush = 128 << 10
 
+  /// Lets the streams that wait send in turn, until the window is used up or the socket is full. What then has bytes left waits behind the
+  /// others.
   func sendWaiting() {
-    let ids = waitingStreams
-    waitingStreams = []
-    for id in ids {
-      if let stream = streams[id], !stream.waiting.isEmpty { send(stream) }
+    var unvisited = waitingStreams.count
+    while unvisited > 0, window > 0, context?.channel.isWritable == true, let stream = waitingStreams.popFirst() {
+      unvisited -= 1
+      if !stream.waiting.isEmpty { send(stream) }
     }
   }
 
@@ -126,7 +128,7 @@ extension CallConnection {
     let limit = TimeAmount(server.limits.unreadTime)
     let now = NIODeadline.now()
     for stream in Array(streams.values) where !stream.waiting.isEmpty && now - stream.waitingSince >= limit {
-      let count = stream.waiting.reduce(0) { $0 + $1.readableBytes }
+      let count = stream.waitingBytes
       stream.call.stop(
         CallStatus(
           .resourceExhausted,

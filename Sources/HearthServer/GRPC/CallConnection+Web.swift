@@ -74,8 +74,7 @@ extension CallConnection {
       stream.head = Self.headers(of: head, length: web.isWhole ? web.bytes.readableBytes : nil)
     }
     if web.bytes.readableBytes > 0 {
-      if stream.waiting.isEmpty { stream.waitingSince = .now() }
-      stream.waiting.append(web.bytes)
+      stream.wait(web.bytes)
     }
     if let end = output.end { stream.end = end }
     send(stream)

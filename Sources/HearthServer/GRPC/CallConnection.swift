@@ -18,7 +18,7 @@ final class CallConnection: ChannelInboundHandler {
   private static let initialWindow = 65_535
 
   let server: CallServer
-  private let connectionGuard: ConnectionGuard
+  let connectionGuard: ConnectionGuard
   let outbox: CallOutbox
   private let executor: EventLoopTaskExecutor
   var context: ChannelHandlerContext?
@@ -30,8 +30,10 @@ final class CallConnection: ChannelInboundHandler {
   var window = initialWindow
   /// The window of a stream that is opened now.
   private var streamSendWindow = initialWindow
-  /// Streams that wait for the connection's window or for the socket, in the order in which they get it.
-  var waitingStreams: [HTTP2StreamID] = []
+  /// Streams that wait for the connection's window or for the socket.
+  var waitingStreams = WaitingStreams()
+  /// Counts how often a stream was looked at because there was something to send, or room for it.
+  var visitedStreams = 0
   var stallCheck: Scheduled<Void>?
 
   private var lastStreamID = HTTP2StreamID.rootStream
@@ -145,11 +147,13 @@ extension CallConnection {
   }
 
   private func take(_ settings: HTTP2Settings) {
-    for setting in settings where setting.parameter == .initialWindowSize {
-      let change = setting.value - streamSendWindow
-      streamSendWindow = setting.value
-      for stream in streams.values { stream.window += change }
-    }
+    // Only the last value of a frame counts (RFC 9113, section 6.5.3).
+    guard let setting = settings.last(where: { $0.parameter == .initialWindowSize }) else { return }
+    let change = setting.value - streamSendWindow
+    guard change != 0 else { return }
+    streamSendWindow = setting.value
+    for stream in streams.values { stream.window += change }
+    guard change > 0 else { return }
     for stream in Array(streams.values) where !stream.waiting.isEmpty { send(stream) }
   }
 
@@ -242,6 +246,7 @@ extension CallConnection {
   func forget(_ id: HTTP2StreamID) {
     guard let stream = streams.removeValue(forKey: id) else { return }
     stream.deadline?.cancel()
+    waitingStreams.remove(stream)
     stream.call.abandon()
     stream.requests.removeAll()
     _ = server.load.note(received: 0, of: stream.call)

@@ -22,7 +22,9 @@ final class OpenStream {
   var head: HPACKHeaders?
   var isHeadSent = false
   /// Bytes that flow control has not let go, in order.
-  var waiting: [ByteBuffer] = []
+  private(set) var waiting: [ByteBuffer] = []
+  /// The stream is one of the connection's ``WaitingStreams``, which set this.
+  var isListed = false
   /// The bytes that the client lets the stream send; negative after a change of its settings.
   var window: Int
   var end: CallStatus?
@@ -36,4 +38,38 @@ final class OpenStream {
     self.window = window
     requests = MessageAssembler(maximumBytes: maximumRequestBytes)
   }
+
+  /// Small messages are copied together, so that many of them are few frames and few buffers.
+  private static let joinedBytes = 16 << 10
+
+  /// Adds bytes for the client behind those that wait.
+  func wait(_ bytes: ByteBuffer) {
+    if waiting.isEmpty { waitingSince = .now() }
+    if let last = waiting.indices.last, waiting[last].readableBytes + bytes.readableBytes <= Self.joinedBytes {
+      waiting[last].writeImmutableBuffer(bytes)
+    } else {
+      waiting.append(bytes)
+    }
+  }
+
+  /// Takes bytes that are sent now.
+  ///
+  /// - Parameter most: At least 1.
+  /// - Returns: nil if nothing waits. `isWhole` is false if bytes were left back that were added together with these.
+  func takeWaiting(most: Int) -> (bytes: ByteBuffer, isWhole: Bool)? {
+    guard let count = waiting.first?.readableBytes else { return nil }
+    if count <= most { return (waiting.removeFirst(), true) }
+    return waiting[0].readSlice(length: most).map { ($0, false) }
+  }
+
+  /// Drops all bytes that wait.
+  ///
+  /// - Returns: Their number.
+  func dropWaiting() -> Int {
+    defer { waiting = [] }
+    return waitingBytes
+  }
+
+  /// The number of bytes that flow control has not let go.
+  var waitingBytes: Int { waiting.reduce(0) { $0 + $1.readableBytes } }
 }

@@ -12,13 +12,14 @@ struct ConnectionBudget {
     case resets = "too_many_resets"
     case emptyFrames = "too_many_empty_frames"
     case strayFrames = "too_much_data_for_closed_streams"
+    case settings = "too_many_settings"
 
     var limit: ServerLimit {
       switch self {
       case .pings: .pings
       case .unsentPingAnswers: .unsentPingAnswers
       case .resets: .resets
-      case .emptyFrames: .emptyFrames
+      case .emptyFrames, .settings: .emptyFrames
       case .strayFrames: .strayFrames
       }
     }
@@ -32,6 +33,8 @@ struct ConnectionBudget {
   private var strayFrames: TokenBucket
   /// Pings that frames of calls have paid for.
   private var paidPings = 0
+  /// Small updates of windows that messages to the client have paid for.
+  private var paidUpdates = 0
   private var unsentPingAnswers = 0
   private var openStreams = 0
   private var lastCallEnded: NIODeadline?
@@ -53,6 +56,30 @@ struct ConnectionBudget {
   mutating func streamOpened() {
     openStreams += 1
     emptyFrames.giveBack()
+    payForUpdates()
+  }
+
+  /// Bytes went to the client that no window of its has cut short.
+  mutating func responseSent() {
+    payForUpdates()
+  }
+
+  /// What grpc-core sends at most for a message, by which it gives back what it has read: of the stream for the message's head and for its
+  /// content, of the connection with the next frame that it sends (src/core/ext/transport/chttp2/transport/flow_control.cc).
+  private static let updatesPerMessage = 4
+
+  private mutating func payForUpdates() {
+    paidUpdates = min(paidUpdates + Self.updatesPerMessage, limits.busyPings.burst)
+  }
+
+  /// WINDOW_UPDATE of less than ``ConnectionLimits/smallUpdateBytes``. Go, Java and Node update when a quarter or half of the window is
+  /// used up; grpc-core gives back each message that it has read.
+  mutating func smallUpdate(at now: NIODeadline) -> Excess? {
+    if paidUpdates > 0 {
+      paidUpdates -= 1
+      return nil
+    }
+    return emptyFrame(at: now)
   }
 
   /// - Parameter wasReset: the client ended it before the server did.

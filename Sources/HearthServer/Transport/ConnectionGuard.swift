@@ -135,10 +135,15 @@ extension ConnectionGuard {
     _ event: InboundFrames.Event, _ context: ChannelHandlerContext
   ) -> ConnectionBudget.Excess? {
     switch event {
-    case .pass(let bytes, let callFrames):
+    case .pass(let bytes, let callFrames, let smallUpdates):
+      for _ in 0..<smallUpdates {
+        if let excess = budget.smallUpdate(at: .now()) { return excess }
+      }
       for _ in 0..<callFrames { budget.callFramePassed() }
       context.fireChannelRead(wrapInboundOut(bytes))
       return excessOfPassed
+    case .tooManySettings:
+      return .settings
     case .settingsPassed:
       acknowledgeSettings(context)
       return nil
@@ -231,6 +236,11 @@ extension ConnectionGuard {
 // MARK: - To the client
 
 extension ConnectionGuard {
+  /// Takes note of DATA that goes to the client, and that no window of its has cut short.
+  func responseSent() {
+    budget.responseSent()
+  }
+
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
     guard case .byteBuffer(var bytes) = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
     let callFrames = outbound.process(&bytes) { streamID in

@@ -37,8 +37,18 @@ package struct ConnectionLimits: Sendable, Hashable {
   /// over. A cancelled call costs the server about 0.3 ms of processor time; 500 a second are a sixth of a core.
   package var resets = RateLimit(burst: 20_000, perSecond: 500)
 
-  /// Frames that bring nothing: DATA without content, PRIORITY, unknown types. Each stream that is opened gives one back.
+  /// Frames that bring nothing: DATA without content, PRIORITY, unknown types, and WINDOW_UPDATE of less than ``smallUpdateBytes`` beyond
+  /// four for each message that the client was sent. Each stream that is opened gives one back.
+  ///
+  /// Updates of a byte would have the server send its responses byte by byte (CVE-2019-9511).
   package var emptyFrames = RateLimit(burst: 1_000, perSecond: 100)
+
+  /// Updates of a window by less than this draw on ``emptyFrames``.
+  static let smallUpdateBytes = 1 << 10
+
+  /// The entries of a SETTINGS frame; one more ends the connection. There are nine settings with a meaning, and the codec visits each
+  /// stream for each entry that has one for it.
+  static let settingsPerFrame = 32
 
   /// DATA with content for streams that are over, which a client sent before it learned that they were refused or ended.
   ///

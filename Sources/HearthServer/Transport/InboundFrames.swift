@@ -9,7 +9,10 @@ struct InboundFrames {
     /// Bytes for the codec, whole or partial frames.
     ///
     /// - callFrames: The number of frames of calls (HEADERS, DATA with content) that begin in them.
-    case pass(ByteBuffer, callFrames: Int)
+    /// - smallUpdates: The number of WINDOW_UPDATE frames that are small (``ConnectionLimits/smallUpdateBytes``).
+    case pass(ByteBuffer, callFrames: Int, smallUpdates: Int)
+    /// A SETTINGS frame has more entries than one may have. Nothing of it was passed on.
+    case tooManySettings
     case ping(UInt64)
     case pingAnswer(UInt64)
     /// RST_STREAM for a stream that was opened at some time.
@@ -29,11 +32,14 @@ struct InboundFrames {
   private static let pingByteCount = 8
   private static let resetByteCount = 4
   private static let priorityByteCount = 5
+  private static let updateByteCount = 4
+  private static let settingByteCount = 6
 
   private var unread = ByteBuffer()
   /// The place in ``unread`` up to which bytes are to be passed on.
   private var passedIndex = 0
   private var callFrames = 0
+  private var smallUpdates = 0
   private var remainingToPass = prefaceByteCount
   private var remainingToDrop = 0
   /// Between HEADERS and the end of its CONTINUATION frames nothing else may come; then all is the codec's.
@@ -90,6 +96,13 @@ struct InboundFrames {
         return .settingsPassed
       }
       guard let header = FrameHeader(at: passedIndex, of: unread) else { return takePassed() }
+      if header.kind == .settings, header.length > ConnectionLimits.settingsPerFrame * Self.settingByteCount {
+        if let passed = takePassed() { return passed }
+        remainingToDrop = FrameHeader.byteCount + header.length
+        return .tooManySettings
+      }
+      // Its content is looked at.
+      if isUpdate(header), !isWhole(header) { return takePassed() }
       let isContent = header.kind == .data && !isEmptyData(header)
       if isInsideHeaders || !mayBeTakenOut(header) || isContent && isOpen(header.streamID) {
         pass(header)
@@ -126,7 +139,7 @@ struct InboundFrames {
   /// Returns true if enough of the frame was received to remove it. Frames that are dropped may be received in parts.
   private func isWhole(_ header: FrameHeader) -> Bool {
     switch header.kind {
-    case .ping, .resetStream: passedIndex + FrameHeader.byteCount + header.length <= unread.writerIndex
+    case .ping, .resetStream, .windowUpdate: passedIndex + FrameHeader.byteCount + header.length <= unread.writerIndex
     default: true
     }
   }
@@ -135,8 +148,15 @@ struct InboundFrames {
     header.length == 0 && !header.endsStream
   }
 
+  private func isUpdate(_ header: FrameHeader) -> Bool {
+    header.kind == .windowUpdate && header.length == Self.updateByteCount
+  }
+
   private mutating func pass(_ header: FrameHeader) {
     switch header.kind {
+    case .windowUpdate where isUpdate(header):
+      let increment: UInt32 = unread.getInteger(at: passedIndex + FrameHeader.byteCount) ?? 0
+      if Int(increment & 0x7fff_ffff) < ConnectionLimits.smallUpdateBytes { smallUpdates += 1 }
     case .headers:
       isInsideHeaders = !header.endsHeaders
       if header.streamID > lastStreamID, !header.streamID.isMultiple(of: 2) { lastStreamID = header.streamID }
@@ -184,7 +204,7 @@ struct InboundFrames {
   private mutating func takePassed() -> Event? {
     let count = passedIndex - unread.readerIndex
     guard count > 0, let bytes = unread.readSlice(length: count) else { return nil }
-    defer { callFrames = 0 }
-    return .pass(bytes, callFrames: callFrames)
+    defer { (callFrames, smallUpdates) = (0, 0) }
+    return .pass(bytes, callFrames: callFrames, smallUpdates: smallUpdates)
   }
 }

@@ -96,6 +96,24 @@ struct FloodTests {
     }
   }
 
+  @Test(
+    "windows that are opened by a byte at a time, of a stream and of the connection", arguments: [0, 1] as [UInt32])
+  func smallUpdates(stream: UInt32) async throws {
+    try await expectEnd("too_many_empty_frames", hasSmallWindows: true) { client in
+      client.sendWithoutWaiting(
+        [Frame.headers(1, method: "Listen")] + Array(repeating: Frame.windowUpdate(stream, 1), count: 5000))
+    }
+  }
+
+  @Test("a SETTINGS frame with 2,700 entries, each of which the codec would apply to each stream")
+  func longSettings() async throws {
+    try await expectEnd("too_many_settings") { client in
+      var payload = ByteBuffer()
+      for index in 0..<2700 { payload.writeMultipleIntegers(UInt16(4), UInt32(65_535 + index)) }
+      client.sendWithoutWaiting([Frame.headers(1, method: "Listen"), Frame(kind: 4, payload: payload)])
+    }
+  }
+
   @Test("SETTINGS without end")
   func settings() async throws {
     try await expectEnd { client in
@@ -115,12 +133,15 @@ struct FloodTests {
 
   /// Runs `flood` on one connection, which is ended, while calls on another one go on as before.
   private func expectEnd(
-    _ reason: String = "", limits: ConnectionLimits = ConnectionLimits(),
+    _ reason: String = "", limits: ConnectionLimits = ConnectionLimits(), hasSmallWindows: Bool = false,
     _ flood: (RawHTTP2Client) async throws -> Void
   ) async throws {
     try await ServerFixture.withServer(connectionLimits: limits) { fixture in
       try await fixture.set("rooms/eros", ["n": 1.value])
-      try await RawHTTP2Client.withConnection(to: fixture.server) { client in
+      try await RawHTTP2Client.withConnection(
+        to: fixture.server, streamWindow: hasSmallWindows ? 65_535 : UInt32(Int32.max),
+        widensConnection: !hasSmallWindows
+      ) { client in
         try await flood(client)
         try await client.wait(for: "the end") { $0.isClosed }
         #expect(client.received.goAway?.code == Self.enhanceYourCalm)

@@ -14,6 +14,7 @@ struct FrameTests {
     let cut = pieces(of: bytes, cutInto: { min($0, Int(random.next() % 30)) }, openStreams)
     #expect(whole.passed == cut.passed)
     #expect(whole.callFrames == cut.callFrames)
+    #expect(whole.smallUpdates == cut.smallUpdates)
     #expect(whole.events == cut.events)
     #expect(whole.passed.count + whole.takenOut == bytes.readableBytes)
   }
@@ -67,6 +68,7 @@ struct FrameTests {
   private struct Pieces {
     var passed: [UInt8] = []
     var callFrames = 0
+    var smallUpdates = 0
     var events: [InboundFrames.Event] = []
     var takenOut = 0
   }
@@ -78,9 +80,10 @@ struct FrameTests {
     while rest.readableBytes > 0 {
       frames.append(rest.readSlice(length: length(rest.readableBytes)) ?? ByteBuffer())
       while let event = frames.next(isOpen: { openStreams.contains($0) }) {
-        if case .pass(let bytes, let callFrames) = event {
+        if case .pass(let bytes, let callFrames, let smallUpdates) = event {
           result.passed += bytes.readableBytesView
           result.callFrames += callFrames
+          result.smallUpdates += smallUpdates
         } else {
           result.events.append(event)
         }

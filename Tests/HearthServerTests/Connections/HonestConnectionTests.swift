@@ -40,6 +40,23 @@ struct HonestConnectionTests {
     }
   }
 
+  @Test("windows that are given back with each message, as grpc-core does: of the stream twice, of the connection once")
+  func smallWindowUpdates() async throws {
+    try await withClient(hasSmallWindows: true) { client in
+      for call in UInt32(0)..<UInt32(1000 * scale) {
+        let stream = 2 * call + 1
+        try await client.send(
+          try [
+            Frame.headers(stream), Frame.windowUpdate(stream, 5), Frame.getMessage(stream), Frame.windowUpdate(0, 150),
+          ])
+        try await client.wait(for: "the answer") { $0.statuses[stream] != nil || $0.isClosed }
+        try await client.send([Frame.windowUpdate(stream, 145), Frame.windowUpdate(0, 5)])
+      }
+      #expect(client.received.statuses.count == 1000 * scale)
+      try await expectAlive(client, stream: UInt32(2000 * scale + 1))
+    }
+  }
+
   @Test("10,000 pings beside a listener that has nothing to tell")
   func pingsBesideAListener() async throws {
     try await withClient { client in
@@ -216,12 +233,13 @@ struct HonestConnectionTests {
 
   private func withClient(
     limits: ConnectionLimits = ConnectionLimits(), acknowledgesSettings: Bool = true,
-    _ body: (RawHTTP2Client) async throws -> Void
+    hasSmallWindows: Bool = false, _ body: (RawHTTP2Client) async throws -> Void
   ) async throws {
     try await ServerFixture.withServer(connectionLimits: limits) { fixture in
       try await fixture.set("rooms/eros", ["n": 1.value])
       try await RawHTTP2Client.withConnection(
-        to: fixture.server, acknowledgesSettings: acknowledgesSettings, body)
+        to: fixture.server, acknowledgesSettings: acknowledgesSettings,
+        streamWindow: hasSmallWindows ? 65_535 : UInt32(Int32.max), widensConnection: !hasSmallWindows, body)
     }
   }
 

@@ -66,17 +66,19 @@ final class RawHTTP2Client: Sendable {
   /// Runs `body` with a connection that has sent its preface.
   static func withConnection<R>(
     to server: EmbeddedServer, answersPings: Bool = true, acknowledgesSettings: Bool = true, reads: Bool = true,
-    streamWindow: UInt32 = UInt32(Int32.max), _ body: (RawHTTP2Client) async throws -> R
+    streamWindow: UInt32 = UInt32(Int32.max), widensConnection: Bool = true,
+    _ body: (RawHTTP2Client) async throws -> R
   ) async throws -> R {
     try await withConnection(
       toPort: server.port, answersPings: answersPings, acknowledgesSettings: acknowledgesSettings, reads: reads,
-      streamWindow: streamWindow, body)
+      streamWindow: streamWindow, widensConnection: widensConnection, body)
   }
 
   /// Runs `body` with a connection that has sent its preface to a port of this machine.
   static func withConnection<R>(
     toPort port: Int, answersPings: Bool = true, acknowledgesSettings: Bool = true, reads: Bool = true,
-    streamWindow: UInt32 = UInt32(Int32.max), _ body: (RawHTTP2Client) async throws -> R
+    streamWindow: UInt32 = UInt32(Int32.max), widensConnection: Bool = true,
+    _ body: (RawHTTP2Client) async throws -> R
   ) async throws -> R {
     let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .channelOption(.autoRead, value: false)
@@ -88,7 +90,7 @@ final class RawHTTP2Client: Sendable {
       try channel.pipeline.syncOperations.addHandler(FrameReader { client.take($0) })
     }.get()
     do {
-      try await client.sendPreface(streamWindow: streamWindow)
+      try await client.sendPreface(streamWindow: streamWindow, widensConnection: widensConnection)
       if reads {
         try await channel.setOption(.autoRead, value: true).get()
         channel.read()
@@ -104,14 +106,15 @@ final class RawHTTP2Client: Sendable {
 
   // MARK: - Sending
 
-  /// The largest window of the connection, so that tests need not care for it.
-  private func sendPreface(streamWindow: UInt32) async throws {
+  /// By default the largest window of the connection, so that tests need not care for it.
+  private func sendPreface(streamWindow: UInt32, widensConnection: Bool) async throws {
     var settings = ByteBuffer()
     settings.writeMultipleIntegers(UInt16(4), streamWindow)
     var window = ByteBuffer()
     window.writeInteger(UInt32(Int32.max) - 65_535)
     var bytes = ByteBuffer(string: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-    Self.write([Frame(kind: 4, payload: settings), Frame(kind: 8, payload: window)], to: &bytes)
+    let update = widensConnection ? [Frame(kind: 8, payload: window)] : []
+    Self.write([Frame(kind: 4, payload: settings)] + update, to: &bytes)
     try await send(bytes)
   }
 
