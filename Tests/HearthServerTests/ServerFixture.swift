@@ -50,12 +50,20 @@ struct ServerFixture: Sendable {
   static func withClient<R: Sendable>(
     of server: EmbeddedServer, _ body: (ServerFixture) async throws -> R
   ) async throws -> R {
-    try await withGRPCClient(
-      transport: .http2NIOPosix(
-        target: .ipv4(address: "127.0.0.1", port: server.port), transportSecurity: .plaintext)
-    ) { client in
-      try await body(ServerFixture(server: server, client: client))
+    let client = GRPCClient(
+      transport: try .http2NIOPosix(
+        target: .ipv4(address: "127.0.0.1", port: server.port), transportSecurity: .plaintext))
+    let connections = Task { try await client.runConnections() }
+    let result: Result<R, any Error>
+    do {
+      result = .success(try await body(ServerFixture(server: server, client: client)))
+    } catch {
+      result = .failure(error)
     }
+    client.beginGracefulShutdown()
+    // A body that makes no calls may end before the connections begin; they refuse to, which is no failure.
+    _ = await connections.result
+    return try result.get()
   }
 
   // MARK: - Calls
