@@ -20,7 +20,7 @@ extension EmbeddedStorage {
   }
 }
 
-@Suite("The bounds of the history", .timeLimit(.minutes(1)))
+@Suite("The bounds of the history", .timeLimit(.minutes(5)))
 struct HistoryBoundTests {
   /// A log without a storage around it, whose time is that of its commits.
   private final class Log {
