@@ -249,7 +249,7 @@ struct ServerMetricsTests {
   @Test("a connection of HTTP/1 without a request, and a body that does not come, are counted")
   func idleWeb() async throws {
     try await withServer {
-      ($0.webIdleTime, $0.webBodyTime) = (.seconds(60), .milliseconds(200))
+      ($0.webIdleTime, $0.webBodyTime) = (.seconds(3_600), .milliseconds(200))
     } _: { fixture in
       try await RawHTTP1Client.withConnection(to: fixture.server) { client in
         let text = RawHTTP1Client.text("POST", RESTPath.documents + ":commit", headers: ["Content-Length": "100"])
