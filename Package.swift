@@ -184,7 +184,8 @@ let package = Package(
       dependencies: [
         "HearthServer", "HearthTransport", "HearthWire", "HearthStore", "HearthModel", "TestSupport", protobuf,
         grpcCore,
-        grpcProtobuf, grpcTransport, nioCore, nioEmbedded, nioPosix, nioHPACK, logging, metrics, metricsTestKit,
+        grpcProtobuf, grpcTransport, nioCore, nioEmbedded, nioPosix, nioHTTP2, nioHPACK, logging, metrics,
+        metricsTestKit,
       ], swiftSettings: settings),
     .testTarget(
       name: "HearthCommandTests",

@@ -58,23 +58,24 @@ extension ServerCall {
     reader?.resume(returning: .signals(signal))
   }
 
-  /// Waits for the next request, signal or end.
+  /// Waits for the next request, signal or end, in this order where there are several.
   ///
   /// - Throws: `CallStatus` once the call was ended from outside.
   func nextInput() async throws -> Input {
     try await withCheckedThrowingContinuation { continuation in
       let (result, isNews) = state.withLock { state -> (Result<Input, any Error>?, Bool) in
         if let cause = state.cause { return (.failure(cause), false) }
-        if !state.signals.isEmpty {
-          defer { state.signals = [] }
-          return (.success(.signals(state.signals)), false)
-        }
+        // Before signals: the task acts on these with each request, too, and a signal that always comes again must not keep requests waiting.
         if !state.requests.isEmpty {
           let message = state.requests.removeFirst()
           state.requestBytes -= message.readableBytes + Self.messageOverhead
           guard state.requests.isEmpty, state.keepsWindow else { return (.success(.message(message)), false) }
           (state.keepsWindow, state.returnsWindow) = (false, true)
           return (.success(.message(message)), true)
+        }
+        if !state.signals.isEmpty {
+          defer { state.signals = [] }
+          return (.success(.signals(state.signals)), false)
         }
         if state.hasRequestEnd { return (.success(.end), false) }
         state.reader = continuation
