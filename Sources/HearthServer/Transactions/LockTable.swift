@@ -171,31 +171,30 @@ struct LockTable {
 
   // MARK: - Locks
 
-  /// - Returns: The writes that wait for one more transaction now.
+  /// - Returns: The requests of the transaction that wait, if writes of others wait for it that did not before: a transaction that reads
+  ///   several things at the same time can then be part of a circle.
   private mutating func lock(_ keys: [DocumentKey], _ query: Query?, for owner: Owner) -> [TicketID] {
-    var changed: [TicketID] = []
+    var isInTheWay = false
     var holding = holdings.removeValue(forKey: owner) ?? Holding()
     for key in keys where holding.keys.insert(key).inserted {
       keyHolders[key, default: []].insert(owner)
-      for id in writers[key] ?? [] where add(.key(key), to: id, unlessOf: owner) { changed.append(id) }
+      for id in writers[key] ?? [] where add(.key(key), to: id, unlessOf: owner) { isInTheWay = true }
     }
     if let query, holding.queries.insert(query).inserted {
       let collection = Self.collectionID(of: query)
       ranges[collection, default: [:]][query, default: []].insert(owner)
       for id in writersOfCollection[collection] ?? [] where concerns(id, query) {
-        if add(.range(query), to: id, unlessOf: owner) { changed.append(id) }
+        if add(.range(query), to: id, unlessOf: owner) { isInTheWay = true }
       }
     }
     holdings[owner] = holding
-    return changed
+    return isInTheWay ? (ticketsOfOwner[owner] ?? []).sorted() : []
   }
 
-  /// Lets a write that waits anyway wait for one thing more.
+  /// Lets a write that waits anyway wait for a further holder of a lock, perhaps one that others hold, too.
   private mutating func add(_ blocker: Blocker, to id: TicketID, unlessOf owner: Owner) -> Bool {
-    guard let ticket = tickets[id], ticket.owner != owner, !ticket.blockers.isEmpty,
-      !ticket.blockers.contains(blocker)
-    else { return false }
-    setBlockers(ticket.blockers.union([blocker]), of: id)
+    guard let ticket = tickets[id], ticket.owner != owner, !ticket.blockers.isEmpty else { return false }
+    if !ticket.blockers.contains(blocker) { setBlockers(ticket.blockers.union([blocker]), of: id) }
     return true
   }
 
@@ -344,14 +343,27 @@ extension LockTable {
         if let other = tickets[id]?.owner, owners.insert(other).inserted { openOwners.append(other) }
       } else if let next = openOwners.popLast() {
         if next == owner { for id in ticketsOfOwner[next] ?? [] { add(id) } }
-        guard let holding = holdings[next] else { continue }
-        let held = holding.keys.map(Blocker.key) + holding.queries.map(Blocker.range)
-        for blocker in held {
+        for blocker in blockers(heldBy: next) {
           searchSteps += 1
           for id in waiters[blocker] ?? [] where tickets[id]?.owner != next { add(id) }
         }
       } else {
         return found
+      }
+    }
+  }
+
+  /// The locks of a transaction for which somebody may wait: looked for where there are fewer, among its locks or what is waited for.
+  private func blockers(heldBy owner: Owner) -> [Blocker] {
+    guard let holding = holdings[owner] else { return [] }
+    guard holding.keys.count + holding.queries.count > waiters.count else {
+      return holding.keys.map(Blocker.key) + holding.queries.map(Blocker.range)
+    }
+    return waiters.keys.filter { blocker in
+      switch blocker {
+      case .key(let key): holding.keys.contains(key)
+      case .range(let query): holding.queries.contains(query)
+      case .ticket: false
       }
     }
   }

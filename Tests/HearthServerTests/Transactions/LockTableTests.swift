@@ -172,6 +172,25 @@ struct LockTableTests {
     #expect(table.isEmpty)
   }
 
+  @Test("a deadlock of a transaction that reads in parallel is found when it gets a lock that others hold, too")
+  func parallelReads() {
+    let (holder, reader, other) = (Self.first, Self.second, Self.third)
+    var table = LockTable()
+    _ = table.read([key("c/m")], nil, by: holder, at: 0)
+    _ = table.read([key("c/k")], nil, by: other, at: 0)
+    #expect(table.write([Self.change("c/m", from: 1, to: 2)], by: nil, ticket: nil, at: 0).ticket == 1)
+    #expect(table.read([key("c/k"), key("c/m")], nil, by: reader, at: 0).ticket == 2)
+    let write = [Self.change("c/k", from: 1, to: 2), Self.change("c/n", from: 1, to: 2)]
+    #expect(table.write(write, by: nil, ticket: nil, at: 0).ticket == 3)
+    // A second read of the same transaction waits for the write, which waits for another transaction.
+    #expect(table.read([key("c/n")], nil, by: reader, at: 0) == .init(ticket: 4))
+    #expect(table.release(holder) == [.ready(1)])
+    // With its first read's locks the write waits for the transaction as well.
+    #expect(table.finish(1) == [.granted(2), .aborted(4)])
+    #expect(table.release(reader) == [])
+    #expect(table.release(other) == [.ready(3)])
+  }
+
   @Test("one more request looks at each that waits and at each lock at most a few times, however many there are")
   func searches() {
     var table = LockTable()
