@@ -1,4 +1,4 @@
-/// What clients and tools of Firestore ask for, and this server does not serve.
+/// The calls of Firestore's clients and tools that this server does not serve, with the reasons that it answers.
 enum UnservedCalls {
   private static let page = "See docs/server.md, \"Calls that are not served\"."
 
@@ -22,7 +22,7 @@ enum UnservedCalls {
     "google.datastore.v1.Datastore": datastore,
   ]
 
-  /// What the custom methods of the emulator's own paths are for.
+  /// The reasons for the custom methods at the emulator's own paths.
   private static let emulatorMethods = [
     "securityRules": rules, "ruleCoverage": rules, "ruleCoverage.html": rules, "export": exports, "import": exports,
   ]
@@ -33,7 +33,7 @@ enum UnservedCalls {
   ]
 
   /// - Parameter path: The path of a call of gRPC, such as `/google.firestore.v1beta1.Firestore/Commit`.
-  /// - Returns: What is missing, and what there is in its place; nil if nothing is known of it.
+  /// - Returns: The text that says what is missing and what to use in its place; nil for a path of no known API.
   static func reason(call path: String) -> String? {
     services[String(path.drop { $0 == "/" }.prefix { $0 != "/" })]
   }

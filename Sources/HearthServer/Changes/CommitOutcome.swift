@@ -6,7 +6,7 @@ struct CommitOutcome: Sendable, Equatable {
   var version: SnapshotVersion
   /// One for each write. ``SnapshotVersion/none`` as version means that there is none to report (after a delete).
   var results: [MutationResult]
-  /// Of a request that asked for it.
+  /// The document that the commit leaves, if the request asked for it.
   var document: Document?
 
   init(version: SnapshotVersion, results: [MutationResult]) {

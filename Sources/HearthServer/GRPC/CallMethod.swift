@@ -36,8 +36,8 @@ struct CallMethod: Sendable {
   /// Between its waits a call with a small request takes about as long as a change of thread, and blocks nothing: it runs on its
   /// connection's event loop.
   private(set) var isBrief = false
-  /// Says of the bytes of a request and the full name of its message if it holds more than is allowed: then the result is the status that
-  /// refuses it. Nil for methods whose requests hold nothing that could be many.
+  /// Returns the status that refuses a request if its bytes hold more than is allowed. Nil for methods whose requests have no part that is
+  /// counted.
   private(set) var excess: Excess?
   let decode: @Sendable (ByteBuffer) throws -> any Message
   /// - Parameter message: The request of a call with one; nil in streams.

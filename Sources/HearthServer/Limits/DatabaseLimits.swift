@@ -34,7 +34,7 @@ package struct DatabaseLimits: Sendable, Hashable {
   package var queryDisjunctions = 30
 
   /// Writes of one Commit, BatchWrite or message of a Write stream. A request with more fails with INVALID_ARGUMENT: other commits wait
-  /// while the writes of one are carried out, which takes about 15 ms for a thousand.
+  /// while the writes of one are carried out.
   package var writesPerRequest = 10_000
 
   /// Documents that one BatchGetDocuments or one target of a Listen stream names. A request with more fails with INVALID_ARGUMENT.

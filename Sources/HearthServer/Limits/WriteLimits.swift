@@ -10,7 +10,7 @@ enum WriteLimits {
   static let maximumVectorDimensions = 2048
   static let maximumTransformsPerDocument = 500
 
-  /// The mutation as it is to be stored: timestamps are cut to microseconds, and fields are in a form whose size follows from their values.
+  /// Returns the mutation that is stored: timestamps are cut to microseconds, and fields are in a form whose size follows from their values.
   ///
   /// - Throws: INVALID_ARGUMENT that names the document and the field.
   static func checked(_ mutation: Mutation, database: DatabaseID) throws(StatusError) -> Mutation {

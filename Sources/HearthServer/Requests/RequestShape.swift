@@ -2,7 +2,7 @@ internal import HearthModel
 
 /// The places of the parts of requests that are counted, found in the definitions of the protocol's messages.
 struct RequestShape: Sendable {
-  /// What the entries of a field are to the server.
+  /// The treatment of a field's entries.
   enum Rule: Hashable, Sendable {
     case counted(CountedPart)
     /// As before; what stands in an entry is counted for this entry alone.

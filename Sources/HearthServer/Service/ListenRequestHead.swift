@@ -3,7 +3,7 @@ internal import HearthModel
 internal import HearthWire
 internal import NIOCore
 
-/// What a request to add a target says beside what it asks for: which stream it is for, and the target's id.
+/// The parts of a request to add a target that name it: the database, and the target's id. The query itself is not read.
 struct ListenRequestHead {
   /// Without query, and with no documents.
   private(set) var request = Google_Firestore_V1_ListenRequest()

@@ -43,7 +43,7 @@ extension EmbeddedStorage {
     return true
   }
 
-  /// Makes known what is on disk now.
+  /// Publishes the version and the size of the log that are on disk.
   func publishState() {
     published.withLock { published in
       published.version = lastVersion

@@ -20,7 +20,7 @@ protocol ServerStorage: AnyObject, Sendable {
   /// ``TransactionLocks/lock(_:_:for:)`` see every commit that did not wait for it.
   var locks: TransactionLocks { get }
 
-  /// Tell which positions of clients are of the history that the database has now.
+  /// The epochs of the database: they tell which positions of clients lie in its present history.
   var epochs: Epochs { get }
 
   /// The use of the storage now, for metrics.

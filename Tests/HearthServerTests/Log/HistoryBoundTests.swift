@@ -156,10 +156,6 @@ struct HistoryBoundTests {
     }
   }
 
-  private func wait(until isSo: () async throws -> Bool) async throws {
-    while try await !isSo() { try await Task.sleep(for: .milliseconds(1)) }
-  }
-
   @Test("history that has aged goes without another commit, a piece at a time")
   func idle() async throws {
     let fixture = try StorageFixture()
@@ -170,7 +166,7 @@ struct HistoryBoundTests {
     #expect(try await fixture.storage.loggedRows().count == 6_000)
     fixture.clock.advance(seconds: 4_000)
     await fixture.storage.trimHistory()
-    try await wait { try await fixture.storage.loggedRows().count == 0 }
+    try await waitUntil { try await fixture.storage.loggedRows().count == 0 }
     #expect(fixture.storage.use().historyBytes == 0)
     await #expect(throws: StatusError.self) {
       _ = try await fixture.storage.snapshot(at: Timestamp(microseconds: ManualClock().now))
@@ -186,6 +182,6 @@ struct HistoryBoundTests {
     }
     fixture.clock.advance(seconds: 4_000)
     for n in 0..<70 { try await fixture.set("other/d", ["n": n.value]) }
-    try await wait { try await fixture.storage.loggedRows().count <= 70 }
+    try await waitUntil { try await fixture.storage.loggedRows().count <= 70 }
   }
 }
