@@ -4,7 +4,7 @@ import HearthWire
 import NIOCore
 import Testing
 
-@Suite("A connection that floods the server is ended")
+@Suite("A connection that floods the server is ended", .timeLimit(.minutes(5)))
 struct FloodTests {
   typealias Frame = RawHTTP2Client.Frame
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HearthServer
 
-@Suite("Streams that wait for the window of their connection")
+@Suite("Streams that wait for the window of their connection", .timeLimit(.minutes(5)))
 struct WaitingStreamTests {
   typealias Frame = RawHTTP2Client.Frame
 

@@ -57,7 +57,8 @@ struct PessimisticTransactionTests {
     #expect(fixture.storage.locks.ticketCount == 0)
   }
 
-  @Test("a write that would have waited leaves no trace when the transaction of its group fails")
+  @Test(
+    "a write that would have waited leaves no trace when the transaction of its group fails", .timeLimit(.minutes(5)))
   func failedGroups() async throws {
     let fails = Mutex(false)
     let fixture = try StorageFixture(injecting: { point in
@@ -78,7 +79,8 @@ struct PessimisticTransactionTests {
     #expect(fixture.storage.locks.ticketCount == 0)
   }
 
-  @Test("a clock that is set back by an hour keeps no transaction and no waiting write alive")
+  @Test(
+    "a clock that is set back by an hour keeps no transaction and no waiting write alive", .timeLimit(.minutes(5)))
   func clockSetBack() async throws {
     let wall = Mutex<Int64>(1_700_000_000_000_000)
     let elapsed = Mutex<Int64>(0)
