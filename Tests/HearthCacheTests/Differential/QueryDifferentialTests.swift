@@ -10,7 +10,7 @@ import Testing
 ///
 /// A failure prints the smallest case that was found. `HEARTH_TEST_SEED` repeats its history, and with
 /// `HEARTH_TEST_CASE` only the query of that number is asked. `HEARTH_TEST_HISTORIES` makes a run longer.
-@Suite("Generated queries of the cache", .timeLimit(.minutes(10)))
+@Suite("Generated queries of the cache")
 struct QueryDifferentialTests {
   private static let groups: UInt64 = 4
   private static let historiesPerGroup: UInt64 = environment("HEARTH_TEST_HISTORIES") ?? 25
