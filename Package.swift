@@ -149,6 +149,9 @@ let package = Package(
 
     .target(
       name: "TestSupport", dependencies: ["HearthModel"], path: "Tests/Support/TestSupport", swiftSettings: settings),
+    .target(
+      name: "RawHTTP2", dependencies: ["HearthWire", protobuf, nioCore, nioPosix, nioHPACK],
+      path: "Tests/Support/RawHTTP2", swiftSettings: settings),
     .testTarget(
       name: "HearthModelTests", dependencies: ["HearthModel", "TestSupport"], swiftSettings: settings),
     .testTarget(
@@ -182,7 +185,8 @@ let package = Package(
     .testTarget(
       name: "HearthServerTests",
       dependencies: [
-        "HearthServer", "HearthTransport", "HearthWire", "HearthStore", "HearthModel", "TestSupport", protobuf,
+        "HearthServer", "HearthTransport", "HearthWire", "HearthStore", "HearthModel", "TestSupport", "RawHTTP2",
+        protobuf,
         grpcCore,
         grpcProtobuf, grpcTransport, nioCore, nioEmbedded, nioPosix, nioHTTP2, nioHPACK, logging, metrics,
         metricsTestKit,

@@ -2,6 +2,7 @@ import Foundation
 import HearthCache
 import HearthModel
 import HearthStore
+import TestSupport
 import Testing
 
 @Suite("hearth cache")

@@ -2,6 +2,7 @@ import Foundation
 import Hearth
 import HearthServer
 import Logging
+import TestSupport
 import Testing
 
 /// The behaviour of the client with any backend, run against our own server and against Google's emulator.

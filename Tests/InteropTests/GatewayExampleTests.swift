@@ -2,6 +2,7 @@ import Foundation
 import Hearth
 import HearthServer
 import Logging
+import TestSupport
 import Testing
 
 /// The program of `Examples/Gateway`, without a connection, with one, and killed in both states.

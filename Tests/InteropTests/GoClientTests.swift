@@ -1,6 +1,7 @@
 import Foundation
 import HearthServer
 import Logging
+import TestSupport
 import Testing
 
 /// Google's own Go client, where this machine has it.

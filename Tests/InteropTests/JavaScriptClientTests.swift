@@ -1,6 +1,7 @@
 import Foundation
 import HearthServer
 import Logging
+import TestSupport
 import Testing
 
 /// Google's own JavaScript SDK, where this machine has it.

@@ -1,6 +1,7 @@
 import Foundation
 import HearthServer
 import Logging
+import TestSupport
 import Testing
 
 private enum ComparisonPython {

@@ -1,6 +1,7 @@
 import Foundation
 import HearthModel
 import HearthTransport
+import TestSupport
 import Testing
 
 /// `hearth serve` answers a commit after it is durable; so a killed server has every commit that it had answered.

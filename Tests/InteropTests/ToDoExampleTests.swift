@@ -1,6 +1,7 @@
 import Foundation
 import HearthServer
 import Logging
+import TestSupport
 import Testing
 
 /// The program of `Examples/ToDo`, with a folder for each device.

@@ -2,6 +2,7 @@ import Foundation
 import Hearth
 import HearthServer
 import Logging
+import TestSupport
 import Testing
 
 #if canImport(FoundationNetworking)

@@ -2,6 +2,7 @@ import HearthModel
 import HearthServer
 import HearthWire
 import NIOCore
+import RawHTTP2
 import Testing
 
 @Suite("A connection that floods the server is ended", .timeLimit(.minutes(5)))
@@ -140,7 +141,7 @@ struct FloodTests {
       try await fixture.set("rooms/eros", ["n": 1.value])
       try await RawHTTP2Client.withConnection(
         to: fixture.server, streamWindow: hasSmallWindows ? 65_535 : UInt32(Int32.max),
-        widensConnection: !hasSmallWindows
+        connectionWindow: hasSmallWindows ? 65_535 : UInt32(Int32.max)
       ) { client in
         try await flood(client)
         try await client.wait(for: "the end") { $0.isClosed }

@@ -3,6 +3,7 @@ import HearthModel
 import HearthServer
 import HearthWire
 import NIOCore
+import RawHTTP2
 import Testing
 
 /// The tenth part of what a connection has to bear within a minute; `HEARTH_FULL_LOAD=1` runs all of it.
@@ -239,7 +240,8 @@ struct HonestConnectionTests {
       try await fixture.set("rooms/eros", ["n": 1.value])
       try await RawHTTP2Client.withConnection(
         to: fixture.server, acknowledgesSettings: acknowledgesSettings,
-        streamWindow: hasSmallWindows ? 65_535 : UInt32(Int32.max), widensConnection: !hasSmallWindows, body)
+        streamWindow: hasSmallWindows ? 65_535 : UInt32(Int32.max),
+        connectionWindow: hasSmallWindows ? 65_535 : UInt32(Int32.max), body)
     }
   }
 

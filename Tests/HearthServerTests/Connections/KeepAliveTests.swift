@@ -1,6 +1,7 @@
 import HearthModel
 import HearthServer
 import NIOCore
+import RawHTTP2
 import Testing
 
 @Suite("Keep-alive on the server's side")

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOEmbedded
+import RawHTTP2
 import Testing
 
 @testable import HearthServer

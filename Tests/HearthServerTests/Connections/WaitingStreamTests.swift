@@ -1,6 +1,7 @@
 import HearthModel
 import HearthWire
 import NIOCore
+import RawHTTP2
 import Synchronization
 import TestSupport
 import Testing
@@ -49,7 +50,7 @@ struct WaitingStreamTests {
     do {
       try await ServerFixture.withClient(of: server) { fixture in
         try await fixture.set("rooms/eros", ["n": .integer(-1), "text": Self.text])
-        try await RawHTTP2Client.withConnection(to: server, widensConnection: false) { client in
+        try await RawHTTP2Client.withConnection(to: server, connectionWindow: 65_535) { client in
           try await overfill(client, server, fixture)
           let before = try await settledCounts(channels, client)
           #expect(before.open == Self.streamCount)

@@ -3,6 +3,7 @@ import HearthStore
 import HearthWire
 import NIOCore
 import NIOHPACK
+import RawHTTP2
 import TestSupport
 import Testing
 

@@ -4,6 +4,7 @@ import HearthServer
 import HearthWire
 import NIOCore
 import NIOHPACK
+import RawHTTP2
 import Synchronization
 import Testing
 

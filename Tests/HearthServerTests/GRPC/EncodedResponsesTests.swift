@@ -1,5 +1,6 @@
 import HearthWire
 import NIOCore
+import RawHTTP2
 import SwiftProtobuf
 import Testing
 

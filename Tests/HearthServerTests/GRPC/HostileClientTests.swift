@@ -2,6 +2,7 @@ import HearthModel
 import HearthWire
 import NIOCore
 import NIOHPACK
+import RawHTTP2
 import TestSupport
 import Testing
 

@@ -4,6 +4,7 @@ import HearthWire
 import Metrics
 import MetricsTestKit
 import NIOCore
+import RawHTTP2
 import TestSupport
 import Testing
 

@@ -2,6 +2,7 @@ import Foundation
 import HearthModel
 import NIOCore
 import NIOHPACK
+import RawHTTP2
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import HearthServer
+import TestSupport
 import Testing
 
 @Suite(

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// A process with one of Google's clients: takes plans as lines, and answers with lines. A line that says `reads` comes in between, once a
 /// transaction has read.

@@ -1,6 +1,7 @@
 import Foundation
 import HearthServer
 import Logging
+import TestSupport
 import Testing
 
 /// Programs that test our server with Google's clients. They run one after the other and without other tests beside them: their time

@@ -1,5 +1,6 @@
 import Foundation
 import HearthServer
+import TestSupport
 import Testing
 
 /// The integration tests of Google's Go client, which Debian's package of the client has.

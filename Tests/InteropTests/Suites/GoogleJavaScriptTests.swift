@@ -1,5 +1,6 @@
 import Foundation
 import HearthServer
+import TestSupport
 import Testing
 
 /// Programs of ours with Google's JavaScript SDK.

@@ -1,5 +1,6 @@
 import Foundation
 import HearthServer
+import TestSupport
 import Testing
 
 /// The system tests of Google's Python client, in release 2.23.0, in a folder that is kept between runs.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Google's own Firestore emulator, for suites that want a backend that nobody here wrote.

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 #if canImport(Glibc)
   import Glibc
@@ -10,14 +10,14 @@ import Foundation
 
 /// A running program that is read line by line. Its output is read on a thread of its own, so that waiting for it does not
 /// hold up the servers and clients that run in the test's process.
-final class LineProcess {
+package final class LineProcess {
   private let process = Process()
   private let lines: AsyncStream<Data>
   private var iterator: AsyncStream<Data>.Iterator
   private let input: Pipe?
 
   /// - Parameter takesInput: True to send it lines with ``send(_:)``.
-  init(_ program: URL, _ arguments: [String], takesInput: Bool = false) throws {
+  package init(_ program: URL, _ arguments: [String], takesInput: Bool = false) throws {
     let output = Pipe()
     process.executableURL = program
     process.arguments = arguments
@@ -42,13 +42,15 @@ final class LineProcess {
     }
   }
 
+  package var processIdentifier: Int32 { process.processIdentifier }
+
   /// The next line, waiting for it; nil when the program has ended and everything was read.
-  nonisolated(nonsending) func nextLine() async -> String? {
+  package nonisolated(nonsending) func nextLine() async -> String? {
     await iterator.next(isolation: #isolation).map { String(decoding: $0, as: UTF8.self) }
   }
 
   /// The next line that is a JSON object, waiting for it; nil when the program has ended and everything was read.
-  nonisolated(nonsending) func next() async -> [String: Any]? {
+  package nonisolated(nonsending) func next() async -> [String: Any]? {
     while let line = await nextLine() {
       if let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] { return object }
     }
@@ -56,32 +58,32 @@ final class LineProcess {
   }
 
   /// Writes a line to the program's standard input. A program that has ended gets nothing.
-  func send(_ line: String) {
+  package func send(_ line: String) {
     guard process.isRunning else { return }
     try? input?.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8))
   }
 
   /// Ends the program's standard input.
-  func endInput() { try? input?.fileHandleForWriting.close() }
+  package func endInput() { try? input?.fileHandleForWriting.close() }
 
   /// SIGSTOP: the process does nothing more until ``goOn()``, and keeps its locks.
-  func stop() { kill(process.processIdentifier, SIGSTOP) }
+  package func stop() { kill(process.processIdentifier, SIGSTOP) }
 
-  func goOn() { kill(process.processIdentifier, SIGCONT) }
+  package func goOn() { kill(process.processIdentifier, SIGCONT) }
 
   /// SIGTERM: what a service manager sends first.
-  func askToEnd() { kill(process.processIdentifier, SIGTERM) }
+  package func askToEnd() { kill(process.processIdentifier, SIGTERM) }
 
   /// SIGINT: what Ctrl-C sends.
-  func interrupt() { kill(process.processIdentifier, SIGINT) }
+  package func interrupt() { kill(process.processIdentifier, SIGINT) }
 
   /// SIGKILL: what a power cut does to a process.
-  func killAtOnce() {
+  package func killAtOnce() {
     kill(process.processIdentifier, SIGKILL)
   }
 
   /// Waits for the end of the program, on a thread of its own.
-  nonisolated(nonsending) func waitForExit() async -> Int32 {
+  package nonisolated(nonsending) func waitForExit() async -> Int32 {
     let process = process
     return await withCheckedContinuation { continuation in
       Thread.detachNewThread {

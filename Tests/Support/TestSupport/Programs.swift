@@ -1,5 +1,5 @@
-import Foundation
-import Synchronization
+package import Foundation
+internal import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -10,9 +10,9 @@ import Synchronization
 #endif
 
 /// Programs that the tests start: where they are, how they are run, and how their output is read.
-enum Programs {
+package enum Programs {
   /// The folder in which the build puts executables, beside the test bundle.
-  static var productsFolder: URL {
+  package static var productsFolder: URL {
     #if os(macOS)
       if let bundle = Bundle.allBundles.first(where: { $0.bundlePath.hasSuffix(".xctest") }) {
         return bundle.bundleURL.deletingLastPathComponent()
@@ -21,25 +21,25 @@ enum Programs {
     return URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
   }
 
-  static func product(_ name: String) -> URL {
+  package static func product(_ name: String) -> URL {
     productsFolder.appendingPathComponent(name)
   }
 
   /// The full path of a program on PATH, or nil.
-  static func find(_ name: String) -> URL? {
+  package static func find(_ name: String) -> URL? {
     let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
     return folders.lazy.map { URL(fileURLWithPath: String($0)).appendingPathComponent(name) }
       .first { FileManager.default.isExecutableFile(atPath: $0.path) }
   }
 
-  struct Output: Sendable {
-    var status: Int32
-    var text: String
+  package struct Output: Sendable {
+    package var status: Int32
+    package var text: String
   }
 
   /// Runs a program to its end.
   /// - Returns: its exit status and what it wrote, both streams together.
-  static func run(
+  package static func run(
     _ program: URL, _ arguments: [String], environment: [String: String] = [:]
   ) throws -> Output {
     let process = Process()
@@ -57,7 +57,7 @@ enum Programs {
   }
 
   /// `run`, without holding up the calling task's thread.
-  static func runInBackground(
+  package static func runInBackground(
     _ program: URL, _ arguments: [String], environment: [String: String] = [:]
   ) async throws -> Output {
     try await withCheckedThrowingContinuation { continuation in
@@ -71,7 +71,7 @@ enum Programs {
   ///
   /// Below the ports that systems give to connections and to servers that ask for any (32768 on Linux, 49152 elsewhere): one of those may be
   /// given to another test before the program listens. No port is given twice.
-  static func freePort() throws -> Int {
+  package static func freePort() throws -> Int {
     for port in (20_000..<32_000).shuffled() where isFree(port) {
       if givenPorts.withLock({ $0.insert(port).inserted }) { return port }
     }

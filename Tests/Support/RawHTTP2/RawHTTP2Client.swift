@@ -1,44 +1,56 @@
-import HearthServer
-import HearthWire
-import NIOCore
-import NIOHPACK
-import NIOPosix
-import SwiftProtobuf
-import Synchronization
+internal import HearthWire
+package import NIOCore
+package import NIOHPACK
+internal import NIOPosix
+package import SwiftProtobuf
+internal import Synchronization
 
 /// An HTTP/2 client that sends what frames a test wants, also wrong ones, and notes what comes back.
-final class RawHTTP2Client: Sendable {
-  struct Frame {
-    var kind: UInt8
-    var flags: UInt8 = 0
-    var streamID: UInt32 = 0
-    var payload = ByteBuffer()
+package final class RawHTTP2Client: Sendable {
+  package struct Frame {
+    package var kind: UInt8
+    package var flags: UInt8
+    package var streamID: UInt32
+    package var payload: ByteBuffer
+
+    package init(kind: UInt8, flags: UInt8 = 0, streamID: UInt32 = 0, payload: ByteBuffer = ByteBuffer()) {
+      self.kind = kind
+      self.flags = flags
+      self.streamID = streamID
+      self.payload = payload
+    }
   }
 
   /// The frames received from the server so far.
-  struct Received {
-    var settings: [UInt16: UInt32] = [:]
-    var pingAnswers = 0
+  package struct Received {
+    package var settings: [UInt16: UInt32] = [:]
+    package var pingAnswers = 0
     /// Answered by ``RawHTTP2Client`` itself, unless told not to.
-    var pings: [UInt64] = []
+    package var pings: [UInt64] = []
     /// Streams that ended with trailers, with their grpc-status.
-    var statuses: [UInt32: String] = [:]
+    package var statuses: [UInt32: String] = [:]
     /// The last headers of each stream.
-    var headers: [UInt32: HPACKHeaders] = [:]
+    package var headers: [UInt32: HPACKHeaders] = [:]
     /// The bytes of each stream's DATA frames.
-    var messageBytes: [UInt32: Int] = [:]
+    package var messageBytes: [UInt32: Int] = [:]
+    /// The bytes of each stream's DATA frames, if the client keeps messages.
+    package var data: [UInt32: ByteBuffer] = [:]
     /// Streams that the server reset, with the code.
-    var resets: [UInt32: UInt32] = [:]
+    package var resets: [UInt32: UInt32] = [:]
     /// Bytes that were given back to the connection's window.
-    var windowGain = 0
+    package var windowGain = 0
+    /// Bytes that were given back to the window of each stream.
+    package var streamWindowGains: [UInt32: Int] = [:]
     /// Bytes that were given back to the windows of streams.
-    var streamWindowGain = 0
-    var goAway: (code: UInt32, text: String)?
-    var isClosed = false
+    package var streamWindowGain: Int { streamWindowGains.values.reduce(0, +) }
+    package var goAway: (code: UInt32, text: String)?
+    package var isClosed = false
   }
 
   private struct State {
     var received = Received()
+    /// Bytes that ``send(message:streamID:endsStream:)`` has sent on each stream.
+    var sentBytes: [UInt32: Int] = [:]
     var waiting: [(isMet: @Sendable (Received) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
   }
 
@@ -56,48 +68,61 @@ final class RawHTTP2Client: Sendable {
   private let state = Mutex(State())
   private let answersPings: Bool
   private let acknowledgesSettings: Bool
+  private let keepsMessages: Bool
 
-  private init(channel: any Channel, answersPings: Bool, acknowledgesSettings: Bool) {
+  private init(channel: any Channel, answersPings: Bool, acknowledgesSettings: Bool, keepsMessages: Bool) {
     self.channel = channel
     self.answersPings = answersPings
     self.acknowledgesSettings = acknowledgesSettings
-  }
-
-  /// Runs `body` with a connection that has sent its preface.
-  static func withConnection<R>(
-    to server: EmbeddedServer, answersPings: Bool = true, acknowledgesSettings: Bool = true, reads: Bool = true,
-    streamWindow: UInt32 = UInt32(Int32.max), widensConnection: Bool = true,
-    _ body: (RawHTTP2Client) async throws -> R
-  ) async throws -> R {
-    try await withConnection(
-      toPort: server.port, answersPings: answersPings, acknowledgesSettings: acknowledgesSettings, reads: reads,
-      streamWindow: streamWindow, widensConnection: widensConnection, body)
+    self.keepsMessages = keepsMessages
   }
 
   /// Runs `body` with a connection that has sent its preface to a port of this machine.
-  static func withConnection<R>(
+  package static func withConnection<R>(
     toPort port: Int, answersPings: Bool = true, acknowledgesSettings: Bool = true, reads: Bool = true,
-    streamWindow: UInt32 = UInt32(Int32.max), widensConnection: Bool = true,
+    streamWindow: UInt32 = UInt32(Int32.max), connectionWindow: UInt32 = UInt32(Int32.max),
     _ body: (RawHTTP2Client) async throws -> R
   ) async throws -> R {
+    let client = try await connect(
+      toPort: port, answersPings: answersPings, acknowledgesSettings: acknowledgesSettings, reads: reads,
+      streamWindow: streamWindow, connectionWindow: connectionWindow)
+    do {
+      let result = try await body(client)
+      try? await client.channel.close().get()
+      return result
+    } catch {
+      try? await client.channel.close().get()
+      throw error
+    }
+  }
+
+  /// Opens a connection and sends its preface.
+  /// - Parameters:
+  ///   - keepsMessages: True to keep the bytes of DATA frames in ``Received/data``.
+  ///   - streamWindow: Bytes that the server may send on a stream; they are never given back.
+  ///   - connectionWindow: Bytes that the server may send on all streams, at least 65,535.
+  package static func connect(
+    toPort port: Int, answersPings: Bool = true, acknowledgesSettings: Bool = true, reads: Bool = true,
+    keepsMessages: Bool = false, streamWindow: UInt32 = UInt32(Int32.max),
+    connectionWindow: UInt32 = UInt32(Int32.max)
+  ) async throws -> RawHTTP2Client {
     let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .channelOption(.autoRead, value: false)
       .connect(host: "127.0.0.1", port: port).get()
     let client = RawHTTP2Client(
-      channel: channel, answersPings: answersPings, acknowledgesSettings: acknowledgesSettings)
+      channel: channel, answersPings: answersPings, acknowledgesSettings: acknowledgesSettings,
+      keepsMessages: keepsMessages)
     channel.closeFuture.whenComplete { _ in client.note { $0.isClosed = true } }
-    try await channel.eventLoop.submit {
-      try channel.pipeline.syncOperations.addHandler(FrameReader { client.take($0) })
-    }.get()
     do {
-      try await client.sendPreface(streamWindow: streamWindow, widensConnection: widensConnection)
+      try await channel.eventLoop.submit {
+        try channel.pipeline.syncOperations.addHandler(FrameReader { client.take($0) })
+      }.get()
+      try await client.sendPreface(streamWindow: streamWindow, connectionWindow: connectionWindow)
       if reads {
         try await channel.setOption(.autoRead, value: true).get()
         channel.read()
       }
-      let result = try await body(client)
-      try? await channel.close().get()
-      return result
+      return client
     } catch {
       try? await channel.close().get()
       throw error
@@ -106,20 +131,22 @@ final class RawHTTP2Client: Sendable {
 
   // MARK: - Sending
 
-  /// By default the largest window of the connection, so that tests need not care for it.
-  private func sendPreface(streamWindow: UInt32, widensConnection: Bool) async throws {
+  /// The window that HTTP/2 gives each connection and stream (RFC 9113, 6.9.2).
+  private static let initialWindow: UInt32 = 65_535
+
+  private func sendPreface(streamWindow: UInt32, connectionWindow: UInt32) async throws {
     var settings = ByteBuffer()
     settings.writeMultipleIntegers(UInt16(4), streamWindow)
-    var window = ByteBuffer()
-    window.writeInteger(UInt32(Int32.max) - 65_535)
     var bytes = ByteBuffer(string: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-    let update = widensConnection ? [Frame(kind: 8, payload: window)] : []
-    Self.write([Frame(kind: 4, payload: settings)] + update, to: &bytes)
+    Self.write([Frame(kind: 4, payload: settings)], to: &bytes)
+    if connectionWindow > Self.initialWindow {
+      Self.write([.windowUpdate(0, connectionWindow - Self.initialWindow)], to: &bytes)
+    }
     try await send(bytes)
   }
 
   /// Returns when the system has taken the bytes.
-  func send(_ bytes: ByteBuffer) async throws {
+  package func send(_ bytes: ByteBuffer) async throws {
     do {
       try await channel.writeAndFlush(bytes).get()
     } catch {
@@ -127,20 +154,20 @@ final class RawHTTP2Client: Sendable {
     }
   }
 
-  func send(_ frames: [Frame]) async throws {
+  package func send(_ frames: [Frame]) async throws {
     var bytes = ByteBuffer()
     Self.write(frames, to: &bytes)
     try await send(bytes)
   }
 
   /// Sends without waiting: for a server that does not read.
-  func sendWithoutWaiting(_ frames: [Frame]) {
+  package func sendWithoutWaiting(_ frames: [Frame]) {
     var bytes = ByteBuffer()
     Self.write(frames, to: &bytes)
     channel.writeAndFlush(bytes, promise: nil)
   }
 
-  static func write(_ frames: [Frame], to bytes: inout ByteBuffer) {
+  package static func write(_ frames: [Frame], to bytes: inout ByteBuffer) {
     for frame in frames {
       bytes.writeMultipleIntegers(
         UInt32(frame.payload.readableBytes) << 8 | UInt32(frame.kind), frame.flags, frame.streamID)
@@ -148,16 +175,61 @@ final class RawHTTP2Client: Sendable {
     }
   }
 
-  func close() {
+  /// Sends a message of any size, in frames that fit the server's windows. Returns early where the stream or connection ends.
+  ///
+  /// Only one message of a connection is sent at a time.
+  package func send(message: [UInt8], streamID: UInt32, endsStream: Bool = true) async throws {
+    var rest = ByteBuffer()
+    rest.writeInteger(UInt8(0))
+    rest.writeInteger(UInt32(message.count))
+    rest.writeBytes(message)
+    try await wait(for: "SETTINGS of the server", seconds: 15) { !$0.settings.isEmpty || $0.isClosed }
+    while rest.readableBytes > 0 {
+      let (sent, sentOfAll) = state.withLock { state in
+        (state.sentBytes[streamID] ?? 0, state.sentBytes.values.reduce(0, +))
+      }
+      let windows: @Sendable (Received) -> Int = { received in
+        min(
+          Int(received.settings[4] ?? Self.initialWindow) + (received.streamWindowGains[streamID] ?? 0) - sent,
+          Int(Self.initialWindow) + received.windowGain - sentOfAll)
+      }
+      try await wait(for: "room for a message", seconds: 15) {
+        windows($0) > 0 || $0.statuses[streamID] != nil || $0.resets[streamID] != nil || $0.goAway != nil
+          || $0.isClosed
+      }
+      guard case let window = windows(received), window > 0 else { return }
+      let piece = rest.readSlice(length: min(window, 16_384, rest.readableBytes)) ?? ByteBuffer()
+      state.withLock { $0.sentBytes[streamID, default: 0] += piece.readableBytes }
+      let isLast = rest.readableBytes == 0 && endsStream
+      try await send([Frame(kind: 0, flags: isLast ? 1 : 0, streamID: streamID, payload: piece)])
+    }
+  }
+
+  package func close() {
     channel.close(promise: nil)
   }
 
   // MARK: - Receiving
 
-  var received: Received { state.withLock { $0.received } }
+  /// Takes the whole gRPC messages that a stream has received, and keeps what follows them.
+  package func takeMessages(of streamID: UInt32) -> [[UInt8]] {
+    state.withLock { state in
+      var messages: [[UInt8]] = []
+      while let buffer = state.received.data[streamID],
+        let length = buffer.getInteger(at: buffer.readerIndex + 1, as: UInt32.self),
+        let message = buffer.getBytes(at: buffer.readerIndex + 5, length: Int(length))
+      {
+        messages.append(message)
+        state.received.data[streamID]?.moveReaderIndex(forwardBy: 5 + Int(length))
+      }
+      return messages
+    }
+  }
+
+  package var received: Received { state.withLock { $0.received } }
 
   /// Waits until what has been received meets a condition.
-  func wait(
+  package func wait(
     for what: String, seconds: Int = 60, until isMet: @escaping @Sendable (Received) -> Bool
   ) async throws {
     let timer = channel.eventLoop.scheduleTask(in: .seconds(Int64(seconds))) { self.resumeAll() }
@@ -202,10 +274,12 @@ final class RawHTTP2Client: Sendable {
         case .headers(let streamID, let headers, let isLast):
           received.headers[streamID] = headers
           if isLast { received.statuses[streamID] = headers.first(name: "grpc-status") ?? "none" }
-        case .data(let streamID, let count): received.messageBytes[streamID, default: 0] += count
+        case .data(let streamID, let bytes):
+          received.messageBytes[streamID, default: 0] += bytes.readableBytes
+          if keepsMessages { received.data[streamID, default: ByteBuffer()].writeImmutableBuffer(bytes) }
         case .reset(let streamID, let code): received.resets[streamID] = code
-        case .windowUpdate(let count, isOfConnection: true): received.windowGain += count
-        case .windowUpdate(let count, isOfConnection: false): received.streamWindowGain += count
+        case .windowUpdate(0, let count): received.windowGain += count
+        case .windowUpdate(let streamID, let count): received.streamWindowGains[streamID, default: 0] += count
         case .goAway(let code, let text): received.goAway = (code, text)
         }
       }
@@ -230,9 +304,9 @@ private final class FrameReader: ChannelInboundHandler {
     case ping(UInt64)
     case pingAnswer
     case headers(UInt32, HPACKHeaders, isLast: Bool)
-    case data(UInt32, count: Int)
+    case data(UInt32, ByteBuffer)
     case reset(UInt32, code: UInt32)
-    case windowUpdate(Int, isOfConnection: Bool)
+    case windowUpdate(UInt32, count: Int)
     case goAway(UInt32, String)
   }
 
@@ -273,7 +347,7 @@ private final class FrameReader: ChannelInboundHandler {
     case 1:
       guard let headers = try? decoder.decodeHeaders(from: &payload) else { return nil }
       return .headers(frame.streamID, headers, isLast: frame.flags & 1 != 0)
-    case 0: return .data(frame.streamID, count: payload.readableBytes)
+    case 0: return .data(frame.streamID, payload)
     case 3: return .reset(frame.streamID, code: payload.readInteger() ?? 0)
     case 4 where frame.flags & 1 == 0:
       var settings: [UInt16: UInt32] = [:]
@@ -285,8 +359,7 @@ private final class FrameReader: ChannelInboundHandler {
       let code = payload.readInteger(as: UInt32.self) ?? 0
       return .goAway(code, String(buffer: payload))
     case 8:
-      let count = Int(payload.readInteger(as: UInt32.self) ?? 0)
-      return .windowUpdate(count, isOfConnection: frame.streamID == 0)
+      return .windowUpdate(frame.streamID, count: Int(payload.readInteger(as: UInt32.self) ?? 0))
     default: return nil
     }
   }
@@ -296,7 +369,7 @@ private final class FrameReader: ChannelInboundHandler {
 
 extension RawHTTP2Client.Frame {
   /// The headers of a call, as literals that leave no trace in the compression state.
-  static func headers(
+  package static func headers(
     _ streamID: UInt32, method: String = "GetDocument", timeout: String? = nil, endsStream: Bool = false
   ) -> RawHTTP2Client.Frame {
     var change = [":path": "/google.firestore.v1.Firestore/\(method)"]
@@ -305,7 +378,7 @@ extension RawHTTP2Client.Frame {
   }
 
   /// The headers of a call, with other values for some of them.
-  static func request(
+  package static func request(
     _ streamID: UInt32, _ change: [String: String], endsStream: Bool = false
   ) -> RawHTTP2Client.Frame {
     var payload = ByteBuffer()
@@ -325,7 +398,7 @@ extension RawHTTP2Client.Frame {
   }
 
   /// A message of a call.
-  static func message(_ message: some Message, _ streamID: UInt32, endsStream: Bool = true) throws
+  package static func message(_ message: some Message, _ streamID: UInt32, endsStream: Bool = true) throws
     -> RawHTTP2Client.Frame
   {
     let bytes: [UInt8] = try message.serializedBytes()
@@ -336,24 +409,13 @@ extension RawHTTP2Client.Frame {
     return RawHTTP2Client.Frame(kind: 0, flags: endsStream ? 1 : 0, streamID: streamID, payload: payload)
   }
 
-  /// A whole call that reads a document.
-  static func getCall(_ streamID: UInt32) throws -> [RawHTTP2Client.Frame] {
-    [headers(streamID), try getMessage(streamID)]
-  }
-
-  static func getMessage(_ streamID: UInt32) throws -> RawHTTP2Client.Frame {
-    var request = Google_Firestore_V1_GetDocumentRequest()
-    request.name = name("rooms/eros")
-    return try message(request, streamID)
-  }
-
-  static func reset(_ streamID: UInt32, code: UInt32) -> RawHTTP2Client.Frame {
+  package static func reset(_ streamID: UInt32, code: UInt32) -> RawHTTP2Client.Frame {
     RawHTTP2Client.Frame(kind: 3, streamID: streamID, payload: ByteBuffer(integer: code))
   }
 
-  static func windowUpdate(_ streamID: UInt32, _ count: UInt32) -> RawHTTP2Client.Frame {
+  package static func windowUpdate(_ streamID: UInt32, _ count: UInt32) -> RawHTTP2Client.Frame {
     RawHTTP2Client.Frame(kind: 8, streamID: streamID, payload: ByteBuffer(integer: count))
   }
 
-  static let ping = RawHTTP2Client.Frame(kind: 6, payload: ByteBuffer(integer: UInt64(7)))
+  package static let ping = RawHTTP2Client.Frame(kind: 6, payload: ByteBuffer(integer: UInt64(7)))
 }
