@@ -204,6 +204,13 @@ let package = Package(
       ],
       swiftSettings: settings),
     .testTarget(
+      name: "BoundsTests",
+      dependencies: [
+        "HearthCommand", "HearthServer", "HearthWire", "HearthModel", "TestSupport", "RawHTTP2", protobuf, nioCore,
+        nioPosix, nioHPACK,
+      ],
+      swiftSettings: settings),
+    .testTarget(
       name: "HearthDataTests",
       dependencies: ["HearthData", "HearthServer", "HearthTransport", "HearthModel", "TestSupport", logging],
       swiftSettings: settings),
