@@ -42,6 +42,8 @@ type Result struct {
 	// Seconds.
 	P50 float64 `json:"p50,omitempty"`
 	P99 float64 `json:"p99,omitempty"`
+	// Of all, where the slowest matters.
+	Worst float64 `json:"worst,omitempty"`
 	// Bytes: a resident size, or the share of one listener or connection.
 	Bytes float64 `json:"bytes,omitempty"`
 	// Seconds of the server's processor time for each operation, those that warm up included.
@@ -56,6 +58,7 @@ var scenarios = map[string]func(context.Context) (Result, error){
 	"fill": fill, "set": set, "get": get, "equality": equality, "range": rangeQuery,
 	"fan-out": fanOut, "fan-out-limit": fanOutLimit, "snapshot": snapshot, "resume": resume,
 	"first": first, "idle-listeners": idleListeners, "idle-connections": idleConnections, "pressure": pressure, "scan": scan,
+	"burst-limit": burst, "burst-limit-to-last": burst, "burst-limit-not-reached": burst, "burst-eight": burst,
 }
 
 func main() {

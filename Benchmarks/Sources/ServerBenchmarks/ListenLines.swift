@@ -1,6 +1,6 @@
 /// Listeners on the collection of 20,000 documents.
 enum ListenLines {
-  static let all: [Line] = fanOuts + [limit, snapshot, resume]
+  static let all: [Line] = fanOuts + [limit, snapshot, resume] + bursts
 
   private static let fanOuts = [(1, 0.004), (50, 0.010), (1_000, 0.060)].map { listeners, goal in
     Line(
@@ -55,5 +55,25 @@ enum ListenLines {
   ) { column, run in
     if column == .sqlite { return .value(percentile(50, of: try run.floor.resumes(seconds: run.seconds / 2))) }
     return Reading(try run.measure("resume", on: run.server(column), ["samples": run.isQuick ? 7 : 25]), \.p50)
+  }
+
+  /// Commits that follow each other without a pause, from four clients, to one stream whose results all of them change.
+  private static let bursts = [
+    ("burst-limit", "a target with a limit"),
+    ("burst-limit-to-last", "a target with limitToLast"),
+    ("burst-limit-not-reached", "a target whose limit is not reached"),
+    ("burst-eight", "eight targets: limits, orders, none, documents"),
+  ].map { name, targets in
+    Line(
+      name: name, title: "commit in a burst to a stream with \(targets), the slowest", unit: .time,
+      goal: Line.Goal(value: 0.5)
+    ) { column, run in
+      // The echo service sends one document of one target, and SQLite has no listeners.
+      guard column == .hearth || column == .emulator else { return .none }
+      return Reading(
+        try run.measure(
+          name, on: run.server(column),
+          ["clients": 4, "samples": run.isQuick ? 400 : 4_000, "deadline": deadline(column, run)]), \.worst)
+    }
   }
 }

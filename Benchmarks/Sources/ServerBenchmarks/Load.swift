@@ -11,6 +11,7 @@ struct Load {
     var rate: Double?
     var p50: Double?
     var p99: Double?
+    var worst: Double?
     var bytes: Double?
     var processor: Double?
     var count: Int?
