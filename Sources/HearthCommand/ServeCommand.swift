@@ -99,6 +99,7 @@ struct ServeCommand: AsyncParsableCommand {
   func run() async throws {
     var logger = Logger(label: "hearth") { StreamLogHandler.standardError(label: $0) }
     logger.logLevel = Logger.Level(rawValue: logLevel) ?? .info
+    DescriptorLimit.raise()
     let storage: StorageLocation = data.map { .folder($0) } ?? .memory
     var limits = limits.limits
     limits.database.requiresIndexes = requireIndexes

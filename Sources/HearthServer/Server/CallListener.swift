@@ -23,6 +23,13 @@ struct CallListener {
     try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .serverChannelOption(.backlog, value: Self.backlog)
+      // Without descriptors, accepting fails as long as clients wait, and would be tried again at once.
+      .serverChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(
+            AcceptBackoffHandler(shouldForwardIOErrorCaught: false, backoffProvider: pause(after:)))
+        }
+      }
       .childChannelOption(.writeBufferWaterMark, value: Self.unsentBytes)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture { try configure(channel) }
@@ -30,11 +37,22 @@ struct CallListener {
       .bind(host: host, port: port).get()
   }
 
+  /// The time for which no connection is accepted after an attempt has failed.
+  private static let acceptPause = TimeAmount.seconds(1)
+
+  @Sendable private func pause(after error: IOError) -> TimeAmount? {
+    server.logger.warning(
+      "connections cannot be accepted", metadata: ["error": .escaped("\(error)"), "pause": "1 s"])
+    return Self.acceptPause
+  }
+
   private func configure(_ channel: any Channel) throws {
     let handlers = channel.pipeline.syncOperations
-    if connections.count >= server.limits.connections {
+    let (open, most) = (connections.count, server.limits.connections)
+    if open >= most {
       server.load.connectionRefused()
-      server.logger.debug("connection refused: there are too many", metadata: ["open": "\(connections.count)"])
+      server.logger.debug("connection refused: there are too many", metadata: ["open": "\(open)"])
+      guard open < most + DescriptorLimit.refusals(beyond: most) else { return channel.close(promise: nil) }
       try connections.add(channel)
       return try handlers.addHandler(RefusedConnection())
     }

@@ -123,6 +123,7 @@ package final class EmbeddedServer: Sendable {
     let indexFile = indexFile.map(IndexFile.init(path:))
     let indexStamp = indexFile?.stamp
     let indexes = try indexFile?.read()
+    let limits = withinDescriptors(limits, storage, logger)
     let metrics = ServerMetrics(metrics, allowed: limits.numbers)
     let backend = try EmbeddedBackend(
       location: storage, limits: limits.database, clock: clock, metrics: metrics, logger: logger)
@@ -171,6 +172,22 @@ package final class EmbeddedServer: Sendable {
       connections: connections, periodicTasks: tasks, sampler: sampler, logger: logger)
     _ = endRequest.observe { Task { await server.shutdown() } }
     return server
+  }
+
+  /// Reduces the connections to those for which the process can have sockets, beside the files of its databases.
+  private static func withinDescriptors(
+    _ limits: ServerLimits, _ storage: StorageLocation, _ logger: Logger
+  ) -> ServerLimits {
+    guard let limit = DescriptorLimit.current else { return limits }
+    let databases = if case .folder = storage { limits.database.databases } else { 0 }
+    let connections = DescriptorLimit.connections(wanted: limits.connections, databases: databases, limit: limit)
+    guard connections < limits.connections else { return limits }
+    logger.warning(
+      "fewer connections than --max-connections: the limit of open files leaves no more (ulimit -n, LimitNOFILE)",
+      metadata: ["connections": "\(connections)", "wanted": "\(limits.connections)", "open-files": "\(limit)"])
+    var limits = limits
+    limits.connections = connections
+    return limits
   }
 
   /// Firestore, and what tools ask about any server of gRPC.

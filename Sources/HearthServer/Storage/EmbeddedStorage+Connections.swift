@@ -45,7 +45,7 @@ extension EmbeddedStorage {
   ) -> FileAccess? {
     guard case .file = location else { return nil }
     let readers = ReaderPool<StorageReader>(
-      label: "hearth.reader.\(databaseID)", slots: ProcessInfo.processInfo.activeProcessorCount, seats: 16
+      label: "hearth.reader.\(databaseID)", slots: readSlots, seats: readSeats
     ) { isToStop in
       // A reader keeps few pages in memory: the system has the file's pages too.
       let database = try Database(location, options: .init(isReadOnly: true, pageCacheBytes: 4 << 20))
@@ -57,6 +57,14 @@ extension EmbeddedStorage {
     }
     return FileAccess(readers: readers, mover: mover)
   }
+
+  /// The reads of a file that run at the same time, and the long ones that have begun.
+  private static var readSlots: Int { max(ProcessInfo.processInfo.activeProcessorCount, 2) }
+  private static let readSeats = 16
+
+  /// The descriptors that an open database needs at most. Each connection, those of the writer and of the ``LogMover`` among them, has the
+  /// file and its log open; the log's index is open once.
+  static var descriptorsPerFile: Int { 2 * (readSlots + readSeats + 2) + 1 }
 
   /// The length of a step of a long read in instructions of SQLite: about 2,000 rows of a scan, a millisecond.
   private static let instructionsPerStep = 20_000
