@@ -6,7 +6,7 @@ internal import Metrics
 internal import ServiceLifecycle
 internal import UnixSignals
 
-/// `hearth serve`: runs the server until SIGINT or SIGTERM.
+/// `hearth serve`: runs the server until SIGINT or SIGTERM. A second signal ends the process at once.
 struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve",
@@ -143,11 +143,21 @@ private struct RunningServer: Service {
   let server: EmbeddedServer
   let endpoint: MetricsEndpoint?
 
+  /// Added to a signal's number in the exit status of a process that the signal has ended, as shells do.
+  private static let signalStatus: Int32 = 128
+
   func run() async throws {
     try await withGracefulShutdownHandler {
       try await server.waitUntilStopped()
     } onGracefulShutdown: {
       Task { await server.shutdown() }
+      Task {
+        // The first signal was taken by the service group. Whoever sends a second one does not want to wait.
+        for await signal in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
+          // Without what `exit` still runs, which could wait for the same disk. What is committed is on it.
+          _exit(Self.signalStatus + signal.rawValue)
+        }
+      }
     }
     await endpoint?.stop()
   }

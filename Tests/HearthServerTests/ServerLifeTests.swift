@@ -4,8 +4,10 @@ import HearthModel
 import HearthStore
 import HearthTransport
 import HearthWire
+import RawHTTP2
 import SwiftProtobuf
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HearthServer
@@ -52,6 +54,51 @@ struct ServerLifeTests {
       _ = try await EmbeddedServer.start(port: 70_000, storage: .memory, logger: ServerFixture.quietLogger)
     }
     #expect(impossible?.message.contains("70000") == true)
+  }
+
+  @Test("a call that nothing ends does not keep the server from stopping")
+  func hangingCall() async throws {
+    let (release, releasing) = AsyncStream<Void>.makeStream()
+    let (began, beginning) = AsyncStream<Void>.makeStream()
+    let server = try await EmbeddedServer.start(
+      storage: .memory, interceptor: HangingInterceptor(began: beginning, release: release),
+      logger: ServerFixture.quietLogger)
+    try await RawHTTP2Client.withConnection(to: server) { client in
+      try await client.send(try RawHTTP2Client.Frame.getCall(1))
+      for await _ in began { break }
+      await server.shutdown()
+      #expect(server.load.callCount == 1)
+    }
+    releasing.finish()
+    try await waitUntil { server.load.callCount == 0 }
+  }
+
+  @Test("a second signal ends the process at once")
+  func secondSignal() async throws {
+    try await withTemporaryFolder { folder in
+      let server = try ServeProcess(folder: folder)
+      defer { server.end() }
+      let port = try await server.port()
+      try await RawHTTP2Client.withConnection(toPort: port, streamWindow: 1) { client in
+        // The process waits for a client that does not read.
+        var request = Google_Firestore_V1_ListenRequest()
+        request.database = ServerFixture.database.resourceName
+        request.addTarget.targetID = 2
+        request.addTarget.documents.documents = [name("rooms/eros")]
+        try await client.send([
+          RawHTTP2Client.Frame.headers(1, method: "Listen"), try .message(request, 1, endsStream: false),
+        ])
+        try await client.wait(for: "a byte") { $0.messageBytes[1] == 1 }
+        server.send(SIGTERM)
+        try await client.wait(for: "the end of the connection's calls") { $0.goAway != nil }
+        // Until it is seen: the process may not listen for it yet.
+        try await waitUntil {
+          server.send(SIGINT)
+          return !server.isRunning
+        }
+        #expect(try await server.exitStatus() == 128 + SIGINT)
+      }
+    }
   }
 
   @Test("a data folder that cannot be used, or is used by another server, is named")
@@ -171,5 +218,19 @@ struct ServerLifeTests {
       try await fixture.commit((0..<10).map { .set(key("big/\($0)"), ["t": text]) })
       #expect(try await fixture.ids(Query(path: path("big"))).count == 10)
     }
+  }
+}
+
+/// Keeps a call until it is released, also when it is cancelled.
+private struct HangingInterceptor: CallInterceptor {
+  let began: AsyncStream<Void>.Continuation
+  let release: AsyncStream<Void>
+
+  func began(_ call: InterceptedCall) async throws -> (any CallTap)? {
+    let release = release
+    began.yield()
+    // A task of its own is not cancelled with the call.
+    await Task { for await _ in release {} }.value
+    return nil
   }
 }

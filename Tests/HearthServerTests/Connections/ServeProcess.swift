@@ -76,6 +76,8 @@ final class ServeProcess {
     return (user + system) / 100
   }
 
+  var isRunning: Bool { process.isRunning }
+
   func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
 
   /// Waits for the end of the process.
