@@ -67,6 +67,13 @@ struct ServeCommand: AsyncParsableCommand {
   @Flag(help: "End the server on the request POST /shutdown.")
   var allowShutdown = false
 
+  @Flag(
+    help: """
+      Delete all documents of a database on the request DELETE /emulator/v1/projects/PROJECT/databases/DATABASE/documents, which \
+      is always allowed with --in-memory.
+      """)
+  var allowClear = false
+
   @OptionGroup(title: "Metrics") var metrics: MetricsOptions
 
   @OptionGroup(title: "Limits") var limits: LimitOptions
@@ -112,8 +119,8 @@ struct ServeCommand: AsyncParsableCommand {
     do {
       server = try await EmbeddedServer.start(
         host: host, port: port, openToEveryone: openToEveryone, storage: storage, indexFile: indexes,
-        limits: limits, access: access, allowsShutdown: allowShutdown, metrics: prometheus ?? MetricsSystem.factory,
-        logger: logger)
+        limits: limits, access: access, allowsShutdown: allowShutdown, allowsClear: allowClear,
+        metrics: prometheus ?? MetricsSystem.factory, logger: logger)
       do {
         endpoint = try await metrics.endpoint(of: server, prometheus, hosts: allowHost)
       } catch {

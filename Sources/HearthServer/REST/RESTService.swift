@@ -9,15 +9,16 @@ struct RESTService: WebService {
   private let access: WebAccess
   private let bindings: [HTTPBinding]
   private let methods: [String: CallMethod]
-  private let clear: CallMethod
+  /// Nil if nobody may.
+  private let clear: CallMethod?
   /// Ends the server; nil if nobody may.
   private let shutDown: (@Sendable () -> Void)?
 
   /// - Parameters:
   ///   - methods: Those of `google.firestore.v1.Firestore`.
-  ///   - clear: Deletes all documents of a database; its request is the name of the place to clear.
+  ///   - clear: Deletes all documents of a database; its request is the name of the place to clear. Nil if that is not allowed.
   ///   - shutDown: Ends the server on `POST /shutdown`; nil if that is not allowed.
-  init(access: WebAccess, methods: [CallMethod], clear: CallMethod, shutDown: (@Sendable () -> Void)?) {
+  init(access: WebAccess, methods: [CallMethod], clear: CallMethod?, shutDown: (@Sendable () -> Void)?) {
     self.access = access
     self.clear = clear
     self.shutDown = shutDown
@@ -103,6 +104,13 @@ struct RESTService: WebService {
       shutDown()
       return .answer(.text("Shutting down.\n", headers))
     case ("DELETE", let path) where path.hasPrefix(Self.emulatorPath):
+      guard let clear else {
+        return .answer(
+          .error(
+            CallStatus(
+              .permissionDenied,
+              "Databases that are kept on disk may not be cleared this way; --allow-clear allows it."), headers))
+      }
       let name = try PercentEncoding.decoded(path.dropFirst(Self.emulatorPath.count), keepsSlashes: true, at: "path")
       return .call(clear, request.metadata, ClearCall(name: name, headers: headers))
     default:

@@ -72,6 +72,7 @@ package final class EmbeddedServer: Sendable {
   ///   - limits: the limits of connections and calls.
   ///   - access: the web pages that may use the server, and the names by which it is called.
   ///   - allowsShutdown: `POST /shutdown` ends the server.
+  ///   - allowsClear: `DELETE /emulator/v1/…` deletes all documents of a database on disk, as it always does of one in memory.
   ///   - interceptor: sees every call that may be made.
   ///   - metrics: gets what ``ServerMetric`` lists.
   ///   - metricsInterval: the interval at which what is in use is reported, beside ``reportUse()``.
@@ -81,13 +82,15 @@ package final class EmbeddedServer: Sendable {
     host: String = "127.0.0.1", port: Int = 0, openToEveryone: Bool = false, storage: StorageLocation,
     clock: ServerClock = .system, tokenRefreshInterval: Duration = .seconds(30), indexFile: String? = nil,
     indexFileInterval: Duration = .seconds(1), limits: ServerLimits = ServerLimits(),
-    access: WebAccess = WebAccess(), allowsShutdown: Bool = false, interceptor: (any CallInterceptor)? = nil,
+    access: WebAccess = WebAccess(), allowsShutdown: Bool = false, allowsClear: Bool = false,
+    interceptor: (any CallInterceptor)? = nil,
     metrics: any MetricsFactory = MetricsSystem.factory, metricsInterval: Duration = .seconds(10), logger: Logger
   ) async throws -> EmbeddedServer {
     try await start(
       host: host, port: port, openToEveryone: openToEveryone, storage: storage, clock: clock,
       tokenRefreshInterval: tokenRefreshInterval, indexFile: indexFile, indexFileInterval: indexFileInterval,
-      limits: limits, access: access, allowsShutdown: allowsShutdown, check: Authorization.check,
+      limits: limits, access: access, allowsShutdown: allowsShutdown, allowsClear: allowsClear,
+      check: Authorization.check,
       interceptor: interceptor, metrics: metrics, metricsInterval: metricsInterval, prepare: nil, logger: logger)
   }
 
@@ -100,7 +103,8 @@ package final class EmbeddedServer: Sendable {
     host: String = "127.0.0.1", port: Int = 0, openToEveryone: Bool = false, storage: StorageLocation,
     clock: ServerClock = .system, tokenRefreshInterval: Duration = .seconds(30), indexFile: String? = nil,
     indexFileInterval: Duration = .seconds(1), limits: ServerLimits = ServerLimits(),
-    access: WebAccess = WebAccess(), allowsShutdown: Bool = false, check: @escaping CallServer.Check,
+    access: WebAccess = WebAccess(), allowsShutdown: Bool = false, allowsClear: Bool = false,
+    check: @escaping CallServer.Check,
     interceptor: (any CallInterceptor)? = nil, metrics: any MetricsFactory = MetricsSystem.factory,
     metricsInterval: Duration = .seconds(10), prepare: CallListener.Preparation?, logger: Logger
   ) async throws -> EmbeddedServer {
@@ -138,8 +142,10 @@ package final class EmbeddedServer: Sendable {
     var access = access
     access.listeningHost = host
     let shutDown: @Sendable () -> Void = { endRequest.trigger() }
+    let mayClear = if case .memory = storage { true } else { allowsClear }
     let web = RESTService(
-      access: access, methods: service.methods, clear: service.clear, shutDown: allowsShutdown ? shutDown : nil)
+      access: access, methods: service.methods, clear: mayClear ? service.clear : nil,
+      shutDown: allowsShutdown ? shutDown : nil)
     let calls = CallServer(
       services: Self.services(service, stopping), web: web, limits: limits, metrics: metrics, check: check,
       interceptor: interceptor, logger: logger)

@@ -188,6 +188,31 @@ struct RESTCallTests {
     }
   }
 
+  @Test("a database on disk is cleared only if that was allowed", arguments: [false, true])
+  func clearingDisk(isAllowed: Bool) async throws {
+    try await withTemporaryFolder { folder in
+      let server = try await EmbeddedServer.start(
+        storage: .folder(folder), allowsClear: isAllowed, logger: ServerFixture.quietLogger)
+      let result: Result<Void, any Error>
+      do {
+        try await ServerFixture.withClient(of: server) { fixture in
+          try await fixture.set("c/a", ["n": .integer(1)])
+          let answer = try await RawHTTP1Client.withConnection(to: server) {
+            try await $0.request("DELETE", "/emulator/v1/projects/test/databases/(default)/documents")
+          }
+          #expect(answer.status == (isAllowed ? 200 : 403))
+          #expect(isAllowed || answer.body.contains("--allow-clear"))
+          #expect(try await fixture.ids(Query(path: path("c"))).count == (isAllowed ? 0 : 1))
+        }
+        result = .success(())
+      } catch {
+        result = .failure(error)
+      }
+      await server.shutdown()
+      try result.get()
+    }
+  }
+
   @Test("all documents of a database are deleted by the emulator's request, and only those")
   func clearing() async throws {
     try await Self.withClient { client, fixture in
