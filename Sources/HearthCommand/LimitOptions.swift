@@ -74,6 +74,9 @@ struct LimitOptions: ParsableArguments {
   @Option(help: "The size in MiB beyond which history is dropped before its time.")
   var historyMegabytes = defaults.database.historyBytes >> 20
 
+  @Option(help: "The size in MiB of a database's write-ahead log, at least 64; long reads make room for it.")
+  var maxWalMegabytes = defaults.database.writeAheadLogBytes >> 20
+
   @Option(help: "Seconds that a write waits for transactions that have read what it changes.")
   var maxLockWaitSeconds = Int(defaults.database.lockWait.components.seconds)
 
@@ -104,6 +107,7 @@ struct LimitOptions: ParsableArguments {
     limits.database.rewrittenBytesPerCommit = maxRewrittenMegabytes << 20
     limits.database.historyTime = .seconds(historySeconds)
     limits.database.historyBytes = historyMegabytes << 20
+    limits.database.writeAheadLogBytes = maxWalMegabytes << 20
     limits.connections = maxConnections
     limits.calls = maxCalls
     limits.connection.maximumConcurrentStreams = maxStreamsPerConnection
@@ -131,11 +135,17 @@ struct LimitOptions: ParsableArguments {
       ("--max-lock-wait-seconds", maxLockWaitSeconds), ("--max-transaction-seconds", maxTransactionSeconds),
       ("--max-transaction-idle-seconds", maxTransactionIdleSeconds),
       ("--history-seconds", historySeconds), ("--history-megabytes", historyMegabytes),
-      ("--unread-seconds", unreadSeconds),
+      ("--max-wal-megabytes", maxWalMegabytes), ("--unread-seconds", unreadSeconds),
       ("--keep-alive-seconds", keepAliveSeconds), ("--keep-alive-timeout-seconds", keepAliveTimeoutSeconds),
     ]
     try Self.check(numbers)
+    guard maxWalMegabytes >= Self.leastWalMegabytes else {
+      throw ValidationError("--max-wal-megabytes is \(maxWalMegabytes): choose at least \(Self.leastWalMegabytes).")
+    }
   }
+
+  /// The log is written back between commits when it has half of this.
+  private static let leastWalMegabytes = 64
 
   /// 32 bits: streams are announced in a setting of HTTP/2, and times are counted in nanoseconds.
   static func check(_ numbers: [(name: String, number: Int)]) throws {

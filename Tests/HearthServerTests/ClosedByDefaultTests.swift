@@ -164,6 +164,9 @@ struct ClosedByDefaultTests {
           }?.code == .notFound)
         let filesAfterFailure = try FileManager.default.contentsOfDirectory(atPath: folder)
         #expect(filesAfterFailure == ["hearth.lock"], "a write that fails creates nothing either")
+        try await fixture.commit([.delete(key("rooms/eros")), .delete(key("rooms/ada"))])
+        let filesAfterDeletes = try FileManager.default.contentsOfDirectory(atPath: folder)
+        #expect(filesAfterDeletes == ["hearth.lock"], "nor does a delete of what is not there")
 
         try await fixture.set("rooms/eros", ["n": 1.value])
         #expect(try await fixture.get("rooms/eros").fields["n"]?.integerValue == 1)

@@ -64,6 +64,59 @@ struct ReadScheduleTests {
     #expect(schedule.isIdle)
   }
 
+  @Test("lets no read become long in a hold, and says when those that were long have ended")
+  func hold() {
+    var schedule = ReadSchedule(slots: 2, seats: 4)
+    _ = schedule.add(1)
+    _ = schedule.pause(1)
+    #expect(schedule.hold() == [])
+    #expect(schedule.add(2) == [.start(2)])
+    #expect(schedule.pause(1).pause == .goOn)
+    #expect(schedule.pause(2).pause == .startOver)
+    #expect(schedule.leave() == [])
+    #expect(schedule.add(3) == [.start(3)])
+    #expect(schedule.finish(3) == [])
+    #expect(schedule.finish(1) == [.drained])
+    #expect(schedule.hold() == [], "once for each hold")
+    #expect(schedule.release() == [.start(2)])
+    #expect(schedule.pause(2).pause == .goOn)
+  }
+
+  @Test("a hold without long reads is over at once, but not before a read that starts over has let its state go")
+  func emptyHold() {
+    var schedule = ReadSchedule(slots: 2, seats: 4)
+    #expect(schedule.hold() == [.drained])
+    #expect(schedule.release() == [])
+    var later = ReadSchedule(slots: 2, seats: 1)
+    for read in 1...3 { _ = later.add(read) }
+    _ = later.pause(1)
+    #expect(later.pause(2).pause == .startOver)
+    #expect(later.finish(1) == [.start(2)])
+    #expect(later.finish(2) == [])
+    #expect(later.hold() == [])
+    #expect(later.leave() == [.drained])
+  }
+
+  @Test("stops long reads, also those in the middle, and gives one up that was stopped too often")
+  func stopped() {
+    var schedule = ReadSchedule(slots: 2, seats: 4)
+    _ = schedule.add(1)
+    _ = schedule.pause(1)
+    for _ in 0..<ReadSchedule.maximumStops {
+      #expect(schedule.hold() == [])
+      schedule.stopLong()
+      #expect(schedule.pause(1).pause == .startOver)
+      #expect(schedule.leave() == [.drained])
+      #expect(schedule.release() == [.start(1)])
+    }
+    #expect(schedule.hold() == [])
+    schedule.stopLong()
+    #expect(schedule.pause(1).pause == .giveUp)
+    #expect(schedule.finish(1) == [.drained])
+    #expect(schedule.release() == [])
+    #expect(schedule.isIdle)
+  }
+
   @Test("ends all reads in any order of events, with no more running than slots and no more in the middle than seats")
   func anyOrder() {
     for seed in 0..<200 as Range<UInt64> {
@@ -76,12 +129,17 @@ struct ReadScheduleTests {
       var running: Set<Int> = []
       var paused: Set<Int> = []
       var ended: Set<Int> = []
-      var (added, steps) = (0, 0)
+      var (added, steps, leaving) = (0, 0, 0)
+      // From a hold to its release no read becomes long; it is released when it is drained, and not before.
+      var (isHeld, isDrained) = (false, false)
       func perform(_ actions: [ReadSchedule.Action]) {
         for action in actions {
           switch action {
           case .start(let read): #expect(running.insert(read).inserted && !paused.contains(read))
           case .resume(let read): #expect(running.insert(read).inserted && paused.remove(read) != nil)
+          case .drained:
+            #expect(isHeld && !isDrained && paused.isEmpty && leaving == 0)
+            isDrained = true
           }
         }
         #expect(running.count <= schedule.slots)
@@ -92,7 +150,17 @@ struct ReadScheduleTests {
         var withAnother = schedule
         #expect(schedule.hasRoom == (withAnother.add(-1) == [.start(-1)]), "seed \(seed), step \(steps)")
         let someRunning = running.sorted().dropFirst(next(max(running.count, 1))).first
-        if added < 40, someRunning == nil || next(3) == 0 {
+        if isDrained, next(3) == 0 {
+          (isHeld, isDrained) = (false, false)
+          perform(schedule.release())
+        } else if !isHeld, next(10) == 0 {
+          isHeld = true
+          perform(schedule.hold())
+          if next(2) == 0 { schedule.stopLong() }
+        } else if leaving > 0, next(2) == 0 {
+          leaving -= 1
+          perform(schedule.leave())
+        } else if added < 40, someRunning == nil || next(3) == 0 {
           added += 1
           perform(schedule.add(added))
         } else if let read = someRunning, next(2) == 0 {
@@ -105,7 +173,10 @@ struct ReadScheduleTests {
           switch pause {
           case .goOn: running.insert(read)
           case .wait: paused.insert(read)
-          case .startOver: break
+          case .startOver: leaving += 1
+          case .giveUp:
+            ended.insert(read)
+            perform(schedule.finish(read))
           }
           perform(actions)
         }

@@ -308,4 +308,55 @@ struct ReaderTests {
       #expect(!FileManager.default.fileExists(atPath: file + "-wal"))
     }
   }
+
+  @Test("the write-ahead log keeps to its limit while scans overlap, and all of them end with the right answer")
+  func logBesideScans() async throws {
+    try await withTemporaryFolder { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let file = "\(folder)/data"
+      let limit = 64 << 20
+      let storage = try EmbeddedStorage(
+        location: .file(path: file), databaseID: ServerFixture.database, clock: .system, logBytes: limit,
+        logger: ServerFixture.quietLogger)
+      let count = 4_000
+      for first in stride(from: 0, to: count, by: 500) {
+        let mutations = (first..<first + 500).map { Mutation.set(key("scanned/d\($0)"), ["n": $0.value]) }
+        _ = try await storage.commit(CommitRequest(mutations: mutations))
+      }
+      let query = Query(path: path("scanned")).with(filter: .field(field("n"), .notEqual, (-1).value))
+      let total = Aggregation(alias: "count", operation: .count(upTo: nil))
+      let text = Value.string(String(repeating: "x", count: 200_000))
+      let isWritten = Flag()
+      let scans = try await withThrowingTaskGroup(of: Int.self) { group in
+        for _ in 0..<3 {
+          group.addTask {
+            var scans = 0
+            while !isWritten.isSet {
+              let answer = try await storage.aggregate([total], over: query, skipping: 0, at: nil)
+              #expect(answer.totals.documentCount == count)
+              scans += 1
+            }
+            return scans
+          }
+        }
+        group.addTask {
+          defer { isWritten.set() }
+          for round in 0..<700 {
+            _ = try await storage.commit(
+              CommitRequest(mutations: [.set(key("c/d\(round % 64)"), ["round": round.value, "t": text])]))
+            #expect(try Self.size(of: file + "-wal") < limit + limit / 2)
+          }
+          return 0
+        }
+        return try await group.reduce(0, +)
+      }
+      #expect(scans >= 3)
+      #expect(storage.use().writeAheadLogBytes < limit + limit / 2)
+      await storage.close()
+    }
+  }
+
+  private static func size(of file: String) throws -> Int {
+    try #require(FileManager.default.attributesOfItem(atPath: file)[.size] as? Int)
+  }
 }

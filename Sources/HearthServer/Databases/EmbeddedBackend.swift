@@ -125,7 +125,8 @@ final class EmbeddedBackend: Sendable {
     do {
       let storage = try EmbeddedStorage(
         location: place, home: home, databaseID: id, clock: clock, retention: ChangeLog.Retention(limits),
-        lockWait: limits.lockWait, rewrittenBytes: limits.rewrittenBytesPerCommit, metrics: metrics, logger: logger)
+        lockWait: limits.lockWait, rewrittenBytes: limits.rewrittenBytesPerCommit,
+        logBytes: limits.writeAheadLogBytes, metrics: metrics, logger: logger)
       if let indexes { Task { await storage.declare(indexes) } }
       if home == nil { logger.debug("database opened", metadata: ["database": .escaped(id)]) }
       return HostedDatabase(

@@ -33,4 +33,5 @@ enum ServerLimit: String, CaseIterable, Sendable {
   case fieldsPerMask = "fields_per_mask"
   case rewrittenBytesPerCommit = "rewritten_bytes_per_commit"
   case historyBytes = "history_bytes"
+  case writeAheadLogBytes = "wal_bytes"
 }

@@ -10,8 +10,13 @@
 /// | `pause`, at the end of each step | short | it is long now; or it starts over later if all seats for long ones are taken |
 /// | | long | it goes on if nobody has a better right to its slot, else it waits behind the other long ones |
 /// | `finish` | running | its slot is free |
+/// | `leave` | started over | it has let its connection go |
 ///
 /// Long reads keep their connection while they wait, so their number is limited by *seats*. Hence `seats + slots` connections are enough.
+///
+/// A long read also keeps the state of the database that it sees, and there is always one when several overlap. From ``hold()`` on none
+/// becomes long: a read that has worked for a step starts over later. When those that were long have ended, the schedule says so
+/// (``Action/drained``), and ``release()`` lets long reads begin again. ``stopLong()`` has them start over instead of ending.
 struct ReadSchedule {
   typealias ReadID = Int
 
@@ -20,6 +25,8 @@ struct ReadSchedule {
     case start(ReadID)
     /// Lets a read go on that waits in the middle.
     case resume(ReadID)
+    /// No long read has a state of the database any more. Once for each ``ReadSchedule/hold()``.
+    case drained
   }
 
   enum Pause: Equatable {
@@ -28,6 +35,17 @@ struct ReadSchedule {
     case wait
     /// The read ends without a result. It is started later.
     case startOver
+    /// The read ends without a result: it was stopped too often.
+    case giveUp
+  }
+
+  /// The number of times that a read is stopped and started over before it is given up.
+  static let maximumStops = 3
+
+  private struct Hold {
+    /// Long reads start over.
+    var isStopping = false
+    var wasDrained = false
   }
 
   let slots: Int
@@ -41,6 +59,11 @@ struct ReadSchedule {
   private var unseated = ReadQueue()
   /// The running reads, and whether they are long.
   private var running: [ReadID: Bool] = [:]
+  private var held: Hold?
+  /// Reads that start over, and still have their connection.
+  private var leavingCount = 0
+  /// How often a read was stopped.
+  private var stops: [ReadID: Int] = [:]
 
   /// - Parameters:
   ///   - slots: The number of reads that run at the same time; at least 2, so that neither kind stops the other.
@@ -70,7 +93,15 @@ struct ReadSchedule {
   mutating func finish(_ read: ReadID) -> [Action] {
     assert(running[read] != nil, "read \(read) ends, but does not run")
     running[read] = nil
-    return fill()
+    stops[read] = nil
+    return fill() + drained()
+  }
+
+  /// A read that was told to start over has let its connection go, with the state that it saw.
+  mutating func leave() -> [Action] {
+    assert(leavingCount > 0, "a read leaves that was not told to start over")
+    leavingCount -= 1
+    return drained()
   }
 
   mutating func pause(_ read: ReadID) -> (pause: Pause, actions: [Action]) {
@@ -78,13 +109,18 @@ struct ReadSchedule {
       assertionFailure("read \(read) pauses, but does not run")
       return (.goOn, [])
     }
+    if let held, !isLong || held.isStopping {
+      if isLong {
+        stops[read, default: 0] += 1
+        if stops[read, default: 0] > Self.maximumStops { return (.giveUp, []) }
+      }
+      return (.startOver, startOver(read))
+    }
     if !isLong {
       guard seatedCount < seats else {
         // Nobody is in its way, so it may go on as it is.
         guard !new.isEmpty || !paused.isEmpty else { return (.goOn, []) }
-        running[read] = nil
-        unseated.append(read)
-        return (.startOver, fill())
+        return (.startOver, startOver(read))
       }
       running[read] = true
     }
@@ -99,6 +135,35 @@ struct ReadSchedule {
     return (.wait, actions)
   }
 
+  private mutating func startOver(_ read: ReadID) -> [Action] {
+    running[read] = nil
+    unseated.append(read)
+    leavingCount += 1
+    return fill()
+  }
+
+  /// Lets no read become long until ``release()``.
+  mutating func hold() -> [Action] {
+    if held == nil { held = Hold() }
+    return drained()
+  }
+
+  /// Has the long reads start over after the hold, each at the end of its step. One that was stopped ``maximumStops`` times is given up.
+  mutating func stopLong() {
+    held?.isStopping = true
+  }
+
+  mutating func release() -> [Action] {
+    held = nil
+    return fill()
+  }
+
+  private mutating func drained() -> [Action] {
+    guard held?.wasDrained == false, seatedCount == 0, leavingCount == 0 else { return [] }
+    held?.wasDrained = true
+    return [.drained]
+  }
+
   /// Gives free slots to those that wait.
   private mutating func fill() -> [Action] {
     var actions: [Action] = []
@@ -108,7 +173,7 @@ struct ReadSchedule {
 
   private mutating func next() -> Action? {
     let longCount = runningLongCount
-    let isLongReady = !paused.isEmpty || (!unseated.isEmpty && seatedCount < seats)
+    let isLongReady = !paused.isEmpty || (held == nil && !unseated.isEmpty && seatedCount < seats)
     if !new.isEmpty, !isLongReady || running.count - longCount <= longCount {
       guard let read = new.popFirst() else { return nil }
       running[read] = false

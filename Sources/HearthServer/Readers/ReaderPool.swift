@@ -2,6 +2,9 @@ internal import Dispatch
 internal import HearthStore
 internal import Synchronization
 
+/// A read was stopped more often than ``ReadSchedule/maximumStops``.
+struct ReadGivenUp: Error {}
+
 /// Runs reads beside the writer, each on a connection of its own that sees one state of the database.
 ///
 /// Connections are opened when they are needed, and kept with their prepared statements. Each has a thread of its own while it works.
@@ -20,6 +23,7 @@ final class ReaderPool<Reader>: Sendable {
     struct Work {
       var read: ReadSchedule.ReadID?
       var isToStartOver = false
+      var isGivenUp = false
       /// Set for a read that runs on its caller's thread, which must not be held up: the number of steps that it may begin.
       var stepsInPlace: Int?
       /// Set when the caller's task was cancelled.
@@ -50,6 +54,8 @@ final class ReaderPool<Reader>: Sendable {
     /// The reads that run on their callers' threads.
     var inPlace = 0
     var isClosed = false
+    /// Called once after ``ReaderPool/hold(stopsLong:whenDrained:)``, when no long read is left.
+    var whenDrained: (@Sendable () -> Void)?
     var whenIdle: [CheckedContinuation<Void, Never>] = []
   }
 
@@ -77,7 +83,7 @@ final class ReaderPool<Reader>: Sendable {
   /// begin, so it must have no effect but its result.
   ///
   /// - Throws: What `body` throws; `StoreError` if no connection can be opened, or `unavailable` after ``close()``; `CancellationError` if
-  ///   the task is cancelled, at the end of the read's step, or when its turn comes.
+  ///   the task is cancelled, at the end of the read's step, or when its turn comes; ``ReadGivenUp``.
   func read<Result: Sendable>(_ body: @escaping @Sendable (Reader) throws -> Result) async throws -> Result {
     let cancellation = Cancellation()
     return try await withTaskCancellationHandler {
@@ -158,14 +164,42 @@ final class ReaderPool<Reader>: Sendable {
   /// The reads that wait for their turn.
   var waitingCount: Int { state.withLock { $0.schedule.waitingCount } }
 
+  /// Lets no long read begin until ``release()``, so that none goes on seeing an old state of the database. Does nothing after ``close()``.
+  ///
+  /// - Parameters:
+  ///   - stopsLong: Those that have begun start over later, instead of being waited for.
+  ///   - whenDrained: Called once in each hold, when no long read is left, on any thread.
+  func hold(stopsLong: Bool, whenDrained: @escaping @Sendable () -> Void) {
+    let actions = state.withLock { state -> [ReadSchedule.Action] in
+      guard !state.isClosed else { return [] }
+      if state.whenDrained == nil { state.whenDrained = whenDrained }
+      let actions = state.schedule.hold()
+      if stopsLong { state.schedule.stopLong() }
+      return actions
+    }
+    perform(actions)
+  }
+
+  /// Lets long reads begin again.
+  func release() {
+    let actions = state.withLock { state in
+      state.whenDrained = nil
+      return state.schedule.release()
+    }
+    perform(actions)
+  }
+
   /// Waits for all reads to end and closes the connections. Later reads fail.
   func close() async {
     await withCheckedContinuation { continuation in
-      let isIdle = state.withLock { state in
+      let (isIdle, actions) = state.withLock { state in
         state.isClosed = true
+        state.whenDrained = nil
+        let actions = state.schedule.release()
         if !state.schedule.isIdle { state.whenIdle.append(continuation) }
-        return state.schedule.isIdle
+        return (state.schedule.isIdle, actions)
       }
+      perform(actions)
       if isIdle { continuation.resume() }
     }
     let lanes = state.withLock { state in
@@ -189,6 +223,8 @@ final class ReaderPool<Reader>: Sendable {
         lane.queue.async { body?(lane) }
       case .resume(let read):
         state.withLock { $0.lanes[read] }?.gate.signal()
+      case .drained:
+        state.withLock { $0.whenDrained }?()
       }
     }
   }
@@ -210,17 +246,22 @@ final class ReaderPool<Reader>: Sendable {
         return .failure(cancellation.isCancelled ? CancellationError() : error)
       }
     }
-    let isToStartOver = lane.work.withLock { work in
+    let work = lane.work.withLock { work in
       defer { work = Lane.Work() }
-      return work.isToStartOver
+      return work
     }
-    if isToStartOver { leave(read, lane) } else { end(result) }
+    if work.isToStartOver {
+      leave(read, lane)
+    } else {
+      end(work.isGivenUp ? .failure(ReadGivenUp()) : result)
+    }
   }
 
   /// Called at the end of each step of the read that runs on a lane.
   private func isToStop(_ lane: Lane) -> Bool {
     let work = lane.work.withLock { $0 }
-    guard let read = work.read, !work.isToStartOver, work.cancellation?.isCancelled != true else { return true }
+    let isOver = work.isToStartOver || work.isGivenUp || work.cancellation?.isCancelled == true
+    guard let read = work.read, !isOver else { return true }
     if let steps = work.stepsInPlace {
       lane.work.withLock { work in
         work.stepsInPlace = steps - 1
@@ -229,13 +270,12 @@ final class ReaderPool<Reader>: Sendable {
       return steps <= 1
     }
     let (pause, actions) = state.withLock { $0.schedule.pause(read) }
-    if pause == .startOver {
-      // Noted before another read may take its turn: this one must not be started before it has ended.
-      lane.work.withLock { $0.isToStartOver = true }
-    }
+    // Noted before another read may take its turn: this one must not be started before it has ended.
+    if pause == .startOver { lane.work.withLock { $0.isToStartOver = true } }
+    if pause == .giveUp { lane.work.withLock { $0.isGivenUp = true } }
     perform(actions)
     if pause == .wait { lane.gate.wait() }
-    return pause == .startOver || work.cancellation?.isCancelled == true
+    return pause == .startOver || pause == .giveUp || work.cancellation?.isCancelled == true
   }
 
   private func finish(_ read: ReadSchedule.ReadID, _ lane: Lane) {
@@ -254,10 +294,12 @@ final class ReaderPool<Reader>: Sendable {
 
   /// The lane of a read that starts over is free. The read may have been started on another one meanwhile.
   private func leave(_ read: ReadSchedule.ReadID, _ lane: Lane) {
-    state.withLock { state in
+    let actions = state.withLock { state in
       if state.lanes[read] === lane { state.lanes[read] = nil }
       Self.keep(lane, in: &state, idleLimit)
+      return state.schedule.leave()
     }
+    perform(actions)
   }
 
   private static func keep(_ lane: Lane, in state: inout State, _ limit: Int) {

@@ -19,7 +19,11 @@ struct ServerSampler: Sendable {
     use[.queuedBytesPerStream] = streams.greatestQueuedBytes
     let (settled, databases) = backend.openDatabases()
     use[.databases] = settled
-    for limit in [ServerLimit.transactions, .readsPerTransaction, .transactionReads, .historyBytes] { use[limit] = 0 }
+    for limit in [
+      ServerLimit.transactions, .readsPerTransaction, .transactionReads, .historyBytes, .writeAheadLogBytes,
+    ] {
+      use[limit] = 0
+    }
     func raise(_ limit: ServerLimit, to number: Int) { use[limit] = max(use[limit] ?? 0, number) }
     for database in databases {
       let transactions = database.transactions.use()
@@ -28,6 +32,7 @@ struct ServerSampler: Sendable {
       raise(.readsPerTransaction, to: transactions.greatestReads)
       raise(.transactionReads, to: transactions.reads)
       raise(.historyBytes, to: storage.historyBytes)
+      raise(.writeAheadLogBytes, to: storage.writeAheadLogBytes)
       totals.transactions += transactions.transactions
       totals.locksWaiting += database.storage.locks.ticketCount
       totals.readsWaiting += storage.waitingReads
@@ -57,6 +62,7 @@ extension ServerLimits {
       .queryDisjunctions: database.queryDisjunctions, .writesPerRequest: database.writesPerRequest,
       .documentsPerRequest: database.documentsPerRequest, .fieldsPerMask: database.fieldsPerMask,
       .rewrittenBytesPerCommit: database.rewrittenBytesPerCommit, .historyBytes: database.historyBytes,
+      .writeAheadLogBytes: database.writeAheadLogBytes,
     ]
   }
 }

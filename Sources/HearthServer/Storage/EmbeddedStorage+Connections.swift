@@ -15,6 +15,8 @@ extension EmbeddedStorage {
     /// The size of the change log.
     var logBytes: Int64
     var epochs: Epochs
+    /// The length of the write-ahead log when it was last looked at.
+    var logPages: Int64 = 0
     var isClosed = false
     /// Set once the system could not say whether a write has reached the disk.
     var failedSync: String?
@@ -79,8 +81,10 @@ extension EmbeddedStorage {
     mover.start { [weak self] result in
       guard let self else { return }
       switch result {
-      case .success(let state):
-        if let state, state.pages >= LogMover.longLogPages { Task { await self.finishLog() } }
+      case .success(let state?):
+        boundLog(pages: state.pages)
+        if state.pages >= LogMover.longLogPages { Task { await self.finishLog() } }
+      case .success(nil): break
       case .failure(let error): logMoveFailed(error)
       }
     }
@@ -92,10 +96,49 @@ extension EmbeddedStorage {
     finishedPages = database.writtenPages
     movedPages = finishedPages
     do {
-      _ = try database.moveLog()
+      boundLog(pages: try database.moveLog().pages)
     } catch {
       logMoveFailed(error)
     }
+  }
+
+  /// Has long reads make room when the log has half of its limit: none begins until those that have begun are over and the log has been
+  /// written back whole. At the limit they are stopped, and start over.
+  nonisolated func boundLog(pages: Int64) {
+    let readers = published.withLock { published in
+      published.logPages = pages
+      return published.file?.readers
+    }
+    let bytes = pages * LogMover.bytesPerPage
+    guard let readers, bytes >= maximumLogBytes / 2 else { return }
+    if bytes >= maximumLogBytes { noteLongLog() }
+    readers.hold(stopsLong: bytes >= maximumLogBytes) { [weak self] in
+      Task { await self?.beginLogAnew() }
+    }
+  }
+
+  /// Writes the log back and cuts it, which it allows when no read needs it. A short one may: then the next commit begins the log anew.
+  private func beginLogAnew() {
+    defer { published.withLock { $0.file?.readers }?.release() }
+    guard !isClosed, published.withLock({ $0.failedSync == nil }) else { return }
+    finishedPages = database.writtenPages
+    movedPages = finishedPages
+    do {
+      let state = try database.moveLog()
+      let isCut = try database.truncateLog()
+      published.withLock { $0.logPages = isCut ? 0 : state.pages }
+    } catch {
+      logMoveFailed(error)
+    }
+  }
+
+  /// The status of a read that was started over too often.
+  nonisolated var readGivenUp: StatusError {
+    StatusError(
+      code: .resourceExhausted,
+      message:
+        "The read was begun \(ReadSchedule.maximumStops + 1) times, and each time commits filled the write-ahead log "
+        + "to its limit (--max-wal-megabytes, \(maximumLogBytes >> 20) MiB) before it had ended. Read less at once.")
   }
 
   private nonisolated func logMoveFailed(_ error: any Error) {

@@ -21,6 +21,8 @@ actor EmbeddedStorage: ServerStorage {
   private nonisolated let metrics: ServerMetrics?
   private let retention: ChangeLog.Retention
   private let responseRetention: BatchResponses.Retention
+  /// The length of the write-ahead log at which reads are stopped.
+  nonisolated let maximumLogBytes: Int64
   /// The bytes of documents that the merges and transforms of one commit may read and write.
   private let maximumRewrittenBytes: Int
   /// False if indexes are filled by calls of ``fillIndexes(_:)`` alone, in tests.
@@ -95,12 +97,12 @@ actor EmbeddedStorage: ServerStorage {
     location: Database.Location, home: StorageHome? = nil, databaseID: DatabaseID, clock: ServerClock,
     retention: ChangeLog.Retention = ChangeLog.Retention(), lockWait: Duration = DatabaseLimits().lockWait,
     rewrittenBytes: Int = DatabaseLimits().rewrittenBytesPerCommit,
-    metrics: ServerMetrics? = nil, logger: Logger
+    logBytes: Int = DatabaseLimits().writeAheadLogBytes, metrics: ServerMetrics? = nil, logger: Logger
   ) throws {
     let database = try Database(location, options: Self.options)
     try self.init(
       database: database, home: home, databaseID: databaseID, clock: clock, logger: logger, retention: retention,
-      lockWait: lockWait, rewrittenBytes: rewrittenBytes, metrics: metrics)
+      lockWait: lockWait, rewrittenBytes: rewrittenBytes, logBytes: logBytes, metrics: metrics)
   }
 
   /// Takes over an open database.
@@ -112,12 +114,14 @@ actor EmbeddedStorage: ServerStorage {
   ///   - fillsIndexes: Fill indexes in the background.
   ///   - lockWait: The time that a request waits for locks of transactions.
   ///   - rewrittenBytes: The bytes of documents that the merges and transforms of one commit may read and write.
+  ///   - logBytes: The length of the write-ahead log at which reads are stopped.
   init(
     database: sending Database, home: StorageHome? = nil, databaseID: DatabaseID, clock: ServerClock, logger: Logger,
     feedCapacity: Int = 4096, retention: ChangeLog.Retention = ChangeLog.Retention(),
     responseRetention: BatchResponses.Retention = BatchResponses.Retention(), fillsIndexes: Bool = true,
     lockWait: Duration = DatabaseLimits().lockWait,
-    rewrittenBytes: Int = DatabaseLimits().rewrittenBytesPerCommit, metrics: ServerMetrics? = nil
+    rewrittenBytes: Int = DatabaseLimits().rewrittenBytesPerCommit,
+    logBytes: Int = DatabaseLimits().writeAheadLogBytes, metrics: ServerMetrics? = nil
   ) throws {
     try ServerSchema.schema.migrate(database)
     let state = try ServerState.load(from: database, now: clock.now())
@@ -135,6 +139,7 @@ actor EmbeddedStorage: ServerStorage {
     self.retention = retention
     self.responseRetention = responseRetention
     self.maximumRewrittenBytes = rewrittenBytes
+    self.maximumLogBytes = Int64(logBytes)
     self.home = home
     self.fillsIndexes = fillsIndexes
     self.tables = try Tables(
@@ -154,8 +159,10 @@ actor EmbeddedStorage: ServerStorage {
   }
 
   nonisolated func use() -> StorageUse {
-    let (bytes, readers) = published.withLock { ($0.logBytes, $0.file?.readers) }
-    return StorageUse(historyBytes: Int(clamping: bytes), waitingReads: readers?.waitingCount ?? 0)
+    let (bytes, pages, readers) = published.withLock { ($0.logBytes, $0.logPages, $0.file?.readers) }
+    return StorageUse(
+      historyBytes: Int(clamping: bytes), writeAheadLogBytes: Int(clamping: pages * LogMover.bytesPerPage),
+      waitingReads: readers?.waitingCount ?? 0)
   }
 
   nonisolated func currentVersion() throws(StatusError) -> SnapshotVersion {
@@ -184,8 +191,13 @@ actor EmbeddedStorage: ServerStorage {
     if isClosed { throw Self.shutDown }
   }
 
+  nonisolated func noteLongLog() {
+    metrics?.exceeded(.writeAheadLogBytes)
+  }
+
   nonisolated func status(of error: any Error) -> StatusError {
     if let status = error as? StatusError { return status }
+    if error is ReadGivenUp { return readGivenUp }
     logger.error("storage failed", metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
     return StatusError(storage: error)
   }
@@ -352,14 +364,14 @@ extension EmbeddedStorage {
     return StatusError(code: .internal, message: failure.message)
   }
 
-  /// Returns true if a request would succeed as the first commit of an empty database. A request that fails, or that is
-  /// empty, must not create a file.
+  /// Returns true if a request would leave something in an empty database: a document, or the answer that its label gets again. A request
+  /// that fails, is empty, or deletes what is not there must not create a file.
   private func wouldCommit(_ request: CommitRequest) -> Bool {
     var evaluation = CommitEvaluation(
       database: databaseID, version: lastVersion, requestTime: lastVersion.timestamp, writes: request.mutations.count)
     do {
       for mutation in request.mutations { try evaluation.apply(mutation) { .missing($0, version: lastVersion) } }
-      return !request.mutations.isEmpty
+      return !evaluation.transitions.isEmpty || (request.label != nil && !request.mutations.isEmpty)
     } catch {
       return false
     }

@@ -7,6 +7,8 @@ internal import Synchronization
 /// The log begins anew only if everything in it was written back at a moment at which a commit begins. Under steady load there is no such
 /// moment; a log that has grown to ``longLogPages`` is therefore finished by the writer, between two commits. Few pages are left then, unless
 /// this queue gets no processor time: after ``longestLogPages`` the writer does without it.
+///
+/// Nor does it begin anew while somebody reads a state from before. So long reads make room for it: ``EmbeddedStorage/boundLog(pages:)``.
 final class LogMover: Sendable {
   /// The number of pages that the writer writes between two rounds; 8 MiB.
   static let pagesPerRound: Int64 = 1_000
@@ -14,6 +16,8 @@ final class LogMover: Sendable {
   static let longLogPages: Int64 = 4_000
   /// The number of pages that the writer writes at most before it writes back what is left; 64 MiB.
   static let longestLogPages: Int64 = 8_000
+  /// The size of a page of a file that this library has made.
+  static let bytesPerPage: Int64 = 8 << 10
 
   private let queue: DispatchQueue
   private let open: @Sendable () throws -> sending Database

@@ -4,6 +4,8 @@ internal import HearthModel
 struct StorageUse: Sendable {
   /// The size of the history, see ``DatabaseLimits/historyBytes``.
   var historyBytes: Int
+  /// The length of the write-ahead log, see ``DatabaseLimits/writeAheadLogBytes``.
+  var writeAheadLogBytes: Int
   /// Reads that wait for their turn.
   var waitingReads: Int
 }

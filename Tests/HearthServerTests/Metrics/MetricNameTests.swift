@@ -56,6 +56,7 @@ struct MetricNameTests {
     let names: [String: ServerLimit] = [
       "maximumConcurrentStreams": .streamsPerConnection, "busyPings": .pings, "unsentPingAnswers": .unsentPingAnswers,
       "resets": .resets, "emptyFrames": .emptyFrames, "strayFrames": .strayFrames,
+      "writeAheadLogBytes": .writeAheadLogBytes,
     ]
     var found: Set<ServerLimit> = []
     let mirrors: [Any] = [limits, limits.database, limits.connection]
