@@ -136,6 +136,45 @@ struct StorageTroubleTests {
     }
   }
 
+  @Test("a first commit that fails on the disk leaves no file, and the next one begins it again")
+  func failedFirstCommit() async throws {
+    try await withTemporaryFolder { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let file = "\(folder)/data"
+      let isFull = Mutex(true)
+      let settled = Mutex(0)
+      let home = StorageHome(
+        create: {
+          // As a disk that has room for the file, and not for the document.
+          if isFull.withLock({ $0 }) {
+            let database = try Database(.file(path: file))
+            try ServerSchema.schema.migrate(database)
+            try database.execute(
+              "CREATE TRIGGER full BEFORE INSERT ON server_changes BEGIN SELECT RAISE(ABORT, 'full'); END")
+            database.close()
+          }
+          return .file(path: file)
+        },
+        discard: { for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: file + suffix) } },
+        settled: { _ in settled.withLock { $0 += 1 } })
+      let storage = try EmbeddedStorage(
+        location: .memory, home: home, databaseID: ServerFixture.database, clock: ManualClock().clock,
+        logger: ServerFixture.quietLogger)
+      let request = CommitRequest(mutations: [.set(key("c/d"), ["n": 1.value])])
+      for _ in 0..<2 {
+        await #expect(throws: StatusError.self) { try await storage.commit(request) }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+        #expect(try await storage.documents(for: [key("c/d")], at: nil).documents.map(\.isFound) == [false])
+      }
+      isFull.withLock { $0 = false }
+      _ = try await storage.commit(request)
+      #expect(settled.withLock { $0 } == 1)
+      #expect(FileManager.default.fileExists(atPath: file))
+      #expect(try await storage.documents(for: [key("c/d")], at: nil).documents.map(\.isFound) == [true])
+      await storage.close()
+    }
+  }
+
   @Test("a database that nobody uses is closed, and opened again by the next call")
   func idle() async throws {
     try await withTemporaryFolder { folder in

@@ -7,6 +7,7 @@ internal import Synchronization
 extension EmbeddedStorage {
   func trimHistory() {
     if trimStep() { continueTrimming() }
+    releaseSpace()
   }
 
   /// Removes history in steps between the commits, as long as a trim has left some that is beyond the limits.

@@ -30,6 +30,8 @@ actor EmbeddedStorage: ServerStorage {
   private var tables: Tables
   /// The place to which a database without commits moves with its first one; nil once it is there.
   private var home: StorageHome?
+  /// Set from the move of a database to its place until the commit is durable for which it was moved.
+  private var move: Move?
 
   /// The newest commit, the creation of the database, or a version that was reserved since. Later commits have later versions.
   private(set) var lastVersion: SnapshotVersion
@@ -46,6 +48,8 @@ actor EmbeddedStorage: ServerStorage {
   var isFilling = false
   /// History beyond its limits is being removed.
   var isTrimming = false
+  /// Unused pages are being given back.
+  var isReleasing = false
   /// The writer's pages when the latest round of ``LogMover`` began.
   var movedPages: Int64 = 0
   /// The writer's pages when it has written the log back itself.
@@ -75,6 +79,13 @@ actor EmbeddedStorage: ServerStorage {
       }
       responses = BatchResponses(database: database, databaseID: databaseID, retention: responseRetention)
     }
+  }
+
+  /// A database that has moved for a commit which is not durable yet.
+  private struct Move {
+    let home: StorageHome
+    /// What it was before.
+    let blank: Tables
   }
 
   var database: Database { tables.database }
@@ -289,6 +300,7 @@ extension EmbeddedStorage {
         if home != nil, open.contains(where: { wouldCommit(attempts[$0].request) }) { try moveHome() }
         logBefore = log.totals
         let (answers, changes, epochs) = try transact(&attempts, open, after: committedBefore)
+        if let move { settle(move) }
         if let epochs { begin(epochs) }
         for (index, answer) in zip(open, answers) { results[index] = answer }
         return (results.compactMap(\.self), changes)
@@ -299,6 +311,7 @@ extension EmbeddedStorage {
         committedVersion = committedBefore
         store.indexes.forget()
         log.rollBack(to: logBefore)
+        if let move { undo(move) }
         guard let damage = error as? RequestFailure else {
           let failure = commitFailure(error)
           return (zip(attempts, results).map { $1 ?? $0.failed(failure) }, [])
@@ -381,6 +394,7 @@ extension EmbeddedStorage {
   private func moveHome() throws {
     guard let home else { return }
     let location = try home.create()
+    let blank = tables
     do {
       if location != .memory {
         let database = try Database(location, options: Self.options)
@@ -388,24 +402,41 @@ extension EmbeddedStorage {
         let state = ServerState(
           lastVersion: lastVersion, logStart: log.start, indexState: indexState, epochs: epochs)
         try state.adopt(in: database)
-        let moved = try Tables(
+        tables = try Tables(
           database, databaseID: databaseID, retention: retention, responseRetention: responseRetention, state: state,
           metrics: metrics, logger: logger)
-        tables.database.close()
-        tables = moved
-        let declared = published.withLock { published in
-          published.file = Self.fileAccess(to: location, databaseID)
-          published.wishes = []
-          return published.declared
-        }
-        if let declared { Task { self.declare(declared) } }
       }
     } catch {
       home.discard()
       throw error
     }
     self.home = nil
-    home.settled(self)
+    move = Move(home: home, blank: blank)
+  }
+
+  /// The commit is durable for which the database was moved.
+  private func settle(_ move: Move) {
+    self.move = nil
+    if move.blank.database !== database {
+      move.blank.database.close()
+      let declared = published.withLock { published in
+        published.file = Self.fileAccess(to: database.location, databaseID)
+        published.wishes = []
+        return published.declared
+      }
+      if let declared { Task { self.declare(declared) } }
+    }
+    move.home.settled(self)
+  }
+
+  /// The commit has failed for which the database was moved, because the disk is full for example. No file is left behind.
+  private func undo(_ move: Move) {
+    self.move = nil
+    home = move.home
+    guard move.blank.database !== database else { return }
+    database.close()
+    tables = move.blank
+    move.home.discard()
   }
 
   /// Applies one request inside the group's transaction, unless a transaction has locked what it changes.

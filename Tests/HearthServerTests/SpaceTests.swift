@@ -1,0 +1,34 @@
+import Foundation
+import HearthModel
+import HearthStore
+import TestSupport
+import Testing
+
+@testable import HearthServer
+
+@Suite("The space of a database's file", .timeLimit(.minutes(5)))
+struct SpaceTests {
+  @Test("a file becomes shorter after its documents were deleted and their history is over, and keeps what is left")
+  func shrinking() async throws {
+    try await withTemporaryFolder { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let file = "\(folder)/data"
+      let fixture = try StorageFixture(
+        location: .file(path: file), retention: ChangeLog.Retention(bytes: 1))
+      let text = Value.string(String(repeating: "x", count: 200_000))
+      for n in 0..<300 { try await fixture.set("c/d\(n)", ["n": n.value, "t": text]) }
+      #expect(try Self.size(of: file) + Self.size(of: file + "-wal") > 60_000_000)
+      for n in 10..<300 { try await fixture.commit(.delete(key("c/d\(n)"))) }
+      await fixture.storage.trimHistory()
+      try await waitUntil { try Self.size(of: file) < 20 << 20 }
+      let left = try await fixture.storage.run(Query(path: path("c")), at: nil).documents
+      #expect(left.map(\.key) == (0..<10).map { key("c/d\($0)") })
+      #expect(try await fixture.set("c/later") > SnapshotVersion.none)
+      await fixture.storage.close()
+    }
+  }
+
+  private static func size(of file: String) throws -> Int {
+    try #require(FileManager.default.attributesOfItem(atPath: file)[.size] as? Int)
+  }
+}
