@@ -97,6 +97,12 @@ struct ReadAheadTests {
       try await storage.documents(for: keys, at: version)
     }
 
+    func firstDocuments(
+      of keys: ArraySlice<DocumentKey>, at version: SnapshotVersion?
+    ) async throws(StatusError) -> QueryAnswer {
+      try await storage.firstDocuments(of: keys, at: version)
+    }
+
     func run(_ query: Query, at version: SnapshotVersion?) async throws(StatusError) -> QueryAnswer {
       try await storage.run(query, at: version)
     }

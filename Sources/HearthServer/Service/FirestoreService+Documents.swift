@@ -55,39 +55,41 @@ extension FirestoreService {
     _ keys: [DocumentKey], _ projection: Projection, _ plan: ReadPlan, in database: HostedDatabase,
     to writer: ResponseWriter<Google_Firestore_V1_BatchGetDocumentsResponse>, announced: () -> Void
   ) async throws {
-    // Found ones first, as production does it. They are sent a piece at a time, all of one version.
-    var found: [Google_Firestore_V1_BatchGetDocumentsResponse] = []
-    var missing: [Google_Firestore_V1_BatchGetDocumentsResponse] = []
-    if let transaction = plan.newTransaction {
-      var opened = Google_Firestore_V1_BatchGetDocumentsResponse()
-      opened.transaction = Data(transaction)
-      found.append(opened)
+    var opened = plan.newTransaction.map { transaction in
+      var message = Google_Firestore_V1_BatchGetDocumentsResponse()
+      message.transaction = Data(transaction)
+      return message
     }
+    func announce() async throws {
+      guard let message = opened else { return }
+      try await writer.write(message)
+      opened = nil
+      announced()
+    }
+    // Found ones first, as production does it, each when the client has taken those before. They are read a piece at a time, all of one
+    // version.
+    var missing: [Google_Firestore_V1_BatchGetDocumentsResponse] = []
     var version: SnapshotVersion?
-    for start in stride(from: 0, to: keys.count, by: Self.documentsPerRead) {
-      let piece = Array(keys[start..<min(start + Self.documentsPerRead, keys.count)])
+    var rest = keys[...]
+    while !rest.isEmpty {
+      let wanted = rest
       let answer = try await plan.reading(laterAt: version) { version throws(StatusError) in
-        try await database.storage.documents(for: piece, at: version)
+        try await database.storage.firstDocuments(of: wanted, at: version)
       }
       version = answer.readVersion
+      rest = rest.dropFirst(answer.documents.count)
+      try await announce()
       for document in answer.documents {
         let response = database.translator.encodeBatchGetResponse(
           try projection.applied(to: document), readTime: answer.readVersion)
-        if document.isFound { found.append(response) } else { missing.append(response) }
+        if document.isFound { try await writer.write(response) } else { missing.append(response) }
       }
-      if !found.isEmpty {
-        try await writer.write(contentsOf: found)
-        announced()
-      }
-      found = []
       // The next piece may take long to read.
-      if start + Self.documentsPerRead < keys.count { writer.flush() }
+      if !rest.isEmpty { writer.flush() }
     }
-    if !(found + missing).isEmpty { try await writer.write(contentsOf: found + missing) }
+    try await announce()
+    if !missing.isEmpty { try await writer.write(contentsOf: missing) }
   }
-
-  /// The number of documents that are read at a time; each may have 1 MiB.
-  private static let documentsPerRead = 32
 
   /// After so many names other calls have their turn: they share a thread for each core.
   private static let namesPerTurn = 512

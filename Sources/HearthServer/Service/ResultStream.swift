@@ -70,9 +70,8 @@ struct ResultStream {
     }
     var rest = nearest.finish()[...]
     repeat {
-      let piece = rest.prefix(VectorSearch.documentsPerRead)
-      rest = rest.dropFirst(piece.count)
-      let documents = try await search.documents(piece, at: version, plan, in: database)
+      let documents = try await search.firstDocuments(of: rest, at: version, plan, in: database)
+      rest = rest.dropFirst(documents.count)
       let answer = QueryAnswer(documents: documents, readVersion: version, execution: nil)
       try await send(ResultPages.Page(answer: answer, isLast: rest.isEmpty), &output)
     } while !rest.isEmpty

@@ -126,18 +126,15 @@ struct VectorSearch {
     }
   }
 
-  /// The number of documents of a result that are read at a time; each may have 1 MiB.
-  static let documentsPerRead = 32
-
-  /// Documents of a result, each with its distance if the search asks for it.
+  /// The first documents of a result, as many as are read at once, each with its distance if the search asks for it.
   ///
   /// - Parameter version: The version at which they were found.
-  func documents(
-    _ found: some Collection<Found>, at version: SnapshotVersion, _ plan: ReadPlan, in database: HostedDatabase
+  func firstDocuments(
+    of found: ArraySlice<Found>, at version: SnapshotVersion, _ plan: ReadPlan, in database: HostedDatabase
   ) async throws -> [Document] {
     let (keys, storage) = (found.map(\.key), database.storage)
     let documents = try await plan.reading(laterAt: version) { version throws(StatusError) in
-      try await storage.documents(for: keys, at: version).documents
+      try await storage.firstDocuments(of: keys[...], at: version).documents
     }
     guard let name = resultField else { return documents }
     return try zip(documents, found).map { document, found in

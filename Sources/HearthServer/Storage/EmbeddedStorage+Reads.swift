@@ -14,6 +14,14 @@ extension EmbeddedStorage {
     }
   }
 
+  nonisolated func firstDocuments(
+    of keys: ArraySlice<DocumentKey>, at version: SnapshotVersion?
+  ) async throws(StatusError) -> QueryAnswer {
+    try await reading("read documents", isShort: version == nil && keys.count <= Self.shortReadCount) {
+      try $0.firstDocuments(of: keys, at: version)
+    }
+  }
+
   nonisolated func run(_ query: Query, at version: SnapshotVersion?) async throws(StatusError) -> QueryAnswer {
     let (answer, missing) = try await reading("run query") { snapshot in
       let answer = try snapshot.run(query, at: version)

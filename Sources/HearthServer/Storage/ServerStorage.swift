@@ -43,6 +43,14 @@ protocol ServerStorage: AnyObject, Sendable {
     for keys: [DocumentKey], at version: SnapshotVersion?
   ) async throws(StatusError) -> QueryAnswer
 
+  /// Reads the first of some documents in one snapshot, about as many as a page of a query has, and one at least. So a caller that waits for
+  /// its client between two reads holds no more than that, however large the documents are.
+  ///
+  /// - Returns: for each of the first keys, in order, a found or a missing document.
+  func firstDocuments(
+    of keys: ArraySlice<DocumentKey>, at version: SnapshotVersion?
+  ) async throws(StatusError) -> QueryAnswer
+
   /// Runs a query in one snapshot; the documents come in query order.
   func run(_ query: Query, at version: SnapshotVersion?) async throws(StatusError) -> QueryAnswer
 

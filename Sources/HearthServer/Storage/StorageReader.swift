@@ -73,6 +73,25 @@ extension StorageReader.Snapshot {
     return QueryAnswer(documents: documents, readVersion: readVersion, execution: nil)
   }
 
+  /// The first of some documents, as many as make a piece: about as many bytes as a page of a query has, and one at least.
+  func firstDocuments(of keys: ArraySlice<DocumentKey>, at past: SnapshotVersion?) throws -> QueryAnswer {
+    let readVersion = past ?? version
+    var documents: [Document] = []
+    var byteCount = 0
+    for key in keys {
+      // A key at a time: of documents that have changed since, the log holds them as they were.
+      var document = try self.documents(of: .documents([key]), before: past)[key] ?? presentDocument(key)
+      if !document.isFound { document = .missing(key, version: readVersion, readTime: readVersion) }
+      documents.append(document)
+      byteCount += document.fields.bytes.count + Self.bytesPerName
+      if byteCount >= QueryCursor.bytesPerPage { break }
+    }
+    return QueryAnswer(documents: documents, readVersion: readVersion, execution: nil)
+  }
+
+  /// About as many bytes as a document has beside its fields.
+  private static let bytesPerName = 256
+
   func changes(
     of source: WatchSource, after start: SnapshotVersion, through end: SnapshotVersion
   ) throws -> LoggedDifference? {
