@@ -40,12 +40,17 @@ extension FirestoreService {
     return response
   }
 
+  /// As many writes as the official SDKs put into one BatchWrite. More of one request are not in progress at once: each has a task.
+  private static let writesAtOnce = 500
+
   /// Commits each write by itself. They are handed over together, so that the storage can make them durable together.
   private func commitEach(
     _ mutations: [Mutation], in database: HostedDatabase
   ) async -> [Result<CommitOutcome, StatusError>] {
     await withTaskGroup(of: (Int, Result<CommitOutcome, StatusError>).self) { group in
+      var outcomes: [Result<CommitOutcome, StatusError>?] = Array(repeating: nil, count: mutations.count)
       for (index, mutation) in mutations.enumerated() {
+        if index >= Self.writesAtOnce, let (ended, outcome) = await group.next() { outcomes[ended] = outcome }
         group.addTask {
           do throws(StatusError) {
             return (index, .success(try await database.storage.commit(CommitRequest(mutations: [mutation]))))
@@ -54,9 +59,8 @@ extension FirestoreService {
           }
         }
       }
-      var outcomes: [Int: Result<CommitOutcome, StatusError>] = [:]
       for await (index, outcome) in group { outcomes[index] = outcome }
-      return mutations.indices.compactMap { outcomes[$0] }
+      return outcomes.compactMap { $0 }
     }
   }
 
