@@ -17,7 +17,7 @@ struct Kind: Sendable {
 
 extension Kind {
   /// All kinds. 8 clients attack unless an entry says otherwise, each for 16 MB of results: held for each, they would be 128 MB and more.
-  static let all = reads + listeners + writes + connections + entries
+  static let all = reads + listeners + writes + connections + requests
 
   // MARK: - Reads that nobody reads
 
@@ -161,8 +161,10 @@ extension Kind {
           $0.limit = Google_Protobuf_Int32Value(1_000_000)
         })
     },
-    Kind("listeners that fall behind") { try await $0.fallBehind() },
-    Kind("listeners to a thousand queries", Budget(memoryMiB: 24)) {
+    // Listeners may be 32 MiB of commits behind.
+    Kind("listeners that fall behind", Budget(memoryMiB: 64)) { try await $0.fallBehind() },
+    // Each commit is news of all queries.
+    Kind("listeners to a thousand queries", Budget(memoryMiB: 24, work: .seconds(30), honestWork: .seconds(6))) {
       try await $0.listenToManyQueries(1000, commits: 60)
     },
   ]
@@ -191,10 +193,12 @@ extension Kind {
     Kind("RST_STREAM") { try await $0.floodResets() },
   ]
 
-  // MARK: - Messages
+  // MARK: - Large requests
 
-  /// A message of 10 MiB is decoded to several times its size.
-  static let entries = Attack.requests.map { request in
-    Kind("100,000 entries in \(request.field)", Budget(memoryMiB: 128)) { try await $0.time(request.call()) }
+  /// A message is decoded to several times its size, and carried out while others wait.
+  static let requests = Attack.largeRequests.map { request in
+    Kind("large request: \(request.name)", Budget(memoryMiB: 96, honestWork: .seconds(6))) {
+      try await $0.sendAndWait(request.call())
+    }
   }
 }

@@ -103,13 +103,13 @@ final class Attack {
     }
   }
 
-  /// Sends a request that is answered or refused, and notes how long that takes once the request is there.
-  func time(_ call: Call) async throws {
-    let client = try await connect(window: UInt32(Int32.max))
-    try await start(call, on: client)
+  /// Sends a request from each of several clients, which is answered or refused, and notes how long that takes once the requests are there.
+  func sendAndWait(_ call: Call, clients count: Int = 4) async throws {
+    let before = clients.count
+    for _ in 0..<count * size { try await start(call, on: connect(window: UInt32(Int32.max))) }
     let start = ContinuousClock.now
     // A stream answers with a message, and goes on.
-    await waitForAnswer(on: client, or: call.isStream ? 1 : .max)
+    await waitForAnswers(on: Array(clients[before...]), or: call.isStream ? 1 : .max)
     note(ContinuousClock.now - start)
   }
 
