@@ -35,6 +35,11 @@ package enum Programs {
   package struct Output: Sendable {
     package var status: Int32
     package var text: String
+
+    package init(status: Int32, text: String) {
+      self.status = status
+      self.text = text
+    }
   }
 
   /// Runs a program to its end.
