@@ -32,7 +32,5 @@ extension Kind {
     ([.memory], ["listeners that resume after an import", "listeners with a limit that resume after an import"]),
     // 93 to 142 MiB, and 43 to 68 MiB: requests are counted by their bytes, but decoded to several times as many.
     ([.memory], ["large commits at once", "batch writes at once"]),
-    // 256 of 240: connections are let in until no descriptor is left for files.
-    ([.descriptors], ["idle connections beyond the descriptors"]),
   ]
 }
