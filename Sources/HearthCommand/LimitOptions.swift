@@ -68,6 +68,9 @@ struct LimitOptions: ParsableArguments {
   @Option(help: "The size in MiB of the documents that the merges and transforms of one commit read and write.")
   var maxRewrittenMegabytes = defaults.database.rewrittenBytesPerCommit >> 20
 
+  @Option(help: "The memory in MiB of each database for the results of listeners with a limit.")
+  var windowMegabytes = defaults.database.windowBytes >> 20
+
   @Option(help: "Seconds of history that each database keeps, for listeners that come back and reads in the past.")
   var historySeconds = Int(defaults.database.historyTime.components.seconds)
 
@@ -105,6 +108,7 @@ struct LimitOptions: ParsableArguments {
     limits.database.documentsPerRequest = maxDocumentsPerRequest
     limits.database.fieldsPerMask = maxFieldsPerMask
     limits.database.rewrittenBytesPerCommit = maxRewrittenMegabytes << 20
+    limits.database.windowBytes = windowMegabytes << 20
     limits.database.historyTime = .seconds(historySeconds)
     limits.database.historyBytes = historyMegabytes << 20
     limits.database.writeAheadLogBytes = maxWalMegabytes << 20
@@ -134,6 +138,7 @@ struct LimitOptions: ParsableArguments {
       ("--max-fields-per-mask", maxFieldsPerMask), ("--max-rewritten-megabytes", maxRewrittenMegabytes),
       ("--max-lock-wait-seconds", maxLockWaitSeconds), ("--max-transaction-seconds", maxTransactionSeconds),
       ("--max-transaction-idle-seconds", maxTransactionIdleSeconds),
+      ("--window-megabytes", windowMegabytes),
       ("--history-seconds", historySeconds), ("--history-megabytes", historyMegabytes),
       ("--max-wal-megabytes", maxWalMegabytes), ("--unread-seconds", unreadSeconds),
       ("--keep-alive-seconds", keepAliveSeconds), ("--keep-alive-timeout-seconds", keepAliveTimeoutSeconds),

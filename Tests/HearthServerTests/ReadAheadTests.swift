@@ -1,11 +1,13 @@
 import HearthModel
 import HearthWire
+import SwiftProtobuf
 import Synchronization
 import Testing
 
 @testable import HearthServer
 
-@Suite("Reading ahead of a stream")
+/// Whatever a stream has to send, its client holds one piece of it when it does not read.
+@Suite("Reading ahead of a stream", .timeLimit(.minutes(3)))
 struct ReadAheadTests {
   /// The documents of a stream that were read and sent.
   private final class Balance: Sendable {
@@ -13,6 +15,8 @@ struct ReadAheadTests {
       var read = 0
       var sent = 0
       var reads = 0
+      /// The size of the largest read.
+      var largest = 0
       /// The most documents that were read and not sent when another read began.
       var greatestRest = 0
     }
@@ -20,6 +24,7 @@ struct ReadAheadTests {
     private let state = Mutex(State())
     var reads: Int { state.withLock { $0.reads } }
     var sent: Int { state.withLock { $0.sent } }
+    var largest: Int { state.withLock { $0.largest } }
     var greatestRest: Int { state.withLock { $0.greatestRest } }
 
     func beginRead() {
@@ -29,121 +34,113 @@ struct ReadAheadTests {
       }
     }
 
-    func endRead(_ count: Int) { state.withLock { $0.read += count } }
+    func endRead(_ documents: [Document]) {
+      state.withLock { state in
+        state.read += documents.count
+        state.largest = max(state.largest, documents.reduce(0) { $0 + $1.fields.bytes.count })
+      }
+    }
+
     func send(_ count: Int) { state.withLock { $0.sent += count } }
+    func reset() { state.withLock { $0 = State() } }
   }
 
-  private static func listen() async throws -> Balance {
-    let (fixture, balance) = (try StorageFixture(), Balance())
-    _ = try await fixture.storage.commit(
-      CommitRequest(mutations: (0..<2_000).map { .set(key("c/d\($0)"), ["n": $0.value]) }))
-    let observed = HostedDatabase(
-      id: ServerFixture.database, storage: ObservedStorage(storage: fixture.storage, balance: balance),
-      clock: fixture.clock.clock)
-    let subscriber = fixture.storage.feed.subscribe {}
-    var session = ListenSession(database: observed, subscriber: subscriber, isBehind: { true }) { messages in
-      balance.send(
-        try messages.flatMap { try $0.decoded }.count { response in
-          if case .documentChange = response { true } else { false }
-        })
+  /// What a stream sends.
+  enum Sending: String, CaseIterable, Sendable {
+    case first, firstWithLimit, firstWithLargeLimit, firstDocuments
+    case resumed, resumedWithLimit, resumedWithLargeLimit, resumedDocuments
+    case forgotten, forgottenWithLimit
+    case dropped, droppedWithLimit, droppedWithLargeLimit
+    case inMemory
+  }
+
+  private static let count = 2_000
+  private static let bytesPerDocument = 4_000
+  /// A piece may have one document more than its size, and the first one of a result has a fixed number.
+  private static let largestPiece = 300_000
+
+  private static func target(_ sending: Sending) -> Google_Firestore_V1_Target {
+    let all = Query(path: path("c"))
+    switch sending {
+    case .first, .resumed, .forgotten, .dropped, .inMemory: return target(all)
+    case .firstWithLimit, .resumedWithLimit, .droppedWithLimit, .forgottenWithLimit:
+      return target(all.with(limit: 1_900))
+    case .firstWithLargeLimit, .resumedWithLargeLimit, .droppedWithLargeLimit:
+      return target(all.with(limit: Int(Int32.max)))
+    case .firstDocuments, .resumedDocuments:
+      return .with {
+        $0.targetID = 2
+        $0.documents.documents = (0..<count).map { name("c/d\($0)") }
+      }
     }
+  }
+
+  private static func target(_ query: HearthModel.Query) -> Google_Firestore_V1_Target {
     let request = TargetRequest(
-      targetID: 2, target: Query(path: path("c")).target, purpose: .listen, resumeToken: [], readTime: nil,
-      expectedCount: nil)
-    try await session.handle(ServerFixture.translator.encode(WatchRequest.addTarget(request)))
-    return balance
+      targetID: 2, target: query.target, purpose: .listen, resumeToken: [], readTime: nil, expectedCount: nil)
+    return ServerFixture.translator.encode(WatchRequest.addTarget(request)).addTarget
   }
 
-  @Test("a stream whose client is behind reads the next piece only when the one before is passed on")
-  func behind() async throws {
-    let balance = try await Self.listen()
-    #expect(balance.sent == 2_000)
-    #expect(balance.reads > 2)
-    #expect(balance.greatestRest == 0)
+  private static func fixture(_ sending: Sending) throws -> StorageFixture {
+    try StorageFixture(
+      feedCapacity: sending.rawValue.hasPrefix("dropped") ? 2 : 4096,
+      retention: sending.rawValue.hasPrefix("forgotten") ? .init(bytes: 100_000) : .init())
   }
 
-  /// Notes the pieces of results that are read.
-  private final class ObservedStorage: ServerStorage {
-    let storage: EmbeddedStorage
-    let balance: Balance
-
-    init(storage: EmbeddedStorage, balance: Balance) {
-      self.storage = storage
-      self.balance = balance
+  private static func overwrite(_ fixture: StorageFixture, _ value: Int) async throws {
+    let text = Value.string(String(repeating: "x", count: bytesPerDocument))
+    for first in stride(from: 0, to: count, by: 100) {
+      _ = try await fixture.storage.commit(
+        CommitRequest(
+          mutations: (first..<first + 100).map { .set(key("c/d\($0)"), ["n": value.value, "t": text]) }))
     }
+  }
 
-    func page(
-      of query: Query, after cursor: QueryCursor?, at version: SnapshotVersion?
-    ) async throws(StatusError) -> QueryPage {
-      balance.beginRead()
-      let page = try await storage.page(of: query, after: cursor, at: version)
-      balance.endRead(page.answer.documents.count)
-      return page
+  @Test("it reads the next piece only when the one before is passed on, and none is large", arguments: Sending.allCases)
+  func pieces(sending: Sending) async throws {
+    let (fixture, balance) = (try Self.fixture(sending), Balance())
+    try await Self.overwrite(fixture, 1)
+    let database = fixture.observed(before: { balance.beginRead() }, after: { balance.endRead($0) })
+    let isBehind = Mutex(false)
+    let token = Mutex<[UInt8]>([])
+    func session() -> ListenSession {
+      ListenSession(
+        database: database, subscriber: fixture.storage.feed.subscribe {}, isBehind: { isBehind.withLock { $0 } },
+        heldChanges: HeldChanges.Limits(time: .zero)
+      ) { messages in
+        for response in try messages.flatMap({ try $0.decoded }) {
+          if case .documentChange = response { balance.send(1) }
+          if case .targetChange(let change) = response, !change.resumeToken.isEmpty {
+            token.withLock { $0 = change.resumeToken }
+          }
+        }
+      }
     }
-
-    var feed: ChangeFeed { storage.feed }
-    var locks: TransactionLocks { storage.locks }
-    var epochs: Epochs { storage.epochs }
-    func use() -> StorageUse { storage.use() }
-    func trimHistory() async { await storage.trimHistory() }
-
-    func commit(_ request: CommitRequest) async throws(StatusError) -> CommitOutcome {
-      try await storage.commit(request)
+    var request = Google_Firestore_V1_ListenRequest()
+    request.addTarget = Self.target(sending)
+    var stream = session()
+    isBehind.withLock { $0 = true }
+    if !sending.rawValue.hasPrefix("first") {
+      isBehind.withLock { $0 = false }
+      try await stream.handle(request)
+      try await Self.overwrite(fixture, 2)
+      balance.reset()
+      isBehind.withLock { $0 = true }
     }
-
-    func documents(
-      for keys: [DocumentKey], at version: SnapshotVersion?
-    ) async throws(StatusError) -> QueryAnswer {
-      try await storage.documents(for: keys, at: version)
+    switch sending {
+    case .dropped, .droppedWithLimit, .droppedWithLargeLimit, .inMemory: try await stream.catchUp()
+    case .first, .firstWithLimit, .firstWithLargeLimit, .firstDocuments: try await stream.handle(request)
+    default:
+      request.addTarget.resumeToken = .init(token.withLock { $0 })
+      stream = session()
+      try await stream.handle(request)
     }
-
-    func firstDocuments(
-      of keys: ArraySlice<DocumentKey>, at version: SnapshotVersion?
-    ) async throws(StatusError) -> QueryAnswer {
-      try await storage.firstDocuments(of: keys, at: version)
-    }
-
-    func run(_ query: Query, at version: SnapshotVersion?) async throws(StatusError) -> QueryAnswer {
-      try await storage.run(query, at: version)
-    }
-
-    func plan(of query: Query) async throws(StatusError) -> QueryAnswer { try await storage.plan(of: query) }
-
-    func aggregate(
-      _ aggregations: [Aggregation], over query: Query, skipping offset: Int, at version: SnapshotVersion?
-    ) async throws(StatusError) -> AggregateAnswer {
-      try await storage.aggregate(aggregations, over: query, skipping: offset, at: version)
-    }
-
-    func count(of query: Query, at version: SnapshotVersion) async throws(StatusError) -> Int {
-      try await storage.count(of: query, at: version)
-    }
-
-    func changes(
-      of source: WatchSource, after start: SnapshotVersion, through end: SnapshotVersion
-    ) async throws(StatusError) -> LoggedDifference? {
-      try await storage.changes(of: source, after: start, through: end)
-    }
-
-    func currentVersion() async throws(StatusError) -> SnapshotVersion { try storage.currentVersion() }
-
-    func snapshot(at readTime: Timestamp) async throws(StatusError) -> SnapshotVersion {
-      try await storage.snapshot(at: readTime)
-    }
-
-    func collectionIDs(
-      under parent: ResourcePath, at version: SnapshotVersion?
-    ) async throws(StatusError) -> [String] {
-      try await storage.collectionIDs(under: parent, at: version)
-    }
-
-    func partitionPoints(
-      of query: Query, count: Int, minimumSize: Int, at version: SnapshotVersion?
-    ) async throws(StatusError) -> PartitionAnswer {
-      try await storage.partitionPoints(of: query, count: count, minimumSize: minimumSize, at: version)
-    }
-
-    func declare(_ definitions: [IndexDefinition]) async { await storage.declare(definitions) }
-    func close() async { await storage.close() }
+    let limited = sending.rawValue.hasSuffix("WithLimit")
+    #expect(balance.sent == (limited ? 1_900 : Self.count))
+    #expect(balance.reads > 20)
+    #expect(balance.largest <= Self.largestPiece)
+    // To know what has left a limit, the end of the former result is looked for, of which nothing is kept.
+    let looksForEnd = limited || sending == .resumedWithLargeLimit || sending == .droppedWithLargeLimit
+    if !looksForEnd || sending == .firstWithLimit { #expect(balance.greatestRest <= 0) }
   }
 }

@@ -94,7 +94,7 @@ struct ResumeTests {
     var second = Listener(fixture)
     #expect(
       try await second.add(query, token: first.token)
-        == ["add 2", "c/d30 out 2 unchanged", "c/d15 in 2", "current 2", "snapshot"])
+        == ["add 2", "c/d15 in 2", "c/d30 out 2 unchanged", "current 2", "snapshot"])
   }
 
   @Test("a read time resumes like a token")

@@ -17,6 +17,7 @@ final class StorageFixture: Sendable {
 
   init(
     location: Database.Location = .memory, clock: ManualClock = ManualClock(), feedCapacity: Int = 4096,
+    windowBytes: Int = DatabaseLimits().windowBytes,
     retention: ChangeLog.Retention = ChangeLog.Retention(),
     responseRetention: BatchResponses.Retention = BatchResponses.Retention(), fillsIndexes: Bool = true,
     limits: DatabaseLimits = DatabaseLimits(), metrics: ServerMetrics? = nil,
@@ -26,7 +27,7 @@ final class StorageFixture: Sendable {
     connection.injectFailure = failure
     storage = try EmbeddedStorage(
       database: connection, databaseID: ServerFixture.database, clock: clock.clock, logger: ServerFixture.quietLogger,
-      feedCapacity: feedCapacity, retention: retention, responseRetention: responseRetention,
+      feedCapacity: feedCapacity, windowBytes: windowBytes, retention: retention, responseRetention: responseRetention,
       fillsIndexes: fillsIndexes, metrics: metrics)
     database = HostedDatabase(
       id: ServerFixture.database, storage: storage, limits: limits, clock: clock.clock, metrics: metrics)

@@ -29,12 +29,19 @@ final class ChangeFeed: Sendable {
   /// Where commits are matched and streams woken. Tests wait for it.
   let queue = DispatchQueue(label: "hearth.feed")
   private let maximumBytes: Int
+  /// For the windows of queries with a limit.
+  let windowMemory: WindowMemory
 
   /// - Parameters:
   ///   - version: The newest commit.
   ///   - maximumCommits: The maximum number of commits whose effects are kept.
   ///   - maximumBytes: The maximum size in bytes of their documents.
-  init(version: SnapshotVersion, maximumCommits: Int = 4096, maximumBytes: Int = 32 * 1024 * 1024) {
+  ///   - windowMemory: For the windows of queries with a limit. Streams whose window has no room compare results.
+  init(
+    version: SnapshotVersion, maximumCommits: Int = 4096, maximumBytes: Int = 32 * 1024 * 1024,
+    windowMemory: WindowMemory = WindowMemory(maximumBytes: DatabaseLimits().windowBytes)
+  ) {
+    self.windowMemory = windowMemory
     inbox = Mutex(Inbox(latest: version))
     shared = Mutex(SharedQueries(version: version, maximumCommits: maximumCommits, maximumBytes: maximumBytes))
     self.maximumBytes = maximumBytes
@@ -135,16 +142,18 @@ extension ChangeFeed {
 
   // MARK: - Windows
 
-  /// Hands over the result of a query with a limit, which someone has read from the storage.
-  func install(_ documents: [Document], of query: QueryID, at version: SnapshotVersion) {
-    withShared { $0.install(documents, of: query, at: version) }
+  /// Hands over the window of a query with a limit, which someone has read from the storage.
+  func install(_ window: LimitWindow, of query: QueryID, at version: SnapshotVersion) {
+    withShared { $0.install(window, of: query, at: version) }
   }
 
   /// Has the window of a query read again, once for all streams that wait for it.
   ///
-  /// - Parameter read: Reads the result at a version. What it throws is thrown only to the stream that reads.
+  /// - Parameter read: Reads the window at a version, which takes the place of a known one; nil if it is too large to be kept. What it throws is
+  ///   thrown only to the stream that reads.
   func refill(
-    _ query: QueryID, _ read: (Query, SnapshotVersion) async throws(StatusError) -> [Document]
+    _ query: QueryID,
+    _ read: (Query, SnapshotVersion, _ known: LimitWindow) async throws(StatusError) -> RefilledWindow?
   ) async throws(StatusError) {
     switch withShared({ $0.beginRefill(of: query) }) {
     case .notNeeded: return
@@ -153,10 +162,10 @@ extension ChangeFeed {
         let isOver = withShared { !$0.wait(for: query, continuation) }
         if isOver { continuation.resume() }
       }
-    case .read(let source, let version):
+    case .read(let source, let version, let known):
       defer { for waiter in withShared({ $0.endRefill(of: query) }) { waiter.resume() } }
-      let documents = try await read(source, version)
-      install(documents, of: query, at: version)
+      let window = try await read(source, version, known)
+      withShared { $0.refill(query, with: window, at: version) }
     }
   }
 }

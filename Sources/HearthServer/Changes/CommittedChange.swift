@@ -15,14 +15,6 @@ struct DocumentTransition: Sendable, Equatable {
   var key: DocumentKey { after.key }
 }
 
-/// The difference of a target between two versions, from the change log.
-struct LoggedDifference: Sendable {
-  /// One for each document that was written in between.
-  var transitions: [DocumentTransition]
-  /// Those that matched at a version in between, but at neither end or, with a limit, perhaps behind it, see ``WatchChange/isNothing(after:)``.
-  var passing: Set<DocumentKey> = []
-}
-
 /// One commit that changed something.
 struct CommittedChange: Sendable {
   var version: SnapshotVersion

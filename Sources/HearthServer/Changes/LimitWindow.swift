@@ -4,19 +4,44 @@ internal import HearthModel
 ///
 /// A commit is applied in memory if the result can be known from the window alone. That is so unless the window was full, so that others
 /// may lie behind it, and has lost more of its documents than have come in before its end.
+///
+/// A result that does not reach its limit holds every document that matches. When it is too large to be kept, its documents are counted
+/// instead, which is enough as long as it does not exceed the limit.
 struct LimitWindow: Sendable {
   /// In the order of the query. Of the fields only those that order are kept.
   private var documents: [Document]
   private(set) var versions: [DocumentKey: SnapshotVersion]
+  /// The number of documents in a result that is only counted.
+  private var count: Int?
   private let query: Query
+  private let share: WindowMemory.Share?
 
-  init(_ documents: [Document], of query: Query) {
+  /// About the memory of a document without its path and fields.
+  static let overheadBytes = 256
+
+  /// - Parameter documents: With the fields that order, as ``head(of:for:)`` makes them.
+  init(_ documents: [Document], of query: Query, in share: WindowMemory.Share) {
     self.query = query
-    self.documents = documents.map { Self.head(of: $0, for: query) }
+    self.documents = documents
+    self.share = share
     versions = Dictionary(documents.map { ($0.key, $0.version) }) { first, _ in first }
   }
 
-  private static func head(of document: Document, for query: Query) -> Document {
+  /// A result that does not reach its limit, and whose documents are not kept.
+  init(count: Int, of query: Query) {
+    self.query = query
+    self.count = count
+    (documents, versions, share) = ([], [:], nil)
+  }
+
+  /// False if documents are only counted.
+  var hasDocuments: Bool { count == nil }
+
+  static func bytes(of head: Document) -> Int {
+    overheadBytes + 2 * head.key.canonicalString.utf8.count + head.fields.bytes.count
+  }
+
+  static func head(of document: Document, for query: Query) -> Document {
     guard !query.isOrderedByKeyOnly else {
       var head = document
       head.fields = .empty
@@ -35,11 +60,14 @@ struct LimitWindow: Sendable {
     case changed([WatchChange])
     /// The window is unchanged, and the query must be run.
     case unknown
+    /// The window is of no use any more: streams that follow it compare results.
+    case lost
   }
 
   /// Applies the changes of one commit to documents that match or have matched.
   mutating func apply(_ changes: [SharedTransition]) -> Outcome {
     let limit = query.limit ?? .max
+    if let count { return apply(changes, toCount: count, limit) }
     let isFull = documents.count >= limit
     let last = documents.last
     let changed = Set(changes.map(\.key))
@@ -53,14 +81,37 @@ struct LimitWindow: Sendable {
     }
     guard !isFull || next.count >= limit else { return .unknown }
     if next.count > limit { next.removeLast(next.count - limit) }
-    return .changed(move(to: next, changes))
+    let moves = move(to: next, changes)
+    return fits() ? .changed(moves) : giveUp(moves)
   }
 
-  /// Makes this the window of a result that was read.
-  mutating func replace(by result: [Document], after changes: [SharedTransition]) -> [WatchChange] {
-    let contents = Dictionary(result.map { ($0.key, $0) }) { first, _ in first }
+  private mutating func apply(_ changes: [SharedTransition], toCount count: Int, _ limit: Int) -> Outcome {
+    let next = changes.reduce(count) { $0 + ($1.isMatchAfter ? 1 : 0) - ($1.oldVersion == nil ? 0 : 1) }
+    guard next <= limit else { return .lost }
+    self.count = next
+    return .changed(
+      changes.map {
+        WatchChange(document: $0.after, oldVersion: $0.oldVersion, isIn: $0.isMatchAfter, isContentNew: true)
+      })
+  }
+
+  /// Accounts for the memory of the documents.
+  private func fits() -> Bool {
+    share?.resize(to: documents.reduce(0) { $0 + Self.bytes(of: $1) }) != false
+  }
+
+  /// Only counts the documents from now on, if that is enough.
+  private mutating func giveUp(_ moves: [WatchChange]) -> Outcome {
+    guard documents.count < query.limit ?? .max else { return .lost }
+    self = LimitWindow(count: documents.count, of: query)
+    return .changed(moves)
+  }
+
+  /// Makes this the window of a result that was read. Both have documents.
+  mutating func replace(by refilled: RefilledWindow, after changes: [SharedTransition]) -> [WatchChange] {
+    assert(hasDocuments && refilled.window.hasDocuments, "a window whose documents are counted is replaced")
     let known = versions
-    var moves = move(to: result.map { Self.head(of: $0, for: query) }, changes, contents: contents)
+    var moves = move(to: refilled.window.documents, changes, contents: refilled.contents)
     // A document that matched after one of several commits may have been in the window between them, see ``WatchChange/isNothing(after:)``.
     var passing: [DocumentKey: SharedDocument] = [:]
     for change in changes where change.isMatchAfter && known[change.key] == nil && versions[change.key] == nil {
@@ -70,6 +121,7 @@ struct LimitWindow: Sendable {
     for (_, document) in passing.sorted(by: { $0.key < $1.key }) {
       moves.append(WatchChange(document: document, oldVersion: nil, isIn: false, isContentNew: true))
     }
+    self = refilled.window
     return moves
   }
 

@@ -88,8 +88,17 @@ final class SharedDocument: Sendable {
 
   /// Writes `ListenResponse` messages that show one target documents that no other stream is waiting for.
   static func frames(to target: TargetID, in database: DatabaseID) -> DocumentFrames {
+    frames(for: target, field: Field.targetIDs, in: database)
+  }
+
+  /// Writes `ListenResponse` messages that remove existing documents from one target.
+  static func frames(removedFrom target: TargetID, in database: DatabaseID) -> DocumentFrames {
+    frames(for: target, field: Field.removedTargetIDs, in: database)
+  }
+
+  private static func frames(for target: TargetID, field: Int, in database: DatabaseID) -> DocumentFrames {
     var ids = WireWriter()
-    ids.writePacked([target], field: Field.targetIDs)
+    ids.writePacked([target], field: field)
     return DocumentFrames(of: database, wrapper: Field.documentChange, others: ids.bytes)
   }
 }

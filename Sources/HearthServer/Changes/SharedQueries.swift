@@ -248,20 +248,29 @@ extension SharedQueries {
     case notNeeded
     /// Another stream reads.
     case wait
-    case read(Query, SnapshotVersion)
+    case read(Query, SnapshotVersion, known: LimitWindow)
   }
 
-  mutating func install(_ documents: [Document], of id: QueryID, at version: SnapshotVersion) {
-    if queries[id]?.install(documents, at: version) == true { tellSubscribers(of: id) }
+  mutating func install(_ window: LimitWindow, of id: QueryID, at version: SnapshotVersion) {
+    if queries[id]?.install(window, at: version) == true { tellSubscribers(of: id) }
+  }
+
+  /// - Parameter window: Nil if it is too large to be kept.
+  mutating func refill(_ id: QueryID, with window: RefilledWindow?, at version: SnapshotVersion) {
+    if let window {
+      if queries[id]?.refill(with: window, at: version) == true { tellSubscribers(of: id) }
+    } else {
+      queries[id]?.abandon(at: self.version)
+    }
   }
 
   mutating func beginRefill(of id: QueryID) -> RefillTurn {
-    guard let query = queries[id], query.knownThrough != nil, let limited = query.source.limitQuery else {
+    guard let query = queries[id], let known = query.staleWindow, let limited = query.source.limitQuery else {
       return .notNeeded
     }
     guard refills[id] == nil else { return .wait }
     refills[id] = []
-    return .read(limited, version)
+    return .read(limited, version, known: known)
   }
 
   /// - Returns: False if nobody reads any more.

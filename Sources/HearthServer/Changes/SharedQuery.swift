@@ -87,45 +87,68 @@ struct SharedQuery {
       steps.append(Step(version: change.version, changes: changes))
     case .unknown:
       window = .stale(known, pending: [change])
+    case .lost:
+      window = .unknown(since: change.version, pending: [change])
     }
     return true
   }
 
   // MARK: - Windows
 
-  /// Takes over a result, and applies what came after it.
+  /// Takes over the window of a result, and applies what came after it.
   ///
   /// - Returns: True if the effects of commits have become known.
-  mutating func install(_ documents: [Document], at version: SnapshotVersion) -> Bool {
-    guard let query = source.limitQuery else { return false }
-    var later: ArraySlice<Pending>
-    switch window {
-    case nil, .known: return false
-    case .unknown(let since, let pending):
-      guard version >= since else { return false }
-      let count = pending.partitionIndex { $0.version > version }
-      if count > 0 { forget(through: pending[count - 1].version) }
-      later = pending[count...]
-      window = .known(LimitWindow(documents, of: query))
-      if count > 0, later.isEmpty { return true }
-    case .stale(var known, let pending):
-      let count = pending.partitionIndex { $0.version > version }
-      guard count > 0 else { return false }
-      let base = SnapshotVersion(microseconds: pending[0].version.microseconds - 1)
-      let changes = known.replace(by: documents, after: pending[..<count].flatMap(\.transitions))
-      steps.append(Step(version: pending[count - 1].version, base: base, changes: changes))
-      later = pending[count...]
-      window = .known(known)
-      if later.isEmpty { return true }
-    }
+  mutating func install(_ new: LimitWindow, at version: SnapshotVersion) -> Bool {
+    guard case .unknown(let since, let pending) = window, version >= since else { return false }
+    let count = pending.partitionIndex { $0.version > version }
+    if count > 0 { forget(through: pending[count - 1].version) }
+    window = .known(new)
+    return count > 0 && count == pending.count || apply(pending[count...])
+  }
+
+  /// Takes over a window that was read again, and applies what came after it.
+  ///
+  /// - Returns: True if the effects of commits have become known.
+  mutating func refill(with new: RefilledWindow, at version: SnapshotVersion) -> Bool {
+    guard case .stale(var known, let pending) = window else { return false }
+    let count = pending.partitionIndex { $0.version > version }
+    guard count > 0 else { return false }
+    let base = SnapshotVersion(microseconds: pending[0].version.microseconds - 1)
+    let changes = known.replace(by: new, after: pending[..<count].flatMap(\.transitions))
+    steps.append(Step(version: pending[count - 1].version, base: base, changes: changes))
+    window = .known(known)
+    return count == pending.count || apply(pending[count...])
+  }
+
+  /// Gives up a stale window that is too large to be read again. Streams that follow it compare results.
+  ///
+  /// - Parameter present: The version up to which commits are matched.
+  mutating func abandon(at present: SnapshotVersion) {
+    guard case .stale = window else { return }
+    window = .unknown(since: present, pending: [])
+    forget(through: present)
+  }
+
+  /// The window, if it has to be read again.
+  var staleWindow: LimitWindow? {
+    guard case .stale(let known, _) = window else { return nil }
+    return known
+  }
+
+  /// Applies pending changes to a known window.
+  ///
+  /// - Returns: True if they concern the result.
+  private mutating func apply(_ pending: ArraySlice<Pending>) -> Bool {
+    var later = pending
     var isNews = !later.isEmpty
-    while let change = later.popFirst() {
-      guard case .known(let known) = window else { break }
+    while case .known(let known) = window, let change = later.popFirst() {
+      window = nil
       isNews = apply(change, to: known) || isNews
-      if case .stale(let known, let pending) = window {
-        window = .stale(known, pending: pending + later)
-        break
-      }
+    }
+    switch window {
+    case .stale(let known, let first): window = .stale(known, pending: first + later)
+    case .unknown(let since, let first): window = .unknown(since: since, pending: first + later)
+    case nil, .known: break
     }
     return isNews
   }

@@ -14,6 +14,14 @@ enum WatchSource: Hashable, Sendable {
     }
   }
 
+  /// The documents, if they are asked for by their keys.
+  var keys: [DocumentKey] {
+    switch self {
+    case .query(let query): query.documentKey.map { [$0] } ?? []
+    case .documents(let keys): keys
+    }
+  }
+
   /// The query with a limit, if this is one.
   var limitQuery: Query? {
     guard case .query(let query) = self, query.limit != nil else { return nil }

@@ -124,8 +124,9 @@ final class EmbeddedBackend: Sendable {
   ) throws(StatusError) -> HostedDatabase {
     do {
       let storage = try EmbeddedStorage(
-        location: place, home: home, databaseID: id, clock: clock, retention: ChangeLog.Retention(limits),
-        lockWait: limits.lockWait, rewrittenBytes: limits.rewrittenBytesPerCommit,
+        location: place, home: home, databaseID: id, clock: clock, windowBytes: limits.windowBytes,
+        retention: ChangeLog.Retention(limits), lockWait: limits.lockWait,
+        rewrittenBytes: limits.rewrittenBytesPerCommit,
         logBytes: limits.writeAheadLogBytes, metrics: metrics, logger: logger)
       if let indexes { Task { await storage.declare(indexes) } }
       if home == nil { logger.debug("database opened", metadata: ["database": .escaped(id)]) }

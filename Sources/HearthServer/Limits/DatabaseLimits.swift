@@ -54,6 +54,10 @@ package struct DatabaseLimits: Sendable, Hashable {
   /// RESOURCE_EXHAUSTED. A single commit may exceed it.
   package var writeAheadLogBytes = 256 << 20
 
+  /// The memory of each database for the results of listeners with a limit, as far as their order goes. One result has a thirty-second of it at
+  /// most. Listeners whose result is not kept follow it by the history, which takes longer; one that does not reach its limit needs no memory.
+  package var windowBytes = 128 << 20
+
   /// True to refuse queries for which production demands an index that is not declared, with FAILED_PRECONDITION.
   package var requiresIndexes = false
 

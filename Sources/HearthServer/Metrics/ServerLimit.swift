@@ -32,6 +32,7 @@ enum ServerLimit: String, CaseIterable, Sendable {
   case documentsPerRequest = "documents_per_request"
   case fieldsPerMask = "fields_per_mask"
   case rewrittenBytesPerCommit = "rewritten_bytes_per_commit"
+  case windowBytes = "window_bytes"
   case historyBytes = "history_bytes"
   case writeAheadLogBytes = "wal_bytes"
 }

@@ -20,7 +20,8 @@ struct ServerSampler: Sendable {
     let (settled, databases) = backend.openDatabases()
     use[.databases] = settled
     for limit in [
-      ServerLimit.transactions, .readsPerTransaction, .transactionReads, .historyBytes, .writeAheadLogBytes,
+      ServerLimit.transactions, .readsPerTransaction, .transactionReads, .windowBytes, .historyBytes,
+      .writeAheadLogBytes,
     ] {
       use[limit] = 0
     }
@@ -31,6 +32,7 @@ struct ServerSampler: Sendable {
       raise(.transactions, to: transactions.transactions)
       raise(.readsPerTransaction, to: transactions.greatestReads)
       raise(.transactionReads, to: transactions.reads)
+      raise(.windowBytes, to: database.storage.feed.windowMemory.usedBytes)
       raise(.historyBytes, to: storage.historyBytes)
       raise(.writeAheadLogBytes, to: storage.writeAheadLogBytes)
       totals.transactions += transactions.transactions
@@ -61,7 +63,8 @@ extension ServerLimits {
       .transactionReads: database.transactionReads, .queryComponents: database.queryComponents,
       .queryDisjunctions: database.queryDisjunctions, .writesPerRequest: database.writesPerRequest,
       .documentsPerRequest: database.documentsPerRequest, .fieldsPerMask: database.fieldsPerMask,
-      .rewrittenBytesPerCommit: database.rewrittenBytesPerCommit, .historyBytes: database.historyBytes,
+      .rewrittenBytesPerCommit: database.rewrittenBytesPerCommit, .windowBytes: database.windowBytes,
+      .historyBytes: database.historyBytes,
       .writeAheadLogBytes: database.writeAheadLogBytes,
     ]
   }

@@ -3,6 +3,8 @@ internal import HearthModel
 /// A request that the storage carries out, perhaps after it has waited for locks.
 struct CommitAttempt: Sendable {
   let request: CommitRequest
+  /// What an optimistic transaction has read, and how far that is known to be unchanged.
+  var check: ReadCheck?
   /// With which the request waits, or has waited, for transactions that have locked what it changes.
   var ticket: LockTicket?
 
@@ -10,6 +12,13 @@ struct CommitAttempt: Sendable {
     case ended(Swift.Result<CommitOutcome, StatusError>)
     /// Nothing was stored. The request has to be tried again when it is the ticket's turn.
     case blocked(LockTicket)
+    /// Nothing was stored. What the transaction has read must be checked beside the writer first, see ``ReadCheck``.
+    case unchecked
+  }
+
+  init(_ request: CommitRequest) {
+    self.request = request
+    check = request.reads.map { ReadCheck($0) }
   }
 
   func succeeded(_ outcome: CommitOutcome) -> Result { .ended(.success(outcome)) }

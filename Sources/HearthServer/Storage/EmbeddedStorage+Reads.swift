@@ -69,10 +69,26 @@ extension EmbeddedStorage {
     try await reading("count documents") { try $0.count(of: query, at: version) }
   }
 
-  nonisolated func changes(
-    of source: WatchSource, after start: SnapshotVersion, through end: SnapshotVersion
-  ) async throws(StatusError) -> LoggedDifference? {
-    try await reading("read changes") { try $0.changes(of: source, after: start, through: end) }
+  nonisolated func difference(
+    of source: WatchSource, after start: SnapshotVersion, through end: SnapshotVersion, from cursor: DifferenceCursor?,
+    edges: WindowEdges?
+  ) async throws(StatusError) -> DifferencePiece? {
+    try await difference(of: source, after: start, through: end, from: cursor, edges: edges, size: .init())
+  }
+
+  nonisolated func difference(
+    of source: WatchSource, after start: SnapshotVersion, through end: SnapshotVersion, from cursor: DifferenceCursor?,
+    edges: WindowEdges?, size: DifferencePiece.Size
+  ) async throws(StatusError) -> DifferencePiece? {
+    try await reading("read changes") {
+      try $0.difference(of: source, after: start, through: end, from: cursor, edges: edges, size: size)
+    }
+  }
+
+  nonisolated func changeCount(
+    of query: Query, after start: SnapshotVersion, through end: SnapshotVersion, upTo limit: Int
+  ) async throws(StatusError) -> Int? {
+    try await reading("count changes") { try $0.changeCount(of: query, after: start, through: end, upTo: limit) }
   }
 
   nonisolated func snapshot(at readTime: Timestamp) async throws(StatusError) -> SnapshotVersion {
@@ -106,7 +122,7 @@ extension EmbeddedStorage {
   /// - Parameters:
   ///   - isShort: It takes as long as a change of thread.
   ///   - body: May run more than once, see ``ReaderPool/read(_:)``.
-  private nonisolated func reading<Result: Sendable>(
+  nonisolated func reading<Result: Sendable>(
     _ name: String, isShort: Bool = false, _ body: @escaping @Sendable (StorageReader.Snapshot) throws -> Result
   ) async throws(StatusError) -> Result {
     let (known, readers) = (try currentVersion(), published.withLock { $0.file?.readers })

@@ -106,20 +106,22 @@ actor EmbeddedStorage: ServerStorage {
   /// - Throws: `StoreError`, for example for a file that is not a database, or one that a newer release wrote.
   init(
     location: Database.Location, home: StorageHome? = nil, databaseID: DatabaseID, clock: ServerClock,
-    retention: ChangeLog.Retention = ChangeLog.Retention(), lockWait: Duration = DatabaseLimits().lockWait,
-    rewrittenBytes: Int = DatabaseLimits().rewrittenBytesPerCommit,
+    windowBytes: Int = DatabaseLimits().windowBytes, retention: ChangeLog.Retention = ChangeLog.Retention(),
+    lockWait: Duration = DatabaseLimits().lockWait, rewrittenBytes: Int = DatabaseLimits().rewrittenBytesPerCommit,
     logBytes: Int = DatabaseLimits().writeAheadLogBytes, metrics: ServerMetrics? = nil, logger: Logger
   ) throws {
     let database = try Database(location, options: Self.options)
     try self.init(
-      database: database, home: home, databaseID: databaseID, clock: clock, logger: logger, retention: retention,
-      lockWait: lockWait, rewrittenBytes: rewrittenBytes, logBytes: logBytes, metrics: metrics)
+      database: database, home: home, databaseID: databaseID, clock: clock, logger: logger, windowBytes: windowBytes,
+      retention: retention, lockWait: lockWait, rewrittenBytes: rewrittenBytes, logBytes: logBytes,
+      metrics: metrics)
   }
 
   /// Takes over an open database.
   ///
   /// - Parameters:
   ///   - feedCapacity: The number of commits that the feed keeps in memory.
+  ///   - windowBytes: See ``DatabaseLimits/windowBytes``.
   ///   - retention: The limits of the change log.
   ///   - responseRetention: The limits of the stored answers to labelled requests.
   ///   - fillsIndexes: Fill indexes in the background.
@@ -128,7 +130,8 @@ actor EmbeddedStorage: ServerStorage {
   ///   - logBytes: The length of the write-ahead log at which reads are stopped.
   init(
     database: sending Database, home: StorageHome? = nil, databaseID: DatabaseID, clock: ServerClock, logger: Logger,
-    feedCapacity: Int = 4096, retention: ChangeLog.Retention = ChangeLog.Retention(),
+    feedCapacity: Int = 4096, windowBytes: Int = DatabaseLimits().windowBytes,
+    retention: ChangeLog.Retention = ChangeLog.Retention(),
     responseRetention: BatchResponses.Retention = BatchResponses.Retention(), fillsIndexes: Bool = true,
     lockWait: Duration = DatabaseLimits().lockWait,
     rewrittenBytes: Int = DatabaseLimits().rewrittenBytesPerCommit,
@@ -164,7 +167,9 @@ actor EmbeddedStorage: ServerStorage {
       Published(
         version: state.lastVersion, logStart: state.logStart, logBytes: tables.log.bytes,
         epochs: state.epochs, file: Self.fileAccess(to: database.location, databaseID)))
-    self.feed = ChangeFeed(version: state.lastVersion, maximumCommits: feedCapacity)
+    self.feed = ChangeFeed(
+      version: state.lastVersion, maximumCommits: feedCapacity,
+      windowMemory: WindowMemory(maximumBytes: windowBytes) { metrics?.exceeded(.windowBytes) })
     self.locks = TransactionLocks(clock: clock, maximumWait: lockWait, metrics: metrics)
     Task { await self.continueFilling() }
   }
@@ -218,31 +223,35 @@ actor EmbeddedStorage: ServerStorage {
 
 extension EmbeddedStorage {
   nonisolated func commit(_ request: CommitRequest) async throws(StatusError) -> CommitOutcome {
-    var attempt = CommitAttempt(request: request)
-    switch await result(of: attempt) {
-    case nil: throw Self.shutDown
-    case .ended(let result): return try result.get()
-    case .blocked(let ticket): attempt.ticket = ticket
-    }
+    let attempt = CommitAttempt(request)
+    guard let first = await result(of: attempt) else { throw Self.shutDown }
+    if case .ended(let result) = first { return try result.get() }
     // Not on the caller's event loop: to find out who is next takes the longer the more wait.
-    let blocked = attempt
     return try await withTaskExecutorPreference(globalConcurrentExecutor) {
       () async throws(StatusError) -> CommitOutcome in
-      try await commitInTurn(blocked)
+      try await retry(attempt, after: first)
     }
   }
 
-  /// Commits a request that waits with a ticket for transactions that have locked what it changes.
-  private nonisolated func commitInTurn(_ blocked: CommitAttempt) async throws(StatusError) -> CommitOutcome {
-    var attempt = blocked
+  /// Commits a request that waits for transactions which have locked what it changes, or whose own reads were not checked in full.
+  private nonisolated func retry(
+    _ first: CommitAttempt, after result: CommitAttempt.Result
+  ) async throws(StatusError) -> CommitOutcome {
+    var (attempt, result, rounds) = (first, result, 0)
     defer { attempt.ticket?.finish() }
     while true {
-      if let ticket = attempt.ticket { try await locks.turn(of: ticket.id) }
-      switch await result(of: attempt) {
-      case nil: throw Self.shutDown
+      switch result {
       case .ended(let result): return try result.get()
-      case .blocked(let ticket): attempt.ticket = ticket
+      case .blocked(let ticket):
+        attempt.ticket = ticket
+        try await locks.turn(of: ticket.id)
+      case .unchecked:
+        rounds += 1
+        guard rounds <= ReadCheck.maximumRounds else { throw ReadCheck.conflict }
+        try await checkReads(of: &attempt)
       }
+      guard let next = await self.result(of: attempt) else { throw Self.shutDown }
+      result = next
     }
   }
 
@@ -343,11 +352,12 @@ extension EmbeddedStorage {
     var answers: [CommitAttempt.Result] = []
     var changes: [CommittedChange] = []
     var epochs: Epochs?
+    var effort = ReadCheck.effortPerGroup
     try database.transaction("commit") {
       store.indexes.use(indexState)
       for index in open {
         do {
-          let (answer, change) = try apply(&attempts[index])
+          let (answer, change) = try apply(&attempts[index], &effort)
           answers.append(answer)
           if let change { changes.append(change) }
         } catch let error as StatusError {
@@ -443,12 +453,16 @@ extension EmbeddedStorage {
   ///
   /// The whole request is evaluated before anything is stored. So a `StatusError` leaves no trace, and the other requests of
   /// the group commit.
-  private func apply(_ attempt: inout CommitAttempt) throws -> (CommitAttempt.Result, CommittedChange?) {
+  ///
+  /// - Parameter effort: Left for checks of what transactions have read.
+  private func apply(
+    _ attempt: inout CommitAttempt, _ effort: inout ReadCheck.Effort
+  ) throws -> (CommitAttempt.Result, CommittedChange?) {
     let request = attempt.request
     if let label = request.label, let known = try responses.response(for: label) {
       return (attempt.succeeded(known), nil)
     }
-    if let reads = request.reads { try checkReadsStillHold(reads) }
+    if let check = attempt.check, try !holds(check, &effort) { return (.unchecked, nil) }
     let now = clock.now()
     guard !request.mutations.isEmpty else {
       return (attempt.succeeded(CommitOutcome(version: lastVersion, results: [])), nil)
@@ -490,24 +504,15 @@ extension EmbeddedStorage {
     return document.isFound ? document : .missing(key, version: lastVersion)
   }
 
+  /// - Returns: False if the effort was used up before the end of the check.
   /// - Throws: ABORTED if a document or a query result that the transaction has read changed after its snapshot.
-  private func checkReadsStillHold(_ reads: TransactionReads) throws {
-    let conflict = StatusError(
-      code: .aborted,
-      message: "Aborted due to cross-transaction contention. This occurs when multiple transactions attempt to access "
-        + "the same data, requiring Firestore to abort at least one in order to enforce serializability.")
-    // A conflict can no longer be excluded when the log was trimmed beyond the snapshot.
-    guard log.reaches(reads.version) else { throw conflict }
-    if try reader.changes.hasChanged(anyOf: reads.keys, after: reads.version) { throw conflict }
-    for query in reads.queries {
-      let changed = try reader.changes.documentsBefore(in: ChangeScope(of: query), after: reads.version)
-      // A result changes only through documents that match before or after: one that matches neither was never in it.
-      for (key, before) in changed {
-        if before.isFound, query.matches(before) { throw conflict }
-        let present = try presentDocument(key)
-        if present.isFound, query.matches(present) { throw conflict }
-      }
-    }
+  private func holds(_ check: ReadCheck, _ effort: inout ReadCheck.Effort) throws -> Bool {
+    var own = min(effort, ReadCheck.effortInWriter)
+    effort -= own
+    let verdict = try check.check(reader.changes, logStart: log.start, effort: &own)
+    effort += own
+    if verdict == .conflict { throw ReadCheck.conflict }
+    return verdict == .holds
   }
 }
 

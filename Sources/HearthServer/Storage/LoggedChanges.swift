@@ -4,48 +4,46 @@ internal import HearthStore
 /// Reads the change log through one connection, see ``ChangeLog``.
 ///
 /// A collection's changes are one range of an index, without the former contents. Of those, only the ones that are asked for are read:
-/// the oldest of each document. The changes of one document are a chain that begins at its present version.
+/// the oldest of each document. The changes of one document are a chain that begins at its present version. Nothing here keeps more than one
+/// document at a time.
 struct LoggedChanges {
   let database: Database
   let store: DocumentStore
 
-  /// The documents of `scope` that changed after `version`, as they were at `version`.
+  /// A document that changed after a version, as it was at that version; nil if it did not change.
   ///
-  /// The log must reach back to `version`, see ``ChangeLog/reaches(_:)``.
+  /// The log must reach back to the version, see ``ChangeLog/reaches(_:)``.
   ///
   /// - Parameter end: Changes after this version are ignored.
-  func documentsBefore(
-    in scope: ChangeScope, after version: SnapshotVersion, through end: SnapshotVersion? = nil
-  ) throws -> [DocumentKey: Document] {
+  func formerDocument(
+    _ key: DocumentKey, at version: SnapshotVersion, through end: SnapshotVersion? = nil
+  ) throws -> Document? {
     let range = Range(after: version.microseconds, through: end?.microseconds ?? .max)
-    guard range.after < range.through else { return [:] }
-    var found: [DocumentKey: Document] = [:]
-    switch scope {
-    case .documents(let keys):
-      for key in keys {
-        guard let number = try LoggedCollections.number(of: key.collectionPath, in: database),
-          let row = try oldestRow(of: key, in: number, range)
-        else { continue }
-        found[key] = try document(key, number, row)
-      }
-    case .collections(let scope):
-      try collect(scope, range, into: &found)
-    }
-    return found
+    guard range.after < range.through,
+      let number = try LoggedCollections.number(of: key.collectionPath, in: database),
+      let row = try oldestRow(of: key, in: number, range)
+    else { return nil }
+    return try document(key, number, row)
   }
 
-  /// Returns whether one of these documents changed after `version`.
-  func hasChanged(anyOf keys: Set<DocumentKey>, after version: SnapshotVersion) throws -> Bool {
-    for key in keys {
-      if let present = try presentVersion(of: key) {
-        if present > version.microseconds { return true }
-      } else if let number = try LoggedCollections.number(of: key.collectionPath, in: database),
-        let deleted = try latestDelete(of: key, in: number, before: .max), deleted > version.microseconds
-      {
-        return true
-      }
-    }
-    return false
+  /// The document of a change as it was at a version, if this is its first change after that version; nil for a later one.
+  ///
+  /// - Parameter row: Of a walk that asks for the contents of this version.
+  func formerDocument(_ row: LoggedRow, at version: SnapshotVersion) throws -> Document? {
+    guard row.oldVersion <= version.microseconds else { return nil }
+    if row.oldVersion > 0 { return try row.document(asOf: version) }
+    let key = try row.key
+    let deleted = try latestDelete(of: key, in: row.collection.number, before: row.version) ?? 0
+    return deleted > version.microseconds ? nil : .missing(key, version: .none)
+  }
+
+  /// Returns whether a document changed after `version`.
+  func hasChanged(_ key: DocumentKey, after version: SnapshotVersion) throws -> Bool {
+    if let present = try presentVersion(of: key) { return present > version.microseconds }
+    guard let number = try LoggedCollections.number(of: key.collectionPath, in: database),
+      let deleted = try latestDelete(of: key, in: number, before: .max)
+    else { return false }
+    return deleted > version.microseconds
   }
 
   /// Returns true if a document was so between two states, and not only at one of them.
@@ -78,8 +76,6 @@ struct LoggedChanges {
     var after: Int64
     var through: Int64
   }
-
-  // MARK: - By document
 
   /// The version of a document's oldest row in a range: from the present one back along the chain.
   private func oldestRow(of key: DocumentKey, in collection: Int64, _ range: Range) throws -> Int64? {
@@ -138,70 +134,5 @@ struct LoggedChanges {
     return .found(
       key, version: oldVersion, createTime: SnapshotVersion(microseconds: try select.int64(at: 1)),
       fields: EncodedFields(uncheckedBytes: try select.bytes(at: 2)))
-  }
-
-  // MARK: - By collection
-
-  private func collect(
-    _ path: ResourcePath, _ collection: Int64, _ range: Range, into found: inout [DocumentKey: Document]
-  ) throws {
-    let select = try database.prepare(
-      """
-      SELECT id, version FROM server_changes INDEXED BY server_changes_by_collection
-      WHERE collection = ? AND version > ? AND version <= ? ORDER BY version
-      """)
-    try select.bind(1, collection)
-    try select.bind(2, range.after)
-    try select.bind(3, range.through)
-    while try select.step() {
-      let key = try DocumentKey(path.appending(select.string(at: 0)))
-      guard found[key] == nil else { continue }
-      found[key] = try document(key, collection, select.int64(at: 1))
-    }
-  }
-
-  /// The collections of a group, one after the other; if there are more than that, whatever was changed is looked at instead.
-  private static let maximumCollections = 1_000
-
-  private func collect(
-    _ scope: CollectionScope, _ range: Range, into found: inout [DocumentKey: Document]
-  ) throws {
-    guard let collections = try collections(of: scope) else { return try collectAll(scope, range, into: &found) }
-    for collection in collections { try collect(collection.path, collection.number, range, into: &found) }
-  }
-
-  /// The collections of a scope; nil if there may be more than ``maximumCollections``.
-  func collections(of scope: CollectionScope) throws -> [(number: Int64, path: ResourcePath)]? {
-    switch scope {
-    case .collection(let path): return try LoggedCollections.number(of: path, in: database).map { [($0, path)] } ?? []
-    case .everything: return nil
-    case .group(let id, _):
-      let select = try database.prepare("SELECT number, path FROM server_collections WHERE group_id = ? LIMIT ?")
-      try select.bind(1, id)
-      try select.bind(2, Self.maximumCollections + 1)
-      var collections: [(number: Int64, path: ResourcePath)] = []
-      while try select.step() {
-        collections.append((try select.int64(at: 0), try ResourcePath(canonical: select.string(at: 1))))
-      }
-      guard collections.count <= Self.maximumCollections else { return nil }
-      return collections.filter { scope.contains(collection: $0.path) }
-    }
-  }
-
-  private func collectAll(_ scope: CollectionScope, _ range: Range, into found: inout [DocumentKey: Document]) throws {
-    let select = try database.prepare(
-      """
-      SELECT path, id, collection, version FROM server_changes CROSS JOIN server_collections ON number = collection
-      WHERE version > ? AND version <= ? ORDER BY version
-      """)
-    try select.bind(1, range.after)
-    try select.bind(2, range.through)
-    while try select.step() {
-      let path = try ResourcePath(canonical: select.string(at: 0))
-      guard scope.contains(collection: path) else { continue }
-      let key = try DocumentKey(path.appending(select.string(at: 1)))
-      guard found[key] == nil else { continue }
-      found[key] = try document(key, select.int64(at: 2), select.int64(at: 3))
-    }
   }
 }

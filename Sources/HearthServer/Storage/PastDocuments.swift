@@ -32,14 +32,18 @@ struct PastDocuments: Sendable {
     bytes = documents.reduce(0) { $0 + Self.size($1) }
     if documents.isEmpty, end != nil { self = PastDocuments(at: version, maximumBytes: maximumBytes) }
     guard through >= snapshot.logStart else { throw StorageReader.Snapshot.tooOld }
-    try snapshot.reader.changes.forEachChangedDocument(
-      in: CollectionScope(of: piece), asOf: version, after: through, through: snapshot.version
-    ) { document in
-      guard piece.matches(document), end.map({ piece.compare(document, $0) != .descending }) ?? true else { return }
+    // A document's first change since the version of the result is the one whose former contents are not newer.
+    _ = try snapshot.reader.changes.walk(
+      CollectionScope(of: piece), asOf: version, after: through, through: snapshot.version
+    ) { row in
+      guard row.isInScope, let document = try row.document(asOf: version), piece.matches(document),
+        end.map({ piece.compare(document, $0) != .descending }) ?? true
+      else { return true }
       documents.append(document)
       bytes += Self.size(document)
       // Sorting at each multiple of the limit keeps the cost of one document small.
       if bytes > 2 * maximumBytes { shorten(for: piece) }
+      return true
     }
     shorten(for: piece)
     through = snapshot.version

@@ -74,10 +74,21 @@ protocol ServerStorage: AnyObject, Sendable {
   /// The number of documents in the result of a query without limit, in one snapshot.
   func count(of query: Query, at version: SnapshotVersion) async throws(StatusError) -> Int
 
-  /// The differences between two versions for documents that may match; nil when the change log does not reach back to `start`.
-  func changes(
-    of source: WatchSource, after start: SnapshotVersion, through end: SnapshotVersion
-  ) async throws(StatusError) -> LoggedDifference?
+  /// A piece of what has become of a target between two versions; nil when the change log does not reach back to `start`, or not any more.
+  ///
+  /// - Parameters:
+  ///   - cursor: The end of the piece before; nil for the first.
+  ///   - edges: The ends of the results of a query with a limit. Only documents that are not in the later one are told of then.
+  func difference(
+    of source: WatchSource, after start: SnapshotVersion, through end: SnapshotVersion, from cursor: DifferenceCursor?,
+    edges: WindowEdges?
+  ) async throws(StatusError) -> DifferencePiece?
+
+  /// The number of changes that the difference of a query has to look at, as far as it is not above a limit; nil when the change log does not
+  /// reach back to `start`.
+  func changeCount(
+    of query: Query, after start: SnapshotVersion, through end: SnapshotVersion, upTo limit: Int
+  ) async throws(StatusError) -> Int?
 
   /// The version of the newest commit, or of the database's creation.
   func currentVersion() async throws(StatusError) -> SnapshotVersion

@@ -8,9 +8,9 @@ extension StorageReader.Snapshot {
   func count(of query: Query, at past: SnapshotVersion) throws -> Int {
     assert(query.limit == nil, "a result with a limit is read, not counted")
     var count = try presentCount(of: query)
-    for before in try documents(of: ChangeScope(of: query), before: past).values {
-      if query.matches(before) { count += 1 }
-      if query.matches(try reader.store.document(for: before.key)) { count -= 1 }
+    try forEachFormerDocument(of: ChangeScope(of: query), at: past) { former in
+      if query.matches(former) { count += 1 }
+      if query.matches(try reader.store.document(for: former.key)) { count -= 1 }
     }
     return count
   }

@@ -6,27 +6,29 @@ extension StorageReader.Snapshot {
   /// them; in order.
   func childIDs(under parent: ResourcePath, at past: SnapshotVersion?) throws -> [String] {
     let present = try reader.store.childIDs(under: parent)
-    let before = try documents(of: .collections(.everything(under: parent)), before: past)
-    guard !before.isEmpty else { return present }
+    let scope = ChangeScope.collections(.everything(under: parent))
+    guard let past, try hasChanged(scope, since: past) else { return present }
     var ids: Set<ResourcePath> = []
     /// Ids below which documents have come since.
     var grown: Set<ResourcePath> = []
-    // Of a collection, the scope has its own documents too.
-    for (key, document) in before where key.path.count > parent.count + 1 {
-      let id = ResourcePath([key.path.segments[parent.count]])
-      if document.isFound { ids.insert(id) } else { grown.insert(id) }
+    try forEachFormerDocument(of: scope, at: past) { former in
+      // Of a collection, the scope has its own documents too.
+      guard former.key.path.count > parent.count + 1 else { return }
+      let id = ResourcePath([former.key.path.segments[parent.count]])
+      if former.isFound { ids.insert(id) } else { grown.insert(id) }
     }
     for id in present.map({ ResourcePath([$0]) }) where !ids.contains(id) {
-      if try !grown.contains(id) || holdsOther(than: before, under: parent.appending(id)) { ids.insert(id) }
+      if try !grown.contains(id) || holdsUnchanged(since: past, under: parent.appending(id)) { ids.insert(id) }
     }
     return ids.sorted().map(\.canonicalString)
   }
 
-  /// Returns whether a document below a path has not changed.
-  private func holdsOther(than changed: [DocumentKey: Document], under path: ResourcePath) throws -> Bool {
+  /// Returns whether there is a document below a path that has not changed since a version.
+  private func holdsUnchanged(since past: SnapshotVersion, under path: ResourcePath) throws -> Bool {
+    let documents = try reader.store.reader()
     var holds = false
     try reader.store.forEachKey(under: path) { key in
-      holds = changed[key] == nil
+      holds = try documents.document(for: key, withFields: false).version <= past
       return !holds
     }
     return holds
@@ -41,13 +43,22 @@ extension StorageReader.Snapshot {
     of query: Query, count: Int, minimumSize: Int, at past: SnapshotVersion?
   ) throws -> PartitionAnswer {
     let scope = CollectionScope(of: query)
-    let before = try documents(of: .collections(scope), before: past)
     let total = try LoggedCollections.documentCount(of: scope, in: reader.database)
     // Points of a sample are close enough, and the keys of millions of documents take much memory.
     let stride = max(1, total / Self.maximumSample)
     var keys = Set(try reader.store.sampledKeys(in: scope, stride: stride))
-    for (key, document) in before {
-      if document.isFound { keys.insert(key) } else { keys.remove(key) }
+    if let past {
+      var deleted = 0
+      try forEachFormerDocument(of: .collections(scope), at: past) { former in
+        guard former.isFound else {
+          keys.remove(former.key)
+          return
+        }
+        // One that is still there is in the sample, or another one stands for it.
+        guard try !reader.store.document(for: former.key).isFound else { return }
+        deleted += 1
+        if deleted.isMultiple(of: stride), keys.count < 2 * Self.maximumSample { keys.insert(former.key) }
+      }
     }
     // Of very large groups the sample has fewer keys than there could be parts.
     let parts = min(count == .max ? .max : count + 1, max(1, min(keys.count, keys.count * stride / minimumSize)))

@@ -51,23 +51,22 @@ extension StorageReader.Snapshot {
     code: .failedPrecondition, message: "The requested 'read_time' is too old.")
 
   /// A stored document, or a missing one.
-  private func presentDocument(_ key: DocumentKey) throws -> Document {
+  func presentDocument(_ key: DocumentKey) throws -> Document {
     let document = try reader.store.document(for: key)
     return document.isFound ? document : .missing(key, version: version)
   }
 
-  /// The documents of `scope` that have changed since `past`, as they were then; none when it is the present.
-  func documents(of scope: ChangeScope, before past: SnapshotVersion?) throws -> [DocumentKey: Document] {
-    guard let past, past < version else { return [:] }
-    guard past >= logStart else { throw Self.tooOld }
-    return try reader.changes.documentsBefore(in: scope, after: past)
+  /// A document as it was at a version, which is not above that of the snapshot and to which the log reaches back.
+  func document(_ key: DocumentKey, at past: SnapshotVersion) throws -> Document {
+    if past < version, let former = try reader.changes.formerDocument(key, at: past) { return former }
+    return try presentDocument(key)
   }
 
   func documents(for keys: [DocumentKey], at past: SnapshotVersion?) throws -> QueryAnswer {
-    let before = try documents(of: .documents(Set(keys)), before: past)
+    try requireLog(since: past)
     let readVersion = past ?? version
     let documents = try keys.map { key in
-      let document = try before[key] ?? presentDocument(key)
+      let document = try document(key, at: readVersion)
       return document.isFound ? document : .missing(key, version: readVersion, readTime: readVersion)
     }
     return QueryAnswer(documents: documents, readVersion: readVersion, execution: nil)
@@ -75,12 +74,12 @@ extension StorageReader.Snapshot {
 
   /// The first of some documents, as many as make a piece: about as many bytes as a page of a query has, and one at least.
   func firstDocuments(of keys: ArraySlice<DocumentKey>, at past: SnapshotVersion?) throws -> QueryAnswer {
+    try requireLog(since: past)
     let readVersion = past ?? version
     var documents: [Document] = []
     var byteCount = 0
     for key in keys {
-      // A key at a time: of documents that have changed since, the log holds them as they were.
-      var document = try self.documents(of: .documents([key]), before: past)[key] ?? presentDocument(key)
+      var document = try self.document(key, at: readVersion)
       if !document.isFound { document = .missing(key, version: readVersion, readTime: readVersion) }
       documents.append(document)
       byteCount += document.fields.bytes.count + Self.bytesPerName
@@ -92,25 +91,42 @@ extension StorageReader.Snapshot {
   /// About as many bytes as a document has beside its fields.
   private static let bytesPerName = 256
 
-  func changes(
-    of source: WatchSource, after start: SnapshotVersion, through end: SnapshotVersion
-  ) throws -> LoggedDifference? {
-    guard start >= logStart else { return nil }
-    let before = try reader.changes.documentsBefore(in: source.scope, after: start, through: end)
-    guard !before.isEmpty else { return LoggedDifference(transitions: []) }
-    let after = try documents(of: .documents(Set(before.keys)), before: end)
-    let transitions = try before.values
-      .map { DocumentTransition(before: $0, after: try after[$0.key] ?? presentDocument($0.key)) }
-      .sorted { $0.key < $1.key }
-    var difference = LoggedDifference(transitions: transitions)
-    for transition in transitions {
-      let isTold = source.matches(transition.before) || source.matches(transition.after)
-      guard source.limitQuery != nil || !isTold else { continue }
-      if try reader.changes.hasState(between: transition, after: start, through: end, where: source.matches) {
-        difference.passing.insert(transition.key)
+  // MARK: - Former documents
+
+  /// Returns false if a version is the present one for a scope: nothing in it has changed since.
+  func hasChanged(_ scope: ChangeScope, since past: SnapshotVersion?) throws -> Bool {
+    try requireLog(since: past)
+    guard let past, past < version else { return false }
+    switch scope {
+    case .documents(let keys): return try keys.contains { try reader.changes.hasChanged($0, after: past) }
+    case .collections(let scope):
+      return try reader.changes.count(in: scope, after: past, through: version, upTo: 1) > 0
+    }
+  }
+
+  /// Passes each document of a scope that has changed since a version, once, as it was then. Nothing is kept but the document that is passed,
+  /// however much has changed.
+  func forEachFormerDocument(
+    of scope: ChangeScope, at past: SnapshotVersion, _ body: (Document) throws -> Void
+  ) throws {
+    try requireLog(since: past)
+    guard past < version else { return }
+    switch scope {
+    case .documents(let keys):
+      for key in keys {
+        if let former = try reader.changes.formerDocument(key, at: past) { try body(former) }
+      }
+    case .collections(let scope):
+      _ = try reader.changes.walk(scope, asOf: past, after: past, through: version) { row in
+        if row.isInScope, let former = try reader.changes.formerDocument(row, at: past) { try body(former) }
+        return true
       }
     }
-    return difference
+  }
+
+  /// - Throws: ``tooOld`` if the log does not reach back to a version that is read.
+  private func requireLog(since past: SnapshotVersion?) throws {
+    if let past, past < version, past < logStart { throw Self.tooOld }
   }
 }
 
@@ -118,30 +134,30 @@ extension StorageReader.Snapshot {
 
 extension StorageReader.Snapshot {
   func run(_ query: Query, at past: SnapshotVersion?) throws -> QueryAnswer {
-    let before = try documents(of: ChangeScope(of: query), before: past)
-    let readVersion = past ?? version
-    guard !before.isEmpty else {
+    let scope = ChangeScope(of: query)
+    guard let past, try hasChanged(scope, since: past) else {
       let (documents, execution) = try reader.queries.run(query)
-      return QueryAnswer(documents: documents, readVersion: readVersion, execution: execution)
+      return QueryAnswer(documents: documents, readVersion: past ?? version, execution: execution)
     }
     // The result in the past is the present result without the documents that changed since, plus their old versions that
     // match. The limit is widened by their number, because as many of the present result may drop out.
-    var (documents, execution) = try reader.queries.run(query.widened(by: before.count))
-    documents.removeAll { before[$0.key] != nil }
-    documents += before.values.filter { $0.isFound && query.matches($0) }
-    documents.sort { query.compare($0, $1) == .ascending }
-    if let limit = query.limit { documents = Array(documents.prefix(limit)) }
+    var former = FormerResult(of: query)
+    try forEachFormerDocument(of: scope, at: past) { former.add($0) }
+    var (documents, execution) = try reader.queries.run(query.widened(by: former.changeCount))
+    documents.removeAll { $0.version > past }
+    documents = former.merged(with: documents)
     execution.resultCount = documents.count
-    return QueryAnswer(documents: documents, readVersion: readVersion, execution: execution)
+    return QueryAnswer(documents: documents, readVersion: past, execution: execution)
   }
 
-  /// Adds up a result where it lies, if it is the present one. Only as many documents as are skipped, or as a limit and these allow, are
-  /// copied out of the database.
+  /// Adds up a result where it lies. Only as many documents as are skipped, or as a limit and these allow, are copied out of the database.
   func aggregate(
     _ aggregations: [Aggregation], over query: Query, skipping offset: Int, at past: SnapshotVersion?
   ) throws -> AggregateAnswer {
-    let isPresent = try documents(of: ChangeScope(of: query), before: past).isEmpty
-    guard isPresent, offset == 0 || query.limit == nil else {
+    let scope = ChangeScope(of: query)
+    let isPresent = try !hasChanged(scope, since: past)
+    let isWhole = query.limit == nil && offset == 0
+    guard isWhole || isPresent && (offset == 0 || query.limit == nil) else {
       let answer = try run(query.widened(by: offset), at: past)
       return AggregateAnswer(
         totals: try AggregationTotals(aggregations, over: answer.documents.dropFirst(offset)),
@@ -149,6 +165,13 @@ extension StorageReader.Snapshot {
     }
     let (totals, execution) = try reader.queries.aggregate(aggregations, over: query)
     var answer = AggregateAnswer(totals: totals, readVersion: past ?? version, execution: execution)
+    if let past, !isPresent {
+      try forEachFormerDocument(of: scope, at: past) { former in
+        let present = try reader.store.document(for: former.key)
+        if query.matches(present) { try answer.totals.remove(present) }
+        if query.matches(former) { try answer.totals.add(former) }
+      }
+    }
     if offset > 0 {
       var skipped = query
       skipped.limit = offset
@@ -157,6 +180,39 @@ extension StorageReader.Snapshot {
       answer.skippedExecution = execution
     }
     return answer
+  }
+}
+
+/// The documents of a past result that have changed since, as they were. Of a result with a limit no more are kept than it may have.
+private struct FormerResult {
+  private let query: Query
+  private var documents: [Document] = []
+  /// The number of documents of the query's scope that have changed.
+  private(set) var changeCount = 0
+
+  init(of query: Query) {
+    self.query = query
+  }
+
+  mutating func add(_ document: Document) {
+    changeCount += 1
+    guard query.matches(document) else { return }
+    documents.append(document)
+    // Halves instead of doubling, because a limit may be as large as an integer can be.
+    if let limit = query.limit, documents.count >= 64, documents.count / 2 >= limit { cut() }
+  }
+
+  /// The result, with the documents that have not changed.
+  func merged(with unchanged: [Document]) -> [Document] {
+    var result = self
+    result.documents += unchanged
+    result.cut()
+    return result.documents
+  }
+
+  private mutating func cut() {
+    documents.sort { query.compare($0, $1) == .ascending }
+    if let limit = query.limit, documents.count > limit { documents.removeLast(documents.count - limit) }
   }
 }
 

@@ -1,6 +1,7 @@
 internal import HearthModel
 internal import HearthWire
 internal import NIOCore
+internal import SwiftProtobuf
 
 /// The state of one listen stream: its targets, and the version up to which the client has their changes.
 ///
@@ -9,16 +10,11 @@ internal import NIOCore
 ///
 /// Confined to the stream's handler.
 struct ListenSession {
-  /// Sends messages to the client; waits while the client does not read.
   typealias Send = @Sendable ([ListenMessage]) async throws -> Void
 
-  /// The number of messages that are passed to the transport at a time.
-  private static let messagesPerBatch = 128
-
   private let database: HostedDatabase
-  private let send: Send
-  /// Returns true if much of what was sent still waits for the client.
-  private let isBehind: @Sendable () -> Bool
+  private let output: ListenOutput
+  private let heldChanges: HeldChanges.Limits
   private let subscriber: ChangeFeed.SubscriberID
   private var targets = WatchedTargets() {
     didSet { targetUsage?.set(targets.count) }
@@ -32,12 +28,13 @@ struct ListenSession {
 
   init(
     database: HostedDatabase, subscriber: ChangeFeed.SubscriberID,
-    isBehind: @escaping @Sendable () -> Bool = { false }, send: @escaping Send
+    isBehind: @escaping @Sendable () -> Bool = { false }, heldChanges: HeldChanges.Limits = .init(),
+    send: @escaping Send
   ) {
     self.database = database
     self.subscriber = subscriber
-    self.isBehind = isBehind
-    self.send = send
+    self.heldChanges = heldChanges
+    output = ListenOutput(isBehind: isBehind, send: send)
     targetUsage = database.metrics?.targetsPerStream.register()
     self.version = database.storage.feed.latestVersion
   }
@@ -79,16 +76,14 @@ struct ListenSession {
     }
     // Joined before the version is chosen: a commit in between would otherwise not reach this target.
     target.query = feed.join(target.source, by: subscriber)
-    let start: WatchStart
     do {
       // The other targets are brought to the same version first, because a global snapshot speaks for all of them.
       if targets.isEmpty { version = feed.match() } else { try await catchUp() }
-      start = try await WatchStart.read(target, resumingFrom: message, in: database, at: version)
     } catch {
       feed.leave(target.query, by: subscriber)
       return try await refuse(id, StatusError(describing: error))
     }
-    try await begin(target, with: start)
+    try await begin(target, message)
   }
 
   /// Ends a target whose request holds more than is allowed. Nothing else than its id is known.
@@ -140,70 +135,58 @@ struct ListenSession {
   // MARK: - First snapshot
 
   /// Sends the acknowledgement, the documents and the first snapshot of a target, whose changes follow from now on.
-  private mutating func begin(_ target: WatchedTarget, with start: WatchStart) async throws {
-    targets.insert(target)
-    if let window = start.window { feed.install(window, of: target.query, at: version) }
-    try await send(.init(state: .added, targetIDs: [target.id]))
-    if start.isReset { try await send(.init(state: .reset, targetIDs: [target.id])) }
-    try await sendInBatches(start.delta.messages(in: database.id))
-    try await sendDocuments(of: target, from: start)
-    var closing: [ListenMessage] = []
-    if let count = start.existenceFilterCount {
-      closing.append(
-        .response(
-          .existenceFilter(
-            WatchExistenceFilter(targetID: target.id, count: count, unchangedNames: start.unchangedNames))))
+  private mutating func begin(_ target: WatchedTarget, _ message: Google_Firestore_V1_Target) async throws {
+    var transfer = TargetTransfer(to: target, at: version, of: database, output: output)
+    transfer.hold(.response(.targetChange(.init(state: .added, targetIDs: [target.id]))))
+    let filter: WatchExistenceFilter?
+    do {
+      filter = try await start(target, message, &transfer)
+    } catch {
+      feed.leave(target.query, by: subscriber)
+      guard let error = error as? StatusError, error.endsTarget else { throw error }
+      return try await transfer.send([removed(target.id, cause: error)])
     }
+    var closing: [ListenMessage] = filter.map { [.response(.existenceFilter($0))] } ?? []
     closing += [current(target.id), globalSnapshot()]
     if target.isOnce {
-      _ = targets.remove(target.id)
       feed.leave(target.query, by: subscriber)
-      closing.append(.response(.targetChange(.init(state: .removed, targetIDs: [target.id]))))
+      closing.append(removed(target.id))
+    } else {
+      targets.insert(target)
     }
-    try await send(closing)
+    try await transfer.send(closing)
   }
 
-  /// Sends the documents of a first snapshot. The next piece is read while one is sent, unless much of that waits for the client: a client
-  /// that does not read holds one.
-  private func sendDocuments(of target: WatchedTarget, from start: WatchStart) async throws {
-    var (documents, next) = (start.documents, start.next)
-    if case .query(let query) = target.source {
-      while let cursor = next {
-        let half = documents.count / 2
-        try await send(documents.prefix(half), to: target.id)
-        documents.removeFirst(half)
-        if isBehind() {
-          try await send(documents[...], to: target.id)
-          documents = []
-          let page = try await database.watchedPage(of: query, after: cursor, at: version)
-          (documents, next) = (page.answer.documents, page.next)
-        } else {
-          async let page = database.watchedPage(of: query, after: cursor, at: version)
-          try await send(documents[...], to: target.id)
-          (documents, next) = try await (page.answer.documents, page.next)
-        }
-      }
+  /// Sends what has changed since the version from which a client resumes, or else everything.
+  ///
+  /// - Returns: The number of the target's documents, for a client that has sent the number it expects.
+  private func start(
+    _ target: WatchedTarget, _ message: Google_Firestore_V1_Target, _ transfer: inout TargetTransfer
+  ) async throws -> WatchExistenceFilter? {
+    guard let start = ResumePosition.version(of: message, in: database, streamAt: version),
+      let difference = try await transfer.sendDifference(after: start)
+    else {
+      if message.resumeType != nil { transfer.hold(reset(target.id)) }
+      install(try await transfer.sendResult(), of: target)
+      return nil
     }
-    try await send(documents[...], to: target.id)
+    install(difference.window, of: target)
+    guard message.hasExpectedCount else { return nil }
+    return try await ExistenceCheck(target: target, version: version, database: database)
+      .filter(expecting: Int(message.expectedCount.value) + difference.growth, windowCount: difference.window?.count)
   }
 
-  /// Sends documents of a first snapshot, none of which comes twice. They are encoded as the client takes them.
-  private func send(_ documents: ArraySlice<Document>, to target: TargetID) async throws {
-    let encoder = SharedDocument.frames(to: target, in: database.id)
-    var frames = ByteBuffer()
-    for document in documents {
-      if document.isFound {
-        encoder.write(document, to: &frames)
-      } else {
-        let missing = Document.missing(document.key, version: version)
-        let bytes = SharedDocument.message(ofMissing: missing, to: target, in: database.id)
-        MessageAssembler.write(bytes, count: bytes.count, to: &frames)
-      }
-      guard frames.readableBytes >= ListenMessage.bytesPerPiece else { continue }
-      try await send([.frames(frames)])
-      frames = ByteBuffer()
-    }
-    if frames.readableBytes > 0 { try await send([.frames(frames)]) }
+  /// Hands over the window of a query with a limit, unless it is too large.
+  private func install(_ draft: WindowDraft?, of target: WatchedTarget) {
+    if let window = draft?.window() { feed.install(window, of: target.query, at: version) }
+  }
+
+  private func reset(_ target: TargetID) -> ListenMessage {
+    .response(.targetChange(.init(state: .reset, targetIDs: [target])))
+  }
+
+  private func removed(_ target: TargetID, cause: StatusError? = nil) -> ListenMessage {
+    .response(.targetChange(.init(state: .removed, targetIDs: [target], cause: cause)))
   }
 
   private func current(_ target: TargetID) -> ListenMessage {
@@ -218,19 +201,7 @@ struct ListenSession {
   }
 
   private func send(_ change: WatchTargetChange) async throws {
-    try await send([.response(.targetChange(change))])
-  }
-
-  private func sendInBatches(_ messages: [ListenMessage]) async throws {
-    guard messages.count > Self.messagesPerBatch else {
-      if !messages.isEmpty { try await send(messages) }
-      return
-    }
-    var rest = messages[...]
-    while !rest.isEmpty {
-      try await send(Array(rest.prefix(Self.messagesPerBatch)))
-      rest = rest.dropFirst(Self.messagesPerBatch)
-    }
+    try await output.send([.response(.targetChange(change))])
   }
 
   // MARK: - Later snapshots
@@ -246,8 +217,8 @@ struct ListenSession {
       return feed.rest(subscriber, at: version)
     }
     repeat {
-      let taken = feed.take(after: version, by: subscriber)
-      if taken.through > version { try await advance(taken) }
+      var taken = feed.take(after: version, by: subscriber)
+      if taken.through > version { try await advance(&taken) }
       for query in taken.blocking { try await refill(query) }
       // Nothing is left, and what comes from now on wakes the stream.
       if taken.isLast { return }
@@ -259,59 +230,70 @@ struct ListenSession {
   mutating func refreshToken() async throws {
     try await catchUp()
     guard !targets.isEmpty, announcedVersion < version else { return }
-    try await send([globalSnapshot()])
+    try await output.send([globalSnapshot()])
   }
 
-  private mutating func advance(_ taken: SharedQueries.Taken) async throws {
+  /// - Parameter taken: Its changes are moved out, because they may take much memory and the client much time.
+  private mutating func advance(_ taken: inout SharedQueries.Taken) async throws {
     assert(taken.through > version, "a stream at version \(version) advances to \(taken.through)")
     let start = version
     version = taken.through
-    let dropped = taken.dropped.flatMap { targets.ids(of: $0) }.sorted()
-    guard !taken.changes.isEmpty || !dropped.isEmpty else { return }
-    var delta = WatchDelta()
+    var logged = taken.dropped.flatMap { targets.ids(of: $0) }
+    guard !taken.changes.isEmpty || !logged.isEmpty else { return }
+    let (changes, changed) = takeChanges(&taken)
+    var isNews = !changes.isEmpty
+    // First what memory has: it may say older things of a document than the log does.
+    if try await !changes.send(to: output, in: database.id) { logged += changed }
+    var resets: [TargetID] = []
+    for id in logged.sorted() {
+      guard let target = targets.target(id) else { continue }
+      var transfer = TargetTransfer(to: target, at: version, of: database, output: output)
+      do {
+        if try await sendFromLog(target, after: start, &transfer) { resets.append(id) }
+      } catch {
+        guard let error = error as? StatusError else { throw error }
+        try await end(target, error)
+      }
+      isNews = isNews || transfer.hasSent
+    }
+    guard isNews else { return }
+    try await output.send(resets.map { current($0) } + [globalSnapshot()])
+  }
+
+  /// Moves changes that are in memory out of what was taken.
+  ///
+  /// - Returns: The targets too that they are of.
+  private func takeChanges(_ taken: inout SharedQueries.Taken) -> (HeldChanges, [TargetID]) {
     let changed = taken.changes.flatMap { entry in
       targets.ids(of: entry.query).map { (id: $0, changes: entry.changes) }
     }
+    taken.changes = []
+    var delta = WatchDelta()
     for target in changed.sorted(by: { $0.id < $1.id }) { delta.collect(target.changes, of: target.id) }
-    var resets: [ListenMessage] = []
-    var currents: [ListenMessage] = []
-    for id in dropped {
-      guard let target = targets.target(id) else { continue }
-      do {
-        if try await addFromLog(target, after: start, to: &delta) { continue }
-        resets.append(.response(.targetChange(.init(state: .reset, targetIDs: [id]))))
-        currents.append(current(id))
-      } catch {
-        try await end(target, error)
-      }
-    }
-    guard !delta.isEmpty || !currents.isEmpty else { return }
-    try await sendInBatches(resets + delta.messages(in: database.id) + currents + [globalSnapshot()])
+    return (HeldChanges(delta, limits: heldChanges), changed.map(\.id))
   }
 
-  /// Adds what has happened to a target since `start`.
+  /// Sends what has happened to a target since `start`.
   ///
-  /// - Returns: False if the log has forgotten that: the target is reset and sent as a whole.
-  private func addFromLog(
-    _ target: WatchedTarget, after start: SnapshotVersion, to delta: inout WatchDelta
-  ) async throws(StatusError) -> Bool {
-    var difference = delta
-    if let found = try await difference.addDifference(of: target, after: start, through: version, in: database) {
-      delta = difference
-      if target.source.limitQuery != nil { feed.install(found.window, of: target.query, at: version) }
-      return true
+  /// - Returns: True if the log has forgotten that, or if it is too much: the target is reset and sent as a whole.
+  private func sendFromLog(
+    _ target: WatchedTarget, after start: SnapshotVersion, _ transfer: inout TargetTransfer
+  ) async throws -> Bool {
+    if let difference = try await transfer.sendDifference(after: start) {
+      install(difference.window, of: target)
+      return false
     }
-    let documents = try await WatchStart.result(of: target, at: version, in: database)
-    if target.source.limitQuery != nil { feed.install(documents, of: target.query, at: version) }
-    for document in documents where document.isFound { delta.update(SharedDocument(document), in: target.id) }
-    return false
+    transfer.hold(reset(target.id))
+    install(try await transfer.sendResult(), of: target)
+    try await transfer.send([])
+    return true
   }
 
   /// Reads a window that is not known from memory, or waits for another stream that does.
   private mutating func refill(_ query: ChangeFeed.QueryID) async throws {
     do {
-      try await feed.refill(query) { [database] query, version throws(StatusError) in
-        try await database.watchedResult(of: query, at: version)
+      try await feed.refill(query) { [database] query, version, known throws(StatusError) in
+        try await database.refilledWindow(of: query, at: version, knowing: known)
       }
     } catch {
       let ids = targets.ids(of: query)

@@ -4,7 +4,6 @@ internal import HearthModel
 struct WatchedTarget: Sendable {
   let id: TargetID
   let source: WatchSource
-  let scope: ChangeScope
   /// Removed after its first snapshot.
   let isOnce: Bool
   /// The number of the shared query in the feed.
@@ -14,7 +13,6 @@ struct WatchedTarget: Sendable {
     self.id = id
     self.source = source
     self.isOnce = isOnce
-    scope = source.scope
   }
 }
 
@@ -29,8 +27,12 @@ struct WatchDelta: Sendable {
 
   private var entries: [DocumentKey: Entry] = [:]
   private var order: [DocumentKey] = []
+  /// The number of entries that were taken off.
+  private var taken = 0
+  /// About the memory of the entries, with their documents.
+  private(set) var bytes = 0
 
-  var isEmpty: Bool { order.isEmpty }
+  var isEmpty: Bool { entries.isEmpty }
 
   /// Adds a document that is in the target and is new there or has changed.
   mutating func update(_ document: SharedDocument, in target: TargetID) {
@@ -46,7 +48,7 @@ struct WatchDelta: Sendable {
 
   private mutating func withEntry(_ document: SharedDocument, isContentNew: Bool, _ change: (inout Entry) -> Void) {
     let key = document.document.key
-    if entries[key] == nil { order.append(key) }
+    if let known = entries[key] { bytes -= Self.size(known) } else { order.append(key) }
     var entry = entries[key] ?? Entry(document: document, isContentNew: false)
     // Targets may say different things of a document that changed several times: one with a limit hears nothing of it any more when
     // it has been pushed out. The latest is what it is now.
@@ -55,18 +57,30 @@ struct WatchDelta: Sendable {
       entry.isContentNew = true
     }
     change(&entry)
+    bytes += Self.size(entry)
     entries[key] = entry
   }
 
-  /// The messages, in the order in which the documents were first touched.
-  func messages(in database: DatabaseID) -> [ListenMessage] {
-    order.compactMap { key in
-      guard let entry = entries[key] else { return nil }
-      return .encoded(
-        entry.document.message(
-          updated: entry.updated, removed: entry.removed, isContentNew: entry.isContentNew, in: database))
+  /// Takes messages off the front, in the order in which the documents were first touched.
+  ///
+  /// - Parameter count: The size in bytes at which enough are taken.
+  mutating func takeMessages(atLeast count: Int, in database: DatabaseID) -> [ListenMessage] {
+    var messages: [ListenMessage] = []
+    var size = 0
+    while size < count, taken < order.count {
+      guard let entry = entries.removeValue(forKey: order[taken]) else { break }
+      let message = entry.document.message(
+        updated: entry.updated, removed: entry.removed, isContentNew: entry.isContentNew, in: database)
+      messages.append(.encoded(message))
+      size += message.count
+      bytes -= Self.size(entry)
+      taken += 1
     }
+    return messages
   }
+
+  /// About the memory of an entry, with the document.
+  private static func size(_ entry: Entry) -> Int { entry.document.document.fields.bytes.count + 256 }
 }
 
 // MARK: - Changes
@@ -81,46 +95,5 @@ extension WatchDelta {
         remove(change.document, from: target, isContentNew: change.isContentNew)
       }
     }
-  }
-
-  /// The differences of a target without limit, from the change log.
-  ///
-  /// - Parameter version: The version of the documents after the changes.
-  mutating func collect(_ difference: LoggedDifference, of target: WatchedTarget, at version: SnapshotVersion) {
-    for transition in difference.transitions {
-      if target.source.matches(transition.after) {
-        update(SharedDocument(transition.after), in: target.id)
-      } else if target.source.matches(transition.before) || difference.passing.contains(transition.key) {
-        remove(Self.shared(transition.after, at: version), from: target.id, isContentNew: true)
-      }
-    }
-  }
-
-  /// The changes of a target with a limit, from an old result to a new one.
-  mutating func move(
-    _ target: TargetID, from before: [Document], to documents: [Document], _ difference: LoggedDifference,
-    at version: SnapshotVersion
-  ) {
-    let old = Dictionary(before.map { ($0.key, $0.version) }) { first, _ in first }
-    let new = Set(documents.map(\.key))
-    let changed = Dictionary(difference.transitions.map { ($0.key, $0.after) }) { _, last in last }
-    for document in before.sorted(by: { $0.key < $1.key }) where !new.contains(document.key) {
-      if let after = changed[document.key] {
-        remove(Self.shared(after, at: version), from: target, isContentNew: true)
-      } else {
-        remove(SharedDocument(document), from: target, isContentNew: false)
-      }
-    }
-    for document in documents where old[document.key] != document.version {
-      update(SharedDocument(document), in: target)
-    }
-    for transition in difference.transitions
-    where difference.passing.contains(transition.key) && old[transition.key] == nil && !new.contains(transition.key) {
-      remove(Self.shared(transition.after, at: version), from: target, isContentNew: true)
-    }
-  }
-
-  private static func shared(_ document: Document, at version: SnapshotVersion) -> SharedDocument {
-    SharedDocument(document.isFound ? document : .missing(document.key, version: version))
   }
 }

@@ -90,7 +90,7 @@ struct SharedQueriesTests {
   func refills() async throws {
     let runs = Mutex(0)
     let fixture = try StorageFixture(injecting: { point in
-      if point == .transaction("run query") { runs.withLock { $0 += 1 } }
+      if point == .transaction("read page of query") { runs.withLock { $0 += 1 } }
       return nil
     })
     let query = Query(path: path("c")).with(order: OrderBy(path: field("n"), direction: .ascending)).with(limit: 3)

@@ -1,0 +1,151 @@
+internal import HearthModel
+internal import HearthStore
+
+/// A piece of what a target of a listen stream has become between two versions, from the change log.
+struct DifferencePiece: Sendable {
+  /// A document that was written in between.
+  struct Change: Sendable {
+    /// As it is at the end.
+    var document: Document
+    /// False if it has left the result, or has been in it in between only.
+    var isIn: Bool
+  }
+
+  /// Sizes at which a piece ends.
+  struct Size: Sendable {
+    /// Of the documents of the piece.
+    var bytes = QueryCursor.bytesPerPage
+    /// Changes that are looked at.
+    var visits = 2_000
+    /// Of the contents that are read for it.
+    var readBytes = 4 << 20
+  }
+
+  /// In the order of their keys.
+  var changes: [Change] = []
+  /// The number of documents that have come into the result, less that of those that have left it.
+  var growth = 0
+  /// Where the next piece begins; nil for the last one.
+  var next: DifferenceCursor?
+}
+
+/// The place in a difference behind a piece of it.
+enum DifferenceCursor: Sendable {
+  /// In the log.
+  case change(ChangeCursor)
+  /// The number of documents of a documents target that were looked at.
+  case documents(Int)
+}
+
+/// The last documents of the result of a query with a limit at both ends of a difference; nil where the result does not reach its limit, so
+/// that every document that matches is in it.
+struct WindowEdges: Sendable {
+  var query: Query
+  var before: Document?
+  var after: Document?
+
+  func contains(_ document: Document, endingWith edge: Document?) -> Bool {
+    guard query.matches(document) else { return false }
+    return edge.map { query.compare(document, $0) != .descending } ?? true
+  }
+}
+
+extension StorageReader.Snapshot {
+  /// The next piece of what has become of a target between two versions.
+  ///
+  /// Without a limit, that is each document that was written in between and is in the result at the end, was in it at the start, or has passed
+  /// through it. With one, it is only those that are not in the result at the end: the others come with the result.
+  ///
+  /// - Parameter cursor: The end of the piece before; nil for the first.
+  /// - Returns: Nil if the log does not reach back to `start`, or not any more.
+  func difference(
+    of source: WatchSource, after start: SnapshotVersion, through end: SnapshotVersion, from cursor: DifferenceCursor?,
+    edges: WindowEdges?, size: DifferencePiece.Size
+  ) throws -> DifferencePiece? {
+    guard start >= logStart else { return nil }
+    var reading = DifferenceReading(snapshot: self, source: source, start: start, end: end, edges: edges, size: size)
+    let changes = reader.changes
+    switch source.scope {
+    case .documents:
+      var count = 0
+      if case .documents(let known) = cursor { count = known }
+      let keys = source.keys
+      while count < keys.count, reading.hasRoom {
+        try reading.visit(changes.formerDocument(keys[count], at: start, through: end))
+        count += 1
+      }
+      if count < keys.count { reading.piece.next = .documents(count) }
+    case .collections(let scope):
+      var position: ChangeCursor?
+      if case .change(let known) = cursor { position = known }
+      let left = try changes.walk(scope, asOf: start, after: start, through: end, from: position) { row in
+        try reading.visit(row.isInScope ? changes.formerDocument(row, at: start) : nil)
+        return reading.hasRoom
+      }
+      reading.piece.next = left.map { .change($0) }
+    }
+    reading.piece.changes.sort { $0.document.key < $1.document.key }
+    return reading.piece
+  }
+
+  /// The number of changes that ``difference(of:after:through:from:edges:size:)`` has to look at, as far as it is not above a limit; nil if the
+  /// log does not reach back to `start`.
+  func changeCount(
+    of query: Query, after start: SnapshotVersion, through end: SnapshotVersion, upTo limit: Int
+  ) throws -> Int? {
+    guard start >= logStart else { return nil }
+    return try reader.changes.count(in: CollectionScope(of: query), after: start, through: end, upTo: limit)
+  }
+}
+
+/// Makes a piece of a difference from the documents that have changed.
+private struct DifferenceReading {
+  let snapshot: StorageReader.Snapshot
+  let source: WatchSource
+  let start: SnapshotVersion
+  let end: SnapshotVersion
+  let edges: WindowEdges?
+  let size: DifferencePiece.Size
+  var piece = DifferencePiece()
+  private var visits = 0
+  private var bytes = 0
+  private var readBytes = 0
+
+  init(
+    snapshot: StorageReader.Snapshot, source: WatchSource, start: SnapshotVersion, end: SnapshotVersion,
+    edges: WindowEdges?, size: DifferencePiece.Size
+  ) {
+    (self.snapshot, self.source, self.start, self.end) = (snapshot, source, start, end)
+    (self.edges, self.size) = (edges, size)
+  }
+
+  var hasRoom: Bool { visits < size.visits && bytes < size.bytes && readBytes < size.readBytes }
+
+  /// - Parameter former: A document that has changed, as it was at the start; nil if there is nothing new to look at.
+  mutating func visit(_ former: Document?) throws {
+    visits += 1
+    guard let former else { return }
+    let document = try snapshot.document(former.key, at: end)
+    readBytes += former.fields.bytes.count + document.fields.bytes.count
+    let wasIn = edges.map { $0.contains(former, endingWith: $0.before) } ?? source.matches(former)
+    let isIn = edges.map { $0.contains(document, endingWith: $0.after) } ?? source.matches(document)
+    piece.growth += (isIn ? 1 : 0) - (wasIn ? 1 : 0)
+    if isIn {
+      if edges == nil { add(document, isIn: true) }
+    } else if try wasIn || hasPassed(from: former, to: document) {
+      add(document.isFound ? document : .missing(document.key, version: end), isIn: false)
+    }
+  }
+
+  /// Returns true if the document matched at a version in between, see ``WatchChange/isNothing(after:)``.
+  private func hasPassed(from former: Document, to document: Document) throws -> Bool {
+    try snapshot.reader.changes.hasState(
+      between: DocumentTransition(before: former, after: document), after: start, through: end,
+      where: source.matches)
+  }
+
+  private mutating func add(_ document: Document, isIn: Bool) {
+    bytes += document.fields.bytes.count + 2 * document.key.canonicalString.utf8.count + 128
+    piece.changes.append(DifferencePiece.Change(document: document, isIn: isIn))
+  }
+}

@@ -1,0 +1,137 @@
+import HearthModel
+import HearthStore
+import Synchronization
+
+@testable import HearthServer
+
+/// A storage that tells of the reads of listen streams, and whose pieces can be made small.
+final class ObservedStorage: ServerStorage {
+  /// The sizes of pieces.
+  struct Sizes: Sendable {
+    var firstCount = QueryCursor.firstPageCount
+    var keptBytes = QueryCursor.bytesPerPage
+    var difference = DifferencePiece.Size()
+  }
+
+  let storage: EmbeddedStorage
+  private let sizes: Sizes
+  private let before: @Sendable () async -> Void
+  private let after: @Sendable ([Document]) -> Void
+
+  /// - Parameters:
+  ///   - before: Called before each read.
+  ///   - after: Called with the documents that a read has given.
+  init(
+    _ storage: EmbeddedStorage, sizes: Sizes = Sizes(), before: @escaping @Sendable () async -> Void = {},
+    after: @escaping @Sendable ([Document]) -> Void = { _ in }
+  ) {
+    self.storage = storage
+    self.sizes = sizes
+    self.before = before
+    self.after = after
+  }
+
+  func page(
+    of query: Query, after cursor: QueryCursor?, at version: SnapshotVersion?
+  ) async throws(StatusError) -> QueryPage {
+    await before()
+    let page = try await storage.page(
+      of: query, after: cursor, at: version, firstCount: sizes.firstCount, keptBytes: sizes.keptBytes)
+    after(page.answer.documents)
+    return page
+  }
+
+  func difference(
+    of source: WatchSource, after start: SnapshotVersion, through end: SnapshotVersion, from cursor: DifferenceCursor?,
+    edges: WindowEdges?
+  ) async throws(StatusError) -> DifferencePiece? {
+    await before()
+    let piece = try await storage.difference(
+      of: source, after: start, through: end, from: cursor, edges: edges, size: sizes.difference)
+    after(piece?.changes.map(\.document) ?? [])
+    return piece
+  }
+
+  func documents(
+    for keys: [DocumentKey], at version: SnapshotVersion?
+  ) async throws(StatusError) -> QueryAnswer {
+    await before()
+    let answer = try await storage.documents(for: keys, at: version)
+    after(answer.documents)
+    return answer
+  }
+
+  func firstDocuments(
+    of keys: ArraySlice<DocumentKey>, at version: SnapshotVersion?
+  ) async throws(StatusError) -> QueryAnswer {
+    await before()
+    let answer = try await storage.firstDocuments(of: keys, at: version)
+    after(answer.documents)
+    return answer
+  }
+
+  func run(_ query: Query, at version: SnapshotVersion?) async throws(StatusError) -> QueryAnswer {
+    await before()
+    let answer = try await storage.run(query, at: version)
+    after(answer.documents)
+    return answer
+  }
+
+  func changeCount(
+    of query: Query, after start: SnapshotVersion, through end: SnapshotVersion, upTo limit: Int
+  ) async throws(StatusError) -> Int? {
+    try await storage.changeCount(of: query, after: start, through: end, upTo: limit)
+  }
+
+  var feed: ChangeFeed { storage.feed }
+  var locks: TransactionLocks { storage.locks }
+  var epochs: Epochs { storage.epochs }
+  func use() -> StorageUse { storage.use() }
+  func trimHistory() async { await storage.trimHistory() }
+
+  func commit(_ request: CommitRequest) async throws(StatusError) -> CommitOutcome { try await storage.commit(request) }
+  func plan(of query: Query) async throws(StatusError) -> QueryAnswer { try await storage.plan(of: query) }
+
+  func aggregate(
+    _ aggregations: [Aggregation], over query: Query, skipping offset: Int, at version: SnapshotVersion?
+  ) async throws(StatusError) -> AggregateAnswer {
+    try await storage.aggregate(aggregations, over: query, skipping: offset, at: version)
+  }
+
+  func count(of query: Query, at version: SnapshotVersion) async throws(StatusError) -> Int {
+    try await storage.count(of: query, at: version)
+  }
+
+  func currentVersion() async throws(StatusError) -> SnapshotVersion { try storage.currentVersion() }
+
+  func snapshot(at readTime: Timestamp) async throws(StatusError) -> SnapshotVersion {
+    try await storage.snapshot(at: readTime)
+  }
+
+  func collectionIDs(
+    under parent: ResourcePath, at version: SnapshotVersion?
+  ) async throws(StatusError) -> [String] {
+    try await storage.collectionIDs(under: parent, at: version)
+  }
+
+  func partitionPoints(
+    of query: Query, count: Int, minimumSize: Int, at version: SnapshotVersion?
+  ) async throws(StatusError) -> PartitionAnswer {
+    try await storage.partitionPoints(of: query, count: count, minimumSize: minimumSize, at: version)
+  }
+
+  func declare(_ definitions: [IndexDefinition]) async { await storage.declare(definitions) }
+  func close() async { await storage.close() }
+}
+
+extension StorageFixture {
+  /// The database as a stream sees it whose reads are observed.
+  func observed(
+    sizes: ObservedStorage.Sizes = .init(), before: @escaping @Sendable () async -> Void = {},
+    after: @escaping @Sendable ([Document]) -> Void = { _ in }
+  ) -> HostedDatabase {
+    HostedDatabase(
+      id: ServerFixture.database, storage: ObservedStorage(storage, sizes: sizes, before: before, after: after),
+      clock: clock.clock)
+  }
+}
