@@ -309,8 +309,10 @@ struct ReaderTests {
     }
   }
 
-  @Test("the write-ahead log keeps to its limit while scans overlap, and all of them end with the right answer")
-  func logBesideScans() async throws {
+  @Test(
+    "the write-ahead log keeps to its limit while long or short reads overlap, and all of them end with the right answer",
+    arguments: [(documents: 4_000, readers: 3), (documents: 300, readers: 6)])
+  func logBesideReads(_ reads: (documents: Int, readers: Int)) async throws {
     try await withTemporaryFolder { folder in
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       let file = "\(folder)/data"
@@ -318,9 +320,9 @@ struct ReaderTests {
       let storage = try EmbeddedStorage(
         location: .file(path: file), databaseID: ServerFixture.database, clock: .system, logBytes: limit,
         logger: ServerFixture.quietLogger)
-      let count = 4_000
+      let count = reads.documents
       for first in stride(from: 0, to: count, by: 500) {
-        let mutations = (first..<first + 500).map { Mutation.set(key("scanned/d\($0)"), ["n": $0.value]) }
+        let mutations = (first..<min(first + 500, count)).map { Mutation.set(key("scanned/d\($0)"), ["n": $0.value]) }
         _ = try await storage.commit(CommitRequest(mutations: mutations))
       }
       let query = Query(path: path("scanned")).with(filter: .field(field("n"), .notEqual, (-1).value))
@@ -328,7 +330,7 @@ struct ReaderTests {
       let text = Value.string(String(repeating: "x", count: 200_000))
       let isWritten = Flag()
       let scans = try await withThrowingTaskGroup(of: Int.self) { group in
-        for _ in 0..<3 {
+        for _ in 0..<reads.readers {
           group.addTask {
             var scans = 0
             while !isWritten.isSet {

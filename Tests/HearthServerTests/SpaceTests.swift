@@ -28,6 +28,31 @@ struct SpaceTests {
     }
   }
 
+  @Test("a file that another program has made anew without vacuum keeps its size, and no step is tried again and again")
+  func withoutVacuum() async throws {
+    try await withTemporaryFolder { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let file = "\(folder)/data"
+      let retention = ChangeLog.Retention(bytes: 1)
+      let before = try StorageFixture(location: .file(path: file), retention: retention)
+      let text = Value.string(String(repeating: "x", count: 200_000))
+      for n in 0..<150 { try await before.set("c/d\(n)", ["t": text]) }
+      await before.storage.close()
+      let database = try Database(.file(path: file))
+      try database.execute("PRAGMA auto_vacuum = NONE")
+      try database.rewrite()
+      database.close()
+
+      let fixture = try StorageFixture(location: .file(path: file), retention: retention)
+      for n in 0..<150 { try await fixture.commit(.delete(key("c/d\(n)"))) }
+      try await waitUntil { await !fixture.storage.isTrimming }
+      await fixture.storage.trimHistory()
+      try await waitUntil { await !fixture.storage.isReleasing }
+      #expect(try Self.size(of: file) > 30_000_000)
+      await fixture.storage.close()
+    }
+  }
+
   private static func size(of file: String) throws -> Int {
     try #require(FileManager.default.attributesOfItem(atPath: file)[.size] as? Int)
   }

@@ -175,6 +175,26 @@ struct StorageTroubleTests {
     }
   }
 
+  @Test("a first commit that is refused because its merges are too large makes no file")
+  func refusedFirstCommit() async throws {
+    let isMade = Mutex(false)
+    let home = StorageHome(
+      create: {
+        isMade.withLock { $0 = true }
+        return .memory
+      }, discard: {}, settled: { _ in })
+    let storage = try EmbeddedStorage(
+      location: .memory, home: home, databaseID: ServerFixture.database, clock: ManualClock().clock,
+      rewrittenBytes: 1_000, logger: ServerFixture.quietLogger)
+    let text = Value.string(String(repeating: "x", count: 2_000))
+    let merge = Mutation.patch(key("c/d"), ["n": 1.value], mask: FieldMask([field("n")]))
+    await #expect(throws: StatusError.self) {
+      try await storage.commit(CommitRequest(mutations: [.set(key("c/d"), ["t": text]), merge]))
+    }
+    #expect(!isMade.withLock { $0 })
+    await storage.close()
+  }
+
   @Test("a database that nobody uses is closed, and opened again by the next call")
   func idle() async throws {
     try await withTemporaryFolder { folder in

@@ -117,7 +117,11 @@ extension EmbeddedStorage {
     }
   }
 
-  /// Writes the log back and cuts it, which it allows when no read needs it. A short one may: then the next commit begins the log anew.
+  /// The time that commits wait at most for short reads to end, so that the log can be cut.
+  private static let waitForShortReads = Duration.milliseconds(100)
+
+  /// Writes the log back and cuts it. That waits for the short reads that have begun: where they overlap, some read always sees a state from
+  /// before the last commit, and without a pause of the commits the log would never be written back whole.
   private func beginLogAnew() {
     defer { published.withLock { $0.file?.readers }?.release() }
     guard !isClosed, published.withLock({ $0.failedSync == nil }) else { return }
@@ -125,7 +129,7 @@ extension EmbeddedStorage {
     movedPages = finishedPages
     do {
       let state = try database.moveLog()
-      let isCut = try database.truncateLog()
+      let isCut = try database.truncateLog(waitingAtMost: Self.waitForShortReads)
       published.withLock { $0.logPages = isCut ? 0 : state.pages }
     } catch {
       logMoveFailed(error)

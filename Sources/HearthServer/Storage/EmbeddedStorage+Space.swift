@@ -30,9 +30,11 @@ extension EmbeddedStorage {
       let excess = (unused - max(Self.keptBytes, size / Self.keptPart)) / LogMover.bytesPerPage
       guard excess > 0 else { return false }
       // Not durable by itself: after a power cut the pages are unused again.
-      try database.transaction("Release space", synchronous: .normal) {
-        _ = try database.releaseFreePages(limit: Int(min(excess, Self.pagesPerStep)))
+      let released = try database.transaction("Release space", synchronous: .normal) {
+        try database.releaseFreePages(limit: Int(min(excess, Self.pagesPerStep)))
       }
+      // A file that another program has made anew without incremental vacuum keeps its size.
+      guard released.bytes > 0 else { return false }
       moveLog()
       guard excess <= Self.pagesPerStep else { return true }
       // The file becomes shorter when it has the whole log.

@@ -391,7 +391,8 @@ extension EmbeddedStorage {
   /// that fails, is empty, or deletes what is not there must not create a file.
   private func wouldCommit(_ request: CommitRequest) -> Bool {
     var evaluation = CommitEvaluation(
-      database: databaseID, version: lastVersion, requestTime: lastVersion.timestamp, writes: request.mutations.count)
+      database: databaseID, version: lastVersion, requestTime: lastVersion.timestamp, writes: request.mutations.count,
+      maximumRewrittenBytes: maximumRewrittenBytes)
     do {
       for mutation in request.mutations { try evaluation.apply(mutation) { .missing($0, version: lastVersion) } }
       return !evaluation.transitions.isEmpty || (request.label != nil && !request.mutations.isEmpty)

@@ -8,7 +8,7 @@ extension Database {
   /// Gives unused pages at the end of the file back, moving pages that are in use from there into unused ones before.
   ///
   /// Needs a file that was made with incremental vacuum, as every file of this library is; with another one nothing
-  /// happens. The file becomes smaller when the log is next written back to it, see ``truncateLog()``.
+  /// happens. The file becomes smaller when the log is next written back to it, see ``truncateLog(waitingAtMost:)``.
   ///
   /// - Parameter limit: no more pages than this; about 10 microseconds of processor time each.
   /// - Returns: bytes given back, and the unused pages that remain.
@@ -21,15 +21,16 @@ extension Database {
 
   /// Writes the write-ahead log back into the file and cuts it to nothing, so that both take only the space they need.
   ///
-  /// Does not wait for other connections: while one of them reads an older state, the log stays until the next time.
-  /// Does nothing for a database in memory.
+  /// While another connection reads an older state, the log stays until the next time. Does nothing for a database in memory.
   ///
+  /// - Parameter duration: The time to wait for such reads, about. No connection can write while this one waits. Reads that begin then see
+  ///   the newest state and are not in the way.
   /// - Returns: True if the log holds nothing any more, and the file everything.
   @discardableResult
-  package func truncateLog() throws(StoreError) -> Bool {
+  package func truncateLog(waitingAtMost duration: Duration = .zero) throws(StoreError) -> Bool {
     guard case .file = location else { return true }
     var isTruncated = false
-    try withoutWaiting { () throws(StoreError) in
+    try waiting(atMost: duration) { () throws(StoreError) in
       let statement = try prepare("PRAGMA wal_checkpoint(TRUNCATE)")
       // The first column is 1 if another connection was in the way (https://www.sqlite.org/pragma.html#pragma_wal_checkpoint).
       while try statement.step() { isTruncated = try statement.int64(at: 0) == 0 }
@@ -38,7 +39,7 @@ extension Database {
   }
 
   /// Writes the whole database anew, without anything that was deleted: neither unused pages nor the unused parts of pages remain.
-  /// The file has its new contents when the log is next written back to it, see ``truncateLog()``.
+  /// The file has its new contents when the log is next written back to it, see ``truncateLog(waitingAtMost:)``.
   ///
   /// One transaction that takes time and memory in proportion to what the database holds; other connections can read meanwhile. Tables
   /// come to lie at other pages: all tables before all indexes, each in the order in which they were made.

@@ -177,9 +177,9 @@ package final class Database {
     return (path.hasPrefix("/") ? "file://" : "file:") + escaped.joined() + "?immutable=1"
   }
 
-  /// Executes `body` so that a lock of another connection is a failure at once.
-  func withoutWaiting(_ body: () throws(StoreError) -> Void) throws(StoreError) {
-    BusyWait.set(connection, to: .zero)
+  /// Executes `body` so that a lock of another connection is a failure after this time; at once if it is zero.
+  func waiting(atMost duration: Duration, _ body: () throws(StoreError) -> Void) throws(StoreError) {
+    BusyWait.set(connection, to: duration)
     defer { if isOpen { BusyWait.set(connection, to: options.busyTimeout) } }
     try body()
   }
