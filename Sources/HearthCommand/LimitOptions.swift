@@ -71,6 +71,9 @@ struct LimitOptions: ParsableArguments {
   @Option(help: "The memory in MiB of each database for the results of listeners with a limit.")
   var windowMegabytes = defaults.database.windowBytes >> 20
 
+  @Option(help: "Bytes of sort keys of all results that no index gives in their order.")
+  var maxSortBytes = defaults.database.sortBytes
+
   @Option(help: "Seconds of history that each database keeps, for listeners that come back and reads in the past.")
   var historySeconds = Int(defaults.database.historyTime.components.seconds)
 
@@ -109,6 +112,7 @@ struct LimitOptions: ParsableArguments {
     limits.database.fieldsPerMask = maxFieldsPerMask
     limits.database.rewrittenBytesPerCommit = maxRewrittenMegabytes << 20
     limits.database.windowBytes = windowMegabytes << 20
+    limits.database.sortBytes = maxSortBytes
     limits.database.historyTime = .seconds(historySeconds)
     limits.database.historyBytes = historyMegabytes << 20
     limits.database.writeAheadLogBytes = maxWalMegabytes << 20
@@ -136,6 +140,7 @@ struct LimitOptions: ParsableArguments {
       ("--max-query-components", maxQueryComponents), ("--max-query-disjunctions", maxQueryDisjunctions),
       ("--max-writes-per-request", maxWritesPerRequest), ("--max-documents-per-request", maxDocumentsPerRequest),
       ("--max-fields-per-mask", maxFieldsPerMask), ("--max-rewritten-megabytes", maxRewrittenMegabytes),
+      ("--max-sort-bytes", maxSortBytes),
       ("--max-lock-wait-seconds", maxLockWaitSeconds), ("--max-transaction-seconds", maxTransactionSeconds),
       ("--max-transaction-idle-seconds", maxTransactionIdleSeconds),
       ("--window-megabytes", windowMegabytes),

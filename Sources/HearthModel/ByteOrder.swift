@@ -1,6 +1,6 @@
 /// Order and equality by bytes. Firestore compares strings by their UTF-8 bytes, while Swift's `String` operators
 /// compare by canonical equivalence, so nothing in this module uses those on data.
-enum ByteOrder {
+package enum ByteOrder {
   /// Unsigned lexicographic order; a prefix comes before longer texts.
   static func compare(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Ordering {
     let index = countOfCommonPrefix(a, b)
@@ -30,7 +30,7 @@ enum ByteOrder {
     withUTF8(of: b) { compare(a, $0) }
   }
 
-  static func compare(_ a: [UInt8], _ b: [UInt8]) -> Ordering {
+  package static func compare(_ a: [UInt8], _ b: [UInt8]) -> Ordering {
     a.withUnsafeBytes { x in b.withUnsafeBytes { y in compare(x, y) } }
   }
 

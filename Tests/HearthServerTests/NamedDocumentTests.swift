@@ -32,7 +32,7 @@ struct NamedDocumentTests {
           #expect(piece.map(\.key) == Array(rest.prefix(piece.count)), "seed \(seed)")
           // The last one may be what exceeds a page.
           let bytes = piece.dropLast().reduce(0) { $0 + $1.fields.bytes.count }
-          #expect(!piece.isEmpty && bytes < QueryCursor.bytesPerPage, "seed \(seed): \(bytes) bytes")
+          #expect(!piece.isEmpty && bytes < PieceSizes().bytes, "seed \(seed): \(bytes) bytes")
           documents += piece
           rest = rest.dropFirst(max(1, piece.count))
         }

@@ -8,8 +8,7 @@ import Synchronization
 final class ObservedStorage: ServerStorage {
   /// The sizes of pieces.
   struct Sizes: Sendable {
-    var firstCount = QueryCursor.firstPageCount
-    var keptBytes = QueryCursor.bytesPerPage
+    var pieces = PieceSizes()
     var difference = DifferencePiece.Size()
   }
 
@@ -35,8 +34,7 @@ final class ObservedStorage: ServerStorage {
     of query: Query, after cursor: QueryCursor?, at version: SnapshotVersion?
   ) async throws(StatusError) -> QueryPage {
     await before()
-    let page = try await storage.page(
-      of: query, after: cursor, at: version, firstCount: sizes.firstCount, keptBytes: sizes.keptBytes)
+    let page = try await storage.page(of: query, after: cursor, at: version, sizes.pieces)
     after(page.answer.documents)
     return page
   }

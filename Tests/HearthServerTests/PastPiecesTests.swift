@@ -23,6 +23,8 @@ struct PastPiecesTests {
       // Former documents are dropped and read again when there is room for few of them.
       let keptBytes = generator.element([0, 200, 1_000, 100_000])
       let firstCount = 1 + generator.below(3)
+      // Results without an order of their own are sorted by their keys if they have more bytes than a piece.
+      let bytes = generator.element([1, 200, 1_000, 100_000])
       func write() async throws {
         for _ in 0..<generator.below(6) {
           let key = generator.key()
@@ -32,7 +34,7 @@ struct PastPiecesTests {
       }
       try await write()
       let pieces = try await fixture.pieces(
-        of: query, at: expected.readVersion, firstCount: firstCount, keptBytes: keptBytes
+        of: query, at: expected.readVersion, firstCount: firstCount, bytes: bytes, keptBytes: keptBytes
       ) { _ in try await write() }
       let documents = pieces.flatMap(\.documents)
       #expect(documents == expected.documents, "HEARTH_TEST_SEED=\(seed), query \(CaseText.text(query))")

@@ -220,8 +220,8 @@ struct ResumedViewTests {
   private static func sizes(_ generator: inout CaseGenerator) -> ObservedStorage.Sizes {
     var sizes = ObservedStorage.Sizes()
     guard generator.chance(80) else { return sizes }
-    sizes.firstCount = 1 + generator.below(3)
-    sizes.keptBytes = generator.element([0, 300, 10_000])
+    sizes.pieces.firstCount = 1 + generator.below(3)
+    sizes.pieces.keptBytes = generator.element([0, 300, 10_000])
     sizes.difference = DifferencePiece.Size(
       bytes: generator.element([1, 400, 100_000]), visits: generator.element([1, 2, 5, 1_000]),
       readBytes: generator.element([1, 600, 1 << 20]))

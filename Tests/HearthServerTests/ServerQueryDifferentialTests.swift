@@ -24,6 +24,7 @@ struct ServerQueryDifferentialTests {
 
     mutating func note(_ execution: QueryExecution?) {
       guard let execution else { return }
+      if execution.isSortedByKeys { note("sorted by keys") }
       note("\(execution.plan)".prefix { $0 != "(" }.description)
       if !execution.mergedIndexes.isEmpty { note("merged") }
       if execution.accesses.count > 1 { note("several ranges") }
@@ -42,8 +43,12 @@ struct ServerQueryDifferentialTests {
       try await withTemporaryFolder { folder in
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let location: Database.Location = seed % 3 == 0 ? .file(path: "\(folder)/data") : .memory
-        let fixture = try StorageFixture(location: location, fillsIndexes: false)
+        // The keys of few documents, or of all.
+        let budget = SortBudget(maximumBytes: seed % 4 == 0 ? 4_000 : 1 << 20)
+        let fixture = try StorageFixture(location: location, fillsIndexes: false, sortBudget: budget)
         try await Self.play(seed, fixture, &ways)
+        // The last cursor goes when its reader lets go of it.
+        try await waitUntil { budget.usedBytes == 0 }
         await fixture.storage.close()
       }
     }
@@ -51,6 +56,7 @@ struct ServerQueryDifferentialTests {
     let least = [
       "pairs": 4_000, "found": 1_300, "index": 800, "scan": 800, "keys": 150, "merged": 50, "several ranges": 300,
       "past": 2_700, "pieces": 300, "totals": 6_700,
+      "sorted by keys": 120, "sorted in the past": 60, "exhausted": 4,
     ]
     let rare = least.filter { ways.counts[$0.key, default: 0] < $0.value }
     #expect(rare.isEmpty, "\(ways.counts)")
@@ -91,8 +97,15 @@ struct ServerQueryDifferentialTests {
       let old = past
       for query in queries {
         let place: Comment = "HEARTH_TEST_SEED=\(seed), query \(CaseText.text(query))"
+        let bytes = generator.element([1, 200, 500, 2_000])
         try await compare(query, at: nil, known, fixture, &ways, place)
-        if let old { try await compare(query, at: old.version, old.documents, fixture, &ways, place) }
+        guard let old else { continue }
+        try await compare(query, at: old.version, old.documents, fixture, &ways, place)
+        switch generator.below(4) {
+        case 0: try await compareSmallPieces(of: bytes, query, at: nil, known, fixture, &ways, place)
+        case 1: try await compareSmallPieces(of: bytes, query, at: old.version, old.documents, fixture, &ways, place)
+        default: break
+        }
       }
       past = (try fixture.storage.currentVersion(), known)
     }
@@ -170,6 +183,22 @@ struct ServerQueryDifferentialTests {
     let pieces = try await fixture.pieces(of: query, at: version, firstCount: 2)
     for _ in pieces.dropFirst() { ways.note("pieces") }
     #expect(pieces.flatMap(\.documents).map(\.key) == expected, place)
+  }
+
+  /// Compares pieces of so few bytes that results without an order of their own are sorted by their keys.
+  private static func compareSmallPieces(
+    of bytes: Int, _ query: Query, at version: SnapshotVersion?, _ documents: [NaiveDocument],
+    _ fixture: StorageFixture, _ ways: inout Ways, _ place: Comment
+  ) async throws {
+    do {
+      let pieces = try await fixture.pieces(of: query, at: version, firstCount: 2, bytes: bytes, keptBytes: bytes)
+      pieces.first.map { ways.note($0.execution) }
+      if version != nil, pieces.first?.execution?.isSortedByKeys == true { ways.note("sorted in the past") }
+      #expect(pieces.flatMap(\.documents).map(\.key) == NaiveQuery(query).answer(documents), place)
+    } catch let error as StatusError {
+      ways.note("exhausted")
+      #expect(error.code == .resourceExhausted && error.message.contains("--max-sort-bytes"), place)
+    }
   }
 }
 

@@ -13,6 +13,7 @@ import Synchronization
 final class StorageFixture: Sendable {
   let storage: EmbeddedStorage
   let database: HostedDatabase
+  let sortBudget: SortBudget
   let clock: ManualClock
 
   init(
@@ -20,7 +21,7 @@ final class StorageFixture: Sendable {
     windowBytes: Int = DatabaseLimits().windowBytes,
     retention: ChangeLog.Retention = ChangeLog.Retention(),
     responseRetention: BatchResponses.Retention = BatchResponses.Retention(), fillsIndexes: Bool = true,
-    limits: DatabaseLimits = DatabaseLimits(), metrics: ServerMetrics? = nil,
+    limits: DatabaseLimits = DatabaseLimits(), sortBudget: SortBudget = SortBudget(), metrics: ServerMetrics? = nil,
     injecting failure: (@Sendable (Database.FailurePoint) -> StoreError?)? = nil
   ) throws {
     let connection = try Database(location)
@@ -28,9 +29,10 @@ final class StorageFixture: Sendable {
     storage = try EmbeddedStorage(
       database: connection, databaseID: ServerFixture.database, clock: clock.clock, logger: ServerFixture.quietLogger,
       feedCapacity: feedCapacity, windowBytes: windowBytes, retention: retention, responseRetention: responseRetention,
-      fillsIndexes: fillsIndexes, metrics: metrics)
+      fillsIndexes: fillsIndexes, sortBudget: sortBudget, metrics: metrics)
     database = HostedDatabase(
       id: ServerFixture.database, storage: storage, limits: limits, clock: clock.clock, metrics: metrics)
+    self.sortBudget = sortBudget
     self.clock = clock
   }
 
@@ -50,16 +52,17 @@ extension StorageFixture {
   ///
   /// - Parameter between: Called before each piece but the first, with the number of those so far.
   func pieces(
-    of query: Query, at version: SnapshotVersion? = nil, firstCount: Int = QueryCursor.firstPageCount,
-    keptBytes: Int = QueryCursor.bytesPerPage, between: (Int) async throws -> Void = { _ in }
+    of query: Query, at version: SnapshotVersion? = nil, firstCount: Int = PieceSizes().firstCount,
+    bytes: Int = PieceSizes().bytes, keptBytes: Int = PieceSizes().keptBytes,
+    between: (Int) async throws -> Void = { _ in }
   ) async throws -> [QueryAnswer] {
+    let sizes = PieceSizes(firstCount: firstCount, bytes: bytes, keptBytes: keptBytes)
     var pieces: [QueryAnswer] = []
     var cursor: QueryCursor?
     repeat {
       if !pieces.isEmpty { try await between(pieces.count) }
       let page = try await storage.page(
-        of: query, after: cursor, at: version ?? pieces.first?.readVersion, firstCount: firstCount,
-        keptBytes: keptBytes)
+        of: query, after: cursor, at: version ?? pieces.first?.readVersion, sizes)
       pieces.append(page.answer)
       cursor = page.next
     } while cursor != nil && pieces.count < 1_000

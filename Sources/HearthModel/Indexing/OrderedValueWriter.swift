@@ -72,6 +72,13 @@ package struct OrderedValueWriter {
     if descending { invert(from: start) }
   }
 
+  /// Appends the key of a document, in the order of the documents of several collections.
+  package mutating func append(documentKey: DocumentKey, descending: Bool = false) {
+    let start = bytes.count
+    ByteOrder.withUTF8(of: documentKey.canonicalString) { writePath($0) }
+    if descending { invert(from: start) }
+  }
+
   private mutating func invert(from start: Int) {
     for index in start..<bytes.count { bytes[index] = ~bytes[index] }
   }
@@ -182,7 +189,12 @@ package struct OrderedValueWriter {
   private mutating func write(_ parts: ReferenceNameParts) {
     writeTerminated(parts.project)
     writeTerminated(parts.database)
-    var rest = parts.path[...]
+    writePath(parts.path)
+  }
+
+  /// A mark before each segment, 00 at the end: a path comes before those below it.
+  private mutating func writePath(_ path: UnsafeRawBufferPointer) {
+    var rest = path[...]
     while let slash = rest.firstIndex(of: PathSegment.separator) {
       writeSegment(UnsafeRawBufferPointer(rebasing: rest[..<slash]))
       rest = rest[(slash + 1)...]

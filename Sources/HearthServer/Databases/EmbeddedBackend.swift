@@ -39,6 +39,7 @@ final class EmbeddedBackend: Sendable {
   private let location: StorageLocation
   private let folder: DataFolder?
   let limits: DatabaseLimits
+  private let sortBudget: SortBudget
   /// Nil if queries may be without indexes.
   private let indexRules: IndexRules?
   private let clock: ServerClock
@@ -57,6 +58,7 @@ final class EmbeddedBackend: Sendable {
     metrics: ServerMetrics? = nil, logger: Logger
   ) throws(ServerError) {
     self.limits = limits
+    sortBudget = SortBudget(maximumBytes: limits.sortBytes)
     self.metrics = metrics
     indexRules = limits.requiresIndexes ? IndexRules() : nil
     self.location = location
@@ -126,8 +128,8 @@ final class EmbeddedBackend: Sendable {
       let storage = try EmbeddedStorage(
         location: place, home: home, databaseID: id, clock: clock, windowBytes: limits.windowBytes,
         retention: ChangeLog.Retention(limits), lockWait: limits.lockWait,
-        rewrittenBytes: limits.rewrittenBytesPerCommit,
-        logBytes: limits.writeAheadLogBytes, metrics: metrics, logger: logger)
+        rewrittenBytes: limits.rewrittenBytesPerCommit, logBytes: limits.writeAheadLogBytes, sortBudget: sortBudget,
+        metrics: metrics, logger: logger)
       if let indexes { Task { await storage.declare(indexes) } }
       if home == nil { logger.debug("database opened", metadata: ["database": .escaped(id)]) }
       return HostedDatabase(
@@ -182,6 +184,9 @@ final class EmbeddedBackend: Sendable {
     }
     for database in databases { await database.storage.declare(indexes) }
   }
+
+  /// The bytes of sort keys of all databases.
+  var sortBytes: Int { sortBudget.usedBytes }
 
   /// The databases that are open; those that are blank as well only in the second list.
   func openDatabases() -> (settled: Int, all: [HostedDatabase]) {

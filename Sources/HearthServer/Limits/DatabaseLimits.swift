@@ -58,6 +58,11 @@ package struct DatabaseLimits: Sendable, Hashable {
   /// most. Listeners whose result is not kept follow it by the history, which takes longer; one that does not reach its limit needs no memory.
   package var windowBytes = 128 << 20
 
+  /// The bytes of sort keys of all results, of all databases together, that are being sorted or wait sorted for their clients. A result of
+  /// more than a piece (256 KiB) is sorted by its keys if no index gives its order. It gets at most half of what the others leave free,
+  /// and fails with RESOURCE_EXHAUSTED if it needs more.
+  package var sortBytes = 128 << 20
+
   /// True to refuse queries for which production demands an index that is not declared, with FAILED_PRECONDITION.
   package var requiresIndexes = false
 

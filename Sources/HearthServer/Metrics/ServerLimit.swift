@@ -33,6 +33,7 @@ enum ServerLimit: String, CaseIterable, Sendable {
   case fieldsPerMask = "fields_per_mask"
   case rewrittenBytesPerCommit = "rewritten_bytes_per_commit"
   case windowBytes = "window_bytes"
+  case sortBytes = "sort_bytes"
   case historyBytes = "history_bytes"
   case writeAheadLogBytes = "wal_bytes"
 }

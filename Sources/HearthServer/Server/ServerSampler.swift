@@ -11,7 +11,7 @@ struct ServerSampler: Sendable {
     var totals = ServerMetrics.Totals()
     var use: [ServerLimit: Int] = [
       .connections: connections.count, .calls: calls.load.callCount, .queuedBytes: calls.load.queuedBytes,
-      .receivedBytes: calls.load.receivedBytes,
+      .receivedBytes: calls.load.receivedBytes, .sortBytes: backend.sortBytes,
       .streamsPerConnection: metrics.streamsPerConnection.sumAndGreatest().greatest,
     ]
     (totals.targets, use[.targetsPerStream]) = metrics.targetsPerStream.sumAndGreatest()
@@ -64,7 +64,7 @@ extension ServerLimits {
       .queryDisjunctions: database.queryDisjunctions, .writesPerRequest: database.writesPerRequest,
       .documentsPerRequest: database.documentsPerRequest, .fieldsPerMask: database.fieldsPerMask,
       .rewrittenBytesPerCommit: database.rewrittenBytesPerCommit, .windowBytes: database.windowBytes,
-      .historyBytes: database.historyBytes,
+      .sortBytes: database.sortBytes, .historyBytes: database.historyBytes,
       .writeAheadLogBytes: database.writeAheadLogBytes,
     ]
   }

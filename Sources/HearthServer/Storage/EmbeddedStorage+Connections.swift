@@ -43,7 +43,7 @@ extension EmbeddedStorage {
 
   /// The connections for reading a file and for writing its log back; nil for a database in memory.
   static func fileAccess(
-    to location: Database.Location, _ databaseID: DatabaseID
+    to location: Database.Location, _ databaseID: DatabaseID, sortBudget: SortBudget
   ) -> FileAccess? {
     guard case .file = location else { return nil }
     let readers = ReaderPool<StorageReader>(
@@ -52,7 +52,7 @@ extension EmbeddedStorage {
       // A reader keeps few pages in memory: the system has the file's pages too.
       let database = try Database(location, options: .init(isReadOnly: true, pageCacheBytes: 4 << 20))
       database.onProgress(everyInstructions: instructionsPerStep, isToStop)
-      return StorageReader(database)
+      return StorageReader(database, sortBudget: sortBudget)
     }
     let mover = LogMover(label: "hearth.log.\(databaseID)") {
       try Database(location, options: Self.options)

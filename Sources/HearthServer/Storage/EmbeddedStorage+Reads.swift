@@ -23,31 +23,25 @@ extension EmbeddedStorage {
   }
 
   nonisolated func run(_ query: Query, at version: SnapshotVersion?) async throws(StatusError) -> QueryAnswer {
-    let (answer, missing) = try await reading("run query") { snapshot in
+    try await querying(query, "run query") { snapshot in
       let answer = try snapshot.run(query, at: version)
-      return (answer, try snapshot.missingIndexes(for: query, after: answer.execution))
+      return (answer, answer.execution)
     }
-    wish(for: missing)
-    return answer
   }
 
   nonisolated func page(
     of query: Query, after cursor: QueryCursor?, at version: SnapshotVersion?
   ) async throws(StatusError) -> QueryPage {
-    try await page(of: query, after: cursor, at: version, firstCount: QueryCursor.firstPageCount)
+    try await page(of: query, after: cursor, at: version, PieceSizes())
   }
 
   nonisolated func page(
-    of query: Query, after cursor: QueryCursor?, at version: SnapshotVersion?, firstCount: Int,
-    keptBytes: Int = QueryCursor.bytesPerPage
+    of query: Query, after cursor: QueryCursor?, at version: SnapshotVersion?, _ sizes: PieceSizes
   ) async throws(StatusError) -> QueryPage {
-    let (page, missing) = try await reading("read page of query") { [databaseID] snapshot in
-      let page = try snapshot.page(
-        of: query, after: cursor, in: databaseID, at: version, firstCount: firstCount, keptBytes: keptBytes)
-      return (page, try snapshot.missingIndexes(for: query, after: page.answer.execution))
+    try await querying(query, "read page of query") { [databaseID] snapshot in
+      let page = try snapshot.page(of: query, after: cursor, in: databaseID, at: version, sizes)
+      return (page, page.answer.execution)
     }
-    wish(for: missing)
-    return page
   }
 
   nonisolated func plan(of query: Query) async throws(StatusError) -> QueryAnswer {
@@ -57,12 +51,10 @@ extension EmbeddedStorage {
   nonisolated func aggregate(
     _ aggregations: [Aggregation], over query: Query, skipping offset: Int, at version: SnapshotVersion?
   ) async throws(StatusError) -> AggregateAnswer {
-    let (answer, missing) = try await reading("aggregate") { snapshot in
-      let answer = try snapshot.aggregate(aggregations, over: query, skipping: offset, at: version)
-      return (answer, try snapshot.missingIndexes(for: query, after: answer.execution))
+    try await querying(query, "aggregate") { [databaseID] snapshot in
+      let answer = try snapshot.aggregate(aggregations, over: query, skipping: offset, in: databaseID, at: version)
+      return (answer, answer.execution)
     }
-    wish(for: missing)
-    return answer
   }
 
   nonisolated func count(of query: Query, at version: SnapshotVersion) async throws(StatusError) -> Int {
@@ -114,6 +106,32 @@ extension EmbeddedStorage {
   ) async throws(StatusError) -> PartitionAnswer {
     try await reading("find partitions") {
       try $0.partitionPoints(of: query, count: count, minimumSize: minimumSize, at: version)
+    }
+  }
+
+  /// Runs a query, and asks for the indexes that it lacks.
+  ///
+  /// - Parameter body: Returns also what the query has cost.
+  /// - Throws: RESOURCE_EXHAUSTED, with the missing index, for a result that cannot be sorted in the memory for that.
+  private nonisolated func querying<Answer: Sendable>(
+    _ query: Query, _ name: String,
+    _ body: @escaping @Sendable (StorageReader.Snapshot) throws -> (Answer, QueryExecution?)
+  ) async throws(StatusError) -> Answer {
+    let (result, missing) = try await reading(name) {
+      snapshot -> (Result<Answer, SortBudgetExceeded>, [IndexDefinition]) in
+      do {
+        let (answer, execution) = try body(snapshot)
+        return (.success(answer), try snapshot.missingIndexes(for: query, after: execution))
+      } catch let error as SortBudgetExceeded {
+        return (.failure(error), try snapshot.missingIndexes(forPiecesOf: query, .patient))
+      }
+    }
+    wish(for: missing)
+    switch result {
+    case .success(let answer): return answer
+    case .failure(let error):
+      metrics?.exceeded(.sortBytes)
+      throw StatusError(tooMuchToSort: query, error, missing: missing)
     }
   }
 

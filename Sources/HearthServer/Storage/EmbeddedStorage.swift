@@ -18,13 +18,14 @@ actor EmbeddedStorage: ServerStorage {
   nonisolated let databaseID: DatabaseID
   nonisolated let clock: ServerClock
   nonisolated let logger: Logger
-  private nonisolated let metrics: ServerMetrics?
+  nonisolated let metrics: ServerMetrics?
   private let retention: ChangeLog.Retention
   private let responseRetention: BatchResponses.Retention
   /// The length of the write-ahead log at which reads are stopped.
   nonisolated let maximumLogBytes: Int64
   /// The bytes of documents that the merges and transforms of one commit may read and write.
   private let maximumRewrittenBytes: Int
+  private let sortBudget: SortBudget
   /// False if indexes are filled by calls of ``fillIndexes(_:)`` alone, in tests.
   let fillsIndexes: Bool
   private var tables: Tables
@@ -67,11 +68,12 @@ actor EmbeddedStorage: ServerStorage {
 
     init(
       _ database: Database, databaseID: DatabaseID, retention: ChangeLog.Retention,
-      responseRetention: BatchResponses.Retention, state: ServerState, metrics: ServerMetrics?, logger: Logger
+      responseRetention: BatchResponses.Retention, sortBudget: SortBudget, state: ServerState, metrics: ServerMetrics?,
+      logger: Logger
     ) throws {
       self.database = database
       store = try DocumentStore(database: database, findsByReadTime: false)
-      reader = StorageReader(database, store: store)
+      reader = StorageReader(database, store: store, sortBudget: sortBudget)
       log = try ChangeLog(
         database: database, retention: retention, state: state, noteCut: { metrics?.exceeded(.historyBytes) }
       ) { warning in
@@ -108,13 +110,14 @@ actor EmbeddedStorage: ServerStorage {
     location: Database.Location, home: StorageHome? = nil, databaseID: DatabaseID, clock: ServerClock,
     windowBytes: Int = DatabaseLimits().windowBytes, retention: ChangeLog.Retention = ChangeLog.Retention(),
     lockWait: Duration = DatabaseLimits().lockWait, rewrittenBytes: Int = DatabaseLimits().rewrittenBytesPerCommit,
-    logBytes: Int = DatabaseLimits().writeAheadLogBytes, metrics: ServerMetrics? = nil, logger: Logger
+    logBytes: Int = DatabaseLimits().writeAheadLogBytes, sortBudget: SortBudget = SortBudget(),
+    metrics: ServerMetrics? = nil, logger: Logger
   ) throws {
     let database = try Database(location, options: Self.options)
     try self.init(
       database: database, home: home, databaseID: databaseID, clock: clock, logger: logger, windowBytes: windowBytes,
       retention: retention, lockWait: lockWait, rewrittenBytes: rewrittenBytes, logBytes: logBytes,
-      metrics: metrics)
+      sortBudget: sortBudget, metrics: metrics)
   }
 
   /// Takes over an open database.
@@ -128,6 +131,7 @@ actor EmbeddedStorage: ServerStorage {
   ///   - lockWait: The time that a request waits for locks of transactions.
   ///   - rewrittenBytes: The bytes of documents that the merges and transforms of one commit may read and write.
   ///   - logBytes: The length of the write-ahead log at which reads are stopped.
+  ///   - sortBudget: The memory for results that have to be sorted, which databases may share.
   init(
     database: sending Database, home: StorageHome? = nil, databaseID: DatabaseID, clock: ServerClock, logger: Logger,
     feedCapacity: Int = 4096, windowBytes: Int = DatabaseLimits().windowBytes,
@@ -135,7 +139,8 @@ actor EmbeddedStorage: ServerStorage {
     responseRetention: BatchResponses.Retention = BatchResponses.Retention(), fillsIndexes: Bool = true,
     lockWait: Duration = DatabaseLimits().lockWait,
     rewrittenBytes: Int = DatabaseLimits().rewrittenBytesPerCommit,
-    logBytes: Int = DatabaseLimits().writeAheadLogBytes, metrics: ServerMetrics? = nil
+    logBytes: Int = DatabaseLimits().writeAheadLogBytes, sortBudget: SortBudget = SortBudget(),
+    metrics: ServerMetrics? = nil
   ) throws {
     try ServerSchema.schema.migrate(database)
     let state = try ServerState.load(from: database, now: clock.now())
@@ -154,11 +159,12 @@ actor EmbeddedStorage: ServerStorage {
     self.responseRetention = responseRetention
     self.maximumRewrittenBytes = rewrittenBytes
     self.maximumLogBytes = Int64(logBytes)
+    self.sortBudget = sortBudget
     self.home = home
     self.fillsIndexes = fillsIndexes
     self.tables = try Tables(
-      database, databaseID: databaseID, retention: retention, responseRetention: responseRetention, state: state,
-      metrics: metrics, logger: logger)
+      database, databaseID: databaseID, retention: retention, responseRetention: responseRetention,
+      sortBudget: sortBudget, state: state, metrics: metrics, logger: logger)
     self.lastVersion = state.lastVersion
     self.committedVersion = state.lastVersion
     self.beginsEpoch = !state.isNew
@@ -166,7 +172,7 @@ actor EmbeddedStorage: ServerStorage {
     self.published = Mutex(
       Published(
         version: state.lastVersion, logStart: state.logStart, logBytes: tables.log.bytes,
-        epochs: state.epochs, file: Self.fileAccess(to: database.location, databaseID)))
+        epochs: state.epochs, file: Self.fileAccess(to: database.location, databaseID, sortBudget: sortBudget)))
     self.feed = ChangeFeed(
       version: state.lastVersion, maximumCommits: feedCapacity,
       windowMemory: WindowMemory(maximumBytes: windowBytes) { metrics?.exceeded(.windowBytes) })
@@ -414,8 +420,8 @@ extension EmbeddedStorage {
           lastVersion: lastVersion, logStart: log.start, indexState: indexState, epochs: epochs)
         try state.adopt(in: database)
         tables = try Tables(
-          database, databaseID: databaseID, retention: retention, responseRetention: responseRetention, state: state,
-          metrics: metrics, logger: logger)
+          database, databaseID: databaseID, retention: retention, responseRetention: responseRetention,
+          sortBudget: sortBudget, state: state, metrics: metrics, logger: logger)
       }
     } catch {
       home.discard()
@@ -431,7 +437,7 @@ extension EmbeddedStorage {
     if move.blank.database !== database {
       move.blank.database.close()
       let declared = published.withLock { published in
-        published.file = Self.fileAccess(to: database.location, databaseID)
+        published.file = Self.fileAccess(to: database.location, databaseID, sortBudget: sortBudget)
         published.wishes = []
         return published.declared
       }

@@ -14,7 +14,7 @@ struct DifferencePiece: Sendable {
   /// Sizes at which a piece ends.
   struct Size: Sendable {
     /// Of the documents of the piece.
-    var bytes = QueryCursor.bytesPerPage
+    var bytes = PieceSizes().bytes
     /// Changes that are looked at.
     var visits = 2_000
     /// Of the contents that are read for it.

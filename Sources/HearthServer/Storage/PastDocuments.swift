@@ -67,6 +67,39 @@ struct PastDocuments: Sendable {
   }
 }
 
+/// A piece of a past result that is to be read.
+struct PastPieceReading {
+  /// A query that is read in its order, so many documents at once as its limit says.
+  let piece: Query
+  /// The largest number of documents of the piece. It may have fewer, and none, before the result's end.
+  let count: Int
+  /// The piece ends with the document that exceeds these bytes.
+  let bytes: Int
+  let effort: PieceEffort
+  let database: DatabaseID
+
+  init(_ piece: Query, count: Int, bytes: Int, _ effort: PieceEffort, in database: DatabaseID) {
+    self.piece = piece
+    self.count = count
+    self.bytes = bytes
+    self.effort = effort
+    self.database = database
+  }
+
+  /// The rest of the result behind a document, by the condition that the next piece begins with: two states of one document can lie on
+  /// both sides of it.
+  fileprivate func rest(behind document: Document) throws -> Query {
+    var rest = piece
+    rest.startAt = try Bound(after: document, of: piece, in: database)
+    return rest
+  }
+
+  /// Returns whether documents are as many as the piece may have.
+  fileprivate func isFull(_ documents: Int, bytes: Int) -> Bool {
+    documents >= count || bytes >= self.bytes
+  }
+}
+
 extension StorageReader.Snapshot {
   /// The documents of a piece of a past result.
   struct PastPiece {
@@ -79,57 +112,55 @@ extension StorageReader.Snapshot {
   /// The next documents of a past result: those of the present one that have not changed since, and those that have, as they were.
   ///
   /// - Parameters:
-  ///   - piece: A query that is read in its order, so many documents at once as its limit says.
-  ///   - count: The largest number of documents of the piece. It may have fewer, and none, before the result's end.
+  ///   - first: The first documents of the present result.
   ///   - past: Has caught up with this snapshot.
-  func pastPiece(
-    of piece: Query, atMost count: Int, _ past: PastDocuments, in database: DatabaseID
-  ) throws -> PastPiece {
+  /// - Returns: nil if the rest of the present result is not found in its order.
+  func pastPiece(_ reading: PastPieceReading, from first: ResultPiece, _ past: PastDocuments) throws -> PastPiece? {
+    let piece = reading.piece
+    var part = first
+    var execution = first.execution
     var unchanged: [Document] = []
-    var execution: QueryExecution?
-    var reached: Document?
-    var rest = piece
-    for _ in 0..<Self.maximumRounds {
-      let (documents, effort) = try reader.queries.run(rest)
-      execution = execution?.adding(effort) ?? effort
-      unchanged += documents.filter { $0.version <= past.version }
-      reached = documents.count < piece.limit ?? .max ? nil : documents.last
-      guard let reached, past.end.map({ piece.compare(reached, $0) == .ascending }) ?? true else { break }
-      let former = past.documents.prefix { piece.compare($0, reached) != .descending }
-      guard unchanged.count + former.count < count else { break }
-      rest.startAt = try Bound(after: reached, of: piece, in: database)
+    var end: Document?
+    for round in 1...Self.maximumRounds {
+      unchanged += part.documents.filter { $0.version <= past.version }
+      end = part.isCut || part.documents.count >= piece.limit ?? .max ? part.documents.last : nil
+      guard round < Self.maximumRounds, let end, past.end.map({ piece.compare(end, $0) == .ascending }) ?? true else {
+        break
+      }
+      let former = past.documents.prefix { piece.compare($0, end) != .descending }
+      guard
+        !reading.isFull(unchanged.count + former.count, bytes: unchanged.fieldsBytes + former.fieldsBytes),
+        let next = try reader.queries.piece(of: reading.rest(behind: end), bytes: reading.bytes, reading.effort)
+      else { break }
+      part = next
+      execution = execution.adding(next.execution)
     }
     // What lies behind the first end is not known yet.
-    var end = reached
     if let known = past.end, end.map({ piece.compare(known, $0) == .ascending }) ?? true { end = known }
     var result = unchanged + past.documents
     if let end {
-      // By the condition that the next piece begins with: two states of one document can lie on both sides of it.
-      var behind = piece
-      behind.startAt = try Bound(after: end, of: piece, in: database)
+      let behind = try reading.rest(behind: end)
       result.removeAll { behind.matches($0) }
     }
     result.sort { piece.compare($0, $1) == .ascending }
-    if result.count > count {
-      result.removeSubrange(count...)
+    if let last = lastIndex(of: result, reading) {
+      result.removeSubrange((last + 1)...)
       end = result.last
     }
-    var effort = execution ?? QueryExecution(plan: .scan)
-    effort.resultCount = result.count
-    return PastPiece(documents: result, execution: effort, end: end)
+    execution.resultCount = result.count
+    return PastPiece(documents: result, execution: execution, end: end)
+  }
+
+  /// The last document that has room in a piece; nil if all have.
+  private func lastIndex(of documents: [Document], _ reading: PastPieceReading) -> Int? {
+    var bytes = 0
+    for (index, document) in documents.enumerated().dropLast() {
+      bytes += document.fields.bytes.count
+      if reading.isFull(index + 1, bytes: bytes) { return index }
+    }
+    return nil
   }
 
   /// So often a piece goes on reading when what it has read has changed since.
   private static let maximumRounds = 8
-}
-
-extension QueryExecution {
-  /// The effort of both parts of one piece.
-  fileprivate func adding(_ other: QueryExecution) -> QueryExecution {
-    var sum = self
-    sum.rowsRead += other.rowsRead
-    sum.entriesRead += other.entriesRead
-    sum.documentsDecoded += other.documentsDecoded
-    return sum
-  }
 }

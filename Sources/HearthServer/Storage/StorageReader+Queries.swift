@@ -4,48 +4,154 @@ internal import HearthStore
 extension StorageReader.Snapshot {
   /// The next piece of a result.
   ///
-  /// A result that is found in its order is read in pieces, each about as large as ``QueryCursor/bytesPerPage``. Each is a read of its own,
-  /// so that neither a connection nor a state of the database is held while the caller passes it on. Any other result comes whole.
+  /// Each piece is a read of its own, so that neither a connection nor a state of the database is held while the caller passes it on.
   ///
-  /// - Parameters:
-  ///   - firstCount: The number of documents in the first piece.
-  ///   - keptBytes: The size of the former documents that are kept for the next piece.
+  /// 1. A result that is found in its order is read in pieces: the next one begins behind the last document of the one before.
+  /// 2. Any other result is sorted. If its documents have more bytes than a piece, their keys are kept in its order, and each piece reads
+  ///    documents again, as they were at the version of the first.
+  /// 3. If the keys take more memory than there is for them, a result that is found in its order among other documents is read as in 1.
+  ///
+  /// - Throws: ``SortBudgetExceeded`` if none of the three is possible.
   func page(
-    of query: Query, after cursor: QueryCursor?, in database: DatabaseID, at past: SnapshotVersion?, firstCount: Int,
-    keptBytes: Int
+    of query: Query, after cursor: QueryCursor?, in database: DatabaseID, at past: SnapshotVersion?, _ sizes: PieceSizes
   ) throws -> QueryPage {
-    let remaining = cursor.map(\.remaining) ?? query.limit
-    let count = cursor?.pageCount ?? max(firstCount, 1)
-    var piece = query
-    if let cursor { piece.startAt = cursor.position }
-    let wanted = min(count, remaining ?? .max)
-    let isPast = past.map { $0 < version } ?? false
-    // Of what is read in the past, many documents may have come since.
-    piece.limit = isPast ? count : wanted
-    guard !query.isLimitToLast, isPast || remaining ?? .max > count, try reader.queries.isReadInOrder(piece) else {
-      piece.limit = remaining
-      return QueryPage(answer: try run(piece, at: past), next: nil)
+    var position = OrderedPosition(in: query, sizes)
+    switch cursor {
+    case .sorted(let keys): return try page(of: keys, at: past ?? version, sizes)
+    case .ordered(let next): position = next
+    case nil: break
     }
+    if position.effort == .patient || !isSmall(position, at: past),
+      let page = try orderedPage(of: query, position, in: database, at: past, sizes)
+    {
+      return page
+    }
+    do {
+      return try sortedPage(of: query, position, at: past, sizes)
+    } catch let error as SortBudgetExceeded {
+      position.effort = .patient
+      guard let page = try orderedPage(of: query, position, in: database, at: past, sizes) else { throw error }
+      return page
+    }
+  }
+
+  /// Returns whether a whole result is one piece: then the plan that costs least need not give its order.
+  private func isSmall(_ position: OrderedPosition, at past: SnapshotVersion?) -> Bool {
+    guard position.start == nil, past.map({ $0 >= version }) ?? true else { return false }
+    return position.remaining.map { $0 <= position.count } ?? false
+  }
+
+  /// - Returns: nil if the result is not found in its order.
+  private func orderedPage(
+    of query: Query, _ position: OrderedPosition, in database: DatabaseID, at past: SnapshotVersion?,
+    _ sizes: PieceSizes
+  ) throws -> QueryPage? {
+    let wanted = min(position.count, position.remaining ?? .max)
+    let isPast = past.map { $0 < version } ?? false
+    var piece = query
+    if let start = position.start { piece.startAt = start }
+    // Of what is read in the past, many documents may have come since.
+    piece.limit = isPast ? position.count : wanted
+    guard let first = try reader.queries.piece(of: piece, bytes: sizes.bytes, position.effort) else { return nil }
+
+    var next = position
     let answer: QueryAnswer
     let end: Document?
-    var known: PastDocuments?
     if let past, isPast {
-      var changed = cursor?.past ?? PastDocuments(at: past, maximumBytes: keptBytes)
+      var changed = position.past ?? PastDocuments(at: past, maximumBytes: sizes.keptBytes)
       try changed.catchUp(with: self, for: piece)
-      let part = try pastPiece(of: piece, atMost: wanted, changed, in: database)
+      let reading = PastPieceReading(piece, count: wanted, bytes: sizes.bytes, position.effort, in: database)
+      guard let part = try pastPiece(reading, from: first, changed) else { return nil }
       answer = QueryAnswer(documents: part.documents, readVersion: past, execution: part.execution)
-      (end, known) = (part.end, changed)
+      (end, next.past) = (part.end, changed)
     } else {
-      answer = try run(piece, at: past)
-      end = answer.documents.count == wanted ? answer.documents.last : nil
+      answer = QueryAnswer(documents: first.documents, readVersion: past ?? version, execution: first.execution)
+      end = first.isCut || first.documents.count == wanted ? first.documents.last : nil
     }
-    let rest = remaining.map { $0 - answer.documents.count }
-    guard let end, rest != 0 else { return QueryPage(answer: answer, next: nil) }
-    let next = QueryCursor(
-      position: try Bound(after: end, of: query, in: database), remaining: rest,
-      pageCount: QueryCursor.pageCount(after: answer.documents, of: count), past: known)
-    return QueryPage(answer: answer, next: next)
+    next.remaining = position.remaining.map { $0 - answer.documents.count }
+    guard let end, next.remaining != 0 else { return QueryPage(answer: answer, next: nil) }
+    next.start = try Bound(after: end, of: query, in: database)
+    next.count = sizes.count(after: answer.documents, of: position.count)
+    return QueryPage(answer: answer, next: .ordered(next))
   }
+
+  // MARK: - Sorted results
+
+  /// The first piece of the rest of a result, which is sorted.
+  private func sortedPage(
+    of query: Query, _ position: OrderedPosition, at past: SnapshotVersion?, _ sizes: PieceSizes
+  ) throws -> QueryPage {
+    var rest = query
+    if let start = position.start { rest.startAt = start }
+    rest.limit = position.remaining
+    let result = try queries(for: rest, at: past).sorted(rest, bytes: sizes.bytes, budget: reader.sortBudget)
+    guard let keys = result.keys else {
+      let answer = QueryAnswer(
+        documents: result.documents, readVersion: past ?? version, execution: result.execution)
+      return QueryPage(answer: answer, next: nil)
+    }
+    var page = try page(of: keys, at: past ?? version, sizes)
+    page.answer.execution = page.answer.execution.map { result.execution.adding($0) }
+    return page
+  }
+
+  /// The first of some documents, as they were at a version.
+  private func page(of keys: SortedKeys, at past: SnapshotVersion, _ sizes: PieceSizes) throws -> QueryPage {
+    var rest = keys
+    var documents: [Document] = []
+    var bytes = 0
+    let present = try reader.store.reader()
+    while bytes < sizes.bytes, documents.count < PieceSizes.maximumCount, let key = try rest.popFirst() {
+      var document = try present.document(for: key)
+      if !document.isFound || document.version > past { document = try foundDocument(key, at: past) }
+      bytes += document.fields.bytes.count
+      documents.append(document)
+    }
+    var execution = QueryExecution(plan: .keys, rowsRead: documents.count, documentsDecoded: documents.count)
+    execution.resultCount = documents.count
+    let answer = QueryAnswer(documents: documents, readVersion: past, execution: execution)
+    return QueryPage(answer: answer, next: rest.isEmpty ? nil : .sorted(rest))
+  }
+
+  /// A document of a past result that has changed since.
+  private func foundDocument(_ key: DocumentKey, at past: SnapshotVersion) throws -> Document {
+    try requireLog(since: past)
+    let former = try document(key, at: past)
+    guard former.isFound else {
+      throw StoreError(
+        kind: .corrupt, message: "table server_changes, \(key): its state at \(past.microseconds) is not there")
+    }
+    return former
+  }
+
+  // MARK: - The past
+
+  /// An executor that sees the documents as they were.
+  func queries(for query: Query, at past: SnapshotVersion?) throws -> QueryExecutor {
+    guard let past, past < version else { return reader.queries }
+    try requireLog(since: past)
+    return reader.queries.seeing(
+      EarlierState(version: past) { add in
+        try forEachFormer(of: query, at: past) { if query.matches($0) { try add($0) } }
+      })
+  }
+
+  /// Passes the documents that may match and have changed since, as they were. Nothing is kept of them.
+  private func forEachFormer(of query: Query, at past: SnapshotVersion, _ body: (Document) throws -> Void) throws {
+    if let key = query.documentKey {
+      if let former = try reader.changes.formerDocument(key, at: past), former.isFound { try body(former) }
+      return
+    }
+    // A document's first change since the version is the one whose former contents are not newer.
+    _ = try reader.changes.walk(
+      CollectionScope(of: query), asOf: past, after: past, through: version
+    ) { row in
+      if row.isInScope, let former = try row.document(asOf: past) { try body(former) }
+      return true
+    }
+  }
+
+  // MARK: - Plans
 
   /// The plan of a query, which is not run.
   func plan(of query: Query) throws -> QueryAnswer {
@@ -54,54 +160,30 @@ extension StorageReader.Snapshot {
 
   /// The indexes that would have answered a query better, if they are worth their cost.
   ///
-  /// An index that leads to many documents that do not match is no reason to go without a better one.
+  /// An index that leads to many documents that do not match is no reason to go without a better one. A result that had to be sorted by its
+  /// keys deserves one that gives its order, however many documents it has.
   func missingIndexes(for query: Query, after execution: QueryExecution?) throws -> [IndexDefinition] {
-    guard let execution, execution.isWorthAnIndex else { return [] }
-    return try reader.queries.missingIndexes(for: query)
+    guard let execution else { return [] }
+    let missing = execution.isWorthAnIndex ? try reader.queries.missingIndexes(for: query) : []
+    guard execution.isSortedByKeys else { return missing }
+    return missing + (try missingIndexes(forPiecesOf: query, .direct).filter { !missing.contains($0) })
+  }
+
+  /// The indexes by which a result could be read piece by piece at a cost.
+  func missingIndexes(forPiecesOf query: Query, _ effort: PieceEffort) throws -> [IndexDefinition] {
+    try reader.queries.missingIndexes(for: query.with(limit: query.limit ?? .max), forPieces: effort)
   }
 }
 
-/// A piece of a query's result.
-struct QueryPage: Sendable {
-  var answer: QueryAnswer
-  /// Where the next piece begins; nil for the last one.
-  var next: QueryCursor?
-}
-
-/// A position in a query's result, behind a piece of it.
-struct QueryCursor: Sendable {
-  /// Behind the pieces so far.
-  fileprivate var position: Bound
-  /// The number of further documents that the query's limit allows.
-  fileprivate var remaining: Int?
-  /// The number of documents in the next piece.
-  fileprivate var pageCount: Int
-  /// The former documents that later pieces may show; nil while nothing was written after the version of the result.
-  fileprivate var past: PastDocuments?
-
-  /// The size in bytes that pieces grow to. Each stream whose client does not read holds one.
-  static let bytesPerPage = 256 << 10
-  /// The number of documents in the first piece, which may be of any size.
-  static let firstPageCount = 32
-  /// More documents in one piece are not worth the memory.
-  private static let maximumPageCount = 2_000
-
-  /// - Parameter count: The number of documents that the piece before was meant to have.
-  fileprivate static func pageCount(after documents: [Document], of count: Int) -> Int {
-    guard !documents.isEmpty else { return min(count * 4, maximumPageCount) }
-    let bytes = documents.reduce(0) { $0 + $1.fields.bytes.count }
-    let average = max(bytes / documents.count, 1)
-    return min(max(bytesPerPage / average, 8), count * 4, maximumPageCount)
-  }
-}
-
-extension Bound {
-  /// The position behind a document of a result.
-  init(after document: Document, of query: Query, in database: DatabaseID) throws {
-    let position = try query.orders.map { order in
-      if order.path.isDocumentKey { return Value.reference(ReferenceValue(database: database, key: document.key)) }
-      return try document.fields.value(at: order.path) ?? .null
-    }
-    self.init(position: position, isInclusive: false)
+extension QueryExecution {
+  /// The effort of both parts of one reading.
+  func adding(_ other: QueryExecution) -> QueryExecution {
+    var sum = self
+    sum.rowsRead += other.rowsRead
+    sum.entriesRead += other.entriesRead
+    sum.documentsDecoded += other.documentsDecoded
+    // A sorted result is known as a whole before its first document is read.
+    if !isSortedByKeys { sum.resultCount += other.resultCount }
+    return sum
   }
 }

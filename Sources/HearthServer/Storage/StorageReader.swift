@@ -9,6 +9,8 @@ final class StorageReader {
   let store: DocumentStore
   let changes: LoggedChanges
   let queries: QueryExecutor
+  /// For results that have to be sorted.
+  let sortBudget: SortBudget
 
   /// One state of the database, as a transaction sees it.
   struct Snapshot {
@@ -20,8 +22,9 @@ final class StorageReader {
   }
 
   /// - Parameter database: Its tables are there.
-  init(_ database: Database, store: DocumentStore? = nil) {
+  init(_ database: Database, store: DocumentStore? = nil, sortBudget: SortBudget) {
     self.database = database
+    self.sortBudget = sortBudget
     self.store = store ?? DocumentStore(reading: database)
     changes = LoggedChanges(database: database, store: self.store)
     queries = QueryExecutor(documents: self.store, walksKeys: true)
@@ -83,7 +86,7 @@ extension StorageReader.Snapshot {
       if !document.isFound { document = .missing(key, version: readVersion, readTime: readVersion) }
       documents.append(document)
       byteCount += document.fields.bytes.count + Self.bytesPerName
-      if byteCount >= QueryCursor.bytesPerPage { break }
+      if byteCount >= PieceSizes().bytes { break }
     }
     return QueryAnswer(documents: documents, readVersion: readVersion, execution: nil)
   }
@@ -125,7 +128,7 @@ extension StorageReader.Snapshot {
   }
 
   /// - Throws: ``tooOld`` if the log does not reach back to a version that is read.
-  private func requireLog(since past: SnapshotVersion?) throws {
+  func requireLog(since past: SnapshotVersion?) throws {
     if let past, past < version, past < logStart { throw Self.tooOld }
   }
 }
@@ -150,36 +153,42 @@ extension StorageReader.Snapshot {
     return QueryAnswer(documents: documents, readVersion: past, execution: execution)
   }
 
-  /// Adds up a result where it lies. Only as many documents as are skipped, or as a limit and these allow, are copied out of the database.
+  /// Adds up a result: where its documents lie, or with a limit or an offset piece by piece.
   func aggregate(
-    _ aggregations: [Aggregation], over query: Query, skipping offset: Int, at past: SnapshotVersion?
+    _ aggregations: [Aggregation], over query: Query, skipping offset: Int, in database: DatabaseID,
+    at past: SnapshotVersion?
   ) throws -> AggregateAnswer {
-    let scope = ChangeScope(of: query)
-    let isPresent = try !hasChanged(scope, since: past)
-    let isWhole = query.limit == nil && offset == 0
-    guard isWhole || isPresent && (offset == 0 || query.limit == nil) else {
-      let answer = try run(query.widened(by: offset), at: past)
-      return AggregateAnswer(
-        totals: try AggregationTotals(aggregations, over: answer.documents.dropFirst(offset)),
-        readVersion: answer.readVersion, execution: answer.execution)
-    }
-    let (totals, execution) = try reader.queries.aggregate(aggregations, over: query)
-    var answer = AggregateAnswer(totals: totals, readVersion: past ?? version, execution: execution)
-    if let past, !isPresent {
-      try forEachFormerDocument(of: scope, at: past) { former in
-        let present = try reader.store.document(for: former.key)
-        if query.matches(present) { try answer.totals.remove(present) }
-        if query.matches(former) { try answer.totals.add(former) }
+    let readVersion = past ?? version
+    guard query.limit == nil else {
+      var totals = AggregationTotals(aggregations)
+      var skipped = 0
+      let execution = try forEachDocument(of: query.widened(by: offset), in: database, at: past) { document in
+        if skipped < offset { skipped += 1 } else { try totals.add(document) }
       }
+      return AggregateAnswer(totals: totals, readVersion: readVersion, execution: execution)
     }
-    if offset > 0 {
-      var skipped = query
-      skipped.limit = offset
-      let (documents, execution) = try reader.queries.run(skipped)
-      for document in documents { try answer.totals.remove(document) }
-      answer.skippedExecution = execution
+    let (totals, execution) = try queries(for: query, at: past).aggregate(aggregations, over: query)
+    var answer = AggregateAnswer(totals: totals, readVersion: readVersion, execution: execution)
+    guard offset > 0 else { return answer }
+    answer.skippedExecution = try forEachDocument(of: query.with(limit: offset), in: database, at: past) { document in
+      try answer.totals.remove(document)
     }
     return answer
+  }
+
+  /// Passes the documents of a result in its order, one piece of them in memory.
+  private func forEachDocument(
+    of query: Query, in database: DatabaseID, at past: SnapshotVersion?, _ body: (Document) throws -> Void
+  ) throws -> QueryExecution? {
+    var execution: QueryExecution?
+    var cursor: QueryCursor?
+    repeat {
+      let page = try page(of: query, after: cursor, in: database, at: past, PieceSizes())
+      for document in page.answer.documents { try body(document) }
+      if let more = page.answer.execution { execution = execution?.adding(more) ?? more }
+      cursor = page.next
+    } while cursor != nil
+    return execution
   }
 }
 

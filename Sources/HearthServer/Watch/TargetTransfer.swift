@@ -284,7 +284,7 @@ struct DocumentPieces {
     position += piece.count
     let documents = try await database.watchedDocuments(for: piece, at: version)
     let bytes = documents.reduce(0) { $0 + $1.fields.bytes.count }
-    count = min(max(QueryCursor.bytesPerPage / max(bytes / piece.count, 1), 1), 4 * count, 1_000)
+    count = min(max(PieceSizes().bytes / max(bytes / piece.count, 1), 1), 4 * count, 1_000)
     return documents
   }
 }

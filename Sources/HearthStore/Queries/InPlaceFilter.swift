@@ -6,11 +6,14 @@ internal import HearthModel
 /// class, because a structure would be copied, its references counted, for each document.
 final class InPlaceFilter {
   private let query: Query
+  /// Documents that have changed later are left out; nil for the present.
+  private let version: SnapshotVersion?
   /// Those that do not look at the key; nil where there are none.
   let conditions: FieldConditions?
 
-  init(_ query: Query) {
+  init(_ query: Query, asOf version: SnapshotVersion? = nil) {
     self.query = query
+    self.version = version
     conditions = FieldConditions(query.filters)
   }
 
@@ -22,6 +25,7 @@ final class InPlaceFilter {
     // First, because it says no for most documents of a scan. Those that do not exist have no fields, and fail too.
     if let conditions, try !stored.meets(conditions) { return nil }
     guard try stored.kind == .found else { return nil }
+    if let version, try stored.version > version { return nil }
     let key = try stored.key
     return try stored.withFields { fields in
       if let edge, try !query.sorts(key: key, fields: fields, inside: edge) { return nil }

@@ -19,10 +19,12 @@ struct IndexedRun {
 
   /// True if documents of the scope may have local mutations.
   private var isOverlaid = false
-  /// The places that were looked at, and whether their documents match, where several accesses may lead to the same one.
+  /// The places that were looked at, and whether their documents match, where several ordered ranges may lead to the same one.
   private var seenPlaces: [Int64: Bool] = [:]
-  /// The documents of the result, where they can be reached in another way than by their place.
+  /// The documents that were looked up by their keys, which an index may lead to as well.
   private var seenKeys: Set<DocumentKey> = []
+  /// True if only a piece of the result is read.
+  private var isPiece = false
 
   /// Reading along an index costs about as much as scanning this many documents instead, or twice as many where the places
   /// can be sorted before the documents are read.
@@ -32,14 +34,20 @@ struct IndexedRun {
   /// Looking into an index of one collection costs about as much as scanning this many documents, and so does beginning to scan
   /// a collection.
   private static let scannedPerLook = 3
+  /// The ranges that are read for each piece of a result, of all collections together.
+  private static let rangesOfPiece = 100
+  /// The places that are kept while a result with bounds is read. A scan takes its time, but no memory.
+  private static let boundedPlaces: Int64 = 1 << 20
+  /// No reading takes so much. Multiples of it are numbers too.
+  private static let unlimited = Int64.max / 64
 
-  init(_ executor: QueryExecutor, _ query: Query, _ accesses: [QueryAccess]) {
+  init(_ executor: QueryExecutor, _ query: Query, _ accesses: [QueryAccess]) throws {
     self.executor = executor
     self.query = query
     self.accesses = accesses
     scope = CollectionScope(of: query)
-    filter = InPlaceFilter(query)
-    result = LimitedResult(of: query, executor.aggregations)
+    filter = executor.filter(of: query)
+    result = try executor.newResult(of: query)
     indexAccesses = accesses.compactMap { if case .index(let access) = $0 { access } else { nil } }
     filledThrough = indexAccesses.map(\.index.filledThrough).min() ?? StoredIndex.complete
     execution = QueryExecution(plan: indexAccesses.isEmpty ? .keys : .index)
@@ -64,7 +72,7 @@ struct IndexedRun {
       let collections = try documents.collections(in: scope)
       let count = try documents.estimatedDocumentCount(of: collections)
       guard isWorthLooking(into: collections.count, documentCount: count) else { return nil }
-      var budget = max(Self.smallResult, Int64(count) / Self.scannedPerDocument)
+      var budget = budget(for: count)
       for (path, number) in collections {
         guard try add(indexAccesses, in: path, number, &budget) else { return nil }
       }
@@ -77,6 +85,40 @@ struct IndexedRun {
     let contents = try result.finish()
     timer.finish("sort")
     return (contents, execution)
+  }
+
+  /// The first documents of the result, without those behind them.
+  ///
+  /// - Returns: nil if the accesses do not give them so, or if each piece would read much that is not part of it.
+  mutating func piece(_ effort: PieceEffort) throws -> (ResultContents, QueryExecution)? {
+    guard filledThrough == StoredIndex.complete,
+      indexAccesses.allSatisfy({ $0.isOrdered && ($0.isExact || effort == .patient) })
+    else { return nil }
+    isPiece = true
+    try addDocumentsByKey()
+    if !indexAccesses.isEmpty {
+      let collections = try documents.collections(in: scope, limit: Self.rangesOfPiece / indexAccesses.count)
+      guard let collections else { return nil }
+      var budget = Self.unlimited
+      // Of several ranges, each gives as many documents as the piece has.
+      if effort == .direct, collections.count * indexAccesses.count > 1 {
+        budget = self.budget(for: try documents.estimatedDocumentCount(of: collections))
+      }
+      for (path, number) in collections {
+        guard try add(indexAccesses, in: path, number, &budget) else { return nil }
+      }
+    }
+    return (try result.finish(), execution)
+  }
+
+  /// The number of documents to read along indexes before a scan takes less.
+  private func budget(for documentCount: Int) -> Int64 {
+    max(Self.smallResult, Int64(documentCount) / Self.scannedPerDocument)
+  }
+
+  /// The number of places to read before a scan takes less, or less memory.
+  private func placeLimit(_ budget: Int64) -> Int64 {
+    executor.bounds == nil ? budget * 2 : min(budget * 2, Self.boundedPlaces)
   }
 
   /// Returns whether the ranges hold at most `limit` entries, and at most as many documents are not indexed yet.
@@ -168,20 +210,21 @@ struct IndexedRun {
       if access.isOrdered, let limit = query.limit {
         guard try stream(access, number, reader, limit: max(limit, 0), &budget) else { return false }
       } else {
-        guard try gather(access, number, &places, atMost: budget * 2) else { return false }
+        guard try gather(access, number, &places, atMost: placeLimit(budget)) else { return false }
       }
     }
     var numbers: Set<Int64> = []
     for access in accesses where numbers.insert(access.index.number).inserted {
-      guard try gather(.withoutValues, access.index, number, &places, atMost: budget * 2) else { return false }
+      // Each piece of a result looks at all of them.
+      let limit = isPiece ? Self.smallResult : placeLimit(budget)
+      guard try gather(.withoutValues, access.index, number, &places, atMost: limit) else { return false }
     }
     places.sort()
     var previous: Int64 = -1
     for place in places where place != previous {
       previous = place
       if seenPlaces[place] != nil { continue }
-      let isFound = try add(place, reader, inside: result.edge)
-      if accesses.count > 1 { seenPlaces[place] = isFound }
+      try add(place, reader, inside: result.edge)
       budget -= 1
     }
     budget = max(budget, 0)
@@ -195,20 +238,28 @@ struct IndexedRun {
     var found = 0
     var isWithinBudget = true
     guard limit > 0 else { return true }
+    let bytesBefore = result.addedBytes
     try documents.indexes.forEachPlace(
       in: access.range, of: access.index.number, collection: number, backward: access.isBackward
     ) { place in
       execution.entriesRead += 1
       budget -= 1
-      isWithinBudget = budget >= 0
+      isWithinBudget = budget >= 0 && seenPlaces.count <= placeLimit(Self.unlimited)
       guard isWithinBudget else { return false }
       // A document that another access has found is one of the first of this access too.
       let isFound = try seenPlaces[place] ?? add(place, reader, inside: nil)
       if accesses.count > 1 { seenPlaces[place] = isFound }
       if isFound { found += 1 }
+      if isPiece, isFull(since: bytesBefore) { return false }
       return found < limit
     }
     return isWithinBudget
+  }
+
+  /// Returns whether the documents of one range are as many as a piece has bytes for.
+  private mutating func isFull(since bytesBefore: Int) -> Bool {
+    guard let bounds = executor.bounds, result.addedBytes - bytesBefore >= bounds.documentBytes else { return false }
+    return result.isFull()
   }
 
   /// From so many places on it is worth looking into other indexes for those that a document of the result cannot have.
@@ -222,12 +273,11 @@ struct IndexedRun {
   ) throws -> Bool {
     guard !access.others.isEmpty else { return try gather(access.range, access.index, number, &places, atMost: limit) }
     var own: [Int64] = []
-    guard try gather(access.range, access.index, number, &own, atMost: limit * Self.entriesPerDocument) else {
-      return false
-    }
+    let mostOwn = min(limit * Self.entriesPerDocument, placeLimit(Self.unlimited))
+    guard try gather(access.range, access.index, number, &own, atMost: mostOwn) else { return false }
     for other in access.others where own.count >= Self.mergedPlaces {
       var more: [Int64] = []
-      let most = Int64(own.count) * Self.entriesPerDocument
+      let most = min(Int64(own.count) * Self.entriesPerDocument, placeLimit(Self.unlimited))
       guard try gather(other.range, other.index, number, &more, atMost: most),
         try gather(.withoutValues, other.index, number, &more, atMost: most)
       else { continue }
@@ -254,7 +304,8 @@ struct IndexedRun {
   /// - Returns: True if the document belongs to the result, the limit aside.
   @discardableResult
   private mutating func add(_ place: Int64, _ reader: PlaceReader, inside edge: Document?) throws -> Bool {
-    guard let stored = try reader.document(at: place) else { return false }
+    // One that not all indexes hold yet is scanned.
+    guard place <= filledThrough, let stored = try reader.document(at: place) else { return false }
     execution.rowsRead += 1
     guard let key = try filter.matchingKey(of: stored, inside: edge) else { return false }
     return try add(stored, key)
@@ -262,14 +313,9 @@ struct IndexedRun {
 
   private mutating func add(_ stored: StoredDocument, _ key: DocumentKey) throws -> Bool {
     if try hasLocalMutation(key) { return false }
-    if isComeAcrossTwice, !seenKeys.insert(key).inserted { return true }
+    if !seenKeys.isEmpty, seenKeys.contains(key) { return true }
     if try result.add(stored, key: key) { execution.documentsDecoded += 1 }
     return true
-  }
-
-  /// True if there are other ways to a document than one range of one index.
-  private var isComeAcrossTwice: Bool {
-    accesses.count > 1 || filledThrough != StoredIndex.complete
   }
 
   /// Documents that an index does not hold are scanned; another index may be filled further.

@@ -3,7 +3,7 @@ internal import HearthModel
 /// Answers a query that is ordered by the key alone by walking along the keys of its collections, from a cursor until there are as many
 /// documents as the limit allows.
 struct KeyWalk {
-  private let documents: DocumentStore
+  private let executor: QueryExecutor
   private let query: Query
   private let scope: CollectionScope
   private let limit: Int
@@ -13,12 +13,12 @@ struct KeyWalk {
   private var upper: DocumentKey?
 
   /// - Returns: nil for a query that is not ordered so, that has no limit, or whose path is not of the kind that its scope needs.
-  init?(_ query: Query, _ documents: DocumentStore) {
+  init?(_ query: Query, _ executor: QueryExecutor) {
     guard query.isOrderedByKeyOnly, let limit = query.limit, let order = query.orders.first else { return nil }
     scope = CollectionScope(of: query)
     // One collection, or all below a document or the root.
     guard query.path.count.isMultiple(of: 2) == (query.collectionGroup != nil) else { return nil }
-    self.documents = documents
+    self.executor = executor
     self.query = query
     self.limit = max(limit, 0)
     let isDescending = order.direction == .descending
@@ -52,15 +52,24 @@ struct KeyWalk {
   var mayLeaveOut: Bool { !query.filters.allSatisfy { $0.flattened.allSatisfy(\.path.isDocumentKey) } }
 
   /// - Returns: nil if a scan takes less, because few of the documents match.
-  func answer(_ aggregations: [Aggregation]) throws -> (ResultContents, QueryExecution)? {
+  func answer() throws -> (ResultContents, QueryExecution)? {
+    try answer(atMost: try rowBudget())
+  }
+
+  /// The first documents of a result, however many are left out on the way. If the result has bounds, they are kept.
+  func piece() throws -> (ResultContents, QueryExecution)? {
+    try answer(atMost: .max)
+  }
+
+  /// - Parameter budget: The number of documents to look at.
+  private func answer(atMost budget: Int) throws -> (ResultContents, QueryExecution)? {
     var execution = QueryExecution(plan: .keys)
-    var result = LimitedResult(of: query, aggregations)
+    var result = try executor.newResult(of: query)
     guard limit > 0 else { return (try result.finish(), execution) }
-    let budget = try rowBudget()
-    var filter = InPlaceFilter(query)
+    var filter = executor.filter(of: query)
     var found = 0
     var isComplete = true
-    var walk = try KeyOrder(documents, scope, from: lower, to: upper, isBackward: isBackward)
+    var walk = try KeyOrder(executor.documents, scope, from: lower, to: upper, isBackward: isBackward)
     try walk.forEach { stored in
       guard execution.rowsRead < budget else {
         isComplete = false
@@ -73,10 +82,10 @@ struct KeyWalk {
       if found == 0, query.startAt != nil, !query.isLimitToLast {
         var rest = query
         rest.startAt = nil
-        filter = InPlaceFilter(rest)
+        filter = executor.filter(of: rest)
       }
       found += 1
-      return found < limit
+      return found < limit && !result.isFull()
     }
     return isComplete ? (try result.finish(), execution) : nil
   }
@@ -86,8 +95,8 @@ struct KeyWalk {
     let (fewMore, overflow) = limit.addingReportingOverflow(500)
     // The documents of many collections are not counted, because that reads all of the collections.
     guard case .collection(let path) = scope, !mayLeaveOut else { return overflow ? .max : fewMore }
-    guard let number = try documents.number(of: path) else { return 0 }
+    guard let number = try executor.documents.number(of: path) else { return 0 }
     // As for an index: reading along the keys costs about as much as scanning eight documents.
-    return max(500, try documents.estimatedDocumentCount(of: [(path, number)]) / 8)
+    return max(500, try executor.documents.estimatedDocumentCount(of: [(path, number)]) / 8)
   }
 }

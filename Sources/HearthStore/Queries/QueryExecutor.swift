@@ -17,7 +17,11 @@ package struct QueryExecutor {
   let localMutations: (any LocalMutationSource)?
   /// The aggregations to compute of the result; empty for its documents.
   private(set) var aggregations: [Aggregation] = []
-  private let walksKeys: Bool
+  /// Nil to keep results of any size.
+  private(set) var bounds: ResultBounds?
+  /// Nil for the present.
+  private(set) var earlier: EarlierState?
+  let walksKeys: Bool
 
   package init(documents: DocumentStore, localMutations: (any LocalMutationSource)? = nil) {
     self.documents = documents
@@ -65,13 +69,39 @@ package struct QueryExecutor {
     return executor
   }
 
-  private func contents(
-    of query: Query, previous: PreviousResult?, clock: (() -> Duration)? = nil
+  /// An executor that keeps no more of a result than this.
+  func within(_ bounds: ResultBounds) -> QueryExecutor {
+    var executor = self
+    executor.bounds = bounds
+    return executor
+  }
+
+  /// An executor that sees an earlier state. There are no local mutations.
+  package func seeing(_ earlier: EarlierState) -> QueryExecutor {
+    var executor = self
+    executor.earlier = earlier
+    return executor
+  }
+
+  /// A result to which the stored documents are added, those of ``filter(of:)``.
+  func newResult(of query: Query) throws -> LimitedResult {
+    var result = LimitedResult(of: query, aggregations, within: bounds)
+    try earlier?.forEachFormer { try result.add($0) }
+    return result
+  }
+
+  func filter(of query: Query) -> InPlaceFilter {
+    InPlaceFilter(query, asOf: earlier?.version)
+  }
+
+  func contents(
+    of query: Query, previous: PreviousResult? = nil, clock: (() -> Duration)? = nil
   ) throws -> (ResultContents, QueryExecution) {
     try documents.database.readTransaction("Execute query") {
       var timer = ExecutionTimer(clock)
       var (contents, execution) = try run(query, previous, &timer)
       execution.resultCount = contents.documentCount
+      execution.isSortedByKeys = contents.keys != nil
       execution.steps = timer.steps
       return (contents, execution)
     }
@@ -89,12 +119,12 @@ package struct QueryExecutor {
     case .scan(let why): reason = why
     case .use(let accesses):
       timer.finish("choose indexes")
-      var run = IndexedRun(self, query, accesses)
+      var run = try IndexedRun(self, query, accesses)
       if let answer = try run.answer(&timer) { return answer }
       reason = "its indexes lead to a large part of the documents, which are read faster one after the other"
     }
     timer.finish("choose indexes")
-    if walksKeys, let walk = KeyWalk(query, documents), var answer = try walk.answer(aggregations) {
+    if walksKeys, let walk = KeyWalk(query, self), var answer = try walk.answer() {
       timer.finish("walk along the keys")
       answer.1.reason = reason
       return answer
@@ -110,11 +140,12 @@ package struct QueryExecutor {
     return answer
   }
 
-  private func decide(_ query: Query) throws -> QueryPlanner.Decision {
+  func decide(_ query: Query, isOrderNeeded: Bool = false) throws -> QueryPlanner.Decision {
     guard let group = query.collectionGroup ?? query.path.last, !group.isEmpty else {
       return .scan(reason: "the query asks for all collections")
     }
-    return try QueryPlanner(query, indexes: documents.indexes.indexes(of: group)).decide()
+    let indexes = try documents.indexes.indexes(of: group)
+    return try QueryPlanner(query, indexes: indexes, isOrderNeeded: isOrderNeeded).decide()
   }
 
   /// The plan with which the answer to a query begins, without running it. A run along indexes that lead to a large part of the documents
@@ -125,27 +156,11 @@ package struct QueryExecutor {
         return QueryExecution(plan: .document(key))
       }
       switch try decide(query) {
-      case .use(let accesses): return IndexedRun(self, query, accesses).execution
+      case .use(let accesses): return try IndexedRun(self, query, accesses).execution
       case .scan(let reason):
-        var execution = QueryExecution(plan: walksKeys && KeyWalk(query, documents) != nil ? .keys : .scan)
+        var execution = QueryExecution(plan: walksKeys && KeyWalk(query, self) != nil ? .keys : .scan)
         execution.reason = reason
         return execution
-      }
-    }
-  }
-
-  /// Returns whether the first documents of a result are found without looking at those behind them, so that a result can be read
-  /// piece by piece at about the cost of the whole.
-  package func isReadInOrder(_ query: Query) throws -> Bool {
-    guard query.limit != nil, query.documentKey == nil else { return false }
-    return try documents.database.readTransaction("Choose indexes") {
-      switch try decide(query) {
-      case .use(let accesses):
-        accesses.allSatisfy { access in
-          guard case .index(let access) = access else { return true }
-          return access.isOrdered && access.isExact
-        }
-      case .scan: walksKeys && KeyWalk(query, documents).map { !$0.mayLeaveOut } ?? false
       }
     }
   }
@@ -168,11 +183,14 @@ package struct QueryExecutor {
   }
 
   /// The indexes that would answer the query better than those there are.
-  package func missingIndexes(for query: Query) throws -> [IndexDefinition] {
+  ///
+  /// - Parameter effort: Only those by which the result can be read piece by piece at this cost; nil for all.
+  package func missingIndexes(for query: Query, forPieces effort: PieceEffort? = nil) throws -> [IndexDefinition] {
     guard query.documentKey == nil, let group = query.collectionGroup ?? query.path.last, !group.isEmpty else {
       return []
     }
-    return try QueryPlanner(query, indexes: documents.indexes.indexes(of: group)).missingIndexes()
+    return try QueryPlanner(query, indexes: documents.indexes.indexes(of: group))
+      .missingIndexes(forPieces: effort)
   }
 
   // MARK: - Document
@@ -181,7 +199,7 @@ package struct QueryExecutor {
     let execution = QueryExecution(plan: .document(key), rowsRead: 1, documentsDecoded: 1)
     var document = try documents.document(for: key)
     if let overlay = try localMutations?.localMutations(for: [key])[key] { try document.apply(overlay: overlay) }
-    var result = LimitedResult(of: query, aggregations)
+    var result = try newResult(of: query)
     if try matches(query, document) { try result.add(document) }
     return (try result.finish(), execution)
   }
@@ -193,9 +211,9 @@ package struct QueryExecutor {
     var execution = QueryExecution(plan: .scan)
     let scope = CollectionScope(of: query)
     let overlays = try localMutations?.localMutations(in: scope) ?? [:]
-    var result = LimitedResult(of: query, aggregations)
+    var result = try newResult(of: query)
     if part?.isFirst ?? true { try addOverlaid(overlays, query, to: &result, &execution) }
-    let filter = InPlaceFilter(query)
+    let filter = filter(of: query)
     func add(_ stored: StoredDocument) throws {
       guard let key = try filter.matchingKey(of: stored, inside: result.edge), overlays[key] == nil else { return }
       if try result.add(stored, key: key) { execution.documentsDecoded += 1 }
@@ -250,10 +268,10 @@ package struct QueryExecutor {
     }
     if needsRefill(query, matching, previous) { return nil }
 
-    var result = LimitedResult(of: query, aggregations)
+    var result = try newResult(of: query)
     for document in matching { try result.add(document) }
     try addOverlaid(overlays.filter { !previous.keys.contains($0.key) }, query, to: &result, &execution)
-    let filter = InPlaceFilter(query)
+    let filter = filter(of: query)
     try documents.forEach(in: scope, changedAfter: previous.limboFreeVersion) { stored in
       execution.rowsRead += 1
       guard let key = try filter.matchingKey(of: stored, inside: result.edge), overlays[key] == nil,
@@ -283,7 +301,7 @@ package struct QueryExecutor {
 
   /// Like `query.matches(document)`, but contents that cannot be read are an error and not a document less.
   func matches(_ query: Query, _ document: Document) throws -> Bool {
-    guard document.isFound else { return false }
+    guard document.isFound, earlier.map({ document.version <= $0.version }) ?? true else { return false }
     do {
       return try document.fields.withUnsafeBytes { bytes in
         try query.matches(key: document.key, fields: EncodedFieldsView(bytes))

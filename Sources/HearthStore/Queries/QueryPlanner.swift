@@ -32,10 +32,13 @@ struct QueryPlanner {
   private let query: Query
   private let indexes: [StoredIndex]
   private let scope: CollectionScope
+  /// True to use an index only in the order of the query.
+  private let isOrderNeeded: Bool
 
-  init(_ query: Query, indexes: [StoredIndex]) {
+  init(_ query: Query, indexes: [StoredIndex], isOrderNeeded: Bool = false) {
     self.query = query
     self.indexes = indexes
+    self.isOrderNeeded = isOrderNeeded
     scope = CollectionScope(of: query)
   }
 
@@ -77,7 +80,9 @@ struct QueryPlanner {
 
   /// The indexes that would serve those alternatives best which have none, or only one that serves them in part. An index
   /// that would not be used is none of them: one for `!=`, or for an order of all documents.
-  func missingIndexes() throws -> [IndexDefinition] {
+  ///
+  /// - Parameter effort: Only indexes that lead to the documents of the result in its order: to no others if pieces are read directly.
+  func missingIndexes(forPieces effort: PieceEffort? = nil) throws -> [IndexDefinition] {
     guard !query.matchesAllDocuments, let group = query.collectionGroup ?? query.path.last, !group.isEmpty,
       let alternatives = query.disjunctions(atMost: Self.maximumAlternatives)
     else { return [] }
@@ -85,6 +90,7 @@ struct QueryPlanner {
     for filters in alternatives where Self.key(in: filters) == nil {
       guard let definition = try bestDefinition(for: filters, group: group), !missing.contains(definition),
         let wanted = try access(StoredIndex(proposed: definition), filters),
+        effort == nil || wanted.isOrdered && (wanted.isExact || effort == .patient),
         try !indexes.contains(where: { try serves($0, filters, as: wanted) })
       else { continue }
       missing.append(definition)
@@ -104,7 +110,7 @@ struct QueryPlanner {
   private func best(for filters: [FieldFilter]) throws -> IndexAccess? {
     var best: IndexAccess?
     for index in indexes {
-      guard let access = try access(index, filters) else { continue }
+      guard let access = try access(index, filters), access.isOrdered || !isOrderNeeded else { continue }
       if let best, best.score >= access.score { continue }
       best = access
     }

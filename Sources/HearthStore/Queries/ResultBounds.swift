@@ -1,0 +1,14 @@
+/// The bounds of what a run keeps of its result in memory.
+struct ResultBounds {
+  enum Excess {
+    /// The result ends with the document that exceeds the bound, in the order of the query.
+    case cut
+    /// The sort keys of all documents are kept in place of the documents.
+    case sortKeys(SortBudget)
+  }
+
+  /// Of the fields of documents. Twice as many may be there for a moment, and a single document of any size.
+  var documentBytes: Int
+  /// What becomes of a result with more bytes.
+  var excess: Excess
+}
