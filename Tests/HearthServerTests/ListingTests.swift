@@ -2,6 +2,8 @@ import GRPCCore
 import HearthModel
 import HearthTransport
 import HearthWire
+import Synchronization
+import TestSupport
 import Testing
 
 @testable import HearthServer
@@ -89,6 +91,102 @@ struct ListingTests {
       let first = try await page(fixture, size: 1, showMissing: true)
       #expect(try await page(fixture, size: 1, token: first.token, showMissing: true).ids == ["b"])
     }
+  }
+
+  @Test("a page with missing documents is of one version, and looks at no more ids than it shows")
+  func missingPages() async throws {
+    let fixture = try StorageFixture()
+    for start in stride(from: 1_000, to: 4_000, by: 1_000) {
+      let writes = (start..<start + 1_000).map { Mutation.set(key("c/d\($0)/below/x"), [:]) }
+      _ = try await fixture.storage.commit(CommitRequest(mutations: writes))
+    }
+    let (looked, reads) = (Mutex(0), Mutex(0))
+    let storage = ObservedStorage(
+      fixture.storage,
+      before: {
+        // What is written behind the documents of the page is not there.
+        guard
+          reads.withLock({
+            $0 += 1; return $0
+          }) == 2
+        else { return }
+        _ = try? await fixture.set("c/d1003")
+        _ = try? await fixture.set("c/d1000a/below/x")
+      }, afterIDs: { ids in looked.withLock { $0 += ids.count } })
+    let database = HostedDatabase(
+      id: ServerFixture.database, storage: storage, limits: DatabaseLimits(), clock: fixture.clock.clock)
+    let list = DocumentList(
+      query: Query(path: path("c")), showsMissing: true, database: database,
+      plan: try await ReadPlan.prepare(.latest, in: database), pageSize: 10)
+    let page = try await list.page(after: "")
+    #expect(page.documents.map(\.key.id) == (1_000..<1_010).map { "d\($0)" })
+    #expect(page.documents.allSatisfy { !$0.isFound })
+    #expect(looked.withLock { $0 } <= 11)
+    #expect(try await fixture.storage.documents(for: [key("c/d1003")], at: nil).documents.first?.isFound == true)
+    let next = try await list.page(after: page.nextToken)
+    #expect(next.documents.map(\.key.id) == (1_010..<1_020).map { "d\($0)" })
+  }
+
+  @Test("pages join without gap or repetition, at the present and in the past", arguments: SeededGenerator.seeds(10))
+  func generatedPages(seed: UInt64) async throws {
+    var generator = SeededGenerator(seed: seed)
+    let fixture = try StorageFixture()
+    let (ids, collections) = (["a", "a!", "a0", "b", "__id7__", "__id10__", "é"], ["c", "c!", "d", "e"])
+    var present: Set<DocumentKey> = []
+    func write() async throws {
+      for _ in 0..<40 {
+        let path = (0...generator.below(2)).map { _ in "\(generator.element(collections))/\(generator.element(ids))" }
+        let key = key(path.joined(separator: "/"))
+        let isSet = generator.chance(60)
+        try await fixture.commit(isSet ? .set(key, [:]) : .delete(key))
+        if isSet { present.insert(key) } else { present.remove(key) }
+      }
+    }
+    func check(_ keys: Set<DocumentKey>, at version: SnapshotVersion?) async throws {
+      for parent in ["", "c", "c/a", "c!", "c/a/d"] {
+        let parent = parent.isEmpty ? ResourcePath() : path(parent)
+        let depth = parent.count + (parent.count.isMultiple(of: 2) ? 1 : 2)
+        let below = keys.map(\.path).filter { parent.isPrefix(of: $0) && $0.count >= depth }
+        let expected = Set(below.map { $0.segments[parent.count] }).sorted { PathSegment.compare($0, $1) == .ascending }
+        var listed: [String] = []
+        var page: [String]
+        repeat {
+          page = try await fixture.storage.collectionIDs(under: parent, after: listed.last, limit: 2, at: version)
+          listed += page
+        } while page.count == 2
+        #expect(listed == expected, "seed \(seed), below \"\(parent)\"")
+      }
+    }
+    try await write()
+    let (version, past) = (try fixture.storage.currentVersion(), present)
+    try await write()
+    try await check(present, at: nil)
+    try await check(past, at: version)
+  }
+
+  @Test("a page of names is no larger than a message, however many were asked for", arguments: [false, true])
+  func manyNames(areMissing: Bool) async throws {
+    let fixture = try StorageFixture()
+    let id = String(repeating: "x", count: 1_400)
+    for start in stride(from: 1_000, to: 4_000, by: 1_000) {
+      let writes = (start..<start + 1_000).map {
+        Mutation.set(key("c/\(id)\($0)\(areMissing ? "/below/x" : "")"), [:])
+      }
+      _ = try await fixture.storage.commit(CommitRequest(mutations: writes))
+    }
+    let list = DocumentList(
+      query: Query(path: path("c")), showsMissing: areMissing, database: fixture.database,
+      plan: try await ReadPlan.prepare(.latest, in: fixture.database), pageSize: 1_000_000)
+    var (ids, token, pages): ([String], String, Int) = ([], "", 0)
+    repeat {
+      let page = try await list.page(after: token)
+      #expect(page.documents.reduce(0) { $0 + $1.key.id.utf8.count } < 3 << 20)
+      ids += page.documents.map(\.key.id)
+      token = page.nextToken
+      pages += 1
+    } while !token.isEmpty
+    #expect(ids == (1_000..<4_000).map { "\(id)\($0)" })
+    #expect(pages == 2)
   }
 
   @Test("bad requests are named")

@@ -16,18 +16,22 @@ final class ObservedStorage: ServerStorage {
   private let sizes: Sizes
   private let before: @Sendable () async -> Void
   private let after: @Sendable ([Document]) -> Void
+  private let afterIDs: @Sendable ([String]) -> Void
 
   /// - Parameters:
   ///   - before: Called before each read.
   ///   - after: Called with the documents that a read has given.
+  ///   - afterIDs: Called with the ids that a read has given.
   init(
     _ storage: EmbeddedStorage, sizes: Sizes = Sizes(), before: @escaping @Sendable () async -> Void = {},
-    after: @escaping @Sendable ([Document]) -> Void = { _ in }
+    after: @escaping @Sendable ([Document]) -> Void = { _ in },
+    afterIDs: @escaping @Sendable ([String]) -> Void = { _ in }
   ) {
     self.storage = storage
     self.sizes = sizes
     self.before = before
     self.after = after
+    self.afterIDs = afterIDs
   }
 
   func page(
@@ -107,9 +111,12 @@ final class ObservedStorage: ServerStorage {
   }
 
   func collectionIDs(
-    under parent: ResourcePath, at version: SnapshotVersion?
+    under parent: ResourcePath, after last: String?, limit: Int, at version: SnapshotVersion?
   ) async throws(StatusError) -> [String] {
-    try await storage.collectionIDs(under: parent, at: version)
+    await before()
+    let ids = try await storage.collectionIDs(under: parent, after: last, limit: limit, at: version)
+    afterIDs(ids)
+    return ids
   }
 
   func partitionPoints(

@@ -79,7 +79,7 @@ struct ReaderTests {
       #expect(try await storage.run(query, at: before).readVersion == before)
       let count = Aggregation(alias: "n", operation: .count(upTo: nil))
       #expect(try await storage.aggregate([count], over: query, skipping: 0, at: nil).totals.documentCount == 1)
-      #expect(try await storage.collectionIDs(under: ResourcePath(), at: nil) == ["c"])
+      #expect(try await storage.collectionIDs(under: ResourcePath(), after: nil, limit: 9, at: nil) == ["c"])
       #expect(try storage.currentVersion() == before)
       #expect(try await storage.snapshot(at: before.timestamp) == before)
       gate.open()

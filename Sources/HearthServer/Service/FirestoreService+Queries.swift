@@ -129,14 +129,12 @@ extension FirestoreService {
     }
     let token = try PageToken(parsing: message.pageToken, kind: .collections, of: message.parent)
     let plan = try await ReadPlan.prepare(ReadPlan.Selector(message.consistencySelector), in: database)
-    var ids = try await plan.reading { version throws(StatusError) in
-      try await database.storage.collectionIDs(under: parent.path, at: version)
-    }
-    if let last = token?.lastID { ids = Array(ids.drop { !(ResourcePath([last]) < ResourcePath([$0])) }) }
-    var response = Google_Firestore_V1_ListCollectionIdsResponse()
     let size = message.pageSize == 0 ? PageToken.defaultPageSize : Int(message.pageSize)
-    response.collectionIds = Array(ids.prefix(size))
-    if ids.count > size, let last = response.collectionIds.last {
+    let list = CollectionList(parent: parent.path, database: database, plan: plan)
+    let (ids, isLast) = try await list.page(after: token?.lastID, size: size)
+    var response = Google_Firestore_V1_ListCollectionIdsResponse()
+    response.collectionIds = ids
+    if !isLast, let last = ids.last {
       response.nextPageToken = PageToken(lastID: last, kind: .collections, of: message.parent).text
     }
     return response

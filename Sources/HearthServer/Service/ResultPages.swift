@@ -5,8 +5,10 @@ internal import HearthStore
 struct ResultPages: Sendable {
   private let plan: ReadPlan
   private let database: HostedDatabase
-  /// The queries whose results follow each other; nil before the first piece.
+  /// The next queries whose results follow each other; nil before the first piece.
   private var sources: [Query]?
+  /// The collection behind which further ones are looked for; nil if there are none.
+  private var lastCollection: String?
   private let query: Query
   private let isShallow: Bool
   private var cursor: QueryCursor?
@@ -43,8 +45,7 @@ struct ResultPages: Sendable {
 
   /// - Returns: Nil behind the last piece; there is at least one, maybe an empty one.
   mutating func next() async throws -> Page? {
-    var rest: [Query]
-    if let sources { rest = sources } else { rest = try await allSources() }
+    var rest = try await nextSources()
     guard var source = rest.first else { return nil }
     if isShallow, source.limit != 0 { source.limit = isConcatenated ? remaining : query.limit }
     let (wanted, start, storage) = (source, cursor, database.storage)
@@ -55,8 +56,9 @@ struct ResultPages: Sendable {
     remaining = remaining.map { max(0, $0 - page.answer.documents.count) }
     cursor = page.next
     if page.next == nil { rest.removeFirst() }
-    if isConcatenated, remaining == 0 { rest = [] }
+    if isConcatenated, remaining == 0 { (rest, lastCollection) = ([], nil) }
     sources = rest
+    if rest.isEmpty { rest = try await nextSources() }
     return Page(answer: page.answer, isLast: rest.isEmpty)
   }
 
@@ -67,16 +69,24 @@ struct ResultPages: Sendable {
     return (pages, page)
   }
 
+  /// The query that is to be read now, and some that follow it.
+  private mutating func nextSources() async throws -> [Query] {
+    if let sources, !sources.isEmpty || lastCollection == nil { return sources }
+    let more = isShallow ? try await moreCollections() : [query]
+    sources = more
+    return more
+  }
+
   /// The collections one after the other, which is their order by name.
-  private mutating func allSources() async throws -> [Query] {
-    guard isShallow else { return [query] }
-    let storage = database.storage
-    let parent = query.path
+  private mutating func moreCollections() async throws -> [Query] {
+    let (storage, parent, last) = (database.storage, query.path, lastCollection)
     let present = try await storage.currentVersion()
-    let ids = try await plan.reading { version throws(StatusError) in
-      try await storage.collectionIDs(under: parent, at: version ?? present)
+    let ids = try await plan.reading(laterAt: version) { version throws(StatusError) in
+      try await storage.collectionIDs(
+        under: parent, after: last, limit: Self.collectionsPerRead, at: version ?? present)
     }
-    if plan.version == nil { version = present }
+    if plan.version == nil, version == nil { version = present }
+    lastCollection = ids.count == Self.collectionsPerRead ? ids.last : nil
     let queries = ids.map { id in
       var query = Query(
         path: parent.appending(id), filters: self.query.filters, explicitOrders: self.query.explicitOrders)
@@ -84,8 +94,10 @@ struct ResultPages: Sendable {
       return query
     }
     // One that is empty, for a piece that says at what version there is nothing.
-    return queries.isEmpty ? [Query(path: parent.appending("_"), limit: 0)] : queries
+    return queries.isEmpty && last == nil ? [Query(path: parent.appending("_"), limit: 0)] : queries
   }
+
+  private static let collectionsPerRead = 100
 
   /// The whole result at once, for what is not passed on document by document.
   mutating func all(_ use: (QueryAnswer) throws -> Void) async throws {

@@ -96,9 +96,11 @@ extension EmbeddedStorage {
   }
 
   nonisolated func collectionIDs(
-    under parent: ResourcePath, at version: SnapshotVersion?
+    under parent: ResourcePath, after last: String?, limit: Int, at version: SnapshotVersion?
   ) async throws(StatusError) -> [String] {
-    try await reading("list collections") { try $0.childIDs(under: parent, at: version) }
+    try await reading("list collections") {
+      try $0.childIDs(under: parent, after: last, limit: limit, at: version)
+    }
   }
 
   nonisolated func partitionPoints(

@@ -120,6 +120,25 @@ extension LoggedChanges {
     return count
   }
 
+  /// Returns whether a collection had a document at a past version that has changed since: a change whose former contents are not newer.
+  ///
+  /// - Parameters:
+  ///   - collection: The collection's number in the log.
+  ///   - end: Changes after this version are left out.
+  func hasFormerDocument(
+    in collection: Int64, asOf past: SnapshotVersion, through end: SnapshotVersion
+  ) throws -> Bool {
+    let select = try database.prepare(
+      """
+      SELECT 1 FROM server_changes INDEXED BY server_changes_by_collection
+      WHERE collection = ?1 AND version > ?2 AND version <= ?3 AND old_version BETWEEN 1 AND ?2 LIMIT 1
+      """)
+    try select.bind(1, collection)
+    try select.bind(2, past.microseconds)
+    try select.bind(3, end.microseconds)
+    return try select.step()
+  }
+
   private func count(
     _ select: Statement, after start: SnapshotVersion, through end: SnapshotVersion, upTo limit: Int
   ) throws -> Int {

@@ -10,6 +10,8 @@ final class LoggedCollections {
   private var numbers: [ResourcePath: Int64] = [:]
 
   private static let maximumNumbers = 4096
+  /// Has the paths of all collections that hold documents or are in the log, with their numbers.
+  static let table = "server_collections"
 
   init(database: Database) {
     self.database = database

@@ -99,9 +99,14 @@ protocol ServerStorage: AnyObject, Sendable {
   ///   future or has digits below microseconds.
   func snapshot(at readTime: Timestamp) async throws(StatusError) -> SnapshotVersion
 
-  /// The ids of the collections right below a document (or below the root for the empty path), sorted.
+  /// The ids of the collections right below a document (or below the root for the empty path), or of the documents right below a collection
+  /// that have something below them; sorted.
+  ///
+  /// - Parameters:
+  ///   - last: The id behind which the list begins; nil for its beginning.
+  ///   - limit: At most so many.
   func collectionIDs(
-    under parent: ResourcePath, at version: SnapshotVersion?
+    under parent: ResourcePath, after last: String?, limit: Int, at version: SnapshotVersion?
   ) async throws(StatusError) -> [String]
 
   /// Keys that divide a collection group into parts of about the same size, sorted.

@@ -4,34 +4,32 @@ internal import HearthStore
 extension StorageReader.Snapshot {
   /// The ids right below a document (or the root, for the empty path) or right below a collection that have an existing document below
   /// them; in order.
-  func childIDs(under parent: ResourcePath, at past: SnapshotVersion?) throws -> [String] {
-    let present = try reader.store.childIDs(under: parent)
-    let scope = ChangeScope.collections(.everything(under: parent))
-    guard let past, try hasChanged(scope, since: past) else { return present }
-    var ids: Set<ResourcePath> = []
-    /// Ids below which documents have come since.
-    var grown: Set<ResourcePath> = []
-    try forEachFormerDocument(of: scope, at: past) { former in
-      // Of a collection, the scope has its own documents too.
-      guard former.key.path.count > parent.count + 1 else { return }
-      let id = ResourcePath([former.key.path.segments[parent.count]])
-      if former.isFound { ids.insert(id) } else { grown.insert(id) }
+  ///
+  /// - Parameters:
+  ///   - last: The id behind which the list begins.
+  ///   - limit: At most so many.
+  func childIDs(
+    under parent: ResourcePath, after last: String?, limit: Int, at past: SnapshotVersion?
+  ) throws -> [String] {
+    guard let past, past < version else {
+      return try reader.store.childIDs(under: parent, after: last, limit: limit)
     }
-    for id in present.map({ ResourcePath([$0]) }) where !ids.contains(id) {
-      if try !grown.contains(id) || holdsUnchanged(since: past, under: parent.appending(id)) { ids.insert(id) }
-    }
-    return ids.sorted().map(\.canonicalString)
+    try requireLog(since: past)
+    return try reader.store.childIDs(
+      under: parent, after: last, limit: limit, in: LoggedCollections.table
+    ) { path in try heldDocuments(atOrBelow: path, at: past) }
   }
 
-  /// Returns whether there is a document below a path that has not changed since a version.
-  private func holdsUnchanged(since past: SnapshotVersion, under path: ResourcePath) throws -> Bool {
-    let documents = try reader.store.reader()
-    var holds = false
-    try reader.store.forEachKey(under: path) { key in
-      holds = try documents.document(for: key, withFields: false).version <= past
-      return !holds
+  /// Returns whether a document was there in a collection or below a path. One that has not changed since is found first in most cases.
+  private func heldDocuments(atOrBelow path: ResourcePath, at past: SnapshotVersion) throws -> Bool {
+    var isHeld = false
+    try reader.store.forEachPath(atOrBelow: path, in: LoggedCollections.table) { collection, number in
+      isHeld =
+        try reader.store.holdsDocument(in: collection, unchangedSince: past)
+        || reader.changes.hasFormerDocument(in: number, asOf: past, through: version)
+      return !isHeld
     }
-    return holds
+    return isHeld
   }
 
   /// Keys that divide the documents of a query for a whole collection group into parts of about the same size, in order.

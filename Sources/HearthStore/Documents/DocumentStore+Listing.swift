@@ -4,63 +4,75 @@ extension DocumentStore {
   /// The next segments of all collections with an existing document below a path, in order: of the root (the empty path) and of a
   /// document the ids of its collections, of a collection the ids of documents that have something below them, whether they exist or not.
   ///
-  /// Skips from one to the next: what lies below an id that is already known is not looked at.
-  package func childIDs(under parent: ResourcePath) throws -> [String] {
-    try database.readTransaction("List ids") {
-      var ids: Set<ResourcePath> = []
-      var lower = parent.isEmpty ? "" : PathRange(below: parent).lower
-      let upper: String? = parent.isEmpty ? nil : PathRange(below: parent).upper
-      while let (text, number) = try firstCollection(from: lower, to: upper) {
-        let path = try DocumentSchema.path(text)
-        let child = ResourcePath([try segment(parent.count, of: path)])
-        let childPath = parent.appending(child)
-        if !ids.contains(child), try holdsExistingDocument(number) { ids.insert(child) }
-        if ids.contains(child), path != childPath {
-          lower = PathRange(below: childPath).upper
-        } else {
-          // The smallest text after this one.
-          lower = text + "\u{0}"
-        }
+  /// - Parameters:
+  ///   - last: The id behind which the list begins; it need not be there any more.
+  ///   - limit: At most so many.
+  package func childIDs(under parent: ResourcePath, after last: String? = nil, limit: Int = .max) throws -> [String] {
+    try childIDs(under: parent, after: last, limit: limit, in: "collections") { path in
+      var isFound = false
+      try forEachPath(atOrBelow: path, in: "collections") { _, number in
+        isFound = try holdsDocument(in: DocumentSchema.checked(number, path: path.canonicalString))
+        return !isFound
       }
-      return ids.sorted().map(\.canonicalString)
+      return isFound
     }
   }
 
-  /// Visits the keys of all existing documents below a document or in and below a collection, until `body` returns false.
-  package func forEachKey(under path: ResourcePath, _ body: (DocumentKey) throws -> Bool) throws {
-    try database.readTransaction("List keys") {
-      for (collection, number) in try collections(in: .everything(under: path)) {
-        let select = try database.prepare(
-          "SELECT id FROM documents INDEXED BY documents_by_id "
-            + "WHERE collection = ? AND kind = \(DocumentSchema.Kind.found)", .integer(number))
-        while try select.step() {
-          guard try body(DocumentKey(collection.appending(select.string(at: 0)))) else { return }
+  /// The next segments of the paths of a table below a path, in order.
+  ///
+  /// Skips from one to the next: what lies below an id is not looked at.
+  ///
+  /// - Parameters:
+  ///   - table: Has the columns `path` and `number`, and an index of the paths.
+  ///   - isPart: Returns whether an id belongs to the list, for the path that ends with it.
+  package func childIDs(
+    under parent: ResourcePath, after last: String?, limit: Int, in table: String,
+    where isPart: (ResourcePath) throws -> Bool
+  ) throws -> [String] {
+    guard limit > 0 else { return [] }
+    return try database.readTransaction("List ids") {
+      var ids: [String] = []
+      let tree = CollectionTree(database: database, group: nil, table: table)
+      var run = try SegmentRun(tree, below: parent, in: SegmentRange(lower: last), isBackward: false)
+      while ids.count < limit, let id = run.current {
+        if last.map({ PathSegment.compare(id, $0) == .descending }) ?? true, try isPart(parent.appending(id)) {
+          ids.append(id)
         }
+        try run.advance()
+      }
+      return ids
+    }
+  }
+
+  /// Passes the paths of a table at a path or below it, each with its number, until `body` returns false.
+  package func forEachPath(
+    atOrBelow path: ResourcePath, in table: String, _ body: (ResourcePath, Int64) throws -> Bool
+  ) throws {
+    let range = PathRange(below: path)
+    for (condition, parameters) in [
+      ("path = ?", [path.canonicalString]), ("path >= ? AND path < ?", [range.lower, range.upper]),
+    ] {
+      let select = try database.prepare(
+        "SELECT path, number FROM \(table) WHERE \(condition) ORDER BY path", parameters.map { .text($0) })
+      while try select.step() {
+        let found = try DocumentSchema.path(select.string(at: 0))
+        guard try body(found, select.int64(at: 1)) else { return }
       }
     }
   }
 
-  private func segment(_ index: Int, of path: ResourcePath) throws(StoreError) -> String {
-    let segments = path.segments
-    guard segments.indices.contains(index) else {
-      throw .corrupt("table collections: \"\(path)\" is no path of a collection")
-    }
-    return segments[index]
+  /// Returns whether a collection has an existing document whose version is not above one.
+  package func holdsDocument(in collection: ResourcePath, unchangedSince version: SnapshotVersion) throws -> Bool {
+    guard let number = try number(of: collection) else { return false }
+    return try holdsDocument(in: number, " AND version <= ?", [.integer(version.microseconds)])
   }
 
-  private func firstCollection(from lower: String, to upper: String?) throws -> (path: String, number: Int64)? {
+  private func holdsDocument(
+    in collection: Int64, _ condition: String = "", _ parameters: [Statement.Parameter] = []
+  ) throws -> Bool {
     let statement = try database.prepare(
-      "SELECT path, number FROM collections WHERE path >= ?\(upper == nil ? "" : " AND path < ?") ORDER BY path LIMIT 1",
-      [.text(lower)] + (upper.map { [.text($0)] } ?? []))
-    guard try statement.step() else { return nil }
-    let path = try statement.string(at: 0)
-    return (path, try DocumentSchema.checked(statement.int64(at: 1), path: path))
-  }
-
-  private func holdsExistingDocument(_ collection: Int64) throws -> Bool {
-    let statement = try database.prepare(
-      "SELECT 1 FROM documents WHERE place BETWEEN ? AND ? AND kind = \(DocumentSchema.Kind.found) LIMIT 1",
-      .integer(Place.first(in: collection)), .integer(Place.last(in: collection)))
+      "SELECT 1 FROM documents WHERE place BETWEEN ? AND ? AND kind = \(DocumentSchema.Kind.found)\(condition) LIMIT 1",
+      [.integer(Place.first(in: collection)), .integer(Place.last(in: collection))] + parameters)
     return try statement.step()
   }
 

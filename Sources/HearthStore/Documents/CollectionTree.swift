@@ -9,6 +9,8 @@ struct CollectionTree {
   let database: Database
   /// Only collections with this id; nil for all.
   let group: String?
+  /// Has the paths. Only the default one has groups.
+  var table = "collections"
 
   private static let separator = UInt8(ascii: "/")
 
@@ -25,7 +27,7 @@ struct CollectionTree {
     }
     let index = group == nil ? "" : " INDEXED BY collections_by_group"
     let statement = try database.prepare(
-      "SELECT path FROM collections\(index) WHERE \(conditions.joined(separator: " AND ")) "
+      "SELECT path FROM \(table)\(index) WHERE \(conditions.joined(separator: " AND ")) "
         + "ORDER BY path\(isLast ? " DESC" : "") LIMIT 1", parameters)
     return try statement.step() ? try statement.string(at: 0) : nil
   }
