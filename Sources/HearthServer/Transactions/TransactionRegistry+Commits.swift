@@ -96,7 +96,13 @@ extension TransactionRegistry {
         state.readCount += transaction.readCount
         return (waiting, nil)
       } else {
-        let resultCount = (try? result.get().results.count) ?? 0
+        let resultCount: Int
+        switch result {
+        case .success(let outcome): resultCount = outcome.results.count
+        case .failure:
+          resultCount = 0
+          state.leaveAge(of: transaction, at: now)
+        }
         state.endings[id]?.progress = .ended(result, at: now)
         state.outcomes.append((id, now, resultCount))
         state.resultCount += resultCount

@@ -11,9 +11,8 @@ internal import Synchronization
 /// | optimistic | one snapshot, fixed by its first read | is refused with ABORTED when something it has read was changed since |
 /// | read-only | one snapshot | changes nothing |
 ///
-/// An id holds a number drawn for the run of the process, a counter, the time of the begin, a code that only this process can make of the
-/// rest, and the counter of the first transaction that it repeats. So ended and expired transactions are distinguished from invented ids
-/// without keeping them.
+/// An id holds a number drawn for the run of the process, a counter, the time of the begin, and a code that only this process can make of the
+/// rest. So ended and expired transactions are distinguished from invented ids without keeping them.
 final class TransactionRegistry: Sendable {
   /// The maximum age of the outcome of a commit that is remembered.
   static let outcomeMicroseconds: Int64 = 60_000_000
@@ -89,6 +88,12 @@ final class TransactionRegistry: Sendable {
     /// The transactions whose outcome is remembered, oldest first, with the time and the number of results.
     var outcomes: CircularBuffer<(id: [UInt8], time: Int64, resultCount: Int)> = []
     var resultCount = 0
+    var successions = Successions()
+
+    /// A transaction has ended without a commit.
+    mutating func leaveAge(of transaction: Transaction, at now: Int64) {
+      if !transaction.isReadOnly { successions.add(transaction.owner, at: now) }
+    }
   }
 
   private let limits: DatabaseLimits
@@ -120,13 +125,13 @@ final class TransactionRegistry: Sendable {
   /// Opens a transaction.
   ///
   /// - Parameters:
-  ///   - repeated: The id of the transaction that is tried again, whose place the new one gets; empty for none.
+  ///   - repeated: The id of the transaction that is tried again, whose age the new one gets (see ``Successions``); empty for none.
   ///   - version: fixes the snapshot at once, for read-only transactions with a read time.
   func begin(
     _ isolation: Isolation, repeating repeated: [UInt8] = [], at version: SnapshotVersion? = nil
   ) throws(StatusError) -> [UInt8] {
     let now = clock.elapsedMicroseconds
-    let seniority = seniority(of: repeated)
+    let predecessor = isOwn(repeated) ? Self.number(in: repeated[8..<16]) : nil
     var expired: [Transaction] = []
     let result = state.withLock { state -> Result<[UInt8], StatusError> in
       expired = removeExpired(from: &state, now: now)
@@ -139,10 +144,10 @@ final class TransactionRegistry: Sendable {
           ))
       }
       state.counter += 1
-      let owner = LockTable.Owner(seniority: min(seniority ?? state.counter, state.counter), number: state.counter)
+      let seniority = predecessor.flatMap { state.successions.take(from: $0, at: now) }
+      let owner = LockTable.Owner(seniority: seniority ?? state.counter, number: state.counter)
       let head = run + Self.bytes(of: state.counter) + Self.bytes(of: UInt64(bitPattern: now))
-      let tail = Self.bytes(of: owner.seniority)
-      let id = head + code(of: head + tail) + tail
+      let id = head + code(of: head)
       state.transactions[id] = Transaction(
         isolation: isolation, owner: owner, begin: now, lastUse: now,
         reads: version.map { TransactionReads(version: $0) })
@@ -152,22 +157,16 @@ final class TransactionRegistry: Sendable {
     return try result.get()
   }
 
-  /// The place of a transaction that this server has begun.
-  private func seniority(of id: [UInt8]) -> UInt64? {
-    guard isOwn(id) else { return nil }
-    return Self.number(in: id[32..<40])
-  }
-
   /// Returns true for an id that this process has made.
   private func isOwn(_ id: [UInt8]) -> Bool {
-    id.count == Self.idLength && id.starts(with: run) && code(of: id[..<24] + id[32...]).elementsEqual(id[24..<32])
+    id.count == Self.idLength && id.starts(with: run) && code(of: id[..<24]).elementsEqual(id[24...])
   }
 
   private func code(of bytes: some Sequence<UInt8>) -> [UInt8] {
     Array(HMAC<SHA256>.authenticationCode(for: Array(bytes), using: key).prefix(8))
   }
 
-  private static let idLength = 40
+  private static let idLength = 32
 
   private static func number(in bytes: ArraySlice<UInt8>) -> UInt64 {
     bytes.reduce(0) { $0 << 8 | UInt64($1) }
@@ -191,6 +190,7 @@ final class TransactionRegistry: Sendable {
   private func removeAllExpired(from state: inout State, now: Int64) -> [Transaction] {
     let expired = state.transactions.values.filter { isExpired($0, at: now) }
     state.transactions = state.transactions.filter { !isExpired($0.value, at: now) }
+    for transaction in expired { state.leaveAge(of: transaction, at: now) }
     state.readCount = state.transactions.values.reduce(0) { $0 + $1.readCount }
     state.sweepCount = max(64, 2 * state.transactions.count)
     state.lastSweep = now
@@ -312,11 +312,17 @@ final class TransactionRegistry: Sendable {
 
   /// Ends a transaction without a commit. Does nothing for one that has ended.
   func rollback(_ id: [UInt8]) throws(StatusError) {
-    guard let transaction = state.withLock({ Self.remove(id, from: &$0) }) else {
+    let now = clock.elapsedMicroseconds
+    let ended = state.withLock { state in
+      let transaction = Self.remove(id, from: &state)
+      if let transaction { state.leaveAge(of: transaction, at: now) }
+      return transaction
+    }
+    guard let ended else {
       try checkForm(of: id)
       return
     }
-    unlock([transaction])
+    unlock([ended])
   }
 
   @discardableResult

@@ -163,6 +163,55 @@ struct PessimisticTransactionTests {
     #expect(try await number(fixture, "c/a") == 4.value)
   }
 
+  /// True if of two transactions that have read what the other writes the first is aborted.
+  private func loses(_ first: [UInt8], against second: [UInt8], _ fixture: StorageFixture) async throws -> Bool {
+    try await read(fixture, ["c/a"], in: first)
+    try await read(fixture, ["c/a"], in: second)
+    // Other contents each time: a write that changes nothing does not wait.
+    let waiting = commit(fixture, [.set(key("c/a"), ["by": .bytes(second)])], second)
+    try await waitUntil { fixture.storage.locks.ticketCount == 1 }
+    let code = await commit(fixture, [.set(key("c/a"), ["by": .bytes(first)])], first).value
+    #expect(code == nil || code == .aborted)
+    #expect(await waiting.value == (code == nil ? .aborted : nil))
+    return code == .aborted
+  }
+
+  @Test("the age of a transaction goes to one that repeats it, and only if it has ended without a commit")
+  func successions() async throws {
+    let fixture = try StorageFixture()
+    let registry = fixture.database.transactions
+    let first = try begin(fixture)
+    let early = try begin(fixture)
+    // The first is still open.
+    #expect(try await loses(begin(fixture, repeating: first), against: early, fixture))
+    let (second, third) = (try begin(fixture), try begin(fixture))
+    try registry.rollback(first)
+    // It is given to the first that repeats it, however often others do, and goes on from there.
+    let heir = try begin(fixture, repeating: first)
+    #expect(try await loses(begin(fixture, repeating: first), against: second, fixture))
+    try registry.rollback(heir)
+    let last = try begin(fixture, repeating: heir)
+    #expect(try await !loses(last, against: third, fixture))
+    // It was committed.
+    let fourth = try begin(fixture)
+    #expect(try await loses(begin(fixture, repeating: last), against: fourth, fixture))
+  }
+
+  @Test("ages are kept for two minutes, and not more than so many")
+  func keptSuccessions() {
+    var successions = Successions()
+    for number in 1...UInt64(Successions.maximumCount) + 10 {
+      successions.add(LockTable.Owner(seniority: 1, number: number), at: 0)
+    }
+    #expect(successions.count == Successions.maximumCount)
+    #expect(successions.take(from: 10, at: 0) == nil)
+    #expect(successions.take(from: 11, at: 0) == 1)
+    #expect(successions.take(from: 11, at: 0) == nil)
+    #expect(successions.take(from: 12, at: Successions.microseconds) == 1)
+    #expect(successions.take(from: 13, at: Successions.microseconds + 1) == nil)
+    #expect(successions.count == 0)
+  }
+
   @Test("a read overtakes writes that wait for its transaction through others; none of them is aborted")
   func readersInACircle() async throws {
     let fixture = try StorageFixture()

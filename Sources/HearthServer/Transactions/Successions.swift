@@ -1,0 +1,39 @@
+internal import NIOCore
+
+/// The ages that ended transactions leave to those that repeat them, by the number of the ended one.
+///
+/// Of transactions that wait for each other the youngest is aborted. One that repeats another has its age, so that each is the oldest some
+/// day. A transaction leaves its age only if it ended without a commit, and to one other: else a client that names the same transaction
+/// always would win every deadlock.
+struct Successions {
+  /// The time for which an age is kept. Clients of Google's libraries repeat a transaction within a minute.
+  static let microseconds: Int64 = 120_000_000
+  static let maximumCount = 100_000
+
+  private var seniorities: [UInt64: UInt64] = [:]
+  /// The ended transactions, the latest last.
+  private var ended: CircularBuffer<(number: UInt64, time: Int64)> = []
+
+  /// The number of ages that are kept.
+  var count: Int { seniorities.count }
+
+  /// A transaction has ended without a commit.
+  mutating func add(_ owner: LockTable.Owner, at time: Int64) {
+    seniorities[owner.number] = owner.seniority
+    ended.append((owner.number, time))
+    forget(at: time)
+  }
+
+  /// - Returns: The age of an ended transaction; nil if it has left none, or another one has it already.
+  mutating func take(from number: UInt64, at time: Int64) -> UInt64? {
+    forget(at: time)
+    return seniorities.removeValue(forKey: number)
+  }
+
+  private mutating func forget(at time: Int64) {
+    while let oldest = ended.first, time - oldest.time > Self.microseconds || ended.count > Self.maximumCount {
+      ended.removeFirst()
+      seniorities[oldest.number] = nil
+    }
+  }
+}
