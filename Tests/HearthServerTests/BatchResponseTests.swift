@@ -111,7 +111,62 @@ struct BatchResponseTests {
       let database = try Database(location)
       let held = try numbers("SELECT count(*), sum(length(response)) FROM server_batch_responses", database)
       #expect(try numbers("SELECT count, bytes FROM server_batch_response_totals", database) == held)
+      let shares = try numbers("SELECT sum(count), sum(bytes) FROM server_batch_clients", database)
+      #expect(shares == [held[0], held[1] + held[0] * Int64(BatchResponses.bytesPerAnswer)])
       #expect(held[0] > 5 && held[0] <= retention.count && held[1] <= retention.bytes)
+      database.close()
+    }
+  }
+
+  @Test(
+    "clients that label much take room from themselves, not from those with few answers",
+    arguments: [BatchResponses.Retention(count: 200), BatchResponses.Retention(bytes: 8_000)])
+  func shares(retention: BatchResponses.Retention) async throws {
+    let fixture = try StorageFixture(responseRetention: retention)
+    var first: [CommitOutcome] = []
+    for number in 1...10 as ClosedRange<UInt64> { first.append(try await commit(fixture, number, [increment("c/a")])) }
+    let single = try await commit(fixture, 1, client: "single", [increment("c/single")])
+    for number in 1...200 as ClosedRange<UInt64> {
+      for stranger in 1...3 as ClosedRange<UInt64> {
+        try await commit(fixture, stranger * 1000 + number, client: "stranger \(stranger)", [increment("c/b")])
+      }
+    }
+    #expect(try await count(fixture, "c/b") == 600)
+    for number in 1...10 {
+      #expect(try await commit(fixture, UInt64(number), [increment("c/a")]) == first[number - 1], "batch \(number)")
+    }
+    #expect(try await commit(fixture, 1, client: "single", [increment("c/single")]) == single)
+    // The latest of each stranger are known, the first are not.
+    for stranger in 1...3 as ClosedRange<UInt64> {
+      for number in 200 - UInt64(BatchResponses.fairCount) + 1...200 {
+        try await commit(fixture, stranger * 1000 + number, client: "stranger \(stranger)", [increment("c/b")])
+      }
+    }
+    #expect(try await count(fixture, "c/b") == 600)
+    try await commit(fixture, 1001, client: "stranger 1", [increment("c/b")])
+    #expect(try await count(fixture, "c/b") == 601)
+  }
+
+  @Test("the shares of an older folder's clients are counted when it is taken over")
+  func migration() async throws {
+    try await withTemporaryFolder { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let location = Database.Location.file(path: folder + "/database.sqlite")
+      var fixture = try StorageFixture(location: location)
+      for number in 1...40 as ClosedRange<UInt64> { try await commit(fixture, number, [increment("c/a")]) }
+      try await commit(fixture, 1, client: "other", [increment("c/b")])
+      await fixture.storage.close()
+      var database = try Database(location)
+      let shares = "SELECT sum(count), sum(bytes) FROM server_batch_clients"
+      let before = try numbers(shares, database)
+      #expect(before[0] == 41)
+      try database.execute("DROP TABLE server_batch_clients")
+      try database.execute("UPDATE schema_versions SET version = 6 WHERE component = 'server'")
+      database.close()
+      fixture = try StorageFixture(location: location)
+      await fixture.storage.close()
+      database = try Database(location)
+      #expect(try numbers(shares, database) == before)
       database.close()
     }
   }

@@ -6,6 +6,9 @@ internal import SwiftProtobuf
 
 /// The answers to the latest labelled requests.
 ///
+/// A client is the first half of a label. When there are too many answers of all clients, those go first that are beyond ``fairCount`` of
+/// the client which has most of them, so a client that labels much takes the room from itself and not from others.
+///
 /// An answer is stored in the transaction of its commit. So a client whose connection broke before it received the answer
 /// can send the batch again, even after a restart of either side, and it is applied once.
 struct BatchResponses {
@@ -19,6 +22,12 @@ struct BatchResponses {
     /// The maximum size of the answers of all clients.
     var bytes: Int64 = 256 * 1024 * 1024
   }
+
+  /// The number of answers that are not taken from a client for others before they are the oldest of all. A cache has at most 10 batches in
+  /// flight. The schema depends on it.
+  static let fairCount = 32
+  /// Counted for each answer of a client beside its bytes: its row, and its entries in indexes. The schema depends on it.
+  static let bytesPerAnswer = 256
 
   /// The maximum number of answers of the same client that a commit removes, and of the oldest ones of all clients. It is
   /// more than the one that the commit adds, so the table returns to its limits, and no commit pays for many others.
@@ -71,12 +80,14 @@ struct BatchResponses {
     try insert.bind(5, outcome.version.microseconds)
     try insert.bind(6, response)
     try insert.run()
+    try addToShare(of: client, count: 1, bytes: response.count)
 
     var totals = try totals()
     totals.count += 1
     totals.bytes += Int64(response.count)
     try removeOldest(of: client, upTo: number - retention.countPerClient, &totals)
     try removeOldest(before: outcome.version.microseconds - retention.microseconds, &totals)
+    try removeExcess(&totals)
     try store(totals)
   }
 
@@ -111,39 +122,84 @@ struct BatchResponses {
     return try select.step() ? try select.int64(at: 0) : 0
   }
 
+  /// The row of an answer, as far as its removal needs it.
+  private struct Answer {
+    var sequence: Int64
+    var client: Int64
+    var bytes: Int64
+    var version: Int64
+
+    static let columns = "sequence, client, length(response), version"
+
+    init(_ row: Statement) throws {
+      sequence = try row.int64(at: 0)
+      client = try row.int64(at: 1)
+      bytes = try row.int64(at: 2)
+      version = try row.int64(at: 3)
+    }
+  }
+
+  private func answers(_ rest: String, _ bind: (Statement) throws -> Void = { _ in }) throws -> [Answer] {
+    let select = try database.prepare("SELECT \(Answer.columns) FROM server_batch_responses \(rest)")
+    try bind(select)
+    var answers: [Answer] = []
+    while try select.step() { answers.append(try Answer(select)) }
+    return answers
+  }
+
   private func removeOldest(of client: Int64, upTo number: Int64, _ totals: inout Totals) throws {
-    let select = try database.prepare(
-      """
-      SELECT sequence, length(response) FROM server_batch_responses
-      WHERE client = ? AND number <= ? ORDER BY number LIMIT ?
-      """)
-    try select.bind(1, client)
-    try select.bind(2, number)
-    try select.bind(3, Self.removedPerCommit)
-    var rows: [(sequence: Int64, bytes: Int64)] = []
-    while try select.step() { rows.append((try select.int64(at: 0), try select.int64(at: 1))) }
-    for row in rows { try remove(row, &totals) }
+    let old = try answers("WHERE client = ? AND number <= ? ORDER BY number LIMIT ?") { select in
+      try select.bind(1, client)
+      try select.bind(2, number)
+      try select.bind(3, Self.removedPerCommit)
+    }
+    for answer in old { try remove(answer, &totals) }
   }
 
   private func removeOldest(before time: Int64, _ totals: inout Totals) throws {
-    let select = try database.prepare(
-      "SELECT sequence, length(response), version FROM server_batch_responses ORDER BY sequence LIMIT ?")
-    try select.bind(1, Self.removedPerCommit)
-    var rows: [(sequence: Int64, bytes: Int64, version: Int64)] = []
-    while try select.step() {
-      rows.append((try select.int64(at: 0), try select.int64(at: 1), try select.int64(at: 2)))
-    }
-    for row in rows {
-      guard row.version < time || totals.count > retention.count || totals.bytes > retention.bytes else { return }
-      try remove((row.sequence, row.bytes), &totals)
+    let oldest = try answers("ORDER BY sequence LIMIT ?") { try $0.bind(1, Self.removedPerCommit) }
+    for answer in oldest.prefix(while: { $0.version < time }) { try remove(answer, &totals) }
+  }
+
+  private func removeExcess(_ totals: inout Totals) throws {
+    for _ in 0..<Self.removedPerCommit where totals.count > retention.count || totals.bytes > retention.bytes {
+      guard let answer = try oldestOfLargestShare() ?? answers("ORDER BY sequence LIMIT 1").first else { return }
+      try remove(answer, &totals)
     }
   }
 
-  private func remove(_ row: (sequence: Int64, bytes: Int64), _ totals: inout Totals) throws {
+  /// The oldest answer of the client with the largest share; nil if nobody has more than ``fairCount``.
+  private func oldestOfLargestShare() throws -> Answer? {
+    let select = try database.prepare(
+      "SELECT client FROM server_batch_clients WHERE count > \(Self.fairCount) ORDER BY bytes DESC LIMIT 1")
+    guard try select.step() else { return nil }
+    let client = try select.int64(at: 0)
+    select.reset()
+    return try answers("WHERE client = ? ORDER BY number LIMIT 1") { try $0.bind(1, client) }.first
+  }
+
+  private func remove(_ answer: Answer, _ totals: inout Totals) throws {
     let delete = try database.prepare("DELETE FROM server_batch_responses WHERE sequence = ?")
-    try delete.bind(1, row.sequence)
+    try delete.bind(1, answer.sequence)
     try delete.run()
+    try addToShare(of: answer.client, count: -1, bytes: -Int(answer.bytes))
     totals.count -= 1
-    totals.bytes -= row.bytes
+    totals.bytes -= answer.bytes
+  }
+
+  private func addToShare(of client: Int64, count: Int, bytes: Int) throws {
+    let update = try database.prepare(
+      """
+      INSERT INTO server_batch_clients (client, count, bytes) VALUES (?1, ?2, ?3)
+      ON CONFLICT (client) DO UPDATE SET count = count + ?2, bytes = bytes + ?3
+      """)
+    try update.bind(1, client)
+    try update.bind(2, Int64(count))
+    try update.bind(3, Int64(bytes + count * Self.bytesPerAnswer))
+    try update.run()
+    guard count < 0 else { return }
+    let delete = try database.prepare("DELETE FROM server_batch_clients WHERE client = ? AND count <= 0")
+    try delete.bind(1, client)
+    try delete.run()
   }
 }

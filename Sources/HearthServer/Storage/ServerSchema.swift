@@ -25,6 +25,7 @@ enum ServerSchema {
           """
         ]),
       Migration(version: 6, name: "epochs", statements: epochs),
+      Migration(version: 7, name: "shares of clients in the batch responses", statements: responseShares),
     ],
     probes: [
       "SELECT last_version, log_start, index_state, log_bytes, counted_version FROM server_state",
@@ -34,6 +35,7 @@ enum ServerSchema {
       "SELECT version FROM server_changes INDEXED BY server_deletes WHERE collection = 0 AND id = '' AND is_delete = 1",
       "SELECT identity, digest, client, number, version, response FROM server_batch_responses",
       "SELECT count, bytes FROM server_batch_response_totals",
+      "SELECT client, count, bytes FROM server_batch_clients",
     ])
 
   private static let statements = [
@@ -145,6 +147,20 @@ enum ServerSchema {
     "CREATE INDEX server_changes_by_collection ON server_changes (collection, version, id)",
     // Where a chain goes on that a missing document has interrupted.
     "CREATE INDEX server_deletes ON server_changes (collection, id, version) WHERE is_delete = 1",
+  ]
+
+  /// How many answers each client has, and their bytes. The index is of those that have more than ``BatchResponses/fairCount``, so it
+  /// costs others nothing.
+  private static let responseShares = [
+    "CREATE TABLE server_batch_clients (client INTEGER PRIMARY KEY, count INTEGER NOT NULL, bytes INTEGER NOT NULL)",
+    """
+    CREATE INDEX server_batch_clients_by_share ON server_batch_clients (bytes) WHERE count > \(BatchResponses.fairCount)
+    """,
+    """
+    INSERT INTO server_batch_clients
+    SELECT client, count(*), sum(length(response) + \(BatchResponses.bytesPerAnswer))
+    FROM server_batch_responses GROUP BY client
+    """,
   ]
 
   /// The table of epochs, see ``Epochs``. The incarnation of a folder that had one becomes its first epoch, so its listeners resume. The state is
