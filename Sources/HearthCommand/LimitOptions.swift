@@ -26,6 +26,9 @@ struct LimitOptions: ParsableArguments {
   @Option(help: "Bytes of unfinished requests before the largest of them fail with RESOURCE_EXHAUSTED.")
   var maxReceivedBytes = defaults.receivedBytes
 
+  @Option(help: "Bytes of requests in progress before further ones fail with RESOURCE_EXHAUSTED.")
+  var maxRequestBytesInProgress = defaults.requestBytesInProgress
+
   @Option(help: "Seconds after which a stream ends whose client takes nothing, although bytes wait.")
   var unreadSeconds = Int(defaults.unreadTime.components.seconds)
 
@@ -123,6 +126,7 @@ struct LimitOptions: ParsableArguments {
     limits.queuedBytesPerStream = maxQueuedBytesPerStream
     limits.queuedBytes = maxQueuedBytes
     limits.receivedBytes = maxReceivedBytes
+    limits.requestBytesInProgress = maxRequestBytesInProgress
     limits.unreadTime = .seconds(unreadSeconds)
     limits.connection.keepAliveTime = .seconds(keepAliveSeconds)
     limits.connection.keepAliveTimeout = .seconds(keepAliveTimeoutSeconds)
@@ -134,7 +138,8 @@ struct LimitOptions: ParsableArguments {
       ("--max-connections", maxConnections), ("--max-calls", maxCalls),
       ("--max-streams-per-connection", maxStreamsPerConnection), ("--max-request-bytes", maxRequestBytes),
       ("--max-queued-bytes-per-stream", maxQueuedBytesPerStream), ("--max-queued-bytes", maxQueuedBytes),
-      ("--max-received-bytes", maxReceivedBytes), ("--max-databases", maxDatabases),
+      ("--max-received-bytes", maxReceivedBytes),
+      ("--max-request-bytes-in-progress", maxRequestBytesInProgress), ("--max-databases", maxDatabases),
       ("--max-targets-per-stream", maxTargetsPerStream), ("--max-transactions", maxTransactions),
       ("--max-reads-per-transaction", maxReadsPerTransaction), ("--max-transaction-reads", maxTransactionReads),
       ("--max-query-components", maxQueryComponents), ("--max-query-disjunctions", maxQueryDisjunctions),

@@ -105,6 +105,17 @@ extension CallStatus {
     CallStatus(.invalidArgument, "Request payload size exceeds the limit: \(limit) bytes.", exceeding: .requestBytes)
   }
 
+  /// - Parameters:
+  ///   - count: Those of the request that is refused.
+  ///   - limit: Those of all requests.
+  static func tooManyInProgress(_ count: Int, _ limit: Int) -> CallStatus {
+    CallStatus(
+      .resourceExhausted,
+      "A request of \(count) bytes has no room beside those in progress. All together may have \(limit) bytes, those of a connection "
+        + "as many as they leave free (hearth serve --max-request-bytes-in-progress).",
+      exceeding: .requestBytesInProgress)
+  }
+
   static func tooManyReceived(_ limit: Int) -> CallStatus {
     CallStatus(
       .resourceExhausted, "The server holds \(limit) bytes of unfinished requests, the most that are allowed.",

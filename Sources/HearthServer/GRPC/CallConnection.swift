@@ -20,6 +20,7 @@ final class CallConnection: ChannelInboundHandler {
   let server: CallServer
   let connectionGuard: ConnectionGuard
   let outbox: CallOutbox
+  private let share = ConnectionShare()
   private let executor: EventLoopTaskExecutor
   var context: ChannelHandlerContext?
   var streams: [HTTP2StreamID: OpenStream] = [:]
@@ -206,7 +207,8 @@ extension CallConnection {
     _ id: HTTP2StreamID, _ method: CallMethod, _ metadata: CallMetadata, _ transcoder: (any CallTranscoder)?
   ) -> OpenStream {
     let call = ServerCall(
-      streamID: id, method: method, metadata: metadata, transcoder: transcoder, load: server.load, outbox: outbox)
+      streamID: id, method: method, metadata: metadata, transcoder: transcoder, load: server.load, outbox: outbox,
+      share: share)
     let stream = OpenStream(
       id: id, call: call, window: streamSendWindow, maximumRequestBytes: server.limits.requestBytes)
     streams[id] = stream

@@ -3,6 +3,14 @@ internal import HearthModel
 internal import NIOCore
 internal import SwiftProtobuf
 
+/// The count of a request's parts.
+struct RequestCount: Sendable {
+  /// The status that refuses the request; nil if it holds no more than is allowed.
+  var excess: CallStatus?
+  /// The entries of all parts together: writes, names, fields of masks, filters.
+  var entries: Int
+}
+
 /// A method of a service: how its messages are read and what carries it out.
 struct CallMethod: Sendable {
   enum Kind {
@@ -12,20 +20,20 @@ struct CallMethod: Sendable {
     case requestStream
   }
 
-  typealias Excess = @Sendable (_ request: ByteBuffer, _ message: String) throws(CallStatus) -> CallStatus?
+  typealias Counter = @Sendable (_ request: ByteBuffer, _ message: String) throws(CallStatus) -> RequestCount
 
   /// Stands for the method of a request that was answered without a call.
   static let answered = CallMethod(
-    name: "", kind: .oneRequest, isIntercepted: false, decode: { _ in throw CallStatus.cancelled }, run: { _, _, _ in })
+    name: "", kind: .oneRequest, isIntercepted: false, decode: { _ in throw CallStatus.cancelled }, run: { _, _ in })
 
   /// A method whose messages are read and written by hand. Interceptors do not see its calls.
   static func encoded(
     _ name: String, _ kind: Kind, _ run: @escaping @Sendable (ServerCall, ByteBuffer) async throws -> Void
   ) -> CallMethod {
     CallMethod(name: name, kind: kind, isIntercepted: false, decode: { _ in throw CallStatus.cancelled }) {
-      call, message, _ in
+      call, _ in
       if kind == .requestStream { call.sendHead() }
-      try await run(call, message ?? ByteBuffer())
+      try await run(call, call.takeRequest())
     }
   }
 
@@ -36,12 +44,13 @@ struct CallMethod: Sendable {
   /// Between its waits a call with a small request takes about as long as a change of thread, and blocks nothing: it runs on its
   /// connection's event loop.
   private(set) var isBrief = false
-  /// Returns the status that refuses a request if its bytes hold more than is allowed. Nil for methods whose requests have no part that is
-  /// counted.
-  private(set) var excess: Excess?
+  /// Counts the parts of a request on its bytes. Nil for methods whose requests have no part that is counted.
+  private(set) var count: Counter?
+  /// Returns true for a request that ends a transaction, whose locks others may wait for. Nil for methods without such requests.
+  private(set) var endsTransaction: (@Sendable (ByteBuffer) -> Bool)?
   let decode: @Sendable (ByteBuffer) throws -> any Message
-  /// - Parameter message: The request of a call with one; nil in streams.
-  let run: @Sendable (_ call: ServerCall, _ message: ByteBuffer?, _ tap: (any CallTap)?) async throws -> Void
+  /// Carries out a call, which has its request if it is one with one.
+  let run: @Sendable (_ call: ServerCall, _ tap: (any CallTap)?) async throws -> Void
 
   /// A method with one request and one response.
   static func unary<Request: Message, Response: Message>(
@@ -59,10 +68,17 @@ struct CallMethod: Sendable {
     return method
   }
 
-  /// The method with requests that hold no more than is allowed.
-  func refusing(_ excess: @escaping Excess) -> CallMethod {
+  /// The method with requests whose parts are counted, and that hold no more than is allowed.
+  func counting(_ count: @escaping Counter) -> CallMethod {
     var method = self
-    method.excess = excess
+    method.count = count
+    return method
+  }
+
+  /// The method as one with requests that end transactions.
+  func endingTransaction(_ endsTransaction: @escaping @Sendable (ByteBuffer) -> Bool) -> CallMethod {
+    var method = self
+    method.endsTransaction = endsTransaction
     return method
   }
 
@@ -81,8 +97,8 @@ struct CallMethod: Sendable {
     _ body: @escaping @Sendable (Request, ServerCall, ResponseWriter<Response>) async throws -> Void
   ) -> CallMethod {
     CallMethod(name: name, kind: .oneRequest, isIntercepted: true, decode: { try Request(decoding: $0) }) {
-      call, message, tap in
-      let request: Request = try call.request(from: message ?? ByteBuffer())
+      call, tap in
+      let request: Request = try call.request(from: call.takeRequest())
       if let tap { guard try await tap.request(request) else { return } }
       try await body(request, call, ResponseWriter(call: call, tap: tap, holdsBack: true))
     }
@@ -94,7 +110,7 @@ struct CallMethod: Sendable {
     _ body: @escaping @Sendable (RequestStream<Request>, ServerCall, ResponseWriter<Response>) async throws -> Void
   ) -> CallMethod {
     CallMethod(name: name, kind: .requestStream, isIntercepted: true, decode: { try Request(decoding: $0) }) {
-      call, _, tap in
+      call, tap in
       call.sendHead()
       try await body(RequestStream(call: call), call, ResponseWriter(call: call, tap: tap, holdsBack: false))
     }
@@ -104,16 +120,17 @@ struct CallMethod: Sendable {
 extension ServerCall {
   /// Makes a request of its bytes, if it holds no more than is allowed.
   ///
-  /// - Throws: `CallStatus` INVALID_ARGUMENT.
+  /// - Throws: `CallStatus` INVALID_ARGUMENT, or RESOURCE_EXHAUSTED if there is no room for it.
   func request<Request: Message>(from bytes: ByteBuffer) throws(CallStatus) -> Request {
     if let excess = try excess(in: bytes, as: Request.self) { throw excess }
     return try Request(decoding: bytes)
   }
 
-  /// The status that refuses a request which holds more than is allowed; nil for any other.
+  /// The status that refuses a request which holds more than is allowed; nil for any other, which is counted among those in progress.
   func excess<Request: Message>(in bytes: ByteBuffer, as: Request.Type) throws(CallStatus) -> CallStatus? {
-    guard let excess = method.excess else { return nil }
-    return try excess(bytes, Request.protoMessageName)
+    guard let count = try method.count?(bytes, Request.protoMessageName) else { return nil }
+    if count.excess == nil { try requestDecodes(entries: count.entries, of: bytes) }
+    return count.excess
   }
 }
 

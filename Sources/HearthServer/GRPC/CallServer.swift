@@ -68,16 +68,35 @@ final class CallServer: Sendable {
       if let message { metrics.requestReceived(bytes: message.readableBytes) }
       return ContinuousClock.now
     }
-    let task = start(isBrief(call, message) ? executor : nil) { [self] in
-      let status = await perform(call, message)
+    if let message, let refusal = refusal(of: message, call) {
+      if begin != nil { load.metrics?.callEnded(call.method.name, code: "\(refusal.code)", after: .zero) }
+      call.finish(refusal)
+      return load.callEnded()
+    }
+    let isBrief = isBrief(call, message)
+    // Not kept by the task, so that it goes when a message was made of it.
+    if let message { call.keepRequest(message) }
+    let task = start(isBrief ? executor : nil) { [self] in
+      let status = await perform(call)
       if let begin {
         load.metrics?.callEnded(call.method.name, code: "\(status.code)", after: .now - begin)
       }
+      call.requestEnded()
       call.finish(status)
       if call.method.kind == .requestStream { remove(call) }
       load.callEnded()
     }
     call.runs(in: task)
+  }
+
+  /// - Returns: The status of a call with one request that has no room beside the requests in progress.
+  private func refusal(of message: ByteBuffer, _ call: ServerCall) -> CallStatus? {
+    do throws(CallStatus) {
+      try call.requestBegins(message, isBody: call.transcoder != nil)
+      return nil
+    } catch {
+      return failure(error, of: call)
+    }
   }
 
   /// Larger requests take longer to read than two changes of thread.
@@ -98,15 +117,18 @@ final class CallServer: Sendable {
     return Task(operation: operation)
   }
 
-  private func perform(_ call: ServerCall, _ message: ByteBuffer?) async -> CallStatus {
+  private func perform(_ call: ServerCall) async -> CallStatus {
     do {
       try check(call.metadata)
-      var message = message
-      if let transcoder = call.transcoder { message = try transcoder.request(from: message ?? ByteBuffer()) }
+      if let transcoder = call.transcoder {
+        let request = try transcoder.request(from: call.takeRequest())
+        try call.requestBegins(request, isBody: false)
+        call.keepRequest(request)
+      }
       if let interceptor, call.method.isIntercepted {
-        try await performTapped(call, message, by: interceptor)
+        try await performTapped(call, by: interceptor)
       } else {
-        try await call.method.run(call, message, nil)
+        try await call.method.run(call, nil)
       }
       return .ok
     } catch {
@@ -182,13 +204,13 @@ final class CallServer: Sendable {
 
 extension CallServer {
   private func performTapped(
-    _ call: ServerCall, _ message: ByteBuffer?, by interceptor: any CallInterceptor
+    _ call: ServerCall, by interceptor: any CallInterceptor
   ) async throws {
     guard let tap = try await interceptor.began(InterceptedCall(call: call)) else {
-      return try await call.method.run(call, message, nil)
+      return try await call.method.run(call, nil)
     }
     defer { tap.ended() }
-    guard call.method.kind == .requestStream else { return try await call.method.run(call, message, tap) }
+    guard call.method.kind == .requestStream else { return try await call.method.run(call, tap) }
     // In a task of its own: a request that is kept waiting does not hold up signals.
     let requests = call.divertRequests()
     let pump = Task {
@@ -202,6 +224,6 @@ extension CallServer {
       }
     }
     defer { pump.cancel() }
-    try await call.method.run(call, nil, tap)
+    try await call.method.run(call, tap)
   }
 }

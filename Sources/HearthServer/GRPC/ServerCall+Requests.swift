@@ -23,8 +23,19 @@ extension ServerCall {
       state.requestBytes += message.readableBytes + Self.messageOverhead
       return (nil, state.requestBytes)
     }
-    reader?.resume(returning: .message(message))
-    return waiting
+    guard let reader else { return waiting }
+    // Now, because the task may be long in coming to it.
+    reader.resume(with: begun(message))
+    return 0
+  }
+
+  private func begun(_ message: ByteBuffer) -> Result<Input, any Error> {
+    do throws(CallStatus) {
+      try requestBegins(message, isBody: false)
+      return .success(.message(message))
+    } catch {
+      return .failure(error)
+    }
   }
 
   /// Counted for each message that waits: the smallest have five bytes.
@@ -58,11 +69,12 @@ extension ServerCall {
     reader?.resume(returning: .signals(signal))
   }
 
-  /// Waits for the next request, signal or end, in this order where there are several.
+  /// Waits for the next request, signal or end, in this order where there are several. The request before is no longer in progress.
   ///
-  /// - Throws: `CallStatus` once the call was ended from outside.
+  /// - Throws: `CallStatus` once the call was ended from outside; RESOURCE_EXHAUSTED for a request that has no room beside those in progress.
   func nextInput() async throws -> Input {
-    try await withCheckedThrowingContinuation { continuation in
+    requestEnded()
+    return try await withCheckedThrowingContinuation { continuation in
       let (result, isNews) = state.withLock { state -> (Result<Input, any Error>?, Bool) in
         if let cause = state.cause { return (.failure(cause), false) }
         // Before signals: the task acts on these with each request, too, and a signal that always comes again must not keep requests waiting.
@@ -82,8 +94,21 @@ extension ServerCall {
         return (nil, false)
       }
       if isNews { outbox.add(self) }
-      if let result { continuation.resume(with: result) }
+      switch result {
+      case .success(.message(let message)): continuation.resume(with: begun(message))
+      case .some(let result): continuation.resume(with: result)
+      case nil: break
+      }
     }
+  }
+
+  /// Keeps the request of a call with one until its task takes it.
+  func keepRequest(_ request: ByteBuffer) {
+    state.withLock { $0.request = request }
+  }
+
+  func takeRequest() -> ByteBuffer {
+    state.withLock { $0.request.take() ?? ByteBuffer() }
   }
 
   /// The bytes of requests that wait.

@@ -50,6 +50,8 @@ final class ServerCall: Sendable {
     var queuedBytes = 0
     var writer: CheckedContinuation<Void, any Error>?
 
+    /// The request of a call with one.
+    var request: ByteBuffer?
     var requests = CircularBuffer<ByteBuffer>()
     var requestBytes = 0
     var hasRequestEnd = false
@@ -69,11 +71,14 @@ final class ServerCall: Sendable {
   let transcoder: (any CallTranscoder)?
   let load: ServerLoad
   let outbox: CallOutbox
+  let share: ConnectionShare
   let state = Mutex(State())
+  /// Bytes that the request in progress counts for.
+  let requestBytesInProgress = Atomic(0)
 
   init(
     streamID: HTTP2StreamID, method: CallMethod, metadata: CallMetadata, transcoder: (any CallTranscoder)?,
-    load: ServerLoad, outbox: CallOutbox
+    load: ServerLoad, outbox: CallOutbox, share: ConnectionShare
   ) {
     self.streamID = streamID
     self.method = method
@@ -81,6 +86,7 @@ final class ServerCall: Sendable {
     self.transcoder = transcoder
     self.load = load
     self.outbox = outbox
+    self.share = share
   }
 }
 

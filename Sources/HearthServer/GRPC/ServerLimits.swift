@@ -33,6 +33,11 @@ package struct ServerLimits: Sendable, Hashable {
   /// there are more, the streams with the most end with RESOURCE_EXHAUSTED.
   package var receivedBytes = 128 << 20
 
+  /// Bytes of requests that are being carried out, with what is made of their entries. A connection may hold as many as it leaves free. A
+  /// request without room ends with RESOURCE_EXHAUSTED, unless it has at most 4 KiB or is the only one; commits of transactions have a
+  /// quarter more, at least ``requestBytes``. The memory that they take is up to three times as much.
+  package var requestBytesInProgress = 128 << 20
+
   /// The limits of what calls do in databases.
   package var database = DatabaseLimits()
 

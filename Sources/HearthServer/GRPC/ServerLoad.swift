@@ -11,6 +11,7 @@ final class ServerLoad: Sendable {
   let limits: ServerLimits
   /// Nil if the program has no metrics backend.
   let metrics: ServerMetrics?
+  let requests: RequestBudget
   private let calls = Mutex(Calls())
   private let queued = Atomic(0)
   private let received = Atomic(0)
@@ -21,6 +22,7 @@ final class ServerLoad: Sendable {
   init(limits: ServerLimits, metrics: ServerMetrics? = nil) {
     self.limits = limits
     self.metrics = metrics
+    requests = RequestBudget(limits: limits)
   }
 
   // MARK: - Calls

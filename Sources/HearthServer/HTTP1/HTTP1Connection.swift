@@ -40,6 +40,7 @@ final class HTTP1Connection: ChannelInboundHandler {
   private let server: CallServer
   private let web: any WebService
   private let outbox: CallOutbox
+  private let share = ConnectionShare()
   private var context: ChannelHandlerContext?
   private var exchange: Exchange?
   /// A request that is read to its end and dropped: it was answered before.
@@ -167,7 +168,7 @@ extension HTTP1Connection {
   ) -> Exchange {
     let call = ServerCall(
       streamID: .rootStream, method: method, metadata: metadata, transcoder: transcoder, load: server.load,
-      outbox: outbox)
+      outbox: outbox, share: share)
     return Exchange(call: call, transcoder: transcoder, version: head.version, keepsAlive: head.isKeepAlive)
   }
 

@@ -14,6 +14,7 @@ enum ServerLimit: String, CaseIterable, Sendable {
   case calls
   case requestBytes = "request_bytes"
   case receivedBytes = "received_bytes"
+  case requestBytesInProgress = "request_bytes_in_progress"
   case queuedBytesPerStream = "queued_bytes_per_stream"
   case queuedBytes = "queued_bytes"
   case unread

@@ -18,22 +18,25 @@ struct RequestCounter: Sendable {
   }
 
   /// - Parameter message: The full name of the request's message.
-  /// - Returns: The status that refuses the request; nil if it holds no more than is allowed.
   /// - Throws: INVALID_ARGUMENT for bytes that cannot be read.
-  func excess(in bytes: ByteBuffer, as message: String) throws(CallStatus) -> CallStatus? {
-    guard let root = shape.index(of: message) else { return nil }
+  func count(_ bytes: ByteBuffer, as message: String) throws(CallStatus) -> RequestCount {
+    guard let root = shape.index(of: message) else { return RequestCount(entries: 0) }
     do throws(WireFormatError) {
       return try bytes.withUnsafeReadableBytes { bytes throws(WireFormatError) in
         var counts = Counts()
-        return try excess(in: WireReader(bytes), root, &counts, depth: 1)
+        let excess = try excess(in: WireReader(bytes), root, &counts, depth: 1)
+        return RequestCount(excess: excess, entries: counts.entries)
       }
     } catch {
       throw CallStatus(.invalidArgument, "Can't deserialize to message of type \(message): \(error)")
     }
   }
 
-  /// The entries of each part so far.
-  private typealias Counts = SIMD16<UInt32>
+  /// The entries so far.
+  private struct Counts {
+    var parts = SIMD16<UInt32>()
+    var entries = 0
+  }
 
   private func excess(
     in message: WireReader, _ index: Int, _ counts: inout Counts, depth: Int
@@ -64,6 +67,7 @@ struct RequestCounter: Sendable {
       guard count(part, &counts) else { return refusal(part, step.name) }
       guard let message = step.message else { return nil }
       var inner = Counts()
+      defer { counts.entries += inner.entries }
       return try excess(in: contents, message, &inner, depth: depth + 1)
     case .operand:
       return try listExcess(in: contents, step.name)
@@ -75,8 +79,9 @@ struct RequestCounter: Sendable {
 
   /// - Returns: False if it is one too many.
   private func count(_ part: CountedPart, _ counts: inout Counts) -> Bool {
-    counts[part.rawValue] += 1
-    return counts[part.rawValue] <= limits[part.rawValue]
+    counts.parts[part.rawValue] += 1
+    counts.entries += 1
+    return counts.parts[part.rawValue] <= limits[part.rawValue]
   }
 
   private func listExcess(in value: WireReader, _ name: String) throws(WireFormatError) -> CallStatus? {

@@ -11,7 +11,8 @@ struct ServerSampler: Sendable {
     var totals = ServerMetrics.Totals()
     var use: [ServerLimit: Int] = [
       .connections: connections.count, .calls: calls.load.callCount, .queuedBytes: calls.load.queuedBytes,
-      .receivedBytes: calls.load.receivedBytes, .sortBytes: backend.sortBytes,
+      .receivedBytes: calls.load.receivedBytes, .requestBytesInProgress: calls.load.requests.bytes,
+      .sortBytes: backend.sortBytes,
       .streamsPerConnection: metrics.streamsPerConnection.sumAndGreatest().greatest,
     ]
     (totals.targets, use[.targetsPerStream]) = metrics.targetsPerStream.sumAndGreatest()
@@ -57,7 +58,8 @@ extension ServerLimits {
       .unsentPingAnswers: connection.unsentPingAnswers, .pings: connection.busyPings.burst,
       .resets: connection.resets.burst, .emptyFrames: connection.emptyFrames.burst,
       .strayFrames: connection.strayFrames.burst, .calls: calls, .requestBytes: requestBytes,
-      .receivedBytes: receivedBytes, .queuedBytesPerStream: queuedBytesPerStream, .queuedBytes: queuedBytes,
+      .receivedBytes: receivedBytes, .requestBytesInProgress: requestBytesInProgress,
+      .queuedBytesPerStream: queuedBytesPerStream, .queuedBytes: queuedBytes,
       .databases: database.databases, .targetsPerStream: database.targetsPerStream,
       .transactions: database.transactions, .readsPerTransaction: database.readsPerTransaction,
       .transactionReads: database.transactionReads, .queryComponents: database.queryComponents,

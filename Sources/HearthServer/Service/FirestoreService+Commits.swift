@@ -1,6 +1,7 @@
 internal import Foundation
 internal import HearthModel
 internal import HearthWire
+internal import NIOCore
 internal import SwiftProtobuf
 
 extension FirestoreService {
@@ -14,6 +15,25 @@ extension FirestoreService {
     response.writeResults = outcome.results.map { database.translator.encode($0) }
     response.commitTime = database.translator.encode(outcome.version)
     return response
+  }
+
+  /// The number of the field `transaction` of `CommitRequest`.
+  private static let transactionField = 3
+
+  /// Returns true for a `CommitRequest` that names a transaction.
+  static func endsTransaction(_ request: ByteBuffer) -> Bool {
+    let names = try? request.withUnsafeReadableBytes { bytes throws(WireFormatError) in
+      var reader = WireReader(bytes)
+      while let tag = try reader.readTag("CommitRequest") {
+        guard tag == WireTag(field: transactionField, type: .lengthDelimited) else {
+          try reader.skip(tag, "CommitRequest")
+          continue
+        }
+        if try !reader.readMessage("CommitRequest.transaction").isAtEnd { return true }
+      }
+      return false
+    }
+    return names ?? false
   }
 
   func batchWrite(

@@ -17,14 +17,15 @@ struct FirestoreService: Sendable {
       .unary("CreateDocument", encoded: Google_Firestore_V1_Document.self, createDocument),
       .unary("UpdateDocument", encoded: Google_Firestore_V1_Document.self, updateDocument),
       .unary("DeleteDocument", deleteDocument), .serverStreaming("BatchGetDocuments", batchGetDocuments),
-      .unary("BeginTransaction", beginTransaction), .unary("Commit", commit).brief, .unary("Rollback", rollback),
+      .unary("BeginTransaction", beginTransaction),
+      .unary("Commit", commit).brief.endingTransaction(Self.endsTransaction), .unary("Rollback", rollback),
       .unary("BatchWrite", batchWrite), .serverStreaming("RunQuery", runQuery),
       .serverStreaming("RunAggregationQuery", runAggregationQuery), .unary("ListCollectionIds", listCollectionIds),
       .unary("PartitionQuery", partitionQuery), .serverStreaming("ExecutePipeline", executePipeline),
       .bidirectional("Write", write), .bidirectional("Listen", listen),
     ]
     return methods.map { method in
-      method.refusing { (request, message) throws(CallStatus) in try counter.excess(in: request, as: message) }
+      method.counting { (request, message) throws(CallStatus) in try counter.count(request, as: message) }
     }
   }
 }

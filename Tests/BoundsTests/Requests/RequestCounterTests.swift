@@ -28,7 +28,7 @@ struct RequestCounterTests {
     let counter = RequestCounter(limits: DatabaseLimits())
     for field in RepeatedField.all {
       let bytes = ByteBuffer(bytes: field.request(entries: Self.entries, areEqual: true))
-      let excess = try counter.excess(in: bytes, as: field.request)
+      let excess = try counter.count(bytes, as: field.request).excess
       #expect((excess != nil) == field.isCounted, "\(field): \(excess as Any)")
       #expect(excess?.code == .invalidArgument || excess == nil)
     }
@@ -43,13 +43,13 @@ struct RequestCounterTests {
       let limit = part.limit(in: limits)
       for (count, isRefused) in [(limit, false), (limit + 1, true)] {
         let bytes = ByteBuffer(bytes: field.request(entries: count, areEqual: false))
-        let excess = try counter.excess(in: bytes, as: field.request)
+        let excess = try counter.count(bytes, as: field.request).excess
         #expect((excess != nil) == isRefused, "\(field), \(count): \(excess as Any)")
       }
       // The same field as two occurrences of what holds it, which a reader of the message would put together.
       if field.path.count > 1, !field.path.dropLast().contains(where: \.field.isRepeated) {
         let twice = field.request(entries: limit, areEqual: false) + field.request(entries: 1, areEqual: true)
-        #expect(try counter.excess(in: ByteBuffer(bytes: twice), as: field.request) != nil, "\(field)")
+        #expect(try counter.count(ByteBuffer(bytes: twice), as: field.request).excess != nil, "\(field)")
       }
     }
   }
@@ -61,6 +61,6 @@ struct RequestCounterTests {
     // Field 100 begins as a group, and ends.
     let group: [UInt8] = [100 << 3 & 0x7F | 3 | 0x80, 6, 100 << 3 & 0x7F | 4 | 0x80, 6]
     let bytes = ByteBuffer(bytes: group + field.request(entries: Self.entries, areEqual: true))
-    #expect(throws: CallStatus.self) { try counter.excess(in: bytes, as: field.request) }
+    #expect(throws: CallStatus.self) { try counter.count(bytes, as: field.request).excess }
   }
 }

@@ -12,7 +12,7 @@ struct CallInputTests {
     let call = ServerCall(
       streamID: 1, method: .answered, metadata: CallMetadata(), transcoder: nil,
       load: ServerLoad(limits: ServerLimits()),
-      outbox: CallOutbox(eventLoop: EmbeddedEventLoop()))
+      outbox: CallOutbox(eventLoop: EmbeddedEventLoop()), share: ConnectionShare())
     call.post(.wake)
     call.post(.refresh)
     call.deliver(ByteBuffer(string: "first"))

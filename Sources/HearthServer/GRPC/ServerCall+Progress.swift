@@ -1,0 +1,46 @@
+internal import NIOCore
+internal import Synchronization
+
+// The request in progress, as ServerLoad counts it. One at a time in each call: a stream has done with one when it asks for the next.
+
+extension ServerCall {
+  /// Counts a request that is complete, in place of the one before.
+  ///
+  /// - Parameter isBody: What a body of HTTP holds is not known before a message was made of it.
+  /// - Throws: `CallStatus` RESOURCE_EXHAUSTED if there is no room for it.
+  func requestBegins(_ request: ByteBuffer, isBody: Bool) throws(CallStatus) {
+    try countRequest(request.readableBytes) { [method] in
+      isBody ? method.endsTransaction != nil : method.endsTransaction?(request) ?? false
+    }
+  }
+
+  /// Counts what is made of the entries of the request in progress.
+  ///
+  /// - Parameter message: The request as it is on the wire.
+  func requestDecodes(entries: Int, of message: ByteBuffer) throws(CallStatus) {
+    try countRequest(message.readableBytes + entries * Self.entryBytes) { [method] in
+      method.endsTransaction?(message) ?? false
+    }
+  }
+
+  /// The memory that a write, a name or a field's path takes beside its bytes in the request.
+  private static let entryBytes = 512
+
+  /// The request in progress has been answered, or has failed.
+  func requestEnded() {
+    let count = requestBytesInProgress.exchange(0, ordering: .relaxed)
+    if count > 0 { load.requests.giveBack(count, in: share) }
+  }
+
+  private func countRequest(_ total: Int, endsTransaction: () -> Bool) throws(CallStatus) {
+    let change = total - requestBytesInProgress.load(ordering: .relaxed)
+    if change > 0 {
+      guard load.requests.take(change, of: total, in: share, endsTransaction: endsTransaction) else {
+        throw .tooManyInProgress(total, load.limits.requestBytesInProgress)
+      }
+    } else if change < 0 {
+      load.requests.giveBack(-change, in: share)
+    }
+    requestBytesInProgress.store(total, ordering: .relaxed)
+  }
+}
