@@ -20,8 +20,13 @@ struct LimitOptions: ParsableArguments {
   @Option(help: "Bytes that wait for the client of one stream before the server stops producing more.")
   var maxQueuedBytesPerStream = defaults.queuedBytesPerStream
 
-  @Option(help: "Bytes that wait for all clients before each stream may have only one message waiting.")
+  @Option(help: "Bytes held for clients that have not read them before each stream may only have its share waiting.")
   var maxQueuedBytes = defaults.queuedBytes
+
+  @Option(
+    help:
+      "Bytes held for clients that have not read them before the calls that wait longest fail with RESOURCE_EXHAUSTED.")
+  var maxUnreadBytes = defaults.unreadBytes
 
   @Option(help: "Bytes of unfinished requests before the largest of them fail with RESOURCE_EXHAUSTED.")
   var maxReceivedBytes = defaults.receivedBytes
@@ -125,6 +130,7 @@ struct LimitOptions: ParsableArguments {
     limits.requestBytes = maxRequestBytes
     limits.queuedBytesPerStream = maxQueuedBytesPerStream
     limits.queuedBytes = maxQueuedBytes
+    limits.unreadBytes = maxUnreadBytes
     limits.receivedBytes = maxReceivedBytes
     limits.requestBytesInProgress = maxRequestBytesInProgress
     limits.unreadTime = .seconds(unreadSeconds)
@@ -138,6 +144,7 @@ struct LimitOptions: ParsableArguments {
       ("--max-connections", maxConnections), ("--max-calls", maxCalls),
       ("--max-streams-per-connection", maxStreamsPerConnection), ("--max-request-bytes", maxRequestBytes),
       ("--max-queued-bytes-per-stream", maxQueuedBytesPerStream), ("--max-queued-bytes", maxQueuedBytes),
+      ("--max-unread-bytes", maxUnreadBytes),
       ("--max-received-bytes", maxReceivedBytes),
       ("--max-request-bytes-in-progress", maxRequestBytesInProgress), ("--max-databases", maxDatabases),
       ("--max-targets-per-stream", maxTargetsPerStream), ("--max-transactions", maxTransactions),

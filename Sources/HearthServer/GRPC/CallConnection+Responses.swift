@@ -69,8 +69,9 @@ extension CallConnection {
       if sent >= Self.bytesPerFlush, !stream.waiting.isEmpty { context.flush() }
     }
     if sent > 0 {
-      stream.waitingSince = .now()
-      stream.call.accepted(sent)
+      let now = NIODeadline.now()
+      stream.waitingSince = now
+      stream.call.accepted(sent, at: now)
     }
     if stream.waiting.isEmpty {
       if let end = stream.end { close(stream, end) }

@@ -116,6 +116,15 @@ extension CallStatus {
       exceeding: .requestBytesInProgress)
   }
 
+  /// - Parameter limit: The bytes that all calls may hold.
+  static func tooManyUnread(_ limit: Int) -> CallStatus {
+    CallStatus(
+      .resourceExhausted,
+      "All calls together hold more than the \(limit) bytes that may wait for clients to read them (hearth serve --max-unread-bytes), "
+        + "and those of this call have waited longest.",
+      exceeding: .unreadBytes)
+  }
+
   static func tooManyReceived(_ limit: Int) -> CallStatus {
     CallStatus(
       .resourceExhausted, "The server holds \(limit) bytes of unfinished requests, the most that are allowed.",

@@ -20,7 +20,7 @@ final class CallConnection: ChannelInboundHandler {
   let server: CallServer
   let connectionGuard: ConnectionGuard
   let outbox: CallOutbox
-  private let share = ConnectionShare()
+  let share = ConnectionShare()
   private let executor: EventLoopTaskExecutor
   var context: ChannelHandlerContext?
   var streams: [HTTP2StreamID: OpenStream] = [:]
@@ -53,6 +53,7 @@ final class CallConnection: ChannelInboundHandler {
   func handlerAdded(context: ChannelHandlerContext) {
     self.context = context
     outbox.connect(to: self)
+    server.load.unread.add(share)
     connectionGuard.streams = self
     if context.channel.isActive { widen(context) }
   }
@@ -72,6 +73,7 @@ final class CallConnection: ChannelInboundHandler {
     forgetAll()
     stallCheck?.cancel()
     outbox.connect(to: nil)
+    server.load.unread.remove(share)
     connectionGuard.streams = nil
     self.context = nil
   }
@@ -212,6 +214,7 @@ extension CallConnection {
     let stream = OpenStream(
       id: id, call: call, window: streamSendWindow, maximumRequestBytes: server.limits.requestBytes)
     streams[id] = stream
+    share.add(call)
     return stream
   }
 
@@ -250,6 +253,7 @@ extension CallConnection {
     stream.deadline?.cancel()
     waitingStreams.remove(stream)
     stream.call.abandon()
+    share.remove(stream.call)
     stream.requests.removeAll()
     _ = server.load.note(received: 0, of: stream.call)
     if !stream.hasBegun { server.load.callEnded() }

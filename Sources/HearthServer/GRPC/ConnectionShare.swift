@@ -4,4 +4,16 @@ internal import Synchronization
 final class ConnectionShare: Sendable {
   /// Bytes of the requests in progress, kept by ``RequestBudget``.
   let requestBytes = Atomic(0)
+  /// Calls that hold bytes for the client, kept by ``UnreadBudget``.
+  let holdingCalls = Atomic(0)
+  /// The calls that may have something for the client.
+  let calls = Mutex<[ObjectIdentifier: ServerCall]>([:])
+
+  func add(_ call: ServerCall) {
+    calls.withLock { $0[ObjectIdentifier(call)] = call }
+  }
+
+  func remove(_ call: ServerCall) {
+    calls.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(call)) }
+  }
 }

@@ -13,7 +13,12 @@ struct ResponseWriter<Response: Message>: Sendable {
   var load: ServerLoad { call.load }
 
   /// True if most of what was sent of late still waits for the client, so that more need not be made ready yet.
-  var isBehind: Bool { call.queuedBytes > load.queuedBytesAllowed / 4 }
+  var isBehind: Bool { call.queuedBytes > call.queuedBytesAllowed / 4 }
+
+  /// Notes the size of what was read to make the next responses, in place of what was noted before.
+  func holds(_ bytes: Int) {
+    call.hold(results: bytes)
+  }
 
   init(call: ServerCall, tap: (any CallTap)?, holdsBack: Bool) {
     self.call = call

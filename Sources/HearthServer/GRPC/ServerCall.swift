@@ -47,7 +47,10 @@ final class ServerCall: Sendable {
     var end: CallStatus?
     var dropsBytes = false
     /// Bytes that were added and that flow control has not let go.
-    var queuedBytes = 0
+    fileprivate(set) var queuedBytes = 0
+    /// The size of results that were read to make the next responses.
+    fileprivate(set) var resultBytes = 0
+    fileprivate var wait = UnreadWait()
     var writer: CheckedContinuation<Void, any Error>?
 
     /// The request of a call with one.
@@ -119,6 +122,8 @@ extension ServerCall {
         // The task has finished, but its end waits behind bytes that are dropped now.
         (state.end, state.dropsBytes) = (status, true)
       }
+      // The connection drops them soon; they do not count any more.
+      if droppingBytes { hold(&state, queued: 0, results: 0) }
       return (state.task, state.reader, state.writer, isNew)
     }
     if isNew || droppingBytes, let limit = status.exceeded { load.metrics?.exceeded(limit) }
@@ -128,10 +133,17 @@ extension ServerCall {
     if isNew { outbox.add(self) }
   }
 
+  /// Ends the call, or its end if the task has finished, without the bytes that wait. Called where the connection does not know of it.
+  func evict(_ status: CallStatus) {
+    stop(status, droppingBytes: true)
+    outbox.add(self)
+  }
+
   /// Ends the call as its task has chosen.
   func finish(_ status: CallStatus) {
     let isNew = state.withLock { state in
       state.task = nil
+      hold(&state, queued: state.queuedBytes, results: 0)
       guard !state.isOver else { return false }
       (state.isOver, state.end) = (true, status)
       (state.requests, state.requestBytes) = ([], 0)
@@ -185,12 +197,13 @@ extension ServerCall {
       let before = state.bytes.readableBytes
       try add(&state.bytes)
       let count = state.bytes.readableBytes - before
-      state.queuedBytes += count
-      load.addQueued(count)
-      let mayGoOn = state.queuedBytes <= load.queuedBytesAllowed
+      if state.queuedBytes == 0 { state.wait = UnreadWait(since: .now(), rest: count) }
+      hold(&state, queued: state.queuedBytes + count, results: state.resultBytes)
+      let mayGoOn = state.queuedBytes <= queuedBytesAllowed
       return (!isHeldBack || !mayGoOn || state.bytes.readableBytes >= Self.heldBackBytes, mayGoOn)
     }
     if isNews { outbox.add(self) }
+    load.unread.relieve()
     guard !mayGoOn else { return }
     load.writerWaits()
     try await untilTaken()
@@ -218,8 +231,28 @@ extension ServerCall {
 
   /// Half of what may wait has gone, so that a writer is not woken for each frame.
   private func mayContinue(_ state: borrowing State) -> Bool {
-    state.queuedBytes <= load.queuedBytesAllowed / 2
+    state.queuedBytes <= queuedBytesAllowed / 2
   }
+
+  /// The number of bytes that may wait before what produces them has to wait.
+  var queuedBytesAllowed: Int { load.unread.queuedBytesAllowed(in: share) }
+
+  /// Notes the size of what was read to make the next responses, in place of what was noted before.
+  func hold(results bytes: Int) {
+    state.withLock { state in
+      if !state.isOver { hold(&state, queued: state.queuedBytes, results: bytes) }
+    }
+    load.unread.relieve()
+  }
+
+  private func hold(_ state: inout State, queued: Int, results: Int) {
+    let before = state.queuedBytes + state.resultBytes
+    (state.queuedBytes, state.resultBytes) = (queued, results)
+    load.unread.changed(by: queued + results - before, from: before, in: share)
+  }
+
+  /// The time since which bytes wait; nil if none do.
+  var unreadSince: NIODeadline? { state.withLock { $0.queuedBytes > 0 ? $0.wait.since : nil } }
 
   /// Takes what is to be sent. Called by the connection.
   func takeOutput() -> Output {
@@ -237,11 +270,11 @@ extension ServerCall {
   /// Flow control has let bytes go, or they were dropped. Called by the connection.
   ///
   /// A flush can find the connection closed, which abandons the call before its bytes are reported: they do not count twice.
-  func accepted(_ count: Int) {
+  func accepted(_ count: Int, at now: NIODeadline = .now()) {
     let writer = state.withLock { state -> CheckedContinuation<Void, any Error>? in
       let counted = min(count, state.queuedBytes)
-      state.queuedBytes -= counted
-      load.addQueued(-counted)
+      hold(&state, queued: state.queuedBytes - counted, results: state.resultBytes)
+      state.wait.taken(counted, leaving: state.queuedBytes, at: now)
       guard state.writer != nil, mayContinue(state) else { return nil }
       defer { state.writer = nil }
       return state.writer
@@ -252,9 +285,27 @@ extension ServerCall {
   /// The stream is gone: nothing of the call is sent any more. Called by the connection.
   func abandon() {
     stop(.cancelled, droppingBytes: true)
-    state.withLock { state in
-      load.addQueued(-state.queuedBytes)
-      (state.queuedBytes, state.bytes) = (0, ByteBuffer())
-    }
+    state.withLock { $0.bytes = ByteBuffer() }
+  }
+}
+
+/// The time for which the bytes of a call have waited for the client. A client that reads a little keeps it from growing only by reading
+/// all that has waited.
+private struct UnreadWait {
+  private(set) var since = NIODeadline.distantPast
+  /// Bytes to be taken until all are that waited at ``since``.
+  private var rest = 0
+
+  init() {}
+
+  init(since: NIODeadline, rest: Int) {
+    self.since = since
+    self.rest = rest
+  }
+
+  /// - Parameter left: The bytes that wait now.
+  mutating func taken(_ count: Int, leaving left: Int, at now: NIODeadline) {
+    rest -= count
+    if rest <= 0 { (since, rest) = (now, left) }
   }
 }

@@ -16,9 +16,13 @@ package struct ServerLimits: Sendable, Hashable {
   /// is always accepted, so a stream holds at most this and its largest message.
   package var queuedBytesPerStream = 256 << 10
 
-  /// Response bytes of all streams that wait for their clients' flow control. While there are more, a stream may only have one message
-  /// waiting.
+  /// Bytes that calls hold for clients which have not read them: responses that wait for flow control, and results from which the next ones
+  /// are made. While there are more, a stream may only have its share of this waiting, or one message.
   package var queuedBytes = 64 << 20
+
+  /// The same bytes. While there are more, the calls whose bytes have waited longest end with RESOURCE_EXHAUSTED: for five seconds or more,
+  /// or for any time if there are twice as many.
+  package var unreadBytes = 256 << 20
 
   /// A stream whose client takes nothing for this long, although bytes wait, ends with RESOURCE_EXHAUSTED.
   package var unreadTime = Duration.seconds(60)

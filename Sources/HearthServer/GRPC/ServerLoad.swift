@@ -12,8 +12,8 @@ final class ServerLoad: Sendable {
   /// Nil if the program has no metrics backend.
   let metrics: ServerMetrics?
   let requests: RequestBudget
+  let unread: UnreadBudget
   private let calls = Mutex(Calls())
-  private let queued = Atomic(0)
   private let received = Atomic(0)
   private let holders = Mutex<[ObjectIdentifier: (call: ServerCall, bytes: Int)]>([:])
   private let refused = Atomic(0)
@@ -23,6 +23,7 @@ final class ServerLoad: Sendable {
     self.limits = limits
     self.metrics = metrics
     requests = RequestBudget(limits: limits)
+    unread = UnreadBudget(limits: limits)
   }
 
   // MARK: - Calls
@@ -75,18 +76,12 @@ final class ServerLoad: Sendable {
 
   // MARK: - Bytes to clients
 
-  var queuedBytes: Int { queued.load(ordering: .relaxed) }
-
-  func addQueued(_ count: Int) {
-    queued.add(count, ordering: .relaxed)
-  }
-
-  /// The number of bytes that one stream may have waiting before what produces them has to wait.
-  var queuedBytesAllowed: Int { queuedBytes > limits.queuedBytes ? 0 : limits.queuedBytesPerStream }
+  /// Responses of all calls that wait for flow control.
+  var queuedBytes: Int { unread.calls.reduce(0) { $0 + $1.queuedBytes } }
 
   /// Something that produces bytes of a stream has to wait.
   func writerWaits() {
-    metrics?.exceeded(queuedBytes > limits.queuedBytes ? .queuedBytes : .queuedBytesPerStream)
+    metrics?.exceeded(unread.isShared ? .queuedBytes : .queuedBytesPerStream)
   }
 
   // MARK: - Bytes from clients

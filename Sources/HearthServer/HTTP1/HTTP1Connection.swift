@@ -58,6 +58,7 @@ final class HTTP1Connection: ChannelInboundHandler {
   func handlerAdded(context: ChannelHandlerContext) {
     self.context = context
     outbox.connect(to: self)
+    server.load.unread.add(share)
     setTimer(server.limits.webIdleTime)
   }
 
@@ -65,6 +66,7 @@ final class HTTP1Connection: ChannelInboundHandler {
     abandon()
     timer?.cancel()
     outbox.connect(to: nil)
+    server.load.unread.remove(share)
     self.context = nil
   }
 
@@ -97,7 +99,12 @@ final class HTTP1Connection: ChannelInboundHandler {
   private func abandon() {
     guard let exchange else { return }
     self.exchange = nil
+    end(exchange)
+  }
+
+  private func end(_ exchange: Exchange) {
     exchange.call.abandon()
+    share.remove(exchange.call)
     _ = server.load.note(received: 0, of: exchange.call)
     if !exchange.hasBegun { server.load.callEnded() }
   }
@@ -169,6 +176,7 @@ extension HTTP1Connection {
     let call = ServerCall(
       streamID: .rootStream, method: method, metadata: metadata, transcoder: transcoder, load: server.load,
       outbox: outbox, share: share)
+    share.add(call)
     return Exchange(call: call, transcoder: transcoder, version: head.version, keepsAlive: head.isKeepAlive)
   }
 
@@ -267,9 +275,7 @@ extension HTTP1Connection: CallCarrier {
   private func finish(_ exchange: Exchange) {
     guard let context else { return }
     self.exchange = nil
-    exchange.call.abandon()
-    _ = server.load.note(received: 0, of: exchange.call)
-    if !exchange.hasBegun { server.load.callEnded() }
+    end(exchange)
     setTimer(exchange.hasRequestEnd ? server.limits.webIdleTime : server.limits.webBodyTime)
     let written = context.writeAndFlush(wrapOutboundOut(.end(nil)))
     guard !exchange.keepsAlive || isEnding else { return }

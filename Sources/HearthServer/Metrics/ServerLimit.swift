@@ -17,6 +17,7 @@ enum ServerLimit: String, CaseIterable, Sendable {
   case requestBytesInProgress = "request_bytes_in_progress"
   case queuedBytesPerStream = "queued_bytes_per_stream"
   case queuedBytes = "queued_bytes"
+  case unreadBytes = "unread_bytes"
   case unread
   case webBody = "web_body"
   // Of databases.

@@ -10,7 +10,8 @@ struct ServerSampler: Sendable {
   func sample() {
     var totals = ServerMetrics.Totals()
     var use: [ServerLimit: Int] = [
-      .connections: connections.count, .calls: calls.load.callCount, .queuedBytes: calls.load.queuedBytes,
+      .connections: connections.count, .calls: calls.load.callCount, .queuedBytes: calls.load.unread.bytes,
+      .unreadBytes: calls.load.unread.bytes,
       .receivedBytes: calls.load.receivedBytes, .requestBytesInProgress: calls.load.requests.bytes,
       .sortBytes: backend.sortBytes,
       .streamsPerConnection: metrics.streamsPerConnection.sumAndGreatest().greatest,
@@ -59,7 +60,7 @@ extension ServerLimits {
       .resets: connection.resets.burst, .emptyFrames: connection.emptyFrames.burst,
       .strayFrames: connection.strayFrames.burst, .calls: calls, .requestBytes: requestBytes,
       .receivedBytes: receivedBytes, .requestBytesInProgress: requestBytesInProgress,
-      .queuedBytesPerStream: queuedBytesPerStream, .queuedBytes: queuedBytes,
+      .queuedBytesPerStream: queuedBytesPerStream, .queuedBytes: queuedBytes, .unreadBytes: unreadBytes,
       .databases: database.databases, .targetsPerStream: database.targetsPerStream,
       .transactions: database.transactions, .readsPerTransaction: database.readsPerTransaction,
       .transactionReads: database.transactionReads, .queryComponents: database.queryComponents,

@@ -78,6 +78,7 @@ extension FirestoreService {
       }
       version = answer.readVersion
       rest = rest.dropFirst(answer.documents.count)
+      writer.holds(answer.documents.heldBytes)
       try await announce()
       for document in answer.documents {
         let response = database.translator.encodeBatchGetResponse(

@@ -39,6 +39,8 @@ struct ResultStream {
     var (pages, page) = try await start.advanced()
     while let present = page {
       output.explanation.add(present.answer.execution)
+      let bytes = present.answer.documents.heldBytes
+      output.writer.holds(bytes)
       guard !present.isLast else { return try await send(present, &output) }
       let (begin, rest) = present.halves
       try await send(begin, &output)
@@ -49,6 +51,7 @@ struct ResultStream {
         page = nil
         (pages, page) = try await current.advanced()
       } else {
+        output.writer.holds(2 * bytes)
         async let following = current.advanced()
         try await send(rest, &output)
         // The next piece may take long to read.
@@ -72,6 +75,7 @@ struct ResultStream {
     repeat {
       let documents = try await search.firstDocuments(of: rest, at: version, plan, in: database)
       rest = rest.dropFirst(documents.count)
+      output.writer.holds(documents.heldBytes)
       let answer = QueryAnswer(documents: documents, readVersion: version, execution: nil)
       try await send(ResultPages.Page(answer: answer, isLast: rest.isEmpty), &output)
     } while !rest.isEmpty
@@ -137,4 +141,12 @@ struct ResultStream {
     }
     if buffer.readableBytes > 0 { try await output.writer.write(encoded: buffer) }
   }
+}
+
+extension [Document] {
+  /// The memory that the documents take.
+  var heldBytes: Int { reduce(0) { $0 + $1.fields.bytes.count + Self.bytesPerDocument } }
+
+  /// Beside the fields: the key, its path, and the document itself.
+  private static let bytesPerDocument = 256
 }
