@@ -35,7 +35,7 @@ final class ChangeFeed: Sendable {
   /// - Parameters:
   ///   - version: The newest commit.
   ///   - maximumCommits: The maximum number of commits whose effects are kept.
-  ///   - maximumBytes: The maximum size in bytes of their documents.
+  ///   - maximumBytes: The maximum size in bytes of these effects, with their documents.
   ///   - windowMemory: For the windows of queries with a limit. Streams whose window has no room compare results.
   init(
     version: SnapshotVersion, maximumCommits: Int = 4096, maximumBytes: Int = 32 * 1024 * 1024,

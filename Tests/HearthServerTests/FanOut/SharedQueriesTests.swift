@@ -118,6 +118,67 @@ struct SharedQueriesTests {
     for stream in streams { #expect(await stream.views[2]?.keys.sorted() == ["c/d1", "c/d2", "c/d7"].map { key($0) }) }
   }
 
+  private static func above(_ number: Int) -> WatchSource {
+    .query(Query(path: path("c")).with(filter: .field(field("n"), .greaterThan, number.value)))
+  }
+
+  private static func commit(_ version: Int) -> CommittedChange {
+    CommittedChange(
+      version: SnapshotVersion(microseconds: Int64(version)),
+      transitions: [transition("c/d\(version)", from: nil, to: ["n": 100_000.value])])
+  }
+
+  @Test("what a commit adds for each query that it concerns is counted, and stays within the bytes")
+  func heldBytes() {
+    var queries = SharedQueries(version: .none, maximumCommits: 4096, maximumBytes: 1 << 20)
+    let subscribers = (0..<1000).map { number in
+      let subscriber = queries.subscribe {}
+      _ = queries.join(Self.above(number), by: subscriber)
+      return subscriber
+    }
+    let perCommit = 1000 * (SharedQueries.bytesPerQuery + SharedQueries.bytesPerChange)
+    for version in 1...100 {
+      queries.match(Self.commit(version))
+      #expect(queries.heldBytes <= 1 << 20)
+      #expect(queries.heldBytes >= queries.heldCount * perCommit && queries.heldCount > 0)
+    }
+    // A stream that was too slow for that takes the rest from the log.
+    #expect(queries.take(after: .none, by: subscribers[0]).dropped.count == 1)
+  }
+
+  @Test("what all streams have taken is forgotten, and nothing that one of them has not")
+  func taken() {
+    var queries = SharedQueries(version: .none, maximumCommits: 4096, maximumBytes: 32 << 20)
+    let (fast, slow) = (queries.subscribe {}, queries.subscribe {})
+    for subscriber in [fast, slow] {
+      _ = queries.join(Self.above(1), by: subscriber)
+      _ = queries.join(Self.above(2), by: subscriber)
+    }
+    func version(_ number: Int) -> SnapshotVersion { SnapshotVersion(microseconds: Int64(number)) }
+    func take(_ subscriber: Int, after number: Int) -> Int {
+      let taken = queries.take(after: version(number), by: subscriber)
+      #expect(taken.dropped.isEmpty)
+      return taken.changes.first?.changes.count ?? 0
+    }
+    for number in 1...200 {
+      queries.match(Self.commit(number))
+      #expect(take(fast, after: number - 1) == 1)
+    }
+    #expect(queries.heldCount == 200)
+    #expect(take(slow, after: 0) == 200)
+    #expect(queries.heldCount == 0 && queries.heldBytes == 0)
+    // One of them is always awake: what both have taken is looked up from time to time.
+    var positions = [fast: 200, slow: 200]
+    for number in 201...1000 {
+      queries.match(Self.commit(number))
+      let subscriber = number.isMultiple(of: 2) ? fast : slow
+      let taken = queries.take(after: version(positions[subscriber] ?? 0), by: subscriber)
+      #expect(taken.dropped.isEmpty && taken.through == version(number) && taken.changes.count == 2)
+      positions[subscriber] = number
+      #expect(queries.heldCount <= 70)
+    }
+  }
+
   @Test("nothing is kept for streams that have ended")
   func ended() {
     var queries = SharedQueries(version: .none, maximumCommits: 4, maximumBytes: 1000)
