@@ -94,6 +94,9 @@ struct LimitOptions: ParsableArguments {
   @Option(help: "Seconds that a write waits for transactions that have read what it changes.")
   var maxLockWaitSeconds = Int(defaults.database.lockWait.components.seconds)
 
+  @Option(help: "Writes that wait for transactions that have read one document; one more fails with ABORTED.")
+  var maxWaitingWritesPerDocument = defaults.database.waitingWritesPerDocument
+
   @Option(help: "Seconds after its begin at which a transaction ends.")
   var maxTransactionSeconds = Int(defaults.database.transactionTime.components.seconds)
 
@@ -111,6 +114,7 @@ struct LimitOptions: ParsableArguments {
     limits.database.readsPerTransaction = maxReadsPerTransaction
     limits.database.transactionReads = maxTransactionReads
     limits.database.lockWait = .seconds(maxLockWaitSeconds)
+    limits.database.waitingWritesPerDocument = maxWaitingWritesPerDocument
     limits.database.transactionTime = .seconds(maxTransactionSeconds)
     limits.database.transactionIdleTime = .seconds(maxTransactionIdleSeconds)
     limits.database.queryComponents = maxQueryComponents
@@ -152,8 +156,9 @@ struct LimitOptions: ParsableArguments {
       ("--max-query-components", maxQueryComponents), ("--max-query-disjunctions", maxQueryDisjunctions),
       ("--max-writes-per-request", maxWritesPerRequest), ("--max-documents-per-request", maxDocumentsPerRequest),
       ("--max-fields-per-mask", maxFieldsPerMask), ("--max-rewritten-megabytes", maxRewrittenMegabytes),
-      ("--max-sort-bytes", maxSortBytes),
-      ("--max-lock-wait-seconds", maxLockWaitSeconds), ("--max-transaction-seconds", maxTransactionSeconds),
+      ("--max-sort-bytes", maxSortBytes), ("--max-lock-wait-seconds", maxLockWaitSeconds),
+      ("--max-waiting-writes-per-document", maxWaitingWritesPerDocument),
+      ("--max-transaction-seconds", maxTransactionSeconds),
       ("--max-transaction-idle-seconds", maxTransactionIdleSeconds),
       ("--window-megabytes", windowMegabytes),
       ("--history-seconds", historySeconds), ("--history-megabytes", historyMegabytes),

@@ -128,8 +128,8 @@ final class EmbeddedBackend: Sendable {
       let storage = try EmbeddedStorage(
         location: place, home: home, databaseID: id, clock: clock, windowBytes: limits.windowBytes,
         retention: ChangeLog.Retention(limits), lockWait: limits.lockWait,
-        rewrittenBytes: limits.rewrittenBytesPerCommit, logBytes: limits.writeAheadLogBytes, sortBudget: sortBudget,
-        metrics: metrics, logger: logger)
+        waitingWrites: limits.waitingWritesPerDocument, rewrittenBytes: limits.rewrittenBytesPerCommit,
+        logBytes: limits.writeAheadLogBytes, sortBudget: sortBudget, metrics: metrics, logger: logger)
       if let indexes { Task { await storage.declare(indexes) } }
       if home == nil { logger.debug("database opened", metadata: ["database": .escaped(id)]) }
       return HostedDatabase(

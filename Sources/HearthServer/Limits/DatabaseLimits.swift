@@ -25,6 +25,9 @@ package struct DatabaseLimits: Sendable, Hashable {
   /// The time that a write, or a read of a transaction, waits for transactions that have locked what it needs. Then it fails with ABORTED.
   package var lockWait = Duration.seconds(20)
 
+  /// Writes that wait for transactions that have locked one document. One more fails with ABORTED, as under any contention that is too high.
+  package var waitingWritesPerDocument = 1_000
+
   /// Filters, orders and the parent document of one query together (Firestore documentation, "Usage and limits"). A query with more fails
   /// with INVALID_ARGUMENT.
   package var queryComponents = 100

@@ -28,6 +28,7 @@ enum ServerLimit: String, CaseIterable, Sendable {
   case readsPerTransaction = "reads_per_transaction"
   case transactionReads = "transaction_reads"
   case lockWait = "lock_wait"
+  case waitingWritesPerDocument = "waiting_writes_per_document"
   case queryComponents = "query_components"
   case queryDisjunctions = "query_disjunctions"
   case writesPerRequest = "writes_per_request"

@@ -21,12 +21,11 @@ struct ServerSampler: Sendable {
     use[.queuedBytesPerStream] = streams.greatestQueuedBytes
     let (settled, databases) = backend.openDatabases()
     use[.databases] = settled
-    for limit in [
-      ServerLimit.transactions, .readsPerTransaction, .transactionReads, .windowBytes, .historyBytes,
-      .writeAheadLogBytes,
-    ] {
-      use[limit] = 0
-    }
+    let largest: [ServerLimit] = [
+      .transactions, .readsPerTransaction, .transactionReads, .waitingWritesPerDocument, .windowBytes,
+      .historyBytes, .writeAheadLogBytes,
+    ]
+    for limit in largest { use[limit] = 0 }
     func raise(_ limit: ServerLimit, to number: Int) { use[limit] = max(use[limit] ?? 0, number) }
     for database in databases {
       let transactions = database.transactions.use()
@@ -34,6 +33,7 @@ struct ServerSampler: Sendable {
       raise(.transactions, to: transactions.transactions)
       raise(.readsPerTransaction, to: transactions.greatestReads)
       raise(.transactionReads, to: transactions.reads)
+      raise(.waitingWritesPerDocument, to: database.storage.locks.greatestWriterCount)
       raise(.windowBytes, to: database.storage.feed.windowMemory.usedBytes)
       raise(.historyBytes, to: storage.historyBytes)
       raise(.writeAheadLogBytes, to: storage.writeAheadLogBytes)
@@ -63,7 +63,8 @@ extension ServerLimits {
       .queuedBytesPerStream: queuedBytesPerStream, .queuedBytes: queuedBytes, .unreadBytes: unreadBytes,
       .databases: database.databases, .targetsPerStream: database.targetsPerStream,
       .transactions: database.transactions, .readsPerTransaction: database.readsPerTransaction,
-      .transactionReads: database.transactionReads, .queryComponents: database.queryComponents,
+      .transactionReads: database.transactionReads, .waitingWritesPerDocument: database.waitingWritesPerDocument,
+      .queryComponents: database.queryComponents,
       .queryDisjunctions: database.queryDisjunctions, .writesPerRequest: database.writesPerRequest,
       .documentsPerRequest: database.documentsPerRequest, .fieldsPerMask: database.fieldsPerMask,
       .rewrittenBytesPerCommit: database.rewrittenBytesPerCommit, .windowBytes: database.windowBytes,

@@ -109,15 +109,17 @@ actor EmbeddedStorage: ServerStorage {
   init(
     location: Database.Location, home: StorageHome? = nil, databaseID: DatabaseID, clock: ServerClock,
     windowBytes: Int = DatabaseLimits().windowBytes, retention: ChangeLog.Retention = ChangeLog.Retention(),
-    lockWait: Duration = DatabaseLimits().lockWait, rewrittenBytes: Int = DatabaseLimits().rewrittenBytesPerCommit,
+    lockWait: Duration = DatabaseLimits().lockWait,
+    waitingWrites: Int = DatabaseLimits().waitingWritesPerDocument,
+    rewrittenBytes: Int = DatabaseLimits().rewrittenBytesPerCommit,
     logBytes: Int = DatabaseLimits().writeAheadLogBytes, sortBudget: SortBudget = SortBudget(),
     metrics: ServerMetrics? = nil, logger: Logger
   ) throws {
     let database = try Database(location, options: Self.options)
     try self.init(
       database: database, home: home, databaseID: databaseID, clock: clock, logger: logger, windowBytes: windowBytes,
-      retention: retention, lockWait: lockWait, rewrittenBytes: rewrittenBytes, logBytes: logBytes,
-      sortBudget: sortBudget, metrics: metrics)
+      retention: retention, lockWait: lockWait, waitingWrites: waitingWrites,
+      rewrittenBytes: rewrittenBytes, logBytes: logBytes, sortBudget: sortBudget, metrics: metrics)
   }
 
   /// Takes over an open database.
@@ -129,6 +131,7 @@ actor EmbeddedStorage: ServerStorage {
   ///   - responseRetention: The limits of the stored answers to labelled requests.
   ///   - fillsIndexes: Fill indexes in the background.
   ///   - lockWait: The time that a request waits for locks of transactions.
+  ///   - waitingWrites: The writes that may wait for the locks of one document.
   ///   - rewrittenBytes: The bytes of documents that the merges and transforms of one commit may read and write.
   ///   - logBytes: The length of the write-ahead log at which reads are stopped.
   ///   - sortBudget: The memory for results that have to be sorted, which databases may share.
@@ -138,6 +141,7 @@ actor EmbeddedStorage: ServerStorage {
     retention: ChangeLog.Retention = ChangeLog.Retention(),
     responseRetention: BatchResponses.Retention = BatchResponses.Retention(), fillsIndexes: Bool = true,
     lockWait: Duration = DatabaseLimits().lockWait,
+    waitingWrites: Int = DatabaseLimits().waitingWritesPerDocument,
     rewrittenBytes: Int = DatabaseLimits().rewrittenBytesPerCommit,
     logBytes: Int = DatabaseLimits().writeAheadLogBytes, sortBudget: SortBudget = SortBudget(),
     metrics: ServerMetrics? = nil
@@ -176,7 +180,8 @@ actor EmbeddedStorage: ServerStorage {
     self.feed = ChangeFeed(
       version: state.lastVersion, maximumCommits: feedCapacity,
       windowMemory: WindowMemory(maximumBytes: windowBytes) { metrics?.exceeded(.windowBytes) })
-    self.locks = TransactionLocks(clock: clock, maximumWait: lockWait, metrics: metrics)
+    self.locks = TransactionLocks(
+      clock: clock, maximumWait: lockWait, maximumWriters: waitingWrites, metrics: metrics)
     Task { await self.continueFilling() }
   }
 

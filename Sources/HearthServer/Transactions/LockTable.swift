@@ -39,6 +39,8 @@ struct LockTable {
     var ticket: TicketID?
     /// The transaction has lost its locks.
     var isAborted = false
+    /// The request may not even wait: as many writes as are allowed wait for this document.
+    var crowded: DocumentKey?
     var events: [Event] = []
   }
 
@@ -71,6 +73,8 @@ struct LockTable {
     var queries: Set<Query> = []
   }
 
+  /// The writes that may wait for one document.
+  private let maximumWriters: Int
   private var holdings: [Owner: Holding] = [:]
   private var keyHolders: [DocumentKey: Set<Owner>] = [:]
   /// Queried ranges by the id of their collections; "" for queries of all collections.
@@ -90,9 +94,15 @@ struct LockTable {
   /// The requests, transactions and blockers that were looked at so far in search of deadlocks and of overtaken requests.
   private(set) var searchSteps = 0
 
+  init(maximumWriters: Int = DatabaseLimits().waitingWritesPerDocument) {
+    self.maximumWriters = maximumWriters
+  }
+
   /// True if nobody holds a lock or waits.
   var isEmpty: Bool { holdings.isEmpty && tickets.isEmpty && broken.isEmpty }
   var ticketCount: Int { tickets.count }
+  /// The number of writes that wait for the document for which most do.
+  var greatestWriterCount: Int { writers.values.map(\.count).max() ?? 0 }
 
   // MARK: - Requests
 
@@ -119,6 +129,11 @@ struct LockTable {
     let wish = Wish.write(transitions)
     let blockers = blockers(of: wish, owner, ticket: ticket ?? lastTicket + 1)
     guard !blockers.isEmpty else { return Answer() }
+    if ticket.map({ tickets[$0] == nil }) ?? true,
+      let crowded = transitions.first(where: { writers[$0.key]?.count ?? 0 >= maximumWriters })
+    {
+      return Answer(crowded: crowded.key)
+    }
     return wait(wish, owner, blockers, ticket, at: now)
   }
 

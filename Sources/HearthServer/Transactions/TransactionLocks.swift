@@ -11,7 +11,7 @@ final class TransactionLocks: Sendable {
   typealias Decision = Result<Void, StatusError>
 
   private struct State {
-    var table = LockTable()
+    var table: LockTable
     var waiting: [TicketID: CheckedContinuation<Decision, Never>] = [:]
     /// Decided before the call began to wait.
     var decisions: [TicketID: Decision] = [:]
@@ -28,13 +28,21 @@ final class TransactionLocks: Sendable {
   private let clock: ServerClock
   private let metrics: ServerMetrics?
   private let waitMicroseconds: Int64
-  private let state = Mutex(State())
+  private let maximumWriters: Int
+  private let state: Mutex<State>
 
-  /// - Parameter maximumWait: After which a request that waits is aborted.
-  init(clock: ServerClock, maximumWait: Duration = DatabaseLimits().lockWait, metrics: ServerMetrics? = nil) {
+  /// - Parameters:
+  ///   - maximumWait: After which a request that waits is aborted.
+  ///   - maximumWriters: The writes that may wait for one document.
+  init(
+    clock: ServerClock, maximumWait: Duration = DatabaseLimits().lockWait,
+    maximumWriters: Int = DatabaseLimits().waitingWritesPerDocument, metrics: ServerMetrics? = nil
+  ) {
     self.clock = clock
     self.metrics = metrics
+    self.maximumWriters = maximumWriters
     waitMicroseconds = maximumWait.microseconds
+    state = Mutex(State(table: LockTable(maximumWriters: maximumWriters)))
   }
 
   /// - Parameter expire: Ends transactions that are too old, called from time to time while somebody waits.
@@ -44,6 +52,9 @@ final class TransactionLocks: Sendable {
 
   /// The number of requests that wait, or are tried again after they have waited.
   var ticketCount: Int { state.withLock { $0.table.ticketCount } }
+
+  /// The number of writes that wait for the document for which most do.
+  var greatestWriterCount: Int { state.withLock { $0.table.greatestWriterCount } }
 
   private static let aborted = StatusError(
     code: .aborted, message: "Too much contention on these documents. Please try again.")
@@ -93,20 +104,27 @@ final class TransactionLocks: Sendable {
   /// Asks if a write may change documents now.
   ///
   /// - Returns: Nil if so; else the ticket with which to wait for its turn.
-  /// - Throws: ABORTED if the transaction has lost its locks.
+  /// - Throws: ABORTED if the transaction has lost its locks, or if too many writes wait for one of the documents.
   func admit(
     _ transitions: [DocumentTransition], by owner: Owner?, ticket: TicketID?
   ) throws(StatusError) -> TicketID? {
     let isFree = state.withLock { $0.table.isEmpty }
     if isFree, owner == nil { return nil }
     let now = clock.elapsedMicroseconds
-    let (next, isAborted) = change { state -> ((TicketID?, Bool), [LockTable.Event]) in
-      if let ticket, case .failure? = state.decisions[ticket] { return ((ticket, false), []) }
+    let answer = change { state -> (LockTable.Answer, [LockTable.Event]) in
+      if let ticket, case .failure? = state.decisions[ticket] { return (LockTable.Answer(ticket: ticket), []) }
       let answer = state.table.write(transitions, by: owner, ticket: ticket, at: now)
-      return ((answer.ticket, answer.isAborted), answer.events)
+      return (answer, answer.events)
     }
-    if isAborted { throw Self.aborted }
-    return next
+    if answer.isAborted { throw Self.aborted }
+    if let key = answer.crowded {
+      metrics?.exceeded(.waitingWritesPerDocument)
+      throw StatusError(
+        code: .aborted,
+        message: "\(Self.aborted.message) \(maximumWriters) writes wait for \"\(key)\", the most that may "
+          + "(hearth serve --max-waiting-writes-per-document).")
+    }
+    return answer.ticket
   }
 
   /// Waits until a write may be tried again.
@@ -143,7 +161,7 @@ final class TransactionLocks: Sendable {
   func close() {
     let waiting = state.withLock { state in
       state.isClosed = true
-      state.table = LockTable()
+      state.table = LockTable(maximumWriters: maximumWriters)
       defer { state.waiting = [:] }
       return state.waiting.values.map(\.self)
     }

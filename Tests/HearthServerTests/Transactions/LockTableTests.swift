@@ -36,6 +36,27 @@ struct LockTableTests {
     #expect(table.isEmpty)
   }
 
+  @Test("only so many writes wait for one document; those that wait are tried again all the same")
+  func crowd() {
+    var table = LockTable(maximumWriters: 2)
+    let change = Self.change("c/a", from: 1, to: 2)
+    _ = table.read([key("c/a"), key("c/b")], nil, by: Self.first, at: 0)
+    _ = table.read([key("c/a")], nil, by: Self.second, at: 0)
+    #expect(table.write([change], by: nil, ticket: nil, at: 0) == .init(ticket: 1))
+    #expect(table.write([change], by: Self.second, ticket: nil, at: 0) == .init(ticket: 2))
+    #expect(table.greatestWriterCount == 2)
+    let crowded = LockTable.Answer(crowded: key("c/a"))
+    #expect(table.write([change], by: nil, ticket: nil, at: 0) == crowded)
+    #expect(table.write([Self.change("c/b", from: 1, to: 2), change], by: nil, ticket: nil, at: 0) == crowded)
+    #expect(table.write([Self.change("c/b", from: 1, to: 2)], by: nil, ticket: nil, at: 0) == .init(ticket: 3))
+    #expect(table.write([change], by: nil, ticket: 1, at: 0) == .init(ticket: 1), "it has waited already")
+    #expect(table.release(Self.first) == [.ready(2), .ready(3)])
+    #expect(table.finish(2) + table.release(Self.second) == [.ready(1)])
+    #expect(table.write([change], by: nil, ticket: 1, at: 0) == .init())
+    #expect(table.finish(1) + table.finish(3) == [])
+    #expect(table.isEmpty)
+  }
+
   @Test("a write waits for those whose query finds the document before or after it")
   func ranges() {
     let group = Query(path: ResourcePath(), collectionGroup: "c").with(filter: .field(field("n"), .equal, 1.value))
