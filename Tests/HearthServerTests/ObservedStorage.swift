@@ -126,6 +126,7 @@ final class ObservedStorage: ServerStorage {
   }
 
   func declare(_ definitions: [IndexDefinition]) async { await storage.declare(definitions) }
+  func clear(_ place: ResourcePath) async throws(StatusError) { try await storage.clear(place) }
   func close() async { await storage.close() }
 }
 

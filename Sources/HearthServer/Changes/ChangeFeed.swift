@@ -55,7 +55,7 @@ final class ChangeFeed: Sendable {
     let (isToSchedule, isTooMuch) = inbox.withLock { inbox in
       assert(change.version > inbox.latest, "commit \(change.version) is published after \(inbox.latest)")
       inbox.latest = change.version
-      guard inbox.hasListeners, !change.transitions.isEmpty else { return (false, false) }
+      guard inbox.hasListeners, change.documentCount > 0 else { return (false, false) }
       inbox.commits.append(change)
       inbox.bytes += change.sizeBytes
       defer { inbox.isScheduled = true }

@@ -18,12 +18,27 @@ struct DocumentTransition: Sendable, Equatable {
 /// One commit that changed something.
 struct CommittedChange: Sendable {
   var version: SnapshotVersion
-  /// One for each document that differs after the commit.
-  var transitions: [DocumentTransition]
+  /// One for each document that differs after the commit; none if they are too many, see ``isComplete``.
+  private(set) var transitions: [DocumentTransition]
+  /// The number of documents that differ after the commit.
+  private(set) var documentCount: Int
 
-  init(version: SnapshotVersion, transitions: [DocumentTransition]) {
+  init(version: SnapshotVersion, transitions: [DocumentTransition] = []) {
     self.version = version
     self.transitions = transitions
+    documentCount = transitions.count
+  }
+
+  /// False for a commit with too many changes to hold. Listeners take it from the change log.
+  var isComplete: Bool { transitions.count == documentCount }
+
+  /// Adds changes, and holds none any more if they are too many.
+  mutating func add(_ more: [DocumentTransition], holdingAtMost maximumCount: Int, bytes maximumBytes: Int) {
+    if isComplete {
+      transitions += more
+      if transitions.count > maximumCount || sizeBytes > maximumBytes { transitions = [] }
+    }
+    documentCount += more.count
   }
 
   /// About the memory that it takes.

@@ -79,6 +79,7 @@ struct SharedQueries {
     assert(commit.version > version, "commit \(commit.version) is matched after \(version)")
     let before = version
     version = commit.version
+    guard commit.isComplete else { return forgetAll(after: before) }
     var documents: [SharedDocument?] = Array(repeating: nil, count: commit.transitions.count)
     var concerned: [QueryID] = []
     var bytes = commit.sizeBytes
@@ -100,6 +101,17 @@ struct SharedQueries {
     }
     guard !concerned.isEmpty else { return }
     hold(Held(version: commit.version, bytes: bytes, queries: concerned))
+  }
+
+  /// Leaves the commits up to now, whose effects are not all known, to the change log.
+  ///
+  /// - Parameter start: The version before the latest of them.
+  private mutating func forgetAll(after start: SnapshotVersion) {
+    (held, heldBytes) = ([], 0)
+    for id in Array(queries.keys) {
+      queries[id]?.skip(to: version)
+      tellSubscribers(of: id, after: start)
+    }
   }
 
   /// Everything up to this version is matched: nothing that anybody listens to was changed in between.

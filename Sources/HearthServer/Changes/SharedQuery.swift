@@ -169,6 +169,12 @@ struct SharedQuery {
     }
   }
 
+  /// Forgets the result as well: the effects of the commit at this version are not known.
+  mutating func skip(to version: SnapshotVersion) {
+    if window != nil { window = .unknown(since: version, pending: []) }
+    forget(through: version)
+  }
+
   private mutating func forget(through version: SnapshotVersion) {
     steps.removeFirst(steps.partitionIndex { $0.version > version })
     forgottenThrough = max(forgottenThrough, version)

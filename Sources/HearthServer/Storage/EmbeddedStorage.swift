@@ -291,19 +291,24 @@ extension EmbeddedStorage {
     // The next group is posted now: `commit` posts one only when it finds nothing waiting.
     if isMoreWaiting { postCommit() }
 
-    locks.beginCommits()
-    let (results, changes) = commit(group.map(\.attempt))
+    let results = publishing { commit(group.map(\.attempt)) }
     assert(results.count == group.count, "\(group.count) requests have \(results.count) results")
-    publishState()
-    locks.endCommits()
-    // Only now are the changes durable. Listeners must not see what a power cut could take back.
-    for change in changes {
-      feed.publish(change)
-      metrics?.committed(documents: change.transitions.count)
-    }
     for (entry, result) in zip(group, results) { entry.continuation.resume(returning: result) }
     moveLog()
     continueTrimming()
+  }
+
+  /// Runs a step that makes changes durable, and publishes them only then. Listeners must not see what a power cut could take back.
+  func publishing<Result>(_ step: () -> (Result, [CommittedChange])) -> Result {
+    locks.beginCommits()
+    let (result, changes) = step()
+    publishState()
+    locks.endCommits()
+    for change in changes {
+      feed.publish(change)
+      metrics?.committed(documents: change.documentCount)
+    }
+    return result
   }
 
   /// Commits requests in one durable transaction. A request that the store cannot carry out, because a row that it needs is damaged, fails
@@ -311,26 +316,21 @@ extension EmbeddedStorage {
   private func commit(_ attempts: [CommitAttempt]) -> ([CommitAttempt.Result], [CommittedChange]) {
     var attempts = attempts
     var results: [CommitAttempt.Result?] = attempts.map { _ in nil }
-    let (versionBefore, committedBefore) = (lastVersion, committedVersion)
-    var logBefore = log.totals
+    var before = known
     while true {
       let open = results.indices.filter { results[$0] == nil }
       do {
         try requireSafeDisk()
         if home != nil, open.contains(where: { wouldCommit(attempts[$0].request) }) { try moveHome() }
-        logBefore = log.totals
-        let (answers, changes, epochs) = try transact(&attempts, open, after: committedBefore)
+        before = known
+        let (answers, changes, epochs) = try transact(&attempts, open, after: before.committedVersion)
         if let move { settle(move) }
         if let epochs { begin(epochs) }
         for (index, answer) in zip(open, answers) { results[index] = answer }
         return (results.compactMap(\.self), changes)
       } catch {
-        // Rolled back: no version was used, and nothing may be published or answered with success. What memory has of the tables goes
-        // back too, without reading them: the disk that has just failed may fail again.
-        lastVersion = versionBefore
-        committedVersion = committedBefore
-        store.indexes.forget()
-        log.rollBack(to: logBefore)
+        // No version was used, and nothing may be published or answered with success.
+        rollBack(to: before)
         if let move { undo(move) }
         guard let damage = error as? RequestFailure else {
           let failure = commitFailure(error)
@@ -339,6 +339,35 @@ extension EmbeddedStorage {
         results[damage.index] = attempts[damage.index].failed(commitFailure(damage.error))
       }
     }
+  }
+
+  /// What memory knows of the tables.
+  struct Known {
+    var lastVersion: SnapshotVersion
+    var committedVersion: SnapshotVersion
+    var log: ChangeLog.Totals
+  }
+
+  var known: Known { Known(lastVersion: lastVersion, committedVersion: committedVersion, log: log.totals) }
+
+  /// Goes back to what was known before a transaction that was rolled back. It reads nothing: the disk that has just failed may fail
+  /// again.
+  func rollBack(to known: Known) {
+    lastVersion = known.lastVersion
+    committedVersion = known.committedVersion
+    store.indexes.forget()
+    log.rollBack(to: known.log)
+  }
+
+  /// The version of the next commit.
+  func nextVersion() -> SnapshotVersion {
+    SnapshotVersion(microseconds: max(clock.now().microseconds, lastVersion.microseconds + 1))
+  }
+
+  /// Takes note of a commit in the transaction that makes it durable.
+  func noteCommit(at version: SnapshotVersion) {
+    lastVersion = version
+    committedVersion = version
   }
 
   /// A failure of the store that has to do with one request alone.
@@ -378,20 +407,31 @@ extension EmbeddedStorage {
           throw RequestFailure(error, index: index) ?? error
         }
       }
-      let isTrimmed = try log.trim(now: clock.now())
-      // A commit with changes leaves its version in the log.
-      if isTrimmed || (committedVersion != committedBefore && log.latestVersion != committedVersion) {
-        try ServerState.save(lastVersion: committedVersion, logStart: log.start, logBytes: log.bytes, in: database)
-      }
-      if beginsEpoch, let first = changes.first {
-        epochs = try storeNextEpoch(after: committedBefore, first: first.version)
-      }
+      epochs = try endTransaction(firstVersion: changes.first?.version, after: committedBefore)
     }
     return (answers, changes, epochs)
   }
 
+  /// Trims the log and saves the state, as the last part of a transaction that commits.
+  ///
+  /// - Parameters:
+  ///   - firstVersion: Of the commits; nil if there is none.
+  ///   - committedBefore: The newest commit before them.
+  /// - Returns: The epochs if one has begun.
+  func endTransaction(
+    firstVersion: SnapshotVersion?, after committedBefore: SnapshotVersion
+  ) throws -> Epochs? {
+    let isTrimmed = try log.trim(now: clock.now())
+    // A commit with changes leaves its version in the log.
+    if isTrimmed || (committedVersion != committedBefore && log.latestVersion != committedVersion) {
+      try ServerState.save(lastVersion: committedVersion, logStart: log.start, logBytes: log.bytes, in: database)
+    }
+    guard beginsEpoch, let firstVersion else { return nil }
+    return try storeNextEpoch(after: committedBefore, first: firstVersion)
+  }
+
   /// The status for the sender of a write. Clients drop a write that gets DATA_LOSS; a file can be mended.
-  private func commitFailure(_ error: any Error) -> StatusError {
+  func commitFailure(_ error: any Error) -> StatusError {
     if let error = error as? StoreError, error.isFailedSync { noteFailedSync(error) }
     let failure = status(of: error)
     guard failure.code == .dataLoss else { return failure }
@@ -475,11 +515,10 @@ extension EmbeddedStorage {
       return (attempt.succeeded(known), nil)
     }
     if let check = attempt.check, try !holds(check, &effort) { return (.unchecked, nil) }
-    let now = clock.now()
     guard !request.mutations.isEmpty else {
       return (attempt.succeeded(CommitOutcome(version: lastVersion, results: [])), nil)
     }
-    let version = SnapshotVersion(microseconds: max(now.microseconds, lastVersion.microseconds + 1))
+    let version = nextVersion()
     var evaluation = CommitEvaluation(
       database: databaseID, version: version, requestTime: version.timestamp, writes: request.mutations.count,
       maximumRewrittenBytes: maximumRewrittenBytes)
@@ -505,8 +544,7 @@ extension EmbeddedStorage {
     var outcome = CommitOutcome(version: version, results: evaluation.results)
     if request.returnsDocument { outcome.document = evaluation.lastDocument }
     if let label = request.label { try responses.save(outcome, for: label) }
-    lastVersion = version
-    committedVersion = version
+    noteCommit(at: version)
     return (attempt.succeeded(outcome), CommittedChange(version: version, transitions: transitions))
   }
 

@@ -35,6 +35,12 @@ protocol ServerStorage: AnyObject, Sendable {
   ///   (ABORTED), or the storage's own trouble.
   func commit(_ request: CommitRequest) async throws(StatusError) -> CommitOutcome
 
+  /// Deletes everything below the root, a document or a collection in one commit, the document itself too. Locks do not stop it:
+  /// the transactions that have some are aborted.
+  ///
+  /// - Throws: `StatusError`: the storage's own trouble. Then nothing is deleted.
+  func clear(_ place: ResourcePath) async throws(StatusError)
+
   /// Reads documents in one snapshot.
   ///
   /// - Parameter version: reads the past when set; see ``snapshot(at:)`` for how far it reaches.

@@ -152,14 +152,7 @@ struct LockTable {
       if let owner { ticketsOfOwner[owner, default: []].insert(id) }
     }
     setBlockers(blockers, of: id)
-    if case .write(let transitions) = wish {
-      for transition in transitions {
-        writers[transition.key, default: []].insertSorted(id)
-        for collection in [transition.key.collectionGroup, ""] {
-          writersOfCollection[collection, default: []].insert(id)
-        }
-      }
-    }
+    if case .write(let transitions) = wish { noteWriter(id, transitions) }
     return Answer(ticket: id, events: breakCircles(through: [id]))
   }
 
@@ -175,6 +168,26 @@ struct LockTable {
     guard holdings[owner] != nil || ticketsOfOwner[owner] != nil else { return [] }
     let (events, removed) = remove(owner)
     return events + proceed(without: removed)
+  }
+
+  /// Aborts all transactions that have locks or wait. Writes from outside of transactions may then be tried, in their order.
+  mutating func abortAll() -> [Event] {
+    var next = LockTable(maximumWriters: maximumWriters)
+    next.broken = broken.union(holdings.keys).union(ticketsOfOwner.keys)
+    next.lastTicket = lastTicket
+    next.searchSteps = searchSteps
+    var events: [Event] = []
+    for (id, ticket) in tickets.sorted(by: { $0.key < $1.key }) {
+      guard ticket.owner == nil, case .write(let transitions) = ticket.wish else {
+        events.append(.aborted(id))
+        continue
+      }
+      if !ticket.blockers.isEmpty { events.append(.ready(id)) }
+      next.tickets[id] = Ticket(owner: nil, wish: ticket.wish, since: ticket.since)
+      next.noteWriter(id, transitions)
+    }
+    self = next
+    return events
   }
 
   /// The requests that have waited since before a time.
@@ -252,6 +265,15 @@ struct LockTable {
     }
     for blocker in blockers.subtracting(before) { waiters[blocker, default: []].insert(id) }
     tickets[id]?.blockers = blockers
+  }
+
+  private mutating func noteWriter(_ id: TicketID, _ transitions: [DocumentTransition]) {
+    for transition in transitions {
+      writers[transition.key, default: []].insertSorted(id)
+      for collection in [transition.key.collectionGroup, ""] {
+        writersOfCollection[collection, default: []].insert(id)
+      }
+    }
   }
 
   private mutating func forgetWriter(_ id: TicketID, _ ticket: Ticket) {

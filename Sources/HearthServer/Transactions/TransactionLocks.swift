@@ -84,6 +84,12 @@ final class TransactionLocks: Sendable {
     change { $0.table.release(owner) }
   }
 
+  /// Ends the locks and the waiting of all transactions, which are aborted with their next request. Writes from outside of transactions that
+  /// have waited for them go on.
+  func abortAll() {
+    change { $0.table.abortAll() }
+  }
+
   // MARK: - Storage
 
   /// The storage begins to make commits durable.

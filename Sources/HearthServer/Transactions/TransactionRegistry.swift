@@ -41,6 +41,8 @@ final class TransactionRegistry: Sendable {
     var lastUse: Int64
     /// Fixed by the first read.
     var reads: TransactionReads?
+    /// Ended by the server. Its client does not know yet: its calls are ABORTED until it rolls back or begins anew.
+    var isAborted = false
 
     var isReadOnly: Bool { isolation == .readOnly }
     var readCount: Int { reads.map { $0.keys.count + $0.queries.count } ?? 0 }
@@ -92,7 +94,8 @@ final class TransactionRegistry: Sendable {
 
     /// A transaction has ended without a commit.
     mutating func leaveAge(of transaction: Transaction, at now: Int64) {
-      if !transaction.isReadOnly { successions.add(transaction.owner, at: now) }
+      // An aborted one has left it already.
+      if !transaction.isReadOnly, !transaction.isAborted { successions.add(transaction.owner, at: now) }
     }
   }
 
@@ -218,7 +221,8 @@ final class TransactionRegistry: Sendable {
     let now = clock.elapsedMicroseconds
     return state.withLock { state in
       forgetOutcomes(in: &state, now: now)
-      return !state.endings.isEmpty || state.transactions.values.contains { !isExpired($0, at: now) }
+      return !state.endings.isEmpty
+        || state.transactions.values.contains { !$0.isAborted && !isExpired($0, at: now) }
     }
   }
 
@@ -252,13 +256,14 @@ final class TransactionRegistry: Sendable {
         throw error
       }
       // It may have ended while it waited. What it has locked since then would stay locked. A commit in progress unlocks at its end.
-      let (isOpen, isEnding) = state.withLock { state -> (Bool, Bool) in
-        if case .running? = state.endings[id]?.progress { return (false, true) }
-        return (state.transactions[id] != nil, false)
+      let (error, isEnding) = state.withLock { state -> (StatusError?, Bool) in
+        if case .running? = state.endings[id]?.progress { return (Self.closed, true) }
+        guard let transaction = state.transactions[id] else { return (Self.closed, false) }
+        return (transaction.isAborted ? Self.aborted : nil, false)
       }
-      guard isOpen else {
+      if let error {
         if !isEnding { locks.release(owner) }
-        throw Self.closed
+        throw error
       }
       return nil
     }
@@ -310,6 +315,24 @@ final class TransactionRegistry: Sendable {
     return added
   }
 
+  /// Ends all open transactions that may write. Their next calls are ABORTED.
+  func abortAll() {
+    let now = clock.elapsedMicroseconds
+    let aborted = state.withLock { state in
+      var aborted: [Transaction] = []
+      for (id, transaction) in state.transactions where !transaction.isReadOnly && !transaction.isAborted {
+        aborted.append(transaction)
+        state.leaveAge(of: transaction, at: now)
+        state.readCount -= transaction.readCount
+        state.transactions[id]?.reads = nil
+        state.transactions[id]?.isAborted = true
+      }
+      return aborted
+    }
+    for _ in aborted { metrics?.transactionAborted() }
+    unlock(aborted)
+  }
+
   /// Ends a transaction without a commit. Does nothing for one that has ended.
   func rollback(_ id: [UInt8]) throws(StatusError) {
     let now = clock.elapsedMicroseconds
@@ -332,13 +355,14 @@ final class TransactionRegistry: Sendable {
     return transaction
   }
 
-  /// - Throws: INVALID_ARGUMENT for one that is not open any more.
+  /// - Throws: INVALID_ARGUMENT for one that is not open any more, ABORTED for one that the server has ended.
   func find(_ id: [UInt8], in state: inout State, now: Int64) throws(StatusError) -> Transaction {
     guard let transaction = state.transactions[id] else {
       let begin = try checkForm(of: id)
       throw now - begin > limits.transactionTime.microseconds ? Self.expired : Self.closed
     }
     guard !isExpired(transaction, at: now) else { throw Self.expired }
+    guard !transaction.isAborted else { throw Self.aborted }
     return transaction
   }
 
@@ -357,4 +381,6 @@ final class TransactionRegistry: Sendable {
   private static let expired = StatusError(
     code: .invalidArgument, message: "The referenced transaction has expired or is no longer valid.")
   private static let closed = StatusError(code: .invalidArgument, message: "Transaction is invalid or closed.")
+  private static let aborted = StatusError(
+    code: .aborted, message: "The transaction was aborted because the database was cleared. Please try again.")
 }

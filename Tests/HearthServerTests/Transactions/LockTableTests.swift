@@ -57,6 +57,29 @@ struct LockTableTests {
     #expect(table.isEmpty)
   }
 
+  @Test("when all are aborted, transactions lose locks and places, and other writes may be tried in their order")
+  func abortingAll() {
+    var table = LockTable()
+    let change = Self.change("c/a", from: 1, to: 9)
+    _ = table.read([key("c/a")], Self.large, by: Self.first, at: 0)
+    _ = table.read([key("c/b")], nil, by: Self.second, at: 0)
+    #expect(table.write([change], by: nil, ticket: nil, at: 0) == .init(ticket: 1))
+    #expect(table.write([change], by: Self.second, ticket: nil, at: 0) == .init(ticket: 2))
+    #expect(table.read([key("c/a")], nil, by: Self.third, at: 0) == .init(ticket: 3))
+    #expect(table.write([change], by: nil, ticket: nil, at: 0) == .init(ticket: 4))
+    #expect(table.abortAll() == [.ready(1), .aborted(2), .aborted(3), .ready(4)])
+    for owner in [Self.first, Self.second, Self.third] {
+      #expect(table.read([key("c/z")], nil, by: owner, at: 0).isAborted)
+      #expect(table.release(owner) == [])
+    }
+    #expect(table.write([change], by: Self.second, ticket: 2, at: 0).isAborted)
+    for id in [1, 4] as [UInt64] {
+      #expect(table.write([change], by: nil, ticket: id, at: 0) == .init())
+      #expect(table.finish(id) == [])
+    }
+    #expect(table.isEmpty)
+  }
+
   @Test("a write waits for those whose query finds the document before or after it")
   func ranges() {
     let group = Query(path: ResourcePath(), collectionGroup: "c").with(filter: .field(field("n"), .equal, 1.value))
