@@ -86,6 +86,30 @@ struct ClearingTests {
       await code { _ = try await fixture.database.commit([.set(key("c/x"), [:])], endingTransaction: next) } == nil)
   }
 
+  @Test("a transaction that has read since the others were ended is aborted by the clearing itself")
+  func laterTransactions() async throws {
+    let fixture = try StorageFixture()
+    let transactions = fixture.database.transactions
+    try await fill(fixture, "c", count: 3)
+    let version = try fixture.storage.currentVersion()
+    let open = try (0..<4).map { try transactions.begin($0.isMultiple(of: 2) ? .optimistic : .pessimistic) }
+    for id in open {
+      _ = try await transactions.read(id, keys: [key("c/d1")], query: Query(path: path("c")), latest: version)
+    }
+    try await fixture.storage.clear(ResourcePath())
+    for (number, id) in open.enumerated() {
+      let next = await code {
+        if number == 1 {
+          _ = try await transactions.read(id, keys: [key("c/d1")], latest: version)
+        } else {
+          _ = try await fixture.database.commit([.set(key("e/\(number)"), [:])], endingTransaction: id)
+        }
+      }
+      #expect(next == .aborted, "transaction \(number)")
+    }
+    #expect(try await count(fixture, Query(path: ResourcePath(), collectionGroup: "")) == 0)
+  }
+
   @Test("a transaction that locks while the database is cleared is aborted, or reads what is left")
   func racingTransactions() async throws {
     let fixture = try StorageFixture()
@@ -147,6 +171,8 @@ struct ClearingTests {
       #expect(try await fixture.storage.count(of: Query(path: path("c")), at: after) == 0)
       #expect(try await fixture.storage.collectionIDs(under: ResourcePath(), at: nil) == [])
       #expect(try await count(fixture, all, at: before) == documents + 1)
+      let last = SnapshotVersion(microseconds: after.microseconds - 1)
+      #expect(try await count(fixture, all, at: last) == documents + 1, "there is one step only")
       await fixture.storage.close()
     }
   }
