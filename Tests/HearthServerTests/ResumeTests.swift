@@ -97,6 +97,40 @@ struct ResumeTests {
         == ["add 2", "c/d15 in 2", "c/d30 out 2 unchanged", "current 2", "snapshot"])
   }
 
+  private struct Resumption: Equatable {
+    var isReset: Bool
+    var documents: Int
+  }
+
+  @Test("a difference that costs more than the result is a reset, for a query with a limit as soon as much has changed")
+  func dearDifference() async throws {
+    let fixture = try StorageFixture()
+    for n in 0..<60 { try await fixture.set("c/d\(n)", ["n": (20 + n).value]) }
+    for n in 0..<60 { try await fixture.set("small/d\(n)", ["n": (n < 50 ? 0 : 20).value]) }
+    let small = HearthModel.Query(path: path("small")).with(filter: .field(field("n"), .greaterThan, 10.value))
+    let limited = Self.large.with(limit: 3)
+    var first = Listener(fixture)
+    for (id, query) in [Self.large, limited, small].enumerated() { _ = try await first.add(query, id: Int32(id + 1)) }
+    let token = first.token
+    func resume(_ query: HearthModel.Query) async throws -> Resumption {
+      var listener = Listener(fixture, freeChanges: 10)
+      let messages = try await listener.add(query, token: token)
+      return Resumption(
+        isReset: messages.contains("reset 2"), documents: messages.count { $0.contains(" in 2") })
+    }
+    for n in 0..<10 { try await fixture.set("c/d\(n)", ["n": (20 + n).value, "m": 1.value]) }
+    for n in 0..<11 { try await fixture.set("small/d\(n)", ["n": 0.value, "m": 1.value]) }
+    #expect(try await resume(Self.large) == Resumption(isReset: false, documents: 10))
+    #expect(try await resume(limited) == Resumption(isReset: false, documents: 3))
+    #expect(try await resume(small) == Resumption(isReset: true, documents: 10))
+    try await fixture.set("c/d10", ["n": 30.value, "m": 1.value])
+    #expect(try await resume(Self.large) == Resumption(isReset: false, documents: 11))
+    #expect(try await resume(limited) == Resumption(isReset: true, documents: 3))
+    // The changes count, not the documents: each is looked at.
+    for m in 0..<20 { try await fixture.set("c/d0", ["n": 20.value, "m": m.value]) }
+    #expect(try await resume(Self.large) == Resumption(isReset: true, documents: 60))
+  }
+
   @Test("a read time resumes like a token")
   func readTime() async throws {
     let fixture = try StorageFixture()

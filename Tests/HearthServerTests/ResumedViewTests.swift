@@ -36,7 +36,7 @@ private final class ResumingClient: Sendable {
 
   /// Opens a stream with all targets.
   func connect(
-    to database: HostedDatabase, isBehind: Bool, heldChanges: HeldChanges.Limits
+    to database: HostedDatabase, isBehind: Bool, heldChanges: HeldChanges.Limits, freeChanges: Int
   ) async throws -> ListenSession {
     let known = inbox.withLock { inbox in
       inbox.pending = inbox.state
@@ -44,7 +44,7 @@ private final class ResumingClient: Sendable {
     }
     var session = ListenSession(
       database: database, subscriber: database.storage.feed.subscribe {}, isBehind: { isBehind },
-      heldChanges: heldChanges
+      heldChanges: heldChanges, freeChanges: freeChanges
     ) { [self] messages in
       for response in try messages.flatMap({ try $0.decoded }) { receive(response) }
     }
@@ -157,7 +157,8 @@ struct ResumedViewTests {
         let held = HeldChanges.Limits(
           bytes: generator.element([0, 1_000, 1 << 20]), time: .microseconds(generator.element([0, 50, 10_000_000])))
         var session = try await Self.connect(
-          client, to: database, writer, isBehind: generator.chance(50), heldChanges: held)
+          client, to: database, writer, isBehind: generator.chance(50), heldChanges: held,
+          freeChanges: generator.element([0, 6, 10_000]))
         for _ in 0..<generator.below(3) {
           await writer.write(generator.below(12), to: storage)
           try await session.catchUp()
@@ -185,14 +186,16 @@ struct ResumedViewTests {
   /// A stream that is too slow for a short log ends, and its client comes back.
   private static func connect(
     _ client: ResumingClient, to database: HostedDatabase, _ writer: Writer, isBehind: Bool,
-    heldChanges: HeldChanges.Limits
+    heldChanges: HeldChanges.Limits, freeChanges: Int
   ) async throws -> ListenSession {
     writer.allow(true)
     do {
-      return try await client.connect(to: database, isBehind: isBehind, heldChanges: heldChanges)
+      return try await client.connect(
+        to: database, isBehind: isBehind, heldChanges: heldChanges, freeChanges: freeChanges)
     } catch let error as StatusError where error.code == .unavailable {
       writer.allow(false)
-      return try await client.connect(to: database, isBehind: isBehind, heldChanges: heldChanges)
+      return try await client.connect(
+        to: database, isBehind: isBehind, heldChanges: heldChanges, freeChanges: freeChanges)
     }
   }
 

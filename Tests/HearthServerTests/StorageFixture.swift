@@ -78,12 +78,14 @@ struct Listener {
   private let feed: ChangeFeed
   private let wakes: WakeCounter
 
-  init(_ fixture: StorageFixture) {
+  init(_ fixture: StorageFixture, freeChanges: Int = TargetTransfer.freeChanges) {
     let received = ReceivedMessages()
     let wakes = WakeCounter()
     feed = fixture.storage.feed
     subscriber = feed.subscribe { wakes.count() }
-    session = ListenSession(database: fixture.database, subscriber: subscriber) { try received.append($0) }
+    session = ListenSession(database: fixture.database, subscriber: subscriber, freeChanges: freeChanges) {
+      try received.append($0)
+    }
     self.received = received
     self.wakes = wakes
   }

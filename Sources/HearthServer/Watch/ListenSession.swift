@@ -15,6 +15,8 @@ struct ListenSession {
   private let database: HostedDatabase
   private let output: ListenOutput
   private let heldChanges: HeldChanges.Limits
+  /// See ``TargetTransfer/freeChanges``.
+  private let freeChanges: Int
   private let subscriber: ChangeFeed.SubscriberID
   private var targets = WatchedTargets() {
     didSet { targetUsage?.set(targets.count) }
@@ -29,11 +31,12 @@ struct ListenSession {
   init(
     database: HostedDatabase, subscriber: ChangeFeed.SubscriberID,
     isBehind: @escaping @Sendable () -> Bool = { false }, heldChanges: HeldChanges.Limits = .init(),
-    send: @escaping Send
+    freeChanges: Int = TargetTransfer.freeChanges, send: @escaping Send
   ) {
     self.database = database
     self.subscriber = subscriber
     self.heldChanges = heldChanges
+    self.freeChanges = freeChanges
     output = ListenOutput(isBehind: isBehind, send: send)
     targetUsage = database.metrics?.targetsPerStream.register()
     self.version = database.storage.feed.latestVersion
@@ -136,7 +139,8 @@ struct ListenSession {
 
   /// Sends the acknowledgement, the documents and the first snapshot of a target, whose changes follow from now on.
   private mutating func begin(_ target: WatchedTarget, _ message: Google_Firestore_V1_Target) async throws {
-    var transfer = TargetTransfer(to: target, at: version, of: database, output: output)
+    var transfer = TargetTransfer(
+      to: target, at: version, of: database, output: output, freeChanges: freeChanges)
     transfer.hold(.response(.targetChange(.init(state: .added, targetIDs: [target.id]))))
     let filter: WatchExistenceFilter?
     do {
@@ -247,7 +251,8 @@ struct ListenSession {
     var resets: [TargetID] = []
     for id in logged.sorted() {
       guard let target = targets.target(id) else { continue }
-      var transfer = TargetTransfer(to: target, at: version, of: database, output: output)
+      var transfer = TargetTransfer(
+        to: target, at: version, of: database, output: output, freeChanges: freeChanges)
       do {
         if try await sendFromLog(target, after: start, &transfer) { resets.append(id) }
       } catch {

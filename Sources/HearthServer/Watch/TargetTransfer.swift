@@ -8,6 +8,7 @@ struct TargetTransfer {
   private let version: SnapshotVersion
   private let database: HostedDatabase
   private let output: ListenOutput
+  private let freeChanges: Int
   /// Goes out with the next messages.
   private var held: [ListenMessage] = []
   /// Messages about documents that are not sent yet.
@@ -17,7 +18,7 @@ struct TargetTransfer {
   /// True if the client was sent something.
   private(set) var hasSent = false
 
-  /// The number of changes in the log from which on a resumption is compared with the result. It costs about as much as the result's documents.
+  /// The number of changes in the log beyond which the cost of a difference is compared with that of the result.
   static let freeChanges = 10_000
 
   /// The difference of a target between two versions.
@@ -28,8 +29,12 @@ struct TargetTransfer {
     var window: WindowDraft?
   }
 
-  init(to target: WatchedTarget, at version: SnapshotVersion, of database: HostedDatabase, output: ListenOutput) {
+  init(
+    to target: WatchedTarget, at version: SnapshotVersion, of database: HostedDatabase, output: ListenOutput,
+    freeChanges: Int
+  ) {
     (self.target, self.version, self.database, self.output) = (target, version, database, output)
+    self.freeChanges = freeChanges
     updates = SharedDocument.frames(to: target.id, in: database.id)
     removals = SharedDocument.frames(removedFrom: target.id, in: database.id)
   }
@@ -167,12 +172,12 @@ struct TargetTransfer {
   private func changeCount(after start: SnapshotVersion) async throws(StatusError) -> Int? {
     guard case .query(let query) = target.source, query.documentKey == nil else { return 1 }
     let storage = database.storage
-    let some = try await storage.changeCount(of: query, after: start, through: version, upTo: Self.freeChanges + 1)
-    guard let some, some > Self.freeChanges else { return some }
+    let some = try await storage.changeCount(of: query, after: start, through: version, upTo: freeChanges + 1)
+    guard let some, some > freeChanges else { return some }
     // Documents in the result are read one after the other and changes are looked up, so that one costs about twice the other.
     guard query.limit == nil else { return nil }
     let most = try await database.watchedCount(of: query, at: version) / 2
-    guard most > Self.freeChanges,
+    guard most > freeChanges,
       let all = try await storage.changeCount(of: query, after: start, through: version, upTo: most + 1), all <= most
     else { return nil }
     return all
