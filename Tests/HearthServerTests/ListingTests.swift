@@ -100,16 +100,17 @@ struct ListingTests {
       let writes = (start..<start + 1_000).map { Mutation.set(key("c/d\($0)/below/x"), [:]) }
       _ = try await fixture.storage.commit(CommitRequest(mutations: writes))
     }
-    let (looked, reads) = (Mutex(0), Mutex(0))
+    let looked = Mutex(0)
+    let reads = Mutex(0)
     let storage = ObservedStorage(
       fixture.storage,
       before: {
+        let count = reads.withLock { count in
+          count += 1
+          return count
+        }
         // What is written behind the documents of the page is not there.
-        guard
-          reads.withLock({
-            $0 += 1; return $0
-          }) == 2
-        else { return }
+        guard count == 2 else { return }
         _ = try? await fixture.set("c/d1003")
         _ = try? await fixture.set("c/d1000a/below/x")
       }, afterIDs: { ids in looked.withLock { $0 += ids.count } })
