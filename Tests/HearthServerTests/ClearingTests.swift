@@ -169,7 +169,7 @@ struct ClearingTests {
       #expect(try await reader.value.isSubset(of: [documents + 1, 0]))
       #expect(try await count(fixture, all) == 0)
       #expect(try await fixture.storage.count(of: Query(path: path("c")), at: after) == 0)
-      #expect(try await fixture.storage.collectionIDs(under: ResourcePath(), at: nil) == [])
+      #expect(try await fixture.storage.collectionIDs(under: ResourcePath(), after: nil, limit: 9, at: nil) == [])
       #expect(try await count(fixture, all, at: before) == documents + 1)
       let last = SnapshotVersion(microseconds: after.microseconds - 1)
       #expect(try await count(fixture, all, at: last) == documents + 1, "there is one step only")
