@@ -11,25 +11,10 @@ extension Kind {
 
   /// Each group has one reason, with the figures of a debug build.
   private static let reasons: [(measures: Set<Measure>, kinds: [String])] = [
-    // 121 to 132 MiB: a result that no index has in its order is held by its call from the first document to the last, so 8 results of 16 MB.
-    (
-      [.memory],
-      [
-        "query with an order", "query with a descending order", "query with an order and a limit", "query with or",
-        "query with !=", "query with selected fields", "query with an offset", "query with cursors",
-        "query of a collection group with an order", "query with an order in read-only transactions",
-        "query with an order in read-write transactions", "query with an order, explained",
-        "listeners with an order that do not read", "listeners with a limit that do not read",
-      ]
-    ),
-    // The same with fewer clients.
-    ([.memory, .honestWork], ["query with an order over REST"]),
     // 42 MiB, which is near the budget of 48: a piece is a number of documents, which follows their sizes.
     ([.memory], ["listeners to large documents that do not read"]),
     // 85 MiB, and 48 MiB with fewer clients: a page of 3 MiB, once as documents, as a message, and as frames.
     ([.memory], ["list of documents", "list over REST"]),
-    // 143 MiB: where no index has the order, the result behind the limit is read at once.
-    ([.memory], ["listeners with a limit that resume after an import"]),
     // 93 to 142 MiB, and 43 to 68 MiB: requests are counted by their bytes, but decoded to several times as many.
     ([.memory], ["large commits at once", "batch writes at once"]),
   ]
