@@ -154,13 +154,12 @@ extension Kind {
     },
     Kind("listeners to large documents that do not read") { try await $0.listenUnreadToDocuments() },
     Kind("listeners that resume after an import") { try await $0.resume(.of("big")) },
-    // Each reads the former result and the present one in their order, which takes a debug build 3 s, so there are fewer of them.
     Kind("listeners with a limit that resume after an import") {
       try await $0.resume(
         .of("big") {
           byNumber(&$0)
           $0.limit = Google_Protobuf_Int32Value(1_000_000)
-        }, clients: 2)
+        })
     },
     // Listeners may be 32 MiB of commits behind.
     Kind("listeners that fall behind", Budget(memoryMiB: 64)) { try await $0.fallBehind() },

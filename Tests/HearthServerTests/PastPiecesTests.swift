@@ -105,6 +105,21 @@ struct PastPiecesTests {
     #expect(pieces.flatMap(\.documents) == expected)
   }
 
+  @Test("a result of which much has changed is sorted once, unless its limit needs little of it", arguments: [nil, 10])
+  func muchChanged(limit: Int?) async throws {
+    let fixture = try StorageFixture()
+    let writes = (100..<400).map { Mutation.set(key("c/d\($0)"), ["n": $0.value]) }
+    _ = try await fixture.storage.commit(CommitRequest(mutations: writes))
+    let query = limit.map { Query(path: path("c")).with(order: Self.order).with(limit: $0) } ?? Query(path: path("c"))
+    let expected = try await fixture.storage.run(query, at: nil)
+    let changes = (100..<400).map { Mutation.set(key("c/d\($0)"), [:]) }
+    _ = try await fixture.storage.commit(CommitRequest(mutations: changes))
+    let pieces = try await fixture.pieces(of: query, at: expected.readVersion, bytes: 2_000, keptBytes: 1_000)
+    #expect(pieces.flatMap(\.documents) == expected.documents)
+    #expect(pieces.first?.execution?.isSortedByKeys == (limit == nil))
+    #expect(limit != nil || pieces.count > 1)
+  }
+
   @Test("a result that has begun goes on when the log has forgotten what its pieces have looked at")
   func forgotten() async throws {
     var retention = ChangeLog.Retention()

@@ -69,7 +69,7 @@ struct ResultPages: Sendable {
     return (pages, page)
   }
 
-  /// The query that is to be read now, and some that follow it.
+  /// The query to read now, and some that follow it.
   private mutating func nextSources() async throws -> [Query] {
     if let sources, !sources.isEmpty || lastCollection == nil { return sources }
     let more = isShallow ? try await moreCollections() : [query]

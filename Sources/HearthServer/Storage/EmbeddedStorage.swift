@@ -341,7 +341,7 @@ extension EmbeddedStorage {
     }
   }
 
-  /// What memory knows of the tables.
+  /// What is kept in memory about the tables.
   struct Known {
     var lastVersion: SnapshotVersion
     var committedVersion: SnapshotVersion

@@ -15,6 +15,8 @@ struct PastDocuments: Sendable {
   /// Behind this document nothing is known, because too much has changed to be kept; nil if all is known.
   private(set) var end: Document?
   private var bytes = 0
+  /// Of all documents behind the pieces so far that changed since the version, kept or not.
+  private var seenBytes = 0
   private let maximumBytes: Int
 
   init(at version: SnapshotVersion, maximumBytes: Int) {
@@ -36,9 +38,9 @@ struct PastDocuments: Sendable {
     _ = try snapshot.reader.changes.walk(
       CollectionScope(of: piece), asOf: version, after: through, through: snapshot.version
     ) { row in
-      guard row.isInScope, let document = try row.document(asOf: version), piece.matches(document),
-        end.map({ piece.compare(document, $0) != .descending }) ?? true
-      else { return true }
+      guard row.isInScope, let document = try row.document(asOf: version), piece.matches(document) else { return true }
+      seenBytes += Self.size(document)
+      guard end.map({ piece.compare(document, $0) != .descending }) ?? true else { return true }
       documents.append(document)
       bytes += Self.size(document)
       // Sorting at each multiple of the limit keeps the cost of one document small.
@@ -48,6 +50,18 @@ struct PastDocuments: Sendable {
     shorten(for: piece)
     through = snapshot.version
   }
+
+  /// Returns whether so many documents of the result have changed that it costs less to sort its keys once than to look at all changes for
+  /// every few pieces.
+  ///
+  /// - Parameter remaining: The number of further documents that the query's limit allows.
+  func isWorthSorting(remaining: Int?) -> Bool {
+    guard end != nil, seenBytes / Self.looks > maximumBytes else { return false }
+    return (remaining ?? .max) / Self.looks > documents.count
+  }
+
+  /// The looks at all changes that cost less than sorting.
+  private static let looks = 16
 
   /// Drops what is too much to be kept, from the end. One document stays, of whatever size.
   private mutating func shorten(for query: Query) {
@@ -67,7 +81,7 @@ struct PastDocuments: Sendable {
   }
 }
 
-/// A piece of a past result that is to be read.
+/// How to read a piece of a past result.
 struct PastPieceReading {
   /// A query that is read in its order, so many documents at once as its limit says.
   let piece: Query

@@ -149,8 +149,8 @@ enum ServerSchema {
     "CREATE INDEX server_deletes ON server_changes (collection, id, version) WHERE is_delete = 1",
   ]
 
-  /// How many answers each client has, and their bytes. The index is of those that have more than ``BatchResponses/fairCount``, so it
-  /// costs others nothing.
+  /// The number of answers of each client, and their bytes. The index holds only clients with more than ``BatchResponses/fairCount``, so it
+  /// costs the others nothing.
   private static let responseShares = [
     "CREATE TABLE server_batch_clients (client INTEGER PRIMARY KEY, count INTEGER NOT NULL, bytes INTEGER NOT NULL)",
     """

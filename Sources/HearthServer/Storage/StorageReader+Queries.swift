@@ -7,7 +7,7 @@ extension StorageReader.Snapshot {
   /// Each piece is a read of its own, so that neither a connection nor a state of the database is held while the caller passes it on.
   ///
   /// 1. A result that is found in its order is read in pieces: the next one begins behind the last document of the one before.
-  /// 2. Any other result is sorted. If its documents have more bytes than a piece, their keys are kept in its order, and each piece reads
+  /// 2. Any other result is sorted, and one of the past of which much has changed since. If its documents have more bytes than a piece, their keys are kept in its order, and each piece reads
   ///    documents again, as they were at the version of the first.
   /// 3. If the keys take more memory than there is for them, a result that is found in its order among other documents is read as in 1.
   ///
@@ -41,7 +41,7 @@ extension StorageReader.Snapshot {
     return position.remaining.map { $0 <= position.count } ?? false
   }
 
-  /// - Returns: nil if the result is not found in its order.
+  /// - Returns: nil if the result is not found in its order, or only at a cost that is beyond the effort.
   private func orderedPage(
     of query: Query, _ position: OrderedPosition, in database: DatabaseID, at past: SnapshotVersion?,
     _ sizes: PieceSizes
@@ -60,6 +60,7 @@ extension StorageReader.Snapshot {
     if let past, isPast {
       var changed = position.past ?? PastDocuments(at: past, maximumBytes: sizes.keptBytes)
       try changed.catchUp(with: self, for: piece)
+      if position.effort == .direct, changed.isWorthSorting(remaining: position.remaining) { return nil }
       let reading = PastPieceReading(piece, count: wanted, bytes: sizes.bytes, position.effort, in: database)
       guard let part = try pastPiece(reading, from: first, changed) else { return nil }
       answer = QueryAnswer(documents: part.documents, readVersion: past, execution: part.execution)

@@ -2,9 +2,9 @@ internal import NIOCore
 
 /// The ages that ended transactions leave to those that repeat them, by the number of the ended one.
 ///
-/// Of transactions that wait for each other the youngest is aborted. One that repeats another has its age, so that each is the oldest some
-/// day. A transaction leaves its age only if it ended without a commit, and to one other: else a client that names the same transaction
-/// always would win every deadlock.
+/// When transactions wait for each other, the youngest is aborted. A transaction that repeats another one gets its age, so each becomes the
+/// oldest at some time. An age is left only by a transaction that ended without a commit, and only once. Otherwise a client that always names
+/// the same transaction would win every deadlock.
 struct Successions {
   /// The time for which an age is kept. Clients of Google's libraries repeat a transaction within a minute.
   static let microseconds: Int64 = 120_000_000

@@ -11,7 +11,7 @@ internal import Synchronization
 /// | optimistic | one snapshot, fixed by its first read | is refused with ABORTED when something it has read was changed since |
 /// | read-only | one snapshot | changes nothing |
 ///
-/// An id holds a number drawn for the run of the process, a counter, the time of the begin, and a code that only this process can make of the
+/// An id holds a number drawn for the run of the process, a counter, the time when it began, and a code that only this process can make of the
 /// rest. So ended and expired transactions are distinguished from invented ids without keeping them.
 final class TransactionRegistry: Sendable {
   /// The maximum age of the outcome of a commit that is remembered.

@@ -18,12 +18,12 @@ extension Attack {
   }
 
   /// Listeners come back after everything they listen to has changed.
-  func resume(_ query: StructuredQuery, clients count: Int = 8) async throws {
+  func resume(_ query: StructuredQuery) async throws {
     let caller = try await caller()
     let token = try await token(of: .of(HonestClient.collection), caller)
     try await SampleData.overwriteBig(with: caller)
     let call = try Call.listen(query, resuming: token)
-    try await leaveUnread(clients: count) { _ in call }
+    try await leaveUnread { _ in call }
   }
 
   /// The token of a listener's first snapshot.
