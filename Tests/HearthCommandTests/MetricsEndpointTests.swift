@@ -107,16 +107,22 @@ struct MetricsEndpointTests {
     var limits = MetricsEndpoint.Limits()
     limits.headerBytes = 1000
     limits.bodyBytes = 1000
-    limits.patience = .milliseconds(300)
     let long = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: \(String(repeating: "x", count: 5000))\r\n\r\n"
     let body = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000\r\n\r\n"
     try await withEndpoint(limits) { port in
-      for request in [long, body + String(repeating: "x", count: 2000), "GET /metrics HTTP/1.1\r\n", ""] {
+      for request in [long, body + String(repeating: "x", count: 2000)] {
         let answer = try await Self.exchange(port, request)
         #expect(!answer.contains("200 OK"), "\(request.prefix(40))")
       }
       let answer = try await Self.exchange(port, "garbage\r\n\r\n")
       #expect(answer.hasPrefix("HTTP/1.1 400 "))
+    }
+    limits.patience = .milliseconds(300)
+    try await withEndpoint(limits) { port in
+      for request in ["GET /metrics HTTP/1.1\r\n", ""] {
+        let answer = try await Self.exchange(port, request)
+        #expect(answer == "")
+      }
     }
   }
 

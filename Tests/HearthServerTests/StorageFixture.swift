@@ -47,6 +47,15 @@ final class StorageFixture: Sendable {
   }
 }
 
+extension ChangeFeed {
+  /// Matches what was committed, and returns when all streams that it concerns have been woken.
+  func awaitWakes() {
+    match()
+    // What the queue has matched before, it may be about to wake.
+    queue.sync {}
+  }
+}
+
 extension StorageFixture {
   /// Reads a result piece by piece.
   ///
@@ -92,9 +101,7 @@ struct Listener {
 
   /// The number of times that the feed has woken the stream.
   var wakeCount: Int {
-    feed.match()
-    // What the queue has matched before, it may be about to wake.
-    feed.queue.sync {}
+    feed.awaitWakes()
     return wakes.value
   }
 

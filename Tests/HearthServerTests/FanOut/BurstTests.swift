@@ -33,7 +33,7 @@ struct BurstTests {
         }
         group.addTask { late.stream.add(late.query, id: TargetID(1000 + round)) }
       }
-      fixture.storage.feed.match()
+      fixture.storage.feed.awaitWakes()
       try await waitUntil { WokenStream.areQuiet(streams) }
       for stream in streams {
         #expect(stream.failures == [], "seed \(seed)")

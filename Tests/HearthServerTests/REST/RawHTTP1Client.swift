@@ -17,6 +17,10 @@ final class RawHTTP1Client: Sendable {
     var isClosed = false
   }
 
+  private final class Received: Sendable {
+    let state = Mutex(State())
+  }
+
   struct Answer: Sendable {
     var status: Int
     var headers: [String: String]
@@ -27,29 +31,31 @@ final class RawHTTP1Client: Sendable {
   }
 
   private let channel: any Channel
-  private let state = Mutex(State())
+  private let received: Received
 
-  private init(channel: any Channel) {
+  private init(channel: any Channel, received: Received) {
     self.channel = channel
+    self.received = received
   }
 
   /// - Parameter reads: False for a client that takes nothing; its system takes little for it.
   static func withConnection<R>(
     to server: EmbeddedServer, reads: Bool = true, _ body: (RawHTTP1Client) async throws -> R
   ) async throws -> R {
+    let received = Received()
+    // Everything is set before the connection stands: the server may be quick to close it.
     var bootstrap = ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-      .channelOption(.autoRead, value: false)
+      .channelOption(.autoRead, value: reads)
+      .channelInitializer { channel in
+        channel.closeFuture.whenComplete { _ in received.state.withLock { $0.isClosed = true } }
+        return channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(
+            TextReader { bytes in received.state.withLock { $0.text += String(buffer: bytes) } })
+        }
+      }
     if !reads { bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: 64 << 10) }
     let channel = try await bootstrap.connect(host: "127.0.0.1", port: server.port).get()
-    let client = RawHTTP1Client(channel: channel)
-    channel.closeFuture.whenComplete { _ in client.state.withLock { $0.isClosed = true } }
-    try await channel.eventLoop.submit {
-      try channel.pipeline.syncOperations.addHandler(TextReader { client.take($0) })
-    }.get()
-    if reads {
-      try await channel.setOption(.autoRead, value: true).get()
-      channel.read()
-    }
+    let client = RawHTTP1Client(channel: channel, received: received)
     do {
       let result = try await body(client)
       try? await channel.close().get()
@@ -60,8 +66,8 @@ final class RawHTTP1Client: Sendable {
     }
   }
 
-  var isClosed: Bool { state.withLock { $0.isClosed } }
-  var text: String { state.withLock { $0.text } }
+  var isClosed: Bool { received.state.withLock { $0.isClosed } }
+  var text: String { received.state.withLock { $0.text } }
 
   func send(_ text: String) async throws {
     try await channel.writeAndFlush(ByteBuffer(string: text)).get()
@@ -73,10 +79,6 @@ final class RawHTTP1Client: Sendable {
   }
 
   func close() async throws { try await channel.close().get() }
-
-  private func take(_ bytes: ByteBuffer) {
-    state.withLock { $0.text += String(buffer: bytes) }
-  }
 
   /// Sends a request and waits for its answer.
   func request(
@@ -98,7 +100,7 @@ final class RawHTTP1Client: Sendable {
   func answer(isHead: Bool = false) async throws -> Answer {
     var answer: Answer?
     try await waitUntil {
-      answer = state.withLock { Self.takeAnswer(from: &$0.text, isHead: isHead, isAtEnd: $0.isClosed) }
+      answer = received.state.withLock { Self.takeAnswer(from: &$0.text, isHead: isHead, isAtEnd: $0.isClosed) }
       return answer != nil || isClosed
     }
     guard let answer else { throw Missing(text: text) }
