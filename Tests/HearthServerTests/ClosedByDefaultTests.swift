@@ -228,9 +228,9 @@ struct ClosedByDefaultTests {
     for number in 0..<1500 {
       _ = try await backend.database(DatabaseID(projectID: "typo-\(number)")).storage.currentVersion()
     }
-    let database = try backend.database(ServerFixture.database)
+    let database = try await backend.database(ServerFixture.database)
     _ = try await database.storage.commit(CommitRequest(mutations: [.set(key("a/b"), [:])]))
-    #expect(try backend.database(ServerFixture.database) === database)
+    #expect(try await backend.database(ServerFixture.database) === database)
     await backend.close()
   }
 }

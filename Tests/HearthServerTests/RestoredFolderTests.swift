@@ -349,7 +349,7 @@ struct RestoredFolderTests {
       func epochs(in folder: String) async throws -> [Epochs.Epoch] {
         let backend = try EmbeddedBackend(
           location: .folder(folder), clock: .system, logger: ServerFixture.quietLogger)
-        let database = try backend.database(ServerFixture.database)
+        let database = try await backend.database(ServerFixture.database)
         _ = try await database.storage.commit(CommitRequest(mutations: [.set(key("a/b"), [:])]))
         await backend.close()
         return database.storage.epochs.all

@@ -156,7 +156,7 @@ struct StorageTroubleTests {
           return .file(path: file)
         },
         discard: { for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: file + suffix) } },
-        settled: { _ in settled.withLock { $0 += 1 } })
+        settled: { settled.withLock { $0 += 1 } })
       let storage = try EmbeddedStorage(
         location: .memory, home: home, databaseID: ServerFixture.database, clock: ManualClock().clock,
         logger: ServerFixture.quietLogger)
@@ -182,7 +182,7 @@ struct StorageTroubleTests {
       create: {
         isMade.withLock { $0 = true }
         return .memory
-      }, discard: {}, settled: { _ in })
+      }, discard: {}, settled: {})
     let storage = try EmbeddedStorage(
       location: .memory, home: home, databaseID: ServerFixture.database, clock: ManualClock().clock,
       rewrittenBytes: 1_000, logger: ServerFixture.quietLogger)
@@ -205,29 +205,31 @@ struct StorageTroubleTests {
       for id in ids {
         _ = try await backend.database(id).storage.commit(CommitRequest(mutations: [.set(key("c/a"), [:])]))
       }
-      func storages() throws -> [EmbeddedStorage] {
-        try ids.map { try #require(try backend.database($0).storage as? EmbeddedStorage) }
+      func storages() async throws -> [EmbeddedStorage] {
+        var storages: [EmbeddedStorage] = []
+        for id in ids { storages.append(try #require(try await backend.database(id).storage as? EmbeddedStorage)) }
+        return storages
       }
       // Kept, so that no later one can have the address of one that is gone.
-      let first = try storages()
-      let held = try backend.database(ids[0])
-      _ = try backend.database(ids[1]).transactions.begin(.pessimistic)
+      let first = try await storages()
+      let held = try await backend.database(ids[0])
+      _ = try await backend.database(ids[1]).transactions.begin(.pessimistic)
       await backend.closeIdle()
-      #expect(zip(try storages(), first).allSatisfy { $0 === $1 })
+      #expect(zip(try await storages(), first).allSatisfy { $0 === $1 })
 
       clock.advance(seconds: 240)
-      _ = try backend.database(ids[2])
+      _ = try await backend.database(ids[2])
       clock.advance(seconds: 55)
       // The transaction has not been idle for a minute.
-      let transaction = try backend.database(ids[1]).transactions.begin(.pessimistic)
+      let transaction = try await backend.database(ids[1]).transactions.begin(.pessimistic)
       clock.advance(seconds: 50)
       await backend.closeIdle()
-      let second = try storages()
+      let second = try await storages()
       // In use; with a transaction; asked for a moment ago.
       #expect(zip(second, first).prefix(3).allSatisfy { $0 === $1 })
       #expect(second[3] !== first[3])
       #expect(try await backend.database(ids[3]).storage.documents(for: [key("c/a")], at: nil).documents[0].isFound)
-      try backend.database(ids[1]).transactions.rollback(transaction)
+      try await backend.database(ids[1]).transactions.rollback(transaction)
       _ = held
       await backend.close()
     }
@@ -239,11 +241,12 @@ struct StorageTroubleTests {
       let backend = try EmbeddedBackend(
         location: .folder(path: folder), clock: .system, logger: ServerFixture.quietLogger)
       let id = DatabaseID(projectID: "p")
-      let storage = try backend.database(id).storage
+      let storage = try await backend.database(id).storage
       for number in 0..<80 {
-        _ = try backend.database(DatabaseID(projectID: "other\(number)"))
+        _ = try await backend.database(DatabaseID(projectID: "other\(number)"))
       }
-      let second = try backend.database(id)
+      let second = try await backend.database(id)
+      #expect(second.storage === storage)
       _ = try await storage.commit(CommitRequest(mutations: [.set(key("c/d"), ["n": 1.value])]))
       let found = try await backend.database(id).storage.documents(for: [key("c/d")], at: nil).documents
       #expect(found.map(\.isFound) == [true])

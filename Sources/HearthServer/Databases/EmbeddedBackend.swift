@@ -8,32 +8,26 @@ internal import Synchronization
 ///
 /// A database without commits is *blank*: it is in memory, and is discarded when no call uses it and enough other blank
 /// ones were opened since. So a mistyped project id leaves nothing behind.
+///
+/// Databases are opened and closed without a lock, on threads of their own; ``DatabaseTable`` decides, and knows the calls that wait.
 final class EmbeddedBackend: Sendable {
+  /// Opens a storage. It is called on a thread that it may hold up, without any lock.
+  typealias Opening =
+    @Sendable (
+      _ id: DatabaseID, _ open: () throws -> any ServerStorage
+    ) throws -> any ServerStorage
+
+  private typealias Waiter = CheckedContinuation<Result<HostedDatabase, StatusError>, Never>
+  private typealias Table = DatabaseTable<HostedDatabase, Waiter>
+
   private struct State {
-    var databases: [DatabaseID: HostedDatabase] = [:]
-    /// The blank databases that are in use, and those in `latestBlanks`.
-    var blanks: [DatabaseID: WeakDatabase] = [:]
-    /// Oldest first. They are kept because a client may continue, for example with a transaction that it has begun.
-    var latestBlanks: [HostedDatabase] = []
-    /// When each open database was last asked for, by ``ServerClock/elapsedMicroseconds``.
-    var lastUses: [DatabaseID: Int64] = [:]
-    /// Databases that are being closed for want of use.
-    var closing: Set<DatabaseID> = []
-    var isClosed = false
+    var table: Table
     /// Nil if the server was not given any.
     var declaredIndexes: [IndexDefinition]?
-
-    /// The database if it is open or blank, noted as used.
-    mutating func use(_ id: DatabaseID, at time: @autoclosure () -> Int64) -> HostedDatabase? {
-      // Blank ones are not closed for want of use.
-      guard let known = databases[id] else { return blanks[id]?.database }
-      lastUses[id] = time()
-      return known
-    }
-  }
-
-  private struct WeakDatabase {
-    weak let database: HostedDatabase?
+    /// Grows with each declaration.
+    var declarations = 0
+    /// They wait until all databases are closed.
+    var ends: [CheckedContinuation<Void, Never>] = []
   }
 
   private let location: StorageLocation
@@ -45,17 +39,24 @@ final class EmbeddedBackend: Sendable {
   private let clock: ServerClock
   private let metrics: ServerMetrics?
   private let logger: Logger
-  private let state = Mutex(State())
+  private let opening: Opening
+  private let state: Mutex<State>
+  private let waiterCount = Atomic(0)
+  /// Opening a file waits for the disk, and may have to recover a long log: a few slow ones do not stop the others.
+  private let fileOpenings = OpeningQueue(label: "hearth.opening.file", width: 8)
+  /// A blank database costs some milliseconds of processor time. Any name makes one, so files do not wait behind them.
+  private let blankOpenings = OpeningQueue(label: "hearth.opening.blank", width: 2)
 
   /// A database without calls, listeners and transactions is closed after this time.
   static let idleMicroseconds: Int64 = 300_000_000
-  /// A blank database takes about 320 KB.
-  private static let keptBlanks = 64
+  /// The databases that are closed at the same time. Each has a thread that waits for the disk.
+  private static let closingsAtOnce = 8
 
+  /// - Parameter opening: Carries out each opening of a storage.
   /// - Throws: `ServerError` when the folder cannot be created, written or locked.
   init(
     location: StorageLocation, limits: DatabaseLimits = DatabaseLimits(), clock: ServerClock,
-    metrics: ServerMetrics? = nil, logger: Logger
+    metrics: ServerMetrics? = nil, logger: Logger, opening: @escaping Opening = { _, open in try open() }
   ) throws(ServerError) {
     self.limits = limits
     sortBudget = SortBudget(maximumBytes: limits.sortBytes)
@@ -64,115 +65,167 @@ final class EmbeddedBackend: Sendable {
     self.location = location
     self.clock = clock.steady(logger: logger)
     self.logger = logger
+    self.opening = opening
+    state = Mutex(State(table: Table(limit: limits.databases)))
     switch location {
     case .memory: folder = nil
     case .folder(let path): folder = try DataFolder(path: path)
     }
   }
 
-  /// As ``database(_:)``, for callers that may not be held up: a database is opened on another thread.
-  func databaseWithoutBlocking(_ id: DatabaseID) async throws(StatusError) -> HostedDatabase {
-    if let known = state.withLockIfAvailable({ $0.use(id, at: clock.elapsedMicroseconds) }) ?? nil { return known }
-    return try await withTaskExecutorPreference(globalConcurrentExecutor) {
-      () async throws(StatusError) -> HostedDatabase in
-      try database(id)
-    }
-  }
-
   /// The database of this name: open, opened, or blank.
   ///
-  /// - Throws: `StatusError`: INVALID_ARGUMENT for a name that cannot be a file's, or the failure of the storage.
-  func database(_ id: DatabaseID) throws(StatusError) -> HostedDatabase {
-    let result = state.withLock { state -> Result<HostedDatabase, StatusError> in
-      if let known = state.use(id, at: clock.elapsedMicroseconds) { return .success(known) }
-      guard !state.isClosed else {
-        return .failure(StatusError(code: .unavailable, message: "the server is shutting down"))
-      }
-      do throws(StatusError) {
-        guard !state.closing.contains(id) else {
-          throw StatusError(code: .unavailable, message: "the database is being closed for want of use; try again")
+  /// It does not suspend if the database is open. It never holds up the caller's thread.
+  ///
+  /// - Throws: `StatusError`: INVALID_ARGUMENT for a name that cannot be a file's, RESOURCE_EXHAUSTED if too many are open, CANCELLED,
+  ///   UNAVAILABLE when the server ends, or the failure of the storage.
+  func database(_ id: DatabaseID) async throws(StatusError) -> HostedDatabase {
+    let time = clock.elapsedMicroseconds
+    if let known = state.withLock({ $0.table.use(id, at: time) }) { return known }
+    return try await awaitDatabase(id)
+  }
+
+  private func awaitDatabase(_ id: DatabaseID) async throws(StatusError) -> HostedDatabase {
+    let number = waiterCount.wrappingAdd(1, ordering: .relaxed).newValue
+    let result = await withTaskCancellationHandler {
+      await withCheckedContinuation { (waiter: Waiter) in
+        let time = clock.elapsedMicroseconds
+        change { table in
+          // Under the lock: a call that is cancelled later is found by `cancel`.
+          guard !Task.isCancelled else { return [.resume([waiter], .failure(Self.cancelled))] }
+          return table.ask(id, number, waiter, at: time)
         }
-        if let file = try folder?.existingFile(for: id) {
-          try requireRoom(in: state)
-          let opened = try open(id, at: .file(path: file), declaring: state.declaredIndexes)
-          state.databases[id] = opened
-          state.lastUses[id] = clock.elapsedMicroseconds
-          return .success(opened)
-        }
-        let blank = try open(id, at: .memory, home: home(for: id), declaring: state.declaredIndexes)
-        state.blanks = state.blanks.filter { $0.value.database != nil }
-        state.blanks[id] = WeakDatabase(database: blank)
-        state.latestBlanks.append(blank)
-        if state.latestBlanks.count > Self.keptBlanks { state.latestBlanks.removeFirst() }
-        return .success(blank)
-      } catch {
-        return .failure(error)
       }
+    } onCancel: {
+      state.withLock { $0.table.cancel(number, waitingFor: id) }?.resume(returning: .failure(Self.cancelled))
     }
     return try result.get()
   }
 
-  private func requireRoom(in state: State) throws(StatusError) {
-    guard state.databases.count < limits.databases else {
+  private static let cancelled = StatusError(code: .cancelled, message: "The call was cancelled.")
+
+  /// Changes the table, and does what follows from it without the lock.
+  private func change(_ event: @Sendable (inout Table) -> [Table.Action]) {
+    let (actions, ends) = state.withLock { state -> ([Table.Action], [CheckedContinuation<Void, Never>]) in
+      let actions = event(&state.table)
+      guard state.table.isShutDown, state.table.isEmpty else { return (actions, []) }
+      defer { state.ends = [] }
+      return (actions, state.ends)
+    }
+    perform(actions)
+    for end in ends { end.resume() }
+  }
+
+  private func perform(_ actions: [Table.Action]) {
+    for action in actions {
+      switch action {
+      case .open(let id): beginOpening(id)
+      case .close(let database): Task { await close(database) }
+      case .resume(let waiters, let result): for waiter in waiters { waiter.resume(returning: result) }
+      case .release: break
+      }
+    }
+  }
+
+  // MARK: - Opening
+
+  private func beginOpening(_ id: DatabaseID) {
+    guard let folder else { return openBlank(id) }
+    fileOpenings.run { [self] in
+      do throws(StatusError) {
+        guard let file = try folder.existingFile(for: id) else { return openBlank(id) }
+        try requireRoom(state.withLock { $0.table.admit(id, .stored) })
+        let database = host(id, try open(id, at: .file(path: file)))
+        let time = clock.elapsedMicroseconds
+        change { $0.opened(id, database, at: time) }
+        logger.debug("database opened", metadata: ["database": .escaped(id)])
+        declareIndexes(inOpened: database.storage)
+      } catch {
+        change { $0.failed(id, error) }
+      }
+    }
+  }
+
+  private func openBlank(_ id: DatabaseID) {
+    blankOpenings.run { [self] in
+      do throws(StatusError) {
+        try requireRoom(state.withLock { $0.table.admit(id, .blank) }, for: "databases without documents are in use")
+        let storage = try open(id, at: .memory, home: home(for: id))
+        let database = host(id, storage)
+        change {
+          $0.openedBlank(id, database, storage: storage) { [weak self, weak storage] in
+            guard let self, let storage else { return nil }
+            return host(id, storage)
+          }
+        }
+        declareIndexes(inOpened: storage)
+      } catch {
+        change { $0.failed(id, error) }
+      }
+    }
+  }
+
+  private func requireRoom(
+    _ admission: Table.Admission, for subject: String = "databases are open"
+  ) throws(StatusError) {
+    switch admission {
+    case .admitted: return
+    case .shutDown: throw Table.shutDownError
+    case .full:
       metrics?.exceeded(.databases)
       throw StatusError(
         code: .resourceExhausted,
-        message: "\(limits.databases) databases are open, the most that one server serves")
+        message: "\(limits.databases) \(subject), the most that one server serves (hearth serve --max-databases)")
     }
   }
 
   private func open(
-    _ id: DatabaseID, at place: Database.Location, home: StorageHome? = nil, declaring indexes: [IndexDefinition]?
-  ) throws(StatusError) -> HostedDatabase {
+    _ id: DatabaseID, at place: Database.Location, home: StorageHome? = nil
+  ) throws(StatusError) -> any ServerStorage {
     do {
-      let storage = try EmbeddedStorage(
-        location: place, home: home, databaseID: id, clock: clock, windowBytes: limits.windowBytes,
-        retention: ChangeLog.Retention(limits), lockWait: limits.lockWait,
-        waitingWrites: limits.waitingWritesPerDocument, rewrittenBytes: limits.rewrittenBytesPerCommit,
-        logBytes: limits.writeAheadLogBytes, sortBudget: sortBudget, metrics: metrics, logger: logger)
-      if let indexes { Task { await storage.declare(indexes) } }
-      if home == nil { logger.debug("database opened", metadata: ["database": .escaped(id)]) }
-      return HostedDatabase(
-        id: id, storage: storage, limits: limits, indexRules: indexRules, clock: clock, metrics: metrics)
+      return try opening(id) {
+        try EmbeddedStorage(
+          location: place, home: home, databaseID: id, clock: clock, windowBytes: limits.windowBytes,
+          retention: ChangeLog.Retention(limits), lockWait: limits.lockWait,
+          waitingWrites: limits.waitingWritesPerDocument, rewrittenBytes: limits.rewrittenBytesPerCommit,
+          logBytes: limits.writeAheadLogBytes, sortBudget: sortBudget, metrics: metrics, logger: logger)
+      }
     } catch {
       logger.error("database cannot be opened", metadata: ["database": .escaped(id), "error": .escaped("\(error)")])
       throw StatusError(storage: error)
     }
   }
 
+  private func host(_ id: DatabaseID, _ storage: any ServerStorage) -> HostedDatabase {
+    HostedDatabase(id: id, storage: storage, limits: limits, indexRules: indexRules, clock: clock, metrics: metrics)
+  }
+
   private func home(for id: DatabaseID) -> StorageHome {
     StorageHome(
       create: { [weak self] in
-        guard let self else { throw StatusError(code: .unavailable, message: "the server is shutting down") }
-        try state.withLock { state throws(StatusError) in
-          // The same name was asked for again after its blank had been forgotten, and the other one came first.
-          if state.databases[id] != nil {
-            throw StatusError(code: .unavailable, message: "the database has just been created")
-          }
-          try requireRoom(in: state)
-        }
+        guard let self else { throw Table.shutDownError }
+        try requireRoom(state.withLock { $0.table.beginSettling(id) })
         guard let folder else { return .memory }
-        return .file(path: try folder.createFile(for: id))
+        do throws(StatusError) {
+          return .file(path: try folder.createFile(for: id))
+        } catch {
+          state.withLock { $0.table.undoSettling(id) }
+          throw error
+        }
       },
-      discard: { [folder] in folder?.removeFile(for: id) },
-      settled: { [weak self] in self?.settle(id, $0) })
+      discard: { [weak self, folder] in
+        folder?.removeFile(for: id)
+        self?.state.withLock { $0.table.undoSettling(id) }
+      },
+      settled: { [weak self] in
+        guard let self else { return }
+        let time = clock.elapsedMicroseconds
+        state.withLock { $0.table.settled(id, at: time) }
+        logger.debug("database created", metadata: ["database": .escaped(id)])
+      })
   }
 
-  /// A blank database has had its first commit.
-  private func settle(_ id: DatabaseID, _ storage: any ServerStorage) {
-    state.withLock { state in
-      // The name may have been asked for again after this one's blank was forgotten: another blank, in which nothing is stored.
-      let blank = state.blanks.removeValue(forKey: id)?.database
-      let database =
-        blank.flatMap { $0.storage === storage ? $0 : nil }
-        ?? HostedDatabase(
-          id: id, storage: storage, limits: limits, indexRules: indexRules, clock: clock, metrics: metrics)
-      state.databases[id] = database
-      state.lastUses[id] = clock.elapsedMicroseconds
-      state.latestBlanks.removeAll { $0 === blank }
-    }
-    logger.debug("database created", metadata: ["database": .escaped(id)])
-  }
+  // MARK: - Indexes
 
   /// Makes these the declared indexes of all databases, also of those that are opened later.
   func declare(_ contents: IndexFile.Contents) async {
@@ -180,19 +233,37 @@ final class EmbeddedBackend: Sendable {
     indexRules?.declare(contents.declared)
     let databases = state.withLock { state in
       state.declaredIndexes = indexes
-      return Array(state.databases.values) + state.blanks.values.compactMap(\.database)
+      state.declarations += 1
+      return state.table.databases
     }
-    for database in databases { await database.storage.declare(indexes) }
+    for database in databases { await declareIndexes(in: database.storage) }
   }
+
+  /// Those that are being opened or closed while indexes are declared are not among the databases that ``declare(_:)`` finds.
+  private func declareIndexes(inOpened storage: any ServerStorage) {
+    guard state.withLock({ $0.declaredIndexes != nil }) else { return }
+    Task { await declareIndexes(in: storage) }
+  }
+
+  /// Declares the newest indexes, also if they are declared anew while it does so.
+  private func declareIndexes(in storage: any ServerStorage) async {
+    var declared: Int?
+    while true {
+      let (number, indexes) = state.withLock { ($0.declarations, $0.declaredIndexes) }
+      guard let indexes, number != declared else { return }
+      await storage.declare(indexes)
+      declared = number
+    }
+  }
+
+  // MARK: - Use and end
 
   /// The bytes of sort keys of all databases.
   var sortBytes: Int { sortBudget.usedBytes }
 
-  /// The databases that are open; those that are blank as well only in the second list.
+  /// The number of databases that count against the limit, and those that are open or blank.
   func openDatabases() -> (settled: Int, all: [HostedDatabase]) {
-    state.withLock { state in
-      (state.databases.count, Array(state.databases.values) + state.blanks.values.compactMap(\.database))
-    }
+    state.withLock { ($0.table.count, $0.table.databases) }
   }
 
   /// Removes the history of open databases that is beyond its limits.
@@ -200,40 +271,55 @@ final class EmbeddedBackend: Sendable {
     for database in openDatabases().all { await database.storage.trimHistory() }
   }
 
-  /// Closes the databases in the folder that nobody has used for ``idleMicroseconds``. The next call opens them again.
+  /// Closes the databases in the folder that nobody has used for ``idleMicroseconds``. The next call opens them again; one that comes while
+  /// its database is being closed waits for that.
   func closeIdle() async {
     guard folder != nil else { return }
-    let idle = state.withLock { state -> [HostedDatabase] in
-      let now = clock.elapsedMicroseconds
-      var idle: [HostedDatabase] = []
-      for (id, lastUse) in state.lastUses where now - lastUse > Self.idleMicroseconds {
-        guard var database = state.databases.removeValue(forKey: id) else { continue }
-        // Calls and streams hold the database while they last.
-        guard isKnownUniquelyReferenced(&database), !database.transactions.hasOpen else {
-          state.databases[id] = database
-          continue
-        }
-        state.lastUses[id] = nil
-        state.closing.insert(id)
-        idle.append(database)
-      }
-      return idle
-    }
-    for database in idle {
-      await database.storage.close()
-      state.withLock { _ = $0.closing.remove(database.id) }
-      logger.debug("idle database closed", metadata: ["database": .escaped(database.id)])
-    }
+    let time = clock.elapsedMicroseconds - Self.idleMicroseconds
+    let unused = state.withLock { $0.table.unused(since: time) }
+    await Self.forEach(unused) { [self] in await closeIfUnused($0, since: time) }
   }
 
-  /// Closes all databases; later calls get UNAVAILABLE.
-  func close() async {
-    let databases = state.withLock { state in
-      state.isClosed = true
-      defer { (state.databases, state.blanks, state.latestBlanks) = ([:], [:], []) }
-      return Array(state.databases.values) + state.blanks.values.compactMap(\.database)
+  private func closeIfUnused(_ id: DatabaseID, since time: Int64) async {
+    guard let database = state.withLock({ $0.table.beginClosing(id, unusedSince: time) }) else { return }
+    if database.transactions.hasOpen {
+      let now = clock.elapsedMicroseconds
+      change { $0.keep(id, database, at: now) }
+      return declareIndexes(inOpened: database.storage)
     }
-    for database in databases { await database.storage.close() }
+    await close(database)
+    logger.debug("idle database closed", metadata: ["database": .escaped(id)])
+  }
+
+  private func close(_ database: HostedDatabase) async {
+    await database.storage.close()
+    change { $0.closed(database.id) }
+  }
+
+  /// Closes all databases, also those that are still being opened; later calls get UNAVAILABLE.
+  func close() async {
+    let (actions, open) = state.withLock { $0.table.shutDown() }
+    perform(actions)
+    await Self.forEach(open) { [self] in await close($0) }
+    await withCheckedContinuation { (end: CheckedContinuation<Void, Never>) in
+      let isEnd = state.withLock { state in
+        if !state.table.isEmpty { state.ends.append(end) }
+        return state.table.isEmpty
+      }
+      if isEnd { end.resume() }
+    }
     folder?.unlock()
+  }
+
+  /// Does `work` for each element, a few at the same time.
+  private static func forEach<Element: Sendable>(
+    _ elements: [Element], _ work: @escaping @Sendable (Element) async -> Void
+  ) async {
+    await withTaskGroup(of: Void.self) { group in
+      for (index, element) in elements.enumerated() {
+        if index >= closingsAtOnce { await group.next() }
+        group.addTask { await work(element) }
+      }
+    }
   }
 }

@@ -1,7 +1,7 @@
 /// The limits of what is done in a database, and of how many databases are open. Those of connections and calls are ``ServerLimits``.
 package struct DatabaseLimits: Sendable, Hashable {
-  /// Databases that are open at the same time. A call for one more fails with RESOURCE_EXHAUSTED; one that nobody uses is closed after
-  /// five minutes.
+  /// Databases that are open at the same time, or being opened or closed. A call for one more fails with RESOURCE_EXHAUSTED; one that nobody
+  /// uses is closed after five minutes. As many databases without documents may be in use beside them.
   package var databases = 1000
 
   /// Targets of one Listen stream. One more ends the stream with RESOURCE_EXHAUSTED.

@@ -9,7 +9,7 @@ extension FirestoreService {
   var clear: CallMethod {
     .encoded("ClearDocuments", .oneRequest) { _, name in
       let place = try ResourceName(parsing: String(buffer: name), at: "path")
-      let database = try backend.database(place.database)
+      let database = try await backend.database(place.database)
       database.transactions.abortAll()
       try await database.storage.clear(place.path)
     }

@@ -8,7 +8,7 @@ extension FirestoreService {
   func commit(
     _ message: Google_Firestore_V1_CommitRequest, _ call: ServerCall
   ) async throws -> Google_Firestore_V1_CommitResponse {
-    let database = try await backend.databaseWithoutBlocking(ResourceName.database(message.database, at: "database"))
+    let database = try await backend.database(ResourceName.database(message.database, at: "database"))
     let mutations = try await database.checkedMutations(of: message.writes)
     let outcome = try await database.commit(mutations, endingTransaction: [UInt8](message.transaction))
     var response = Google_Firestore_V1_CommitResponse()
@@ -39,7 +39,7 @@ extension FirestoreService {
   func batchWrite(
     _ message: Google_Firestore_V1_BatchWriteRequest, _ call: ServerCall
   ) async throws -> Google_Firestore_V1_BatchWriteResponse {
-    let database = try backend.database(ResourceName.database(message.database, at: "database"))
+    let database = try await backend.database(ResourceName.database(message.database, at: "database"))
     let mutations = try await database.separateMutations(of: message.writes)
     guard Set(mutations.map(\.key)).count == mutations.count else {
       throw StatusError.invalid("the same document cannot be written more than once in a single request")
@@ -89,7 +89,7 @@ extension FirestoreService {
   func beginTransaction(
     _ message: Google_Firestore_V1_BeginTransactionRequest, _ call: ServerCall
   ) async throws -> Google_Firestore_V1_BeginTransactionResponse {
-    let database = try backend.database(ResourceName.database(message.database, at: "database"))
+    let database = try await backend.database(ResourceName.database(message.database, at: "database"))
     var response = Google_Firestore_V1_BeginTransactionResponse()
     response.transaction = Data(try await ReadPlan.begin(message.options, in: database))
     return response
@@ -98,7 +98,7 @@ extension FirestoreService {
   func rollback(
     _ message: Google_Firestore_V1_RollbackRequest, _ call: ServerCall
   ) async throws -> Google_Protobuf_Empty {
-    let database = try backend.database(ResourceName.database(message.database, at: "database"))
+    let database = try await backend.database(ResourceName.database(message.database, at: "database"))
     try database.transactions.rollback([UInt8](message.transaction))
     return Google_Protobuf_Empty()
   }

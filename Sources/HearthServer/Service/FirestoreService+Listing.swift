@@ -7,7 +7,7 @@ extension FirestoreService {
     _ message: Google_Firestore_V1_ListDocumentsRequest, _ call: ServerCall
   ) async throws -> Google_Firestore_V1_ListDocumentsResponse {
     let parent = try ResourceName.parent(message.parent, at: "parent")
-    let database = try backend.database(parent.database)
+    let database = try await backend.database(parent.database)
     guard message.pageSize >= 0 else { throw StatusError.invalid("Page size must be nonnegative.") }
     guard !(message.showMissing && !message.orderBy.isEmpty) else {
       throw StatusError.invalid("cannot specify an order when show_missing is true")

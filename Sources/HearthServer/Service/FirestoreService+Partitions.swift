@@ -12,7 +12,7 @@ extension FirestoreService {
     _ message: Google_Firestore_V1_PartitionQueryRequest, _ call: ServerCall
   ) async throws -> Google_Firestore_V1_PartitionQueryResponse {
     let parent = try ResourceName.parent(message.parent, at: "parent")
-    let database = try backend.database(parent.database)
+    let database = try await backend.database(parent.database)
     guard parent.path.isEmpty else {
       throw StatusError.invalid("parent is \"\(message.parent)\", but partitions are of the whole database only")
     }

@@ -9,7 +9,7 @@ extension FirestoreService {
     _ writer: ResponseWriter<Google_Firestore_V1_RunQueryResponse>
   ) async throws {
     let parent = try ResourceName.parent(message.parent, at: "parent")
-    let database = try backend.database(parent.database)
+    let database = try await backend.database(parent.database)
     guard case .structuredQuery(let structuredQuery)? = message.queryType else {
       throw StatusError.invalid("RunQueryRequest.query_type: no structured query is set")
     }
@@ -45,7 +45,7 @@ extension FirestoreService {
     _ writer: ResponseWriter<Google_Firestore_V1_RunAggregationQueryResponse>
   ) async throws {
     let parent = try ResourceName.parent(message.parent, at: "parent")
-    let database = try backend.database(parent.database)
+    let database = try await backend.database(parent.database)
     guard case .structuredAggregationQuery(let aggregationQuery)? = message.queryType,
       case .structuredQuery(let structuredQuery)? = aggregationQuery.queryType
     else {
@@ -123,7 +123,7 @@ extension FirestoreService {
     _ message: Google_Firestore_V1_ListCollectionIdsRequest, _ call: ServerCall
   ) async throws -> Google_Firestore_V1_ListCollectionIdsResponse {
     let parent = try ResourceName.parent(message.parent, at: "parent")
-    let database = try backend.database(parent.database)
+    let database = try await backend.database(parent.database)
     guard message.pageSize >= 0 else {
       throw StatusError.invalid("page_size must be greater than or equal to zero.")
     }

@@ -19,7 +19,7 @@ extension FirestoreService {
         session?.advance()
       } else {
         let name = try databaseName(message.database, metadata: call.metadata, field: "WriteRequest.database")
-        let opened = WriteSession(database: try backend.database(name))
+        let opened = WriteSession(database: try await backend.database(name))
         try await writer.write(opened.greeting(to: message))
         session = opened
       }

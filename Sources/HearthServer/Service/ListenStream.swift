@@ -42,11 +42,11 @@ final class ListenStream: Sendable {
       if let excess = try call.excess(in: bytes, as: Google_Firestore_V1_ListenRequest.self) {
         // A query that holds too much ends its target, as one that cannot run for another reason.
         guard let head = try ListenRequestHead(of: bytes) else { throw excess }
-        if session == nil { session = try open(head.request) }
+        if session == nil { session = try await open(head.request) }
         try await session?.refuse(head.request.addTarget, excess)
       } else {
         let request = try Google_Firestore_V1_ListenRequest(decoding: bytes)
-        if session == nil { session = try open(request) }
+        if session == nil { session = try await open(request) }
         try await session?.handle(request)
       }
     case .signals(let signals):
@@ -58,9 +58,9 @@ final class ListenStream: Sendable {
     state.withLock { [session] state in state.session = session }
   }
 
-  private func open(_ request: Google_Firestore_V1_ListenRequest) throws(StatusError) -> ListenSession {
+  private func open(_ request: Google_Firestore_V1_ListenRequest) async throws(StatusError) -> ListenSession {
     let name = try service.databaseName(request.database, metadata: call.metadata, field: "ListenRequest.database")
-    let database = try service.backend.database(name)
+    let database = try await service.backend.database(name)
     let subscriber = database.storage.feed.subscribe { [call] in call.post(.wake) }
     state.withLock { state in
       state.unsubscribe = { database.storage.feed.unsubscribe(subscriber) }

@@ -488,16 +488,17 @@ extension EmbeddedStorage {
       }
       if let declared { Task { self.declare(declared) } }
     }
-    move.home.settled(self)
+    move.home.settled()
   }
 
   /// The commit has failed for which the database was moved, because the disk is full for example. No file is left behind.
   private func undo(_ move: Move) {
     self.move = nil
     home = move.home
-    guard move.blank.database !== database else { return }
-    database.close()
-    tables = move.blank
+    if move.blank.database !== database {
+      database.close()
+      tables = move.blank
+    }
     move.home.discard()
   }
 

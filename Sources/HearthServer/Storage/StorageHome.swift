@@ -4,14 +4,14 @@ internal import HearthStore
 struct StorageHome: Sendable {
   /// Makes room for the database. `.memory` says that it stays where it is.
   var create: @Sendable () throws -> Database.Location
-  /// Undoes ``create`` when the database could not be moved there.
+  /// Undoes ``create`` when the database could not be moved there, or its first commit failed there.
   var discard: @Sendable () -> Void
   /// The database has moved.
-  var settled: @Sendable (any ServerStorage) -> Void
+  var settled: @Sendable () -> Void
 
   init(
     create: @escaping @Sendable () throws -> Database.Location, discard: @escaping @Sendable () -> Void,
-    settled: @escaping @Sendable (any ServerStorage) -> Void
+    settled: @escaping @Sendable () -> Void
   ) {
     self.create = create
     self.discard = discard

@@ -21,14 +21,14 @@ struct DatabaseLimitsTests {
   func databases() async throws {
     let backend = try Self.backend(Self.limits { $0.databases = 2 })
     func create(_ name: String) async throws {
-      let database = try backend.database(DatabaseID(projectID: name))
+      let database = try await backend.database(DatabaseID(projectID: name))
       _ = try await database.storage.commit(CommitRequest(mutations: [.set(key("a/b"), [:])]))
     }
     try await create("one")
     try await create("two")
     let refusal = await #expect(throws: StatusError.self) { try await create("three") }
     #expect(refusal?.code == .resourceExhausted)
-    #expect(refusal?.message == "2 databases are open, the most that one server serves")
+    #expect(refusal?.message == "2 databases are open, the most that one server serves (hearth serve --max-databases)")
     try await create("two")
     await backend.close()
   }

@@ -35,7 +35,7 @@ struct DatabaseMetricsTests {
       location: .memory, limits: Self.limits { $0.databases = 1 }, clock: .system, metrics: metrics(),
       logger: ServerFixture.quietLogger)
     func create(_ name: String) async throws {
-      let database = try backend.database(DatabaseID(projectID: name))
+      let database = try await backend.database(DatabaseID(projectID: name))
       _ = try await database.storage.commit(CommitRequest(mutations: [.set(key("a/b"), [:])]))
     }
     try await create("one")
@@ -159,7 +159,7 @@ struct DatabaseMetricsTests {
     let backend = try EmbeddedBackend(
       location: .memory, clock: clock.clock, metrics: metrics, logger: ServerFixture.quietLogger)
     for (name, count) in [("one", 3), ("two", 1)] {
-      let database = try backend.database(DatabaseID(projectID: name))
+      let database = try await backend.database(DatabaseID(projectID: name))
       _ = try await database.storage.commit(CommitRequest(mutations: [.set(key("a/b"), [:])]))
       for index in 0..<count {
         let id = try database.transactions.begin(.optimistic)
