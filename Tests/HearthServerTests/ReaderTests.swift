@@ -133,7 +133,7 @@ struct ReaderTests {
   @Test("short reads are answered while more scans run than there are slots and seats, and the scans end")
   func fairness() async throws {
     let isOver = Flag()
-    let pool = ReaderPool<@Sendable () -> Bool>(label: "test", slots: 2, seats: 2) { $0 }
+    let pool = ReaderPool<@Sendable () -> Bool>(label: "test", slots: ReadSlots(slots: 2, seats: 2)) { $0 }
     try await withThrowingTaskGroup(of: Int.self) { group in
       for scan in 0..<5 {
         group.addTask {
@@ -156,7 +156,7 @@ struct ReaderTests {
 
   @Test("a short read runs on its caller's thread if a connection is free, and a long one is left to others")
   func inPlace() async throws {
-    let pool = ReaderPool<@Sendable () -> Bool>(label: "test", slots: 2, seats: 2) { $0 }
+    let pool = ReaderPool<@Sendable () -> Bool>(label: "test", slots: ReadSlots(slots: 2, seats: 2)) { $0 }
     #expect(try pool.readInPlace { _ in 1 } == nil)
     _ = try await pool.read { _ in 2 }
     let (own, other) = try Self.threads { try pool.readInPlace { _ in ObjectIdentifier(Thread.current) } }
@@ -180,7 +180,7 @@ struct ReaderTests {
 
   @Test("a cancelled scan stops at the end of its step and frees its slot")
   func cancellation() async throws {
-    let pool = ReaderPool<@Sendable () -> Bool>(label: "test", slots: 1, seats: 1) { $0 }
+    let pool = ReaderPool<@Sendable () -> Bool>(label: "test", slots: ReadSlots(slots: 1, seats: 1)) { $0 }
     let (began, beginning) = AsyncStream<Void>.makeStream()
     // Does not stop by itself.
     let scan = Task {
@@ -199,7 +199,7 @@ struct ReaderTests {
 
   @Test("a read that is cancelled before its turn never begins")
   func cancellationBeforeTheTurn() async throws {
-    let pool = ReaderPool<@Sendable () -> Bool>(label: "test", slots: 2, seats: 1) { $0 }
+    let pool = ReaderPool<@Sendable () -> Bool>(label: "test", slots: ReadSlots(slots: 2, seats: 1)) { $0 }
     let gate = DispatchSemaphore(value: 0)
     let (began, beginning) = AsyncStream<Void>.makeStream()
     // Each holds a slot and ends no step.
@@ -271,7 +271,7 @@ struct ReaderTests {
   @Test("a connection that cannot be opened fails the reads that need one, and the next ones try again")
   func openFailure() async throws {
     let isBroken = Mutex(true)
-    let pool = ReaderPool<Int>(label: "test", slots: 2, seats: 2) { _ in
+    let pool = ReaderPool<Int>(label: "test", slots: ReadSlots(slots: 2, seats: 2)) { _ in
       if isBroken.withLock({ $0 }) { throw StoreError(kind: .io, message: "no descriptors") }
       return 7
     }

@@ -34,6 +34,8 @@ final class EmbeddedBackend: Sendable {
   private let folder: DataFolder?
   let limits: DatabaseLimits
   private let sortBudget: SortBudget
+  /// In which the reads of all databases run.
+  let readSlots: ReadSlots<StorageReader>
   /// Nil if queries may be without indexes.
   private let indexRules: IndexRules?
   private let clock: ServerClock
@@ -52,13 +54,17 @@ final class EmbeddedBackend: Sendable {
   /// The databases that are closed at the same time. Each has a thread that waits for the disk.
   private static let closingsAtOnce = 8
 
-  /// - Parameter opening: Carries out each opening of a storage.
+  /// - Parameters:
+  ///   - readSlots: In which the reads of all databases run.
+  ///   - opening: Carries out each opening of a storage.
   /// - Throws: `ServerError` when the folder cannot be created, written or locked.
   init(
     location: StorageLocation, limits: DatabaseLimits = DatabaseLimits(), clock: ServerClock,
-    metrics: ServerMetrics? = nil, logger: Logger, opening: @escaping Opening = { _, open in try open() }
+    readSlots: ReadSlots<StorageReader> = EmbeddedStorage.readSlots(), metrics: ServerMetrics? = nil, logger: Logger,
+    opening: @escaping Opening = { _, open in try open() }
   ) throws(ServerError) {
     self.limits = limits
+    self.readSlots = readSlots
     sortBudget = SortBudget(maximumBytes: limits.sortBytes)
     self.metrics = metrics
     indexRules = limits.requiresIndexes ? IndexRules() : nil
@@ -188,7 +194,8 @@ final class EmbeddedBackend: Sendable {
           location: place, home: home, databaseID: id, clock: clock, windowBytes: limits.windowBytes,
           retention: ChangeLog.Retention(limits), lockWait: limits.lockWait,
           waitingWrites: limits.waitingWritesPerDocument, rewrittenBytes: limits.rewrittenBytesPerCommit,
-          logBytes: limits.writeAheadLogBytes, sortBudget: sortBudget, metrics: metrics, logger: logger)
+          logBytes: limits.writeAheadLogBytes, sortBudget: sortBudget, readSlots: readSlots, metrics: metrics,
+          logger: logger)
       }
     } catch {
       logger.error("database cannot be opened", metadata: ["database": .escaped(id), "error": .escaped("\(error)")])

@@ -1,39 +1,43 @@
-/// Decides which reads run at the same time, and which of them wait.
+/// Decides which reads of a process run at the same time, and which of them wait.
 ///
 /// A read is *short* until it has worked for one step, and *long* from then on. A few reads run at once, one for each *slot*. When both
 /// kinds wait, each kind gets half of the slots: a scan waits for a get no longer than a get takes, and a get waits for a scan no longer
 /// than one step.
+///
+/// Slots and seats are those of all files together. Files take turns: with each of their reads, and with each step of their long reads.
 ///
 /// | event | of a read that is | what happens |
 /// |---|---|---|
 /// | `add` | new | it waits as a short one |
 /// | `pause`, at the end of each step | short | it is long now; or it starts over later if all seats for long ones are taken |
 /// | | long | it goes on if nobody has a better right to its slot, else it waits behind the other long ones |
+/// | `leave` | starting over | it has let its connection go; its slot is free, and it waits |
+/// | `lack` | without a connection | none can be opened for it: it waits for one that its file has |
 /// | `finish` | running | its slot is free |
-/// | `leave` | started over | it has let its connection go |
 ///
 /// Long reads keep their connection while they wait, so their number is limited by *seats*. Hence `seats + slots` connections are enough.
 ///
-/// A long read also keeps the state of the database that it sees, and there is always one when several overlap. From ``hold()`` on none
-/// becomes long: a read that has worked for a step starts over later. When those that were long have ended, the schedule says so
-/// (``Action/drained``), and ``release()`` lets long reads begin again. ``stopLong()`` has them start over instead of ending.
+/// A long read also keeps the state of the file that it sees, and there is always one when several overlap. From ``hold(_:)`` on none of
+/// this file becomes long: a read that has worked for a step starts over later. When those that were long have ended, the schedule says so
+/// (``Action/drained(_:)``), and ``release(_:)`` lets long reads begin again. ``stopLong(_:)`` has them start over instead of ending.
 struct ReadSchedule {
   typealias ReadID = Int
+  typealias FileID = Int
 
   enum Action: Equatable {
-    /// Runs the read from its begin, on a connection that nobody uses.
+    /// Runs the read from its start, on a connection that nobody uses.
     case start(ReadID)
     /// Lets a read go on that waits in the middle.
     case resume(ReadID)
-    /// No long read has a state of the database any more. Once for each ``ReadSchedule/hold()``.
-    case drained
+    /// No long read has a state of the file any more. Once for each ``ReadSchedule/hold(_:)``.
+    case drained(FileID)
   }
 
   enum Pause: Equatable {
     case goOn
     /// The read waits until it is resumed.
     case wait
-    /// The read ends without a result. It is started later.
+    /// The read ends without a result. It is started later, after ``ReadSchedule/leave(_:)``.
     case startOver
     /// The read ends without a result: it was stopped too often.
     case giveUp
@@ -42,28 +46,26 @@ struct ReadSchedule {
   /// The number of times that a read is stopped and started over before it is given up.
   static let maximumStops = 3
 
-  private struct Hold {
-    /// Long reads start over.
-    var isStopping = false
-    var wasDrained = false
+  private struct Running {
+    let file: FileID
+    var isLong: Bool
+    /// It starts over, and still has its slot and its connection.
+    var isLeaving = false
   }
 
   let slots: Int
   let seats: Int
 
-  /// Reads that have not begun.
-  private var new = ReadQueue()
-  /// Long reads in the middle.
-  private var paused = ReadQueue()
-  /// Reads that turned out to be long when all seats were taken.
-  private var unseated = ReadQueue()
-  /// The running reads, and whether they are long.
-  private var running: [ReadID: Bool] = [:]
-  private var held: Hold?
-  /// Reads that start over, and still have their connection.
-  private var leavingCount = 0
+  private var files: [FileID: ScheduledFile] = [:]
+  private var running: [ReadID: Running] = [:]
+  /// The long reads that run or wait in the middle.
+  private(set) var seatedCount = 0
   /// How often a read was stopped.
   private var stops: [ReadID: Int] = [:]
+  /// The files with reads of each kind that may go on.
+  private var turns = ReadTurns()
+  /// The kind of long reads whose turn is next: those in the middle, or those that start over.
+  private var isUnseatedNext = false
 
   /// - Parameters:
   ///   - slots: The number of reads that run at the same time; at least 2, so that neither kind stops the other.
@@ -73,60 +75,90 @@ struct ReadSchedule {
     self.seats = max(seats, 1)
   }
 
-  /// True if no read runs or waits.
-  var isIdle: Bool { running.isEmpty && new.isEmpty && paused.isEmpty && unseated.isEmpty }
+  /// The reads that run, also those that start over and have not left.
+  var runningCount: Int { running.count }
 
-  /// The reads that wait, also those in the middle.
-  var waitingCount: Int { new.count + paused.count + unseated.count }
+  /// The reads that have a connection: those that run, and those that wait in the middle.
+  var begunCount: Int { files.values.reduce(0) { $0 + $1.begunCount } }
 
-  /// True if a read that were added now would run at once. While a slot is free, nothing waits that could have it.
-  var hasRoom: Bool { running.count < slots }
+  /// True if no read of this file runs or waits.
+  func isIdle(_ file: FileID) -> Bool {
+    files[file].map { $0.begunCount == 0 && $0.waitingCount == 0 } ?? true
+  }
 
-  private var runningLongCount: Int { running.values.count { $0 } }
-  private var seatedCount: Int { runningLongCount + paused.count }
+  /// The reads of this file that wait, also those in the middle.
+  func waitingCount(_ file: FileID) -> Int { files[file]?.waitingCount ?? 0 }
 
-  mutating func add(_ read: ReadID) -> [Action] {
-    new.append(read)
+  /// True if a read of this file that were added now would run at once. While a slot is free, nothing waits that could have it.
+  func hasRoom(_ file: FileID) -> Bool {
+    running.count < slots && files[file]?.mayBegin != false
+  }
+
+  // MARK: - Events
+
+  mutating func add(_ read: ReadID, of file: FileID) -> [Action] {
+    files[file, default: ScheduledFile()].append(read, to: .new)
+    turns.join(file, files[file])
     return fill()
   }
 
   mutating func finish(_ read: ReadID) -> [Action] {
-    assert(running[read] != nil, "read \(read) ends, but does not run")
-    running[read] = nil
+    guard let ended = end(read) else { return [] }
     stops[read] = nil
-    return fill() + drained()
+    files[ended.file]?.allowOneMore(upTo: slots + seats)
+    turns.join(ended.file, files[ended.file])
+    return fill() + drained(ended.file)
   }
 
   /// A read that was told to start over has let its connection go, with the state that it saw.
-  mutating func leave() -> [Action] {
-    assert(leavingCount > 0, "a read leaves that was not told to start over")
-    leavingCount -= 1
-    return drained()
+  mutating func leave(_ read: ReadID) -> [Action] {
+    assert(running[read]?.isLeaving == true, "read \(read) leaves, but was not told to start over")
+    guard let left = end(read) else { return [] }
+    files[left.file]?.append(read, to: .unseated)
+    turns.join(left.file, files[left.file])
+    return fill() + drained(left.file)
+  }
+
+  /// No connection can be opened for a read that was started. It waits, first of its kind, until fewer reads have begun than its file has
+  /// connections. After each read that ends, one more is tried.
+  ///
+  /// - Parameter connections: Those that the file has, in use or not; at least one.
+  mutating func lack(_ read: ReadID, connections: Int) -> [Action] {
+    guard let stopped = end(read) else { return [] }
+    files[stopped.file]?.putBack(read, in: stopped.isLong ? .unseated : .new)
+    files[stopped.file]?.maximumBegun = max(connections, 1)
+    turns.join(stopped.file, files[stopped.file])
+    return fill() + drained(stopped.file)
   }
 
   mutating func pause(_ read: ReadID) -> (pause: Pause, actions: [Action]) {
-    guard let isLong = running[read] else {
+    guard let running = running[read], !running.isLeaving else {
       assertionFailure("read \(read) pauses, but does not run")
       return (.goOn, [])
     }
-    if let held, !isLong || held.isStopping {
-      if isLong {
+    let file = running.file
+    if let held = files[file]?.held, !running.isLong || held.isStopping {
+      if running.isLong {
         stops[read, default: 0] += 1
         if stops[read, default: 0] > Self.maximumStops { return (.giveUp, []) }
       }
-      return (.startOver, startOver(read))
+      return (startOver(read), [])
     }
-    if !isLong {
-      guard seatedCount < seats else {
-        // Nobody is in its way, so it may go on as it is.
-        guard !new.isEmpty || !paused.isEmpty else { return (.goOn, []) }
-        return (.startOver, startOver(read))
+    let isSeatFree = seatedCount < seats
+    if !running.isLong {
+      // A free seat belongs to those that have started over for want of one.
+      guard isSeatFree, turns.isEmpty(.unseated) else {
+        let isInTheWay = !turns.isEmpty(.new) || !turns.isEmpty(.paused) || (isSeatFree && !turns.isEmpty(.unseated))
+        return (isInTheWay ? startOver(read) : .goOn, [])
       }
-      running[read] = true
+      self.running[read]?.isLong = true
+      seatedCount += 1
+      files[file]?.seatedCount += 1
     }
-    guard !new.isEmpty || !paused.isEmpty || !unseated.isEmpty else { return (.goOn, []) }
-    running[read] = nil
-    paused.append(read)
+    guard !turns.isEmpty else { return (.goOn, []) }
+    self.running[read] = nil
+    files[file]?.append(read, to: .paused)
+    turns.join(file, files[file])
     var actions = fill()
     if let own = actions.firstIndex(of: .resume(read)) {
       actions.remove(at: own)
@@ -135,34 +167,63 @@ struct ReadSchedule {
     return (.wait, actions)
   }
 
-  private mutating func startOver(_ read: ReadID) -> [Action] {
-    running[read] = nil
-    unseated.append(read)
-    leavingCount += 1
-    return fill()
+  private mutating func startOver(_ read: ReadID) -> Pause {
+    guard let file = running[read]?.file else { return .goOn }
+    running[read]?.isLeaving = true
+    files[file]?.leavingCount += 1
+    return .startOver
   }
 
-  /// Lets no read become long until ``release()``.
-  mutating func hold() -> [Action] {
-    if held == nil { held = Hold() }
-    return drained()
+  /// A read runs no longer, and has no connection.
+  private mutating func end(_ read: ReadID) -> Running? {
+    guard let ended = running.removeValue(forKey: read) else {
+      assertionFailure("read \(read) ends, but does not run")
+      return nil
+    }
+    files[ended.file]?.begunCount -= 1
+    if ended.isLeaving { files[ended.file]?.leavingCount -= 1 }
+    if ended.isLong {
+      seatedCount -= 1
+      files[ended.file]?.seatedCount -= 1
+    }
+    return ended
+  }
+
+  // MARK: - Holds
+
+  /// Lets no read of this file become long until ``release(_:)``.
+  mutating func hold(_ file: FileID) -> [Action] {
+    var state = files[file] ?? ScheduledFile()
+    state.held = state.held ?? ScheduledFile.Hold()
+    files[file] = state
+    return drained(file)
   }
 
   /// Has the long reads start over after the hold, each at the end of its step. One that was stopped ``maximumStops`` times is given up.
-  mutating func stopLong() {
-    held?.isStopping = true
+  mutating func stopLong(_ file: FileID) {
+    files[file]?.held?.isStopping = true
   }
 
-  mutating func release() -> [Action] {
-    held = nil
+  mutating func release(_ file: FileID) -> [Action] {
+    files[file]?.held = nil
+    turns.join(file, files[file])
     return fill()
   }
 
-  private mutating func drained() -> [Action] {
-    guard held?.wasDrained == false, seatedCount == 0, leavingCount == 0 else { return [] }
-    held?.wasDrained = true
-    return [.drained]
+  /// Forgets a file of which nothing runs or waits.
+  mutating func remove(_ file: FileID) {
+    assert(isIdle(file), "file \(file) is removed, but has reads")
+    files[file] = nil
   }
+
+  private mutating func drained(_ file: FileID) -> [Action] {
+    guard let state = files[file], state.held?.wasDrained == false, state.seatedCount == 0, state.leavingCount == 0
+    else { return [] }
+    files[file]?.held?.wasDrained = true
+    return [.drained(file)]
+  }
+
+  // MARK: - Slots
 
   /// Gives free slots to those that wait.
   private mutating func fill() -> [Action] {
@@ -172,44 +233,36 @@ struct ReadSchedule {
   }
 
   private mutating func next() -> Action? {
-    let longCount = runningLongCount
-    let isLongReady = !paused.isEmpty || (held == nil && !unseated.isEmpty && seatedCount < seats)
-    if !new.isEmpty, !isLongReady || running.count - longCount <= longCount {
-      guard let read = new.popFirst() else { return nil }
-      running[read] = false
-      return .start(read)
-    }
-    if let read = paused.popFirst() {
-      running[read] = true
-      return .resume(read)
-    }
-    guard isLongReady, let read = unseated.popFirst() else { return nil }
-    running[read] = true
+    let longCount = running.values.count { $0.isLong }
+    let isLongReady = !turns.isEmpty(.paused) || (seatedCount < seats && !turns.isEmpty(.unseated))
+    let isShortNext = !isLongReady || running.count - longCount <= longCount
+    return isShortNext ? startNew() ?? goOnLong() : goOnLong() ?? startNew()
+  }
+
+  private mutating func startNew() -> Action? {
+    guard let (file, read) = turns.next(.new, of: &files) else { return nil }
+    files[file]?.begunCount += 1
+    running[read] = Running(file: file, isLong: false)
     return .start(read)
   }
-}
 
-/// First in, first out. Both ends in constant time on average.
-private struct ReadQueue {
-  private var reads: [ReadSchedule.ReadID] = []
-  private var head = 0
-
-  var count: Int { reads.count - head }
-  var isEmpty: Bool { head == reads.count }
-
-  mutating func append(_ read: ReadSchedule.ReadID) {
-    reads.append(read)
+  private mutating func goOnLong() -> Action? {
+    isUnseatedNext.toggle()
+    return isUnseatedNext ? startUnseated() ?? resume() : resume() ?? startUnseated()
   }
 
-  mutating func popFirst() -> ReadSchedule.ReadID? {
-    guard head < reads.count else { return nil }
-    defer {
-      head += 1
-      if head == reads.count || head >= 64, head * 2 >= reads.count {
-        reads.removeFirst(head)
-        head = 0
-      }
-    }
-    return reads[head]
+  private mutating func resume() -> Action? {
+    guard let (file, read) = turns.next(.paused, of: &files) else { return nil }
+    running[read] = Running(file: file, isLong: true)
+    return .resume(read)
+  }
+
+  private mutating func startUnseated() -> Action? {
+    guard seatedCount < seats, let (file, read) = turns.next(.unseated, of: &files) else { return nil }
+    files[file]?.begunCount += 1
+    files[file]?.seatedCount += 1
+    seatedCount += 1
+    running[read] = Running(file: file, isLong: true)
+    return .start(read)
   }
 }

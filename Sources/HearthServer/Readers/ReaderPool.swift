@@ -5,87 +5,46 @@ internal import Synchronization
 /// A read was stopped more often than ``ReadSchedule/maximumStops``.
 struct ReadGivenUp: Error {}
 
-/// Runs reads beside the writer, each on a connection of its own that sees one state of the database.
+/// Runs reads of one file beside the writer, each on a connection of its own that sees one state of the database.
 ///
-/// Connections are opened when they are needed, and kept with their prepared statements. Each has a thread of its own while it works.
-/// ``ReadSchedule`` decides which reads run: a long one stops at the end of a step, with its connection and the state that it sees, while
-/// others have its slot.
+/// Connections are opened when they are needed, and kept with their prepared statements while they are used. The slots in which reads run
+/// are those of ``ReadSlots``, which the files of a process share.
 final class ReaderPool<Reader>: Sendable {
-  /// A connection with what belongs to it.
-  private final class Lane: Sendable {
-    let queue: DispatchQueue
-    /// Confined by the mutex; used on `queue` only.
-    let reader = Mutex<Reader?>(nil)
-    /// Blocks the thread of a read that waits in the middle.
-    let gate = DispatchSemaphore(value: 0)
-    let work = Mutex(Work())
+  private typealias Lane = ReaderLane<Reader>
 
-    struct Work {
-      var read: ReadSchedule.ReadID?
-      var isToStartOver = false
-      var isGivenUp = false
-      /// Set for a read that runs on its caller's thread, which must not be held up: the number of steps that it may begin.
-      var stepsInPlace: Int?
-      /// Set when the caller's task was cancelled.
-      var cancellation: Cancellation?
-    }
-
-    init(label: String) {
-      queue = DispatchQueue(label: label)
-    }
-  }
-
-  /// True when the task that asked for a read was cancelled. The read stops at the end of its step.
-  private final class Cancellation: Sendable {
-    private let isSet = Atomic(false)
-
-    var isCancelled: Bool { isSet.load(ordering: .relaxed) }
-    func cancel() { isSet.store(true, ordering: .relaxed) }
-  }
-
-  private struct State {
-    var schedule: ReadSchedule
-    var nextRead = 0
-    /// The reads that have not ended. Each gives its result to its caller, and says if it has to start over.
-    var reads: [ReadSchedule.ReadID: @Sendable (Lane) -> Void] = [:]
-    /// Where the reads are that have begun.
-    var lanes: [ReadSchedule.ReadID: Lane] = [:]
-    var idle: [Lane] = []
-    /// The reads that run on their callers' threads.
-    var inPlace = 0
-    var isClosed = false
-    /// Called once after ``ReaderPool/hold(stopsLong:whenDrained:)``, when no long read is left.
-    var whenDrained: (@Sendable () -> Void)?
-    var whenIdle: [CheckedContinuation<Void, Never>] = []
-  }
-
-  private let label: String
+  private let slots: ReadSlots<Reader>
+  private let file: ReadSchedule.FileID
   private let open: @Sendable (_ isToStop: @escaping @Sendable () -> Bool) throws -> sending Reader
-  private let state: Mutex<State>
-  private let idleLimit: Int
 
   /// - Parameters:
-  ///   - slots: The number of reads that run at the same time.
-  ///   - seats: The number of long reads that have begun.
+  ///   - slots: Those of the process.
   ///   - open: Opens a connection. It has to call `isToStop` after each step of its work, and to end with an error if that returns true.
   init(
-    label: String, slots: Int, seats: Int,
+    label: String, slots: ReadSlots<Reader>,
     open: @escaping @Sendable (_ isToStop: @escaping @Sendable () -> Bool) throws -> sending Reader
   ) {
-    self.label = label
+    self.slots = slots
     self.open = open
-    let schedule = ReadSchedule(slots: slots, seats: seats)
-    idleLimit = schedule.slots
-    state = Mutex(State(schedule: schedule))
+    file = slots.add(fileLabel: label)
+  }
+
+  deinit {
+    // Reads keep the pool, so none runs.
+    slots.forget(file)
+  }
+
+  /// Opens the connection that the file keeps. A read for which no other one can be opened waits for it.
+  func openFirst() throws {
+    try slots.openKept(file) { try openReader(of: $0) }
   }
 
   /// Runs `body` on a connection of its own, as soon as its turn comes. A read that stops in the middle may be run again from its
-  /// begin, so it must have no effect but its result.
+  /// start, so it must have no effect but its result.
   ///
-  /// - Throws: What `body` throws; `StoreError` if no connection can be opened, or `unavailable` after ``close()``; `CancellationError` if
-  ///   the task is cancelled, at the end of the read's step, or when its turn comes; ``ReadGivenUp``.
+  /// - Throws: What `body` throws; `StoreError` if no connection can be opened and none is open, or `unavailable` after ``close()``;
+  ///   `CancellationError` if the task is cancelled, at the end of the read's step, or when its turn comes; ``ReadGivenUp``.
   func read<Result: Sendable>(_ body: @escaping @Sendable (Reader) throws -> Result) async throws -> Result {
-    let cancellation = Cancellation()
+    let cancellation = ReadCancellation()
     return try await withTaskCancellationHandler {
       try await read(body, cancellation)
     } onCancel: {
@@ -94,27 +53,20 @@ final class ReaderPool<Reader>: Sendable {
   }
 
   private func read<Result: Sendable>(
-    _ body: @escaping @Sendable (Reader) throws -> Result, _ cancellation: Cancellation
+    _ body: @escaping @Sendable (Reader) throws -> Result, _ cancellation: ReadCancellation
   ) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
-      let actions = state.withLock { state -> [ReadSchedule.Action]? in
-        guard !state.isClosed else { return nil }
-        state.nextRead += 1
-        let read = state.nextRead
-        state.reads[read] = { [self] lane in
+      let isAdded = slots.add(file) { read in
+        { [self] lane in
           run(body, read, lane, cancellation) { result in
-            // Before the caller goes on: what it does next may need the place that this read had.
-            finish(read, lane)
+            // Before the caller goes on: what it does next may need the slot that this read had.
+            slots.finish(read, of: file, lane)
             continuation.resume(with: result)
           }
         }
-        return state.schedule.add(read)
       }
-      guard let actions else {
-        return continuation.resume(
-          throwing: StoreError(kind: .unavailable, message: "The reading connections are closed."))
-      }
-      perform(actions)
+      guard !isAdded else { return }
+      continuation.resume(throwing: StoreError(kind: .unavailable, message: "The reading connections are closed."))
     }
   }
 
@@ -123,29 +75,12 @@ final class ReaderPool<Reader>: Sendable {
 
   /// Runs `body` on the caller's thread if its turn is now and a connection is open: it saves a short read two changes of thread.
   ///
-  /// One slot is never used for it. Otherwise a slow disk could hold up all threads of the pool that callers come from, which has as many
-  /// as there are slots.
-  ///
   /// - Returns: nil if it was not run, or did not end within two steps; then it is to be run by ``read(_:)``.
   /// - Throws: What `body` throws.
   func readInPlace<Result: Sendable>(_ body: @Sendable (Reader) throws -> Result) throws -> Result? {
-    let begun = state.withLock { state -> (read: ReadSchedule.ReadID, lane: Lane)? in
-      guard !state.isClosed, state.inPlace < state.schedule.slots - 1, state.schedule.hasRoom,
-        let lane = state.idle.popLast()
-      else { return nil }
-      state.inPlace += 1
-      state.nextRead += 1
-      let actions = state.schedule.add(state.nextRead)
-      assert(actions == [.start(state.nextRead)], "a read for which there is room does not run")
-      state.lanes[state.nextRead] = lane
-      return (state.nextRead, lane)
-    }
-    guard let (read, lane) = begun else { return nil }
+    guard let (read, lane) = slots.beginInPlace(file) else { return nil }
     lane.work.withLock { $0 = Lane.Work(read: read, stepsInPlace: Self.stepsInPlace) }
-    defer {
-      state.withLock { $0.inPlace -= 1 }
-      finish(read, lane)
-    }
+    defer { slots.endInPlace(read, of: file, lane) }
     let result = lane.reader.withLock { reader -> Swift.Result<Result?, any Error> in
       do {
         guard let reader else { return .success(nil) }
@@ -162,7 +97,7 @@ final class ReaderPool<Reader>: Sendable {
   }
 
   /// The reads that wait for their turn.
-  var waitingCount: Int { state.withLock { $0.schedule.waitingCount } }
+  var waitingCount: Int { slots.waitingCount(file) }
 
   /// Lets no long read begin until ``release()``, so that none goes on seeing an old state of the database. Does nothing after ``close()``.
   ///
@@ -170,76 +105,48 @@ final class ReaderPool<Reader>: Sendable {
   ///   - stopsLong: Those that have begun start over later, instead of being waited for.
   ///   - whenDrained: Called once in each hold, when no long read is left, on any thread.
   func hold(stopsLong: Bool, whenDrained: @escaping @Sendable () -> Void) {
-    let actions = state.withLock { state -> [ReadSchedule.Action] in
-      guard !state.isClosed else { return [] }
-      if state.whenDrained == nil { state.whenDrained = whenDrained }
-      let actions = state.schedule.hold()
-      if stopsLong { state.schedule.stopLong() }
-      return actions
-    }
-    perform(actions)
+    slots.hold(file, stopsLong: stopsLong, whenDrained: whenDrained)
   }
 
   /// Lets long reads begin again.
   func release() {
-    let actions = state.withLock { state in
-      state.whenDrained = nil
-      return state.schedule.release()
-    }
-    perform(actions)
+    slots.release(file)
   }
 
-  /// Waits for all reads to end and closes the connections. Later reads fail.
+  /// Waits for the reads that have begun or wait, and closes the connections. Later reads fail.
   func close() async {
-    await withCheckedContinuation { continuation in
-      let (isIdle, actions) = state.withLock { state in
-        state.isClosed = true
-        state.whenDrained = nil
-        let actions = state.schedule.release()
-        if !state.schedule.isIdle { state.whenIdle.append(continuation) }
-        return (state.schedule.isIdle, actions)
-      }
-      perform(actions)
-      if isIdle { continuation.resume() }
-    }
-    let lanes = state.withLock { state in
-      defer { state.idle = [] }
-      return state.idle
-    }
-    for lane in lanes { lane.reader.withLock { $0 = nil } }
+    await slots.close(file)
+  }
+
+  /// Closes the connections of a file from which nothing was read.
+  func closeUnused() {
+    slots.forget(file)
   }
 
   // MARK: - Running
 
-  private func perform(_ actions: [ReadSchedule.Action]) {
-    for action in actions {
-      switch action {
-      case .start(let read):
-        let (lane, body) = state.withLock { state in
-          let lane = state.idle.popLast() ?? Lane(label: label)
-          state.lanes[read] = lane
-          return (lane, state.reads[read])
-        }
-        lane.queue.async { body?(lane) }
-      case .resume(let read):
-        state.withLock { $0.lanes[read] }?.gate.signal()
-      case .drained:
-        state.withLock { $0.whenDrained }?()
-      }
+  private func openReader(of lane: Lane) throws {
+    try slots.open(lane, of: file) {
+      try open { [unowned self, unowned lane] in isToStop(lane) }
     }
   }
 
   private func run<Value>(
-    _ body: @Sendable (Reader) throws -> Value, _ read: ReadSchedule.ReadID, _ lane: Lane, _ cancellation: Cancellation,
-    _ end: (sending Result<Value, any Error>) -> Void
+    _ body: @Sendable (Reader) throws -> Value, _ read: ReadSchedule.ReadID, _ lane: Lane,
+    _ cancellation: ReadCancellation, _ end: (sending Result<Value, any Error>) -> Void
   ) where Value: Sendable {
+    if cancellation.isCancelled { return end(.failure(CancellationError())) }
+    if !lane.isOpen {
+      do {
+        try openReader(of: lane)
+      } catch {
+        if let error = error as? StoreError, error.kind == .cannotOpen, slots.lack(read, of: file, lane) { return }
+        return end(.failure(error))
+      }
+    }
     lane.work.withLock { $0 = Lane.Work(read: read, cancellation: cancellation) }
     let result = lane.reader.withLock { reader -> Result<Value, any Error> in
       do {
-        if cancellation.isCancelled { throw CancellationError() }
-        if reader == nil {
-          reader = try open { [unowned self, unowned lane] in isToStop(lane) }
-        }
         guard let reader else { throw StoreError(kind: .unavailable, message: "There is no reading connection.") }
         return .success(try body(reader))
       } catch {
@@ -251,7 +158,7 @@ final class ReaderPool<Reader>: Sendable {
       return work
     }
     if work.isToStartOver {
-      leave(read, lane)
+      slots.leave(read, of: file, lane)
     } else {
       end(work.isGivenUp ? .failure(ReadGivenUp()) : result)
     }
@@ -269,40 +176,17 @@ final class ReaderPool<Reader>: Sendable {
       }
       return steps <= 1
     }
-    let (pause, actions) = state.withLock { $0.schedule.pause(read) }
-    // Noted before another read may take its turn: this one must not be started before it has ended.
-    if pause == .startOver { lane.work.withLock { $0.isToStartOver = true } }
-    if pause == .giveUp { lane.work.withLock { $0.isGivenUp = true } }
-    perform(actions)
-    if pause == .wait { lane.gate.wait() }
-    return pause == .startOver || pause == .giveUp || work.cancellation?.isCancelled == true
-  }
-
-  private func finish(_ read: ReadSchedule.ReadID, _ lane: Lane) {
-    let (actions, waiting) = state.withLock { state in
-      state.reads[read] = nil
-      state.lanes[read] = nil
-      let actions = state.schedule.finish(read)
-      Self.keep(lane, in: &state, idleLimit)
-      guard state.schedule.isIdle else { return (actions, [CheckedContinuation<Void, Never>]()) }
-      defer { state.whenIdle = [] }
-      return (actions, state.whenIdle)
+    switch slots.pause(read) {
+    case .goOn: return work.cancellation?.isCancelled == true
+    case .wait:
+      lane.gate.wait()
+      return work.cancellation?.isCancelled == true
+    case .startOver:
+      lane.work.withLock { $0.isToStartOver = true }
+      return true
+    case .giveUp:
+      lane.work.withLock { $0.isGivenUp = true }
+      return true
     }
-    perform(actions)
-    for continuation in waiting { continuation.resume() }
-  }
-
-  /// The lane of a read that starts over is free. The read may have been started on another one meanwhile.
-  private func leave(_ read: ReadSchedule.ReadID, _ lane: Lane) {
-    let actions = state.withLock { state in
-      if state.lanes[read] === lane { state.lanes[read] = nil }
-      Self.keep(lane, in: &state, idleLimit)
-      return state.schedule.leave()
-    }
-    perform(actions)
-  }
-
-  private static func keep(_ lane: Lane, in state: inout State, _ limit: Int) {
-    if state.idle.count < limit { state.idle.append(lane) }
   }
 }

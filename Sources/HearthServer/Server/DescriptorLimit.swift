@@ -49,7 +49,8 @@ package enum DescriptorLimit {
   ///   - wanted: The number that is asked for.
   ///   - databases: The databases on disk that may be open at the same time.
   static func connections(wanted: Int, databases: Int, limit: Int) -> Int {
-    let forAllDatabases = limit - descriptorsOfProcess - databases * EmbeddedStorage.descriptorsPerFile
+    let ofReads = databases == 0 ? 0 : EmbeddedStorage.descriptorsOfReads(openFiles: limit)
+    let forAllDatabases = limit - descriptorsOfProcess - ofReads - databases * EmbeddedStorage.descriptorsPerFile
     return max(min(wanted, max(forAllDatabases, limit / 8 * 3)), 1)
   }
 

@@ -134,7 +134,8 @@ package final class EmbeddedServer: Sendable {
     let limits = withinDescriptors(limits, storage, logger)
     let metrics = ServerMetrics(metrics, allowed: limits.numbers)
     let backend = try EmbeddedBackend(
-      location: storage, limits: limits.database, clock: clock, metrics: metrics, logger: logger)
+      location: storage, limits: limits.database, clock: clock,
+      readSlots: EmbeddedStorage.readSlots(openFiles: DescriptorLimit.current), metrics: metrics, logger: logger)
     if let indexes { await backend.declare(indexes) }
     let service = FirestoreService(backend: backend)
     let stopping = ShutdownSignal()

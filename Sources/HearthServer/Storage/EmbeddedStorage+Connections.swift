@@ -41,32 +41,51 @@ extension EmbeddedStorage {
     return options
   }
 
-  /// The connections for reading a file and for writing its log back; nil for a database in memory.
+  /// The connections for reading a file and for writing its log back, one reader open; nil for a database in memory.
+  ///
+  /// - Parameter slots: Those that all databases of a process share.
   static func fileAccess(
-    to location: Database.Location, _ databaseID: DatabaseID, sortBudget: SortBudget
-  ) -> FileAccess? {
+    to location: Database.Location, _ databaseID: DatabaseID, slots: ReadSlots<StorageReader>, sortBudget: SortBudget
+  ) throws -> FileAccess? {
     guard case .file = location else { return nil }
-    let readers = ReaderPool<StorageReader>(
-      label: "hearth.reader.\(databaseID)", slots: readSlots, seats: readSeats
-    ) { isToStop in
+    let readers = ReaderPool(label: "hearth.reader.\(databaseID)", slots: slots) { isToStop in
       // A reader keeps few pages in memory: the system has the file's pages too.
       let database = try Database(location, options: .init(isReadOnly: true, pageCacheBytes: 4 << 20))
       database.onProgress(everyInstructions: instructionsPerStep, isToStop)
       return StorageReader(database, sortBudget: sortBudget)
     }
+    try readers.openFirst()
     let mover = LogMover(label: "hearth.log.\(databaseID)") {
       try Database(location, options: Self.options)
     }
     return FileAccess(readers: readers, mover: mover)
   }
 
-  /// The reads of a file that run at the same time, and the long ones that have begun.
-  private static var readSlots: Int { max(ProcessInfo.processInfo.activeProcessorCount, 2) }
-  private static let readSeats = 16
+  /// Slots for the reads of all databases of a process.
+  ///
+  /// - Parameter openFiles: The files and sockets that the process may have open; nil if it is not known.
+  static func readSlots(openFiles: Int? = nil) -> ReadSlots<StorageReader> {
+    ReadSlots(slots: readSlotCount, seats: readSeatCount, descriptorLimit: openFiles.map(furtherReaders(openFiles:)))
+  }
 
-  /// The descriptors that an open database needs at most. Each connection, those of the writer and of the ``LogMover`` among them, has the
-  /// file and its log open; the log's index is open once.
-  static var descriptorsPerFile: Int { 2 * (readSlots + readSeats + 2) + 1 }
+  /// The reads of files that run at the same time, and the long ones that have begun.
+  private static var readSlotCount: Int { max(ProcessInfo.processInfo.activeProcessorCount, 2) }
+  private static let readSeatCount = 16
+
+  /// The descriptors that an open database needs: the writer, the ``LogMover`` and one reader have the file and its log open; the log's index
+  /// is open once.
+  static let descriptorsPerFile = 2 * 3 + 1
+
+  /// The descriptors for reading that all databases share: each further reader has the file and its log open. SQLite keeps the file's
+  /// longer, see ``ReaderLanes``.
+  static func descriptorsOfReads(openFiles: Int) -> Int {
+    furtherReaders(openFiles: openFiles) + 2 * readSlotCount + readSeatCount
+  }
+
+  /// An eighth of the descriptors is enough for each of many databases to have several.
+  private static func furtherReaders(openFiles: Int) -> Int {
+    max(readSlotCount + readSeatCount, openFiles / 8)
+  }
 
   /// The length of a step of a long read in instructions of SQLite: about 2,000 rows of a scan, a millisecond.
   private static let instructionsPerStep = 20_000

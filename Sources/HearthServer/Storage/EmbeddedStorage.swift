@@ -26,6 +26,7 @@ actor EmbeddedStorage: ServerStorage {
   /// The bytes of documents that the merges and transforms of one commit may read and write.
   private let maximumRewrittenBytes: Int
   private let sortBudget: SortBudget
+  private let readSlots: ReadSlots<StorageReader>
   /// False if indexes are filled by calls of ``fillIndexes(_:)`` alone, in tests.
   let fillsIndexes: Bool
   private var tables: Tables
@@ -88,6 +89,8 @@ actor EmbeddedStorage: ServerStorage {
     let home: StorageHome
     /// What it was before.
     let blank: Tables
+    /// The other connections to its file.
+    let file: FileAccess?
   }
 
   var database: Database { tables.database }
@@ -113,13 +116,14 @@ actor EmbeddedStorage: ServerStorage {
     waitingWrites: Int = DatabaseLimits().waitingWritesPerDocument,
     rewrittenBytes: Int = DatabaseLimits().rewrittenBytesPerCommit,
     logBytes: Int = DatabaseLimits().writeAheadLogBytes, sortBudget: SortBudget = SortBudget(),
-    metrics: ServerMetrics? = nil, logger: Logger
+    readSlots: ReadSlots<StorageReader> = EmbeddedStorage.readSlots(), metrics: ServerMetrics? = nil, logger: Logger
   ) throws {
     let database = try Database(location, options: Self.options)
     try self.init(
       database: database, home: home, databaseID: databaseID, clock: clock, logger: logger, windowBytes: windowBytes,
       retention: retention, lockWait: lockWait, waitingWrites: waitingWrites,
-      rewrittenBytes: rewrittenBytes, logBytes: logBytes, sortBudget: sortBudget, metrics: metrics)
+      rewrittenBytes: rewrittenBytes, logBytes: logBytes, sortBudget: sortBudget, readSlots: readSlots,
+      metrics: metrics)
   }
 
   /// Takes over an open database.
@@ -135,6 +139,7 @@ actor EmbeddedStorage: ServerStorage {
   ///   - rewrittenBytes: The bytes of documents that the merges and transforms of one commit may read and write.
   ///   - logBytes: The length of the write-ahead log at which reads are stopped.
   ///   - sortBudget: The memory for results that have to be sorted, which databases may share.
+  ///   - readSlots: The slots in which reads of files run, which databases may share.
   init(
     database: sending Database, home: StorageHome? = nil, databaseID: DatabaseID, clock: ServerClock, logger: Logger,
     feedCapacity: Int = 4096, windowBytes: Int = DatabaseLimits().windowBytes,
@@ -144,7 +149,7 @@ actor EmbeddedStorage: ServerStorage {
     waitingWrites: Int = DatabaseLimits().waitingWritesPerDocument,
     rewrittenBytes: Int = DatabaseLimits().rewrittenBytesPerCommit,
     logBytes: Int = DatabaseLimits().writeAheadLogBytes, sortBudget: SortBudget = SortBudget(),
-    metrics: ServerMetrics? = nil
+    readSlots: ReadSlots<StorageReader> = EmbeddedStorage.readSlots(), metrics: ServerMetrics? = nil
   ) throws {
     try ServerSchema.schema.migrate(database)
     let state = try ServerState.load(from: database, now: clock.now())
@@ -164,6 +169,7 @@ actor EmbeddedStorage: ServerStorage {
     self.maximumRewrittenBytes = rewrittenBytes
     self.maximumLogBytes = Int64(logBytes)
     self.sortBudget = sortBudget
+    self.readSlots = readSlots
     self.home = home
     self.fillsIndexes = fillsIndexes
     self.tables = try Tables(
@@ -176,7 +182,8 @@ actor EmbeddedStorage: ServerStorage {
     self.published = Mutex(
       Published(
         version: state.lastVersion, logStart: state.logStart, logBytes: tables.log.bytes,
-        epochs: state.epochs, file: Self.fileAccess(to: database.location, databaseID, sortBudget: sortBudget)))
+        epochs: state.epochs,
+        file: try Self.fileAccess(to: database.location, databaseID, slots: readSlots, sortBudget: sortBudget)))
     self.feed = ChangeFeed(
       version: state.lastVersion, maximumCommits: feedCapacity,
       windowMemory: WindowMemory(maximumBytes: windowBytes) { metrics?.exceeded(.windowBytes) })
@@ -457,6 +464,7 @@ extension EmbeddedStorage {
     guard let home else { return }
     let location = try home.create()
     let blank = tables
+    var file: FileAccess?
     do {
       if location != .memory {
         let database = try Database(location, options: Self.options)
@@ -464,6 +472,7 @@ extension EmbeddedStorage {
         let state = ServerState(
           lastVersion: lastVersion, logStart: log.start, indexState: indexState, epochs: epochs)
         try state.adopt(in: database)
+        file = try Self.fileAccess(to: location, databaseID, slots: readSlots, sortBudget: sortBudget)
         tables = try Tables(
           database, databaseID: databaseID, retention: retention, responseRetention: responseRetention,
           sortBudget: sortBudget, state: state, metrics: metrics, logger: logger)
@@ -473,7 +482,7 @@ extension EmbeddedStorage {
       throw error
     }
     self.home = nil
-    move = Move(home: home, blank: blank)
+    move = Move(home: home, blank: blank, file: file)
   }
 
   /// The commit is durable for which the database was moved.
@@ -482,7 +491,7 @@ extension EmbeddedStorage {
     if move.blank.database !== database {
       move.blank.database.close()
       let declared = published.withLock { published in
-        published.file = Self.fileAccess(to: database.location, databaseID, sortBudget: sortBudget)
+        published.file = move.file
         published.wishes = []
         return published.declared
       }
@@ -496,6 +505,7 @@ extension EmbeddedStorage {
     self.move = nil
     home = move.home
     if move.blank.database !== database {
+      move.file?.readers.closeUnused()
       database.close()
       tables = move.blank
     }

@@ -184,9 +184,9 @@ struct DatabaseMetricsTests {
   @Test("reads that wait for their turn are counted")
   func waitingReads() {
     var schedule = ReadSchedule(slots: 2, seats: 1)
-    for read in 1...5 { _ = schedule.add(read) }
-    #expect(schedule.waitingCount == 3)
+    for read in 1...5 { _ = schedule.add(read, of: 0) }
+    #expect(schedule.waitingCount(0) == 3)
     _ = schedule.finish(1)
-    #expect(schedule.waitingCount == 2)
+    #expect(schedule.waitingCount(0) == 2)
   }
 }

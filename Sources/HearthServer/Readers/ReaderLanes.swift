@@ -1,0 +1,171 @@
+internal import Dispatch
+internal import Synchronization
+
+/// A connection to a file with what belongs to it: a thread of its own while it works, and the read that runs on it.
+final class ReaderLane<Reader>: Sendable {
+  struct Work {
+    var read: ReadSchedule.ReadID?
+    var isToStartOver = false
+    var isGivenUp = false
+    /// Set for a read that runs on its caller's thread, which must not be held up: the number of steps that it may begin.
+    var stepsInPlace: Int?
+    /// Set when the caller's task was cancelled.
+    var cancellation: ReadCancellation?
+  }
+
+  let queue: DispatchQueue
+  /// Confined by the mutex; used by the read that has the lane only.
+  let reader = Mutex<Reader?>(nil)
+  /// Blocks the thread of a read that waits in the middle.
+  let gate = DispatchSemaphore(value: 0)
+  let work = Mutex(Work())
+  /// True for the lane that its file keeps.
+  let isKept: Bool
+  private let isConnected = Atomic(false)
+
+  init(label: String, isKept: Bool) {
+    queue = DispatchQueue(label: label)
+    self.isKept = isKept
+  }
+
+  /// True from the moment when the connection was opened.
+  var isOpen: Bool { isConnected.load(ordering: .relaxed) }
+
+  func noteOpen() { isConnected.store(true, ordering: .relaxed) }
+
+  func close() { reader.withLock { $0 = nil } }
+}
+
+/// True when the task that asked for a read was cancelled. The read stops at the end of its step.
+final class ReadCancellation: Sendable {
+  private let isSet = Atomic(false)
+
+  var isCancelled: Bool { isSet.load(ordering: .relaxed) }
+  func cancel() { isSet.store(true, ordering: .relaxed) }
+}
+
+/// Counts the connections of all files for reading, and keeps those that nobody uses.
+///
+/// Each file keeps one connection, so that it can be read while no other can be opened. The *further* ones are those of the process: idle
+/// ones are closed when there are more than ``idleLimit``, those first that were not used for the longest time.
+///
+/// SQLite does not close the descriptor of a file while other connections of the process have it open, because that would release their
+/// locks (os_unix.c, `setPendingFd`). It uses it for the next connection to this file. So a file has as many descriptors as it ever had
+/// connections at the same time, and `descriptorLimit` is a limit of these.
+struct ReaderLanes<Reader> {
+  typealias Lane = ReaderLane<Reader>
+  typealias FileID = ReadSchedule.FileID
+
+  private struct File {
+    /// True if there is a lane that is kept; it may be in use.
+    var hasKept = false
+    /// The lane that is kept, if no read has it.
+    var kept: Lane?
+    /// The connections besides the one that is kept, open or being opened.
+    var furtherCount = 0
+    /// The most of these that there were.
+    var descriptorCount = 0
+    /// The open connections, in use or not.
+    var openCount = 0
+  }
+
+  private let idleLimit: Int
+  private let descriptorLimit: Int
+  private var files: [FileID: File] = [:]
+  /// The idle lanes that are not kept, in the order of their last use.
+  private var idle: [(file: FileID, lane: Lane)] = []
+  /// The descriptors of connections besides those that are kept.
+  private var descriptorCount = 0
+
+  /// - Parameters:
+  ///   - idleLimit: The idle connections besides those that files keep.
+  ///   - descriptorLimit: The descriptors of connections besides those that files keep.
+  init(idleLimit: Int, descriptorLimit: Int) {
+    self.idleLimit = idleLimit
+    self.descriptorLimit = descriptorLimit
+  }
+
+  /// The open connections, in use or not.
+  var openCount: Int { files.values.reduce(0) { $0 + $1.openCount } }
+
+  func openCount(_ file: FileID) -> Int { files[file]?.openCount ?? 0 }
+
+  /// An idle connection to this file.
+  mutating func takeIdle(_ file: FileID) -> Lane? {
+    if let kept = files[file]?.kept {
+      files[file]?.kept = nil
+      return kept
+    }
+    guard let index = idle.lastIndex(where: { $0.file == file }) else { return nil }
+    return idle.remove(at: index).lane
+  }
+
+  /// An idle connection to this file, or a lane whose connection is not open yet.
+  mutating func take(_ file: FileID, label: String) -> Lane {
+    if let lane = takeIdle(file) { return lane }
+    let isKept = files[file]?.hasKept != true
+    if isKept { files[file, default: File()].hasKept = true }
+    return Lane(label: label, isKept: isKept)
+  }
+
+  /// Returns false if the process has as many descriptors as it may have.
+  mutating func beginOpening(_ lane: Lane, _ file: FileID) -> Bool {
+    guard !lane.isKept, var state = files[file] else { return true }
+    if state.furtherCount == state.descriptorCount {
+      guard descriptorCount < descriptorLimit else { return false }
+      descriptorCount += 1
+      state.descriptorCount += 1
+    }
+    state.furtherCount += 1
+    files[file] = state
+    return true
+  }
+
+  mutating func endOpening(_ lane: Lane, _ file: FileID, isOpen: Bool) {
+    guard isOpen else {
+      if !lane.isKept { files[file]?.furtherCount -= 1 }
+      return
+    }
+    lane.noteOpen()
+    files[file]?.openCount += 1
+  }
+
+  /// A read needs its lane no longer.
+  ///
+  /// - Returns: The lanes to close.
+  mutating func giveBack(_ lane: Lane, _ file: FileID) -> [Lane] {
+    guard lane.isOpen, files[file] != nil else {
+      if lane.isKept { files[file]?.hasKept = false }
+      return [lane]
+    }
+    if lane.isKept {
+      files[file]?.kept = lane
+      return []
+    }
+    idle.append((file, lane))
+    return idle.count > idleLimit ? removeIdle(0..<1) : []
+  }
+
+  /// Gives up the idle connections that are not kept, of all files.
+  mutating func releaseIdle() -> [Lane] { removeIdle(idle.indices) }
+
+  private mutating func removeIdle(_ range: Range<Int>) -> [Lane] {
+    let removed = idle[range]
+    idle.removeSubrange(range)
+    for (file, _) in removed {
+      files[file]?.furtherCount -= 1
+      files[file]?.openCount -= 1
+    }
+    return removed.map(\.lane)
+  }
+
+  /// Forgets a file whose lanes are all idle.
+  mutating func remove(_ file: FileID) -> [Lane] {
+    var lanes = idle.filter { $0.file == file }.map(\.lane)
+    idle.removeAll { $0.file == file }
+    guard let state = files.removeValue(forKey: file) else { return lanes }
+    descriptorCount -= state.descriptorCount
+    if let kept = state.kept { lanes.append(kept) }
+    return lanes
+  }
+}

@@ -1,0 +1,136 @@
+/// The reads of one file in a ``ReadSchedule``.
+struct ScheduledFile {
+  struct Hold {
+    /// Long reads start over.
+    var isStopping = false
+    var wasDrained = false
+  }
+
+  /// The reads that wait, by ``ReadKind``.
+  private var waiting = [ReadQueue](repeating: ReadQueue(), count: ReadKind.allCases.count)
+  /// The reads that have a connection: they run, or wait in the middle.
+  var begunCount = 0
+  /// The long reads among them.
+  var seatedCount = 0
+  /// Reads that start over, and still have their connection.
+  var leavingCount = 0
+  var held: Hold?
+  /// The reads that may have begun; nil while each gets a connection.
+  var maximumBegun: Int?
+
+  var waitingCount: Int { waiting.reduce(0) { $0 + $1.count } }
+
+  /// True if a read that begins would find a connection.
+  var mayBegin: Bool { maximumBegun.map { begunCount < $0 } ?? true }
+
+  /// Whether another connection can be opened is found out by trying it.
+  mutating func allowOneMore(upTo most: Int) {
+    guard let maximum = maximumBegun else { return }
+    maximumBegun = maximum + 1 < most ? maximum + 1 : nil
+  }
+
+  /// True if the first read of a kind may go on when there is a slot, and a seat if it needs one.
+  func isReady(_ kind: ReadKind) -> Bool {
+    guard !waiting[kind.rawValue].isEmpty else { return false }
+    return switch kind {
+    case .new: mayBegin
+    case .paused: true
+    case .unseated: held == nil && mayBegin
+    }
+  }
+
+  mutating func append(_ read: ReadSchedule.ReadID, to kind: ReadKind) {
+    waiting[kind.rawValue].append(read)
+  }
+
+  /// Puts a read back that was taken, as the first one.
+  mutating func putBack(_ read: ReadSchedule.ReadID, in kind: ReadKind) {
+    waiting[kind.rawValue].prepend(read)
+  }
+
+  mutating func popFirst(_ kind: ReadKind) -> ReadSchedule.ReadID? {
+    waiting[kind.rawValue].popFirst()
+  }
+}
+
+/// The kinds of reads that wait.
+enum ReadKind: Int, CaseIterable {
+  /// They have not begun.
+  case new
+  /// Long ones in the middle.
+  case paused
+  /// They turned out to be long when all seats were taken.
+  case unseated
+}
+
+/// The files whose reads wait for a slot, in the order in which they get the next one.
+///
+/// A file is in the order of a kind of reads once, from the moment when such a read may go on. If that is no longer so when its turn comes, it
+/// loses it.
+struct ReadTurns {
+  private struct Order {
+    var files = ReadQueue()
+    var members: Set<ReadSchedule.FileID> = []
+  }
+
+  private var orders = [Order](repeating: Order(), count: ReadKind.allCases.count)
+
+  var isEmpty: Bool { orders.allSatisfy { $0.files.isEmpty } }
+
+  func isEmpty(_ kind: ReadKind) -> Bool { orders[kind.rawValue].files.isEmpty }
+
+  /// Notes the reads of a file that may go on.
+  mutating func join(_ file: ReadSchedule.FileID, _ state: ScheduledFile?) {
+    guard let state else { return }
+    for kind in ReadKind.allCases where state.isReady(kind) { join(file, kind) }
+  }
+
+  private mutating func join(_ file: ReadSchedule.FileID, _ kind: ReadKind) {
+    if orders[kind.rawValue].members.insert(file).inserted { orders[kind.rawValue].files.append(file) }
+  }
+
+  /// Takes the first read of a kind of the file whose turn it is. The file's next turn comes after those of the others.
+  mutating func next(
+    _ kind: ReadKind, of files: inout [ReadSchedule.FileID: ScheduledFile]
+  ) -> (file: ReadSchedule.FileID, read: ReadSchedule.ReadID)? {
+    while let file = orders[kind.rawValue].files.popFirst() {
+      orders[kind.rawValue].members.remove(file)
+      guard files[file]?.isReady(kind) == true, let read = files[file]?.popFirst(kind) else { continue }
+      if files[file]?.isReady(kind) == true { join(file, kind) }
+      return (file, read)
+    }
+    return nil
+  }
+}
+
+/// Reads, or files with reads: first in, first out. Both ends in constant time on average.
+struct ReadQueue {
+  private var reads: [Int] = []
+  private var head = 0
+
+  var count: Int { reads.count - head }
+  var isEmpty: Bool { head == reads.count }
+
+  mutating func append(_ read: Int) {
+    reads.append(read)
+  }
+
+  /// Puts a read back that was taken.
+  mutating func prepend(_ read: Int) {
+    guard head > 0 else { return reads.insert(read, at: 0) }
+    head -= 1
+    reads[head] = read
+  }
+
+  mutating func popFirst() -> Int? {
+    guard head < reads.count else { return nil }
+    defer {
+      head += 1
+      if head == reads.count || head >= 64, head * 2 >= reads.count {
+        reads.removeFirst(head)
+        head = 0
+      }
+    }
+    return reads[head]
+  }
+}
