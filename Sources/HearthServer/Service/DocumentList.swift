@@ -20,8 +20,8 @@ struct DocumentList {
   /// Documents of the list in its order, at one version.
   private struct Rows {
     /// The bytes of names and fields that a page holds at most, unless its only document has more, however many documents were asked for.
-    /// A response is one message, and gRPC's clients take 4 MiB in one by default.
-    static let bytesPerPage = 3 << 20
+    /// A page is one message, which is held until the client has read it. So it has few bytes more than the largest document.
+    static let bytesPerPage = 1 << 20
 
     private(set) var documents: [Document] = []
     private var byteCount = 0

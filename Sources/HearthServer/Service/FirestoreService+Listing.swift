@@ -1,11 +1,13 @@
 internal import Foundation
 internal import HearthModel
 internal import HearthWire
+internal import SwiftProtobuf
 
 extension FirestoreService {
+  /// - Returns: The response, encoded: the documents of the page are not kept beside it while the client reads.
   func listDocuments(
     _ message: Google_Firestore_V1_ListDocumentsRequest, _ call: ServerCall
-  ) async throws -> Google_Firestore_V1_ListDocumentsResponse {
+  ) async throws -> [UInt8] {
     let parent = try ResourceName.parent(message.parent, at: "parent")
     let database = try await backend.database(parent.database)
     guard message.pageSize >= 0 else { throw StatusError.invalid("Page size must be nonnegative.") }
@@ -30,7 +32,7 @@ extension FirestoreService {
       database.translator.encodeDocument(try projection.applied(to: $0))
     }
     response.nextPageToken = page.nextToken
-    return response
+    return try response.serializedBytes()
   }
 
   /// The query for all pages of a list; without collection id one for all collections.

@@ -13,7 +13,7 @@ struct FirestoreService: Sendable {
     let counter = RequestCounter(limits: backend.limits)
     let methods: [CallMethod] = [
       .unary("GetDocument", encoded: Google_Firestore_V1_Document.self, getDocument),
-      .unary("ListDocuments", listDocuments),
+      .unary("ListDocuments", encoded: Google_Firestore_V1_ListDocumentsResponse.self, listDocuments),
       .unary("CreateDocument", encoded: Google_Firestore_V1_Document.self, createDocument),
       .unary("UpdateDocument", encoded: Google_Firestore_V1_Document.self, updateDocument),
       .unary("DeleteDocument", deleteDocument), .serverStreaming("BatchGetDocuments", batchGetDocuments),

@@ -269,27 +269,22 @@ extension QueryPage {
   fileprivate var parts: (documents: [Document], next: QueryCursor?) { (answer.documents, next) }
 }
 
-/// Reads the documents of a documents target piece by piece.
+/// Reads the documents of a documents target piece by piece. A piece is counted in bytes: each document may have a megabyte.
 struct DocumentPieces {
-  private let keys: [DocumentKey]
+  private var rest: ArraySlice<DocumentKey>
   private let version: SnapshotVersion
   private let database: HostedDatabase
-  private var position = 0
-  /// The number of documents in the next piece. Each may have a megabyte.
-  private var count = 4
 
   init(_ keys: [DocumentKey], at version: SnapshotVersion, in database: HostedDatabase) {
-    (self.keys, self.version, self.database) = (keys, version, database)
+    rest = keys[...]
+    (self.version, self.database) = (version, database)
   }
 
   /// - Returns: The next documents, found or missing; nil at the end.
   mutating func next() async throws(StatusError) -> [Document]? {
-    guard position < keys.count else { return nil }
-    let piece = Array(keys[position..<min(position + count, keys.count)])
-    position += piece.count
-    let documents = try await database.watchedDocuments(for: piece, at: version)
-    let bytes = documents.reduce(0) { $0 + $1.fields.bytes.count }
-    count = min(max(PieceSizes().bytes / max(bytes / piece.count, 1), 1), 4 * count, 1_000)
+    guard !rest.isEmpty else { return nil }
+    let documents = try await database.watchedDocuments(firstOf: rest, at: version)
+    rest = rest.dropFirst(documents.count)
     return documents
   }
 }

@@ -15,12 +15,12 @@ extension HostedDatabase {
     }
   }
 
-  /// Some documents, found or missing.
+  /// The first of some documents, found or missing, as many as make a piece.
   func watchedDocuments(
-    for keys: [DocumentKey], at version: SnapshotVersion
+    firstOf keys: ArraySlice<DocumentKey>, at version: SnapshotVersion
   ) async throws(StatusError) -> [Document] {
     do {
-      return try await storage.documents(for: keys, at: version).documents
+      return try await storage.firstDocuments(of: keys, at: version).documents
     } catch {
       throw Self.watchFailure(error)
     }
