@@ -91,6 +91,21 @@ struct CallMethod: Sendable {
     }
   }
 
+  /// A method with one request and one response, whose work may wait: nothing of the request's message is kept meanwhile.
+  ///
+  /// - Parameter prepare: Makes the work of the message, from which it takes what is large.
+  static func unary<Request: Message, Work: Sendable, Response: Message>(
+    _ name: String, preparing prepare: @escaping @Sendable (inout Request) async throws -> Work,
+    _ body: @escaping @Sendable (Work) async throws -> Response
+  ) -> CallMethod {
+    CallMethod(name: name, kind: .oneRequest, isIntercepted: true, decode: { try Request(decoding: $0) }) {
+      call, tap in
+      guard let work = try await call.prepareWork(tap, prepare) else { return }
+      let writer = ResponseWriter<Response>(call: call, tap: tap, holdsBack: true)
+      try await writer.write(try await body(work))
+    }
+  }
+
   /// A method with one request and any number of responses.
   static func serverStreaming<Request: Message, Response: Message>(
     _ name: String,
@@ -118,6 +133,15 @@ struct CallMethod: Sendable {
 }
 
 extension ServerCall {
+  /// - Returns: Nil if the request was answered by an interceptor.
+  fileprivate func prepareWork<Request: Message, Work>(
+    _ tap: (any CallTap)?, _ prepare: @Sendable (inout Request) async throws -> Work
+  ) async throws -> Work? {
+    var request: Request = try self.request(from: takeRequest())
+    if let tap { guard try await tap.request(request) else { return nil } }
+    return try await prepare(&request)
+  }
+
   /// Makes a request of its bytes, if it holds no more than is allowed.
   ///
   /// - Throws: `CallStatus` INVALID_ARGUMENT, or RESOURCE_EXHAUSTED if there is no room for it.

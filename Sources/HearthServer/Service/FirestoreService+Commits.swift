@@ -5,12 +5,30 @@ internal import NIOCore
 internal import SwiftProtobuf
 
 extension FirestoreService {
-  func commit(
-    _ message: Google_Firestore_V1_CommitRequest, _ call: ServerCall
-  ) async throws -> Google_Firestore_V1_CommitResponse {
+  /// The writes of a request, which may wait for locks and for the writer.
+  struct PreparedWrites: Sendable {
+    let database: HostedDatabase
+    let mutations: [Mutation]
+    /// Empty if there is none.
+    var transaction: [UInt8] = []
+  }
+
+  func prepareCommit(_ message: inout Google_Firestore_V1_CommitRequest) async throws -> PreparedWrites {
     let database = try await backend.database(ResourceName.database(message.database, at: "database"))
-    let mutations = try await database.checkedMutations(of: message.writes)
-    let outcome = try await database.commit(mutations, endingTransaction: [UInt8](message.transaction))
+    let mutations = try await database.checkedMutations(of: Self.takeAll(&message.writes))
+    return PreparedWrites(
+      database: database, mutations: mutations, transaction: [UInt8](message.transaction))
+  }
+
+  /// Moves writes out of a message, so that each can be given up when it is decoded.
+  private static func takeAll(_ writes: inout [Google_Firestore_V1_Write]) -> [Google_Firestore_V1_Write] {
+    defer { writes = [] }
+    return writes
+  }
+
+  func commit(_ writes: PreparedWrites) async throws -> Google_Firestore_V1_CommitResponse {
+    let database = writes.database
+    let outcome = try await database.commit(writes.mutations, endingTransaction: writes.transaction)
     var response = Google_Firestore_V1_CommitResponse()
     response.writeResults = outcome.results.map { database.translator.encode($0) }
     response.commitTime = database.translator.encode(outcome.version)
@@ -36,15 +54,18 @@ extension FirestoreService {
     return names ?? false
   }
 
-  func batchWrite(
-    _ message: Google_Firestore_V1_BatchWriteRequest, _ call: ServerCall
-  ) async throws -> Google_Firestore_V1_BatchWriteResponse {
+  func prepareBatchWrite(_ message: inout Google_Firestore_V1_BatchWriteRequest) async throws -> PreparedWrites {
     let database = try await backend.database(ResourceName.database(message.database, at: "database"))
-    let mutations = try await database.separateMutations(of: message.writes)
+    let mutations = try await database.separateMutations(of: Self.takeAll(&message.writes))
     guard Set(mutations.map(\.key)).count == mutations.count else {
       throw StatusError.invalid("the same document cannot be written more than once in a single request")
     }
-    let outcomes = await commitEach(mutations, in: database)
+    return PreparedWrites(database: database, mutations: mutations)
+  }
+
+  func batchWrite(_ writes: PreparedWrites) async throws -> Google_Firestore_V1_BatchWriteResponse {
+    let database = writes.database
+    let outcomes = await commitEach(writes.mutations, in: database)
     var response = Google_Firestore_V1_BatchWriteResponse()
     for outcome in outcomes {
       switch outcome {
