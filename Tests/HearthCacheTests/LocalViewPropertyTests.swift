@@ -29,11 +29,15 @@ private struct Simulation {
 
   static let indexes: [IndexDefinition] = [
     index(("n", .ascending)), index(("tags", .contains), ("n", .descending)), index(("in.m", .descending)),
+    index(scope: .collectionGroup, ("n", .descending)),
   ]
 
-  private static func index(_ fields: (String, IndexDefinition.Kind)...) -> IndexDefinition {
+  private static func index(
+    scope: IndexDefinition.Scope = .collection, _ fields: (String, IndexDefinition.Kind)...
+  ) -> IndexDefinition {
     do {
-      return try IndexDefinition(collectionGroup: "rooms", fields: fields.map { .init(path: field($0.0), kind: $0.1) })
+      return try IndexDefinition(
+        collectionGroup: "rooms", scope: scope, fields: fields.map { .init(path: field($0.0), kind: $0.1) })
     } catch {
       fatalError("\(error)")
     }

@@ -45,6 +45,38 @@ struct ServerIndexTests {
     }
   }
 
+  @Test("a query of a group gets an index of the group: many collections then cost what one costs")
+  func byNeedOfGroup() async throws {
+    try await withTemporaryFolder { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let location = Database.Location.file(path: "\(folder)/data")
+      let fixture = try StorageFixture(location: location)
+      for start in stride(from: 0, to: 400, by: 100) {
+        let mutations = (start..<start + 100).map { Mutation.set(key("users/u\($0)/orders/o"), ["n": $0.value]) }
+        _ = try await fixture.storage.commit(CommitRequest(mutations: mutations))
+      }
+      // An index of the collections makes each query look into all of them.
+      let single = try IndexDefinition(collectionGroup: "orders", fields: [.init(path: field("n"), kind: .ascending)])
+      await fixture.storage.declare([single])
+      let query = Query(
+        path: ResourcePath(), collectionGroup: "orders", explicitOrders: [OrderBy(path: field("n"))], limit: 1)
+      let first = try await fixture.storage.run(query, at: nil)
+      #expect(first.documents.map(\.key) == [key("users/u0/orders/o")])
+      try await waitUntil { try await fixture.storage.run(query, at: nil).execution?.rangesRead == 2 }
+      try await fixture.set("users/new/orders/o", ["n": (-1).value])
+      let second = try await fixture.storage.run(query, at: nil)
+      #expect(second.documents.map(\.key) == [key("users/new/orders/o")])
+      #expect(second.execution?.rowsRead == 1)
+      await fixture.storage.close()
+
+      let reopened = try StorageFixture(location: location)
+      let third = try await reopened.storage.run(query, at: nil)
+      #expect(third.documents == second.documents)
+      #expect(third.execution?.rangesRead == 2 && third.execution?.rowsRead == 1)
+      await reopened.storage.close()
+    }
+  }
+
   @Test("an index that leads to many documents that do not match is no reason to go without a better one")
   func better() async throws {
     let fixture = try StorageFixture()

@@ -28,6 +28,9 @@ struct ServerQueryDifferentialTests {
       note("\(execution.plan)".prefix { $0 != "(" }.description)
       if !execution.mergedIndexes.isEmpty { note("merged") }
       if execution.accesses.count > 1 { note("several ranges") }
+      for case .index(let definition, _, _) in execution.accesses where definition.scope == .collectionGroup {
+        note("index of a group")
+      }
     }
   }
 
@@ -56,7 +59,7 @@ struct ServerQueryDifferentialTests {
     let least = [
       "pairs": 4_000, "found": 1_300, "index": 800, "scan": 800, "keys": 150, "merged": 50, "several ranges": 300,
       "past": 2_700, "pieces": 300, "totals": 6_700,
-      "sorted by keys": 120, "sorted in the past": 60, "exhausted": 4,
+      "sorted by keys": 120, "sorted in the past": 60, "exhausted": 4, "index of a group": 400,
     ]
     let rare = least.filter { ways.counts[$0.key, default: 0] < $0.value }
     #expect(rare.isEmpty, "\(ways.counts)")
@@ -79,6 +82,7 @@ struct ServerQueryDifferentialTests {
         try await fixture.commit(.set(key, fields))
         present[key] = fields
       }
+      try await changeGroup(&generator, fixture, &present)
       for _ in 0..<40 {
         let key = generator.key()
         if generator.chance(85) {
@@ -93,6 +97,11 @@ struct ServerQueryDifferentialTests {
       let known = documents()
       var queries = (0..<queriesPerCheckpoint).map { _ in asked(generator.query(documents: known)) }
       for _ in 0..<4 { queries.append(narrow(&generator)) }
+      for _ in 0..<6 {
+        var query = asked(generator.query(documents: known))
+        (query.path, query.collectionGroup) = (ResourcePath(), "s")
+        queries.append(query)
+      }
       try await declareSome(queries, fixture, &generator)
       let old = past
       for query in queries {
@@ -108,6 +117,25 @@ struct ServerQueryDifferentialTests {
         }
       }
       past = (try fixture.storage.currentVersion(), known)
+    }
+  }
+
+  /// Changes documents of many collections with one id, and takes some of these out.
+  private static func changeGroup(
+    _ generator: inout CaseGenerator, _ fixture: StorageFixture, _ present: inout [DocumentKey: MapValue]
+  ) async throws {
+    for _ in 0..<25 {
+      let collection = path("w/\(generator.below(30))/s")
+      if generator.chance(20) {
+        let keys = present.keys.filter { $0.collectionPath == collection }.sorted()
+        _ = try await fixture.storage.commit(CommitRequest(mutations: keys.map { .delete($0) }))
+        for key in keys { present[key] = nil }
+      } else {
+        let key = key("\(collection.canonicalString)/x\(generator.below(2))")
+        let fields = generator.fields()
+        try await fixture.commit(.set(key, fields))
+        present[key] = fields
+      }
     }
   }
 
@@ -144,7 +172,11 @@ struct ServerQueryDifferentialTests {
         for filter in filters.prefix(3) {
           let kind: IndexDefinition.Kind = filter.op == .arrayContains ? .contains : .ascending
           let group = query.collectionGroup ?? query.path.last ?? ""
-          wanted.insert(try IndexDefinition(collectionGroup: group, fields: [.init(path: filter.path, kind: kind)]))
+          let isOfGroup = query.collectionGroup != nil && generator.chance(60)
+          wanted.insert(
+            try IndexDefinition(
+              collectionGroup: group, scope: isOfGroup ? .collectionGroup : .collection,
+              fields: [.init(path: filter.path, kind: kind)]))
         }
       }
     }

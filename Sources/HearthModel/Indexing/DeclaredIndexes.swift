@@ -1,12 +1,9 @@
 /// An index as production has it: one of a collection id, for queries of single collections or of the collection group.
 ///
-/// In contrast to ``IndexDefinition`` it has a scope and may end with a vector, and it stands for a promise to answer a query, not for
-/// stored entries.
+/// In contrast to ``IndexDefinition`` it may end with a vector, and it stands for a promise to answer a query, not for stored entries.
 package struct QueryIndexDefinition: Hashable, Sendable {
-  package enum Scope: Hashable, Sendable {
-    case collection
-    case collectionGroup
-  }
+  /// Here, an index of single collections serves no query of the group.
+  package typealias Scope = IndexDefinition.Scope
 
   package struct Vector: Hashable, Sendable {
     package var path: FieldPath

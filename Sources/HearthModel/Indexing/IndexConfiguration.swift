@@ -20,15 +20,17 @@ package struct IndexConfigurationError: Error, Hashable, Sendable, CustomStringC
 ///  "fieldOverrides": []}
 /// ```
 ///
-/// As in the official SDKs, parts that do not concern local indexes are skipped: `queryScope`, because an index serves queries of
-/// collections and of collection groups alike, `fieldOverrides`, and unknown members.
+/// As in the official SDKs, parts that do not concern local indexes are skipped: `fieldOverrides` and unknown members.
 package struct IndexConfiguration: Hashable, Sendable {
   package struct Entry: Hashable, Sendable {
     package var collectionGroup: String
+    /// What is no scope is one of single collections: the official SDKs do not read it.
+    package var scope: IndexDefinition.Scope
     package var fields: [Field]
 
-    package init(collectionGroup: String, fields: [Field]) {
+    package init(collectionGroup: String, scope: IndexDefinition.Scope = .collection, fields: [Field]) {
       self.collectionGroup = collectionGroup
+      self.scope = scope
       self.fields = fields
     }
   }
@@ -57,18 +59,22 @@ package struct IndexConfiguration: Hashable, Sendable {
   /// fields are ordered; fields after it cannot order anything and are left out. Without it that is the direction of the last field, as at
   /// the backend. An entry without fields serves no query and is left out.
   ///
+  /// - Parameter scopes: False for indexes of single collections alone, which serve queries of the collection group too. In the official
+  ///   SDKs, the scope of a local index says nothing.
   /// - Throws: ``IndexConfigurationError`` with the place of the first entry that is wrong.
-  package func definitions() throws(IndexConfigurationError) -> [IndexDefinition] {
+  package func definitions(withScopes scopes: Bool = false) throws(IndexConfigurationError) -> [IndexDefinition] {
     var definitions: [IndexDefinition] = []
     var known: Set<IndexDefinition> = []
     for (number, entry) in entries.enumerated() {
-      guard let definition = try definition(of: entry, at: "indexes[\(number)]") else { continue }
+      guard let definition = try definition(of: entry, at: "indexes[\(number)]", scopes) else { continue }
       if known.insert(definition).inserted { definitions.append(definition) }
     }
     return definitions
   }
 
-  private func definition(of entry: Entry, at place: String) throws(IndexConfigurationError) -> IndexDefinition? {
+  private func definition(
+    of entry: Entry, at place: String, _ scopes: Bool
+  ) throws(IndexConfigurationError) -> IndexDefinition? {
     var fields: [IndexDefinition.Field] = []
     for (number, field) in entry.fields.enumerated() {
       let path = try Self.checked(at: "\(place).fields[\(number)].fieldPath", field.path) { () throws(ModelError) in
@@ -77,7 +83,8 @@ package struct IndexConfiguration: Hashable, Sendable {
       fields.append(IndexDefinition.Field(path: path, kind: field.kind))
     }
     let definition = try Self.checked(at: place, entry.collectionGroup) { () throws(ModelError) in
-      try IndexDefinition(collectionGroup: entry.collectionGroup, fields: fields)
+      try IndexDefinition(
+        collectionGroup: entry.collectionGroup, scope: scopes ? entry.scope : .collection, fields: fields)
     }
     return definition.fields.isEmpty ? nil : definition
   }
@@ -142,7 +149,8 @@ extension IndexConfiguration {
           path: try field.string("fieldPath", at: place), order: try field.optionalString("order", at: place),
           arrayConfig: try field.optionalString("arrayConfig", at: place)))
     }
-    return Entry(collectionGroup: group, fields: fields)
+    let isOfGroup = if case .string("COLLECTION_GROUP") = json.member("queryScope") { true } else { false }
+    return Entry(collectionGroup: group, scope: isOfGroup ? .collectionGroup : .collection, fields: fields)
   }
 
   /// Line and column, from 1 on; a column is a Unicode scalar, as in editors that show no clusters.

@@ -1,8 +1,16 @@
 /// A local index of the documents of all collections with one id: its fields and their order.
 ///
-/// One index serves queries of a single collection and of the collection group alike. It holds the documents that have all
-/// of its fields (and an array in the field with membership), ordered by the fields and then by document id.
+/// It holds the documents that have all of its fields (and an array in the field with membership), ordered by the fields and then by
+/// document key: those of each collection for itself, or those of all collections together.
 package struct IndexDefinition: Hashable, Sendable {
+  /// The order of the entries of several collections.
+  package enum Scope: Hashable, Sendable {
+    /// One collection after the other. Serves queries of one collection, and also those of many, which look into each.
+    case collection
+    /// All collections together. Serves queries of the collection group in the whole database, and no others.
+    case collectionGroup
+  }
+
   package enum Kind: Hashable, Sendable {
     case ascending
     case descending
@@ -21,6 +29,7 @@ package struct IndexDefinition: Hashable, Sendable {
   }
 
   package let collectionGroup: String
+  package let scope: Scope
   /// Excludes the document key, which always comes last.
   package let fields: [Field]
   /// The order of documents that agree in all fields.
@@ -30,7 +39,7 @@ package struct IndexDefinition: Hashable, Sendable {
   ///   nothing and are left out. Without it, that order is the one of the last field.
   /// - Throws: `ModelError.invalidPath` for a collection id that is empty or has a slash, `invalidFieldPath` for a second
   ///   field with array membership.
-  package init(collectionGroup: String, fields: [Field]) throws(ModelError) {
+  package init(collectionGroup: String, scope: Scope = .collection, fields: [Field]) throws(ModelError) {
     guard !collectionGroup.isEmpty, !collectionGroup.utf8.contains(PathSegment.separator) else {
       throw .invalidPath(
         collectionGroup, rule: "The collection group of an index is one collection id: not empty, without \"/\".")
@@ -42,6 +51,7 @@ package struct IndexDefinition: Hashable, Sendable {
         members[1].path.canonicalString, rule: "An index has at most one field with array membership (CONTAINS).")
     }
     self.collectionGroup = collectionGroup
+    self.scope = scope
     self.fields = Array(fields[..<end])
     if end < fields.count {
       keyDirection = fields[end].kind == .descending ? .descending : .ascending
@@ -68,18 +78,20 @@ package struct IndexDefinition: Hashable, Sendable {
   }
 
   package static func == (a: IndexDefinition, b: IndexDefinition) -> Bool {
-    ByteOrder.areEqual(a.collectionGroup, b.collectionGroup) && a.fields == b.fields && a.keyDirection == b.keyDirection
+    ByteOrder.areEqual(a.collectionGroup, b.collectionGroup) && a.scope == b.scope && a.fields == b.fields
+      && a.keyDirection == b.keyDirection
   }
 
   package func hash(into hasher: inout Hasher) {
     ByteOrder.hash(collectionGroup, into: &hasher)
+    hasher.combine(scope)
     hasher.combine(fields)
     hasher.combine(keyDirection)
   }
 }
 
 extension IndexDefinition: CustomStringConvertible {
-  /// The definition in the form `cities: state ASCENDING, tags CONTAINS`.
+  /// The definition in the form `cities: state ASCENDING, tags CONTAINS`; `cities (group): …` for one of the collection group.
   package var description: String {
     let parts = fields.map { field in
       switch field.kind {
@@ -90,6 +102,7 @@ extension IndexDefinition: CustomStringConvertible {
     }
     let last = orderedFields.last?.direction ?? .ascending
     let key = keyDirection == last ? [] : ["__name__ \(keyDirection == .ascending ? "ASCENDING" : "DESCENDING")"]
-    return "\(collectionGroup): \((parts + key).joined(separator: ", "))"
+    let group = scope == .collectionGroup ? " (group)" : ""
+    return "\(collectionGroup)\(group): \((parts + key).joined(separator: ", "))"
   }
 }

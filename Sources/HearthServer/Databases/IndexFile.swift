@@ -23,7 +23,8 @@ struct IndexFile: Sendable {
     }
     do {
       return Contents(
-        definitions: try IndexConfiguration(json: bytes).definitions(), declared: try DeclaredIndexes(json: bytes))
+        definitions: try IndexConfiguration(json: bytes).definitions(withScopes: true),
+        declared: try DeclaredIndexes(json: bytes))
     } catch {
       throw ServerError(.indexes, "Index file \"\(path)\": \(error)")
     }

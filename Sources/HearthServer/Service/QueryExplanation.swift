@@ -21,6 +21,7 @@ struct QueryExplanation {
     guard var sum = execution else { return execution = more }
     sum.rowsRead += more.rowsRead
     sum.entriesRead += more.entriesRead
+    sum.rangesRead += more.rangesRead
     for index in more.mergedIndexes where !sum.mergedIndexes.contains(index) { sum.mergedIndexes.append(index) }
     execution = sum
   }

@@ -182,6 +182,7 @@ extension QueryExecution {
     var sum = self
     sum.rowsRead += other.rowsRead
     sum.entriesRead += other.entriesRead
+    sum.rangesRead += other.rangesRead
     sum.documentsDecoded += other.documentsDecoded
     // A sorted result is known as a whole before its first document is read.
     if !isSortedByKeys { sum.resultCount += other.resultCount }

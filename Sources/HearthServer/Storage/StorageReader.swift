@@ -27,7 +27,7 @@ final class StorageReader {
     self.sortBudget = sortBudget
     self.store = store ?? DocumentStore(reading: database)
     changes = LoggedChanges(database: database, store: self.store)
-    queries = QueryExecutor(documents: self.store, walksKeys: true)
+    queries = QueryExecutor(documents: self.store, walksKeys: true, usesGroupIndexes: true)
   }
 
   /// Runs `body` on the present state.

@@ -36,6 +36,23 @@ extension DocumentStore {
     return isOverflow ? .max : all
   }
 
+  /// About how many documents the collections of a group hold. Their list is not kept, however long it is.
+  func estimatedDocumentCount(ofGroup id: String) throws -> Int {
+    let total = try database.prepare("SELECT count(*) FROM collections WHERE group_id = ?", .text(id))
+    let collectionCount = try total.step() ? try total.int64(at: 0) : 0
+    let step = max(1, collectionCount / Int64(Self.estimatedCollectionLimit))
+    let numbers = try database.prepare("SELECT number FROM collections WHERE group_id = ? ORDER BY path", .text(id))
+    var (position, count) = (Int64(0), Int64(0))
+    while try numbers.step() {
+      if position % step == 0, let extent = try extent(of: DocumentSchema.checked(numbers.int64(at: 0), path: id)) {
+        count += extent.upperBound - extent.lowerBound + 1
+      }
+      position += 1
+    }
+    let (all, isOverflow) = count.multipliedReportingOverflow(by: step)
+    return isOverflow ? .max : Int(clamping: all)
+  }
+
   /// The number of documents of a scope that were read from the backend later than a version; counting stops at `limit`.
   ///
   /// - Returns: nil when the scope has too many collections to say.

@@ -1,27 +1,81 @@
 internal import HearthModel
 
-/// Reads documents of one collection by their places, one after the other.
+/// Reads documents by their places, one after the other.
 struct PlaceReader {
   private let statement: Statement
-  private let document: StoredDocument
-  private let number: Int64
+  private let source: Source
 
+  private enum Source {
+    case collection(StoredDocument, number: Int64)
+    case group(GroupPaths)
+  }
+
+  /// Reads documents of one collection.
   init(_ documents: DocumentStore, collection: ResourcePath, number: Int64) throws {
-    self.number = number
-    statement = try documents.database.prepare("SELECT \(StoredDocument.columns) FROM documents WHERE place = ?")
-    document = StoredDocument(statement: statement, collection: collection)
+    statement = try Self.statement(documents)
+    source = .collection(StoredDocument(statement: statement, collection: collection), number: number)
+  }
+
+  /// Reads documents of all collections with an id.
+  init(_ documents: DocumentStore, group id: String) throws {
+    statement = try Self.statement(documents)
+    source = .group(try GroupPaths(of: id, in: documents.database))
+  }
+
+  private static func statement(_ documents: DocumentStore) throws -> Statement {
+    try documents.database.prepare("SELECT \(StoredDocument.columns) FROM documents WHERE place = ?")
   }
 
   /// The document at a place, in place; nil if nothing lies there. Valid until the next call.
   ///
   /// - Throws: ``StoreError`` `corrupt` for a place in another collection.
   func document(at place: Int64) throws -> StoredDocument? {
-    guard place >> Place.arrivalBits == number else {
-      throw StoreError.corrupt("table index_entries, collection \(number): place \(place) is in another collection")
+    let collection = place >> Place.arrivalBits
+    switch source {
+    case .collection(let document, let number):
+      guard collection == number else {
+        throw StoreError.corrupt("table index_entries, collection \(number): place \(place) is in another collection")
+      }
+      return try step(to: place) ? document : nil
+    case .group(let paths):
+      guard try step(to: place), let path = try paths.path(of: collection) else { return nil }
+      return StoredDocument(statement: statement, collection: path)
     }
+  }
+
+  private func step(to place: Int64) throws -> Bool {
     statement.reset()
     try statement.bind(1, place)
-    return try statement.step() ? document : nil
+    return try statement.step()
+  }
+}
+
+/// The paths of the collections with one id, by their numbers. Those that were asked for are kept, up to a limit.
+private final class GroupPaths {
+  private static let limit = 1_000
+
+  private let id: String
+  private let statement: Statement
+  private var known: [Int64: ResourcePath] = [:]
+
+  init(of id: String, in database: Database) throws {
+    self.id = id
+    statement = try database.prepare("SELECT path FROM collections WHERE number = ?")
+  }
+
+  /// - Returns: nil if there is no such collection. A scan does not find its documents either.
+  func path(of number: Int64) throws -> ResourcePath? {
+    if let path = known[number] { return path }
+    statement.reset()
+    try statement.bind(1, number)
+    guard try statement.step() else { return nil }
+    let path = try DocumentSchema.path(try statement.string(at: 0))
+    guard let last = path.last, last.utf8.elementsEqual(id.utf8) else {
+      throw StoreError.corrupt("table index_entries, group \"\(id)\": collection \(path) is in another group")
+    }
+    if known.count >= Self.limit { known.removeAll(keepingCapacity: true) }
+    known[number] = path
+    return path
   }
 }
 

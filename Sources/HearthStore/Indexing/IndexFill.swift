@@ -79,7 +79,7 @@ extension IndexTable {
     var documents = 0
     var bytes = 0
     var entryCount = 0
-    let isEnd = try forEachDocument(of: group, behind: mark) { id, place, isFound, fields in
+    let isEnd = try forEachDocument(of: group, behind: mark) { path, id, place, isFound, fields in
       last = place
       documents += 1
       bytes += fields.count
@@ -88,10 +88,12 @@ extension IndexTable {
         for position in indexes.indices where indexes[position].filledThrough < place {
           // A damaged row must not stop the filling. Queries read it and report it.
           let keys =
-            id.map { writers[position].keys(of: fields, id: $0, identity: identity) }
-            ?? [[IndexKeys.withoutValues] + identity]
+            id.map { id in
+              writers[position].keys(of: fields, id: id, identity: identity) { Self.key(id, in: path) }
+            } ?? [[IndexKeys.withoutValues] + identity]
+          let collection = indexes[position].entryCollection(of: place >> Place.arrivalBits)
           for key in keys {
-            entries[position].append((key, place >> Place.arrivalBits, place))
+            entries[position].append((key, collection, place))
             entryCount += 1
           }
         }
@@ -113,20 +115,28 @@ extension IndexTable {
     }
   }
 
+  private static func key(_ id: String, in path: ResourcePath?) -> DocumentKey? {
+    guard let path, !id.isEmpty, !id.utf8.contains(UInt8(ascii: "/")) else { return nil }
+    return try? DocumentKey(path.appending(id))
+  }
+
   /// Calls `body` with the documents of a group in the order of their places until it returns false; without an id for one whose
-  /// row is damaged.
+  /// row is damaged, without a path where the row of its collection is.
   ///
   /// - Returns: True if the end was reached.
   private func forEachDocument(
     of group: String, behind mark: Int64,
-    _ body: (_ id: String?, _ place: Int64, _ isFound: Bool, _ fields: UnsafeRawBufferPointer) throws -> Bool
+    _ body: (
+      _ path: ResourcePath?, _ id: String?, _ place: Int64, _ isFound: Bool, _ fields: UnsafeRawBufferPointer
+    ) throws -> Bool
   ) throws -> Bool {
     let collections = try database.prepare(
-      "SELECT number FROM collections WHERE group_id = ? AND number >= ? ORDER BY number", .text(group),
+      "SELECT number, path FROM collections WHERE group_id = ? AND number >= ? ORDER BY number", .text(group),
       .integer(mark >> Place.arrivalBits))
     let documents = try database.prepare("SELECT id, place, kind, fields FROM documents WHERE place > ? AND place <= ?")
     while try collections.step() {
       let number = try DocumentSchema.checked(collections.int64(at: 0), path: group)
+      let path = try Self.undamaged { () throws(StoreError) in try DocumentSchema.path(try collections.string(at: 1)) }
       documents.reset()
       try documents.bind(1, max(mark, Place.first(in: number) - 1))
       try documents.bind(2, Place.last(in: number))
@@ -139,7 +149,7 @@ extension IndexTable {
           )
         }
         let fields = row?.fields ?? UnsafeRawBufferPointer(start: nil, count: 0)
-        guard try body(row?.id, place, row?.isFound ?? true, fields) else { return false }
+        guard try body(path, row?.id, place, row?.isFound ?? true, fields) else { return false }
       }
     }
     return true

@@ -18,16 +18,21 @@ struct IndexKeys {
     self.index = index
   }
 
-  /// - Parameter identity: distinguishes the document from others of the collection when its entry has no values.
+  /// - Parameter identity: distinguishes the document from others when its entry has no values: from those of the collection, or from all
+  ///   that have entries under the same number.
   /// - Returns: none if the document lacks a field of the index.
-  mutating func keys(of fields: EncodedFields, id: String, identity: [UInt8]) -> [[UInt8]] {
-    fields.withUnsafeBytes { keys(of: $0, id: id, identity: identity) }
+  mutating func keys(of fields: EncodedFields, _ key: DocumentKey, identity: [UInt8]) -> [[UInt8]] {
+    fields.withUnsafeBytes { keys(of: $0, id: key.id, identity: identity) { key } }
   }
 
   /// As above, of fields in place.
-  mutating func keys(of bytes: UnsafeRawBufferPointer, id: String, identity: [UInt8]) -> [[UInt8]] {
+  ///
+  /// - Parameter key: Only an index of the collection group asks for it; nil if it cannot be read.
+  mutating func keys(
+    of bytes: UnsafeRawBufferPointer, id: String, identity: [UInt8], _ key: () -> DocumentKey?
+  ) -> [[UInt8]] {
     do {
-      return try keys(of: EncodedFieldsView(bytes), id: id) ?? [[Self.withoutValues] + identity]
+      return try keys(of: EncodedFieldsView(bytes), id, key) ?? [[Self.withoutValues] + identity]
     } catch {
       // Malformed where the index reads it. Queries read it and report it.
       return [[Self.withoutValues] + identity]
@@ -35,14 +40,21 @@ struct IndexKeys {
   }
 
   /// - Returns: nil if one of the keys is too long, or there are too many.
-  private mutating func keys(of fields: EncodedFieldsView, id: String) throws -> [[UInt8]]? {
+  private mutating func keys(
+    of fields: EncodedFieldsView, _ id: String, _ key: () -> DocumentKey?
+  ) throws -> [[UInt8]]? {
     writer.removeAll()
     for component in index.components {
       guard let value = try fields.value(at: component.path) else { return [] }
       try writer.append(value, descending: component.direction == .descending)
       if writer.bytes.count > Self.maximumBytes { return nil }
     }
-    writer.append(documentID: id, descending: index.definition.keyDirection == .descending)
+    if index.isOfGroup {
+      guard let key = key() else { return nil }
+      writer.append(documentKey: key, descending: index.definition.keyDirection == .descending)
+    } else {
+      writer.append(documentID: id, descending: index.definition.keyDirection == .descending)
+    }
     if writer.bytes.count > Self.maximumBytes { return nil }
     guard let member = index.member else { return [writer.bytes] }
 

@@ -40,12 +40,13 @@ extension IndexTable {
     let identity = IndexKeys.identity(of: place)
     for index in try indexes(of: key.collectionGroup) where index.filledThrough >= place {
       var keys = IndexKeys(index)
-      let old = before.fields.map { keys.keys(of: $0, id: key.id, identity: identity) } ?? []
-      let new = after.fields.map { keys.keys(of: $0, id: key.id, identity: identity) } ?? []
+      let old = before.fields.map { keys.keys(of: $0, key, identity: identity) } ?? []
+      let new = after.fields.map { keys.keys(of: $0, key, identity: identity) } ?? []
       if old == new { continue }
       let (oldKeys, newKeys) = (Set(old), Set(new))
-      for key in old where !newKeys.contains(key) { try delete(key, of: index.number, in: collection) }
-      for key in new where !oldKeys.contains(key) { try insert(key, place, of: index.number, in: collection) }
+      let number = index.entryCollection(of: collection)
+      for key in old where !newKeys.contains(key) { try delete(key, of: index.number, in: number) }
+      for key in new where !oldKeys.contains(key) { try insert(key, place, of: index.number, in: number) }
     }
   }
 
@@ -82,7 +83,7 @@ extension IndexTable {
     let identity = IndexKeys.identity(of: document.key.id)
     for index in indexes {
       var keys = IndexKeys(index)
-      for key in keys.keys(of: document.fields, id: document.key.id, identity: identity) {
+      for key in keys.keys(of: document.fields, document.key, identity: identity) {
         let statement = try database.prepare(SQL.insertLocal)
         try statement.bind(1, index.number)
         try statement.bind(2, owner)
@@ -110,7 +111,8 @@ extension IndexTable {
 
   // MARK: - Reading
 
-  /// Calls `body` with the places of a range of one collection, in the order of the keys, until it returns false.
+  /// Calls `body` with the places of a range of one collection, or of ``IndexSchema/allCollections``, in the order of the keys, until it
+  /// returns false.
   func forEachPlace(
     in range: IndexRange, of number: Int64, collection: Int64, backward: Bool, _ body: (Int64) throws -> Bool
   ) throws {

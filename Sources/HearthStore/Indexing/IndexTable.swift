@@ -80,7 +80,7 @@ package final class IndexTable {
   private func rows(of group: String?) throws(StoreError) -> [StoredIndex] {
     let statement = try database.prepare(
       """
-      SELECT number, origin, collection_group, filled_through, local_filled_through FROM index_definitions
+      SELECT number, origin, collection_group, filled_through, local_filled_through, scope FROM index_definitions
       WHERE state = ?\(group == nil ? "" : " AND collection_group = ?") ORDER BY number
       """,
       [.integer(IndexSchema.State.active)] + (group.map { [.text($0)] } ?? []))
@@ -100,8 +100,15 @@ package final class IndexTable {
   private func index(in statement: Statement) throws(StoreError) -> StoredIndex? {
     let number = try statement.int64(at: 0)
     guard let origin = IndexOrigin(rawValue: try statement.int64(at: 1)) else { return nil }
+    let scope: IndexDefinition.Scope
+    switch try statement.int64(at: 5) {
+    case IndexSchema.Scope.collection: scope = .collection
+    case IndexSchema.Scope.collectionGroup: scope = .collectionGroup
+    default: return nil
+    }
     let (group, fields) = (try statement.string(at: 2), try fields(of: number))
-    guard let definition = try? IndexDefinition(collectionGroup: group, fields: fields), !definition.fields.isEmpty
+    guard let definition = try? IndexDefinition(collectionGroup: group, scope: scope, fields: fields),
+      !definition.fields.isEmpty
     else { return nil }
     return StoredIndex(
       number: number, definition: definition, origin: origin, filledThrough: try statement.int64(at: 3),
@@ -185,10 +192,13 @@ package final class IndexTable {
   private func insert(_ definition: IndexDefinition, origin: IndexOrigin) throws(StoreError) -> Int64 {
     let insert = try database.prepare(
       """
-      INSERT INTO index_definitions (number, state, origin, collection_group, filled_through, local_filled_through)
-      VALUES ((SELECT coalesce(max(number), 0) + 1 FROM index_definitions), ?, ?, ?, 0, 0) RETURNING number
+      INSERT INTO index_definitions
+        (number, state, origin, collection_group, filled_through, local_filled_through, scope)
+      VALUES ((SELECT coalesce(max(number), 0) + 1 FROM index_definitions), ?, ?, ?, 0, 0, ?) RETURNING number
       """,
-      .integer(IndexSchema.State.active), .integer(origin.rawValue), .text(definition.collectionGroup))
+      .integer(IndexSchema.State.active), .integer(origin.rawValue), .text(definition.collectionGroup),
+      .integer(
+        definition.scope == .collectionGroup ? IndexSchema.Scope.collectionGroup : IndexSchema.Scope.collection))
     guard try insert.step() else { throw .corrupt("table index_definitions takes no row") }
     let number = try insert.int64(at: 0)
     try insertFields(of: definition, number: number)

@@ -41,6 +41,12 @@ struct StoredIndex: Sendable {
     self.init(number: 0, definition: definition, origin: .automatic, filledThrough: 0, localFilledThrough: 0)
   }
 
+  /// True if the entries of all collections are one range.
+  var isOfGroup: Bool { definition.scope == .collectionGroup }
+
+  /// What stands in the entries of a collection's documents in the place of its number.
+  func entryCollection(of number: Int64) -> Int64 { isOfGroup ? IndexSchema.allCollections : number }
+
   var holdsLocalMutations: Bool { localFilledThrough == Self.complete }
 }
 

@@ -10,6 +10,10 @@ struct IndexedRun {
   private let query: Query
   private let accesses: [QueryAccess]
   private let indexAccesses: [IndexAccess]
+  /// Those of single collections, which look into each collection of the scope.
+  private let collectionAccesses: [IndexAccess]
+  /// Those of the collection group, which read one range.
+  private let groupAccesses: [IndexAccess]
   /// All indexes hold the documents up to this place.
   private let filledThrough: Int64
   private let scope: CollectionScope
@@ -26,11 +30,6 @@ struct IndexedRun {
   /// True if only a piece of the result is read.
   private var isPiece = false
 
-  /// Reading along an index costs about as much as scanning this many documents instead, or twice as many where the places
-  /// can be sorted before the documents are read.
-  private static let scannedPerDocument: Int64 = 8
-  /// An index that leads to no more than this is used in any case.
-  private static let smallResult: Int64 = 500
   /// Looking into an index of one collection costs about as much as scanning this many documents, and so does beginning to scan
   /// a collection.
   private static let scannedPerLook = 3
@@ -38,8 +37,6 @@ struct IndexedRun {
   private static let rangesOfPiece = 100
   /// The places that are kept while a result with bounds is read. A scan takes its time, but no memory.
   private static let boundedPlaces: Int64 = 1 << 20
-  /// No reading takes so much. Multiples of it are numbers too.
-  private static let unlimited = Int64.max / 64
 
   init(_ executor: QueryExecutor, _ query: Query, _ accesses: [QueryAccess]) throws {
     self.executor = executor
@@ -49,6 +46,8 @@ struct IndexedRun {
     filter = executor.filter(of: query)
     result = try executor.newResult(of: query)
     indexAccesses = accesses.compactMap { if case .index(let access) = $0 { access } else { nil } }
+    collectionAccesses = indexAccesses.filter { !$0.index.isOfGroup }
+    groupAccesses = indexAccesses.filter(\.index.isOfGroup)
     filledThrough = indexAccesses.map(\.index.filledThrough).min() ?? StoredIndex.complete
     execution = QueryExecution(plan: indexAccesses.isEmpty ? .keys : .index)
     execution.accesses = accesses.map { access in
@@ -69,13 +68,14 @@ struct IndexedRun {
     if isOverlaid { timer.finish("look at pending writes") }
     try addDocumentsByKey()
     if !indexAccesses.isEmpty {
-      let collections = try documents.collections(in: scope)
-      let count = try documents.estimatedDocumentCount(of: collections)
-      guard isWorthLooking(into: collections.count, documentCount: count) else { return nil }
-      var budget = budget(for: count)
-      for (path, number) in collections {
-        guard try add(indexAccesses, in: path, number, &budget) else { return nil }
+      let collections = needsCollections ? try documents.collections(in: scope) : []
+      var budget = ReadBudget.small
+      if !collectionAccesses.isEmpty {
+        let count = try documents.estimatedDocumentCount(of: collections)
+        guard isWorthLooking(into: collections.count, documentCount: count) else { return nil }
+        budget = .whole(documentCount: count)
       }
+      guard try addIndexed(in: collections, &budget) else { return nil }
       timer.finish("read the indexes and their documents")
       if filledThrough != StoredIndex.complete {
         for (path, number) in collections { try addUnfilled(in: path, number, behind: filledThrough) }
@@ -97,23 +97,53 @@ struct IndexedRun {
     isPiece = true
     try addDocumentsByKey()
     if !indexAccesses.isEmpty {
-      let collections = try documents.collections(in: scope, limit: Self.rangesOfPiece / indexAccesses.count)
+      let collections =
+        needsCollections
+        ? try documents.collections(in: scope, limit: Self.rangesOfPiece / max(collectionAccesses.count, 1)) : []
       guard let collections else { return nil }
-      var budget = Self.unlimited
+      var budget = ReadBudget.unlimited
       // Of several ranges, each gives as many documents as the piece has.
-      if effort == .direct, collections.count * indexAccesses.count > 1 {
-        budget = self.budget(for: try documents.estimatedDocumentCount(of: collections))
+      if effort == .direct, rangeCount(in: collections.count) > 1 {
+        budget =
+          collectionAccesses.isEmpty
+          ? .small : .whole(documentCount: try documents.estimatedDocumentCount(of: collections))
       }
-      for (path, number) in collections {
-        guard try add(indexAccesses, in: path, number, &budget) else { return nil }
-      }
+      guard try addIndexed(in: collections, &budget) else { return nil }
     }
     return (try result.finish(), execution)
   }
 
-  /// The number of documents to read along indexes before a scan takes less.
-  private func budget(for documentCount: Int) -> Int64 {
-    max(Self.smallResult, Int64(documentCount) / Self.scannedPerDocument)
+  /// Counts the documents of the scope when a small result does not end.
+  ///
+  /// - Returns: true if the budget has become larger.
+  private func extend(_ budget: inout ReadBudget) throws -> Bool {
+    guard !budget.isWhole, let group = query.collectionGroup else { return false }
+    let before = budget.left
+    budget.extend(documentCount: try documents.estimatedDocumentCount(ofGroup: group))
+    return budget.left > before
+  }
+
+  /// Indexes of the collection group that hold all documents need no list of its collections.
+  private var needsCollections: Bool { !collectionAccesses.isEmpty || filledThrough != StoredIndex.complete }
+
+  private func rangeCount(in collectionCount: Int) -> Int {
+    collectionCount * collectionAccesses.count + groupAccesses.count
+  }
+
+  /// - Returns: false if the budget was used up.
+  private mutating func addIndexed(
+    in collections: [(path: ResourcePath, number: Int64)], _ budget: inout ReadBudget
+  ) throws -> Bool {
+    if !groupAccesses.isEmpty, let group = query.collectionGroup {
+      let reader = try PlaceReader(documents, group: group)
+      guard try add(groupAccesses, IndexSchema.allCollections, reader, &budget) else { return false }
+    }
+    guard !collectionAccesses.isEmpty else { return true }
+    for (path, number) in collections {
+      let reader = try PlaceReader(documents, collection: path, number: number)
+      guard try add(collectionAccesses, number, reader, &budget) else { return false }
+    }
+    return true
   }
 
   /// The number of places to read before a scan takes less, or less memory.
@@ -123,9 +153,8 @@ struct IndexedRun {
 
   /// Returns whether the ranges hold at most `limit` entries, and at most as many documents are not indexed yet.
   func isSmall(atMost limit: Int) throws -> Bool {
-    guard let collections = try documents.collections(in: scope, limit: limit),
-      collections.count * indexAccesses.count <= limit
-    else { return false }
+    let collections = needsCollections ? try documents.collections(in: scope, limit: limit) : []
+    guard let collections, rangeCount(in: collections.count) <= limit else { return false }
     var count = accesses.count
     if filledThrough != StoredIndex.complete {
       for (_, number) in collections {
@@ -134,7 +163,8 @@ struct IndexedRun {
       }
     }
     for access in indexAccesses where !access.range.isEmpty {
-      for (_, number) in collections where count <= limit {
+      let numbers = access.index.isOfGroup ? [IndexSchema.allCollections] : collections.map(\.number)
+      for number in numbers where count <= limit {
         if access.isOrdered, access.isExact, let wanted = query.limit {
           count += min(max(wanted, 0), limit)
           continue
@@ -196,28 +226,34 @@ struct IndexedRun {
   /// Returns whether reading each index in each collection costs less than a scan, whatever it finds. It does not for many
   /// alternatives in many collections with few documents each.
   private func isWorthLooking(into collectionCount: Int, documentCount: Int) -> Bool {
-    let looks = (indexAccesses.count + Set(indexAccesses.map(\.index.number)).count) * collectionCount
-    return looks <= Int(Self.smallResult) || looks <= collectionCount + documentCount / Self.scannedPerLook
+    let looks = (collectionAccesses.count + Set(collectionAccesses.map(\.index.number)).count) * collectionCount
+    return looks <= Int(ReadBudget.smallResult) || looks <= collectionCount + documentCount / Self.scannedPerLook
   }
 
+  /// - Parameter number: of the collection, in the entries of the accesses.
   /// - Returns: false if the budget was used up.
   private mutating func add(
-    _ accesses: [IndexAccess], in path: ResourcePath, _ number: Int64, _ budget: inout Int64
+    _ accesses: [IndexAccess], _ number: Int64, _ reader: PlaceReader, _ budget: inout ReadBudget
   ) throws -> Bool {
-    let reader = try PlaceReader(documents, collection: path, number: number)
     var places: [Int64] = []
     for access in accesses where !access.range.isEmpty {
       if access.isOrdered, let limit = query.limit {
         guard try stream(access, number, reader, limit: max(limit, 0), &budget) else { return false }
       } else {
-        guard try gather(access, number, &places, atMost: placeLimit(budget)) else { return false }
+        let isWithin = try gather(&places, within: &budget) { run, places, limit in
+          try run.gather(access, number, &places, atMost: limit)
+        }
+        guard isWithin else { return false }
       }
     }
     var numbers: Set<Int64> = []
     for access in accesses where numbers.insert(access.index.number).inserted {
-      // Each piece of a result looks at all of them.
-      let limit = isPiece ? Self.smallResult : placeLimit(budget)
-      guard try gather(.withoutValues, access.index, number, &places, atMost: limit) else { return false }
+      let isWithin = try gather(&places, within: &budget) { run, places, limit in
+        // Each piece of a result looks at all of them.
+        let limit = run.isPiece ? ReadBudget.smallResult : limit
+        return try run.gather(.withoutValues, access.index, number, &places, atMost: limit)
+      }
+      guard isWithin else { return false }
     }
     places.sort()
     var previous: Int64 = -1
@@ -225,26 +261,41 @@ struct IndexedRun {
       previous = place
       if seenPlaces[place] != nil { continue }
       try add(place, reader, inside: result.edge)
-      budget -= 1
+      budget.left -= 1
     }
-    budget = max(budget, 0)
+    budget.left = max(budget.left, 0)
+    return true
+  }
+
+  /// Gathers places within the budget, which is extended where a small result does not end.
+  private mutating func gather(
+    _ places: inout [Int64], within budget: inout ReadBudget,
+    _ body: (inout IndexedRun, inout [Int64], _ limit: Int64) throws -> Bool
+  ) throws -> Bool {
+    let count = places.count
+    while try !body(&self, &places, placeLimit(budget.left)) {
+      guard try extend(&budget) else { return false }
+      places.removeLast(places.count - count)
+    }
     return true
   }
 
   /// Reads along an index that has the order of the query until there are as many documents as the limit allows.
   private mutating func stream(
-    _ access: IndexAccess, _ number: Int64, _ reader: PlaceReader, limit: Int, _ budget: inout Int64
+    _ access: IndexAccess, _ number: Int64, _ reader: PlaceReader, limit: Int, _ budget: inout ReadBudget
   ) throws -> Bool {
     var found = 0
     var isWithinBudget = true
     guard limit > 0 else { return true }
     let bytesBefore = result.addedBytes
+    execution.rangesRead += 1
     try documents.indexes.forEachPlace(
       in: access.range, of: access.index.number, collection: number, backward: access.isBackward
     ) { place in
       execution.entriesRead += 1
-      budget -= 1
-      isWithinBudget = budget >= 0 && seenPlaces.count <= placeLimit(Self.unlimited)
+      if budget.left == 0 { _ = try extend(&budget) }
+      budget.left -= 1
+      isWithinBudget = budget.left >= 0 && seenPlaces.count <= placeLimit(ReadBudget.unlimitedCount)
       guard isWithinBudget else { return false }
       // A document that another access has found is one of the first of this access too.
       let isFound = try seenPlaces[place] ?? add(place, reader, inside: nil)
@@ -273,11 +324,11 @@ struct IndexedRun {
   ) throws -> Bool {
     guard !access.others.isEmpty else { return try gather(access.range, access.index, number, &places, atMost: limit) }
     var own: [Int64] = []
-    let mostOwn = min(limit * Self.entriesPerDocument, placeLimit(Self.unlimited))
+    let mostOwn = min(limit * Self.entriesPerDocument, placeLimit(ReadBudget.unlimitedCount))
     guard try gather(access.range, access.index, number, &own, atMost: mostOwn) else { return false }
     for other in access.others where own.count >= Self.mergedPlaces {
       var more: [Int64] = []
-      let most = min(Int64(own.count) * Self.entriesPerDocument, placeLimit(Self.unlimited))
+      let most = min(Int64(own.count) * Self.entriesPerDocument, placeLimit(ReadBudget.unlimitedCount))
       guard try gather(other.range, other.index, number, &more, atMost: most),
         try gather(.withoutValues, other.index, number, &more, atMost: most)
       else { continue }
@@ -293,6 +344,7 @@ struct IndexedRun {
   private mutating func gather(
     _ range: IndexRange, _ index: StoredIndex, _ number: Int64, _ places: inout [Int64], atMost limit: Int64
   ) throws -> Bool {
+    execution.rangesRead += 1
     try documents.indexes.forEachPlace(in: range, of: index.number, collection: number, backward: false) { place in
       execution.entriesRead += 1
       places.append(place)

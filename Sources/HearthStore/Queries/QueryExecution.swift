@@ -46,6 +46,8 @@ package struct QueryExecution: Equatable, Sendable {
   package var rowsRead: Int
   /// Entries of indexes that were read.
   package var entriesRead: Int
+  /// Ranges of indexes that were looked into.
+  package var rangesRead = 0
   /// Stored documents that were copied out of the database.
   package var documentsDecoded: Int
   /// Documents of the result.
@@ -68,10 +70,11 @@ package struct QueryExecution: Equatable, Sendable {
   /// JavaScript SDK uses 4 to 8). Kept as a fraction of whole numbers.
   private static let indexRatio = (numerator: 34, denominator: 10)
 
-  /// True if so many documents were read in vain that an index is worth what it costs later writes.
+  /// True if so many documents were read in vain, or so many ranges, that an index is worth what it costs later writes.
   package var isWorthAnIndex: Bool {
-    rowsRead >= Self.rowsWithoutIndex
-      && rowsRead * Self.indexRatio.denominator > resultCount * Self.indexRatio.numerator
+    let looks = rowsRead + rangesRead
+    return looks >= Self.rowsWithoutIndex
+      && looks * Self.indexRatio.denominator > resultCount * Self.indexRatio.numerator
   }
 }
 

@@ -22,18 +22,27 @@ package struct QueryExecutor {
   /// Nil for the present.
   private(set) var earlier: EarlierState?
   let walksKeys: Bool
+  /// True if a query of a collection group deserves an index of its own, beside one of the single collections.
+  let usesGroupIndexes: Bool
 
   package init(documents: DocumentStore, localMutations: (any LocalMutationSource)? = nil) {
     self.documents = documents
     self.localMutations = localMutations
     walksKeys = false
+    usesGroupIndexes = false
   }
 
-  /// - Parameter walksKeys: True to answer queries that are ordered by the key alone along the keys. There are no local mutations.
-  package init(documents: DocumentStore, walksKeys: Bool) {
+  /// Without local mutations.
+  ///
+  /// - Parameters:
+  ///   - walksKeys: True to answer queries that are ordered by the key alone along the keys.
+  ///   - usesGroupIndexes: True to name an index of the collection group as missing where one of the single collections serves too: there
+  ///     may be too many to look into each.
+  package init(documents: DocumentStore, walksKeys: Bool, usesGroupIndexes: Bool = false) {
     self.documents = documents
     localMutations = nil
     self.walksKeys = walksKeys
+    self.usesGroupIndexes = usesGroupIndexes
   }
 
   /// The existing documents that match, in the order of the query, with its limit applied.
@@ -190,7 +199,7 @@ package struct QueryExecutor {
       return []
     }
     return try QueryPlanner(query, indexes: documents.indexes.indexes(of: group))
-      .missingIndexes(forPieces: effort)
+      .missingIndexes(forPieces: effort, usesGroupIndexes: usesGroupIndexes)
   }
 
   // MARK: - Document

@@ -32,6 +32,8 @@ struct QueryPlanner {
   private let query: Query
   private let indexes: [StoredIndex]
   private let scope: CollectionScope
+  /// True if the query looks into all collections of its group.
+  private let isOfWholeGroup: Bool
   /// True to use an index only in the order of the query.
   private let isOrderNeeded: Bool
 
@@ -40,6 +42,7 @@ struct QueryPlanner {
     self.indexes = indexes
     self.isOrderNeeded = isOrderNeeded
     scope = CollectionScope(of: query)
+    isOfWholeGroup = if case .group(_, under: let path) = scope { path.isEmpty } else { false }
   }
 
   enum Decision {
@@ -81,14 +84,19 @@ struct QueryPlanner {
   /// The indexes that would serve those alternatives best which have none, or only one that serves them in part. An index
   /// that would not be used is none of them: one for `!=`, or for an order of all documents.
   ///
-  /// - Parameter effort: Only indexes that lead to the documents of the result in its order: to no others if pieces are read directly.
-  func missingIndexes(forPieces effort: PieceEffort? = nil) throws -> [IndexDefinition] {
+  /// - Parameters:
+  ///   - effort: Only indexes that lead to the documents of the result in its order: to no others if pieces are read directly.
+  ///   - usesGroupIndexes: True if only an index of the collection group serves a query of all its collections well.
+  func missingIndexes(
+    forPieces effort: PieceEffort? = nil, usesGroupIndexes: Bool = false
+  ) throws -> [IndexDefinition] {
+    let wantedScope: IndexDefinition.Scope = usesGroupIndexes && isOfWholeGroup ? .collectionGroup : .collection
     guard !query.matchesAllDocuments, let group = query.collectionGroup ?? query.path.last, !group.isEmpty,
       let alternatives = query.disjunctions(atMost: Self.maximumAlternatives)
     else { return [] }
     var missing: [IndexDefinition] = []
     for filters in alternatives where Self.key(in: filters) == nil {
-      guard let definition = try bestDefinition(for: filters, group: group), !missing.contains(definition),
+      guard let definition = try bestDefinition(for: filters, group: group, wantedScope), !missing.contains(definition),
         let wanted = try access(StoredIndex(proposed: definition), filters),
         effort == nil || wanted.isOrdered && (wanted.isExact || effort == .patient),
         try !indexes.contains(where: { try serves($0, filters, as: wanted) })
@@ -124,6 +132,7 @@ struct QueryPlanner {
     var bound = Set(best.bounds)
     var others: [IndexAccess] = []
     for index in indexes where index.filledThrough == StoredIndex.complete && index.number != best.index.number {
+      guard index.isOfGroup == best.index.isOfGroup else { continue }
       guard let access = try access(index, filters), !bound.isSuperset(of: access.bounds) else { continue }
       bound.formUnion(access.bounds)
       others.append(access)
@@ -133,6 +142,8 @@ struct QueryPlanner {
 
   /// - Returns: nil if the index lacks documents of the result, or would be read from end to end for nothing.
   private func access(_ index: StoredIndex, _ filters: [FieldFilter]) throws -> IndexAccess? {
+    // Of an index of the group, the documents of one collection, or of some, are a small part.
+    guard !index.isOfGroup || isOfWholeGroup else { return nil }
     var prefix = OrderedValueWriter()
     var bounds: [String] = []
     if let member = index.member {
@@ -164,8 +175,11 @@ struct QueryPlanner {
     let isOrdered = order != nil
     if bounds.isEmpty, !(isOrdered && query.limit != nil) { return nil }
     let isReversed = order?.isReversed ?? false
-    // Equalities narrow most, then ranges; an order that lets the limit end the reading decides between such.
-    let score = 8 * equalities + 2 * min(bounds.count - equalities, 2) + (isOrdered && query.limit != nil ? 1 : 0)
+    // Equalities narrow most, then ranges; an order that lets the limit end the reading decides between such, and between equal ones that
+    // a single range holds the documents of all collections.
+    let score =
+      16 * equalities + 4 * min(bounds.count - equalities, 2) + (isOrdered && query.limit != nil ? 2 : 0)
+      + (index.isOfGroup ? 1 : 0)
     return IndexAccess(
       index: index, range: range, bounds: bounds, isOrdered: isOrdered,
       isBackward: isReversed != query.isLimitToLast, isExact: isExact, score: score)
@@ -257,11 +271,16 @@ struct QueryPlanner {
       try position.append(value, descending: component.direction == .descending)
     }
     if bound.position.count <= rest.count { return (position.bytes, true) }
-    // The index has only the id of the document: its order holds inside one collection.
-    guard case .collection(let path) = scope, case .reference(let reference) = bound.position[rest.count],
-      reference.key.collectionPath == path
-    else { return (position.bytes, false) }
-    position.append(documentID: reference.key.id, descending: index.definition.keyDirection == .descending)
+    guard case .reference(let reference) = bound.position[rest.count] else { return (position.bytes, false) }
+    let isDescending = index.definition.keyDirection == .descending
+    if index.isOfGroup {
+      position.append(documentKey: reference.key, descending: isDescending)
+    } else if case .collection(let path) = scope, reference.key.collectionPath == path {
+      position.append(documentID: reference.key.id, descending: isDescending)
+    } else {
+      // The index has only the id of the document: its order holds inside one collection.
+      return (position.bytes, false)
+    }
     // Values behind the key belong to orders that no index has.
     return (position.bytes, bound.position.count == rest.count + 1)
   }
@@ -269,7 +288,9 @@ struct QueryPlanner {
   // MARK: - The best index
 
   /// Equalities, at most one array membership, then the fields of the order.
-  private func bestDefinition(for filters: [FieldFilter], group: String) throws -> IndexDefinition? {
+  private func bestDefinition(
+    for filters: [FieldFilter], group: String, _ scope: IndexDefinition.Scope
+  ) throws -> IndexDefinition? {
     let equalities = FieldMask(filters.filter { $0.op == .equal }.map(\.path)).paths
     var fields = equalities.map { IndexDefinition.Field(path: $0, kind: .ascending) }
     if let member = filters.first(where: { $0.op == .arrayContains }) {
@@ -278,11 +299,11 @@ struct QueryPlanner {
     for order in query.orders where !equalities.contains(order.path) {
       fields.append(.init(path: order.path, kind: order.direction == .ascending ? .ascending : .descending))
     }
-    let definition = try IndexDefinition(collectionGroup: group, fields: fields)
+    let definition = try IndexDefinition(collectionGroup: group, scope: scope, fields: fields)
     return definition.fields.isEmpty ? nil : definition
   }
 
-  /// Returns whether an index binds and orders as much as a wanted one would.
+  /// Returns whether an index binds and orders as much as a wanted one would, and in as few ranges.
   private func serves(_ index: StoredIndex, _ filters: [FieldFilter], as wanted: IndexAccess) throws -> Bool {
     guard let found = try access(index, filters) else { return false }
     return found.score >= wanted.score && index.definition.fields.count >= wanted.index.definition.fields.count

@@ -4,9 +4,15 @@
 /// number says everything about a half-filled index: a change of a document reads from it whether entries have to follow, and
 /// a query reads the entries and then scans what lies behind it.
 ///
-/// Entries are ordered by index, collection and key, so that a query reads one range for each collection. The key holds
-/// the values of the fields and the document's id in an encoding whose bytes are in the order of queries. Documents with
-/// pending writes have entries of their own, one set for each owner of writes, as that owner sees them.
+/// Entries are ordered by index, collection and key. The key holds the values of the fields and the document's id in an encoding whose
+/// bytes are in the order of queries, and a query reads one range for each collection.
+///
+/// A query of a collection group in a million collections would look into each of them. An index with the scope of the collection group
+/// has the whole key of the document in place of its id, and all its entries lie under one number that no collection has: such a query
+/// reads one range, however many collections there are.
+///
+/// Documents with pending writes have entries of their own, one set for each owner of writes, as that owner sees them. They are few, so
+/// they lie under their collections whatever the scope.
 enum IndexSchema {
   static let statements = [
     """
@@ -31,9 +37,13 @@ enum IndexSchema {
     """,
     "CREATE INDEX index_local_entries_by_document ON index_local_entries (owner, collection, id)",
   ]
+  /// The indexes of older files are of single collections.
+  static let scopes = [
+    "ALTER TABLE index_definitions ADD COLUMN scope INTEGER NOT NULL DEFAULT \(Scope.collection)"
+  ]
   static let probes = [
     """
-    SELECT number, state, origin, collection_group, filled_through, local_filled_through FROM index_definitions
+    SELECT number, state, origin, collection_group, filled_through, local_filled_through, scope FROM index_definitions
     WHERE state = 0
     """,
     "SELECT path, kind FROM index_fields WHERE number = 0 ORDER BY position",
@@ -51,6 +61,15 @@ enum IndexSchema {
     /// Given up; its entries are still to be removed.
     static let dropped: Int64 = 2
   }
+
+  /// The numbers of the column `scope`.
+  enum Scope {
+    static let collection: Int64 = 1
+    static let collectionGroup: Int64 = 2
+  }
+
+  /// In place of the number of a collection in the entries of an index of the collection group.
+  static let allCollections: Int64 = 0
 
   /// The numbers of the column `kind` of fields.
   enum FieldKind {

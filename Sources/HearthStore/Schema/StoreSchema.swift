@@ -11,7 +11,8 @@ enum StoreSchema {
         Migration(
           version: 1, name: "documents and local indexes",
           statements: DocumentSchema.statements + (findsByReadTime ? DocumentSchema.readTimeStatements : [])
-            + IndexSchema.statements)
+            + IndexSchema.statements),
+        Migration(version: 2, name: "scopes of local indexes", statements: IndexSchema.scopes),
       ],
       probes: DocumentSchema.probes + (findsByReadTime ? DocumentSchema.readTimeProbes : []) + IndexSchema.probes)
   }

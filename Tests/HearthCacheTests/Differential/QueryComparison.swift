@@ -69,6 +69,7 @@ struct Ways: Sendable {
       if execution.accesses.count > 1 { note("several accesses") }
       for case .index(let definition, let bounds, let isOrdered) in execution.accesses {
         if isOrdered { note("ordered index") }
+        if definition.scope == .collectionGroup { note("index of a group") }
         if definition.containsField != nil { note("array membership") }
         if definition.fields.count > 1, bounds.count > 1 { note("composite index") }
         if bounds.contains(where: { bound in

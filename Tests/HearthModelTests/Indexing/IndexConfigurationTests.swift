@@ -75,6 +75,9 @@ struct IndexConfigurationTests {
       ])
     #expect(definitions.first?.keyDirection == .descending)
     #expect(definitions.first?.fields.count == 3)
+    let withScopes = try IndexConfiguration(json: Array(Self.exported.utf8)).definitions(withScopes: true)
+    #expect(withScopes.map(\.scope) == [.collection, .collectionGroup])
+    #expect(withScopes.map(\.description).last == "landmarks (group): name ASCENDING")
   }
 
   @Test("arrays that are missing are empty", arguments: ["{}", #"{"indexes": []}"#, #" {"fieldOverrides":[]} "#])

@@ -183,8 +183,10 @@ package struct CaseGenerator: Sendable {
       unique.append(field)
     }
     let group = query.map { $0.collectionGroup ?? $0.path.segments.last ?? "c" } ?? element(["c", "c", "s", "d"])
+    let isOfGroup = chance(query?.collectionGroup == nil ? 10 : 60)
     do {
-      return try IndexDefinition(collectionGroup: group, fields: unique)
+      return try IndexDefinition(
+        collectionGroup: group, scope: isOfGroup ? .collectionGroup : .collection, fields: unique)
     } catch {
       fatalError("\(error)")
     }
