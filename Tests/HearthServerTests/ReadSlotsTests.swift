@@ -75,7 +75,8 @@ struct ReadSlotsTests {
       let backend = try EmbeddedBackend(
         location: .folder(folder), clock: .system, readSlots: slots, logger: ServerFixture.quietLogger)
       let cores = max(ProcessInfo.processInfo.activeProcessorCount, 2)
-      let databases = try (0..<10).map { try backend.database(DatabaseID(projectID: "p\($0)")) }
+      var databases: [HostedDatabase] = []
+      for number in 0..<10 { databases.append(try await backend.database(DatabaseID(projectID: "p\(number)"))) }
       for database in databases {
         for first in stride(from: 0, to: 3_000, by: 500) {
           let mutations = (first..<first + 500).map { Mutation.set(key("c/d\($0)"), ["n": $0.value]) }

@@ -22,8 +22,6 @@ extension EmbeddedStorage {
     var failedSync: String?
     /// Nil for a database in memory.
     var file: FileAccess?
-    /// The indexes that were asked for, whether they were made or not.
-    var wishes: Set<IndexDefinition> = []
     /// The definitions that the server was started with.
     var declared: [IndexDefinition]?
   }

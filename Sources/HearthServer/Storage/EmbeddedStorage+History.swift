@@ -5,9 +5,11 @@ internal import Synchronization
 
 /// Keeps the history within its limits where the commits alone do not: after large ones that came before, and while nothing is committed.
 extension EmbeddedStorage {
+  /// Called every now and then. Indexes that nobody uses are dropped too.
   func trimHistory() {
     if trimStep() { continueTrimming() }
     releaseSpace()
+    tendIndexes()
   }
 
   /// Removes history in steps between the commits, as long as a trim has left some that is beyond the limits.

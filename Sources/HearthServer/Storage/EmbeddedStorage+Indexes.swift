@@ -6,31 +6,66 @@ internal import Synchronization
 /// The indexes are made by need: a query whose scan cost much more than its result asks for one. They are filled by the writer, in steps
 /// between the commits. Queries use an index from the beginning, and scan what it does not hold yet.
 extension EmbeddedStorage {
-  /// The largest number of automatic indexes of a collection group. Each one costs every later write of its documents.
-  static let automaticIndexLimit = 32
-
   /// One step of filling: about two milliseconds, so that commits wait no longer for it than for another commit.
   static let fillLimits = IndexTable.FillLimits(
     documents: 400, documentBytes: 512 << 10, newEntries: 2_000, entries: 2_000)
 
-  /// Asks for indexes. Returns at once; each is asked for once.
+  /// Asks for indexes. Returns at once.
   nonisolated func wish(for definitions: [IndexDefinition]) {
     guard !definitions.isEmpty else { return }
-    let new = published.withLock { published in definitions.filter { published.wishes.insert($0).inserted } }
+    let now = clock.now().microseconds
+    let new = indexDemand.withLock { $0.wish(definitions, at: now) }
     guard !new.isEmpty else { return }
     Task { await self.addAutomatic(new) }
   }
 
-  private func addAutomatic(_ definitions: [IndexDefinition]) {
-    changeIndexes("Create indexes") {
-      for definition in definitions {
-        // At the limit, the queries go on without: a group whose fields are named after its data asks for one with every name.
-        guard try store.indexes.automaticIndexCount(of: definition.collectionGroup) < Self.automaticIndexLimit else {
-          continue
-        }
-        try store.indexes.add(definition, origin: .automatic)
+  /// The time after which indexes that could not be made may be asked for again.
+  private static let retryTime: IndexDemand.Time = 60_000_000
+
+  private func addAutomatic(_ wishes: [IndexDefinition]) {
+    let now = clock.now().microseconds
+    // Unless this comes to its end.
+    var full = Dictionary(wishes.map { ($0.collectionGroup, now + Self.retryTime) }) { first, _ in first }
+    defer { indexDemand.withLock { $0.answer(wishes, full: full) } }
+    guard let (present, automatic) = knownIndexes() else { return }
+    let plan = AutomaticIndexPlan(for: wishes, beside: present, automatic, now: now)
+    if plan.isEmpty || changeIndexes("Create indexes", { try apply(plan, at: now) }) { full = plan.full }
+  }
+
+  /// Inside a transaction.
+  private func apply(_ plan: AutomaticIndexPlan, at now: IndexDemand.Time) throws {
+    try store.indexes.dropAutomatic(plan.dropped)
+    for definition in plan.added { try store.indexes.add(definition, origin: .automatic) }
+    try store.indexes.save(uses: Dictionary(plan.added.map { ($0, now) }) { first, _ in first })
+  }
+
+  /// All indexes, and the automatic ones with their latest uses; nil if they cannot be read.
+  private func knownIndexes() -> (all: Set<IndexDefinition>, automatic: [AutomaticIndex])? {
+    guard !isClosed else { return nil }
+    do {
+      let (all, saved) = try database.readTransaction("Read indexes") {
+        store.indexes.use(indexState)
+        return (try store.indexes.definitions(), try store.indexes.automaticIndexes())
       }
+      var automatic = saved
+      indexDemand.withLock { demand in
+        demand.keepUses(of: all)
+        for index in automatic.indices {
+          guard let use = demand.latestUse(of: automatic[index].definition) else { continue }
+          automatic[index].latestUse = max(automatic[index].latestUse, use)
+        }
+      }
+      return (all, automatic)
+    } catch {
+      note(error, "indexes cannot be read")
+      return nil
     }
+  }
+
+  private func note(_ error: any Error, _ what: Logger.Message) {
+    store.indexes.forget()
+    if let error = error as? StoreError, error.isFailedSync { noteFailedSync(error) }
+    logger.error(what, metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
   }
 
   func declare(_ definitions: [IndexDefinition]) {
@@ -40,8 +75,11 @@ extension EmbeddedStorage {
   }
 
   /// Changes definitions, and has what they need filled.
-  private func changeIndexes(_ name: String, _ body: () throws -> Void) {
-    guard !isClosed, (try? requireSafeDisk()) != nil else { return }
+  ///
+  /// - Returns: False if that is not possible. Queries are answered all the same, by a scan.
+  @discardableResult
+  private func changeIndexes(_ name: String, _ body: () throws -> Void) -> Bool {
+    guard !isClosed, (try? requireSafeDisk()) != nil else { return false }
     do {
       try database.transaction(name) {
         try body()
@@ -49,12 +87,10 @@ extension EmbeddedStorage {
       }
       indexState += 1
       continueFilling()
+      return true
     } catch {
-      store.indexes.forget()
-      if let error = error as? StoreError, error.isFailedSync { noteFailedSync(error) }
-      // Queries are answered all the same, by a scan.
-      logger.error(
-        "indexes cannot be changed", metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
+      note(error, "indexes cannot be changed")
+      return false
     }
   }
 
@@ -89,11 +125,50 @@ extension EmbeddedStorage {
       if hasMore { indexState += 1 }
       return hasMore
     } catch {
-      store.indexes.forget()
-      if let error = error as? StoreError, error.isFailedSync { noteFailedSync(error) }
-      logger.error(
-        "indexes cannot be filled", metadata: ["database": .escaped(databaseID), "error": .escaped("\(error)")])
+      note(error, "indexes cannot be filled")
       return false
+    }
+  }
+}
+
+// MARK: - Uses
+
+extension EmbeddedStorage {
+  /// Keeps which indexes a query has used. Nothing is written.
+  nonisolated func noteUse(by execution: QueryExecution?) {
+    guard let execution, execution.plan == .index else { return }
+    let now = clock.now().microseconds
+    indexDemand.withLock { demand in
+      var last: IndexDefinition?
+      for case .index(let definition, _, _) in execution.accesses where definition != last {
+        demand.use(definition, at: now)
+        last = definition
+      }
+      for definition in execution.mergedIndexes { demand.use(definition, at: now) }
+    }
+  }
+
+  /// Drops automatic indexes that are unused, at most once an hour, and saves when the others were used.
+  func tendIndexes() {
+    let now = clock.now().microseconds
+    guard now >= nextIndexCheck else { return }
+    nextIndexCheck = now + IndexDemand.saveInterval
+    saveIndexUses()
+    guard let (_, automatic) = knownIndexes() else { return }
+    let plan = AutomaticIndexPlan(dropping: automatic, openedAt: openingTime, now: now)
+    if !plan.isEmpty { changeIndexes("Drop indexes") { try apply(plan, at: now) } }
+  }
+
+  /// Saves uses whose times on disk are old.
+  func saveIndexUses() {
+    guard (try? requireSafeDisk()) != nil else { return }
+    let uses = indexDemand.withLock { $0.takeUnsaved() }
+    guard !uses.isEmpty else { return }
+    do {
+      // A power cut may take them: then an index is dropped a little too soon.
+      try database.transaction("Save uses of indexes", synchronous: .normal) { try store.indexes.save(uses: uses) }
+    } catch {
+      note(error, "uses of indexes cannot be saved")
     }
   }
 }

@@ -119,15 +119,16 @@ extension EmbeddedStorage {
     _ query: Query, _ name: String,
     _ body: @escaping @Sendable (StorageReader.Snapshot) throws -> (Answer, QueryExecution?)
   ) async throws(StatusError) -> Answer {
-    let (result, missing) = try await reading(name) {
-      snapshot -> (Result<Answer, SortBudgetExceeded>, [IndexDefinition]) in
+    let (result, execution, missing) = try await reading(name) {
+      snapshot -> (Result<Answer, SortBudgetExceeded>, QueryExecution?, [IndexDefinition]) in
       do {
         let (answer, execution) = try body(snapshot)
-        return (.success(answer), try snapshot.missingIndexes(for: query, after: execution))
+        return (.success(answer), execution, try snapshot.missingIndexes(for: query, after: execution))
       } catch let error as SortBudgetExceeded {
-        return (.failure(error), try snapshot.missingIndexes(forPiecesOf: query, .patient))
+        return (.failure(error), nil, try snapshot.missingIndexes(forPiecesOf: query, .patient))
       }
     }
+    noteUse(by: execution)
     wish(for: missing)
     switch result {
     case .success(let answer): return answer

@@ -48,6 +48,9 @@ actor EmbeddedStorage: ServerStorage {
   var indexState: Int64
   /// Indexes are being filled.
   var isFilling = false
+  /// The time at which the uses of automatic indexes are looked at again, in microseconds since 1970.
+  var nextIndexCheck: Int64 = 0
+  let openingTime: Int64
   /// History beyond its limits is being removed.
   var isTrimming = false
   /// Unused pages are being given back.
@@ -58,6 +61,7 @@ actor EmbeddedStorage: ServerStorage {
   var finishedPages: Int64 = 0
 
   nonisolated let published: Mutex<Published>
+  nonisolated let indexDemand = Mutex(IndexDemand())
 
   /// The objects that use the writer's connection.
   private struct Tables {
@@ -179,6 +183,7 @@ actor EmbeddedStorage: ServerStorage {
     self.committedVersion = state.lastVersion
     self.beginsEpoch = !state.isNew
     self.indexState = state.indexState
+    self.openingTime = clock.now().microseconds
     self.published = Mutex(
       Published(
         version: state.lastVersion, logStart: state.logStart, logBytes: tables.log.bytes,
@@ -216,6 +221,7 @@ actor EmbeddedStorage: ServerStorage {
     // The writer is the last to close its connection, so that nothing is left in the log.
     await file?.readers.close()
     file?.mover.close()
+    saveIndexUses()
     database.close()
   }
 
@@ -492,7 +498,6 @@ extension EmbeddedStorage {
       move.blank.database.close()
       let declared = published.withLock { published in
         published.file = move.file
-        published.wishes = []
         return published.declared
       }
       if let declared { Task { self.declare(declared) } }

@@ -171,6 +171,16 @@ package final class IndexTable {
     }
   }
 
+  /// Gives automatic indexes up. Declared ones stay.
+  package func dropAutomatic(_ definitions: some Sequence<IndexDefinition>) throws {
+    let unwanted = Set(definitions)
+    try database.transaction("Drop automatic indexes") {
+      for index in try active() where index.origin == .automatic && unwanted.contains(index.definition) {
+        try drop(index.number)
+      }
+    }
+  }
+
   /// - Parameter active: the indexes that exist already. An automatic one that is wanted is a declared one from now on.
   private func add(
     _ definitions: [IndexDefinition], origin: IndexOrigin, beside active: [StoredIndex]

@@ -41,10 +41,12 @@ enum IndexSchema {
   static let scopes = [
     "ALTER TABLE index_definitions ADD COLUMN scope INTEGER NOT NULL DEFAULT \(Scope.collection)"
   ]
+  /// When a query has used an automatic index, in microseconds since 1970, as far as the owner has noted it.
+  static let uses = ["ALTER TABLE index_definitions ADD COLUMN latest_use INTEGER NOT NULL DEFAULT 0"]
   static let probes = [
     """
-    SELECT number, state, origin, collection_group, filled_through, local_filled_through, scope FROM index_definitions
-    WHERE state = 0
+    SELECT number, state, origin, collection_group, filled_through, local_filled_through, scope, latest_use
+    FROM index_definitions WHERE state = 0
     """,
     "SELECT path, kind FROM index_fields WHERE number = 0 ORDER BY position",
     "SELECT key, place FROM index_entries WHERE number = 0 AND collection = 0 AND key >= x''",

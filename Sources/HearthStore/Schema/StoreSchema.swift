@@ -13,6 +13,7 @@ enum StoreSchema {
           statements: DocumentSchema.statements + (findsByReadTime ? DocumentSchema.readTimeStatements : [])
             + IndexSchema.statements),
         Migration(version: 2, name: "scopes of local indexes", statements: IndexSchema.scopes),
+        Migration(version: 3, name: "uses of automatic indexes", statements: IndexSchema.uses),
       ],
       probes: DocumentSchema.probes + (findsByReadTime ? DocumentSchema.readTimeProbes : []) + IndexSchema.probes)
   }
