@@ -20,7 +20,6 @@ struct BoundsTests {
 
   @Test("keeps to its budgets of memory, files, descriptors and time", .timeLimit(.minutes(seconds / 60 + 10)))
   func budgets() async throws {
-    for name in Kind.notYetBounded.keys { #expect(Kind.all.contains { $0.name == name }, "\(name) is no kind") }
     let kinds = Kind.all.filter { Self.environment["HEARTH_BOUNDS_KIND"].map($0.name.contains) ?? true }
     let run = try await BoundsRun()
     do {
@@ -45,11 +44,7 @@ struct BoundsTests {
   private func attack(_ kind: Kind, size: Int, _ run: BoundsRun) async throws {
     let outcome = try await run.attack(kind, size: size)
     let excesses = outcome.excesses(over: kind.budget, baseline: run.baseline)
-    let known = Kind.notYetBounded[kind.name] ?? []
-    let reported = excesses.filter { known.contains($0.measure) }.map(\.text)
-    let asserted = excesses.filter { !known.contains($0.measure) }.map(\.text)
     print("bounds: \(kind.name)\(size > 1 ? " x \(size)" : ""): \(outcome.summary)")
-    if !reported.isEmpty { print("bounds: not yet bounded: \(kind.name): \(reported.joined(separator: "; "))") }
-    #expect(asserted.isEmpty, "\(kind.name), \(size) times the usual clients")
+    #expect(excesses.isEmpty, "\(kind.name), \(size) times the usual clients")
   }
 }

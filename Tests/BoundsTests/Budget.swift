@@ -24,13 +24,6 @@ struct Budget: Sendable {
   var honestTime = Duration.seconds(10)
 }
 
-/// A quantity that has a budget.
-enum Measure: String, Sendable {
-  case memory, writeAheadLog, history, files, descriptors, work, honestWork, honestTime
-  /// The attack itself: answers that did not come, calls of the honest client that failed.
-  case conduct
-}
-
 /// What a server has used while it was attacked, to be held against a ``Budget``.
 struct Outcome {
   var memoryMiB = 0
@@ -47,19 +40,19 @@ struct Outcome {
 
   /// Each excess over the budget, as a sentence.
   /// - Parameter baseline: The longest step of an honest client without an attack.
-  func excesses(over budget: Budget, baseline: Duration) -> [(measure: Measure, text: String)] {
-    var excesses = (failures + honest.failures.map { "an honest client failed: \($0)" }).map { (Measure.conduct, $0) }
-    func check<Value: Comparable>(_ measure: Measure, _ what: String, _ value: Value, _ limit: Value) {
-      if value > limit { excesses.append((measure, "\(what): \(value), budget \(limit)")) }
+  func excesses(over budget: Budget, baseline: Duration) -> [String] {
+    var excesses = failures + honest.failures.map { "an honest client failed: \($0)" }
+    func check<Value: Comparable>(_ what: String, _ value: Value, _ limit: Value) {
+      if value > limit { excesses.append("\(what): \(value), budget \(limit)") }
     }
-    check(.memory, "MiB of memory", memoryMiB, budget.memoryMiB)
-    check(.writeAheadLog, "MiB of write-ahead log", walMiB, budget.walMiB)
-    check(.history, "MiB of history", historyMiB, budget.historyMiB)
-    check(.files, "MiB of files", filesMiB, budget.filesMiB)
-    check(.descriptors, "descriptors", descriptors, budget.descriptors)
-    check(.work, "processor time", work, budget.work)
-    check(.honestWork, "processor time during one step of an honest client", honest.worstWork, budget.honestWork)
-    check(.honestTime, "time of one step of an honest client", honest.worstTime, budget.honestTime + baseline * 100)
+    check("MiB of memory", memoryMiB, budget.memoryMiB)
+    check("MiB of write-ahead log", walMiB, budget.walMiB)
+    check("MiB of history", historyMiB, budget.historyMiB)
+    check("MiB of files", filesMiB, budget.filesMiB)
+    check("descriptors", descriptors, budget.descriptors)
+    check("processor time", work, budget.work)
+    check("processor time during one step of an honest client", honest.worstWork, budget.honestWork)
+    check("time of one step of an honest client", honest.worstTime, budget.honestTime + baseline * 100)
     return excesses
   }
 

@@ -25,13 +25,31 @@ struct ReadSlotsTests {
     }
   }
 
+  /// Ends what waits for it.
+  private final class End: Sendable {
+    private let flag = Atomic(false)
+    var isOver: Bool { flag.load(ordering: .relaxed) }
+
+    func begin() { flag.store(true, ordering: .relaxed) }
+  }
+
+  /// Holds threads until enough of them have come.
+  private final class Meeting: Sendable {
+    private let count = Atomic(0)
+
+    func join(_ total: Int) {
+      count.add(1, ordering: .relaxed)
+      while count.load(ordering: .relaxed) < total { usleep(100) }
+    }
+  }
+
   @Test("200 scans of 50 files have a thread for each slot and seat, and gets of another file are answered")
   func manyFiles() async throws {
     typealias Reader = @Sendable () -> Bool
     let slots = ReadSlots<Reader>(slots: 2, seats: 4)
     let pools = (0..<51).map { number in ReaderPool<Reader>(label: "test.\(number)", slots: slots) { $0 } }
     let threads = Threads()
-    let isOver = Atomic(false)
+    let end = End()
     func check() {
       let use = slots.use
       #expect(use.running <= 2 && use.begun <= 6, "\(use)")
@@ -43,7 +61,7 @@ struct ReadSlotsTests {
         group.addTask {
           try await pools[scan % 50].read { isToStop in
             try threads.use {
-              while !isOver.load(ordering: .relaxed) {
+              while !end.isOver {
                 if isToStop() { throw StoreError(kind: .unavailable, message: "stopped") }
               }
               return scan
@@ -57,7 +75,7 @@ struct ReadSlotsTests {
         #expect(result == number)
         check()
       }
-      isOver.store(true, ordering: .relaxed)
+      end.begin()
       let scans = try await group.reduce(into: Set<Int>()) { $0.insert($1) }
       #expect(scans == Set(0..<200))
     }
@@ -162,13 +180,12 @@ struct ReadSlotsTests {
     #expect(limit.refused > 0)
     limit.set(10)
     // Each finds its connection, or opens one: as many as read at the same time.
-    let arrived = Atomic(0)
+    let meeting = Meeting()
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<4 {
         group.addTask {
           try await pool.read { _ in
-            arrived.add(1, ordering: .relaxed)
-            while arrived.load(ordering: .relaxed) < 4 { usleep(100) }
+            meeting.join(4)
           }
         }
       }
@@ -187,13 +204,12 @@ struct ReadSlotsTests {
       ReaderPool(label: label, slots: slots) { try Handle(limit, $0) }
     }
     func readTwice(_ pool: ReaderPool<Handle>) async throws {
-      let arrived = Atomic(0)
+      let meeting = Meeting()
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<2 {
           group.addTask {
             try await pool.read { _ in
-              arrived.add(1, ordering: .relaxed)
-              while arrived.load(ordering: .relaxed) < 2 { usleep(100) }
+              meeting.join(2)
             }
           }
         }

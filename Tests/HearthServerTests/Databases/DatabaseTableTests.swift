@@ -75,7 +75,7 @@ struct DatabaseTableTests {
 
   @Test("a blank database is found again as long as something works on its storage")
   func revived() throws {
-    var table = DatabaseTable<TabledDatabase, Int>(limit: 1)
+    var table = DatabaseTable<TabledDatabase, Int>(limit: 2)
     var storages: [TabledStorage] = []
     for number in 0..<70 {
       let id = DatabaseID(projectID: "p\(number)")
