@@ -43,16 +43,16 @@ struct GroupIndexTests {
 
   private var executor: QueryExecutor { QueryExecutor(documents: store, walksKeys: true, usesGroupIndexes: true) }
 
-  /// Runs a query, and counts the times that the list of the group's collections was read.
+  /// Runs a query, and counts the statements that read the list of the group's collections. A failure point comes with each of their rows.
   private func run(_ query: Query) throws -> (keys: [String], execution: QueryExecution, lists: Int) {
-    var lists = 0
+    var lists: Set<String> = []
     database.injectFailure = { point in
-      if case .statement(let sql) = point, sql.contains("FROM collections WHERE group_id") { lists += 1 }
+      if case .statement(let sql) = point, sql.contains("FROM collections WHERE group_id") { lists.insert(sql) }
       return nil
     }
     defer { database.injectFailure = nil }
     let answer = try executor.run(query)
-    return (keys(answer.documents), answer.execution, lists)
+    return (keys(answer.documents), answer.execution, lists.count)
   }
 
   // MARK: - Costs
@@ -92,7 +92,8 @@ struct GroupIndexTests {
     let some = try run(orders([.field(field("m"), .equal, .integer(3))]))
     #expect(some.keys.count == 600 && some.execution.plan == .index && some.execution.rowsRead == 600)
     let more = try run(orders([.field(field("n"), .lessThan, .integer(1_200))]))
-    #expect(more.keys.count == 1_200 && more.execution.plan == .index && more.lists == 2)
+    #expect(more.keys.count == 1_200 && more.execution.plan == .index)
+    #expect(more.lists == 2)
     let most = try run(orders([.field(field("n"), .lessThan, .integer(4_000))]))
     #expect(most.keys.count == 4_000 && most.execution.plan == .scan)
     let long = try run(orders(by: "n", limit: 740))

@@ -126,6 +126,9 @@ struct IndexedRun {
   /// Indexes of the collection group that hold all documents need no list of its collections.
   private var needsCollections: Bool { !collectionAccesses.isEmpty || filledThrough != StoredIndex.complete }
 
+  /// True if both kinds of accesses may lead to one document.
+  private var isMixed: Bool { !groupAccesses.isEmpty && !collectionAccesses.isEmpty }
+
   private func rangeCount(in collectionCount: Int) -> Int {
     collectionCount * collectionAccesses.count + groupAccesses.count
   }
@@ -260,7 +263,8 @@ struct IndexedRun {
     for place in places where place != previous {
       previous = place
       if seenPlaces[place] != nil { continue }
-      try add(place, reader, inside: result.edge)
+      let isFound = try add(place, reader, inside: result.edge)
+      if isMixed { seenPlaces[place] = isFound }
       budget.left -= 1
     }
     budget.left = max(budget.left, 0)
@@ -354,7 +358,6 @@ struct IndexedRun {
   }
 
   /// - Returns: True if the document belongs to the result, the limit aside.
-  @discardableResult
   private mutating func add(_ place: Int64, _ reader: PlaceReader, inside edge: Document?) throws -> Bool {
     // One that not all indexes hold yet is scanned.
     guard place <= filledThrough, let stored = try reader.document(at: place) else { return false }
