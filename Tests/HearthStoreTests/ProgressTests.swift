@@ -1,3 +1,4 @@
+import Foundation
 import HearthModel
 import HearthStore
 import Synchronization
@@ -58,6 +59,33 @@ struct ProgressTests {
     #expect(third.movedPages == third.pages)
     try write(8)
     #expect(try mover.moveLog().pages < third.pages)
+  }
+
+  @Test(
+    "a log that begins anew keeps the size of its file up to a limit, and is written over", arguments: [true, false])
+  func logRoom(isKept: Bool) throws {
+    let file = folder.file("room-\(isKept)")
+    var options = Database.Options(synchronous: .full)
+    options.movesLogAtCommits = false
+    options.keptLogBytes = isKept ? 16 << 20 : 100_000
+    let database = try Database(.file(path: file), options: options)
+    let store = try DocumentStore(database: database)
+    func logBytes() throws -> Int {
+      try #require(try FileManager.default.attributesOfItem(atPath: file + "-wal")[.size] as? Int)
+    }
+    for n in 0..<100 { try store.set(found("rooms/r\(n)", 1, ["n": 1])) }
+    let long = try logBytes()
+    #expect(long > 1_000_000)
+    for round in 2..<5 {
+      let state = try database.moveLog()
+      #expect(state.movedPages == state.pages)
+      for n in 0..<20 {
+        try store.set(found("rooms/r\(n)", Int64(round), ["n": 1]))
+        let size = try logBytes()
+        #expect(isKept ? size == long : size < long)
+        if n == 0, !isKept { #expect(size == 100_000) }
+      }
+    }
   }
 
   @Test("definitions of indexes are read once for each state that the owner names")

@@ -36,6 +36,7 @@ extension EmbeddedStorage {
   static var options: Database.Options {
     var options = Database.Options(synchronous: .full)
     options.movesLogAtCommits = false
+    options.keptLogBytes = Int(LogMover.longestLogPages * LogMover.bytesPerPage)
     return options
   }
 

@@ -43,6 +43,9 @@ package final class Database {
     package var applicationID: Int32
     /// False if the owner moves the write-ahead log into the file itself, with ``Database/moveLog()``. Then no commit pays for it.
     package var movesLogAtCommits = true
+    /// The size to which the write-ahead log's file is cut when the log begins anew. Up to it, commits write over what is there: where a
+    /// commit makes the file longer, the disk has to keep the new length too, which takes as long as the commit itself.
+    package var keptLogBytes = 16 << 20
 
     package init(
       synchronous: Synchronous = .full, isReadOnly: Bool = false, busyTimeout: Duration = .seconds(5),
@@ -210,8 +213,8 @@ package final class Database {
       // Twice SQLite's own number: pages that several transactions write are then moved to the file half as often, and
       // the log still fits the limit below.
       try execute("PRAGMA wal_autocheckpoint = \(options.movesLogAtCommits ? 2000 : 0)")
-      // After a checkpoint the log is cut to this size instead of staying as large as it ever was.
-      try execute("PRAGMA journal_size_limit = \(16 << 20)")
+      // Otherwise the file would stay as large as it ever was.
+      try execute("PRAGMA journal_size_limit = \(options.keptLogBytes)")
     }
     try execute("PRAGMA synchronous = \(options.synchronous.rawValue)")
     if isNew, !options.isReadOnly {
