@@ -5,6 +5,7 @@ package struct BarChart {
   package enum Color: String, Sendable {
     case hearth = "#d35400"
     case floor = "#95a5a6"
+    case memory = "#f0a070"
     case official = "#2c6fbb"
     case secondFloor = "#c7ced0"
     case storage = "#7f6f5f"

@@ -1,6 +1,8 @@
 /// Who answers: the columns of the table.
 enum Column: String, CaseIterable {
   case hearth = "Hearth"
+  /// Without a disk, as the emulator is.
+  case memory = "Hearth in memory"
   case emulator = "emulator"
   case echo = "echo"
   /// Only with `--codec`.
@@ -43,6 +45,8 @@ struct Line: Sendable {
   var title: String
   var unit: Unit
   var goal = Goal()
+  /// True if it is measured of a server in memory too.
+  var hasMemory = false
   /// Rounds of a quick run and of a full one. In each round all columns are measured once; the median counts.
   var rounds = (quick: 1, full: 3)
   var measure: @Sendable (Column, ServerRun) throws -> Reading

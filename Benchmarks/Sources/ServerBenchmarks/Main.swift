@@ -6,7 +6,7 @@ enum Main {
   static func main() async throws {
     let words = Array(CommandLine.arguments.dropFirst())
     switch words.first {
-    case ServerProcess.hostCommand where words.count == 2: try await ServerProcess.host(folder: words[1])
+    case ServerProcess.hostCommand: try await ServerProcess.host(folder: words.dropFirst().first)
     case EchoService.command: try await EchoService.main()
     case EchoCodec.command: try await EchoCodec.main()
     case SwiftLoad.command: try await SwiftLoad.main(Array(words.dropFirst()))

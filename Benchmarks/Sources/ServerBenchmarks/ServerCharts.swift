@@ -29,6 +29,7 @@ enum ServerCharts {
   private static func color(_ column: Column) -> BarChart.Color {
     switch column {
     case .hearth: .hearth
+    case .memory: .memory
     case .emulator: .official
     case .echo: .floor
     case .codec: .secondFloor

@@ -104,10 +104,10 @@ final class ServerProcess {
 
   // MARK: - In the server's process
 
-  /// `host FOLDER`: serves the databases of a folder until standard input ends.
-  static func host(folder: String) async throws {
+  /// `host FOLDER`: serves the databases of a folder, or without one databases in memory, until standard input ends.
+  static func host(folder: String?) async throws {
     let server = try await EmbeddedServer.start(
-      storage: .folder(folder), logger: Logger(label: "host") { _ in SwiftLogNoOpLogHandler() })
+      storage: folder.map { .folder($0) } ?? .memory, logger: Logger(label: "host") { _ in SwiftLogNoOpLogHandler() })
     announce(port: server.port)
     await server.shutdown()
   }

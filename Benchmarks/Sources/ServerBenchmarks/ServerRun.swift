@@ -98,6 +98,7 @@ final class ServerRun {
     for round in 0..<(isQuick ? line.rounds.quick : line.rounds.full) {
       // The order changes from round to round, so that none always has the machine as another one left it.
       for column in round.isMultiple(of: 2) ? columns : columns.reversed() {
+        if column == .memory, !line.hasMemory { continue }
         all[column, default: []].append(isInstalled(column) ? try line.measure(column, self) : .note("not installed"))
       }
     }
@@ -188,6 +189,7 @@ final class ServerRun {
   private func start(_ column: Column, folder: String) throws -> ServerProcess? {
     switch column {
     case .hearth: try ServerProcess(ServerProcess.hostCommand, folder)
+    case .memory: try ServerProcess(ServerProcess.hostCommand)
     case .emulator: try ServerProcess.emulator(in: folder)
     case .echo: try ServerProcess(EchoService.command)
     case .codec: try ServerProcess(EchoCodec.command)
