@@ -199,8 +199,8 @@ let package = Package(
       name: "HearthTests",
       dependencies: [
         "Hearth", "HearthServer", "HearthTesting", "HearthTransport", "HearthSync", "HearthCache", "HearthStore",
-        "HearthWire", "HearthModel", "TestSupport", protobuf, grpcCore, grpcTransport, nioCore, nioSSL, jwt, logging,
-        metrics, metricsTestKit, tracing, inMemoryTracing,
+        "HearthWire", "HearthModel", "TestSupport", protobuf, grpcCore, grpcTransport, nioCore, nioPosix, nioSSL, jwt,
+        logging, metrics, metricsTestKit, tracing, inMemoryTracing,
       ],
       swiftSettings: settings),
     .testTarget(

@@ -119,7 +119,9 @@ struct LoopStepTests {
       client.request(.pendingWrites { if case .failure(let error) = $0 { end.set(error) } }), .stop {},
     ])
     #expect(end.value??.code == FirestoreErrorCode.cancelled.rawValue)
-    #expect(client.handlePosted() == 1)
+    // The next step of the list, and on a busy machine a timer beside it. Nothing follows.
+    #expect(client.handlePosted() >= 1)
+    #expect(client.handlePosted() == 0)
   }
 
   @Test("queries are explained and indexes are listed in the background, on the state of the moment of the call")

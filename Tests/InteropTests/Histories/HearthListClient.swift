@@ -21,7 +21,9 @@ actor HearthListClient: ListClient {
     let firestore = client.firestore
     let (reads, continuation) = AsyncStream.makeStream(of: Void.self)
     let answer = Task {
-      await Self.perform(plan, with: firestore) { continuation.yield() }
+      // A transaction that fails before it has read is not waited for.
+      defer { continuation.finish() }
+      return await Self.perform(plan, with: firestore) { continuation.yield() }
     }
     guard isKilled, !plan.isBlind else { return await answer.value }
     // The transaction goes on with its commit meanwhile.

@@ -57,6 +57,9 @@ actor RawListClient: ListClient {
         return .failed
       } catch is RPCError where isKilled {
         return .unknown
+      } catch is CancellationError where isKilled {
+        // It was cancelled before gRPC had begun with the call.
+        return .unknown
       }
     }
     return .failed

@@ -183,7 +183,7 @@ package struct CaseGenerator: Sendable {
       unique.append(field)
     }
     let group = query.map { $0.collectionGroup ?? $0.path.segments.last ?? "c" } ?? element(["c", "c", "s", "d"])
-    let isOfGroup = chance(query?.collectionGroup == nil ? 10 : 60)
+    let isOfGroup = chance(query?.collectionGroup == nil ? 5 : 75)
     do {
       return try IndexDefinition(
         collectionGroup: group, scope: isOfGroup ? .collectionGroup : .collection, fields: unique)
