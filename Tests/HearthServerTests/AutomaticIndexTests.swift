@@ -19,6 +19,16 @@ struct AutomaticIndexTests {
 
   private static let minute: Int64 = 60_000_000
 
+  private final class CommitCount: Sendable {
+    private let count = Mutex(0)
+    var value: Int { count.withLock { $0 } }
+
+    @Sendable func note(_ point: Database.FailurePoint) -> StoreError? {
+      if case .commit = point { count.withLock { $0 += 1 } }
+      return nil
+    }
+  }
+
   // MARK: - Demand
 
   @Test("a wish is answered once, and nothing of a refused one stays but a pause of its group")
@@ -106,11 +116,8 @@ struct AutomaticIndexTests {
 
   @Test("fields that are named after data do not use the indexes up, and a refused wish costs no commit")
   func names() async throws {
-    let commits = Mutex(0)
-    let fixture = try StorageFixture { point in
-      if case .commit = point { commits.withLock { $0 += 1 } }
-      return nil
-    }
+    let commits = CommitCount()
+    let fixture = try StorageFixture(injecting: commits.note)
     let storage = fixture.storage
     let limit = AutomaticIndexPlan.limit
     let names = (0..<limit).map { "u\($0)" }
@@ -121,9 +128,9 @@ struct AutomaticIndexTests {
     }
     #expect(try await storage.automaticNames() == Set(names))
 
-    let (before, state) = (commits.withLock { $0 }, await storage.indexState)
+    let (before, state) = (commits.value, await storage.indexState)
     for _ in 0..<5 { try await Self.ask("real", of: storage) }
-    #expect(commits.withLock { $0 } == before)
+    #expect(commits.value == before)
     #expect(await storage.indexState == state)
     #expect(try await storage.automaticNames() == Set(names))
 
@@ -137,18 +144,15 @@ struct AutomaticIndexTests {
 
   @Test("a wish for an index that is there already changes nothing")
   func granted() async throws {
-    let commits = Mutex(0)
-    let fixture = try StorageFixture { point in
-      if case .commit = point { commits.withLock { $0 += 1 } }
-      return nil
-    }
+    let commits = CommitCount()
+    let fixture = try StorageFixture(injecting: commits.note)
     try await Self.fill(fixture, fields: ["a"])
     try await Self.ask("a", of: fixture.storage)
-    let (before, state) = (commits.withLock { $0 }, await fixture.storage.indexState)
+    let (before, state) = (commits.value, await fixture.storage.indexState)
     // As two queries ask that have run at the same time.
     fixture.storage.wish(for: [try Self.index("a")])
     try await waitUntil { fixture.storage.indexDemand.withLock { $0.pendingCount } == 0 }
-    #expect(commits.withLock { $0 } == before)
+    #expect(commits.value == before)
     #expect(await fixture.storage.indexState == state)
     await fixture.storage.close()
   }
@@ -195,26 +199,23 @@ struct AutomaticIndexTests {
 
   @Test("the use of an index is no write, and to save it changes nothing that readers know of the definitions")
   func cheapUses() async throws {
-    let commits = Mutex(0)
-    let fixture = try StorageFixture { point in
-      if case .commit = point { commits.withLock { $0 += 1 } }
-      return nil
-    }
+    let commits = CommitCount()
+    let fixture = try StorageFixture(injecting: commits.note)
     try await Self.fill(fixture, fields: ["a"])
     try await Self.ask("a", of: fixture.storage)
     await fixture.storage.trimHistory()
-    let (before, state) = (commits.withLock { $0 }, await fixture.storage.indexState)
+    let (before, state) = (commits.value, await fixture.storage.indexState)
     for _ in 0..<10 {
       fixture.clock.advance(seconds: 300)
       _ = try await fixture.storage.run(Self.query("a"), at: nil)
     }
-    #expect(commits.withLock { $0 } == before)
+    #expect(commits.value == before)
     fixture.clock.advance(seconds: 3_600)
     _ = try await fixture.storage.run(Self.query("a"), at: nil)
     await fixture.storage.tendIndexes()
-    #expect(commits.withLock { $0 } == before + 1)
+    #expect(commits.value == before + 1)
     await fixture.storage.tendIndexes()
-    #expect(commits.withLock { $0 } == before + 1)
+    #expect(commits.value == before + 1)
     #expect(await fixture.storage.indexState == state)
     await fixture.storage.close()
   }

@@ -96,13 +96,14 @@ struct DamagedPagesTests {
   /// The ids of a collection's documents on the server. On a busy machine a stream may need longer than the 10 seconds after which a client
   /// takes itself for offline, and says so.
   private static func stored(_ collection: String, by witness: Firestore) async throws -> Set<String> {
-    while true {
+    var stored: Set<String>?
+    try await waitUntil {
       do {
-        return Set(try await witness.collection(collection).getDocuments(source: .server).ids)
-      } catch let error as NSError where error.code == FirestoreErrorCode.unavailable.rawValue {
-        continue
-      }
+        stored = Set(try await witness.collection(collection).getDocuments(source: .server).ids)
+      } catch let error as NSError where error.code == FirestoreErrorCode.unavailable.rawValue {}
+      return stored != nil
     }
+    return try #require(stored)
   }
 
   @Test(

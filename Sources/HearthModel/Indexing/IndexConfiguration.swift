@@ -24,7 +24,7 @@ package struct IndexConfigurationError: Error, Hashable, Sendable, CustomStringC
 package struct IndexConfiguration: Hashable, Sendable {
   package struct Entry: Hashable, Sendable {
     package var collectionGroup: String
-    /// What is no scope is one of single collections: the official SDKs do not read it.
+    /// Taken from `queryScope`. Unknown values count as `COLLECTION`, because the official SDKs ignore the member.
     package var scope: IndexDefinition.Scope
     package var fields: [Field]
 

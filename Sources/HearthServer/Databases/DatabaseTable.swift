@@ -27,7 +27,7 @@ struct DatabaseTable<Database: AnyObject & Sendable, Waiter: Sendable> {
     case release(Database)
   }
 
-  /// What is found when a database is opened.
+  /// The two kinds of databases that can be opened.
   enum Kind: Sendable {
     case stored
     /// There is no file.

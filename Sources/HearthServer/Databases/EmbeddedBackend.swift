@@ -246,7 +246,7 @@ final class EmbeddedBackend: Sendable {
     for database in databases { await declareIndexes(in: database.storage) }
   }
 
-  /// Those that are being opened or closed while indexes are declared are not among the databases that ``declare(_:)`` finds.
+  /// Declares the indexes in a database that was just opened. ``declare(_:)`` misses databases that are being opened or closed.
   private func declareIndexes(inOpened storage: any ServerStorage) {
     guard state.withLock({ $0.declaredIndexes != nil }) else { return }
     Task { await declareIndexes(in: storage) }

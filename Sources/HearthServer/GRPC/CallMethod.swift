@@ -91,9 +91,9 @@ struct CallMethod: Sendable {
     }
   }
 
-  /// A method with one request and one response, whose work may wait: nothing of the request's message is kept meanwhile.
+  /// A method with one request and one response that frees the request's message before the work begins, because the work may wait.
   ///
-  /// - Parameter prepare: Makes the work of the message, from which it takes what is large.
+  /// - Parameter prepare: Converts the message to the work, and moves large parts out of it.
   static func unary<Request: Message, Work: Sendable, Response: Message>(
     _ name: String, preparing prepare: @escaping @Sendable (inout Request) async throws -> Work,
     _ body: @escaping @Sendable (Work) async throws -> Response

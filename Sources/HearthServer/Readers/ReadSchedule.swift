@@ -210,7 +210,7 @@ struct ReadSchedule {
     return fill()
   }
 
-  /// Forgets a file of which nothing runs or waits.
+  /// Removes a file without running or waiting reads.
   mutating func remove(_ file: FileID) {
     assert(isIdle(file), "file \(file) is removed, but has reads")
     files[file] = nil

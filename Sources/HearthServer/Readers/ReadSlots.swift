@@ -11,7 +11,7 @@ final class ReadSlots<Reader>: Sendable {
   typealias ReadID = ReadSchedule.ReadID
   typealias FileID = ReadSchedule.FileID
 
-  /// What is held at a moment.
+  /// The current use of slots, threads and connections.
   struct Use: Equatable {
     /// The reads that run.
     var running: Int

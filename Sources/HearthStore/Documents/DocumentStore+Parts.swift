@@ -28,29 +28,35 @@ extension DocumentStore {
     let step = max(1, collections.count / Self.estimatedCollectionLimit)
     let looked = stride(from: 0, to: collections.count, by: step)
     var count: Int64 = 0
-    for index in looked {
-      guard let extent = try extent(of: collections[index].number) else { continue }
-      count += extent.upperBound - extent.lowerBound + 1
-    }
-    let (all, isOverflow) = Int(clamping: count).multipliedReportingOverflow(by: step)
-    return isOverflow ? .max : all
+    for index in looked { count += try spannedPlaces(of: collections[index].number) }
+    return Self.extrapolated(count, from: step)
   }
 
-  /// About how many documents the collections of a group hold. Their list is not kept, however long it is.
+  /// Estimates the documents of a collection group. Reads the list of its collections once, without keeping it.
   func estimatedDocumentCount(ofGroup id: String) throws -> Int {
     let total = try database.prepare("SELECT count(*) FROM collections WHERE group_id = ?", .text(id))
     let collectionCount = try total.step() ? try total.int64(at: 0) : 0
-    let step = max(1, collectionCount / Int64(Self.estimatedCollectionLimit))
+    let step = max(1, Int(clamping: collectionCount) / Self.estimatedCollectionLimit)
     let numbers = try database.prepare("SELECT number FROM collections WHERE group_id = ? ORDER BY path", .text(id))
-    var (position, count) = (Int64(0), Int64(0))
+    var (position, count) = (0, Int64(0))
     while try numbers.step() {
-      if position % step == 0, let extent = try extent(of: DocumentSchema.checked(numbers.int64(at: 0), path: id)) {
-        count += extent.upperBound - extent.lowerBound + 1
+      if position.isMultiple(of: step) {
+        count += try spannedPlaces(of: DocumentSchema.checked(numbers.int64(at: 0), path: id))
       }
       position += 1
     }
-    let (all, isOverflow) = count.multipliedReportingOverflow(by: step)
-    return isOverflow ? .max : Int(clamping: all)
+    return Self.extrapolated(count, from: step)
+  }
+
+  /// The places between the first and the last document of a collection.
+  private func spannedPlaces(of collection: Int64) throws -> Int64 {
+    try extent(of: collection).map { $0.upperBound - $0.lowerBound + 1 } ?? 0
+  }
+
+  /// - Parameter step: The collections for each one that was counted.
+  private static func extrapolated(_ count: Int64, from step: Int) -> Int {
+    let (all, isOverflow) = Int(clamping: count).multipliedReportingOverflow(by: step)
+    return isOverflow ? .max : all
   }
 
   /// The number of documents of a scope that were read from the backend later than a version; counting stops at `limit`.

@@ -43,8 +43,8 @@ package final class Database {
     package var applicationID: Int32
     /// False if the owner moves the write-ahead log into the file itself, with ``Database/moveLog()``. Then no commit pays for it.
     package var movesLogAtCommits = true
-    /// The size to which the write-ahead log's file is cut when the log begins anew. Up to it, commits write over what is there: where a
-    /// commit makes the file longer, the disk has to keep the new length too, which takes as long as the commit itself.
+    /// The size in bytes to which the file of the write-ahead log is truncated when the log restarts. Commits overwrite this space. A commit
+    /// that extends the file takes longer, because the file system also writes the new length (decision 18 has figures).
     package var keptLogBytes = 16 << 20
 
     package init(
