@@ -51,12 +51,14 @@ extension Firestore {
   /// The current user's writes that are saved on this device and have no answer of the backend, oldest first.
   ///
   /// Everything that was written before the call is durable when it returns (with a cache on disk). So it also waits until writes are
-  /// saved, without waiting for the backend. Addition to the official API.
+  /// saved, without waiting for the backend. If another process holds the cache's file, it waits at most 5 s for it. Addition to the
+  /// official API.
   ///
   /// A long list is read in parts, so that it delays no other operation: a write that is made before the call returns is not in it, and
   /// one that the backend answers meanwhile may be missing.
   ///
-  /// - Throws: Errors of the cache's file.
+  /// - Throws: `unavailable` if there are writes that are not saved yet, because another process holds the file: they are only in this
+  ///   process's memory, which goes on trying to save them. Other errors of the cache's file.
   public func pendingWrites() async throws -> [PendingWrite] {
     let outcome = Outcome<OutboxContents>()
     runtime().pendingWrites { outcome.resolve($0.mapError { $0 }) }
@@ -114,19 +116,23 @@ extension Firestore {
   /// Ends this object: listeners are silent, the connection and the cache's file are closed. Queued writes stay in the cache and
   /// are sent by the object that ``firestore()`` gives next; their completions are never called.
   ///
+  /// Writes that could not be saved, because another process holds the cache's file, are tried again, for at most 20 s. If that fails, they
+  /// are lost: their completions get `unavailable`, and so does this method.
+  ///
   /// Afterwards only this method, ``clearPersistence(completion:)`` and `remove()` of listeners may be called; everything else is
   /// a programming error. Repeated calls are harmless. A write, a read and a sequence of snapshots that a task waits for end with
   /// `cancelled`.
   ///
-  /// - Parameter completion: Called once on the settings' queue when everything is closed; the error is always nil.
+  /// - Parameter completion: Called once on the settings' queue when everything is closed; with `unavailable` if there are writes that
+  ///   could not be saved, in the first call only. The official SDK has no such error.
   public func terminate(completion: (((any Error)?) -> Void)? = nil) {
     let completion = onSettingsQueue(completion)
-    terminate { completion(nil) }
+    terminate { completion($0) }
   }
 
   /// Same as ``terminate(completion:)``.
   nonisolated(nonsending) public func terminate() async throws {
-    try await outcome { finish in terminate { finish(nil) } }
+    try await outcome { finish in terminate { finish($0) } }
   }
 
   /// Deletes the cache's file with all documents and **all queued writes**. Possible before the first use and after

@@ -340,7 +340,8 @@ public final class Firestore: NSObject, Sendable {
   /// The queue of callbacks while there is no running client.
   var settingsQueue: DispatchQueue { state.withLock { $0.settings.dispatchQueue } }
 
-  func terminate(then completion: @escaping @Sendable () -> Void) {
+  /// - Parameter completion: Gets an error if there are writes that could not be saved.
+  func terminate(then completion: @escaping @Sendable (NSError?) -> Void) {
     let isStopping = state.withLock { state in
       state.indexManager = nil
       switch state.phase {
@@ -352,9 +353,9 @@ public final class Firestore: NSObject, Sendable {
         // Posted before other threads can see that this client is terminated, so that a successor opens the cache after this client has
         // closed it.
         Firestore.closing.withLock { $0[ObjectIdentifier(self)] = self }
-        runtime.stop { [self] in
+        runtime.stop { [self] error in
           _ = Firestore.closing.withLock { $0.removeValue(forKey: ObjectIdentifier(self)) }
-          completion()
+          completion(error)
         }
         return true
       }
@@ -363,7 +364,7 @@ public final class Firestore: NSObject, Sendable {
       let key = Key(app, databaseID.database)
       if instances[key] === self { instances[key] = nil }
     }
-    if !isStopping { completion() }
+    if !isStopping { completion(nil) }
   }
 
   static func terminateAll(of app: FirebaseApp, then completion: @escaping @Sendable () -> Void) {
@@ -371,7 +372,7 @@ public final class Firestore: NSObject, Sendable {
     let open = instances.withLock { $0.values.filter { $0.app === app } }
     for instance in open + closing.withLock({ $0.values.filter { $0.app === app } }) {
       group.enter()
-      instance.terminate { group.leave() }
+      instance.terminate { _ in group.leave() }
     }
     group.notify(queue: .global(), execute: completion)
   }

@@ -51,7 +51,7 @@ struct BackgroundQueryTests {
 
   private func stop() async throws {
     let outcome = Outcome<Void>()
-    runtime.stop { outcome.resolve(.success(())) }
+    runtime.stop { _ in outcome.resolve(.success(())) }
     try await outcome.value()
   }
 

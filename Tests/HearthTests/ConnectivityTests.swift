@@ -26,7 +26,7 @@ struct ConnectivityTests {
 
   private func stop(_ runtime: ClientRuntime) async throws {
     let outcome = Outcome<Void>()
-    runtime.stop { outcome.resolve(.success(())) }
+    runtime.stop { _ in outcome.resolve(.success(())) }
     try await outcome.value()
   }
 

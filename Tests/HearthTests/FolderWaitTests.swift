@@ -86,16 +86,18 @@ struct FolderWaitTests {
     try await db.terminate()
   }
 
-  @Test("a client that waits for its folder is terminated at once, and tasks that wait end")
+  @Test("a client that waits for its folder is terminated at once, and its writes and tasks end")
   func terminated() async throws {
     let holder = try takeFolder()
     let db = try client()
     let ends = Recorder<Int?>()
-    db.document("a/b").setData(["n": 1]) { _ in ends.record(0) }
+    db.document("a/b").setData(["n": 1]) { ends.record(($0 as NSError?)?.code) }
     db.disableNetwork { ends.record(($0 as NSError?)?.code) }
-    try await db.terminate()
+    // The write was never saved.
+    #expect(await thrown { try await db.terminate() }?.code == FirestoreErrorCode.unavailable.rawValue)
     #expect(holder.isHeld)
+    #expect(try await ends.next() == FirestoreErrorCode.unavailable.rawValue)
     #expect(try await ends.next() == FirestoreErrorCode.cancelled.rawValue)
-    #expect(ends.events.count == 1)
+    #expect(ends.events.count == 2)
   }
 }

@@ -43,7 +43,7 @@ struct LoopStepTests {
       _ = mailbox.take()
     }
 
-    deinit { handle([.stop {}]) }
+    deinit { handle([.stop { _ in }]) }
 
     func handle(_ messages: [ClientLoop.Message]) {
       queue.sync { loop.handle(messages) { [mailbox] in mailbox.post($0) } }
@@ -116,7 +116,7 @@ struct LoopStepTests {
     client.handle(try (0..<1_000).map { try client.write("a/\($0)") })
     let end = Answer<NSError?>()
     client.handle([
-      client.request(.pendingWrites { if case .failure(let error) = $0 { end.set(error) } }), .stop {},
+      client.request(.pendingWrites { if case .failure(let error) = $0 { end.set(error) } }), .stop { _ in },
     ])
     #expect(end.value??.code == FirestoreErrorCode.cancelled.rawValue)
     // The next step of the list, and on a busy machine a timer beside it. Nothing follows.
@@ -163,7 +163,7 @@ struct LoopStepTests {
       client.request(
         .explain(HearthModel.Query(path: try ResourcePath(parsing: "a"))) {
           if case .failure(let error) = $0 { end.set(error) }
-        }), .stop {},
+        }), .stop { _ in },
     ])
     #expect(end.value??.code == FirestoreErrorCode.cancelled.rawValue)
   }

@@ -83,7 +83,7 @@ struct SlowCacheTests {
       let runtime = ClientRuntime(configuration)
       try await body(runtime)
       let outcome = Outcome<Void>()
-      runtime.stop { outcome.resolve(.success(())) }
+      runtime.stop { _ in outcome.resolve(.success(())) }
       try await outcome.value()
     }
   }

@@ -47,7 +47,7 @@ struct SuspensionTests {
   }
 
   func stop() async {
-    await withCheckedContinuation { continuation in runtime.stop { continuation.resume() } }
+    await withCheckedContinuation { continuation in runtime.stop { _ in continuation.resume() } }
   }
 
   @Test("gives the folder back, and goes on with what was asked meanwhile when nobody else had it")
@@ -97,7 +97,7 @@ struct SuspensionTests {
     #expect(error.code == FirestoreErrorCode.failedPrecondition.rawValue)
     let refused = await thrown { _ = try await pendingCount() }
     #expect(refused?.code == FirestoreErrorCode.failedPrecondition.rawValue)
-    await withCheckedContinuation { continuation in other.stop { continuation.resume() } }
+    await withCheckedContinuation { continuation in other.stop { _ in continuation.resume() } }
     #expect(try await pendingCount() == 1)
     handle.remove()
     await stop()
@@ -110,7 +110,7 @@ struct SuspensionTests {
     await suspend()
     let other = try otherProcess()
     other.write([.set(try DocumentKey(parsing: "a/other"), [:])], nil)
-    await withCheckedContinuation { continuation in other.stop { continuation.resume() } }
+    await withCheckedContinuation { continuation in other.stop { _ in continuation.resume() } }
     let held = Outcome<Document>()
     runtime.readDocument(try DocumentKey(parsing: "a/other")) { held.resolve($0.mapError { $0 }) }
     runtime.post(.resume)
@@ -146,8 +146,8 @@ struct SuspensionTests {
     other.write([.set(try DocumentKey(parsing: "a/after"), [:])], nil)
     #expect(try await snapshots.next() == 3)
     handle.remove()
-    await withCheckedContinuation { continuation in other.stop { continuation.resume() } }
-    await withCheckedContinuation { continuation in client.stop { continuation.resume() } }
+    await withCheckedContinuation { continuation in other.stop { _ in continuation.resume() } }
+    await withCheckedContinuation { continuation in client.stop { _ in continuation.resume() } }
   }
 
   @Test("can be terminated, and tasks that wait end")

@@ -12,12 +12,12 @@ public struct Outbox: Sendable {
 
   /// The writes that wait, oldest first. Same as ``Firestore/pendingWrites()``.
   ///
-  /// - Throws: Errors of the cache's file.
+  /// - Throws: `unavailable` if there are writes that are not saved yet; other errors of the cache's file.
   public func writes() async throws -> [PendingWrite] {
     try await firestore.pendingWrites()
   }
 
-  /// The number of writes that wait. It costs less than to list them.
+  /// The number of writes that wait, those included that are not saved yet. It costs less than to list them.
   ///
   /// - Throws: Errors of the cache's file.
   public func count() async throws -> Int {
@@ -78,9 +78,13 @@ public struct OutboxSnapshot: Sendable {
   public let writes: [PendingWrite]
   /// In order of the writes; in the first snapshot all of them are added.
   public let changes: [Change]
+  /// The user's writes that are only in this process's memory, because another process holds the cache's file. They are not in ``writes``
+  /// until they are saved, and are lost if this process is killed before.
+  public let unsavedCount: Int
 
-  init(_ writes: [PendingWrite], since former: [PendingWrite]) {
+  init(_ writes: [PendingWrite], since former: [PendingWrite], unsavedCount: Int = 0) {
     self.writes = writes
+    self.unsavedCount = unsavedCount
     var changes: [Change] = []
     // Both are in ascending order.
     var old = former[...]
@@ -113,25 +117,32 @@ public struct OutboxSnapshots: AsyncSequence, Sendable {
     let firestore = firestore
     return Iterator(
       subscription: firestore.observeOutbox { contents in
-        contents.batches.map { PendingWrite($0, contents.status, firestore: firestore) }
+        Iterator.State(
+          writes: contents.batches.map { PendingWrite($0, contents.status, firestore: firestore) },
+          unsavedCount: contents.status.unsavedCount)
       })
   }
 
   /// The iterator of ``OutboxSnapshots``.
   public struct Iterator: AsyncIteratorProtocol {
-    let subscription: SnapshotSubscription<[PendingWrite]>
-    private var former: [PendingWrite]?
+    struct State: Sendable {
+      var writes: [PendingWrite]
+      var unsavedCount: Int
+    }
 
-    init(subscription: SnapshotSubscription<[PendingWrite]>) {
+    let subscription: SnapshotSubscription<State>
+    private var former: State?
+
+    init(subscription: SnapshotSubscription<State>) {
       self.subscription = subscription
     }
 
     /// The next snapshot, waiting for it; nil after the task was cancelled.
     public mutating func next() async throws -> OutboxSnapshot? {
-      while let writes = try await subscription.next() {
-        let snapshot = OutboxSnapshot(writes, since: former ?? [])
-        defer { former = writes }
-        if former == nil || !snapshot.changes.isEmpty { return snapshot }
+      while let state = try await subscription.next() {
+        let snapshot = OutboxSnapshot(state.writes, since: former?.writes ?? [], unsavedCount: state.unsavedCount)
+        defer { former = state }
+        if former?.unsavedCount != state.unsavedCount || !snapshot.changes.isEmpty { return snapshot }
       }
       return nil
     }

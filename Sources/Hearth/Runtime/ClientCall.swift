@@ -73,7 +73,7 @@ struct PendingLocalWrite: Sendable {
       return
     }
     HearthLog.error("A write was not saved: \(error.localizedDescription)")
-    completion?.finish(error)
+    completion?.refuse(error)
   }
 }
 
@@ -84,6 +84,12 @@ struct WriteCompletion: Sendable {
   let abandon: @Sendable () -> Void
   /// Nil for a write without a receipt.
   var receipt: ReceiptCallbacks?
+
+  /// Ends a write that is not stored, and will not be.
+  func refuse(_ error: NSError) {
+    receipt?.ended(.failure(error))
+    finish(error)
+  }
 }
 
 /// What a receipt hears of its write.

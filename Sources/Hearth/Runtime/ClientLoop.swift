@@ -25,7 +25,8 @@ final class ClientLoop {
     case suspend(done: @Sendable () -> Void)
     /// The process was resumed.
     case resume
-    case stop(@Sendable () -> Void)
+    /// With an error if there are writes that could not be stored.
+    case stop(@Sendable (NSError?) -> Void)
     case call(ClientCall)
     /// A message from the streams, timers and queries of a running client. They end with it, and its successor ignores their later
     /// messages.
@@ -93,7 +94,7 @@ final class ClientLoop {
       case .resume:
         resume(post: post)
       case .stop(let completion):
-        stop(completion)
+        stop(completion, post: post)
       case .call(let call):
         handle(call)
       case .fromClient(let number, let message):
@@ -256,29 +257,42 @@ final class ClientLoop {
     return error
   }
 
-  private func stop(_ completion: @escaping @Sendable () -> Void) {
+  private func stop(
+    _ completion: @escaping @Sendable (NSError?) -> Void, post: @escaping @Sendable (Message) -> Void
+  ) {
     suspensionWatch = nil
+    // The folder may be free now: what waits for it need not be lost.
+    if case .waiting(let wait) = state, wait.heldWriteCount > 0 { openAtEnd(wait, post: post) }
     switch state {
     case .stopped(let endings):
-      endings.async(execute: completion)
+      endings.async { completion(nil) }
     case .running(let client):
       let endings = Self.makeEndings()
       state = .stopped(endings)
       endings.suspend()
-      endings.async(execute: completion)
-      client.stop { endings.resume() }
+      let error = client.stop { endings.resume() }
+      endings.async { completion(error) }
     case .suspended(let client, let wait):
       // Without the folder nothing may be stored.
       client.end(.terminated)
       state = .waiting(wait)
-      stop(completion)
+      stop(completion, post: post)
     case .waiting(let wait):
       state = .stopped(Self.makeEndings())
-      for case .call(let call) in wait.takeHeld() { call.refuse(nil) }
-      completion()
+      completion(wait.refuseHeld())
     case .idle, .locked, .failed:
       state = .stopped(Self.makeEndings())
-      completion()
+      completion(nil)
+    }
+  }
+
+  /// Opens the folder before the client ends, if it is free, so that the writes that wait for it are stored.
+  private func openAtEnd(_ wait: FolderWait, post: @escaping @Sendable (Message) -> Void) {
+    do {
+      try run(wait.configuration, post: post)
+      handle(wait.takeHeld(), post: post)
+    } catch {
+      HearthLog.log(.notice, "The folder is not free at the end: \(error)")
     }
   }
 

@@ -89,7 +89,7 @@ extension ClientRequest {
 
   static func pendingWriteCount(_ completion: @escaping @Sendable (Result<Int, NSError>) -> Void) -> ClientRequest {
     client(completion) { client, id in
-      client.read(id, completion) { try $0.pendingBatchCount(of: $1) }
+      client.read(id, completion) { try $0.pendingBatchCount(of: $1) + client.engine.heldWriteCount }
     }
   }
 

@@ -20,6 +20,8 @@ struct ClientConfiguration: Sendable {
   var cache: Cache
   /// The number of clients that may have the cache at the same time.
   var cacheSharing = CacheSharing.alone
+  /// The longest wait for another process that holds the cache's file.
+  var busyTimeout: Duration = .seconds(5)
   var outbox = OutboxSettings()
   var conflicts = ConflictSettings()
   var callbackQueue: DispatchQueue
@@ -310,7 +312,9 @@ final class ClientRuntime: Sendable {
   }
 
   /// Closes everything; the cache's file is released when the completion is called. Repeated calls are harmless.
-  func stop(_ completion: @escaping @Sendable () -> Void) {
+  ///
+  /// - Parameter completion: Gets an error in the first call if there are writes that could not be stored.
+  func stop(_ completion: @escaping @Sendable (NSError?) -> Void) {
     post(.stop(completion))
   }
 

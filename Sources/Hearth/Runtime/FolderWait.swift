@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HearthCache
+internal import HearthModel
 internal import HearthStore
 internal import HearthSync
 
@@ -44,6 +45,23 @@ final class FolderWait {
   func takeHeld() -> [ClientLoop.Message] {
     defer { held = [] }
     return held
+  }
+
+  /// The writes among the operations that are held.
+  var heldWriteCount: Int {
+    held.reduce(0) { if case .call(.writes(let writes)) = $1 { $0 + writes.count } else { $0 } }
+  }
+
+  /// Ends the operations that were held, because the client is terminated.
+  ///
+  /// - Returns: the error that the writes among them got; nil if there was none.
+  func refuseHeld() -> NSError? {
+    let count = heldWriteCount
+    let error: NSError? = count > 0 ? .firestore(StatusError.notSaved(writeCount: count)) : nil
+    for case .call(let call) in takeHeld() {
+      if case .writes = call { call.refuse(error) } else { call.refuse(nil) }
+    }
+    return error
   }
 
   /// Returns whether opening may succeed later without any change to the set-up.

@@ -29,7 +29,9 @@ struct OpenCache {
       localStore = try makeStore(database, nil)
       try localStore.start()
     case .file(let path, _):
-      let options = CacheFile.Options(sharing: configuration.cacheSharing, clientName: UUID().uuidString)
+      let options = CacheFile.Options(
+        database: Database.Options(busyTimeout: configuration.busyTimeout), sharing: configuration.cacheSharing,
+        clientName: UUID().uuidString)
       let opened = try CacheFile.openStore(
         folder: path, databaseID: configuration.databaseID, options: options, makeStore: makeStore)
       if let recovery = opened.cache.recovery { HearthLog.error("\(recovery)") }

@@ -20,6 +20,8 @@ struct OutboxStatus: Sendable {
   var obstacle: OutboxObstacle?
   /// The conflict that this client resolves.
   var conflict: OutboxConflict?
+  /// The writes that are only in memory, because another process holds the file.
+  var unsavedCount: Int
 
   /// True if the batch was sent and not answered. What another process has sent is known only up to a reservation.
   func isAtBackend(_ batchID: BatchID) -> Bool {

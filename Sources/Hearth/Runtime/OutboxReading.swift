@@ -12,7 +12,8 @@ extension RunningClient {
       batches: batches, rejected: try cache.localStore.rejectedBatches(of: user),
       status: OutboxStatus(
         state: try cache.localStore.outboxState(of: user), sent: engine.batchesAtBackend,
-        isSender: engine.isPrimary, obstacle: engine.outboxObstacle, conflict: engine.outboxConflict))
+        isSender: engine.isPrimary, obstacle: engine.outboxObstacle, conflict: engine.outboxConflict,
+        unsavedCount: engine.heldWriteCount))
   }
 
   func readOutboxSoon() {
@@ -45,10 +46,15 @@ extension RunningClient {
 
   // MARK: - One list
 
-  /// Lists the pending writes page by page, so that other messages are handled in between.
+  /// Lists the pending writes page by page, so that other messages are handled in between. Fails if some are not saved.
   func listPendingWrites(
     _ id: RequestID, _ completion: @escaping @Sendable (Result<OutboxContents, NSError>) -> Void
   ) {
+    if !engine.heldWriteIDs.isEmpty { run(.saveWrites) }
+    let unsavedCount = engine.heldWriteIDs.count
+    guard unsavedCount == 0 else {
+      return complete(id) { completion(.failure(.firestore(StatusError.notSaved(writeCount: unsavedCount)))) }
+    }
     do {
       listings[id] = try OutboxListing(of: engine.signedInUser, in: cache.localStore, completion)
       continueListing(id)

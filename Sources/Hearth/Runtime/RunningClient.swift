@@ -319,8 +319,11 @@ final class RunningClient {
   // MARK: - Ends
 
   /// Ends everything; waiting tasks get an error, completions of writes are never called.
-  func stop(_ completion: @escaping @Sendable () -> Void) {
+  ///
+  /// - Returns: an error if there are writes that could not be stored. Their completions have got one, too.
+  func stop(_ completion: @escaping @Sendable () -> Void) -> NSError? {
     run(.shutdown)
+    let error = refuseWrites(engine.heldWriteIDs)
     timers.cancelAll()
     for (_, entry) in listeners { entry.listener.endSilently() }
     for (_, listener) in syncListeners { listener.silence() }
@@ -338,6 +341,19 @@ final class RunningClient {
     endWakeUps()
     cache.close()
     streams.shutdown(completion)
+    return error
+  }
+
+  /// Ends writes that are not stored and will not be.
+  ///
+  /// - Returns: the error that each of them got; nil if there is none.
+  @discardableResult
+  private func refuseWrites(_ ids: [WriteID]) -> NSError? {
+    guard !ids.isEmpty else { return nil }
+    let error = StatusError.notSaved(writeCount: ids.count)
+    HearthLog.error("\(error.message)")
+    for id in ids { writes.removeValue(forKey: id)?.refuse(.firestore(error)) }
+    return .firestore(error)
   }
 
   // MARK: - Reopening the cache
@@ -354,6 +370,7 @@ final class RunningClient {
     mutating func abandon(_ error: NSError) {
       status.end(.failure(error))
       for (_, listener) in syncListeners { listener.silence() }
+      for id in handover.heldWriteIDs { writes.removeValue(forKey: id)?.refuse(error) }
       for (_, write) in writes { write.abandon() }
     }
   }
@@ -415,8 +432,9 @@ final class RunningClient {
     return error
   }
 
-  /// Ends everything with an error, and leaves the cache as it is. Writes stay in the outbox.
+  /// Ends everything with an error, and leaves the cache as it is. Writes stay in the outbox; those that are not stored yet are refused.
   func end(_ error: NSError) {
+    refuseWrites(engine.heldWriteIDs)
     for (_, listener) in syncListeners { listener.silence() }
     for (_, write) in writes { write.abandon() }
     close(failing: error)

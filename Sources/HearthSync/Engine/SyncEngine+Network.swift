@@ -33,8 +33,9 @@ extension SyncEngine {
     for id in backgroundQueries.removeAll() { emit(.cancelBackgroundQuery(id)) }
     follow(link.setOnlineState(.unknown))
     endSendingIfStopped()
+    // Another process that clears its cache with care, or repairs it, holds the file for many seconds.
+    storeHeldWrites(attempts: 4)
     waits = WriteWaits()
-    heldWrites = []
     heldWaits = []
     heldListens = []
     bundles = [:]

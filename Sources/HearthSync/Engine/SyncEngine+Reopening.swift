@@ -11,6 +11,8 @@ package struct SyncHandover {
   var answers: [RetryableOperation]
   /// Writes that are not stored yet.
   var heldWrites: [HeldWrite]
+  /// The writes that are not stored yet, oldest first.
+  package var heldWriteIDs: [WriteID] { heldWrites.map(\.write.id) }
   var isNetworkDisabled: Bool
   var createsIndexes: Bool
 }

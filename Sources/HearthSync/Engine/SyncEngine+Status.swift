@@ -22,6 +22,9 @@ extension SyncEngine {
     heldWrites.lazy.filter { LocalStore.isSameUser($0.owner, self.signedInUser) }.count
   }
 
+  /// The writes of all users that wait in memory, oldest first. After ``SyncEvent/shutdown`` those that could not be stored.
+  package var heldWriteIDs: [WriteID] { heldWrites.map(\.write.id) }
+
   package var status: SyncStatus { SyncStatus(connection: connection, work: work) }
 
   func observeStatus(_ isOn: Bool) {

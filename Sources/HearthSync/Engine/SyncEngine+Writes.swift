@@ -71,6 +71,7 @@ extension SyncEngine {
 
   private func hold(_ writes: [SyncWrite]) {
     heldWrites += writes.map { HeldWrite(write: $0, owner: signedInUser) }
+    outboxHasChanged = true
   }
 
   /// Stores the writes that had to wait for another process.
@@ -79,10 +80,12 @@ extension SyncEngine {
       do {
         let results = try store([held.write], of: held.owner)
         heldWrites.removeFirst()
+        outboxHasChanged = true
         for result in results { show(held.write, result, of: held.owner) }
       } catch {
         if isHeldByOther(error) { throw error }
         heldWrites.removeFirst()
+        outboxHasChanged = true
         writeFailed(held.write, error)
       }
     }
@@ -91,6 +94,18 @@ extension SyncEngine {
     let waits = heldWaits
     heldWaits = []
     for id in waits { waitForPendingWrites(id) }
+  }
+
+  /// Tries to store the writes that had to wait for another process, without waiting for the next planned attempt. Those that cannot be
+  /// stored stay in ``heldWriteIDs``.
+  func storeHeldWrites(attempts: Int) {
+    for _ in 0..<attempts where !heldWrites.isEmpty {
+      do {
+        try storeHeldWrites()
+      } catch {
+        log(.notice, "Writes still wait for another process: \(error)")
+      }
+    }
   }
 
   private func store(_ writes: [SyncWrite]) throws -> [(batch: MutationBatch, changes: DocumentMap)] {

@@ -159,6 +159,7 @@ package final class SyncEngine {
     case .changeUser(let user): userChanged(to: user)
     case .connectivityChanged: connectivityChanged()
     case .othersChanged: lookForNews()
+    case .saveWrites: storeHeldWrites(attempts: 1)
     case .suspend: suspend()
     case .resume: resume()
     case .setVisibility(let isVisible):
@@ -225,7 +226,7 @@ package final class SyncEngine {
       .changeUser, .connectivityChanged, .watchStreamOpened, .watchStreamMessage, .watchStreamClosed,
       .writeStreamOpened, .writeStreamMessage, .writeStreamClosed, .lookedUp, .conflictAnswered, .timerFired,
       .setIndexAutoCreation, .observeOutbox, .observeStatus, .othersChanged,
-      .suspend, .resume, .setVisibility, .shutdown:
+      .saveWrites, .suspend, .resume, .setVisibility, .shutdown:
       break
     }
   }

@@ -1,5 +1,5 @@
 internal import HearthCache
-internal import HearthModel
+package import HearthModel
 internal import HearthStore
 
 extension StatusCode {
@@ -32,6 +32,13 @@ extension StatusError {
 
   static var terminated: StatusError {
     StatusError(code: .failedPrecondition, message: "The client has already been terminated.")
+  }
+
+  /// The error of writes that could not be stored in time.
+  package static func notSaved(writeCount: Int) -> StatusError {
+    let subject = writeCount == 1 ? "1 write is" : "\(writeCount) writes are"
+    return StatusError(
+      code: .unavailable, message: "\(subject) not saved, because another process holds the cache's file.")
   }
 
   static var userChanged: StatusError {

@@ -1,0 +1,163 @@
+import Foundation
+import HearthCache
+import HearthModel
+import HearthStore
+import HearthSync
+import TestSupport
+import Testing
+
+@testable import Hearth
+
+/// A write that waits for another process, which holds the cache's file or its folder, exists only in memory. Nobody may take it for saved.
+@Suite("Writes that are not saved yet", .timeLimit(.minutes(1)))
+struct UnsavedWritesTests {
+  let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+  }
+
+  /// A client without a network that waits for 20 ms for the file.
+  func client(_ sharing: CacheSharing = .shared, path: String = "") async throws -> ClientRuntime {
+    var configuration = try SuspensionTests.configuration(folder.url.appendingPathComponent(path), sharing)
+    configuration.busyTimeout = .milliseconds(20)
+    let client = ClientRuntime(configuration)
+    client.setNetworkEnabled(false) { _ in }
+    return client
+  }
+
+  /// Holds the file as a process does that was stopped in the middle of a transaction.
+  func holdFile() throws -> Database {
+    let database = try Database(.file(path: folder.url.appendingPathComponent("cache.sqlite").path))
+    try database.execute("BEGIN IMMEDIATE")
+    return database
+  }
+
+  func write(_ path: String, _ client: ClientRuntime) throws -> Outcome<Void> {
+    let outcome = Outcome<Void>()
+    client.write(
+      [.set(try DocumentKey(parsing: path), ["n": .integer(1)])],
+      WriteCompletion(finish: { outcome.resolve($0) }, abandon: { outcome.resolve(.terminated) }))
+    return outcome
+  }
+
+  func pendingWrites(_ client: ClientRuntime) async throws -> [MutationBatch] {
+    let outcome = Outcome<OutboxContents>()
+    client.pendingWrites { outcome.resolve($0.mapError { $0 }) }
+    return try await outcome.value().batches
+  }
+
+  func count(_ client: ClientRuntime) async throws -> Int {
+    let outcome = Outcome<Int>()
+    client.pendingWriteCount { outcome.resolve($0.mapError { $0 }) }
+    return try await outcome.value()
+  }
+
+  func stop(_ client: ClientRuntime) async throws {
+    let outcome = Outcome<Void>()
+    client.stop { outcome.resolve($0) }
+    try await outcome.value()
+  }
+
+  func code(_ body: () async throws -> Void) async -> FirestoreErrorCode.Code? {
+    do {
+      try await body()
+      return nil
+    } catch {
+      return (error as? FirestoreErrorCode)?.code
+    }
+  }
+
+  @Test("the list of pending writes says that there are some, and contains them when they are saved")
+  func list() async throws {
+    let client = try await client()
+    #expect(try await count(client) == 0)
+    let other = try holdFile()
+    _ = try write("a/b", client)
+    #expect(await code { _ = try await pendingWrites(client) } == .unavailable)
+    #expect(try await count(client) == 1)
+    try other.execute("ROLLBACK")
+    #expect(try await pendingWrites(client).map(\.keys.count) == [1])
+    #expect(try await count(client) == 1)
+    other.close()
+    try await stop(client)
+  }
+
+  @Test("those who observe the outbox see their number")
+  func observers() async throws {
+    let client = try await client()
+    let contents = Recorder<[Int]>()
+    let handle = client.observeOutbox { event in
+      guard case .success(let now) = event else { return }
+      contents.record([now.batches.count, now.status.unsavedCount])
+    }
+    #expect(try await contents.next() == [0, 0])
+    let other = try holdFile()
+    _ = try write("a/b", client)
+    #expect(try await contents.next() == [0, 1])
+    try other.execute("ROLLBACK")
+    _ = try await pendingWrites(client)
+    #expect(try await contents.next() == [1, 0])
+    handle.remove()
+    other.close()
+    try await stop(client)
+  }
+
+  @Test("the end of the client stores them if the file is free then")
+  func storedAtEnd() async throws {
+    let client = try await client()
+    #expect(try await count(client) == 0)
+    let other = try holdFile()
+    let written = try write("a/b", client)
+    #expect(try await count(client) == 1)
+    try other.execute("ROLLBACK")
+    other.close()
+    try await stop(client)
+    #expect(await code { try await written.value() } == .cancelled)
+    let next = try await self.client()
+    #expect(try await pendingWrites(next).count == 1)
+    try await stop(next)
+  }
+
+  @Test("the end of the client fails if it cannot store them, and so do they")
+  func lostAtEnd() async throws {
+    let client = try await client()
+    let saved = try write("a/saved", client)
+    #expect(try await pendingWrites(client).count == 1)
+    let other = try holdFile()
+    let written = try write("a/b", client)
+    #expect(await code { try await stop(client) } == .unavailable)
+    #expect(await code { try await written.value() } == .unavailable)
+    #expect(await code { try await saved.value() } == .cancelled)
+    try other.execute("ROLLBACK")
+    other.close()
+    let next = try await self.client()
+    #expect(try await pendingWrites(next).count == 1)
+    try await stop(next)
+  }
+
+  @Test("those of a client that still waits for its folder fail with it")
+  func lostInFolderWait() async throws {
+    let owner = try await client(.alone)
+    #expect(try await count(owner) == 0)
+    let client = try await client(.alone, path: "../\(folder.url.lastPathComponent)")
+    let written = try write("a/b", client)
+    #expect(await code { try await stop(client) } == .unavailable)
+    #expect(await code { try await written.value() } == .unavailable)
+    try await stop(owner)
+  }
+
+  @Test("those of a client that waits for its folder are stored at its end if the folder is free then")
+  func storedAfterFolderWait() async throws {
+    let owner = try await client(.alone)
+    #expect(try await count(owner) == 0)
+    let client = try await client(.alone, path: "../\(folder.url.lastPathComponent)")
+    let written = try write("a/b", client)
+    try await stop(owner)
+    try await stop(client)
+    #expect(await code { try await written.value() } == .cancelled)
+    let next = try await self.client()
+    #expect(try await pendingWrites(next).count == 1)
+    try await stop(next)
+  }
+}
