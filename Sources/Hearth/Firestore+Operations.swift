@@ -78,7 +78,7 @@ extension Firestore {
       return
     }
     guard let completion else { return runtime.write(mutations, nil) }
-    runtime.write(mutations, WriteCompletion(finish: onCallbackQueue(completion), abandon: {}))
+    runtime.write(mutations, WriteCompletion(finish: onCallbackQueue(completion), abandon: { _ in }))
   }
 
   nonisolated(nonsending) func write(_ mutations: [Mutation]) async throws {
@@ -88,14 +88,7 @@ extension Firestore {
     let outcome = Outcome<Void>()
     runtime.write(
       mutations,
-      WriteCompletion(
-        finish: { outcome.resolve($0) },
-        abandon: {
-          outcome.resolve(
-            .firestore(
-              .cancelled,
-              "The client was terminated before the backend answered. The write stays in the cache's queue."))
-        }))
+      WriteCompletion(finish: { outcome.resolve($0) }, abandon: { outcome.resolve($0) }))
     try await outcome.value()
   }
 
@@ -113,8 +106,8 @@ extension Firestore {
 
   // MARK: - Life cycle
 
-  /// Ends this object: listeners are silent, the connection and the cache's file are closed. Queued writes stay in the cache and
-  /// are sent by the object that ``firestore()`` gives next; their completions are never called.
+  /// Ends this object: listeners are silent, the connection and the cache's file are closed. Queued writes stay in a cache on disk and
+  /// are sent by the object that ``firestore()`` gives next; those of a cache in memory are lost. Their completions are never called.
   ///
   /// Writes that could not be saved, because another process holds the cache's file, are tried again, for at most 20 s. If that fails, they
   /// are lost: their completions get `unavailable`, and so does this method.

@@ -37,6 +37,8 @@ public final class Firestore: NSObject, Sendable {
 
   struct State {
     var settings = SettingsValues()
+    /// The number of changes of the settings before the start.
+    var settingsChangeCount = 0
     var phase = Phase.configured
     /// Created on first use, released when the client is terminated.
     var indexManager: PersistentCacheIndexManager?
@@ -157,9 +159,12 @@ public final class Firestore: NSObject, Sendable {
   }
 
   func set(_ settings: SettingsValues) throws(ProgrammingError) {
+    // Holds the former settings, and with them objects of the application, which must not be released under the lock.
+    var replaced = settings
     let isRefused = state.withLock { state in
       if case .configured = state.phase {
-        state.settings = settings
+        swap(&state.settings, &replaced)
+        state.settingsChangeCount += 1
         return false
       }
       return state.settings != settings
@@ -234,83 +239,6 @@ public final class Firestore: NSObject, Sendable {
   }
 
   // MARK: - Life cycle
-
-  /// The running client, started if this is the first use.
-  func runtime() -> ClientRuntime {
-    requireValid { () throws(ProgrammingError) in try startedRuntime() }
-  }
-
-  func startedRuntime() throws(ProgrammingError) -> ClientRuntime {
-    let runtime: ClientRuntime? = state.withLock { state in
-      switch state.phase {
-      case .running(let runtime): return runtime
-      case .terminated: return nil
-      case .configured:
-        let runtime = makeRuntime(state.settings, cacheOpened: nil)
-        state.phase = .running(runtime)
-        return runtime
-      }
-    }
-    guard let runtime else { throw ProgrammingError("The client has already been terminated.") }
-    return runtime
-  }
-
-  func makeRuntime(
-    _ settings: SettingsValues, cacheOpened: (@Sendable ((any Error)?) -> Void)?
-  ) -> ClientRuntime {
-    let environment = ProcessInfo.processInfo.environment
-    let failure: NSError
-    do {
-      var configuration = try configuration(settings, environment: environment)
-      configuration.cacheOpened = cacheOpened
-      return ClientRuntime(configuration)
-    } catch let error as ProgrammingError {
-      // The environment is not the program's fault, so this is no reason to stop it.
-      failure = .firestore(.invalidArgument, error.message)
-    } catch {
-      failure = .firestore(error)
-    }
-    // Deferred, because the caller may hold a lock that this closure takes.
-    if let cacheOpened { settings.dispatchQueue.async { cacheOpened(failure) } }
-    return ClientRuntime(failing: failure, callbackQueue: settings.dispatchQueue)
-  }
-
-  /// - Throws: The errors in the environment and in the files that the settings name.
-  func configuration(_ settings: SettingsValues, environment: [String: String]) throws -> ClientConfiguration {
-    let options = app.options
-    if let fault = options.fault { throw NSError.firestore(.failedPrecondition, fault) }
-    if let fault = databaseID.nameFault { throw NSError.firestore(.invalidArgument, fault) }
-    let endpoint = try settings.endpoint(environment: environment)
-    if endpoint.usesTLS { try TrustedCertificates.check(settings.trustedCertificateFiles) }
-    var configuration = ClientConfiguration(
-      databaseID: databaseID, googleAppID: options.headerAppID, endpoint: endpoint, cache: cache(settings, environment),
-      cacheSharing: settings.cacheSharing, outbox: settings.outbox,
-      conflicts: ConflictSettings(settings.conflictRules, firestore: self), callbackQueue: settings.dispatchQueue,
-      credentials: try ClientCredentials(settings, endpoint: endpoint, environment: environment),
-      trustedCertificateFiles: settings.trustedCertificateFiles)
-    configuration.instruments = ClientInstruments(InstrumentSources(), databaseID: databaseID)
-    return configuration
-  }
-
-  private func cache(_ settings: SettingsValues, _ environment: [String: String]) -> ClientConfiguration.Cache {
-    switch settings.cache {
-    case .memory(let collector):
-      .memory(collector)
-    case .persistent(let cache):
-      .file(
-        folder: CacheFolder.path(
-          base: cache.directory, app: app.name, projectID: databaseID.projectID, database: databaseID.database,
-          environment: environment),
-        sizeBytes: cache.sizeBytes)
-    }
-  }
-
-  /// The folder of a persistent cache, whether the client runs or not.
-  var cacheFolder: String? {
-    let settings = state.withLock { $0.settings }
-    guard case .file(let folder, _) = cache(settings, ProcessInfo.processInfo.environment) else { return nil }
-    return folder
-  }
 
   var isRunning: Bool {
     state.withLock { state in

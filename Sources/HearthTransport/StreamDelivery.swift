@@ -16,7 +16,8 @@ final class StreamDelivery<Message: Sendable>: Sendable {
   }
 
   /// Recursive, because the owner may close the stream from inside the callback. It is held during the callback: this keeps events in
-  /// order and makes `close()` final.
+  /// order and makes `close()` final. No cancellation handler may close a stream: the callback may resume a task, and the Swift runtime
+  /// lets that wait while the task's cancellation handler runs.
   private let lock = NSRecursiveLock()
   // Safe: only read and written while `lock` is held.
   private nonisolated(unsafe) var state = State.opening

@@ -30,6 +30,9 @@ package final class StreamHandle<Request: Sendable>: Sendable {
   ///
   /// After this returns, there are no further events except one `closed(nil)`, once the stream has ended, and not even that if it had
   /// ended before. On a write stream, answers to requests may come before it. It may be called from inside the event callback.
+  ///
+  /// It waits for an event callback that runs on another thread, so it must not be called in a cancellation handler, nor with a lock held
+  /// that the callback takes.
   package func close() {
     closeStream()
   }

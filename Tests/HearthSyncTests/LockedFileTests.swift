@@ -40,6 +40,16 @@ struct LockedFileTests {
     #expect(client.watched.count == 2)
   }
 
+  @Test("the writes that are not saved are known until they are stored")
+  func heldWrites() throws {
+    client.write(set("rooms/1"))
+    try lock()
+    let held = [client.write(set("rooms/2")), client.write(set("rooms/3"))]
+    #expect(client.engine.heldWriteIDs == held)
+    try unlock()
+    #expect(client.engine.heldWriteIDs.isEmpty)
+  }
+
   @Test("a big query's listener waits, too")
   func backgroundListenerWaits() throws {
     let other = try cache.client(

@@ -86,7 +86,7 @@ struct ConnectivityTests {
       let outcome = Outcome<Void>()
       runtime.write(
         [.set(try DocumentKey(parsing: "rooms/a"), ["n": 1])],
-        WriteCompletion(finish: { outcome.resolve($0) }, abandon: {}))
+        WriteCompletion(finish: { outcome.resolve($0) }, abandon: { _ in }))
       try await outcome.value()
       // Without the notice, the connection's own pings find out after forty seconds.
       #expect(clock.now - start < .seconds(20))

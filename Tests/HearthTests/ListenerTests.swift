@@ -6,16 +6,21 @@ import Testing
 
 @Suite("Listeners", .timeLimit(.minutes(1)))
 struct ListenerTests {
-  @Test("no callback starts after remove() has returned")
+  @Test("no callback starts after remove() has returned, and none runs then if it was called on the settings' queue")
   func removal() async throws {
     let db = try await TestFirestore.offline()
     for round in 0..<20 {
       let calls = Mutex(0)
-      let registration = db.collection("c\(round)").addSnapshotListener { _, _ in calls.withLock { $0 += 1 } }
+      let registration = UncheckedSendableBox(
+        db.collection("c\(round)").addSnapshotListener { _, _ in calls.withLock { $0 += 1 } })
       for i in 0..<10 { db.document("c\(round)/\(i)").setData([:], completion: nil) }
-      registration.remove()
-      registration.remove()
-      let atRemoval = calls.withLock { $0 }
+      let atRemoval = await withCheckedContinuation { continuation in
+        db.settings.dispatchQueue.async {
+          registration.value.remove()
+          registration.value.remove()
+          continuation.resume(returning: calls.withLock { $0 })
+        }
+      }
       _ = try await db.collection("c\(round)").getDocuments(source: .cache)
       await withCheckedContinuation { continuation in
         db.settings.dispatchQueue.async { continuation.resume() }

@@ -37,7 +37,7 @@ struct UnsavedWritesTests {
     let outcome = Outcome<Void>()
     client.write(
       [.set(try DocumentKey(parsing: path), ["n": .integer(1)])],
-      WriteCompletion(finish: { outcome.resolve($0) }, abandon: { outcome.resolve(.terminated) }))
+      WriteCompletion(finish: { outcome.resolve($0) }, abandon: { outcome.resolve($0) }))
     return outcome
   }
 

@@ -54,8 +54,12 @@ public typealias LoadBundleObserverHandle = Int
 ///
 /// Loading continues even if the application does not keep the object. It may be used from any thread.
 public final class LoadBundleTask: NSObject, Sendable {
+  private typealias Observer = (
+    handle: LoadBundleObserverHandle, call: @Sendable (LoadBundleTaskProgress) -> Void
+  )
+
   private struct State {
-    var observers: [(handle: LoadBundleObserverHandle, call: @Sendable (LoadBundleTaskProgress) -> Void)] = []
+    var observers: [Observer] = []
     var lastHandle = 0
     var final: LoadBundleTaskProgress?
   }
@@ -83,12 +87,21 @@ public final class LoadBundleTask: NSObject, Sendable {
 
   /// Ends the calls to one observer. An unknown handle is ignored.
   public func removeObserverWith(handle: LoadBundleObserverHandle) {
-    state.withLock { state in state.observers.removeAll { $0.handle == handle } }
+    let removed = state.withLock { state -> Observer? in
+      let index = state.observers.firstIndex { $0.handle == handle }
+      return index.map { state.observers.remove(at: $0) }
+    }
+    // Released without the lock: the deinitialiser of what it has captured may call this object.
+    withExtendedLifetime(removed) {}
   }
 
   /// Ends the calls to all observers.
   public func removeAllObservers() {
-    state.withLock { $0.observers = [] }
+    let removed = state.withLock { state in
+      defer { state.observers = [] }
+      return state.observers
+    }
+    withExtendedLifetime(removed) {}
   }
 
   /// Notifies the observers of a progress; a final one ends the calls.

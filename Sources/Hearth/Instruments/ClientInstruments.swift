@@ -43,9 +43,9 @@ struct ClientInstruments: Sendable {
     }
     return WriteCompletion(
       finish: finish,
-      abandon: {
-        operation.end(NSError.terminated)
-        completion?.abandon()
+      abandon: { error in
+        operation.end(error)
+        completion?.abandon(error)
       }, receipt: completion?.receipt)
   }
 

@@ -120,7 +120,8 @@ public struct WriteReceipt: Sendable, Identifiable {
   /// - Returns: The time of the commit and what the backend has computed.
   /// - Throws: The error with which the backend refused the write, such as `permissionDenied` (it is then in
   ///   ``Firestore/rejectedWrites``); `cancelled` after ``Outbox/cancel(_:evenIfSent:)``, and when the client is terminated before the
-  ///   answer: the write then stays in the queue, and ``Firestore/receipt(for:)`` of the next client finds it; errors of ``saved()``.
+  ///   answer: a write that was saved on disk then stays in the queue, and ``Firestore/receipt(for:)`` of the next client finds it;
+  ///   `failedPrecondition` when another process has cleared the cache or taken it over; errors of ``saved()``.
   @discardableResult
   nonisolated(nonsending) public func acknowledged() async throws -> WriteAcknowledgement {
     try await ended.value()
@@ -138,7 +139,7 @@ public struct WriteReceipt: Sendable, Identifiable {
         savedOutcome.resolve(.failure(error))
         ended.resolve(.failure(error))
       },
-      abandon: { [self] in fail(.abandonedWrite) },
+      abandon: { [self] in fail($0) },
       receipt: ReceiptCallbacks(
         identity: id.identity, saved: { savedOutcome.resolve(.success(())) },
         ended: { [self] in end($0, firestore) }))
@@ -235,12 +236,5 @@ extension Firestore {
       runtime.write(mutations, resubmitting: batch, receipt: receipt.completion(self))
     }
     return receipt
-  }
-}
-
-extension NSError {
-  static var abandonedWrite: NSError {
-    .firestore(
-      .cancelled, "The client was terminated before the backend answered. The write stays in the cache's queue.")
   }
 }

@@ -69,7 +69,7 @@ struct PendingLocalWrite: Sendable {
 
   fileprivate func refuse(_ error: NSError?) {
     guard let error else {
-      completion?.abandon()
+      completion?.abandon(AbandonedWrites.unsavedError(.terminated))
       return
     }
     HearthLog.error("A write was not saved: \(error.localizedDescription)")
@@ -80,8 +80,9 @@ struct PendingLocalWrite: Sendable {
 /// The callbacks of a write.
 struct WriteCompletion: Sendable {
   let finish: @Sendable (NSError?) -> Void
-  /// The client was terminated before the answer: plain completions are then never called, waiting tasks get an error.
-  let abandon: @Sendable () -> Void
+  /// The client has ended before the answer: plain completions are then never called, waiting tasks get the error
+  /// (``AbandonedWrites``).
+  let abandon: @Sendable (NSError) -> Void
   /// Nil for a write without a receipt.
   var receipt: ReceiptCallbacks?
 
@@ -109,6 +110,6 @@ extension Listener where Event == SnapshotEvent {
   /// The client was terminated: tasks that wait for a snapshot end, callbacks are just not called any more.
   func endSilently() {
     if isDirect { deliver(.failure(.terminated)) }
-    silence()
+    remove()
   }
 }

@@ -188,7 +188,7 @@ final class ClientLoop {
     } catch {
       let error = NSError.firestore(opening: error)
       HearthLog.error("The cache cannot be used any more: \(error.localizedDescription)")
-      client.end(error)
+      client.end(error, writesIn: .outOfReach)
       state = .locked(wait, error)
     }
     handle(wait.takeHeld(), post: post)
@@ -274,9 +274,10 @@ final class ClientLoop {
       endings.async { completion(error) }
     case .suspended(let client, let wait):
       // Without the folder nothing may be stored.
-      client.end(.terminated)
+      let error = client.refuseUnsavedWrites()
+      client.end(.terminated, writesIn: .disk)
       state = .waiting(wait)
-      stop(completion, post: post)
+      stop({ completion(error ?? $0) }, post: post)
     case .waiting(let wait):
       state = .stopped(Self.makeEndings())
       completion(wait.refuseHeld())

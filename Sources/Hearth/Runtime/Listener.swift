@@ -2,21 +2,27 @@ internal import Foundation
 internal import HearthSync
 internal import Synchronization
 
-/// A listener's callback, which is guaranteed not to start after `remove()` has returned.
+/// A listener's callback, which does not start after `remove()` has returned.
 ///
-/// The lock is held while the callback runs: `remove()` on another thread waits for it, and inside the callback the same thread
-/// takes it again without waiting.
-// @unchecked: `callback` is only touched under the lock; all other properties are immutable and Sendable.
-final class Listener<Event: Sendable>: @unchecked Sendable {
+/// Each call takes the callback under the lock and runs it without the lock, and `remove()` releases its captures without the lock:
+///
+/// - The callback of a direct listener resumes a task (``SnapshotBuffer``). The Swift runtime takes the task's status lock for that, and
+///   holds the same lock while it runs the task's cancellation handler, which calls `remove()` (``SnapshotSubscription``).
+/// - An application may call `remove()` while it holds a lock that its callback takes as well.
+/// - The deinitialiser of a captured object may call `remove()`.
+///
+/// So `remove()` does not wait for a callback that has started on another thread, as in the official SDK (firebase-ios-sdk
+/// event_listener.h, AsyncEventListener::Mute).
+final class Listener<Event: Sendable>: Sendable {
   let id: ListenerID
   /// Called on the client's loop with the number of documents that the backend has sent so far; nil if nobody wants to know.
   let received: (@Sendable (Int) -> Void)?
   private let queue: DispatchQueue?
-  private let lock = NSRecursiveLock()
-  private var callback: (@Sendable (Event) -> Void)?
-  private let isSilenced = Atomic<Bool>(false)
+  /// Nil after the removal.
+  private let callback: Mutex<(@Sendable (Event) -> Void)?>
 
-  /// - Parameter queue: The queue of the callback; nil calls it directly on the client's loop.
+  /// - Parameter queue: The queue of the callback, a serial one; nil calls it directly on the client's loop. So calls come one after the
+  ///   other.
   init(
     id: ListenerID, queue: DispatchQueue?, received: (@Sendable (Int) -> Void)? = nil,
     callback: @escaping @Sendable (Event) -> Void
@@ -24,7 +30,7 @@ final class Listener<Event: Sendable>: @unchecked Sendable {
     self.id = id
     self.received = received
     self.queue = queue
-    self.callback = callback
+    self.callback = Mutex(callback)
   }
 
   /// True if a task of this library waits for the events, rather than a callback of the application.
@@ -35,31 +41,15 @@ final class Listener<Event: Sendable>: @unchecked Sendable {
     queue.async { self.call(event) }
   }
 
-  /// Ends the listener and releases the captures of its callback.
+  /// Ends the listener and releases the captures of its callback, at the latest when a running call returns. Never waits.
   func remove() {
-    lock.lock()
-    defer { lock.unlock() }
-    callback = nil
-  }
-
-  /// Ends the listener without waiting for a running callback: the client's loop must not wait for the application.
-  func silence() {
-    isSilenced.store(true, ordering: .releasing)
-    guard lock.try() else { return }
-    defer { lock.unlock() }
-    callback = nil
+    let removed = callback.withLock { $0.take() }
+    withExtendedLifetime(removed) {}
   }
 
   private func call(_ event: Event) {
-    lock.lock()
-    defer { lock.unlock() }
-    guard !isSilenced.load(ordering: .acquiring) else {
-      callback = nil
-      return
-    }
+    let callback = callback.withLock { $0 }
     callback?(event)
-    // Silenced meanwhile, by a thread that could not take the lock: the application may keep the registration for long.
-    if isSilenced.load(ordering: .acquiring) { callback = nil }
   }
 }
 

@@ -56,7 +56,7 @@ struct PacedObservation<Content: Sendable> {
   mutating func end(_ event: Event?) {
     for (_, listener) in listeners {
       if let event { listener.deliver(event) }
-      listener.silence()
+      listener.remove()
     }
     self = PacedObservation()
   }

@@ -323,11 +323,11 @@ final class RunningClient {
   /// - Returns: an error if there are writes that could not be stored. Their completions have got one, too.
   func stop(_ completion: @escaping @Sendable () -> Void) -> NSError? {
     run(.shutdown)
-    let error = refuseWrites(engine.heldWriteIDs)
+    let error = refuseUnsavedWrites()
     timers.cancelAll()
     for (_, entry) in listeners { entry.listener.endSilently() }
-    for (_, listener) in syncListeners { listener.silence() }
-    for (_, write) in writes { write.abandon() }
+    for (_, listener) in syncListeners { listener.remove() }
+    abandonedWrites(.terminated, savedIn: cache.isPersistent ? .disk : .memory).end(writes)
     for (_, request) in requests { request.fail(.terminated) }
     listeners = [:]
     syncListeners = [:]
@@ -344,16 +344,21 @@ final class RunningClient {
     return error
   }
 
-  /// Ends writes that are not stored and will not be.
+  /// Ends the writes that are not stored and will not be.
   ///
   /// - Returns: the error that each of them got; nil if there is none.
   @discardableResult
-  private func refuseWrites(_ ids: [WriteID]) -> NSError? {
+  func refuseUnsavedWrites() -> NSError? {
+    let ids = engine.heldWriteIDs
     guard !ids.isEmpty else { return nil }
     let error = StatusError.notSaved(writeCount: ids.count)
     HearthLog.error("\(error.message)")
     for id in ids { writes.removeValue(forKey: id)?.refuse(.firestore(error)) }
     return .firestore(error)
+  }
+
+  private func abandonedWrites(_ reason: NSError, savedIn place: AbandonedWrites.Place) -> AbandonedWrites {
+    AbandonedWrites(reason: reason, place: place, unsaved: Set(engine.heldWriteIDs))
   }
 
   // MARK: - Reopening the cache
@@ -369,9 +374,8 @@ final class RunningClient {
     /// Ends the parts when there is no successor.
     mutating func abandon(_ error: NSError) {
       status.end(.failure(error))
-      for (_, listener) in syncListeners { listener.silence() }
-      for id in handover.heldWriteIDs { writes.removeValue(forKey: id)?.refuse(error) }
-      for (_, write) in writes { write.abandon() }
+      for (_, listener) in syncListeners { listener.remove() }
+      AbandonedWrites(reason: error, place: .outOfReach, unsaved: Set(handover.heldWriteIDs)).end(writes)
     }
   }
 
@@ -424,19 +428,20 @@ final class RunningClient {
 
   /// Leaves the cache to another process that is about to delete it or to take it over, and ends everything with an error.
   func giveWay() -> NSError {
-    run(.shutdown)
     let error = NSError.firestore(
       .failedPrecondition,
       "Another process has cleared the cache or taken it over. Terminate this client, and use a new Firestore object.")
-    end(error)
+    run(.shutdown)
+    end(error, writesIn: .outOfReach)
     return error
   }
 
-  /// Ends everything with an error, and leaves the cache as it is. Writes stay in the outbox; those that are not stored yet are refused.
-  func end(_ error: NSError) {
-    refuseWrites(engine.heldWriteIDs)
-    for (_, listener) in syncListeners { listener.silence() }
-    for (_, write) in writes { write.abandon() }
+  /// Ends everything with an error, and leaves the cache as it is. Writes that are not stored yet are refused.
+  ///
+  /// - Parameter place: The place of the writes that were saved.
+  func end(_ error: NSError, writesIn place: AbandonedWrites.Place) {
+    for (_, listener) in syncListeners { listener.remove() }
+    abandonedWrites(error, savedIn: place).end(writes)
     close(failing: error)
   }
 

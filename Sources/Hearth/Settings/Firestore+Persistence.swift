@@ -59,27 +59,41 @@ extension Firestore {
     if let directory {
       requireValid { () throws(ProgrammingError) in try PersistentCacheSettings.validate(directory: directory) }
     }
-    let refusal = state.withLock { state -> NSError? in
-      guard case .configured = state.phase else {
-        return .firestore(
-          .failedPrecondition,
-          """
-          Firestore has already been started and persistence can no longer be enabled. You can only enable persistence before \
-          calling any other methods on a Firestore object.
-          """)
+    if let refusal = startPersistent(in: directory, processes, completion) { completion(refusal) }
+  }
+
+  /// - Returns: The error if the client has started already or has other settings; the completion is then not called.
+  private func startPersistent(
+    in directory: URL?, _ processes: CacheProcesses, _ completion: @escaping @Sendable (NSError?) -> Void
+  ) -> NSError? {
+    while true {
+      let (refusal, former, changeCount) = state.withLock {
+        (persistenceRefusal($0), $0.settings, $0.settingsChangeCount)
       }
-      guard state.settings.explicitCache == nil else {
-        return .firestore(.failedPrecondition, "SDK cache is already specified.")
-      }
-      state.settings.usePersistentCache(in: directory, processes)
-      let runtime = makeRuntime(state.settings) { [self] error in
+      if let refusal { return refusal }
+      var settings = former
+      settings.usePersistentCache(in: directory, processes)
+      let prepared = preparedRuntime(settings) { [self] error in
         if error != nil { self.state.withLock { $0.settings.useMemoryCache() } }
         completion(error.map { .firestore(persistence: $0) })
       }
-      state.phase = .running(runtime)
-      return nil
+      if start(prepared, changeCount: changeCount, newSettings: settings) { return nil }
     }
-    if let refusal { completion(refusal) }
+  }
+
+  private func persistenceRefusal(_ state: State) -> NSError? {
+    guard case .configured = state.phase else {
+      return .firestore(
+        .failedPrecondition,
+        """
+        Firestore has already been started and persistence can no longer be enabled. You can only enable persistence before \
+        calling any other methods on a Firestore object.
+        """)
+    }
+    guard state.settings.explicitCache == nil else {
+      return .firestore(.failedPrecondition, "SDK cache is already specified.")
+    }
+    return nil
   }
 }
 

@@ -10,6 +10,9 @@ internal import Synchronization
 /// | open, no task waits | kept | gets the oldest, or waits | ended |
 /// | open, a task waits | resumes it | (one task at a time) | resumes it: ended |
 /// | ended | ignored | the kept snapshots, then the error once, then nil | ignored |
+///
+/// Continuations are resumed, and snapshots released, without the lock. Callers of ``add(_:)`` and ``finish(throwing:)`` must not hold a
+/// lock either that a cancellation handler may take: resuming a task waits while its cancellation handler runs.
 final class SnapshotBuffer<Element: Sendable>: Sendable {
   private enum Phase {
     case open(CheckedContinuation<Element?, any Error>?)
@@ -38,6 +41,14 @@ final class SnapshotBuffer<Element: Sendable>: Sendable {
 
   /// The number of waiting snapshots.
   var count: Int { state.withLock { $0.kept.count } }
+
+  /// True if a task waits for the next snapshot.
+  var isAwaited: Bool {
+    state.withLock { state in
+      if case .open(_?) = state.phase { return true }
+      return false
+    }
+  }
 
   /// Adds a snapshot of the listener; calls come one after the other.
   func add(_ element: Element) {
@@ -79,8 +90,12 @@ final class SnapshotBuffer<Element: Sendable>: Sendable {
 
   /// Ends the sequence at once: the kept snapshots are dropped.
   func cancel() {
-    state.withLock { $0.kept = [] }
+    let dropped = state.withLock { state in
+      defer { state.kept = [] }
+      return state.kept
+    }
     finish(throwing: nil)
+    withExtendedLifetime(dropped) {}
   }
 
   /// The oldest snapshot that is kept, or the next one; nil at the end. Throws the listener's error once.

@@ -77,7 +77,10 @@ public final class SnapshotListenOptions: NSObject, Sendable {
 
 /// The result of `addSnapshotListener`: removes the listener. Releasing it does not stop the listener.
 public protocol ListenerRegistration: NSObjectProtocol {
-  /// Stops the listener. When the call returns, no callback starts any more; the call waits for a callback that runs on another thread.
-  /// May be called repeatedly, inside the callback, and after `terminate()`.
+  /// Stops the listener: no callback starts after the call has returned.
+  ///
+  /// The call does not wait: a callback that has started on another thread may go on after it. So it may be called while a lock is held
+  /// that the callback takes as well, inside the callback, repeatedly, and after `terminate()`. Callbacks run on the settings' queue, so
+  /// a call on that queue (by default the main queue) finds no other callback running, unless the queue is concurrent.
   func remove()
 }

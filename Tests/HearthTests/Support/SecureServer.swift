@@ -95,6 +95,7 @@ private struct HeaderCheck: CallInterceptor {
 /// Everything that the whole process logs, at every level, from the first use on.
 enum CapturedLog {
   private static let lines = Mutex<[String]>([])
+  private static let reactions = Mutex<[(text: String, call: @Sendable () -> Void)]>([])
 
   private struct Handler: LogHandler {
     var metadata: Logger.Metadata = [:]
@@ -106,13 +107,23 @@ enum CapturedLog {
     }
 
     func log(event: LogEvent) {
-      lines.withLock { $0.append("\(event.message) \(event.metadata ?? [:]) \(metadata)") }
+      let line = "\(event.message) \(event.metadata ?? [:]) \(metadata)"
+      lines.withLock { $0.append(line) }
+      let reaction = reactions.withLock { reactions in
+        reactions.firstIndex { line.contains($0.text) }.map { reactions.remove(at: $0).call }
+      }
+      reaction?()
     }
   }
 
   private static let start: Void = LoggingSystem.bootstrap { _ in Handler() }
 
   static func begin() { start }
+
+  /// Calls the closure inside the log handler, when the first line with this text is logged.
+  static func react(to text: String, _ call: @escaping @Sendable () -> Void) {
+    reactions.withLock { $0.append((text, call)) }
+  }
 
   static func contains(_ text: String) -> Bool {
     lines.withLock { $0.contains { $0.contains(text) } }
