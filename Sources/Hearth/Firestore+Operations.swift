@@ -51,7 +51,7 @@ extension Firestore {
   /// The current user's writes that are saved on this device and have no answer of the backend, oldest first.
   ///
   /// Everything that was written before the call is durable when it returns (with a cache on disk). So it also waits until writes are
-  /// saved, without waiting for the backend. If another process holds the cache's file, it waits at most 5 s for it. Addition to the
+  /// saved, without waiting for the backend. If another process holds the cache's file, it waits some seconds for it. Addition to the
   /// official API.
   ///
   /// A long list is read in parts, so that it delays no other operation: a write that is made before the call returns is not in it, and
@@ -109,7 +109,7 @@ extension Firestore {
   /// Ends this object: listeners are silent, the connection and the cache's file are closed. Queued writes stay in a cache on disk and
   /// are sent by the object that ``firestore()`` gives next; those of a cache in memory are lost. Their completions are never called.
   ///
-  /// Writes that could not be saved, because another process holds the cache's file, are tried again, for at most 20 s. If that fails, they
+  /// Writes that could not be saved, because another process holds the cache's file, are tried again, for about 20 s. If that fails, they
   /// are lost: their completions get `unavailable`, and so does this method.
   ///
   /// Afterwards only this method, ``clearPersistence(completion:)`` and `remove()` of listeners may be called; everything else is

@@ -9,7 +9,7 @@ import Testing
 @testable import Hearth
 
 /// A write that waits for another process, which holds the cache's file or its folder, exists only in memory. Nobody may take it for saved.
-@Suite("Writes that are not saved yet", .timeLimit(.minutes(1)))
+@Suite("Writes that are not saved yet", .timeLimit(.minutes(2)))
 struct UnsavedWritesTests {
   let folder: TemporaryFolder
 
@@ -77,10 +77,40 @@ struct UnsavedWritesTests {
     #expect(await code { _ = try await pendingWrites(client) } == .unavailable)
     #expect(try await count(client) == 1)
     try other.execute("ROLLBACK")
-    #expect(try await pendingWrites(client).map(\.keys.count) == [1])
+    try await waitUntil { (try? await pendingWrites(client).map(\.keys.count)) == [1] }
     #expect(try await count(client) == 1)
     other.close()
     try await stop(client)
+  }
+
+  @Test("a receipt of one is not unknown")
+  func receipt() async throws {
+    let client = try await client()
+    #expect(try await count(client) == 0)
+    let other = try holdFile()
+    var random = SystemRandomNumberGenerator()
+    let identity = BatchIdentity.random(using: &random)
+    client.write(
+      [.set(try DocumentKey(parsing: "a/b"), ["n": .integer(1)])],
+      receipt: WriteCompletion(
+        finish: { _ in }, abandon: { _ in },
+        receipt: ReceiptCallbacks(identity: identity, saved: {}, ended: { _ in })))
+    #expect(await code { _ = try await fate(of: identity, client) } == .unavailable)
+    try other.execute("ROLLBACK")
+    guard case .pending = try await fate(of: identity, client) else {
+      Issue.record("The write was not found.")
+      return
+    }
+    other.close()
+    try await stop(client)
+  }
+
+  func fate(of identity: BatchIdentity, _ client: ClientRuntime) async throws -> LocalStore.WriteFate {
+    let outcome = Outcome<LocalStore.WriteFate>()
+    client.readReceipt(identity, following: WriteCompletion(finish: { _ in }, abandon: { _ in })) {
+      outcome.resolve($0.mapError { $0 })
+    }
+    return try await outcome.value()
   }
 
   @Test("those who observe the outbox see their number")

@@ -109,8 +109,8 @@ public struct WriteReceipt: Sendable, Identifiable {
   /// backend has answered. With a cache in memory, when it is queued.
   ///
   /// - Throws: The error of the cache's file, after which nothing was written; `notFound` from ``RejectedWrites/resubmit(_:)`` of a write
-  ///   that is not in the list; `invalidArgument` for a write that is too large to be sent; `cancelled` if the client was terminated
-  ///   before.
+  ///   that is not in the list; `invalidArgument` for a write that is too large to be sent; `unavailable` if the client was
+  ///   terminated and could not save it.
   nonisolated(nonsending) public func saved() async throws {
     try await savedOutcome.value()
   }

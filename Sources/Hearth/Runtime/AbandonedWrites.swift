@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HearthModel
 internal import HearthSync
 
 /// The end of the writes that have no answer of the backend when their client ends: each gets an error with the
@@ -20,7 +21,9 @@ struct AbandonedWrites {
   /// The writes that are not saved.
   let unsaved: Set<WriteID>
 
-  func end(_ writes: [WriteID: WriteCompletion]) {
+  /// - Returns: the error of those that were not saved, also of writes that nobody waits for; nil if there is none.
+  @discardableResult
+  func end(_ writes: [WriteID: WriteCompletion]) -> NSError? {
     for (id, write) in writes {
       if unsaved.contains(id) {
         write.refuse(Self.unsavedError(reason))
@@ -28,6 +31,10 @@ struct AbandonedWrites {
         write.abandon(Self.error(reason, savedIn: place))
       }
     }
+    guard !unsaved.isEmpty else { return nil }
+    let error = StatusError.notSaved(writeCount: unsaved.count, because: reason.localizedDescription)
+    HearthLog.error("\(error.message)")
+    return .firestore(error)
   }
 
   /// The error of a write that has ended before it was saved.

@@ -32,8 +32,8 @@ enum ClientCall: Sendable {
 
   /// Ends a call that no client takes.
   ///
-  /// - Parameter error: The reason why the client cannot run; nil if it was terminated: tasks then get `cancelled`, and callbacks of
-  ///   writes and listeners are not called.
+  /// - Parameter error: The reason why the client cannot run; nil if it was terminated: tasks and callbacks of writes then get `cancelled`,
+  ///   and callbacks of listeners are not called.
   func refuse(_ error: NSError?) {
     switch self {
     case .writes(let writes):
@@ -68,10 +68,7 @@ struct PendingLocalWrite: Sendable {
   var resubmits: BatchID?
 
   fileprivate func refuse(_ error: NSError?) {
-    guard let error else {
-      completion?.abandon(AbandonedWrites.unsavedError(.terminated))
-      return
-    }
+    let error = error ?? AbandonedWrites.unsavedError(.terminated)
     HearthLog.error("A write was not saved: \(error.localizedDescription)")
     completion?.refuse(error)
   }

@@ -10,9 +10,9 @@ internal import HearthSync
 /// | state | start | calls | stop |
 /// |---|---|---|---|
 /// | idle | opens the cache (or, where asked for, one in memory in its place): running, waiting or failed | cannot come before start | stopped |
-/// | waiting | - | wait in order while another process or client has the folder (`FolderWait`): running, or locked | stopped |
+/// | waiting | - | wait in order while another process or client has the folder (`FolderWait`): running, or locked | tries the folder once more if writes wait: as running, or stopped |
 /// | running | - | go to the running client | closes everything: stopped |
-/// | suspended | - | wait in order, like messages of streams and timers: running, or locked if another process took the folder | stopped |
+/// | suspended | - | wait in order, like messages of streams and timers: running, or locked if another process took the folder | resumes, and goes on from there |
 /// | locked | - | try to open the folder once: running, or report the error | stopped |
 /// | failed, also after another process has taken the cache over | - | report the error; nothing on disk changes | stopped |
 /// | stopped | - | tasks get `cancelled`, callbacks are silent | completes when everything is closed |
@@ -52,6 +52,8 @@ final class ClientLoop {
   private var suspensionWatch: AnyObject?
   /// The number of the present client: one for each successful opening of the cache.
   private var clientCount = 0
+  /// The error of writes that could not be saved when the last client ended. The next call that stops the client reports it.
+  private var unsavedError: NSError?
   private var repairCount = 0
   /// A disk that keeps damaging the cache cannot be used.
   private static let repairLimit = 20
@@ -80,9 +82,9 @@ final class ClientLoop {
         }
         message = .call(.writes(writes))
       }
+      if isHeld(message, post: post) { continue }
       // Noted after the switch: the choices before a call must not contain it.
       defer { if case .call(let call) = message { choices.note(call) } }
-      if isHeld(message, post: post) { continue }
       switch message {
       case .start:
         start(post: post)
@@ -108,8 +110,9 @@ final class ClientLoop {
   /// Ends a client that another process has asked to end.
   private func giveWayIfNeeded() {
     guard case .running(let client) = state, client.mustEnd else { return }
-    let error = client.giveWay()
+    let (error, unsaved) = client.giveWay()
     HearthLog.error("\(error.localizedDescription)")
+    unsavedError = unsaved
     state = .failed(error)
   }
 
@@ -188,7 +191,7 @@ final class ClientLoop {
     } catch {
       let error = NSError.firestore(opening: error)
       HearthLog.error("The cache cannot be used any more: \(error.localizedDescription)")
-      client.end(error, writesIn: .outOfReach)
+      unsavedError = client.end(error, writesIn: .outOfReach)
       state = .locked(wait, error)
     }
     handle(wait.takeHeld(), post: post)
@@ -242,7 +245,7 @@ final class ClientLoop {
         try run(client.configuration, continuing: remainder, post: post)
       } catch {
         let reported = fail(error)
-        remainder.abandon(reported)
+        unsavedError = remainder.abandon(reported)
         // Another process may have taken the folder between the closing and the opening.
         if FolderWait.isWorthwhile(after: error) { state = .locked(FolderWait(client.configuration), reported) }
       }
@@ -260,9 +263,10 @@ final class ClientLoop {
   private func stop(
     _ completion: @escaping @Sendable (NSError?) -> Void, post: @escaping @Sendable (Message) -> Void
   ) {
-    suspensionWatch = nil
     // The folder may be free now: what waits for it need not be lost.
     if case .waiting(let wait) = state, wait.heldWriteCount > 0 { openAtEnd(wait, post: post) }
+    resume(post: post)
+    suspensionWatch = nil
     switch state {
     case .stopped(let endings):
       endings.async { completion(nil) }
@@ -270,20 +274,15 @@ final class ClientLoop {
       let endings = Self.makeEndings()
       state = .stopped(endings)
       endings.suspend()
-      let error = client.stop { endings.resume() }
+      let error = client.stop { endings.resume() } ?? unsavedError
       endings.async { completion(error) }
-    case .suspended(let client, let wait):
-      // Without the folder nothing may be stored.
-      let error = client.refuseUnsavedWrites()
-      client.end(.terminated, writesIn: .disk)
-      state = .waiting(wait)
-      stop({ completion(error ?? $0) }, post: post)
     case .waiting(let wait):
       state = .stopped(Self.makeEndings())
+      wait.configuration.cacheOpened?(NSError.terminated)
       completion(wait.refuseHeld())
-    case .idle, .locked, .failed:
+    case .idle, .suspended, .locked, .failed:
       state = .stopped(Self.makeEndings())
-      completion(nil)
+      completion(unsavedError)
     }
   }
 
@@ -291,7 +290,8 @@ final class ClientLoop {
   private func openAtEnd(_ wait: FolderWait, post: @escaping @Sendable (Message) -> Void) {
     do {
       try run(wait.configuration, post: post)
-      handle(wait.takeHeld(), post: post)
+      wait.configuration.cacheOpened?(nil)
+      handle(choices.messages + wait.takeHeld(), post: post)
     } catch {
       HearthLog.log(.notice, "The folder is not free at the end: \(error)")
     }

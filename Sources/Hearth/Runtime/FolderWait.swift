@@ -57,7 +57,8 @@ final class FolderWait {
   /// - Returns: the error that the writes among them got; nil if there was none.
   func refuseHeld() -> NSError? {
     let count = heldWriteCount
-    let error: NSError? = count > 0 ? .firestore(StatusError.notSaved(writeCount: count)) : nil
+    let status = StatusError.notSaved(writeCount: count, because: "The cache's folder is in use.")
+    let error: NSError? = count > 0 ? .firestore(status) : nil
     for case .call(let call) in takeHeld() {
       if case .writes = call { call.refuse(error) } else { call.refuse(nil) }
     }

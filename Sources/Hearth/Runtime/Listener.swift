@@ -2,7 +2,7 @@ internal import Foundation
 internal import HearthSync
 internal import Synchronization
 
-/// A listener's callback, which does not start after `remove()` has returned.
+/// A listener's callback, which does not start after `remove()` has returned, except on a thread that was about to start it.
 ///
 /// Each call takes the callback under the lock and runs it without the lock, and `remove()` releases its captures without the lock:
 ///

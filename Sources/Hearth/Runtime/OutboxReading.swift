@@ -50,7 +50,7 @@ extension RunningClient {
   func listPendingWrites(
     _ id: RequestID, _ completion: @escaping @Sendable (Result<OutboxContents, NSError>) -> Void
   ) {
-    if !engine.heldWriteIDs.isEmpty { run(.saveWrites) }
+    saveHeldWrites()
     let unsavedCount = engine.heldWriteIDs.count
     guard unsavedCount == 0 else {
       return complete(id) { completion(.failure(.firestore(StatusError.notSaved(writeCount: unsavedCount)))) }
@@ -61,6 +61,16 @@ extension RunningClient {
     } catch {
       complete(id) { completion(.failure(.firestore(error))) }
     }
+  }
+
+  /// Tries to store the writes that wait for another process. Nothing else is handled during an attempt, which waits for the file, so after
+  /// one that has failed there is none for as long as it took.
+  private func saveHeldWrites() {
+    let began = clock.now
+    guard !engine.heldWriteIDs.isEmpty, saveAttemptsRest.map({ $0 <= began }) ?? true else { return }
+    run(.saveWrites)
+    let now = clock.now
+    saveAttemptsRest = engine.heldWriteIDs.isEmpty ? nil : now + (now - began)
   }
 
   func continueListing(_ id: RequestID) {

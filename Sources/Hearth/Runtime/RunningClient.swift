@@ -58,6 +58,8 @@ final class RunningClient {
   /// Written in StatusReading.swift.
   var inStepTimes = InStepTimes()
   /// Written in OutboxReading.swift.
+  var saveAttemptsRest: ContinuousClock.Instant?
+  /// Written in OutboxReading.swift.
   var outboxReading: (listing: OutboxListing, began: ContinuousClock.Instant)?
   /// The requests for receipts, with the names under which they would hear of the end of their writes.
   private var receiptRequests: [RequestID: WriteID] = [:]
@@ -347,8 +349,7 @@ final class RunningClient {
   /// Ends the writes that are not stored and will not be.
   ///
   /// - Returns: the error that each of them got; nil if there is none.
-  @discardableResult
-  func refuseUnsavedWrites() -> NSError? {
+  private func refuseUnsavedWrites() -> NSError? {
     let ids = engine.heldWriteIDs
     guard !ids.isEmpty else { return nil }
     let error = StatusError.notSaved(writeCount: ids.count)
@@ -372,10 +373,12 @@ final class RunningClient {
     fileprivate var status: StatusObservation
 
     /// Ends the parts when there is no successor.
-    mutating func abandon(_ error: NSError) {
+    ///
+    /// - Returns: an error if there are writes that were not saved.
+    mutating func abandon(_ error: NSError) -> NSError? {
       status.end(.failure(error))
       for (_, listener) in syncListeners { listener.remove() }
-      AbandonedWrites(reason: error, place: .outOfReach, unsaved: Set(handover.heldWriteIDs)).end(writes)
+      return AbandonedWrites(reason: error, place: .outOfReach, unsaved: Set(handover.heldWriteIDs)).end(writes)
     }
   }
 
@@ -427,22 +430,24 @@ final class RunningClient {
   }
 
   /// Leaves the cache to another process that is about to delete it or to take it over, and ends everything with an error.
-  func giveWay() -> NSError {
+  ///
+  /// - Returns: the error, and one more if there are writes that were not saved.
+  func giveWay() -> (error: NSError, unsaved: NSError?) {
     let error = NSError.firestore(
       .failedPrecondition,
       "Another process has cleared the cache or taken it over. Terminate this client, and use a new Firestore object.")
     run(.shutdown)
-    end(error, writesIn: .outOfReach)
-    return error
+    return (error, end(error, writesIn: .outOfReach))
   }
 
   /// Ends everything with an error, and leaves the cache as it is. Writes that are not stored yet are refused.
   ///
   /// - Parameter place: The place of the writes that were saved.
-  func end(_ error: NSError, writesIn place: AbandonedWrites.Place) {
+  /// - Returns: an error if there are writes that were not saved.
+  func end(_ error: NSError, writesIn place: AbandonedWrites.Place) -> NSError? {
     for (_, listener) in syncListeners { listener.remove() }
-    abandonedWrites(error, savedIn: place).end(writes)
-    close(failing: error)
+    defer { close(failing: error) }
+    return abandonedWrites(error, savedIn: place).end(writes)
   }
 
   /// Ends listeners and requests with the error, and closes everything. The caller ends writes and sync listeners.

@@ -90,11 +90,13 @@ final class SnapshotBuffer<Element: Sendable>: Sendable {
 
   /// Ends the sequence at once: the kept snapshots are dropped.
   func cancel() {
-    let dropped = state.withLock { state in
+    let (waiting, dropped) = state.withLock { state -> (CheckedContinuation<Element?, any Error>?, [Element]) in
       defer { state.kept = [] }
-      return state.kept
+      guard case .open(let waiting) = state.phase else { return (nil, state.kept) }
+      state.phase = .ended(nil)
+      return (waiting, state.kept)
     }
-    finish(throwing: nil)
+    waiting?.resume(returning: nil)
     withExtendedLifetime(dropped) {}
   }
 

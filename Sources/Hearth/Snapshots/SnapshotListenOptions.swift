@@ -77,7 +77,7 @@ public final class SnapshotListenOptions: NSObject, Sendable {
 
 /// The result of `addSnapshotListener`: removes the listener. Releasing it does not stop the listener.
 public protocol ListenerRegistration: NSObjectProtocol {
-  /// Stops the listener: no callback starts after the call has returned.
+  /// Stops the listener: no callback starts after the call has returned, except one that another thread was about to start.
   ///
   /// The call does not wait: a callback that has started on another thread may go on after it. So it may be called while a lock is held
   /// that the callback takes as well, inside the callback, repeatedly, and after `terminate()`. Callbacks run on the settings' queue, so

@@ -255,8 +255,6 @@ extension SyncEngine {
   /// Leaves the streams to another client before the process stops for a while.
   func suspend() {
     guard localStore.isShared else { return }
-    // A suspended process may be killed without a word.
-    storeHeldWrites(attempts: 1)
     do {
       if isPrimary { try localStore.giveBackLease() }
     } catch {

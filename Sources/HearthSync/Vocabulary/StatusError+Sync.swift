@@ -35,10 +35,11 @@ extension StatusError {
   }
 
   /// The error of writes that could not be stored in time.
-  package static func notSaved(writeCount: Int) -> StatusError {
+  package static func notSaved(
+    writeCount: Int, because reason: String = "Another process holds the cache's file."
+  ) -> StatusError {
     let subject = writeCount == 1 ? "1 write is" : "\(writeCount) writes are"
-    return StatusError(
-      code: .unavailable, message: "\(subject) not saved, because another process holds the cache's file.")
+    return StatusError(code: .unavailable, message: "\(subject) not saved. \(reason)")
   }
 
   static var userChanged: StatusError {

@@ -70,7 +70,7 @@ struct AbandonedWriteTests {
     for error in errors {
       #expect(error?.code == FirestoreErrorCode.unavailable.rawValue)
       #expect(
-        error?.localizedDescription == "1 write is not saved, because another process holds the cache's file.")
+        error?.localizedDescription == "1 write is not saved. The cache's folder is in use.")
     }
     holder.giveBack()
     let next = try await open()
@@ -106,7 +106,11 @@ struct AbandonedWriteTests {
         }, abandon: { error in errors.withLock { $0[number] = error } })
     }
     let reason = NSError.firestore(.dataLoss, "The disk is damaged.")
-    AbandonedWrites(reason: reason, place: .outOfReach, unsaved: [WriteID(rawValue: 2)]).end(writes)
+    // Nobody waits for the third.
+    let unsaved = Set([2, 3].map { WriteID(rawValue: $0) })
+    let error = AbandonedWrites(reason: reason, place: .outOfReach, unsaved: unsaved).end(writes)
+    #expect(error?.code == FirestoreErrorCode.unavailable.rawValue)
+    #expect(error?.localizedDescription == "2 writes are not saved. The disk is damaged.")
     let reported = errors.withLock { $0 }
     #expect(
       reported[1]?.localizedDescription

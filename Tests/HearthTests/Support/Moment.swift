@@ -10,14 +10,14 @@ final class Moment: Sendable {
   ///
   /// - Returns: False if it has not come within the limit.
   @discardableResult
-  func wait(seconds: Int = 20) -> Bool {
+  func wait(seconds: Int = 60) -> Bool {
     guard semaphore.wait(timeout: .now() + .seconds(seconds)) == .success else { return false }
     semaphore.signal()
     return true
   }
 
   /// Returns whether it has come within the limit, and blocks no thread of the task.
-  func hasCome(withinSeconds seconds: Int = 20) async -> Bool {
+  func hasCome(withinSeconds seconds: Int = 60) async -> Bool {
     await withCheckedContinuation { continuation in
       Thread.detachNewThread { continuation.resume(returning: self.wait(seconds: seconds)) }
     }
