@@ -150,13 +150,37 @@ struct SuspensionTests {
     await withCheckedContinuation { continuation in client.stop { _ in continuation.resume() } }
   }
 
-  @Test("can be terminated, and tasks that wait end")
+  @Test("can be terminated: what was asked meanwhile is answered, what was written is saved")
   func terminated() async throws {
     #expect(try await pendingCount() == 0)
     await suspend()
+    try write("a/meanwhile")
     let held = Outcome<[MutationBatch]>()
     runtime.pendingWrites { held.resolve($0.map(\.batches).mapError { $0 }) }
     await stop()
-    #expect(await thrown { _ = try await held.value() }?.code == FirestoreErrorCode.cancelled.rawValue)
+    #expect(try await held.value().count == 1)
+    let next = try otherProcess()
+    next.setNetworkEnabled(false) { _ in }
+    let saved = Outcome<[MutationBatch]>()
+    next.pendingWrites { saved.resolve($0.map(\.batches).mapError { $0 }) }
+    #expect(try await saved.value().count == 1)
+    await withCheckedContinuation { continuation in next.stop { _ in continuation.resume() } }
+  }
+
+  @Test("can be terminated when another process has the folder, and tasks that wait end with the reason")
+  func terminatedWithoutFolder() async throws {
+    #expect(try await pendingCount() == 0)
+    await suspend()
+    let other = try otherProcess()
+    let opened = Outcome<[MutationBatch]>()
+    other.pendingWrites { opened.resolve($0.map(\.batches).mapError { $0 }) }
+    #expect(try await opened.value().isEmpty)
+    let held = Outcome<Void>()
+    runtime.write(
+      [.set(try DocumentKey(parsing: "a/meanwhile"), ["n": .integer(1)])],
+      WriteCompletion(finish: { held.resolve($0) }, abandon: { held.resolve($0) }))
+    await stop()
+    #expect(await thrown { try await held.value() }?.code == FirestoreErrorCode.failedPrecondition.rawValue)
+    await withCheckedContinuation { continuation in other.stop { _ in continuation.resume() } }
   }
 }
