@@ -121,13 +121,13 @@ struct UnsavedWritesTests {
       guard case .success(let now) = event else { return }
       contents.record([now.batches.count, now.status.unsavedCount])
     }
-    #expect(try await contents.next() == [0, 0])
+    _ = try await contents.next { $0 == [0, 0] }
     let other = try holdFile()
     _ = try write("a/b", client)
-    #expect(try await contents.next() == [0, 1])
+    _ = try await contents.next { $0 == [0, 1] }
     try other.execute("ROLLBACK")
     _ = try await pendingWrites(client)
-    #expect(try await contents.next() == [1, 0])
+    _ = try await contents.next { $0 == [1, 0] }
     handle.remove()
     other.close()
     try await stop(client)
