@@ -34,6 +34,8 @@ struct SalvagedOutbox {
   }
 
   private var rejected: [RejectedRow] = []
+  /// What the oldest batches of documents were made for, by the key of their user.
+  private var bases: [String: [DocumentKey: BaseDocument]] = [:]
   /// In order of batch id.
   private(set) var batches: [Entry] = []
   /// Kept for a release that can read them.
@@ -78,6 +80,7 @@ struct SalvagedOutbox {
     readQueue(database)
     readSetAside(database)
     readRejected(database)
+    readBases(database)
     database.close()
     readMissingBatches(of: path)
     finish()
@@ -180,6 +183,17 @@ struct SalvagedOutbox {
     }
   }
 
+  /// From the beginning of the table, and if that breaks off from its end. What a batch was sent under is in its own row.
+  private mutating func readBases(_ database: Database) {
+    for order in ["ASC", "DESC"] {
+      let isWhole = scan(database, "\(BaseDocumentTable.select) ORDER BY hash \(order)") { outbox, row in
+        guard let entry = try? BaseDocumentTable.entry(row), let userKey = outbox.userKeys[entry.user] else { return }
+        outbox.bases[userKey, default: [:]][entry.key] = entry.base
+      }
+      if isWhole { return }
+    }
+  }
+
   /// Looks through the pages of the file for batches that exist and were not found.
   private mutating func readMissingBatches(of path: String) {
     let missing = Set(owners.keys).subtracting(seen)
@@ -253,7 +267,7 @@ struct SalvagedOutbox {
 
   // MARK: - Saving
 
-  /// Stores the outbox in an empty database, under the same batch ids, with the overlays that go with it.
+  /// Stores the outbox in an empty database, under the same batch ids, with the overlays and the base documents that go with it.
   func save(to database: Database, databaseID: DatabaseID) throws {
     let documents = try CacheSchema.migrate(database)
     let globals = CacheGlobals(database: database)
@@ -275,12 +289,27 @@ struct SalvagedOutbox {
           .text(entry.reason))
       }
       try saveRejected(to: database, queue)
+      try saveBases(to: database, queue, keysByUser)
       // The marks may be older than the batches: all of them count as sent.
       for user in keysByUser.keys.sorted() {
         try SentMarks(database: database).setMark(highestBatchID, of: user)
       }
       for (user, keys) in keysByUser.sorted(by: { $0.key < $1.key }) {
         _ = try localDocuments.recalculate(localDocuments.remoteDocuments(for: keys), user: user)
+      }
+    }
+  }
+
+  /// Only for documents with a pending batch. Where the oldest one was lost, the next one counts as made for what that one was: if the backend
+  /// has carried it out, the two are compared.
+  private func saveBases(
+    to database: Database, _ queue: MutationQueue, _ keysByUser: [MutationQueue.UserRow: Set<DocumentKey>]
+  ) throws {
+    let table = BaseDocumentTable(database: database)
+    for (userKey, bases) in bases.sorted(by: { $0.key < $1.key }) {
+      let user = try queue.makeRow(userKey: userKey)
+      for (key, base) in bases.sorted(by: { $0.key < $1.key }) where keysByUser[user]?.contains(key) == true {
+        try table.set(base, of: key, user: user)
       }
     }
   }

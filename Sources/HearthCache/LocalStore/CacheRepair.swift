@@ -208,11 +208,21 @@ struct CacheRepair {
   }
 
   private func repairOutcomes() throws {
+    // A mark is never lowered: a process with the connection may send up to it without another look. What one said that cannot be read was at
+    // most one reservation ahead.
     try database.update(
       """
       INSERT OR REPLACE INTO cache_sent_marks (user_id, through)
-      SELECT u.user_id, coalesce(max(b.batch_id), 0) FROM cache_users AS u
-      LEFT JOIN cache_mutation_batches AS b ON b.user_id = u.user_id GROUP BY u.user_id
+      SELECT u.user_id, CASE
+        WHEN m.through IS NULL THEN coalesce(max(b.batch_id), 0)
+        WHEN typeof(m.through) = 'integer' AND m.through BETWEEN 0 AND \(CacheGlobals.implausibleNumber - 1)
+          THEN max(m.through, coalesce(max(b.batch_id), 0))
+        ELSE coalesce(max(b.batch_id), 0) + \(SentMarks.reservation) END
+      FROM cache_users AS u
+      LEFT JOIN cache_sent_marks AS m ON m.user_id = u.user_id
+      LEFT JOIN cache_mutation_batches AS b
+        ON b.user_id = u.user_id AND b.batch_id < \(CacheGlobals.implausibleNumber)
+      GROUP BY u.user_id
       """)
     try database.update("DELETE FROM cache_sent_marks WHERE user_id NOT IN (SELECT user_id FROM cache_users)")
     if (try? store.sentMarks.attempts()) == nil { try database.update("DELETE FROM cache_write_attempts") }

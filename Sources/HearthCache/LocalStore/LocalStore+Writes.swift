@@ -69,10 +69,10 @@ extension LocalStore {
     let remote = try localDocuments.remoteDocuments(for: Set(mutations.map(\.key)))
     let view = try localDocuments.overlaid(remote, user: user)
     let keepsBases = !conflictRules.isEmpty && mutations.contains { conflictRules.policy(for: $0.key) != nil }
+    let guards = keepsBases ? try keepBases(of: mutations, remote: remote, user: user) : nil
     let batch = try queue.append(
       mutations, baseMutations: baseMutations(of: mutations, in: view), localWriteTime: write.localWriteTime,
-      identity: write.identity, keepsOutcome: write.keepsOutcome, keepsBases: keepsBases, user: user)
-    if keepsBases { try keepBases(of: batch, remote: remote, user: user) }
+      identity: write.identity, keepsOutcome: write.keepsOutcome, keepsBases: keepsBases, guards: guards, user: user)
     // After the batch is queued, because the mark says that the document has a pending batch.
     if !isEager {
       for key in batch.keys.sorted() { try uses.markUseByBatch(of: key, sequenceNumber: sequenceNumber()) }

@@ -68,11 +68,12 @@ struct MutationQueue {
   /// Appends a batch under the next batch id.
   func append(
     _ mutations: [Mutation], baseMutations: [Mutation], localWriteTime: Timestamp, identity: BatchIdentity?,
-    keepsOutcome: Bool, keepsBases: Bool, user: UserRow
+    keepsOutcome: Bool, keepsBases: Bool, guards: [DocumentKey: Precondition]?, user: UserRow
   ) throws -> MutationBatch {
     let batch = MutationBatch(
       batchID: try globals.takeBatchID(), identity: identity, localWriteTime: localWriteTime,
-      baseMutations: baseMutations, mutations: mutations, keepsOutcome: keepsOutcome, keepsBases: keepsBases)
+      baseMutations: baseMutations, mutations: mutations, keepsOutcome: keepsOutcome, keepsBases: keepsBases,
+      guards: guards)
     try insert(batch, user: user)
     return batch
   }
@@ -89,11 +90,14 @@ struct MutationQueue {
     }
   }
 
-  /// Stores a batch with other base mutations in the place of its row.
+  /// Stores a batch with other base mutations or guards in the place of its row.
   func replace(_ batch: MutationBatch) throws {
     try database.update(
       "UPDATE cache_mutation_batches SET batch = ? WHERE batch_id = ?",
       .blob(CacheCodec.encode(batch: batch, database: databaseID)), .integer(batch.batchID))
+    guard database.changedRowCount == 1 else {
+      throw Self.pagesAreDamaged("Batch \(batch.batchID) is in an index and not in cache_mutation_batches.")
+    }
   }
 
   func remove(_ batch: MutationBatch, user: UserRow) throws {

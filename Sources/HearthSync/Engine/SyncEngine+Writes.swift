@@ -186,6 +186,11 @@ extension SyncEngine {
           link.outboxHasGrown()
           break
         }
+        if batch.guards != next.guards {
+          // Durable before it is sent, and read again, as after each transaction.
+          try localStore.keepGuards(of: batch)
+          continue
+        }
         if link.sendsAtOnce {
           // Read again after a transaction: another process may have withdrawn it before.
           if try reserveSending(of: batch.batchID) { continue }

@@ -32,10 +32,11 @@ final class SharedCache: @unchecked Sendable {
 
   var file: String { folder + "/cache.sqlite" }
 
-  func client(_ name: String, limits: BackgroundQueryLimits? = nil, busyTimeout: Duration = .seconds(5)) throws
-    -> SharedClient
-  {
-    let client = try SharedClient(self, name, limits, busyTimeout)
+  func client(
+    _ name: String, limits: BackgroundQueryLimits? = nil, busyTimeout: Duration = .seconds(5),
+    conflictRules: ConflictRules = ConflictRules()
+  ) throws -> SharedClient {
+    let client = try SharedClient(self, name, limits, busyTimeout, conflictRules)
     clients.append(client)
     client.post(.start)
     deliver()
@@ -152,7 +153,10 @@ final class SharedClient {
   private(set) var queries: [BackgroundQueryJob] = []
   private(set) var backgroundQueryCount = 0
 
-  init(_ cache: SharedCache, _ name: String, _ limits: BackgroundQueryLimits?, _ busyTimeout: Duration) throws {
+  init(
+    _ cache: SharedCache, _ name: String, _ limits: BackgroundQueryLimits?, _ busyTimeout: Duration,
+    _ conflictRules: ConflictRules
+  ) throws {
     self.cache = cache
     self.name = name
     database = try Database(.file(path: cache.file), options: .init(synchronous: .normal, busyTimeout: busyTimeout))
@@ -160,7 +164,9 @@ final class SharedClient {
       database: database, databaseID: TestClient.database, garbageCollection: .leastRecentlyUsed(thresholdBytes: 1),
       user: nil, newCacheID: "cache", locks: SharedCache.Locks(cache, name))
     engine = SyncEngine(
-      localStore: store, configuration: SyncConfiguration(backgroundQueryLimits: limits, jitter: { 0 }))
+      localStore: store,
+      configuration: SyncConfiguration(
+        backgroundQueryLimits: limits, conflictRules: conflictRules, jitter: { 0 }))
     database.injectFailure = { [unowned self] point in
       guard case .transaction(let name) = point else { return nil }
       if let hook = hooks.removeValue(forKey: name) { hook() }

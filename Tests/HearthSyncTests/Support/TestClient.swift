@@ -125,6 +125,21 @@ final class TestClient {
     post(.start)
   }
 
+  /// Ends the client, damages its file so that only the outbox can be saved, and starts another client on what was saved.
+  func restartSalvaged() throws {
+    try database.execute("DROP TABLE cache_targets")
+    database.close()
+    let salvage = folder + "/salvage"
+    try FileManager.default.createDirectory(atPath: salvage, withIntermediateDirectories: true)
+    try FileManager.default.moveItem(atPath: folder + "/cache", toPath: salvage + "/cache.sqlite")
+    let cache = try CacheFile.open(folder: salvage, databaseID: Self.database)
+    if cache.recovery == nil { throw TestFailure("the file was not recovered") }
+    cache.close()
+    try FileManager.default.moveItem(atPath: salvage + "/cache.sqlite", toPath: folder + "/cache")
+    try FileManager.default.removeItem(atPath: salvage)
+    try restart()
+  }
+
   private func injectFailures() {
     database.injectFailure = { [unowned self] point in
       guard case .transaction(let name) = point, failing.contains(name) else { return nil }
