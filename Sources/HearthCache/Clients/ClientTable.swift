@@ -44,10 +44,11 @@ struct ClientTable {
     ) { row in
       let state = try row.int64(at: 3)
       guard let online = OnlineState(rawValue: state) else { throw Self.damage("\(state) is no online state") }
+      func counter(_ column: Int) throws -> Int64 { try row.counter(at: column, Self.damage) }
       return Sharing(
-        leaseNumber: try row.int64(at: 0), leaseHolder: try row.int64(at: 1), leaseHeir: try row.int64(at: 2),
-        onlineState: online, trimmedThrough: try row.int64(at: 4), otherCount: try row.int64(at: 5),
-        highestClientID: try row.int64(at: 6))
+        leaseNumber: try counter(0), leaseHolder: try counter(1), leaseHeir: try counter(2),
+        onlineState: online, trimmedThrough: try counter(4), otherCount: try row.int64(at: 5),
+        highestClientID: try counter(6))
     }
     guard let row else { throw Self.damage("the row is missing") }
     return row
@@ -107,8 +108,13 @@ struct ClientTable {
 
   /// The last notice that every client has read; nil without clients.
   func lowestSeen() throws -> Int64? {
-    try database.firstRow("SELECT min(seen) FROM cache_clients HAVING count(*) > 0") {
-      try $0.int64(at: 0)
+    try database.firstRow("SELECT min(seen), max(seen) FROM cache_clients HAVING count(*) > 0") { row in
+      func damage(_ reason: String) -> CacheError {
+        .corruptRecord(table: "cache_clients", row: "seen", reason: reason)
+      }
+      // A client with a number that was never given would lose what it has not read.
+      _ = try row.counter(at: 1, damage)
+      return try row.counter(at: 0, damage)
     }
   }
 

@@ -59,8 +59,18 @@ struct NoticeTable {
   let database: Database
 
   /// The number of the last notice; 0 if there never was one.
+  ///
+  /// - Throws: `CacheError.corruptRecord` for a number that is not counted. Behind the largest number of all, SQLite gives new rows any
+  ///   free number, and nobody would find them.
   func lastNumber() throws -> Int64 {
-    try database.firstRow("SELECT coalesce(max(number), 0) FROM cache_notices") { try $0.int64(at: 0) } ?? 0
+    try database.firstRow("SELECT coalesce(min(number), 0), coalesce(max(number), 0) FROM cache_notices") { row in
+      _ = try row.counter(at: 0) { Self.damage("first", $0) }
+      return try row.counter(at: 1) { Self.damage("last", $0) }
+    } ?? 0
+  }
+
+  private static func damage(_ row: String, _ reason: String) -> CacheError {
+    .corruptRecord(table: "cache_notices", row: row, reason: reason)
   }
 
   /// - Returns: The number of the notice.
@@ -70,7 +80,11 @@ struct NoticeTable {
       "INSERT INTO cache_notices (client_id, kind, user_id, path, subject, code, message) VALUES (?, ?, ?, ?, ?, ?, ?)",
       .integer(client), .integer(row.kind.rawValue), .integer(row.user), .text(row.path), .integer(row.subject),
       .integer(row.code), .text(row.message))
-    return database.lastInsertedRow
+    let number = database.lastInsertedRow
+    guard CountedNumber.range.contains(number) else {
+      throw Self.damage("\(number)", "the number is none that is counted")
+    }
+    return number
   }
 
   /// The notices of other clients behind a number, in order.
@@ -144,11 +158,9 @@ struct NoticeTable {
   }
 
   private func notice(_ row: Statement) throws -> Notice {
-    let number = try row.int64(at: 0)
+    let number = try row.counter(at: 0) { Self.damage("number", $0) }
     let kind = try row.int64(at: 1)
-    func damage(_ reason: String) -> CacheError {
-      .corruptRecord(table: "cache_notices", row: "\(number)", reason: reason)
-    }
+    func damage(_ reason: String) -> CacheError { Self.damage("\(number)", reason) }
     func target() throws -> TargetID {
       let subject = try row.int64(at: 4)
       guard let target = TargetID(exactly: subject) else { throw damage("\(subject) is no target id") }

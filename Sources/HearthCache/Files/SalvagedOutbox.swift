@@ -99,7 +99,7 @@ struct SalvagedOutbox {
     func sql(_ column: String) -> String { "SELECT \(column) FROM cache_globals WHERE id = 1" }
     cacheID = (try? database.firstRow(sql("cache_id")) { try $0.string(at: 0) }) ?? ""
     let highest = try? database.firstRow(sql("highest_batch_id")) { try $0.int64(at: 0) }
-    if let highest, highest >= 0, highest < .max { highestBatchID = highest }
+    if let highest, CountedNumber.range.contains(highest) { highestBatchID = highest }
   }
 
   /// From the table and from its index, each of which has all that is wanted.
@@ -128,7 +128,9 @@ struct SalvagedOutbox {
   private mutating func readOwners(_ database: Database) {
     for table in ["cache_mutation_batches INDEXED BY cache_mutation_batches_by_user", "cache_batch_documents"] {
       scan(database, "SELECT batch_id, user_id FROM \(table) WHERE user_id > 0") { outbox, row in
-        guard let batchID = try? row.int64(at: 0), let user = try? row.int64(at: 1) else { return }
+        guard let batchID = try? row.int64(at: 0), Self.isBatchID(batchID), let user = try? row.int64(at: 1) else {
+          return
+        }
         if let known = outbox.owners[batchID], known != user {
           outbox.owners[batchID] = .some(nil)
         } else {
@@ -139,6 +141,9 @@ struct SalvagedOutbox {
   }
 
   // MARK: - Batches
+
+  /// Numbers that no use of a cache can have given to a batch are damage, and nothing is counted from them.
+  private static func isBatchID(_ number: Int64) -> Bool { number > 0 && number < CountedNumber.limit }
 
   private static let batch = "SELECT batch_id, user_id, batch FROM cache_mutation_batches NOT INDEXED"
   /// Below this many, every number of a gap is looked up.
@@ -210,7 +215,7 @@ struct SalvagedOutbox {
 
   /// - Returns: the number of the batch, if that can be read.
   private mutating func take(_ row: Statement) -> BatchID? {
-    guard let batchID = try? row.int64(at: 0), batchID > 0, batchID < .max else {
+    guard let batchID = try? row.int64(at: 0), Self.isBatchID(batchID) else {
       lostBatchCount += 1
       return nil
     }
@@ -245,7 +250,7 @@ struct SalvagedOutbox {
   private mutating func finish() {
     lostBatchCount += Set(owners.keys).subtracting(seen).count
     batches.sort { $0.batch.batchID < $1.batch.batchID }
-    highestBatchID = max(highestBatchID, seen.max() ?? 0, owners.keys.filter { $0 < .max }.max() ?? 0)
+    highestBatchID = max(highestBatchID, seen.max() ?? 0, owners.keys.max() ?? 0)
   }
 
   /// Calls `body` with each row until one cannot be read.

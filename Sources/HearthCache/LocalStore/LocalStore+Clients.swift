@@ -40,6 +40,8 @@ extension LocalStore {
   ///
   /// - Throws: `CacheError.otherBackend` if the others have another backend.
   func join(_ locks: any ClientLocks) throws {
+    let repair = ClientRepair(self)
+    if try repair.isNeededToJoin() { _ = try repair.run() }
     try removeDeadClients()
     let seen = try notices.lastNumber()
     let id = try clients.insert(name: locks.name, userKey: MutationQueue.userKey(state.user), seen: seen)
@@ -205,8 +207,10 @@ extension LocalStore {
         let isHeir = state.membership?.sharing.leaseHeir == member.client
         let mayTake = try wantsNetwork && (isVisible || isHeir) || !isOutranked(locks)
         guard mayTake, try locks.acquireLease() else { return .notHeld }
-        try setLease(number: member.sharing.leaseNumber + 1, holder: member.client)
-        state.membership?.leaseNumber = member.sharing.leaseNumber + 1
+        // No sum overflows: `sharing` holds plausible numbers only.
+        let number = member.sharing.leaseNumber + 1
+        try setLease(number: number, holder: member.client)
+        state.membership?.leaseNumber = number
         try readActiveTargetsAgain()
         return .taken
       }

@@ -72,13 +72,18 @@ extension LocalStore {
 
   /// Part of the begin of each outermost transaction.
   ///
+  /// - Parameter isRepair: True for the transaction that repairs what cannot be read here.
   /// - Throws: `CacheError.leaseLost` if the transaction needs the lease and another client has it.
-  func beginShared(needsLease: Bool) throws {
+  func beginShared(needsLease: Bool, isRepair: Bool = false) throws {
     guard let member = state.membership else { return }
     let version = try database.dataVersion
     if version != member.dataVersion {
       state.membership?.dataVersion = version
-      try refreshSharing()
+      do {
+        try refreshSharing()
+      } catch {
+        guard isRepair else { throw error }
+      }
       state.membership?.failure = nil
       do {
         try gatherNews()

@@ -17,7 +17,7 @@ extension LocalStore {
       let mark = try sentMarks.mark(of: user)
       guard batchID > mark else { return (mark, mark) }
       let (reserved, overflow) = batchID.addingReportingOverflow(count)
-      guard !overflow, reserved < CacheGlobals.implausibleNumber else {
+      guard !overflow, reserved < CountedNumber.limit else {
         throw CacheError.exhausted(counter: "highest_batch_id", highest: batchID)
       }
       try sentMarks.setMark(reserved, of: user)

@@ -48,7 +48,7 @@ extension LocalStore {
     }
     let report: CacheRepair.Report
     do {
-      report = try runTransaction("Repair cache", synchronous: .full) {
+      report = try runTransaction("Repair cache", synchronous: .full, isRepair: true) {
         let report = try CacheRepair.run(on: self)
         if report.concernsTargets || report.setAsideBatchCount > 0 { try tell(.repaired) }
         return report

@@ -178,7 +178,8 @@ package final class LocalStore {
   }
 
   func runTransaction<T>(
-    _ name: String, synchronous: Database.Synchronous, needsLease: Bool = false, _ body: () throws -> T
+    _ name: String, synchronous: Database.Synchronous, needsLease: Bool = false, isRepair: Bool = false,
+    _ body: () throws -> T
   ) throws -> T {
     let before = state
     // A repair may leave memory and file apart until the cache is opened again.
@@ -188,7 +189,7 @@ package final class LocalStore {
     do {
       let isOutermost = !database.isInTransaction
       return try database.transaction(name, synchronous: synchronous) {
-        if isOutermost { try beginShared(needsLease: needsLease) }
+        if isOutermost { try beginShared(needsLease: needsLease, isRepair: isRepair) }
         let result = try body()
         if isEager { try collectTouchedDocuments() }
         return result

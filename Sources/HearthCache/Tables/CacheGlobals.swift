@@ -19,7 +19,7 @@ struct CacheGlobals {
 
   /// Takes the next batch id: one more than the highest ever used by any user.
   func takeBatchID() throws -> BatchID {
-    try advance("highest_batch_id", by: 1, limit: .max)
+    try advance("highest_batch_id", by: 1, limit: CountedNumber.limit - 1)
   }
 
   /// Takes the next target id of a user's query: two more than the highest ever used
@@ -34,7 +34,7 @@ struct CacheGlobals {
 
   /// Takes the next number on the scale that says what was used last.
   func takeSequenceNumber() throws -> Int64 {
-    try advance("highest_sequence_number", by: 1, limit: .max)
+    try advance("highest_sequence_number", by: 1, limit: CountedNumber.limit - 1)
   }
 
   func highestSequenceNumber() throws -> Int64 {
@@ -42,7 +42,9 @@ struct CacheGlobals {
   }
 
   func targetCount() throws -> Int64 {
-    try row("target_count") { try $0.int64(at: 0) }
+    try row("target_count") { row in
+      try row.counter(at: 0) { .corruptRecord(table: "cache_globals", row: "1", reason: $0) }
+    }
   }
 
   func addToTargetCount(_ difference: Int64) throws {
@@ -70,9 +72,6 @@ struct CacheGlobals {
       throw CacheError.corruptRecord(table: "cache_globals", row: "1", reason: "a counter is negative: \(counters)")
     }
   }
-
-  /// A counter or a sequence number that no use of a cache can have reached.
-  static let implausibleNumber: Int64 = 1 << 62
 
   /// Raises counters that are behind the rows they count, and brings back those that no use can have raised so far.
   func repair() throws {

@@ -16,14 +16,9 @@ package struct SentMarks {
 
   /// The last batch that may have been sent; 0 if none was.
   func mark(of user: UserRow) throws -> BatchID {
-    let mark = try database.firstRow("SELECT through FROM cache_sent_marks WHERE user_id = ?", .integer(user)) {
-      try $0.int64(at: 0)
-    }
-    guard let mark else { return 0 }
-    guard (0..<CacheGlobals.implausibleNumber).contains(mark) else {
-      throw CacheError.corruptRecord(table: "cache_sent_marks", row: "\(user)", reason: "\(mark) is no batch")
-    }
-    return mark
+    try database.firstRow("SELECT through FROM cache_sent_marks WHERE user_id = ?", .integer(user)) { row in
+      try row.counter(at: 0) { .corruptRecord(table: "cache_sent_marks", row: "\(user)", reason: $0) }
+    } ?? 0
   }
 
   func setMark(_ batchID: BatchID, of user: UserRow) throws {

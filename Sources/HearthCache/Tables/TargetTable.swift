@@ -285,7 +285,7 @@ struct TargetTable {
       let number = try row.int64(at: 0)
       do {
         let data = try decode(row)
-        if data.sequenceNumber < 0 || data.sequenceNumber >= CacheGlobals.implausibleNumber { body(number) }
+        if data.sequenceNumber < 0 || data.sequenceNumber >= CountedNumber.limit { body(number) }
       } catch {
         guard case .rows? = CacheDamage(error) else { throw error }
         body(number)
