@@ -250,7 +250,9 @@ struct SalvagedOutbox {
   private mutating func finish() {
     lostBatchCount += Set(owners.keys).subtracting(seen).count
     batches.sort { $0.batch.batchID < $1.batch.batchID }
-    highestBatchID = max(highestBatchID, seen.max() ?? 0, owners.keys.max() ?? 0)
+    // Refused batches keep their numbers as well.
+    let kept = rejected.lazy.map(\.batchID).filter(Self.isBatchID)
+    highestBatchID = max(highestBatchID, seen.max() ?? 0, owners.keys.max() ?? 0, kept.max() ?? 0)
   }
 
   /// Calls `body` with each row until one cannot be read.

@@ -205,12 +205,8 @@ struct CacheRepair {
     try database.update("DELETE FROM cache_sent_marks WHERE user_id NOT IN (SELECT user_id FROM cache_users)")
     if (try? store.sentMarks.attempts()) == nil { try database.update("DELETE FROM cache_write_attempts") }
     for id in try store.rejected.unreadable() {
-      try database.update(
-        """
-        INSERT OR REPLACE INTO cache_unreadable_batches (batch_id, user_id, batch, reason)
-        SELECT batch_id, -1, batch, 'refused by the backend, and damaged' FROM cache_rejected_batches WHERE batch_id = ?
-        """, .integer(id))
-      try database.update("DELETE FROM cache_rejected_batches WHERE batch_id = ?", .integer(id))
+      try store.queue.setAside(
+        id, from: "cache_rejected_batches", owner: "-1", reason: "refused by the backend, and damaged")
     }
     for number in try store.outcomes.unreadable() {
       try database.update("DELETE FROM cache_write_outcomes WHERE number = ?", .integer(number))

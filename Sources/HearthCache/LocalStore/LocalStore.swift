@@ -146,6 +146,7 @@ package final class LocalStore {
   package func start() throws {
     try read("Start local store") {
       try globals.check()
+      try globals.checkBatchCounter()
       try queue.checkOwners()
       if let user = try userRow() { _ = try queue.highestBatchID(user: user) }
     }

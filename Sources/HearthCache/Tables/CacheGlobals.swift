@@ -73,12 +73,26 @@ struct CacheGlobals {
     }
   }
 
+  /// The highest number of a batch in any table, in SQL. Numbers that were never given do not count.
+  static let highestUsedBatchID: String = {
+    let used = ["cache_mutation_batches", "cache_unreadable_batches", "cache_rejected_batches"].map {
+      "coalesce((SELECT max(batch_id) FROM \($0) WHERE batch_id < \(CountedNumber.limit)), 0)"
+    }
+    return "max(\(used.joined(separator: ", ")))"
+  }()
+
+  /// Throws when the counter of batches is behind them. A number that is given again would make two batches one in the eyes of callers, and
+  /// of the list of refused ones.
+  func checkBatchCounter() throws {
+    let isBehind = try row("highest_batch_id < \(Self.highestUsedBatchID)") { try $0.int64(at: 0) != 0 }
+    guard isBehind else { return }
+    throw CacheError.corruptRecord(
+      table: "cache_globals", row: "1", reason: "the highest number of a batch is lower than that of one that is kept")
+  }
+
   /// Raises counters that are behind the rows they count, and brings back those that no use can have raised so far.
   func repair() throws {
-    let batches = """
-      max(coalesce((SELECT max(batch_id) FROM cache_mutation_batches), 0),
-        coalesce((SELECT max(batch_id) FROM cache_unreadable_batches), 0))
-      """
+    let batches = Self.highestUsedBatchID
     let targets = """
       max(coalesce((SELECT max(target_id) FROM cache_targets WHERE target_id <= 2147483645), 0),
         coalesce((SELECT max(target_id) FROM cache_removed_targets WHERE target_id <= 2147483645), 0))
@@ -92,11 +106,13 @@ struct CacheGlobals {
       """
       UPDATE cache_globals SET
         highest_batch_id = CASE WHEN highest_batch_id < \(batches) OR highest_batch_id >= 1 << 62
+            OR typeof(highest_batch_id) <> 'integer'
           THEN \(batches) ELSE highest_batch_id END,
         highest_target_id = CASE WHEN highest_target_id < \(targets) OR highest_target_id > 2147483645
-            OR highest_target_id & 1
+            OR highest_target_id & 1 OR typeof(highest_target_id) <> 'integer'
           THEN (\(targets) + 1) / 2 * 2 ELSE highest_target_id END,
         highest_sequence_number = CASE WHEN highest_sequence_number < \(uses) OR highest_sequence_number >= 1 << 62
+            OR typeof(highest_sequence_number) <> 'integer'
           THEN \(uses) ELSE highest_sequence_number END,
         target_count = (SELECT count(*) FROM cache_targets)
       """)

@@ -221,15 +221,24 @@ struct MutationQueue {
 
   /// Takes a batch out of its queue and keeps its row.
   func setAside(_ batch: UnreadableBatch) throws {
-    let id = Statement.Parameter.integer(batch.batchID)
+    try setAside(batch.batchID, from: "cache_mutation_batches", owner: "user_id", reason: batch.reason)
+    try database.update(
+      "DELETE FROM cache_batch_documents WHERE user_id = ? AND batch_id = ?", .integer(batch.user),
+      .integer(batch.batchID))
+  }
+
+  /// Moves a row to the unreadable batches: under its number, or a free one if another batch is kept under that.
+  ///
+  /// - Parameter owner: The user of the row there, in SQL.
+  func setAside(_ batchID: BatchID, from table: String, owner: String, reason: String) throws {
     try database.update(
       """
-      INSERT OR REPLACE INTO cache_unreadable_batches (batch_id, user_id, batch, reason)
-      SELECT batch_id, user_id, batch, ? FROM cache_mutation_batches WHERE batch_id = ?
-      """, .text(batch.reason), id)
-    try database.update("DELETE FROM cache_mutation_batches WHERE batch_id = ?", id)
-    try database.update(
-      "DELETE FROM cache_batch_documents WHERE user_id = ? AND batch_id = ?", .integer(batch.user), id)
+      INSERT INTO cache_unreadable_batches (batch_id, user_id, batch, reason)
+      SELECT CASE WHEN batch_id IN (SELECT batch_id FROM cache_unreadable_batches)
+          THEN \(CacheGlobals.highestUsedBatchID) + 1 ELSE batch_id END, \(owner), batch, ?
+      FROM \(table) WHERE batch_id = ?
+      """, .text(reason), .integer(batchID))
+    try database.update("DELETE FROM \(table) WHERE batch_id = ?", .integer(batchID))
   }
 
   // MARK: Batches by document

@@ -35,14 +35,20 @@ struct RejectedBatchTable {
   let database: Database
   let databaseID: DatabaseID
 
-  func insert(_ rejected: RejectedBatch, user: UserRow, within limits: RejectedBatchLimits) throws {
-    let id = rejected.batch.batchID
+  /// Keeps a refused batch under its number, or under another one if that is a kept one's.
+  ///
+  /// - Parameter takeBatchID: Gives a number that no batch has had.
+  func insert(
+    _ rejected: RejectedBatch, user: UserRow, within limits: RejectedBatchLimits, takeBatchID: () throws -> BatchID
+  ) throws {
+    var batch = rejected.batch
+    while try isTaken(batch.batchID) { batch.batchID = try takeBatchID() }
     try database.update(
       """
-      INSERT OR REPLACE INTO cache_rejected_batches
+      INSERT INTO cache_rejected_batches
         (batch_id, user_id, batch, code, message, rejected_seconds, rejected_nanos) VALUES (?, ?, ?, ?, ?, ?, ?)
       """,
-      .integer(id), .integer(user), .blob(CacheCodec.encode(batch: rejected.batch, database: databaseID)),
+      .integer(batch.batchID), .integer(user), .blob(CacheCodec.encode(batch: batch, database: databaseID)),
       .integer(Int64(rejected.error.code.rawValue)), .text(rejected.error.message),
       .integer(rejected.rejectedAt.seconds), .integer(Int64(rejected.rejectedAt.nanoseconds)))
     try database.update(
@@ -50,6 +56,11 @@ struct RejectedBatchTable {
       DELETE FROM cache_rejected_batches WHERE user_id = ?1 AND (rejected_seconds < ?2 OR batch_id <= (
         SELECT batch_id FROM cache_rejected_batches WHERE user_id = ?1 ORDER BY batch_id DESC LIMIT 1 OFFSET ?3))
       """, .integer(user), .integer(rejected.rejectedAt.seconds &- limits.ageSeconds), .integer(max(0, limits.count)))
+  }
+
+  private func isTaken(_ batchID: BatchID) throws -> Bool {
+    try database.firstRow("SELECT 1 FROM cache_rejected_batches WHERE batch_id = ?", .integer(batchID)) { _ in true }
+      ?? false
   }
 
   /// The user's refused batches behind `batchID`, in order.
