@@ -31,8 +31,11 @@ struct SalvagedOutbox {
     var message: String
     var seconds: Int64
     var nanoseconds: Int64
+    /// By the cache's own scale.
+    var keptAt: Int64
   }
 
+  private var keepingTime = KeepingTime()
   private var rejected: [RejectedRow] = []
   /// What the oldest batches of documents were made for, by the key of their user.
   private var bases: [String: [DocumentKey: BaseDocument]] = [:]
@@ -100,6 +103,7 @@ struct SalvagedOutbox {
     cacheID = (try? database.firstRow(sql("cache_id")) { try $0.string(at: 0) }) ?? ""
     let highest = try? database.firstRow(sql("highest_batch_id")) { try $0.int64(at: 0) }
     if let highest, CountedNumber.range.contains(highest) { highestBatchID = highest }
+    if let time = try? CacheGlobals(database: database).keepingTime() { keepingTime = time }
   }
 
   /// From the table and from its index, each of which has all that is wanted.
@@ -174,17 +178,18 @@ struct SalvagedOutbox {
   }
 
   private mutating func readRejected(_ database: Database) {
-    let columns = "batch_id, user_id, batch, code, message, rejected_seconds, rejected_nanos"
+    let columns = "batch_id, user_id, batch, code, message, rejected_seconds, rejected_nanos, kept_at"
     scan(database, "SELECT \(columns) FROM cache_rejected_batches") { outbox, row in
       guard let user = try? row.int64(at: 1), let userKey = outbox.userKeys[user], let batchID = try? row.int64(at: 0),
         let batch = try? row.bytes(at: 2), (try? outbox.decode(batch, batchID)) != nil,
         let code = try? row.int64(at: 3), let message = try? row.string(at: 4),
         let seconds = try? row.int64(at: 5), let nanoseconds = try? row.int64(at: 6)
       else { return }
+      let keptAt = (try? row.int64(at: 7)).flatMap { CountedNumber.range.contains($0) ? $0 : nil }
       outbox.rejected.append(
         RejectedRow(
           batchID: batchID, userKey: userKey, batch: batch, code: code, message: message, seconds: seconds,
-          nanoseconds: nanoseconds))
+          nanoseconds: nanoseconds, keptAt: keptAt ?? outbox.keepingTime.seconds))
     }
   }
 
@@ -253,6 +258,8 @@ struct SalvagedOutbox {
     // Refused batches keep their numbers as well.
     let kept = rejected.lazy.map(\.batchID).filter(Self.isBatchID)
     highestBatchID = max(highestBatchID, seen.max() ?? 0, owners.keys.max() ?? 0, kept.max() ?? 0)
+    // Where it was lost, it goes on from the newest of them.
+    keepingTime.seconds = max(keepingTime.seconds, rejected.lazy.map(\.keptAt).max() ?? 0)
   }
 
   /// Calls `body` with each row until one cannot be read.
@@ -283,6 +290,7 @@ struct SalvagedOutbox {
     let localDocuments = LocalDocuments(documents: documents, queue: queue, overlays: overlays)
     try database.transaction("Save outbox", synchronous: .full) {
       try globals.restore(cacheID: cacheID, highestBatchID: highestBatchID)
+      try globals.set(keepingTime)
       var keysByUser: [MutationQueue.UserRow: Set<DocumentKey>] = [:]
       for entry in batches {
         let user = try queue.makeRow(userKey: entry.userKey)
@@ -326,10 +334,11 @@ struct SalvagedOutbox {
       try database.update(
         """
         INSERT OR IGNORE INTO cache_rejected_batches
-          (batch_id, user_id, batch, code, message, rejected_seconds, rejected_nanos) VALUES (?, ?, ?, ?, ?, ?, ?)
+          (batch_id, user_id, batch, code, message, rejected_seconds, rejected_nanos, kept_at)
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?)
         """,
         .integer(row.batchID), .integer(queue.makeRow(userKey: row.userKey)), .blob(row.batch), .integer(row.code),
-        .text(row.message), .integer(row.seconds), .integer(row.nanoseconds))
+        .text(row.message), .integer(row.seconds), .integer(row.nanoseconds), .integer(row.keptAt))
     }
   }
 }

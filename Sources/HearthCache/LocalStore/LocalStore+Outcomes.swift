@@ -110,7 +110,7 @@ extension LocalStore {
 
   func noteOutcome(_ outcome: WriteOutcome, of batch: MutationBatch, at time: Timestamp) throws {
     guard batch.keepsOutcome, let identity = batch.identity else { return }
-    try outcomes.insert(outcome, for: identity, at: time)
+    try outcomes.insert(outcome, for: identity, at: time, globals)
   }
 
   // MARK: - Rejected batches

@@ -163,7 +163,7 @@ extension LocalStore {
     _ batch: MutationBatch, _ error: StatusError, user: MutationQueue.UserRow, at time: Timestamp
   ) throws -> DocumentMap {
     let kept = RejectedBatch(batch: batch, error: error, rejectedAt: time)
-    try rejected.insert(kept, user: user, within: rejectedBatchLimits, takeBatchID: globals.takeBatchID)
+    try rejected.insert(kept, user: user, within: rejectedBatchLimits, globals)
     return try drop(batch, error, user: user, at: time)
   }
 

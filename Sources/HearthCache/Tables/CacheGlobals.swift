@@ -61,10 +61,36 @@ struct CacheGlobals {
       .integer(version.timestamp.seconds), .integer(Int64(version.timestamp.nanoseconds)))
   }
 
+  /// Goes on with the time by which kept rows age.
+  ///
+  /// - Parameter clock: The device's time.
+  /// - Returns: The point on that scale, in seconds.
+  func keepingTime(at clock: Timestamp) throws -> Int64 {
+    let before = try keepingTime()
+    var time = before
+    time.read(clock)
+    if time != before { try set(time) }
+    return time.seconds
+  }
+
+  func keepingTime() throws -> KeepingTime {
+    try row("keeping_seconds, last_reading, highest_reading") { row in
+      let seconds = try row.counter(at: 0) { .corruptRecord(table: "cache_globals", row: "1", reason: $0) }
+      return KeepingTime(seconds: seconds, lastReading: try row.int64(at: 1), highestReading: try row.int64(at: 2))
+    }
+  }
+
+  func set(_ time: KeepingTime) throws {
+    try database.update(
+      "UPDATE cache_globals SET keeping_seconds = ?, last_reading = ?, highest_reading = ?", .integer(time.seconds),
+      .integer(time.lastReading), .integer(time.highestReading))
+  }
+
   /// Reads everything once and throws when the row is missing or holds what cannot be.
   func check() throws {
     _ = try cacheID()
     _ = try lastRemoteSnapshotVersion()
+    _ = try keepingTime()
     let counters = try row("highest_batch_id, highest_target_id, highest_sequence_number, target_count") { row in
       try (0..<4).map { try row.int64(at: $0) }
     }
@@ -116,6 +142,30 @@ struct CacheGlobals {
           THEN \(uses) ELSE highest_sequence_number END,
         target_count = (SELECT count(*) FROM cache_targets)
       """)
+    try repairKeepingTime()
+  }
+
+  /// What was kept at a time that the scale has not reached would never age.
+  private func repairKeepingTime() throws {
+    let tables = ["cache_rejected_batches", "cache_write_outcomes"]
+    let kept = tables.map {
+      "coalesce((SELECT max(kept_at) FROM \($0) WHERE \(CountedNumber.condition("kept_at"))), 0)"
+    }
+    try database.update(
+      """
+      UPDATE cache_globals SET
+        keeping_seconds = CASE WHEN \(CountedNumber.condition("keeping_seconds")) THEN keeping_seconds
+          ELSE max(\(kept.joined(separator: ", "))) END,
+        last_reading = CASE typeof(last_reading) WHEN 'integer' THEN last_reading ELSE 0 END,
+        highest_reading = CASE typeof(highest_reading) WHEN 'integer' THEN highest_reading ELSE 0 END
+      """)
+    for table in tables {
+      try database.update(
+        """
+        UPDATE \(table) SET kept_at = (SELECT keeping_seconds FROM cache_globals)
+        WHERE NOT (\(CountedNumber.condition("kept_at"))) OR kept_at > (SELECT keeping_seconds FROM cache_globals)
+        """)
+    }
   }
 
   /// Takes over the name and the batch counter of a cache whose outbox was saved.
