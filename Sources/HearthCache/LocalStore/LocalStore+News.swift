@@ -1,4 +1,4 @@
-package import HearthModel
+internal import HearthModel
 internal import HearthStore
 
 /// Reading what other clients have changed.
@@ -50,9 +50,6 @@ extension LocalStore {
     state.membership?.news = News()
     return news
   }
-
-  /// The documents in the news that were gathered and not taken.
-  package var newsKeys: Set<DocumentKey> { state.membership.map { Set($0.news.changes.keys) } ?? [] }
 
   /// Changes when another client was found to have changed the file.
   package var fileVersion: Int64 { state.membership?.dataVersion ?? 0 }

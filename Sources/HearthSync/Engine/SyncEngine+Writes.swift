@@ -24,18 +24,13 @@ extension SyncEngine {
     }
     var batches: [MutationBatch] = []
     if queue.count > 1, let stored = try? store(queue) {
-      // Showing one write may read newer changes of other clients, which the results of the later ones do not have.
-      var overtaken: Set<DocumentKey> = []
-      for (index, (write, result)) in zip(queue, stored).enumerated() {
-        if index > 0 { overtaken.formUnion(localStore.newsKeys) }
-        show(write, (result.batch, result.changes.filter { !overtaken.contains($0.key) }))
-        batches.append(result.batch)
-      }
+      show(queue, stored)
+      batches = stored.map(\.batch)
     } else {
       for (index, write) in queue.enumerated() {
         do {
           for result in try store([write]) {
-            show(write, result)
+            show(write, result, of: signedInUser)
             batches.append(result.batch)
           }
         } catch let error where isHeldByOther(error) {
@@ -108,33 +103,36 @@ extension SyncEngine {
     }
   }
 
-  private func store(_ writes: [SyncWrite]) throws -> [(batch: MutationBatch, changes: DocumentMap)] {
+  private func store(_ writes: [SyncWrite]) throws -> [LocalStore.StoredWrite] {
     try store(writes, of: signedInUser)
   }
 
-  private func store(
-    _ writes: [SyncWrite], of owner: String?
-  ) throws -> [(batch: MutationBatch, changes: DocumentMap)] {
+  private func store(_ writes: [SyncWrite], of owner: String?) throws -> [LocalStore.StoredWrite] {
     try localStore.write(
       many: writes.map {
         LocalStore.LocalWrite(
           mutations: $0.mutations, localWriteTime: $0.localWriteTime, identity: $0.identity,
           keepsOutcome: $0.keepsOutcome, resubmits: $0.resubmits)
-      }, of: .user(owner))
+      }, of: .user(owner), keepsFormer: writes.count > 1 && views.mayReadCache)
   }
 
-  private func show(_ write: SyncWrite, _ result: (batch: MutationBatch, changes: DocumentMap)) {
-    show(write, result, of: signedInUser)
+  /// Shows writes that were stored together. Those of a user whose change is not carried out yet are shown with that change.
+  private func show(_ writes: [SyncWrite], _ stored: [LocalStore.StoredWrite]) {
+    guard !localStore.isUser(signedInUser) else { return refreshViews(after: writes, stored) }
+    for (write, result) in zip(writes, stored) { noteStored(write, result) }
   }
 
-  private func show(
-    _ write: SyncWrite, _ result: (batch: MutationBatch, changes: DocumentMap), of owner: String?
-  ) {
+  private func show(_ write: SyncWrite, _ result: LocalStore.StoredWrite, of owner: String?) {
+    noteStored(write, result)
+    // The write of a user whose change is not carried out yet is shown with that change.
+    if localStore.isUser(owner) { refreshViews(result.changes) }
+  }
+
+  /// Takes note that a write is stored, before it is shown.
+  func noteStored(_ write: SyncWrite, _ result: LocalStore.StoredWrite) {
     waits.add(write.id, for: result.batch.batchID)
     outboxHasChanged = true
     if write.keepsOutcome { emit(.writeSaved(write.id)) }
-    // The write of a user whose change is not carried out yet is shown with that change.
-    if localStore.isUser(owner) { refreshViews(result.changes) }
   }
 
   func waitForPendingWrites(_ id: RequestID) {

@@ -60,6 +60,11 @@ struct QueryViews {
   /// The documents that wait to be looked up, in order.
   var enqueuedLimboDocuments: [DocumentKey] { limbo.enqueued }
 
+  /// True if a view may have to run its query on the cache once more when documents change.
+  var mayReadCache: Bool {
+    queries.ids.contains { id in queries[id].map { $0.query.limit != nil || $0.viewIsIncomplete } ?? false }
+  }
+
   func hasListener(_ id: ListenerID) -> Bool { queries.id(of: id) != nil }
   func hasView(of query: Query) -> Bool { queries.id(of: query) != nil }
   func hasView(on target: TargetID) -> Bool { !queries.ids(of: target).isEmpty }

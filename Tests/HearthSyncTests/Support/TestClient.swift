@@ -247,16 +247,20 @@ final class TestClient {
   }
 
   @discardableResult
-  func write(_ mutations: Mutation...) -> WriteID {
-    let id = WriteID(rawValue: nextNumber)
-    nextNumber += 1
-    post(
-      .writes([
-        SyncWrite(
-          id: id, mutations: mutations, localWriteTime: Timestamp(seconds: 1, nanoseconds: 0),
-          identity: BatchIdentity(high: 0, low: UInt64(id.rawValue)))
-      ]))
-    return id
+  func write(_ mutations: Mutation...) -> WriteID { write(batches: [mutations])[0] }
+
+  /// Makes writes that wait together.
+  @discardableResult
+  func write(batches: [[Mutation]]) -> [WriteID] {
+    let writes = batches.map { mutations in
+      let id = WriteID(rawValue: nextNumber)
+      nextNumber += 1
+      return SyncWrite(
+        id: id, mutations: mutations, localWriteTime: Timestamp(seconds: 1, nanoseconds: 0),
+        identity: BatchIdentity(high: 0, low: UInt64(id.rawValue)))
+    }
+    post(.writes(writes))
+    return writes.map(\.id)
   }
 
   /// A name that no request or bundle has had.
