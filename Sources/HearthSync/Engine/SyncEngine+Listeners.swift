@@ -34,7 +34,9 @@ extension SyncEngine {
       if views.needsTarget(for: query, options) {
         let allocated = try localStore.allocateTarget(query.target, isWatched: options.source == .default)
         if isPrimary, options.source == .default { try takeOverConfirmedKeys(of: allocated.targetID) }
-        if !views.hasView(of: query) { try activate(query, on: allocated, initial) }
+        if !views.hasView(of: query) {
+          try activate(query, on: allocated, initial, isWatched: options.source == .default)
+        }
         target = allocated
       }
     } catch {
@@ -75,7 +77,9 @@ extension SyncEngine {
   }
 
   /// Gives the query a view on what the cache holds.
-  private func activate(_ query: Query, on target: TargetData, _ initial: InitialViewState?) throws {
+  private func activate(
+    _ query: Query, on target: TargetData, _ initial: InitialViewState?, isWatched: Bool
+  ) throws {
     do {
       // Before the query runs: its result must not be older than what is said of it.
       var isCurrent = try !isPrimary && localStore.isCurrent(target.targetID)
@@ -84,7 +88,9 @@ extension SyncEngine {
         synchronizeSoon()
       }
       let first = try initial ?? run(query)
-      follow(views.activate(query, on: target, with: first, isCurrent: isCurrent, onlineState: link.onlineState))
+      follow(
+        views.activate(
+          query, on: target, with: first, isCurrent: isCurrent, isWatched: isWatched, onlineState: link.onlineState))
     } catch {
       releaseIfUnused(target.targetID)
       throw error

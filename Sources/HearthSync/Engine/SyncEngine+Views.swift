@@ -115,6 +115,25 @@ extension SyncEngine {
       if !leaseIsLost(error) { log(.warning, "What the views show could not be stored: \(error)") }
     }
   }
+
+  /// Shows documents as the cache has them, later if it cannot be read.
+  func reread(_ keys: Set<DocumentKey>) {
+    unreadKeys.formUnion(keys)
+    do {
+      try reread()
+    } catch {
+      log(.error, "Views could not be read from the cache: \(error)")
+      retryOnce(.refreshViews)
+    }
+  }
+
+  /// Shows the documents that could not be read before.
+  func reread() throws {
+    guard !unreadKeys.isEmpty else { return }
+    let documents = try localStore.state(of: [], on: [], showing: unreadKeys).documents
+    unreadKeys = []
+    refreshViews(documents)
+  }
 }
 
 extension WriteGroup {

@@ -40,6 +40,8 @@ package final class SyncEngine {
   var backgroundQueries = BackgroundQueryTable()
   /// The changes of views that are to be stored; nil while no view changes. Written here and in SyncEngine+Views.swift.
   var heldReports: [LocalViewChanges]?
+  /// The documents that views are to show as the cache has them, which could not be read. Written in SyncEngine+Views.swift.
+  var unreadKeys: Set<DocumentKey> = []
   /// The calls that wait for answers to writes.
   var waits = WriteWaits()
   /// The storage operations that are repeated until they succeed.
@@ -270,6 +272,7 @@ package final class SyncEngine {
       case .leave(let target): tellOthers { try localStore.leaveTarget(target) }
       case .release(let target, let keys): releaseIfUnused(target, unconfirmedKeys: keys)
       case .report(let changes): heldReports?.append(contentsOf: changes)
+      case .reread(let keys): reread(keys)
       }
     }
   }
@@ -311,7 +314,9 @@ package final class SyncEngine {
       case .reject(let batch, let error, let owner): try reject(batch, error, of: owner)
       case .setAsideUnreadableBatches: try setAsideUnreadableBatches()
       case .changeUser(let user): try changeUser(user)
-      case .refreshViews: if let failure = refreshViews([:]) { throw failure }
+      case .refreshViews:
+        try reread()
+        if let failure = refreshViews([:]) { throw failure }
       case .storeWrites: try storeHeldWrites()
       case .beginListens: try beginHeldListens()
       case .catchUp: try catchUp()

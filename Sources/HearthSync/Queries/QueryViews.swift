@@ -28,6 +28,8 @@ struct QueryViews {
     case release(TargetID, unconfirmedKeys: Set<DocumentKey>)
     /// The changes of views that have new snapshots. The cache uses them to answer queries faster.
     case report([LocalViewChanges])
+    /// Show these documents as the cache has them, also those that were shown as before the acknowledgement of a write.
+    case reread(Set<DocumentKey>)
   }
 
   var queries = QueryTable()
@@ -114,15 +116,16 @@ struct QueryViews {
   /// - Parameters:
   ///   - first: The result of running the query.
   ///   - isCurrent: True if another client knows that the result agrees with the backend.
+  ///   - isWatched: True if the view is for a listener to the backend, of this client or another one.
   mutating func activate(
     _ query: Query, on target: TargetData, with first: InitialViewState, isCurrent: Bool = false,
-    onlineState: OnlineState
+    isWatched: Bool, onlineState: OnlineState
   ) -> [Action] {
     let isCurrent = isCurrent || queries.queries(of: target.targetID).contains { $0.view.isSynced }
     var view = View(
       query: query, confirmedKeys: first.confirmedKeys, hasCachedResults: !target.resumeToken.isEmpty,
       completeVersion: target.resumeToken.isEmpty ? .none : target.snapshotVersion, wasDropped: target.wasDropped,
-      isWatched: resolvesLimbo)
+      watcher: watcher(isWanted: isWatched || isWanted(target.targetID)))
     let outcome = view.begin(with: first, isCurrent: isCurrent && onlineState != .offline)
     let id = queries.insert(query, targetID: target.targetID, view: view)
     return limboChanged(by: id, outcome)
@@ -142,7 +145,7 @@ struct QueryViews {
     var actions: [Action] = []
     var listener = QueryListener(id: id, options: options, onlineState: onlineState)
     if let target, listener.listensToBackend {
-      if resolvesLimbo { queries.update(queryID) { $0.view.startWatching() } }
+      actions += setWatcher(watcher(isWanted: true), of: target.targetID)
       actions.append(.watch(target))
     }
     let first = queries[queryID].flatMap { listener.viewChanged($0.view.snapshot()) }
@@ -197,11 +200,34 @@ struct QueryViews {
     var actions: [Action] = hasListeners(on: target) ? [.stopWatching(target)] : []
     guard foreignTargets[target] != true else { return actions }
     actions.append(.unwatch(target))
+    return actions + setWatcher(.nobody, of: target)
+  }
+
+  // MARK: - Watchers
+
+  /// True if a listener wants the backend to be asked for the target.
+  private func isWanted(_ target: TargetID) -> Bool {
+    foreignTargets[target] == true || queries.queries(of: target).contains(where: \.hasBackendListeners)
+  }
+
+  private func watcher(isWanted: Bool) -> View.Watcher {
+    isWanted ? resolvesLimbo ? .thisClient : .otherClient : .nobody
+  }
+
+  /// Lets the views of a target know who hears from the backend now.
+  mutating func updateWatcher(of target: TargetID) -> [Action] {
+    setWatcher(watcher(isWanted: isWanted(target)), of: target)
+  }
+
+  private mutating func setWatcher(_ watcher: View.Watcher, of target: TargetID) -> [Action] {
+    var actions: [Action] = []
+    var waiting: Set<DocumentKey> = []
     for id in queries.ids(of: target) {
-      guard let outcome = queries.update(id, { $0.view.stopWatching() }) else { continue }
+      guard let outcome = queries.update(id, { $0.view.setWatcher(watcher) }) else { continue }
       actions += limboChanged(by: id, outcome)
+      if watcher == .nobody { waiting.formUnion(queries[id]?.view.keysAwaitingBackend ?? []) }
     }
-    return actions
+    return waiting.isEmpty ? actions : actions + [.reread(waiting)]
   }
 }
 
