@@ -19,7 +19,7 @@ extension Query {
   ///
   /// - Throws: Errors of the cache's file.
   nonisolated(nonsending) public func pin() async throws {
-    requireRunnable()
+    try checkRunnable()
     try await firestore.outcome { firestore.runtime().setPinned(true, model, $0) }
   }
 
@@ -27,7 +27,7 @@ extension Query {
   ///
   /// - Throws: Errors of the cache's file.
   nonisolated(nonsending) public func unpin() async throws {
-    requireRunnable()
+    try checkRunnable()
     try await firestore.outcome { firestore.runtime().setPinned(false, model, $0) }
   }
 }

@@ -106,7 +106,7 @@ extension NSError {
 extension Listener where Event == SnapshotEvent {
   /// The client was terminated: tasks that wait for a snapshot end, callbacks are just not called any more.
   func endSilently() {
-    if isDirect { deliver(.failure(.terminated)) }
+    if isAwaited { deliver(.failure(.terminated)) }
     remove()
   }
 }

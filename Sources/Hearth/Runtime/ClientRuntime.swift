@@ -117,20 +117,38 @@ final class ClientRuntime: Sendable {
     return handle(listener) { .unlisten($0) }
   }
 
+  /// Ends a listener, or a read, that cannot begin.
+  ///
+  /// - Parameter queue: As in ``listen(_:options:on:_:)``.
+  func refuse(
+    _ error: NSError, on queue: DispatchQueue?, _ callback: @escaping @Sendable (SnapshotEvent) -> Void
+  ) -> ListenerHandle {
+    let listener = Listener(id: ListenerID(rawValue: nextID()), queue: queue ?? loopQueue, callback: callback)
+    listener.deliver(.failure(error))
+    return ListenerHandle { listener.remove() }
+  }
+
   /// Gets the first synchronised snapshot, or the first one at all when the backend cannot be reached; called on the loop.
   ///
-  /// - Parameter received: Called on the loop with the number of documents that the backend has sent so far.
+  /// - Parameters:
+  ///   - isFresh: True to ask the backend even if a listener to the same query is open.
+  ///   - isCallback: True if the completion leads to one of the application's, which is not called when the client is terminated. Tasks
+  ///     get `cancelled`.
+  ///   - received: Called on the loop with the number of documents that the backend has sent so far.
   func getOnce(
-    _ query: HearthModel.Query, received: (@Sendable (Int) -> Void)? = nil,
+    _ query: HearthModel.Query, isFresh: Bool = false, isCallback: Bool = false,
+    received: (@Sendable (Int) -> Void)? = nil,
     _ completion: @escaping @Sendable (SnapshotEvent) -> Void
   ) -> ListenerHandle {
     var options = ListenOptions()
     options.includeDocumentMetadataChanges = true
     options.includeQueryMetadataChanges = true
     options.waitForSyncWhenOnline = true
+    options.needsFreshAnswer = isFresh
     options.reportsTransfer = received != nil
     let listener = Listener(
-      id: ListenerID(rawValue: nextID()), queue: nil, received: received, callback: completion)
+      id: ListenerID(rawValue: nextID()), queue: nil, isCallback: isCallback, received: received,
+      callback: completion)
     post(.call(.listen(listener, query, options, isOneShot: true)))
     return handle(listener) { .unlisten($0) }
   }

@@ -164,6 +164,9 @@ struct BackendLink {
 extension BackendLink {
   func isWatched(_ target: TargetID) -> Bool { targets[target] != nil }
 
+  /// The target as the backend would be asked for it now; nil if it is not watched.
+  func request(for target: TargetID) -> TargetData? { targets[target] }
+
   /// True if what comes for the target belongs to an earlier listen, because answers to requests are outstanding.
   func awaitsAnswer(_ target: TargetID) -> Bool { aggregator.awaitsAnswer(target) }
 

@@ -243,6 +243,7 @@ extension SyncEngine {
     turn = LeaseTurn()
     link.forbid(.secondary)
     follow(link.closeStreams())
+    follow(views.endFreshReads())
     sending = SendingMark()
     link.forgetAllTargets()
     dropViewsForOthers()

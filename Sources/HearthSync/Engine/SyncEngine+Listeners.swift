@@ -29,6 +29,7 @@ extension SyncEngine {
   /// - Parameter initial: the first state of the view if the query has none, nil for running the query now.
   func begin(_ id: ListenerID, to query: Query, _ options: ListenOptions, _ initial: InitialViewState?) {
     let onlineState = link.onlineState
+    let isOpen = options.needsFreshAnswer && onlineState != .offline && isAsked(for: query.target)
     var target: TargetData?
     do {
       if views.needsTarget(for: query, options) {
@@ -42,7 +43,16 @@ extension SyncEngine {
     } catch {
       return listenFailed(HeldListen(id: id, query: query, options: options), error)
     }
-    follow(views.listen(id, to: query, options, target: target, onlineState: onlineState))
+    follow(
+      views.listen(
+        id, to: query, options, target: target, onlineState: onlineState, awaitsFreshAnswer: isOpen))
+    guard isOpen, let known = views.targetID(of: query.target).flatMap({ link.request(for: $0) }) else { return }
+    follow(views.readFreshly(id, known))
+  }
+
+  /// True if this client has asked the backend for the target already, so that a listener may get what was said before.
+  private func isAsked(for target: Target) -> Bool {
+    isPrimary && views.targetID(of: target).map(link.isWatched) ?? false
   }
 
   // MARK: - Listening while another process holds the file

@@ -41,20 +41,21 @@ extension QueryViews {
     }
   }
 
-  /// For each target with views: true if all of them agree with the backend.
+  /// For each target with views: true if all of them agree with the backend, or disagree for good. Other clients, which know nothing of
+  /// documents in limbo, would wait permanently otherwise.
   var syncStates: [TargetID: Bool] {
     var states: [TargetID: Bool] = [:]
     for id in queries.ids {
       guard let query = queries[id] else { continue }
-      states[query.targetID] = (states[query.targetID] ?? true) && query.view.isSynced
+      states[query.targetID] = (states[query.targetID] ?? true) && query.view.isAnswered
     }
     return states
   }
 
-  /// True if a view with listeners to the backend's state does not agree with that.
+  /// True if a view with listeners to the backend's state waits for it.
   var waitForBackend: Bool {
     queries.ids.contains { id in
-      queries[id].map { $0.hasBackendListeners && !$0.view.isSynced } ?? false
+      queries[id].map { $0.hasBackendListeners && !$0.view.isAnswered } ?? false
     }
   }
 

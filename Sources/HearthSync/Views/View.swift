@@ -59,6 +59,9 @@ struct View {
   private(set) var confirmedKeys: Set<DocumentKey>
   /// The documents that match here although the backend, which has sent everything, did not send them.
   private(set) var limboKeys: Set<DocumentKey> = []
+  /// Those of them that exist at the backend as they are shown. All targets of a stream are at one version in a snapshot, so nothing more
+  /// is to be found out about them: backend and client do not agree which documents the query has.
+  private var disputedKeys: Set<DocumentKey> = []
   private(set) var mutatedKeys: Set<DocumentKey> = []
   /// Documents that are shown as they were before the acknowledgement of a write, by the version that it made: the watch stream
   /// is to bring the outcome.
@@ -102,6 +105,11 @@ struct View {
   }
 
   var isSynced: Bool { syncState == .synced }
+
+  /// True if the view agrees with the backend, or disagrees for good.
+  var isAnswered: Bool {
+    isSynced || isCurrent && watcher == .thisClient && !limboKeys.isEmpty && limboKeys.isSubset(of: disputedKeys)
+  }
 
   /// The documents of the result that the backend has not confirmed to belong to the target.
   var unconfirmedKeys: Set<DocumentKey> {
@@ -147,6 +155,7 @@ struct View {
     if new == .nobody { syncState = .local }
     let left = limboKeys.sorted()
     limboKeys = []
+    disputedKeys = []
     return Outcome(leftLimbo: left)
   }
 
@@ -159,6 +168,18 @@ struct View {
   mutating func takeOver(confirmedKeys: Set<DocumentKey>) {
     self.confirmedKeys = confirmedKeys
     limboKeysAreExact = false
+  }
+
+  // MARK: - Documents in dispute
+
+  /// Takes note of documents that the backend was asked for one by one, and has.
+  ///
+  /// - Returns: True if everything is answered now that was not before.
+  mutating func noteFound(_ keys: Set<DocumentKey>) -> Bool {
+    guard !limboKeys.isEmpty else { return false }
+    let wasAnswered = isAnswered
+    disputedKeys = limboKeys.intersection(keys)
+    return isAnswered && !wasAnswered
   }
 
   // MARK: - Documents that are held back
@@ -328,6 +349,7 @@ struct View {
         changes: carriedOut, isFromCache: newState != .synced,
         mutatedKeys: mutatedKeys, syncStateChanged: syncStateChanged, excludesMetadataChanges: false,
         hasCachedResults: hasCachedResults, completeness: completeness)
+      outcome.snapshot?.isAnswered = isAnswered
     }
     return outcome
   }
@@ -341,10 +363,12 @@ struct View {
 
   /// The state as it stands, without changes.
   func snapshot() -> ViewSnapshot {
-    ViewSnapshot(
+    var snapshot = ViewSnapshot(
       query: query, documents: documents.documents, oldDocuments: [], changes: [], isFromCache: !isSynced,
       mutatedKeys: mutatedKeys, syncStateChanged: true, excludesMetadataChanges: false,
       hasCachedResults: hasCachedResults, completeness: completeness)
+    snapshot.isAnswered = isAnswered
+    return snapshot
   }
 
   private var completeness: ResultCompleteness {
@@ -388,6 +412,7 @@ struct View {
       // The snapshot includes the write but not its document, so the document has left the result again without a message.
       limboKeys.insert(key)
     }
+    if !disputedKeys.isEmpty { disputedKeys.formIntersection(limboKeys) }
     outcome.enteredLimbo = limboKeys.subtracting(before).sorted()
     outcome.leftLimbo = before.subtracting(limboKeys).sorted()
   }
