@@ -99,6 +99,33 @@ struct CacheCommandTests {
     #expect(try jsonLines(try await hearth("export", folder.path)).count == 3)
   }
 
+  @Test("writes are listed with the identity that made them, and of one identity where that is asked for")
+  func owners() async throws {
+    let folder = try Folder()
+    folder.close()
+    let opened = try CacheFile.openStore(folder: folder.path, databaseID: Folder.databaseID) { database, _ in
+      try LocalStore(
+        database: database, databaseID: Folder.databaseID,
+        garbageCollection: .leastRecentlyUsed(thresholdBytes: 100 << 20),
+        user: OutboxOwner.serviceAccount("a@b").name, newCacheID: "command")
+    }
+    _ = try opened.store.write([.set(try DocumentKey(parsing: "cities/TOK"), [:])], localWriteTime: .epoch)
+    opened.cache.close()
+    let table = try await hearth("outbox", folder.path, "--format", "table")
+    #expect(table.text.contains("(service account a@b)") && table.text.contains("(signed out)"))
+    let lines = try jsonLines(try await hearth("outbox", folder.path))
+    #expect(lines.map { $0["owner"] as? String } == ["(signed out)", "(signed out)", "(service account a@b)"])
+    #expect(lines.allSatisfy { $0["user"] is NSNull })
+    #expect(try jsonLines(try await hearth("outbox", folder.path, "--service-account", "a@b")).count == 1)
+    #expect(try jsonLines(try await hearth("outbox", folder.path, "--emulator-owner")).isEmpty)
+    #expect(try jsonLines(try await hearth("outbox", folder.path, "--user", "service-account:a@b")).isEmpty)
+    #expect(try await hearth("outbox", folder.path, "--user", "a", "--signed-out").status == 64)
+    let own = try jsonLines(try await hearth("documents", folder.path, "cities", "--service-account", "a@b"))
+    #expect(own.compactMap { $0["path"] as? String } == ["cities/SF", "cities/TOK"])
+    let info = try await hearth("info", folder.path, "--format", "table")
+    #expect(info.text.contains("(service account a@b): 1 pending"))
+  }
+
   @Test("tables carry neither colours into a pipe nor what a terminal would obey")
   func tables() async throws {
     let folder = try Folder()

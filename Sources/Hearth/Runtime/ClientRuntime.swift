@@ -73,7 +73,7 @@ final class ClientRuntime: Sendable {
     loopQueue = LoopQueues.queue(for: configuration.cache)
     loop = Mutex(ClientLoop(configuration, on: loopQueue))
     post(.start)
-    configuration.credentials.users?.observe(self, known: configuration.credentials.initialUserID)
+    configuration.credentials.users?.observe(self, known: configuration.credentials.initialUser)
   }
 
   /// A client that cannot run: every operation reports the error.
@@ -365,8 +365,8 @@ final class ClientRuntime: Sendable {
 
 extension ClientRuntime: UserObserver {
   /// Operations that were called before belong to the former user, those called afterwards to this one.
-  func userChanged(to userID: String?) {
-    post(.call(.changeUser(userID)))
+  func userChanged(to user: RequestUser) {
+    post(.call(.changeUser(user.name)))
   }
 }
 

@@ -78,8 +78,8 @@ final class RunningClient {
     self.configuration = configuration
     self.queue = queue
     self.post = post
-    let user = former.map { RequestUser($0.handover.user) } ?? RequestUser(configuration.credentials.initialUserID)
-    cache = try OpenCache(configuration, userID: user.id)
+    let user = former.map { RequestUser(name: $0.handover.user) } ?? configuration.credentials.initialUser
+    cache = try OpenCache(configuration, userID: user.name)
     engine = SyncEngine(
       localStore: cache.localStore,
       configuration: SyncConfiguration(
@@ -142,8 +142,8 @@ final class RunningClient {
       run(.bundleEnded(id, error))
     case .setIndexAutoCreation(let isEnabled):
       run(.setIndexAutoCreation(isEnabled))
-    case .changeUser(let userID):
-      run(.changeUser(userID))
+    case .changeUser(let user):
+      run(.changeUser(user))
     }
   }
 
@@ -487,7 +487,7 @@ final class RunningClient {
     case .openWriteStream(let id): streams.openWrite(id)
     case .sendWrite(let id, let request): streams.send(request, on: id)
     case .closeWriteStream(let id): streams.closeWrite(id)
-    case .switchUser(let userID): streams.user = RequestUser(userID)
+    case .switchUser(let user): streams.user = RequestUser(name: user)
     case .dropConnection: streams.dropConnection()
     case .startTimer(let kind, let duration):
       timers.start(kind, after: duration)

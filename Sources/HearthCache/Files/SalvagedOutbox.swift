@@ -104,7 +104,7 @@ struct SalvagedOutbox {
     for source in ["NOT INDEXED", "INDEXED BY sqlite_autoindex_cache_users_1"] {
       scan(database, "SELECT user_id, user_key FROM cache_users \(source)") { outbox, row in
         // The page may be that of another table or index.
-        guard let number = try? row.int64(at: 0), let key = try? row.string(at: 1), key.isEmpty || key.hasPrefix("="),
+        guard let number = try? row.int64(at: 0), let key = try? row.string(at: 1), OutboxOwner.isKey(key),
           outbox.userKeys[number] == nil
         else { return }
         outbox.userKeys[number] = key
@@ -115,7 +115,7 @@ struct SalvagedOutbox {
     var found: [Int64: Set<String>] = [:]
     for row in DatabaseLeaves.rows(in: path, numbers: missing) {
       guard row.columns.count == 2, row.columns[0] == .null, case .text(let bytes) = row.columns[1],
-        let key = String(validating: bytes, as: UTF8.self), key.isEmpty || key.hasPrefix("=")
+        let key = String(validating: bytes, as: UTF8.self), OutboxOwner.isKey(key)
       else { continue }
       found[row.number, default: []].insert(key)
     }

@@ -10,7 +10,7 @@ package struct CacheOverview: Equatable, Sendable {
   }
 
   package struct User: Equatable, Sendable {
-    /// Nil for the signed-out user.
+    /// The ``OutboxOwner/name`` of an identity; nil for the signed-out user.
     package var id: String?
     package var pendingBatchCount: Int
     /// Batches that could not be read and were set aside.
@@ -20,7 +20,7 @@ package struct CacheOverview: Equatable, Sendable {
   /// A client of a shared cache.
   package struct Client: Equatable, Sendable {
     package var name: String
-    /// Nil for the signed-out user.
+    /// The ``OutboxOwner/name`` of its identity; nil for the signed-out user.
     package var user: String?
     /// False for one that ended without leaving the cache.
     package var isAlive: Bool

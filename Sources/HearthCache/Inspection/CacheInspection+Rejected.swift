@@ -4,7 +4,7 @@ internal import HearthStore
 /// One write that the backend has refused.
 package struct RejectedEntry: Equatable, Sendable {
   package var batchID: BatchID
-  /// Nil for the signed-out user.
+  /// The ``OutboxOwner/name`` of its identity; nil for the signed-out user.
   package var user: String?
   package var contents: OutboxEntry.Contents
   /// Nil if the row does not say one.
@@ -51,7 +51,8 @@ extension CacheInspection {
 extension RejectedEntry {
   package var json: JSONText {
     var members: [(name: String, value: JSONText)] = [
-      ("batch", .integer(batchID)), ("user", user.map { .string($0) } ?? .null),
+      ("batch", .integer(batchID)), ("user", OutboxOwner(name: user).userIDJSON),
+      ("owner", .string(OutboxOwner(name: user).inWords)),
       ("rejectedAt", rejectedAt.map { .string($0.rfc3339) } ?? .null),
       ("code", error.map { .string($0.code.description) } ?? .null),
       ("message", error.map { .string($0.message) } ?? .null),

@@ -161,8 +161,8 @@ package final class CacheInspection {
     }
   }
 
-  /// The user id in a key of the table: nil for the signed-out user.
-  static func user(ofKey key: String) -> String? { key.isEmpty ? nil : String(key.dropFirst()) }
+  /// The name of the identity with a key of the table: nil for the signed-out user.
+  static func user(ofKey key: String) -> String? { OutboxOwner(key: key).name }
 }
 
 /// What tells whether a file was written between two moments.

@@ -32,7 +32,8 @@ extension CacheOverview {
 extension CacheOverview.User {
   package var json: JSONText {
     .object([
-      ("user", id.map { .string($0) } ?? .null), ("pendingBatches", .integer(pendingBatchCount)),
+      ("user", OutboxOwner(name: id).userIDJSON), ("owner", .string(OutboxOwner(name: id).inWords)),
+      ("pendingBatches", .integer(pendingBatchCount)),
       ("unreadableBatches", .integer(unreadableBatchCount)),
     ])
   }
@@ -41,17 +42,24 @@ extension CacheOverview.User {
 extension CacheOverview.Client {
   package var json: JSONText {
     .object([
-      ("name", .string(name)), ("user", user.map { .string($0) } ?? .null), ("isAlive", .bool(isAlive)),
+      ("name", .string(name)), ("user", OutboxOwner(name: user).userIDJSON),
+      ("owner", .string(OutboxOwner(name: user).inWords)), ("isAlive", .bool(isAlive)),
       ("process", processID.map { .integer($0) } ?? .null),
       ("isPrimary", .bool(isPrimary)), ("wantsNetwork", .bool(wantsNetwork)), ("targets", .integer(targetCount)),
     ])
   }
 }
 
+extension OutboxOwner {
+  /// Null for all but users.
+  var userIDJSON: JSONText { userID.map { .string($0) } ?? .null }
+}
+
 extension OutboxEntry {
   package var json: JSONText {
     var members: [(name: String, value: JSONText)] = [
-      ("batch", .integer(batchID)), ("user", user.map { .string($0) } ?? .null), ("bytes", .integer(byteCount)),
+      ("batch", .integer(batchID)), ("user", OutboxOwner(name: user).userIDJSON),
+      ("owner", .string(OutboxOwner(name: user).inWords)), ("bytes", .integer(byteCount)),
       ("isSetAside", .bool(isSetAside)),
     ]
     switch contents {

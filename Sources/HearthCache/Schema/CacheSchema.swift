@@ -76,7 +76,7 @@ enum CacheSchema {
     """,
     "INSERT INTO cache_globals VALUES (1, '', 0, 0, 0, 0, 0, 0)",
 
-    // `user_key` is "=" and the user id, or empty when no user is signed in.
+    // The identities that have written, by their keys (`OutboxOwner`).
     "CREATE TABLE cache_users (user_id INTEGER PRIMARY KEY, user_key TEXT NOT NULL UNIQUE)",
 
     // The outbox. Batch ids rise over all users and are never given twice (`cache_globals.highest_batch_id`).

@@ -86,7 +86,7 @@ extension MutationQueue {
   }
 
   /// The condition for keys that name no user. Bytes behind "=" that are no UTF-8 count as a name.
-  private static let isNoKey = "typeof(user_key) <> 'text' OR (user_key <> '' AND substr(user_key, 1, 1) <> '=')"
+  private static let isNoKey = OutboxOwner.isNoKey
 
   /// Looks for users whose key is damaged, whose batches would never be sent.
   func checkKeys() throws {

@@ -60,8 +60,8 @@ struct MutationQueue {
     ) { _ in true } ?? false
   }
 
-  /// The key of a user in the table: "=" and the user id, or empty when no user is signed in.
-  static func userKey(_ user: String?) -> String { user.map { "=" + $0 } ?? "" }
+  /// The key in the table of the identity with this name. See `OutboxOwner`.
+  static func userKey(_ user: String?) -> String { OutboxOwner.key(ofName: user) }
 
   // MARK: Batches
 

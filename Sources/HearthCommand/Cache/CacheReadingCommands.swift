@@ -35,7 +35,7 @@ struct CacheInfoCommand: ParsableCommand {
     line("outbox", "\(cache.pendingBatchCount) pending batches")
     for user in cache.users {
       let unreadable = user.unreadableBatchCount > 0 ? ", \(user.unreadableBatchCount) unreadable" : ""
-      line("user", "\(user.id ?? "(signed out)"): \(user.pendingBatchCount) pending\(unreadable)")
+      line("user", "\(OutboxOwner(name: user.id).inWords): \(user.pendingBatchCount) pending\(unreadable)")
     }
     for pinned in cache.pinnedQueries { line("pinned", "\(pinned.query): \(pinned.documentCount) documents") }
     if cache.isInExclusiveUse {
@@ -46,7 +46,8 @@ struct CacheInfoCommand: ParsableCommand {
       let role = !client.isAlive ? "ended without leaving" : client.isPrimary ? "primary" : "secondary"
       line(
         "client",
-        "\(client.name): \(role)\(process), user \(client.user ?? "(signed out)"), \(client.targetCount) targets")
+        "\(client.name): \(role)\(process), user \(OutboxOwner(name: client.user).inWords), \(client.targetCount) targets"
+      )
     }
     if let damage = cache.knownDamage { Terminal.write(Terminal.styled("damaged    \(Terminal.safe(damage))", .red)) }
     for name in cache.filesSetAside { line("set aside", name) }
@@ -60,19 +61,11 @@ struct CacheOutboxCommand: ParsableCommand {
 
   @OptionGroup var options: CacheOptions
 
-  @Option(help: "Only the writes of this user.")
-  var user: String?
-
-  @Flag(help: "Only the writes of the signed-out user.")
-  var signedOut = false
-
-  func validate() throws {
-    if signedOut, user != nil { throw ValidationError("--user and --signed-out exclude each other.") }
-  }
+  @OptionGroup var owner: OwnerOptions
 
   func run() throws {
     try options.run {
-      let wanted: String?? = signedOut ? .some(nil) : user.map { .some($0) }
+      let wanted = owner.owner.map(\.name)
       var table = TextTable("BATCH", "USER", "WRITTEN", "OPERATION", "DOCUMENT", right: [0])
       var lines: [String] = []
       try CacheInspection.read(folder: options.folder) { cache in
@@ -88,7 +81,7 @@ struct CacheOutboxCommand: ParsableCommand {
   }
 
   private static func add(_ entry: OutboxEntry, to table: inout TextTable) {
-    let (number, user) = ("\(entry.batchID)", entry.user ?? "(signed out)")
+    let (number, user) = ("\(entry.batchID)", OutboxOwner(name: entry.user).inWords)
     switch entry.contents {
     case .unreadable(let reason): table.add(number, user, "", "unreadable", reason)
     case .batch(let batch):
