@@ -28,6 +28,10 @@ struct ClientTable {
     var userKey: String
     var wantsNetwork: Bool
     var isVisible: Bool
+    /// The turns in a row with the lease that were of no use.
+    var futileTurns: Int64
+    /// The number of the lease in the last of them, or in one that the client has not taken; 0 if there was none.
+    var lastFutileLease: Int64
   }
 
   let database: Database
@@ -119,15 +123,32 @@ struct ClientTable {
   func clients() throws -> [Client] {
     var clients: [Client] = []
     try database.forEachRow(
-      "SELECT client_id, name, user_key, wants_network, is_visible FROM cache_clients ORDER BY client_id"
+      """
+      SELECT client_id, name, user_key, wants_network, is_visible, futile_turns, last_futile_lease
+      FROM cache_clients ORDER BY client_id
+      """
     ) {
       clients.append(
         Client(
           id: try $0.int64(at: 0), name: try $0.string(at: 1), userKey: try $0.string(at: 2),
-          wantsNetwork: try $0.int64(at: 3) != 0, isVisible: try $0.int64(at: 4) != 0))
+          wantsNetwork: try $0.int64(at: 3) != 0, isVisible: try $0.int64(at: 4) != 0,
+          futileTurns: (try? $0.int64(at: 5)) ?? 0, lastFutileLease: (try? $0.int64(at: 6)) ?? 0))
       return true
     }
     return clients
+  }
+
+  /// - Parameter isFutile: False for a turn that the client did not take.
+  func noteTurn(of id: ClientID, lease number: Int64, isFutile: Bool) throws {
+    try database.update(
+      "UPDATE cache_clients SET futile_turns = min(futile_turns, 62) + ?, last_futile_lease = ? WHERE client_id = ?",
+      .integer(isFutile ? 1 : 0), .integer(number), .integer(id))
+  }
+
+  /// - Parameter id: Nil for all clients.
+  func forgetFutileTurns(of id: ClientID?) throws {
+    let sql = "UPDATE cache_clients SET futile_turns = 0, last_futile_lease = 0"
+    if let id { try database.update(sql + " WHERE client_id = ?", .integer(id)) } else { try database.update(sql) }
   }
 
   func remove(_ id: ClientID) throws {

@@ -17,6 +17,8 @@ extension LocalStore {
     var leaseNumber: Int64?
     var wantsNetwork = true
     var isVisible = false
+    /// The turns with the lease that were of no use, as far as this client knows: others may have forgotten them.
+    var futileTurns = 0
     /// The state of the file in the transaction that read it last, and the version of the file then.
     var sharing: ClientTable.Sharing
     var dataVersion: Int64
@@ -205,6 +207,9 @@ extension LocalStore {
         let isHeir = state.membership?.sharing.leaseHeir == member.client
         let mayTake = try wantsNetwork && (isVisible || isHeir) || !isOutranked(locks)
         guard mayTake, try locks.acquireLease() else { return .notHeld }
+        if let heir = state.membership?.sharing.leaseHeir, heir != 0, !isHeir {
+          try clients.noteTurn(of: heir, lease: member.sharing.leaseNumber, isFutile: false)
+        }
         try setLease(number: member.sharing.leaseNumber + 1, holder: member.client)
         state.membership?.leaseNumber = member.sharing.leaseNumber + 1
         try readActiveTargetsAgain()

@@ -287,6 +287,26 @@ extension BackendLink {
     return actions
   }
 
+  /// What is known of the way to the backend.
+  enum Reach {
+    /// The streams that are needed are open, and the backend has said something.
+    case reached
+    /// The last attempt to open a stream that is needed has failed, or nothing was heard for too long.
+    case outOfReach
+    /// It is not known yet.
+    case connecting
+    /// Nothing waits for the backend.
+    case notNeeded
+  }
+
+  var reach: Reach {
+    let isWriting = pipeline.stream.isReady
+    if targets.isEmpty, pipeline.batches.isEmpty, !isWriting { return .notNeeded }
+    let watches = targets.isEmpty || watchStream.isOpen && online.state == .online
+    if watches, isWriting || pipeline.batches.isEmpty { return .reached }
+    return online.state == .offline || failsToWrite ? .outOfReach : .connecting
+  }
+
   /// True if the backend has answered every target that it should be asked for.
   var watchesInStep: Bool {
     guard canWatch else { return false }

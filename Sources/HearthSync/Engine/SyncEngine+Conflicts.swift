@@ -140,6 +140,7 @@ extension SyncEngine {
       return conflicts.mayRepeat(refused.batchID) ? carryOut(open) : endConflict(rejecting: open, refused.error)
     }
     guard !questions.isEmpty else { return carryOut(open) }
+    if takeUpParkedConflict(for: open) { return }
     open.stage = .asking(questions)
     conflicts.open = open
     outboxHasChanged = true
@@ -149,6 +150,7 @@ extension SyncEngine {
   // MARK: - Answers of the application
 
   func conflictAnswered(_ id: ConflictID, _ result: Result<ConflictAnswer, StatusError>) {
+    if parkAnswer(id, result) { return }
     guard var open = conflicts.open, case .asking(var questions) = open.stage,
       let key = questions.removeValue(forKey: id), let remote = open.remote[key]
     else { return }
@@ -187,11 +189,13 @@ extension SyncEngine {
   /// A batch has left the outbox, so that nothing needs to wait for it.
   func forgetConflict(of batchID: BatchID) {
     if conflicts.open?.batch.batchID == batchID { closeConflict() }
+    if conflicts.parked?.conflict.batch.batchID == batchID { dropParkedConflict() }
     if conflicts.refused?.batchID == batchID { conflicts.refused = nil }
   }
 
-  /// Another client sends the outbox.
+  /// Another client sends the outbox. Questions to the application stay open.
   func forgetConflicts() {
+    parkConflict()
     closeConflict()
     conflicts.refused = nil
     conflicts.uncertain = UncertainBatches()
@@ -250,6 +254,7 @@ extension SyncEngine {
     _ open: OpenConflict, leaves: Bool, with error: StatusError?, _ store: () throws -> DocumentMap
   ) {
     conflicts.open = nil
+    dropParkedConflict()
     let batchID = open.batch.batchID
     do {
       let changes = try store()
@@ -267,5 +272,5 @@ extension SyncEngine {
   }
 
   /// The conflict that the outbox waits for, as it is shown.
-  package var outboxConflict: OutboxConflict? { conflicts.open?.state }
+  package var outboxConflict: OutboxConflict? { (conflicts.open ?? conflicts.parked?.conflict)?.state }
 }

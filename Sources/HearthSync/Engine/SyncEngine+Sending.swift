@@ -138,6 +138,7 @@ extension SyncEngine {
 
   /// Ends the pauses between attempts.
   func retryNow(_ id: RequestID?) {
+    if id != nil { forgetFutileTurns() }
     if isPrimary {
       retryConflict()
       follow(link.retryNow())
