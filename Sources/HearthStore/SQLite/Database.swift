@@ -32,6 +32,8 @@ package final class Database {
     /// Reads what can be read of a file that SQLite would refuse as a whole: one that is shorter than its header says, or
     /// whose schema has entries that make no sense. For reading only.
     package var toleratesDamage = false
+    /// Refuses to make a file that does not exist.
+    package var mustExist = false
     /// Takes no locks and makes no files beside the database. Only for reading a file that has no write-ahead log and that nobody
     /// writes meanwhile; otherwise what is read makes no sense.
     package var isImmutable = false
@@ -147,7 +149,8 @@ package final class Database {
     }
     // NOMUTEX: the owner confines the connection, so SQLite need not lock it at each call.
     var flags = SQLITE_OPEN_NOMUTEX
-    flags |= options.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+    flags |= options.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
+    if !options.isReadOnly, !options.mustExist { flags |= SQLITE_OPEN_CREATE }
     if options.isImmutable { flags |= SQLITE_OPEN_URI }
     var connection: OpaquePointer?
     let code = sqlite3_open_v2(fileName, &connection, flags, nil)
@@ -216,10 +219,26 @@ package final class Database {
       // Otherwise the file would stay as large as it ever was.
       try execute("PRAGMA journal_size_limit = \(options.keptLogBytes)")
     }
-    try execute("PRAGMA synchronous = \(options.synchronous.rawValue)")
+    for pragma in Self.syncPragmas(options.synchronous, onDarwin: Self.isDarwin) { try execute(pragma) }
     if isNew, !options.isReadOnly {
       try execute("PRAGMA application_id = \(options.applicationID)")
     }
+  }
+
+  #if canImport(Darwin)
+    private static let isDarwin = true
+  #else
+    private static let isDarwin = false
+  #endif
+
+  /// The pragmas that say when the file system is synchronized, and how.
+  ///
+  /// On Darwin `fsync` leaves data in the drive's cache, so that a loss of power can undo what was synchronized. With these two, SQLite
+  /// synchronizes by F_FULLFSYNC (https://www.sqlite.org/pragma.html#pragma_fullfsync). The first is about commits; the second is about
+  /// checkpoints, without which the log would be overwritten before its pages are in the file. Other systems ignore both.
+  package static func syncPragmas(_ synchronous: Synchronous, onDarwin: Bool) -> [String] {
+    (onDarwin ? ["PRAGMA fullfsync = ON", "PRAGMA checkpoint_fullfsync = ON"] : [])
+      + ["PRAGMA synchronous = \(synchronous.rawValue)"]
   }
 
   /// Reads the file's header for the first time and refuses a database that is not ours, before anything is written.
