@@ -80,4 +80,25 @@ struct ClientFilesTests {
       """
     #expect(FileSystemKind.kind(of: path, mounts: mounts) == kind)
   }
+
+  @Test(
+    "file systems of networks, of a virtual machine's host and in user space may be open elsewhere",
+    arguments: [
+      "nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "virtiofs", "vboxsf", "prl_fs", "fakeowner", "fuse",
+      "fuse.vmhgfs-fuse", "fuse.sshfs", "fuse.gvfsd-fuse", "fuse.juicefs", "fuse.mergerfs", "fuse.grpcfuse",
+      "fuse.of-a-later-year",
+    ])
+  func otherMachines(kind: String) {
+    #expect(FileSystemKind.reachesOtherMachines(kind))
+  }
+
+  @Test(
+    "file systems of this machine may be shared by its processes",
+    arguments: [
+      "ext4", "btrfs", "xfs", "zfs", "f2fs", "tmpfs", "overlay", "ecryptfs", "apfs", "hfs", "fuseblk", "fuse.gocryptfs",
+      "fuse.fuse-overlayfs", "fuse.bindfs",
+    ])
+  func thisMachine(kind: String) {
+    #expect(!FileSystemKind.reachesOtherMachines(kind))
+  }
 }
