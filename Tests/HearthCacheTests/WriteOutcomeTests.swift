@@ -88,6 +88,58 @@ struct WriteOutcomeTests {
     #expect(try cache.store.fate(of: BatchIdentity(high: 8, low: 1)) == .unknown)
   }
 
+  @Test("a receipt is found without a look through the outbox, for writes that wait, have ended, or were never made")
+  func steps() throws {
+    func steps(outbox count: UInt64) throws -> Int {
+      let cache = try TestCache(.file)
+      defer { cache.close() }
+      for number in 1...count { _ = try write(cache, .set(key("rooms/\(number)"), [:]), number) }
+      try cache.restart()
+      var steps = 0
+      cache.database.onProgress(everyInstructions: 1) {
+        steps += 1
+        return false
+      }
+      for number in [1, count, count + 1] {
+        let fate = try cache.store.fate(of: BatchIdentity(high: 7, low: number))
+        #expect(fate == (number > count ? .unknown : .pending(BatchID(number))))
+      }
+      return steps
+    }
+    #expect(try steps(outbox: 200) <= steps(outbox: 10) + 20)
+  }
+
+  @Test("a receipt is found again after its row was damaged, and after the outbox was saved from a damaged file")
+  func damagedReceipts() throws {
+    let cache = try TestCache(.file)
+    defer { cache.close() }
+    _ = try write(cache, .set(key("rooms/a"), [:]), 1)
+    let identity = BatchIdentity(high: 7, low: 1)
+    try cache.database.execute("UPDATE cache_receipts SET batch_id = 'x'")
+    _ = try? cache.store.fate(of: identity)
+    #expect(try cache.store.fate(of: identity) == .pending(1))
+    let saved = SalvagedOutbox(reading: cache.folder.file("cache.sqlite"), databaseID: TestCache.databaseID)
+    let copy = try Database(.memory)
+    defer { copy.close() }
+    try saved.save(to: copy, databaseID: TestCache.databaseID)
+    let store = try LocalStore(
+      database: copy, databaseID: TestCache.databaseID, garbageCollection: TestCache.lru, user: nil, newCacheID: "copy")
+    #expect(try store.fate(of: identity) == .pending(1))
+    #expect(store.reopening == nil)
+  }
+
+  @Test("a batch that leaves the outbox takes its receipt's row along")
+  func receiptRows() throws {
+    let cache = try TestCache(.memory)
+    let batches = try (1...3).map { try write(cache, .set(key("rooms/\($0)"), [:]), $0) }
+    _ = try cache.store.withdraw(batches[0].batchID, evenIfSent: false, cancelled, at: time(2))
+    _ = try cache.store.reject(batches[1])
+    try cache.database.execute("UPDATE cache_mutation_batches SET batch = X'FF'")
+    _ = try cache.store.setAsideUnreadableBatches()
+    let rows = try cache.database.firstRow("SELECT count(*) FROM cache_receipts") { try $0.int64(at: 0) }
+    #expect(rows == 0)
+  }
+
   @Test("outcomes are kept for 30 days")
   func trimming() throws {
     let cache = try TestCache(.memory)

@@ -227,6 +227,7 @@ struct CacheRepair {
     for number in try store.outcomes.unreadable() {
       try database.update("DELETE FROM cache_write_outcomes WHERE number = ?", .integer(number))
     }
+    try store.queue.rebuildReceipts()
     try database.update("DELETE FROM cache_base_documents WHERE typeof(path) <> 'text'")
     for path in try unreadablePaths(in: "cache_base_documents") {
       try database.update("DELETE FROM cache_base_documents WHERE path = CAST(? AS TEXT)", .blob(path))

@@ -52,6 +52,7 @@ enum CacheSchema {
       "SELECT batch_id, attempts, code, message FROM cache_write_attempts",
       "SELECT batch_id, user_id, batch, code, message, rejected_seconds, rejected_nanos FROM cache_rejected_batches",
       "SELECT number, identity, answered_seconds, code, message, result FROM cache_write_outcomes",
+      "SELECT number, identity, batch_id FROM cache_receipts",
       """
       SELECT hash, user_id, path, state, seconds, nanos, fields, is_outdated, next_state, next_fields, copy_name
       FROM cache_base_documents
@@ -207,6 +208,9 @@ enum CacheSchema {
       result BLOB NOT NULL
     )
     """,
+
+    // The waiting batches of writes with a receipt (`ReceiptTable`). `number` is as above.
+    "CREATE TABLE cache_receipts (number INTEGER PRIMARY KEY, identity BLOB NOT NULL, batch_id INTEGER NOT NULL)",
 
     // The documents that waiting writes were made for, where a rule for conflicts contains them (`BaseDocument`). `state` is 0 for an
     // unknown document, 1 for a missing and 2 for an existing one; `next_state` is -1 if there is none. The key is a hash of user and

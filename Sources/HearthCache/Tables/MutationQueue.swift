@@ -87,6 +87,18 @@ struct MutationQueue {
         "INSERT INTO cache_batch_documents (user_id, path, batch_id) VALUES (?, ?, ?)",
         .integer(user), .text(key.canonicalString), .integer(batch.batchID))
     }
+    try receipts.insert(batch)
+  }
+
+  private var receipts: ReceiptTable { ReceiptTable(database: database) }
+
+  /// Makes the table of receipts anew from the batches that can be read.
+  func rebuildReceipts() throws {
+    try receipts.removeAll()
+    try database.forEachRow("SELECT batch_id, batch FROM cache_mutation_batches ORDER BY batch_id") {
+      if let batch = try? decode($0) { try receipts.insert(batch) }
+      return true
+    }
   }
 
   /// Stores a batch with other base mutations in the place of its row.
@@ -103,6 +115,7 @@ struct MutationQueue {
         "DELETE FROM cache_batch_documents WHERE user_id = ? AND path = ? AND batch_id = ?",
         .integer(user), .text(key.canonicalString), .integer(batch.batchID))
     }
+    try receipts.remove(batch)
   }
 
   /// Returns whether the user's queue holds the batch, readable or not.
@@ -165,17 +178,12 @@ struct MutationQueue {
     ) { Int(clamping: try $0.int64(at: 0)) }
   }
 
-  /// The batch with this identity, of any user. Looks through the bytes of the queue, without decoding what has others.
+  /// The batch of a write with a receipt that has this identity, of any user. Reads two rows, however long the queue is.
   func batchID(of identity: BatchIdentity) throws -> BatchID? {
-    var found: BatchID?
-    try database.forEachRow(
-      "SELECT batch_id, batch FROM cache_mutation_batches WHERE instr(batch, ?) > 0", .blob(identity.bytes)
-    ) {
-      // The bytes of an identity might stand in the data of another batch.
-      if try decode($0).identity == identity { found = try $0.int64(at: 0) }
-      return found == nil
-    }
-    return found
+    guard let batchID = try receipts.batchID(of: identity) else { return nil }
+    let batch = try database.firstRow(
+      "SELECT batch_id, batch FROM cache_mutation_batches WHERE batch_id = ?", .integer(batchID), body: decode)
+    return batch?.identity == identity ? batchID : nil
   }
 
   func highestBatchID(user: UserRow, notAfter limit: BatchID = .max) throws -> BatchID? {
@@ -226,6 +234,7 @@ struct MutationQueue {
     try database.update("DELETE FROM cache_mutation_batches WHERE batch_id = ?", id)
     try database.update(
       "DELETE FROM cache_batch_documents WHERE user_id = ? AND batch_id = ?", .integer(batch.user), id)
+    try receipts.remove(batchID: batch.batchID)
   }
 
   // MARK: Batches by document

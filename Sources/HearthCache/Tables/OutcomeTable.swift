@@ -41,7 +41,7 @@ struct OutcomeTable {
   }
 
   /// Identities are drawn at random, so half of one is enough to find it.
-  private static func number(of identity: BatchIdentity) -> Int64 { Int64(bitPattern: identity.low) }
+  static func number(of identity: BatchIdentity) -> Int64 { Int64(bitPattern: identity.low) }
 
   /// The outcome of the write, if it is known.
   func outcome(of identity: BatchIdentity) throws -> WriteOutcome? {
