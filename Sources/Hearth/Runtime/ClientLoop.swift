@@ -13,6 +13,7 @@ internal import HearthSync
 /// | waiting | - | wait in order while another process or client has the folder (`FolderWait`): running, or locked | tries the folder once more if writes wait: as running, or stopped |
 /// | running | - | go to the running client | closes everything: stopped |
 /// | suspended | - | wait in order, like messages of streams and timers: running, or locked if another process took the folder | resumes, and goes on from there |
+/// | yielding, while another process wants to delete the cache or to take it over | - | as suspended: running if that fails, otherwise failed | resumes, and goes on from there |
 /// | locked | - | try to open the folder once: running, or report the error | stopped |
 /// | failed, also after another process has taken the cache over | - | report the error; nothing on disk changes | stopped |
 /// | stopped | - | tasks get `cancelled`, callbacks are silent | completes when everything is closed |
@@ -38,6 +39,7 @@ final class ClientLoop {
     case running(RunningClient)
     case waiting(FolderWait)
     case suspended(RunningClient, FolderWait)
+    case yielding(RunningClient, FolderWait)
     case locked(FolderWait, NSError)
     case failed(NSError)
     /// With the queue of the completions of all calls that end the client. It is suspended until everything is closed.
@@ -89,7 +91,11 @@ final class ClientLoop {
       case .start:
         start(post: post)
       case .openAgain:
-        if case .waiting(let wait) = state { open(wait, post: post) }
+        switch state {
+        case .waiting(let wait): open(wait, post: post)
+        case .yielding(_, let wait): comeBack(within: wait, post: post)
+        case .idle, .running, .suspended, .locked, .failed, .stopped: break
+        }
       case .suspend(let done):
         suspend()
         done()
@@ -109,18 +115,49 @@ final class ClientLoop {
 
   /// Ends a client that another process has asked to end.
   private func giveWayIfNeeded() {
-    guard case .running(let client) = state, client.mustEnd else { return }
-    let (error, unsaved) = client.giveWay()
-    HearthLog.error("\(error.localizedDescription)")
-    unsavedError = unsaved
-    state = .failed(error)
+    guard case .running(let client) = state else { return }
+    if client.mustEnd {
+      let error = RunningClient.cacheWasTaken
+      HearthLog.error("\(error.localizedDescription)")
+      unsavedError = client.giveWay(error)
+      state = .failed(error)
+    } else if client.takeRequestToYield() {
+      HearthLog.log(.notice, "Another process wants to clear the cache or to take it over. It is given back.")
+      client.suspend()
+      let wait = FolderWait(client.configuration)
+      state = .yielding(client, wait)
+      pause = wait.nextPause()
+    }
+  }
+
+  /// Continues with a cache that was given back, if the other process has given up, or ends.
+  ///
+  /// - Parameter wait: For as long as the other process may try; nil to come back now.
+  private func comeBack(within wait: FolderWait?, post: @escaping @Sendable (Message) -> Void) {
+    guard case .yielding(let client, let held) = state else { return }
+    if client.isCacheWanted, let pause = wait?.nextPause() {
+      self.pause = pause
+      return
+    }
+    do {
+      try client.resume()
+      state = .running(client)
+      watchForSuspension(post: post)
+      HearthLog.log(.notice, "The cache was neither cleared nor taken over. This process uses it again.")
+    } catch {
+      let error = RunningClient.cacheWasTaken
+      HearthLog.error("\(error.localizedDescription)")
+      unsavedError = client.end(error, writesIn: .outOfReach)
+      state = .failed(error)
+    }
+    handle(held.takeHeld(), post: post)
   }
 
   private func handle(_ call: ClientCall) {
     switch state {
     case .running(let client): client.handle(call)
     case .failed(let error), .locked(_, let error): call.refuse(error)
-    case .idle, .waiting, .suspended, .stopped: call.refuse(nil)
+    case .idle, .waiting, .suspended, .yielding, .stopped: call.refuse(nil)
     }
   }
 
@@ -164,7 +201,7 @@ final class ClientLoop {
     case .fromClient: needsCache = false
     }
     switch state {
-    case .waiting(let wait), .suspended(_, let wait):
+    case .waiting(let wait), .suspended(_, let wait), .yielding(_, let wait):
       wait.hold(message)
       return true
     case .locked(let wait, _):
@@ -266,6 +303,7 @@ final class ClientLoop {
     // The folder may be free now: what waits for it need not be lost.
     if case .waiting(let wait) = state, wait.heldWriteCount > 0 { openAtEnd(wait, post: post) }
     resume(post: post)
+    comeBack(within: nil, post: post)
     suspensionWatch = nil
     switch state {
     case .stopped(let endings):
@@ -278,9 +316,11 @@ final class ClientLoop {
       endings.async { completion(error) }
     case .waiting(let wait):
       state = .stopped(Self.makeEndings())
+      wait.configuration.endRequest.withdraw()
       wait.configuration.cacheOpened?(NSError.terminated)
       completion(wait.refuseHeld())
-    case .idle, .suspended, .locked, .failed:
+    case .idle, .suspended, .yielding, .locked, .failed:
+      if case .locked(let wait, _) = state { wait.configuration.endRequest.withdraw() }
       state = .stopped(Self.makeEndings())
       completion(unsavedError)
     }

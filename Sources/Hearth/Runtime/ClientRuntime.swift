@@ -20,6 +20,8 @@ struct ClientConfiguration: Sendable {
   var cache: Cache
   /// The number of clients that may have the cache at the same time.
   var cacheSharing = CacheSharing.alone
+  /// Asks the clients that have the cache, if this one is to take it over.
+  let endRequest = EndRequest()
   /// The longest wait for another process that holds the cache's file.
   var busyTimeout: Duration = .seconds(5)
   var outbox = OutboxSettings()

@@ -31,9 +31,10 @@ struct OpenCache {
     case .file(let path, _):
       let options = CacheFile.Options(
         database: Database.Options(busyTimeout: configuration.busyTimeout), sharing: configuration.cacheSharing,
-        clientName: UUID().uuidString)
+        clientName: UUID().uuidString, endRequest: configuration.endRequest)
       let opened = try CacheFile.openStore(
         folder: path, databaseID: configuration.databaseID, options: options, makeStore: makeStore)
+      configuration.endRequest.withdraw()
       if let recovery = opened.cache.recovery { HearthLog.error("\(recovery)") }
       folder = opened.cache
       database = opened.cache.database
@@ -57,6 +58,9 @@ struct OpenCache {
 
   /// The damage that another client has found in the file; nil if there is none.
   var markedDamage: String? { folder?.markedDamage }
+
+  /// True while another process wants the folder, to delete the cache or to take it over.
+  var isWantedByOther: Bool { folder?.isWantedByOther ?? false }
 
   /// True if the cache outlives the program.
   var isPersistent: Bool { folder != nil }

@@ -41,8 +41,10 @@ final class RunningClient {
   private var conflictQuestions: ConflictQuestions
   /// Nil for a cache that no other process can share.
   private var wakeUps: ClientWakeUps?
-  /// True if another process is about to delete the cache or take it over.
+  /// True if the cache must be closed.
   private(set) var mustEnd = false
+  /// True if another process has asked for the cache.
+  private var wasAskedToYield = false
 
   private var listeners: [ListenerID: (listener: Listener<SnapshotEvent>, isOneShot: Bool)] = [:]
   private var syncListeners: [ListenerID: Listener<Void>] = [:]
@@ -429,15 +431,28 @@ final class RunningClient {
       message: "Another process used the cache folder while this one was suspended. Listen and read again.")
   }
 
-  /// Leaves the cache to another process that is about to delete it or to take it over, and ends everything with an error.
-  ///
-  /// - Returns: the error, and one more if there are writes that were not saved.
-  func giveWay() -> (error: NSError, unsaved: NSError?) {
-    let error = NSError.firestore(
+  /// True while another process wants the cache, to delete it or to take it over.
+  var isCacheWanted: Bool { cache.isWantedByOther }
+
+  /// Returns true, once, if another process has asked for the cache and still wants it.
+  func takeRequestToYield() -> Bool {
+    defer { wasAskedToYield = false }
+    return wasAskedToYield && isCacheWanted
+  }
+
+  /// The error of everything after another process has deleted the cache or taken it over.
+  static var cacheWasTaken: NSError {
+    .firestore(
       .failedPrecondition,
       "Another process has cleared the cache or taken it over. Terminate this client, and use a new Firestore object.")
+  }
+
+  /// Closes the cache that this client must not use any more, and ends everything with an error.
+  ///
+  /// - Returns: an error if there are writes that were not saved.
+  func giveWay(_ error: NSError) -> NSError? {
     run(.shutdown)
-    return (error, end(error, writesIn: .outOfReach))
+    return end(error, writesIn: .outOfReach)
   }
 
   /// Ends everything with an error, and leaves the cache as it is. Writes that are not stored yet are refused.
@@ -496,6 +511,7 @@ final class RunningClient {
     case .invalidateCredentials: streams.invalidateCredentials()
     case .wakeOthers: wakeOthers()
     case .closeCache: mustEnd = true
+    case .yieldCache: wasAskedToYield = true
     case .runBackgroundQuery(let query): backgroundQueries.start(query)
     case .cancelBackgroundQuery(let id): backgroundQueries.cancel(id)
     case .lookUp(let id, let keys): streams.lookUp(id, keys)

@@ -31,6 +31,9 @@ package final class OpenedCache {
   /// The damage that another client has found in the file; nil if there is none.
   package var markedDamage: String? { files.markedDamage }
 
+  /// True while somebody wants the folder, to delete the cache or to take it over.
+  package var isWantedByOther: Bool { EndRequest.isOpen(in: files.folder) }
+
   /// Gives the folder back for a while. Until ``resume()`` has returned true, nothing may be read or written.
   package func suspend() {
     client?.suspend()
@@ -89,11 +92,14 @@ package enum CacheFile {
     package var sharing: CacheSharing
     /// A name that no other client of the cache has had; nil for an opener that no other client should know of.
     package var clientName: String?
+    /// The request that an opener makes that takes the folder over. It is to be withdrawn when the folder is open, or no longer wanted.
+    package var endRequest: EndRequest?
 
     package init(
       checksWholeFile: Bool = false, database: Database.Options = Database.Options(), sharing: CacheSharing = .alone,
-      clientName: String? = nil
+      clientName: String? = nil, endRequest: EndRequest? = nil
     ) {
+      self.endRequest = endRequest
       self.checksWholeFile = checksWholeFile
       self.database = database
       self.sharing = sharing
@@ -115,7 +121,7 @@ package enum CacheFile {
   ///   of these changes the file.
   package static func open(folder: String, databaseID: DatabaseID, options: Options = Options()) throws -> OpenedCache {
     try makeFolder(folder)
-    let lock = try lock(folder, options.sharing)
+    let lock = try lock(folder, options)
     let files = CacheFiles(folder: folder)
     do {
       if files.hasInterruptedRecovery { try lock.exclusively { try files.finishInterruptedRecovery() } }
@@ -140,14 +146,14 @@ package enum CacheFile {
     }
   }
 
-  private static func lock(_ folder: String, _ sharing: CacheSharing) throws(StoreError) -> FolderLock {
-    switch sharing {
+  private static func lock(_ folder: String, _ options: Options) throws(StoreError) -> FolderLock {
+    switch options.sharing {
     case .alone: return try FolderLock(folder: folder)
     case .takingOver:
       do {
         return try FolderLock(folder: folder)
       } catch {
-        if error.kind == .unavailable { askClientsToEnd(folder: folder) }
+        if error.kind == .unavailable { options.endRequest?.ask(clientsOf: folder) }
         throw error
       }
     case .shared:
@@ -170,16 +176,6 @@ package enum CacheFile {
     // Without a mark they find the damage themselves.
     if files.markedDamage == nil, files.hasMain { try? files.mark(damage.reason) }
     ClientFiles.wakeAll(in: files.folder)
-  }
-
-  /// Asks all clients of a folder to end, because the cache is about to be deleted or taken over. Returns at once.
-  package static func askClientsToEnd(folder: String) {
-    let files = CacheFiles(folder: folder)
-    // Without a file that can be read there is nothing that a client could hear.
-    guard files.hasMain, let database = try? Database(.file(path: files.main)) else { return }
-    defer { database.close() }
-    try? LocalStore.askAllToEnd(database)
-    ClientFiles.wakeAll(in: folder)
   }
 
   /// As ``open(folder:databaseID:options:)``, with a local store that has been started. Damage that only the store finds

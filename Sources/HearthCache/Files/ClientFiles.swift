@@ -8,6 +8,7 @@ package import HearthStore
 /// | `cache.client-<name>` | locked as long as the client lives |
 /// | `cache.wake-<name>` | a named pipe: a byte in it means that there is news |
 /// | `cache.lease` | locked by the holder of the lease |
+/// | `cache.end-request` | locked while somebody wants the folder for itself (`EndRequest`) |
 /// | `cache.lease-pipe` | a named pipe that the holder of the lease keeps open: its readers reach the end when the holder ends |
 ///
 /// Where the file system has no named pipes, clients look for news at intervals only.
@@ -40,7 +41,7 @@ package final class ClientFiles: ClientLocks {
   /// The names of files that belong to clients.
   static func isClientFile(_ name: String) -> Bool {
     name.hasPrefix("cache.client-") || name.hasPrefix("cache.wake-") || name == "cache.lease"
-      || name == "cache.lease-pipe"
+      || name == "cache.lease-pipe" || name == EndRequest.fileName
   }
 
   private static func lock(_ path: String, _ folder: String) throws(StoreError) -> LockFile {

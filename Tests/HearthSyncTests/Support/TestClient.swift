@@ -185,7 +185,7 @@ final class TestClient {
       }
       if let label { sentLabels.append(label) }
     case .dropConnection: droppedConnections += 1
-    case .wakeOthers, .closeCache: told.append("\(action)")
+    case .wakeOthers, .closeCache, .yieldCache: told.append("\(action)")
     case .startTimer(let kind, let delay): timers[kind] = now + delay
     case .cancelTimer(let kind): timers[kind] = nil
     case .raiseSnapshot(let id, let snapshot):
