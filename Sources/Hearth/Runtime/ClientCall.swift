@@ -30,6 +30,19 @@ enum ClientCall: Sendable {
     }
   }
 
+  /// True if a running client keeps the call while another process holds the cache's file. Other calls fail then, for their callers can
+  /// repeat them, or ask something else.
+  var waitsForFile: Bool {
+    switch self {
+    case .listen(_, _, _, let isOneShot): !isOneShot
+    case .request(_, let request): request.waitsForFile
+    case .bundleBytes: false
+    case .writes, .unlisten, .listenForSync, .unlistenForSync, .observeOutbox, .unobserveOutbox, .observeStatus,
+      .unobserveStatus, .bundleEnded, .setIndexAutoCreation, .changeUser:
+      true
+    }
+  }
+
   /// Ends a call that no client takes.
   ///
   /// - Parameter error: The reason why the client cannot run; nil if it was terminated: tasks and callbacks of writes then get `cancelled`,

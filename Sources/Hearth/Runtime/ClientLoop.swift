@@ -10,7 +10,7 @@ internal import HearthSync
 /// | state | start | calls | stop |
 /// |---|---|---|---|
 /// | idle | opens the cache (or, where asked for, one in memory in its place): running, waiting or failed | cannot come before start | stopped |
-/// | waiting | - | wait in order while another process or client has the folder (`FolderWait`): running, or locked | tries the folder once more if writes wait: as running, or stopped |
+/// | waiting | - | wait in order while another process or client has the folder or the file (`FolderWait`): running, or locked | tries the folder once more if writes wait: as running, or stopped |
 /// | running | - | go to the running client | closes everything: stopped |
 /// | suspended | - | wait in order, like messages of streams and timers: running, or locked if another process took the folder | resumes, and goes on from there |
 /// | yielding, while another process wants to delete the cache or to take it over | - | as suspended: running if that fails, otherwise failed | resumes, and goes on from there |
@@ -113,7 +113,7 @@ final class ClientLoop {
     }
   }
 
-  /// Ends a client that another process has asked to end.
+  /// Ends a client that must not use the cache any more, and gives the cache back for a while if another process wants it.
   private func giveWayIfNeeded() {
     guard case .running(let client) = state else { return }
     if client.mustEnd {
@@ -173,12 +173,12 @@ final class ClientLoop {
       configuration.cacheOpened?(nil)
       handle(wait.takeHeld(), post: post)
     } catch {
-      let isInUse = FolderWait.isWorthwhile(after: error)
-      if isInUse, let pause = wait.nextPause() {
+      if let pause = wait.nextPause(after: error) {
         state = .waiting(wait)
         self.pause = pause
         return
       }
+      let isInUse = FolderWait.isWorthwhile(after: error)
       let error = isInUse ? FolderWait.givenUp(error) : error
       let reported = fail(error)
       if let cacheOpened = configuration.cacheOpened {

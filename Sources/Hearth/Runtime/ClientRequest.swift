@@ -19,6 +19,8 @@ struct ClientRequest: Sendable {
   var progress: @Sendable (BundleProgress) -> Void = { _ in }
   /// For a switch of the network its new state, which ``ClientChoices`` repeats; nil for other operations.
   var networkState: Bool?
+  /// True if it waits while another process holds the cache's file.
+  var waitsForFile = false
 }
 
 // MARK: - Operations of the sync engine
@@ -48,6 +50,7 @@ extension ClientRequest {
   static func networkSwitch(isEnabled: Bool, _ completion: @escaping @Sendable (NSError?) -> Void) -> ClientRequest {
     var request = engine(isEnabled ? .enableNetwork : .disableNetwork, completion)
     request.networkState = isEnabled
+    request.waitsForFile = true
     return request
   }
 

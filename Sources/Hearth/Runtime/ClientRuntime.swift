@@ -24,6 +24,8 @@ struct ClientConfiguration: Sendable {
   let endRequest = EndRequest()
   /// The longest wait for another process that holds the cache's file.
   var busyTimeout: Duration = .seconds(5)
+  /// The longest wait at the start for another process that has the cache's folder.
+  var folderWaitLimit = FolderWait.limit
   var outbox = OutboxSettings()
   var conflicts = ConflictSettings()
   var callbackQueue: DispatchQueue
@@ -172,7 +174,9 @@ final class ClientRuntime: Sendable {
   }
 
   func waitForPendingWrites(_ completion: @escaping @Sendable (NSError?) -> Void) {
-    request(.engine(.waitForPendingWrites, completion))
+    var waiting = ClientRequest.engine(.waitForPendingWrites, completion)
+    waiting.waitsForFile = true
+    request(waiting)
   }
 
   func pendingWrites(_ completion: @escaping @Sendable (Result<OutboxContents, NSError>) -> Void) {
