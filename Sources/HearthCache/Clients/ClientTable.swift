@@ -181,6 +181,16 @@ struct ClientTable {
     ) { _ in true } ?? false
   }
 
+  /// The targets that some client uses.
+  func usedTargets() throws -> Set<TargetID> {
+    var used: Set<TargetID> = []
+    try database.forEachRow("SELECT DISTINCT target_id FROM cache_client_targets") {
+      used.insert(try Self.targetID($0))
+      return true
+    }
+    return used
+  }
+
   /// The targets that a client uses, and whether it wants the backend to be asked for them.
   func targets(of client: ClientID) throws -> [TargetID: Bool] {
     var targets: [TargetID: Bool] = [:]

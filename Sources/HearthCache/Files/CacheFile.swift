@@ -283,6 +283,7 @@ package enum CacheFile {
     do {
       _ = try CacheSchema.migrate(template)
       if layout == .rewrittenShared { try ClientSchema.schema.migrate(template) }
+      if layout != .asMade { try DatabaseNameTable.schema.migrate(template) }
       if layout != .asMade { try template.rewrite() }
     } catch {
       template.close()

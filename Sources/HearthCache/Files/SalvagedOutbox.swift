@@ -34,6 +34,9 @@ struct SalvagedOutbox {
   }
 
   private var rejected: [RejectedRow] = []
+  var rejectedCount: Int { rejected.count }
+  /// False if there may be refused batches that could not be read.
+  private(set) var isRejectedComplete = true
   /// In order of batch id.
   private(set) var batches: [Entry] = []
   /// Kept for a release that can read them.
@@ -68,7 +71,7 @@ struct SalvagedOutbox {
     options.toleratesDamage = true
     options.isImmutable = isImmutable
     guard let database = try? Database(.file(path: path), options: options) else {
-      (isComplete, hasTables) = (false, false)
+      (isComplete, hasTables, isRejectedComplete) = (false, false, false)
       return
     }
     checkTables(database)
@@ -167,17 +170,18 @@ struct SalvagedOutbox {
 
   private mutating func readRejected(_ database: Database) {
     let columns = "batch_id, user_id, batch, code, message, rejected_seconds, rejected_nanos"
-    scan(database, "SELECT \(columns) FROM cache_rejected_batches") { outbox, row in
+    let isWhole = scan(database, "SELECT \(columns) FROM cache_rejected_batches") { outbox, row in
       guard let user = try? row.int64(at: 1), let userKey = outbox.userKeys[user], let batchID = try? row.int64(at: 0),
         let batch = try? row.bytes(at: 2), (try? outbox.decode(batch, batchID)) != nil,
         let code = try? row.int64(at: 3), let message = try? row.string(at: 4),
         let seconds = try? row.int64(at: 5), let nanoseconds = try? row.int64(at: 6)
-      else { return }
+      else { return outbox.isRejectedComplete = false }
       outbox.rejected.append(
         RejectedRow(
           batchID: batchID, userKey: userKey, batch: batch, code: code, message: message, seconds: seconds,
           nanoseconds: nanoseconds))
     }
+    if !isWhole { isRejectedComplete = false }
   }
 
   /// Looks through the pages of the file for batches that exist and were not found.

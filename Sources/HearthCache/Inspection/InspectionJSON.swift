@@ -12,7 +12,7 @@ extension CacheOverview {
       ("fileBytes", .integer(fileBytes)), ("usedBytes", .integer(usedBytes)), ("logBytes", .integer(logBytes)),
       ("estimatedDocuments", estimatedDocumentCount.map { .integer($0) } ?? .null),
       ("targets", .integer(targetCount)),
-      ("pendingBatches", .integer(pendingBatchCount)),
+      ("pendingBatches", .integer(pendingBatchCount)), ("rejectedBatches", .integer(rejectedBatchCount)),
       ("users", .array(users.map(\.json))),
       (
         "pinnedQueries",
@@ -33,7 +33,7 @@ extension CacheOverview.User {
   package var json: JSONText {
     .object([
       ("user", id.map { .string($0) } ?? .null), ("pendingBatches", .integer(pendingBatchCount)),
-      ("unreadableBatches", .integer(unreadableBatchCount)),
+      ("unreadableBatches", .integer(unreadableBatchCount)), ("rejectedBatches", .integer(rejectedBatchCount)),
     ])
   }
 }
@@ -126,7 +126,7 @@ extension Document {
     var members: [(name: String, value: JSONText)] = [("path", .string(key.canonicalString))]
     if version > .none { members.append(("updateTime", .string(version.timestamp.rfc3339))) }
     if createTime > .none { members.append(("createTime", .string(createTime.timestamp.rfc3339))) }
-    if hasPendingWrites { members.append(("hasPendingWrites", true)) }
+    if hasLocalMutations { members.append(("hasPendingWrites", true)) }
     switch kind {
     case .found:
       let values = try fields.decoded()

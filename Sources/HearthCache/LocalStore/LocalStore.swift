@@ -99,14 +99,16 @@ package final class LocalStore {
   ///   - newCacheID: the name that the cache takes if it has none yet. Must differ from that of every other cache.
   ///   - locks: those of this client if it shares the cache with others; nil if it has the cache for itself.
   ///   - backend: names the backend for other clients of the cache, which must have the same.
+  ///   - namesDatabase: false for a tool that has only guessed the database.
   /// - Throws: `StoreError`, with kind `newerSchema` when a newer version of this package wrote the file.
   package init(
     database: Database, databaseID: DatabaseID, garbageCollection: GarbageCollection, user: String?, newCacheID: String,
-    locks: (any ClientLocks)? = nil, backend: String = ""
+    locks: (any ClientLocks)? = nil, backend: String = "", namesDatabase: Bool = true
   ) throws {
     let documents = try CacheSchema.migrate(database)
     // A cache that nobody can share has no use for them.
     if locks != nil { try ClientSchema.schema.migrate(database) }
+    if namesDatabase { try DatabaseNameTable(database: database).name(databaseID) }
     let globals = CacheGlobals(database: database)
     self.databaseID = databaseID
     self.database = database
@@ -158,6 +160,12 @@ package final class LocalStore {
   func isInUse(_ targetID: TargetID) throws -> Bool {
     if state.targets[targetID] != nil || state.bundleTargets.contains(targetID) { return true }
     return try state.membership != nil && clients.isUsed(targetID)
+  }
+
+  /// The targets for which that is so.
+  func targetsInUse() throws -> Set<TargetID> {
+    let others = try state.membership == nil ? [] : clients.usedTargets()
+    return others.union(state.targets.keys).union(state.bundleTargets)
   }
 
   // MARK: - Transactions
@@ -261,9 +269,13 @@ package final class LocalStore {
   /// needs. Runs after the transaction has read what it returns, so a view can still show what the cache just lost.
   private func collectTouchedDocuments() throws {
     guard !step.touchedKeys.isEmpty else { return }
+    var pinned: [Query]?
     for key in step.touchedKeys.sorted() {
       if state.viewReferences.contains(key) { continue }
       if try targets.hasTarget(for: key) || queue.hasPendingBatch(for: key) { continue }
+      let queries = try pinned ?? pins.queries()
+      pinned = queries
+      if try isKept(key, by: queries) { continue }
       try documents.remove(key)
     }
   }

@@ -24,7 +24,8 @@ struct CacheInfoCommand: ParsableCommand {
     }
     line("folder", cache.folder)
     line(
-      "database", cache.databaseID.map { "\($0.projectID) \($0.database)" } ?? "unknown: no query and no write says it")
+      "database",
+      cache.databaseID.map { "\($0.projectID) \($0.database)" } ?? "unknown: no client of this release has opened it")
     line(
       "size",
       "\(Terminal.size(cache.fileBytes)), of which \(Terminal.size(cache.usedBytes)) in use; log \(Terminal.size(cache.logBytes))"
@@ -33,9 +34,13 @@ struct CacheInfoCommand: ParsableCommand {
     line("documents", cache.estimatedDocumentCount.map { "at most \($0)" } ?? "not counted: many collections")
     line("targets", "\(cache.targetCount)")
     line("outbox", "\(cache.pendingBatchCount) pending batches")
+    if cache.rejectedBatchCount > 0 {
+      line("rejected", "\(cache.rejectedBatchCount) batches that the backend has refused: see `hearth cache rejected`")
+    }
     for user in cache.users {
       let unreadable = user.unreadableBatchCount > 0 ? ", \(user.unreadableBatchCount) unreadable" : ""
-      line("user", "\(user.id ?? "(signed out)"): \(user.pendingBatchCount) pending\(unreadable)")
+      let rejected = user.rejectedBatchCount > 0 ? ", \(user.rejectedBatchCount) rejected" : ""
+      line("user", "\(user.id ?? "(signed out)"): \(user.pendingBatchCount) pending\(unreadable)\(rejected)")
     }
     for pinned in cache.pinnedQueries { line("pinned", "\(pinned.query): \(pinned.documentCount) documents") }
     if cache.isInExclusiveUse {
@@ -155,7 +160,7 @@ struct CacheDocumentsCommand: ParsableCommand {
       for document in documents {
         let updated = document.version > .none ? document.version.timestamp.rfc3339 : ""
         table.add(
-          document.key.canonicalString, document.hasPendingWrites ? "yes" : "", updated,
+          document.key.canonicalString, document.hasLocalMutations ? "yes" : "", updated,
           try document.fields.decoded().plainJSON.compact)
       }
       table.print()

@@ -402,6 +402,12 @@ struct DifferenceProof {
         "the oldest go first: a tenth of targets and unneeded documents, and no more than the limit"
       )),
     DifferenceProof(
+      "A cache is larger than its threshold and has few queries",
+      (
+        "HearthCacheTests/GarbageCollectionTests",
+        "a cache of few queries becomes smaller than its threshold, and loses no more than that takes"
+      )),
+    DifferenceProof(
       "The size that is compared with the threshold",
       (
         "HearthCacheTests/GarbageCollectionFileTests",
