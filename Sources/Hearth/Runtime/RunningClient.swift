@@ -168,7 +168,10 @@ final class RunningClient {
       readStatus()
     case .timerFired(let kind, let generation):
       guard timers.takeFired(kind, generation: generation) else { return }
-      if kind == .clientMetadataRefresh { lookForDamage() }
+      if kind == .clientMetadataRefresh {
+        lookForDamage()
+        wakeUps?.watchLease(!engine.isPrimary, isAgain: true, cache.client)
+      }
       configuration.instruments.handle(.timerFired(kind)) { run(.timerFired(kind)) }
     case .othersChanged:
       lookForDamage()
@@ -476,7 +479,7 @@ final class RunningClient {
         carryOut(action)
       }
     }
-    wakeUps?.watchLease(!engine.isPrimary) { cache.client?.watchLease() }
+    wakeUps?.watchLease(!engine.isPrimary, cache.client)
   }
 
   private func carryOut(_ action: SyncAction) {

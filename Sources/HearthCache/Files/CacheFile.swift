@@ -116,6 +116,7 @@ package enum CacheFile {
   package static func open(folder: String, databaseID: DatabaseID, options: Options = Options()) throws -> OpenedCache {
     try makeFolder(folder)
     let lock = try lock(folder, options.sharing)
+    ClientFiles.removePipes(in: folder)
     let files = CacheFiles(folder: folder)
     do {
       if files.hasInterruptedRecovery { try lock.exclusively { try files.finishInterruptedRecovery() } }
