@@ -161,7 +161,8 @@ private final class DamagedCache {
       _ = try store.indexListings()
     }
     attempt("garbage") {
-      _ = try store.collectGarbage(GarbageCollectionParameters(thresholdBytes: 0), isShown: { _ in false })
+      let everything = GarbageCollectionParameters(thresholdBytes: 0, percentile: 100)
+      _ = try store.collectGarbage(everything, isShown: { _ in false })
     }
     return failures
   }
