@@ -30,6 +30,17 @@ enum ClientCall: Sendable {
     }
   }
 
+  /// True if the call waits for as long as a client cannot open its damaged cache anew, like the writes that it holds already: it is a
+  /// write, or changes what the client goes on with.
+  var isKept: Bool {
+    switch self {
+    case .writes, .unlistenForSync, .unobserveOutbox, .unobserveStatus, .changeUser, .setIndexAutoCreation,
+      .listenForSync:
+      true
+    case .listen, .unlisten, .observeOutbox, .observeStatus, .request, .bundleBytes, .bundleEnded: false
+    }
+  }
+
   /// Ends a call that no client takes.
   ///
   /// - Parameter error: The reason why the client cannot run; nil if it was terminated: tasks and callbacks of writes then get `cancelled`,

@@ -23,15 +23,19 @@ final class FolderWait {
   static let limit: Duration = .seconds(5)
   private static let firstPause: Duration = .milliseconds(10)
   private static let longestPause: Duration = .milliseconds(250)
+  /// The pause between attempts that nobody waits for any more.
+  static let pauseAfterLimit: Duration = .seconds(1)
 
   init(_ configuration: ClientConfiguration) {
     self.configuration = configuration
     deadline = .now + Self.limit
   }
 
+  var isOver: Bool { ContinuousClock.now >= deadline }
+
   /// The pause before the next attempt, each longer than the one before; nil when the time is over.
   func nextPause() -> Duration? {
-    guard ContinuousClock.now < deadline else { return nil }
+    guard !isOver else { return nil }
     defer { pause = min(pause * 2, Self.longestPause) }
     return pause
   }

@@ -45,10 +45,14 @@ final class RunningClient {
   private(set) var mustEnd = false
 
   private var listeners: [ListenerID: (listener: Listener<SnapshotEvent>, isOneShot: Bool)] = [:]
-  private var syncListeners: [ListenerID: Listener<Void>] = [:]
-  private var writes: [WriteID: WriteCompletion] = [:]
+  /// Written here and in RunningClient+Reopening.swift, like the next two.
+  var syncListeners: [ListenerID: Listener<Void>] = [:]
+  var writes: [WriteID: WriteCompletion] = [:]
   /// The operations that have begun and are not completed.
-  private var requests: [RequestID: ClientRequest] = [:]
+  var requests: [RequestID: ClientRequest] = [:]
+  /// The operations that the client begins at its start, because a damaged cache has refused them. Written in
+  /// RunningClient+Reopening.swift.
+  var takenOverRequests: [RequestID: ClientRequest] = [:]
   /// Written in OutboxReading.swift.
   var listings: [RequestID: OutboxListing] = [:]
   /// Written in OutboxReading.swift.
@@ -100,6 +104,15 @@ final class RunningClient {
 
   func start() {
     run(.start)
+    for (id, request) in takenOverRequests.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+      begin(request, id)
+    }
+    takenOverRequests = [:]
+  }
+
+  private func begin(_ request: ClientRequest, _ id: RequestID) {
+    requests[id] = request
+    request.begin(self, id)
   }
 
   // MARK: - Calls and messages
@@ -133,8 +146,7 @@ final class RunningClient {
     case .unobserveStatus(let id):
       unobserveStatus(id)
     case .request(let id, let request):
-      requests[id] = request
-      request.begin(self, id)
+      begin(request, id)
     case .bundleBytes(let id, let bytes, let taken):
       configuration.instruments.handle(.bundleBytes(id, bytes)) { run(.bundleBytes(id, bytes)) }
       taken(requests[id] != nil)
@@ -272,7 +284,14 @@ final class RunningClient {
     _ id: RequestID, _ completion: @escaping @Sendable (Result<Answer, NSError>) -> Void,
     _ body: (LocalStore, _ user: String?) throws -> Answer
   ) {
-    let result = Result { try body(cache.localStore, engine.signedInUser) }
+    finish(id, Result { try body(cache.localStore, engine.signedInUser) }, completion)
+  }
+
+  /// Completes a request with a result of the cache, unless the cache was found damaged and the request is to be begun again in the next one.
+  func finish<Answer: Sendable>(
+    _ id: RequestID, _ result: Result<Answer, any Error>, _ completion: (Result<Answer, NSError>) -> Void
+  ) {
+    if case .failure = result, isTakenOver(id) { return }
     complete(id) { completion(result.mapError { NSError.firestore($0) }) }
   }
 
@@ -362,50 +381,6 @@ final class RunningClient {
     AbandonedWrites(reason: reason, place: place, unsaved: Set(engine.heldWriteIDs))
   }
 
-  // MARK: - Reopening the cache
-
-  /// The parts of a client that its successor takes over when the cache is reopened.
-  struct Remainder {
-    var reason: String
-    fileprivate var handover: SyncHandover
-    fileprivate var writes: [WriteID: WriteCompletion]
-    fileprivate var syncListeners: [ListenerID: Listener<Void>]
-    fileprivate var status: StatusObservation
-
-    /// Ends the parts when there is no successor.
-    ///
-    /// - Returns: an error if there are writes that were not saved.
-    mutating func abandon(_ error: NSError) -> NSError? {
-      status.end(.failure(error))
-      for (_, listener) in syncListeners { listener.remove() }
-      return AbandonedWrites(reason: error, place: .outOfReach, unsaved: Set(handover.heldWriteIDs)).end(writes)
-    }
-  }
-
-  /// The reason to reopen the cache; nil while it can be used.
-  var reopening: Reopening? { cache.localStore.reopening }
-
-  /// Closes the cache so that it can be reopened. Listeners and requests end with `dataLoss`; writes keep waiting for their answers.
-  func endForReopening(_ cause: Reopening) -> Remainder {
-    let remainder = Remainder(
-      reason: cause.reason, handover: engine.handOver(), writes: writes,
-      syncListeners: syncListeners, status: status)
-    status = StatusObservation()
-    cache.markDamage()
-    let error = NSError.firestore(
-      .dataLoss, "The cache was damaged and has been opened anew. Listen or read again. (\(cause.reason))")
-    close(failing: error)
-    return remainder
-  }
-
-  private func takeOver(_ former: Remainder) {
-    writes = former.writes
-    syncListeners = former.syncListeners
-    engine.takeOver(former.handover, reason: former.reason, wallTime: .now())
-    for id in syncListeners.keys.sorted(by: { $0.rawValue < $1.rawValue }) { run(.addSnapshotsInSyncListener(id)) }
-    observeStatus(continuing: former.status)
-  }
-
   // MARK: - A suspended process
 
   /// Releases the cache's folder. The client must not be used until ``resume()`` has returned.
@@ -451,7 +426,7 @@ final class RunningClient {
   }
 
   /// Ends listeners and requests with the error, and closes everything. The caller ends writes and sync listeners.
-  private func close(failing error: NSError) {
+  func close(failing error: NSError) {
     timers.cancelAll()
     for (_, entry) in listeners { entry.listener.deliver(.failure(error)) }
     for (_, request) in requests { request.fail(error) }
@@ -512,7 +487,7 @@ final class RunningClient {
     case .statusChanged: readStatusSoon()
     case .completeWrite(let id, let error): completeWrite(id, error)
     case .answer(let id, let result): answer(id, .success(result))
-    case .requestFailed(let id, let error): answer(id, .failure(error))
+    case .requestFailed(let id, let error): if !isTakenOver(id) { answer(id, .failure(error)) }
     case .bundleProgress(let id, let progress): requests[id]?.progress(progress)
     }
   }

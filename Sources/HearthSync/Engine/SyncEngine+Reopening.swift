@@ -37,21 +37,8 @@ extension SyncEngine {
     waits = WriteWaits(writes: handover.waitingWrites)
     localStore.createsIndexes = handover.createsIndexes
     if handover.isNetworkDisabled { link.forbid(.disabledByUser) }
-    for answer in handover.answers {
-      do {
-        switch answer {
-        case .acknowledge(let result, let owner): try acknowledge(result, of: owner, needsLease: false)
-        case .reject(let batch, let error, let owner): try reject(batch, error, of: owner, needsLease: false)
-        case .start, .probe, .setAsideUnreadableBatches, .changeUser, .refreshViews, .storeWrites,
-          .beginListens, .catchUp, .storeTargetUses, .rejoin, .becomePrimary, .synchronizeViews, .followOthers,
-          .publish:
-          break
-        }
-      } catch {
-        // The batch is still queued or lost: it is sent again, or reported below.
-        log(.warning, "An answer could not be stored in the cache that was opened anew: \(error)")
-      }
-    }
+    // Before anything is sent: without its answer a batch would go out again. One that fails here stays in line.
+    for answer in handover.answers { attempt(answer) }
     heldWrites = handover.heldWrites
     if !heldWrites.isEmpty { retry(.storeWrites) }
     for batchID in waits.pendingWrites.keys.sorted() {

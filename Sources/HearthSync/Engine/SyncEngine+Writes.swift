@@ -43,6 +43,12 @@ extension SyncEngine {
           hold(Array(queue[index...]))
           retry(.storeWrites)
           break
+        } catch let error where cacheIsBeingReplaced {
+          // Those behind it wait too, so that the outbox keeps their order.
+          log(.notice, "Writes wait until the damaged cache is opened anew: \(error)")
+          hold(Array(queue[index...]))
+          heldWrites[0].damagedFileCount += 1
+          break
         } catch {
           writeFailed(write, error)
         }
@@ -69,6 +75,10 @@ extension SyncEngine {
     localStore.isShared && (error as? StoreError)?.kind == .unavailable
   }
 
+  /// True if damage was found in the cache and its owner is about to open it anew: whatever fails now can succeed in the cache after that.
+  /// The next engine gets what is held (``handOver()``).
+  var cacheIsBeingReplaced: Bool { localStore.reopening != nil }
+
   private func hold(_ writes: [SyncWrite]) {
     heldWrites += writes.map { HeldWrite(write: $0, owner: signedInUser) }
     outboxHasChanged = true
@@ -84,6 +94,10 @@ extension SyncEngine {
         for result in results { show(held.write, result, of: held.owner) }
       } catch {
         if isHeldByOther(error) { throw error }
+        if cacheIsBeingReplaced, held.damagedFileCount < HeldWrite.damagedFileLimit {
+          heldWrites[0].damagedFileCount += 1
+          throw error
+        }
         heldWrites.removeFirst()
         outboxHasChanged = true
         writeFailed(held.write, error)

@@ -61,7 +61,8 @@ package final class SyncEngine {
   /// Written in SyncEngine+PrimaryWatch.swift.
   var primaryWatch = PrimaryWatch.idle
 
-  /// The writes that wait because another process holds the file, in order, and the calls that wait for them to be answered.
+  /// The writes that wait because another process holds the file or because it is damaged and is about to be replaced, in order, and the
+  /// calls that wait for them to be answered.
   /// Written in SyncEngine+Writes.swift.
   var heldWrites: [HeldWrite] = []
   var heldWaits: [RequestID] = []
