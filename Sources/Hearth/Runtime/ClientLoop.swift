@@ -113,10 +113,10 @@ final class ClientLoop {
     }
   }
 
-  /// Ends a client that another process has asked to end.
+  /// Ends a client that another process has asked to end, or whose cache a newer release has migrated.
   private func giveWayIfNeeded() {
-    guard case .running(let client) = state, client.mustEnd else { return }
-    let (error, unsaved) = client.giveWay()
+    guard case .running(let client) = state, let error = client.endingError else { return }
+    let unsaved = client.giveWay(error)
     HearthLog.error("\(error.localizedDescription)")
     unsavedError = unsaved
     state = .failed(error)

@@ -42,7 +42,7 @@ final class RunningClient {
   /// Nil for a cache that no other process can share.
   private var wakeUps: ClientWakeUps?
   /// True if another process is about to delete the cache or take it over.
-  private(set) var mustEnd = false
+  private var mustEnd = false
 
   private var listeners: [ListenerID: (listener: Listener<SnapshotEvent>, isOneShot: Bool)] = [:]
   /// Written here and in RunningClient+Reopening.swift, like the next two.
@@ -404,15 +404,22 @@ final class RunningClient {
       message: "Another process used the cache folder while this one was suspended. Listen and read again.")
   }
 
-  /// Leaves the cache to another process that is about to delete it or to take it over, and ends everything with an error.
-  ///
-  /// - Returns: the error, and one more if there are writes that were not saved.
-  func giveWay() -> (error: NSError, unsaved: NSError?) {
-    let error = NSError.firestore(
+  /// The error with which the client must end: another process is about to delete the cache, to take it over or to migrate it, or has
+  /// migrated it. Nil while it may go on.
+  var endingError: NSError? {
+    if let reason = cache.localStore.ending { return .firestore(opening: reason) }
+    guard mustEnd else { return nil }
+    return .firestore(
       .failedPrecondition,
       "Another process has cleared the cache or taken it over. Terminate this client, and use a new Firestore object.")
+  }
+
+  /// Leaves the cache to others, and ends everything with an error.
+  ///
+  /// - Returns: one more error if there are writes that were not saved.
+  func giveWay(_ error: NSError) -> NSError? {
     run(.shutdown)
-    return (error, end(error, writesIn: .outOfReach))
+    return end(error, writesIn: .outOfReach)
   }
 
   /// Ends everything with an error, and leaves the cache as it is. Writes that are not stored yet are refused.

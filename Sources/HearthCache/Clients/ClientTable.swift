@@ -42,8 +42,8 @@ struct ClientTable {
       FROM cache_sharing WHERE id = 1
       """, .integer(client)
     ) { row in
-      let state = try row.int64(at: 3)
-      guard let online = OnlineState(rawValue: state) else { throw Self.damage("\(state) is no online state") }
+      // A newer release may know more states.
+      let online = OnlineState(rawValue: try row.int64(at: 3)) ?? .unknown
       return Sharing(
         leaseNumber: try row.int64(at: 0), leaseHolder: try row.int64(at: 1), leaseHeir: try row.int64(at: 2),
         onlineState: online, trimmedThrough: try row.int64(at: 4), otherCount: try row.int64(at: 5),

@@ -33,6 +33,8 @@ enum Notice {
   case outbox
   /// The holder of the lease is to try at once to send what waits.
   case retryNow
+  /// All clients must end, because a newer release is about to change the tables.
+  case migration
 
   /// The numbers are part of the format.
   enum Kind: Int64 {
@@ -51,6 +53,7 @@ enum Notice {
     case signOfLife = 12
     case outbox = 13
     case retryNow = 14
+    case migration = 15
   }
 }
 
@@ -73,8 +76,8 @@ struct NoticeTable {
     return database.lastInsertedRow
   }
 
-  /// The notices of other clients behind a number, in order.
-  func forEach(after number: Int64, exceptFrom client: ClientID, _ body: (Notice) throws -> Void) throws {
+  /// The notices of other clients behind a number, in order; nil for those of a newer release that this one does not know.
+  func forEach(after number: Int64, exceptFrom client: ClientID, _ body: (Notice?) throws -> Void) throws {
     try database.forEachRow(
       """
       SELECT number, kind, user_id, path, subject, code, message FROM cache_notices
@@ -139,11 +142,13 @@ struct NoticeTable {
       case .signOfLife: kind = .signOfLife
       case .outbox: kind = .outbox
       case .retryNow: kind = .retryNow
+      case .migration: kind = .migration
       }
     }
   }
 
-  private func notice(_ row: Statement) throws -> Notice {
+  /// - Returns: Nil for a kind that this release does not know.
+  private func notice(_ row: Statement) throws -> Notice? {
     let number = try row.int64(at: 0)
     let kind = try row.int64(at: 1)
     func damage(_ reason: String) -> CacheError {
@@ -157,9 +162,7 @@ struct NoticeTable {
     func error() throws -> StatusError? {
       let number = try row.int64(at: 5)
       if number == 0 { return nil }
-      guard let code = Int(exactly: number).flatMap(StatusCode.init(rawValue:)) else {
-        throw damage("\(number) is no status code")
-      }
+      let code = Int(exactly: number).flatMap(StatusCode.init(rawValue:)) ?? .unknown
       return StatusError(code: code, message: try row.string(at: 6))
     }
     let user = try row.int64(at: 2)
@@ -181,7 +184,8 @@ struct NoticeTable {
     case .signOfLife: return .signOfLife
     case .outbox: return .outbox
     case .retryNow: return .retryNow
-    case nil: throw damage("\(kind) is no kind of notice")
+    case .migration: return .migration
+    case nil: return nil
     }
   }
 }

@@ -123,9 +123,10 @@ package enum CacheFile {
       var database: Database
       do {
         if let reason = files.markedDamage { throw StoreError(kind: .corrupt, message: reason) }
-        database = try openChecked(files.main, options)
+        database = try openMigrated(files, lock, options)
       } catch {
         guard let damage = CacheDamage(error) else { throw error }
+        try checkIsKnown(files)
         askToClose(files, damage)
         recovery = try lock.exclusively {
           try recover(files, reason: damage.reason, databaseID: databaseID, options: options)
@@ -174,12 +175,15 @@ package enum CacheFile {
 
   /// Asks all clients of a folder to end, because the cache is about to be deleted or taken over. Returns at once.
   package static func askClientsToEnd(folder: String) {
-    let files = CacheFiles(folder: folder)
+    askClients(of: CacheFiles(folder: folder)) { try LocalStore.askAllToEnd($0) }
+  }
+
+  private static func askClients(of files: CacheFiles, _ ask: (Database) throws -> Void) {
     // Without a file that can be read there is nothing that a client could hear.
     guard files.hasMain, let database = try? Database(.file(path: files.main)) else { return }
     defer { database.close() }
-    try? LocalStore.askAllToEnd(database)
-    ClientFiles.wakeAll(in: folder)
+    try? ask(database)
+    ClientFiles.wakeAll(in: files.folder)
   }
 
   /// As ``open(folder:databaseID:options:)``, with a local store that has been started. Damage that only the store finds
@@ -197,6 +201,7 @@ package enum CacheFile {
         throw error
       }
       defer { first.close() }
+      try checkIsKnown(CacheFiles(folder: folder))
       try first.markDamaged(damage.reason)
     }
     let second = try open(folder: folder, databaseID: databaseID, options: options)
@@ -238,10 +243,51 @@ package enum CacheFile {
     }
   }
 
+  /// The tables of a file are those of an earlier release.
+  private struct OutdatedTables: Error {}
+
+  /// Opens the database. Tables of an earlier release are migrated when no other client has the file open: its statements do not fit them
+  /// any more.
+  ///
+  /// - Throws: `StoreError.unavailable` until the others have closed it, which they are asked for.
+  private static func openMigrated(_ files: CacheFiles, _ lock: FolderLock, _ options: Options) throws -> Database {
+    do {
+      return try openChecked(files.main, options)
+    } catch is OutdatedTables {
+      askClients(of: files) { try LocalStore.askAllToMakeWay(forMigrationOf: $0) }
+      try lock.exclusively {
+        let database = try Database(.file(path: files.main), options: options.database)
+        defer { database.close() }
+        try CacheSchema.migrateAll(database)
+      }
+      return try openChecked(files.main, options)
+    }
+  }
+
+  /// Refuses a damaged file of a newer release: this one does not know what a recovery has to save.
+  ///
+  /// - Throws: `StoreError` `newerSchema`. Nothing, if the versions are damaged too.
+  private static func checkIsKnown(_ files: CacheFiles) throws {
+    var options = Database.Options()
+    options.isReadOnly = true
+    options.toleratesDamage = true
+    // So that no files are made beside it.
+    options.isImmutable = !files.hasLog
+    guard files.hasMain, let database = try? Database(.file(path: files.main), options: options) else { return }
+    defer { database.close() }
+    do {
+      try CacheSchema.checkVersions(in: database)
+    } catch let error as StoreError where error.kind == .newerSchema {
+      throw error
+    } catch {}
+  }
+
   /// Opens the database and looks at what every use needs: the header, the tables, the counters.
   private static func openChecked(_ path: String, _ options: Options) throws -> Database {
     let database = try Database(.file(path: path), options: options.database)
     do {
+      try CacheSchema.checkVersions(in: database)
+      if try CacheSchema.isOutdated(database) { throw OutdatedTables() }
       _ = try CacheSchema.migrate(database)
       try CacheGlobals(database: database).check()
       if options.checksWholeFile, let problem = try database.integrityProblems().first {

@@ -80,8 +80,10 @@ struct CacheRepair {
       """, .integer(member.sharing.leaseNumber + 1), .integer(member.sharing.highestClientID), .integer(last + 1),
       .text(store.backend))
     try database.update(
-      "INSERT INTO cache_notices VALUES (?, 0, ?, 0, '', 0, 0, '')", .integer(last + 1),
-      .integer(Notice.Kind.clients.rawValue))
+      """
+      INSERT INTO cache_notices (number, client_id, kind, user_id, path, subject, code, message)
+      VALUES (?, 0, ?, 0, '', 0, 0, '')
+      """, .integer(last + 1), .integer(Notice.Kind.clients.rawValue))
   }
 
   private func canReadClients() throws -> Bool {

@@ -20,6 +20,8 @@ extension LocalStore {
     /// The state of the file in the transaction that read it last, and the version of the file then.
     var sharing: ClientTable.Sharing
     var dataVersion: Int64
+    /// SQLite's number of the tables for which their versions were read.
+    var schemaVersion: Int64?
     /// The names of the other clients, as of the two numbers by which a change of them shows.
     var others: (count: Int64, highest: ClientID, names: [String])?
     /// The failure to read notices in the transaction that tried last. Until they are read, later ones must not count as read.
@@ -138,8 +140,17 @@ extension LocalStore {
 
   /// Asks all clients of a cache to end, before it is deleted.
   package static func askAllToEnd(_ database: Database) throws {
+    try askAll(to: .end, database)
+  }
+
+  /// Asks all clients of a cache to end, before its tables are changed.
+  static func askAllToMakeWay(forMigrationOf database: Database) throws {
+    try askAll(to: .migration, database)
+  }
+
+  private static func askAll(to notice: Notice, _ database: Database) throws {
     try database.transaction("Ask clients to end") {
-      _ = try NoticeTable(database: database).insert(.end, from: 0)
+      _ = try NoticeTable(database: database).insert(notice, from: 0)
     }
   }
 

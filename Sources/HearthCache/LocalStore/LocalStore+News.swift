@@ -72,11 +72,13 @@ extension LocalStore {
 
   /// Part of the begin of each outermost transaction.
   ///
-  /// - Throws: `CacheError.leaseLost` if the transaction needs the lease and another client has it.
+  /// - Throws: `CacheError.leaseLost` if the transaction needs the lease and another client has it, `StoreError` `newerSchema` if a newer
+  ///   release has migrated the file.
   func beginShared(needsLease: Bool) throws {
     guard let member = state.membership else { return }
     let version = try database.dataVersion
     if version != member.dataVersion {
+      try checkSchema()
       state.membership?.dataVersion = version
       try refreshSharing()
       state.membership?.failure = nil
@@ -165,6 +167,9 @@ extension LocalStore {
       case .retryNow: news.asksForRetry = true
       case .end: news.mustEnd = true
       case .repaired: noteRepairByOther()
+      case .migration: noteMigration()
+      // Whatever a newer release tells: everything that is shown is read anew.
+      case nil: news.noteGap()
       }
     }
     return gathered

@@ -23,7 +23,7 @@ extension LocalStore {
     do {
       return try body()
     } catch {
-      guard !database.isInTransaction, try repairs(after: error) else { throw error }
+      guard !database.isInTransaction, try repairs(after: error) else { throw ending ?? error }
     }
     do {
       return try body()
@@ -41,7 +41,11 @@ extension LocalStore {
 
   /// - Returns: True if the cache was repaired and can be used as before.
   private func repairs(after error: any Error) throws -> Bool {
-    guard case .file = database.location, reopening == nil, let damage = CacheDamage(error) else { return false }
+    guard case .file = database.location, reopening == nil, ending == nil, let damage = CacheDamage(error) else {
+      return false
+    }
+    // What this release takes for damage there may be right.
+    guard try isOfKnownRelease() else { return false }
     guard case .rows(let reason) = damage else {
       fileIsDamaged(damage.reason)
       return false
@@ -63,6 +67,45 @@ extension LocalStore {
     guard report.concernsTargets && !state.targets.isEmpty || report.setAsideBatchCount > 0 else { return true }
     reopening = .targetsWereRepaired(reason)
     return false
+  }
+
+  /// Returns false, and ends the use of this store, if a newer release has migrated the file.
+  private func isOfKnownRelease() throws -> Bool {
+    do {
+      try CacheSchema.checkVersions(in: database)
+    } catch let error as StoreError where error.kind == .newerSchema {
+      ending = error
+      return false
+    } catch {
+      // The versions are damaged too.
+    }
+    return true
+  }
+
+  /// Looks at the versions of the tables if any table has changed. Part of the begin of a transaction.
+  ///
+  /// - Throws: `StoreError` `newerSchema` if a newer release has migrated the file.
+  func checkSchema() throws {
+    let version = try database.schemaVersion
+    guard version != state.membership?.schemaVersion else { return }
+    do {
+      try CacheSchema.checkVersions(in: database)
+    } catch let error as StoreError where error.kind == .newerSchema {
+      ending = error
+      throw error
+    }
+    state.membership?.schemaVersion = version
+  }
+
+  /// A newer release asks all clients to close the file, which it is about to migrate.
+  func noteMigration() {
+    if ending == nil {
+      ending = StoreError(
+        kind: .newerSchema,
+        message:
+          "Database \(database.name): a newer release changes its tables, for which all others have to close it. "
+          + "Use that release, or another folder.")
+    }
   }
 
   /// Another client has repaired rows of targets in use here.

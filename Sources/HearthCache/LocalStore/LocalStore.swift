@@ -77,6 +77,9 @@ package final class LocalStore {
 
   /// The reason to open the cache again; nil while this one can be used.
   package internal(set) var reopening: Reopening?
+  /// The reason why this store must be given up, and its file left as it is: a newer release has migrated it, or is about to. Nil while it
+  /// can be used.
+  package internal(set) var ending: StoreError?
   /// The number of notices that wait for other clients.
   package var noticeLimits = NoticeLimits()
   /// The refused batches that are kept.
@@ -104,6 +107,7 @@ package final class LocalStore {
     database: Database, databaseID: DatabaseID, garbageCollection: GarbageCollection, user: String?, newCacheID: String,
     locks: (any ClientLocks)? = nil, backend: String = ""
   ) throws {
+    try CacheSchema.checkVersions(in: database)
     let documents = try CacheSchema.migrate(database)
     // A cache that nobody can share has no use for them.
     if locks != nil { try ClientSchema.schema.migrate(database) }
@@ -185,6 +189,7 @@ package final class LocalStore {
     if reopening == nil { before.assertInvariants() }
     step = Step()
     defer { step = Step() }
+    if let ending { throw ending }
     do {
       let isOutermost = !database.isInTransaction
       return try database.transaction(name, synchronous: synchronous) {
@@ -205,6 +210,7 @@ package final class LocalStore {
 
   private func runRead<T>(_ name: String, _ body: () throws -> T) throws -> T {
     let before = state
+    if let ending { throw ending }
     do {
       let isOutermost = !database.isInTransaction
       return try database.readTransaction(name) {

@@ -14,6 +14,27 @@ enum CacheSchema {
     return try DocumentStore(database: database)
   }
 
+  /// All tables that the file of a cache can have.
+  private static let components = [schema, DocumentStore.schema, ClientSchema.schema]
+
+  /// Looks whether this release may use a file. Reads the versions of its tables and nothing else.
+  ///
+  /// - Throws: `StoreError` `newerSchema` when a newer release has migrated it.
+  static func checkVersions(in database: Database) throws {
+    for component in components { try component.checkVersion(in: database) }
+  }
+
+  /// Returns true if opening the file changes tables that an earlier release has made.
+  static func isOutdated(_ database: Database) throws -> Bool {
+    try components.contains { try $0.isOutdated(in: database) }
+  }
+
+  /// Migrates all tables that the file has. Nobody else may have it open.
+  static func migrateAll(_ database: Database) throws {
+    _ = try migrate(database)
+    if try ClientSchema.schema.isOutdated(in: database) { try ClientSchema.schema.migrate(database) }
+  }
+
   /// The names of the tables that hold the outbox.
   static let outboxTables = ["cache_globals", "cache_users", "cache_mutation_batches", "cache_batch_documents"]
 

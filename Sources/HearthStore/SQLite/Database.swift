@@ -500,6 +500,12 @@ package final class Database {
     get throws(StoreError) { try integer("PRAGMA data_version") }
   }
 
+  /// Differs from the last time when a table, an index or a view was made, changed or removed since, as far as the running transaction sees
+  /// it. (https://www.sqlite.org/pragma.html#pragma_schema_version)
+  package var schemaVersion: Int64 {
+    get throws(StoreError) { try integer("PRAGMA schema_version") }
+  }
+
   /// The rowid of the latest INSERT.
   package var lastInsertedRow: Int64 { connection.map { sqlite3_last_insert_rowid($0) } ?? 0 }
 

@@ -76,8 +76,8 @@ extension SyncEngine {
   }
 
   /// True if damage was found in the cache and its owner is about to open it anew: whatever fails now can succeed in the cache after that.
-  /// The next engine gets what is held (``handOver()``).
-  var cacheIsBeingReplaced: Bool { localStore.reopening != nil }
+  /// The next engine gets what is held (``handOver()``). Or the client is about to end, and reports what is held as not saved.
+  var cacheIsBeingReplaced: Bool { localStore.reopening != nil || localStore.ending != nil }
 
   private func hold(_ writes: [SyncWrite]) {
     heldWrites += writes.map { HeldWrite(write: $0, owner: signedInUser) }
@@ -93,7 +93,7 @@ extension SyncEngine {
         outboxHasChanged = true
         for result in results { show(held.write, result, of: held.owner) }
       } catch {
-        if isHeldByOther(error) { throw error }
+        if isHeldByOther(error) || localStore.ending != nil { throw error }
         if cacheIsBeingReplaced, held.damagedFileCount < HeldWrite.damagedFileLimit {
           heldWrites[0].damagedFileCount += 1
           throw error
