@@ -265,9 +265,9 @@ final class ClientLoop {
   /// Replaces a client whose cache was found damaged beyond repair by one with a reopened cache.
   private func reopenIfNeeded(post: @escaping @Sendable (Message) -> Void) {
     while case .running(let client) = state, let cause = client.reopening {
-      HearthLog.error("The cache is damaged and is opened anew: \(cause.reason)")
+      HearthLog.error("The cache is opened anew: \(cause.reason)")
       let remainder = client.endForReopening(cause)
-      repairCount += 1
+      if cause.isDamage { repairCount += 1 }
       if repairCount < Self.repairLimit {
         reopen(FolderWait(client.configuration), remainder, nil, post: post)
       } else {

@@ -2,11 +2,18 @@ internal import Foundation
 internal import HearthCache
 internal import HearthSync
 
+extension Reopening {
+  /// True if there is another file now that nothing was saved into.
+  fileprivate var replacesFile: Bool {
+    if case .filesAreLost = self { true } else { false }
+  }
+}
+
 /// A client whose cache is damaged, and the client that goes on for it when the cache was opened anew.
 extension RunningClient {
   /// The parts of a client that its successor takes over when the cache is reopened.
   struct Remainder {
-    var reason: String
+    var cause: Reopening
     /// The name of the cache, which a file that was saved from it keeps. Another one gives the numbers of its batches anew.
     fileprivate var cacheID: String
     let handover: SyncHandover
@@ -35,32 +42,41 @@ extension RunningClient {
   /// answers, and operations that outlive the damage are begun again.
   func endForReopening(_ cause: Reopening) -> Remainder {
     let remainder = Remainder(
-      reason: cause.reason, cacheID: cache.localStore.cacheID, handover: engine.handOver(), writes: writes,
+      cause: cause, cacheID: cache.localStore.cacheID, handover: engine.handOver(), writes: writes,
       requests: requests.filter(\.value.outlivesDamage), syncListeners: syncListeners, outbox: outbox, status: status)
     requests = requests.filter { !$0.value.outlivesDamage }
     outbox = OutboxObservation()
     status = StatusObservation()
     cache.markDamage()
-    close(failing: Self.reopeningError(cause.reason))
+    close(failing: Self.error(for: cause))
     return remainder
   }
 
-  private static func reopeningError(_ reason: String) -> NSError {
-    .firestore(.dataLoss, "The cache was damaged and has been opened anew. Listen or read again. (\(reason))")
+  private static func error(for cause: Reopening) -> NSError {
+    switch cause {
+    case .fileIsDamaged(let reason), .targetsWereRepaired(let reason):
+      .firestore(.dataLoss, "The cache was damaged and has been opened anew. Listen or read again. (\(reason))")
+    case .filesAreLost(let reason):
+      .firestore(
+        .dataLoss, "The cache's files are lost, and it has been opened anew. Listen or read again. (\(reason))")
+    }
   }
 
   func takeOver(_ former: Remainder) {
     writes = former.writes
     syncListeners = former.syncListeners
-    engine.takeOver(former.handover, reason: former.reason, wallTime: .now())
+    let isSameCache = former.cacheID == cache.localStore.cacheID
+    engine.takeOver(
+      former.handover, reason: former.cause.reason, isOtherCache: !isSameCache && former.cause.replacesFile,
+      wallTime: .now())
     for id in syncListeners.keys.sorted(by: { $0.rawValue < $1.rawValue }) { run(.addSnapshotsInSyncListener(id)) }
     observeOutbox(continuing: former.outbox)
     observeStatus(continuing: former.status)
-    if former.cacheID == cache.localStore.cacheID {
+    if isSameCache {
       takenOverRequests = former.requests
     } else {
       // The batches that they name may be others now.
-      for (_, request) in former.requests { request.fail(Self.reopeningError(former.reason)) }
+      for (_, request) in former.requests { request.fail(Self.error(for: former.cause)) }
     }
   }
 

@@ -195,9 +195,14 @@ final class RunningClient {
     wakeUps = nil
   }
 
-  /// Another process may have found the file damaged, and waits for this one to close it.
+  /// Another process may have found the file damaged, and waits for this one to close it. Or somebody has deleted the files.
   private func lookForDamage() {
-    if let damage = cache.markedDamage { cache.localStore.noteDamagedFile(damage) }
+    do {
+      try cache.localStore.lookForFiles()
+      if let damage = cache.markedDamage { cache.localStore.noteDamagedFile(damage) }
+    } catch {
+      // The cache is opened anew.
+    }
   }
 
   private func wakeOthers() {

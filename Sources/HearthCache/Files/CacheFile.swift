@@ -12,6 +12,8 @@ package final class OpenedCache {
   package let client: ClientFiles?
   private let lock: FolderLock
   private let files: CacheFiles
+  /// The database's file when it was opened.
+  private let main: FileIdentity?
 
   init(database: Database, recovery: CacheRecovery?, client: ClientFiles?, lock: FolderLock, files: CacheFiles) {
     self.database = database
@@ -19,11 +21,32 @@ package final class OpenedCache {
     self.client = client
     self.lock = lock
     self.files = files
+    main = FileIdentity(path: files.main)
+  }
+
+  /// The reason why what is written now would be lost, or go past other clients: somebody has deleted or replaced the files. Nil if they are
+  /// as they were.
+  ///
+  /// A lock file that is the only one missing is made anew.
+  package var lostFiles: String? {
+    guard lock.isHeld else { return nil }
+    guard main == FileIdentity(path: files.main) else {
+      return "\"\(files.main)\" was deleted or replaced while it was in use"
+    }
+    if lock.isInPlace { return nil }
+    do {
+      if try lock.renew() { return nil }
+    } catch {
+      return "the lock file of the cache folder was deleted or replaced: \(error)"
+    }
+    return "another process had the folder of \"\(files.main)\" for itself after its lock file was deleted"
   }
 
   /// Leaves a mark beside the file, so that the next opening sets the file aside and saves the outbox from it. Other clients close
   /// the file when they see the mark.
   package func markDamaged(_ reason: String) throws {
+    // The file in its place is another one.
+    guard main == FileIdentity(path: files.main) else { return }
     try files.mark(reason)
     ClientFiles.wakeAll(in: files.folder)
   }
@@ -49,6 +72,7 @@ package final class OpenedCache {
 
   /// Closes the database, then gives the folder back.
   package func close() {
+    if database.isOpen, main != FileIdentity(path: files.main) { database.keepLogAtClose() }
     database.close()
     client?.end()
     lock.release()
@@ -217,6 +241,7 @@ package enum CacheFile {
     _ cache: OpenedCache, _ makeStore: (Database, ClientFiles?) throws -> LocalStore
   ) throws -> LocalStore {
     let store = try makeStore(cache.database, cache.client)
+    store.lostFiles = { [weak cache] in cache?.lostFiles }
     try store.start()
     return store
   }

@@ -8,10 +8,17 @@ package enum Reopening: Equatable, Sendable {
   /// Its rows were repaired, but targets that are listened to have lost documents or tokens, or batches their user: what is in
   /// memory no longer agrees with the file.
   case targetsWereRepaired(String)
+  /// Its files were deleted or replaced: opening it again uses what is in their place.
+  case filesAreLost(String)
+
+  /// True for what a disk does that damages the cache again and again.
+  package var isDamage: Bool {
+    if case .filesAreLost = self { false } else { true }
+  }
 
   package var reason: String {
     switch self {
-    case .fileIsDamaged(let reason), .targetsWereRepaired(let reason): reason
+    case .fileIsDamaged(let reason), .targetsWereRepaired(let reason), .filesAreLost(let reason): reason
     }
   }
 }
@@ -44,8 +51,8 @@ extension LocalStore {
     guard case .file = database.location, reopening == nil, ending == nil, let damage = CacheDamage(error) else {
       return false
     }
-    // What this release takes for damage there may be right.
-    guard try isOfKnownRelease() else { return false }
+    // What this release takes for damage there may be right, and readers beside this store may have read another file.
+    guard isOfKnownRelease(), hasFiles() else { return false }
     guard case .rows(let reason) = damage else {
       fileIsDamaged(damage.reason)
       return false
@@ -70,7 +77,7 @@ extension LocalStore {
   }
 
   /// Returns false, and ends the use of this store, if a newer release has migrated the file.
-  private func isOfKnownRelease() throws -> Bool {
+  private func isOfKnownRelease() -> Bool {
     do {
       try CacheSchema.checkVersions(in: database)
     } catch let error as StoreError where error.kind == .newerSchema {
@@ -105,6 +112,24 @@ extension LocalStore {
         message:
           "Database \(database.name): a newer release changes its tables, for which all others have to close it. "
           + "Use that release, or another folder.")
+    }
+  }
+
+  /// Looks whether the files that this store was opened with are still there.
+  ///
+  /// - Throws: `CacheError.filesAreLost`.
+  package func lookForFiles() throws {
+    guard let reason = lostFiles?() else { return }
+    if reopening == nil { reopening = .filesAreLost(reason) }
+    throw CacheError.filesAreLost(reason: reason)
+  }
+
+  private func hasFiles() -> Bool {
+    do {
+      try lookForFiles()
+      return true
+    } catch {
+      return false
     }
   }
 

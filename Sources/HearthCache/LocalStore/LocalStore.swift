@@ -80,6 +80,8 @@ package final class LocalStore {
   /// The reason why this store must be given up, and its file left as it is: a newer release has migrated it, or is about to. Nil while it
   /// can be used.
   package internal(set) var ending: StoreError?
+  /// Looks for the files that this store was opened with: the reason why they are lost, or nil. Nil for a cache in memory.
+  var lostFiles: (() -> String?)?
   /// The number of notices that wait for other clients.
   package var noticeLimits = NoticeLimits()
   /// The refused batches that are kept.
@@ -190,6 +192,8 @@ package final class LocalStore {
     step = Step()
     defer { step = Step() }
     if let ending { throw ending }
+    // A caller is told that it is saved.
+    if synchronous == .full, !database.isInTransaction { try lookForFiles() }
     do {
       let isOutermost = !database.isInTransaction
       return try database.transaction(name, synchronous: synchronous) {

@@ -275,6 +275,13 @@ package final class Database {
 
   package var isOpen: Bool { connection != nil }
 
+  /// Leaves the files of the log alone when the connection is closed. SQLite deletes them by their names, which may belong to another
+  /// database by then.
+  package func keepLogAtClose() {
+    var isKept: Int32 = 1
+    sqlite3_file_control(connection, "main", SQLITE_FCNTL_PERSIST_WAL, &isKept)
+  }
+
   // MARK: - Statements
 
   /// A statement for this SQL, from the cache when one with the same text is idle.
