@@ -10,13 +10,14 @@ import Testing
 @Suite("A cache that is opened anew while the client runs")
 struct ReopeningTests {
   enum Trouble: CaseIterable {
-    case damagedPage, damagedRow, lostFiles
+    case damagedPage, damagedRow, failedSync, lostFiles
 
     var error: StoreError {
       switch self {
       case .damagedPage: StoreError(kind: .corrupt, message: "made to fail", sqliteCode: 11)
       case .damagedRow: StoreError(kind: .corrupt, message: "made to fail")
-      case .lostFiles: StoreError(kind: .io, message: "not used")
+      // SQLITE_IOERR_FSYNC
+      case .failedSync, .lostFiles: StoreError(kind: .io, message: "made to fail", sqliteCode: 10 | 4 << 8)
       }
     }
   }

@@ -268,7 +268,9 @@ final class ClientLoop {
       HearthLog.error("The cache is opened anew: \(cause.reason)")
       let remainder = client.endForReopening(cause)
       if cause.isDamage { repairCount += 1 }
-      if repairCount < Self.repairLimit {
+      if let obstacle = remainder.obstacle {
+        abandon(remainder, after: obstacle)
+      } else if repairCount < Self.repairLimit {
         reopen(FolderWait(client.configuration), remainder, nil, post: post)
       } else {
         abandon(remainder, after: StoreError(kind: .corrupt, message: cause.reason))

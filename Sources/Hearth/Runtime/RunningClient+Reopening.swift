@@ -14,6 +14,8 @@ extension RunningClient {
   /// The parts of a client that its successor takes over when the cache is reopened.
   struct Remainder {
     var cause: Reopening
+    /// The reason why the cache cannot be opened anew; nil if that can be tried.
+    var obstacle: (any Error)?
     /// The name of the cache, which a file that was saved from it keeps. Another one gives the numbers of its batches anew.
     fileprivate var cacheID: String
     let handover: SyncHandover
@@ -41,13 +43,17 @@ extension RunningClient {
   /// Closes the cache so that it can be reopened. Listeners and reads of documents end with `dataLoss`; writes keep waiting for their
   /// answers, and operations that outlive the damage are begun again.
   func endForReopening(_ cause: Reopening) -> Remainder {
-    let remainder = Remainder(
+    var remainder = Remainder(
       cause: cause, cacheID: cache.localStore.cacheID, handover: engine.handOver(), writes: writes,
       requests: requests.filter(\.value.outlivesDamage), syncListeners: syncListeners, outbox: outbox, status: status)
     requests = requests.filter { !$0.value.outlivesDamage }
     outbox = OutboxObservation()
     status = StatusObservation()
-    cache.markDamage()
+    do {
+      try cache.prepareReopening(cause)
+    } catch {
+      remainder.obstacle = error
+    }
     close(failing: Self.error(for: cause))
     return remainder
   }
@@ -56,6 +62,8 @@ extension RunningClient {
     switch cause {
     case .fileIsDamaged(let reason), .targetsWereRepaired(let reason):
       .firestore(.dataLoss, "The cache was damaged and has been opened anew. Listen or read again. (\(reason))")
+    case .syncFailed(let reason):
+      .firestore(.dataLoss, "The cache was not safe and has been opened anew. Listen or read again. (\(reason))")
     case .filesAreLost(let reason):
       .firestore(
         .dataLoss, "The cache's files are lost, and it has been opened anew. Listen or read again. (\(reason))")

@@ -10,6 +10,9 @@ package enum Reopening: Equatable, Sendable {
   case targetsWereRepaired(String)
   /// Its files were deleted or replaced: opening it again uses what is in their place.
   case filesAreLost(String)
+  /// The system could not say whether what was written has reached the disk. What is written behind it is not safe until the log was moved
+  /// into the file, or the outbox into another one.
+  case syncFailed(String)
 
   /// True for what a disk does that damages the cache again and again.
   package var isDamage: Bool {
@@ -18,7 +21,9 @@ package enum Reopening: Equatable, Sendable {
 
   package var reason: String {
     switch self {
-    case .fileIsDamaged(let reason), .targetsWereRepaired(let reason), .filesAreLost(let reason): reason
+    case .fileIsDamaged(let reason), .targetsWereRepaired(let reason), .filesAreLost(let reason),
+      .syncFailed(let reason):
+      reason
     }
   }
 }
@@ -122,6 +127,13 @@ extension LocalStore {
     guard let reason = lostFiles?() else { return }
     if reopening == nil { reopening = .filesAreLost(reason) }
     throw CacheError.filesAreLost(reason: reason)
+  }
+
+  /// Has the cache opened anew after a failed sync.
+  func noteFailedSync(_ error: any Error) {
+    guard case .file = database.location, reopening == nil, let error = error as? StoreError, error.isFailedSync
+    else { return }
+    reopening = .syncFailed(error.message)
   }
 
   private func hasFiles() -> Bool {

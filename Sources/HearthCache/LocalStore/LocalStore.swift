@@ -191,19 +191,29 @@ package final class LocalStore {
     if reopening == nil { before.assertInvariants() }
     step = Step()
     defer { step = Step() }
-    if let ending { throw ending }
+    // A transaction that has begun is carried out.
+    if let ending, !database.isInTransaction { throw ending }
     // A caller is told that it is saved.
-    if synchronous == .full, !database.isInTransaction { try lookForFiles() }
+    if synchronous == .full, !database.isInTransaction {
+      try lookForFiles()
+      if let failed = database.failedCheckpoint {
+        noteFailedSync(failed)
+        throw failed
+      }
+    }
     do {
       let isOutermost = !database.isInTransaction
-      return try database.transaction(name, synchronous: synchronous) {
+      let result = try database.transaction(name, synchronous: synchronous) {
         if isOutermost { try beginShared(needsLease: needsLease) }
         let result = try body()
         if isEager { try collectTouchedDocuments() }
         return result
       }
+      if let failed = database.failedCheckpoint { noteFailedSync(failed) }
+      return result
     } catch {
       state = before
+      noteFailedSync(error)
       throw error
     }
   }
@@ -214,7 +224,7 @@ package final class LocalStore {
 
   private func runRead<T>(_ name: String, _ body: () throws -> T) throws -> T {
     let before = state
-    if let ending { throw ending }
+    if let ending, !database.isInTransaction { throw ending }
     do {
       let isOutermost = !database.isInTransaction
       return try database.readTransaction(name) {

@@ -43,6 +43,9 @@ package final class Database {
     package var applicationID: Int32
     /// False if the owner moves the write-ahead log into the file itself, with ``Database/moveLog()``. Then no commit pays for it.
     package var movesLogAtCommits = true
+    /// The pages in the log at which a commit moves it. Twice SQLite's own number: pages that several transactions write are then moved to
+    /// the file half as often, and the log still fits ``keptLogBytes``.
+    package var logPages = 2000
     /// The size in bytes to which the file of the write-ahead log is truncated when the log restarts. Commits overwrite this space. A commit
     /// that extends the file takes longer, because the file system also writes the new length (decision 18 has figures).
     package var keptLogBytes = 16 << 20
@@ -67,6 +70,8 @@ package final class Database {
     case statement(String)
     /// The commit of an outermost write transaction.
     case commit
+    /// Moving the log into the file after a commit.
+    case checkpoint
   }
 
   /// "Hrth" in the file's header (https://www.sqlite.org/fileformat.html, offset 68).
@@ -78,6 +83,8 @@ package final class Database {
   package let name: String
   /// Asked before each point; an error that it returns is thrown there as if SQLite had failed.
   package var injectFailure: ((FailurePoint) -> StoreError?)?
+  /// The failure of a sync while the log was moved; nil if there was none. Written in Database+Checkpoints.swift and Database+Space.swift.
+  package internal(set) var failedCheckpoint: StoreError?
   /// Makes every further step fail once it is set.
   var interruption: Interruption?
 
@@ -210,9 +217,8 @@ package final class Database {
     }
     if case .file = location, !options.isReadOnly {
       try switchToWriteAheadLog()
-      // Twice SQLite's own number: pages that several transactions write are then moved to the file half as often, and
-      // the log still fits the limit below.
-      try execute("PRAGMA wal_autocheckpoint = \(options.movesLogAtCommits ? 2000 : 0)")
+      try execute("PRAGMA wal_autocheckpoint = 0")
+      if options.movesLogAtCommits { moveLogAtCommits() }
       // Otherwise the file would stay as large as it ever was.
       try execute("PRAGMA journal_size_limit = \(options.keptLogBytes)")
     }

@@ -45,7 +45,7 @@ extension SyncEngine {
           break
         } catch let error where cacheIsBeingReplaced {
           // Those behind it wait too, so that the outbox keeps their order.
-          log(.notice, "Writes wait until the damaged cache is opened anew: \(error)")
+          log(.notice, "Writes wait, because the cache is about to be closed: \(error)")
           hold(Array(queue[index...]))
           heldWrites[0].damagedFileCount += 1
           break
