@@ -83,6 +83,9 @@ public struct CacheReport: Sendable {
   public let fileBytes: Int64
   /// The part of it that holds something.
   public let usedBytes: Int64
+  /// The write-ahead log, in bytes. It grows while a process that shares the cache is stopped in the middle of a read; otherwise it keeps to a few
+  /// times 16 MB. 0 for a cache in memory.
+  public let logBytes: Int64
   /// In the order of their paths.
   public let collections: [CollectionSize]
   /// Oldest pin first.
@@ -91,6 +94,7 @@ public struct CacheReport: Sendable {
   init(_ sizes: CacheSizes, firestore: Firestore) {
     fileBytes = sizes.fileBytes
     usedBytes = sizes.usedBytes
+    logBytes = sizes.logBytes
     collections = sizes.collections.map {
       CollectionSize(
         path: $0.path.canonicalString, documentCount: $0.documentCount, documentBytes: $0.fieldsBytes)

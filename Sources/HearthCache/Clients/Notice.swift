@@ -89,12 +89,14 @@ struct NoticeTable {
     }
   }
 
-  /// Removes notices up to a number, but never the last one: the next number follows it.
-  func remove(upTo number: Int64, keepingAnswers: Bool) throws {
+  /// Removes notices behind a number and up to another one, but never the last one: the next number follows it.
+  func remove(after first: Int64 = 0, upTo number: Int64, keepingAnswers: Bool) throws {
     let kept = keepingAnswers ? " AND kind <> \(Notice.Kind.batchAnswered.rawValue)" : ""
     try database.update(
-      "DELETE FROM cache_notices WHERE number <= ? AND number < (SELECT max(number) FROM cache_notices)\(kept)",
-      .integer(number))
+      """
+      DELETE FROM cache_notices
+      WHERE number > ? AND number <= ? AND number < (SELECT max(number) FROM cache_notices)\(kept)
+      """, .integer(first), .integer(number))
   }
 
   private struct Row {

@@ -12,10 +12,13 @@ extension LocalStore {
     package var betweenMarks: Int64
     /// This many may wait for a client that does not read them. It then has to read everything anew.
     package var waiting: Int64
+    /// Answers to batches among them are kept for this many. Behind it that client has to look its batches up, too.
+    package var waitingAnswers: Int64
 
-    package init(betweenMarks: Int64 = 256, waiting: Int64 = 50_000) {
+    package init(betweenMarks: Int64 = 256, waiting: Int64 = 50_000, waitingAnswers: Int64 = 200_000) {
       self.betweenMarks = betweenMarks
       self.waiting = waiting
+      self.waitingAnswers = waitingAnswers
     }
   }
 
@@ -38,8 +41,9 @@ extension LocalStore {
       try notices.remove(upTo: lowest, keepingAnswers: false)
       let overdue = last - noticeLimits.waiting
       guard overdue > lowest else { return }
-      // Callers of writes wait for the answers; for all else reading anew is as good.
-      try notices.remove(upTo: overdue, keepingAnswers: true)
+      // Callers of writes wait for the answers; for all else reading anew is as good. Up to the last mark only answers are left.
+      try notices.remove(after: member.sharing.trimmedThrough, upTo: overdue, keepingAnswers: true)
+      try notices.remove(upTo: last - noticeLimits.waitingAnswers, keepingAnswers: false)
       try clients.setTrimmed(through: overdue)
     }
   }

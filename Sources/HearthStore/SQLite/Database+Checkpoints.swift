@@ -1,3 +1,5 @@
+internal import Foundation
+
 #if canImport(SQLite3)
   internal import SQLite3
 #else
@@ -5,6 +7,14 @@
 #endif
 
 extension Database {
+  /// The size of the file of the write-ahead log; 0 for a database in memory.
+  package var logFileBytes: Int64 {
+    guard case .file(let path) = location,
+      let size = try? FileManager.default.attributesOfItem(atPath: path + "-wal")[.size] as? NSNumber
+    else { return 0 }
+    return size.int64Value
+  }
+
   /// Moves the log into the file at commits that find it long, as `PRAGMA wal_autocheckpoint` does.
   ///
   /// SQLite's own way ignores the result (https://www.sqlite.org/c3ref/wal_autocheckpoint.html). A failure is harmless, because the log
