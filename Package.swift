@@ -160,7 +160,7 @@ let package = Package(
       name: "HearthStoreTests", dependencies: ["HearthStore", "HearthModel", "TestSupport"], swiftSettings: settings),
     .testTarget(
       name: "HearthCacheTests", dependencies: ["HearthCache", "HearthStore", "HearthModel", "TestSupport"],
-      swiftSettings: settings),
+      exclude: ["Fixtures"], swiftSettings: settings),
     .testTarget(
       name: "HearthSyncTests",
       dependencies: ["HearthSync", "HearthCache", "HearthStore", "HearthModel", "TestSupport", crypto],

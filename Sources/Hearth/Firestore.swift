@@ -295,13 +295,18 @@ public final class Firestore: NSObject, Sendable {
     if !isStopping { completion(nil) }
   }
 
-  static func terminateAll(of app: FirebaseApp, then completion: @escaping @Sendable () -> Void) {
+  /// Terminates the app's objects. The completion gets false if there are writes that could not be saved.
+  static func terminateAll(of app: FirebaseApp, then completion: @escaping @Sendable (Bool) -> Void) {
     let group = DispatchGroup()
+    let areSaved = Mutex(true)
     let open = instances.withLock { $0.values.filter { $0.app === app } }
     for instance in open + closing.withLock({ $0.values.filter { $0.app === app } }) {
       group.enter()
-      instance.terminate { _ in group.leave() }
+      instance.terminate { error in
+        if error != nil { areSaved.withLock { $0 = false } }
+        group.leave()
+      }
     }
-    group.notify(queue: .global(), execute: completion)
+    group.notify(queue: .global()) { completion(areSaved.withLock { $0 }) }
   }
 }

@@ -8,13 +8,18 @@ struct RequestContents {
   /// Documents, or collections of queries, from the database's root.
   var paths: [String]
   var writes: [ReceivedWrite] = []
+  /// The label of the batch of writes; nil for writes that have none, and for other requests.
+  var batch: String?
   /// The target that a listener asks for.
   var targetID: Int32?
 
   /// Nil for a message that asks for nothing, such as the opening of a stream.
   static func of(_ message: any Sendable) -> RequestContents? {
     switch message {
-    case let request as Google_Firestore_V1_WriteRequest: return of(writes: request.writes)
+    case let request as Google_Firestore_V1_WriteRequest:
+      var contents = of(writes: request.writes)
+      contents?.batch = request.labels[WireTranslator.batchLabelName]
+      return contents
     case let request as Google_Firestore_V1_CommitRequest: return of(writes: request.writes)
     case let request as Google_Firestore_V1_ListenRequest:
       guard case .addTarget(let target)? = request.targetChange else { return nil }

@@ -3,7 +3,14 @@ internal import Synchronization
 
 /// What a test has told its backend to do, and what the backend has received. May be used from any thread.
 final class Script: Sendable {
+  /// A failure of the script that a request is to meet.
+  struct Refusal {
+    fileprivate let failure: Int
+    let error: StatusError
+  }
+
   private struct Failure {
+    let number: Int
     var requests: BackendRequests
     var error: StatusError
     /// Nil for as often as they come.
@@ -21,7 +28,9 @@ final class Script: Sendable {
     var holds: [Hold] = []
     var delays: [(requests: BackendRequests, duration: Duration)] = []
     var writes: [ReceivedWrite] = []
-    /// Ends the calls that run.
+    /// The labels of the batches that were received.
+    var batches: Set<String> = []
+    /// Ends the calls that run and whose end is not decided.
     var calls: [Int: @Sendable (StatusError) -> Void] = [:]
     var lastNumber = 0
   }
@@ -33,15 +42,21 @@ final class Script: Sendable {
   // MARK: - What the test says
 
   func setReachable(_ isReachable: Bool) {
-    let calls = state.withLock { state in
+    let calls: [@Sendable (StatusError) -> Void] = state.withLock { state in
       state.isReachable = isReachable
-      return isReachable ? [] : Array(state.calls.values)
+      guard !isReachable else { return [] }
+      defer { state.calls = [:] }
+      return Array(state.calls.values)
     }
     for end in calls { end(Self.unreachable) }
   }
 
   func fail(_ requests: BackendRequests, _ error: StatusError, times: Int?) {
-    state.withLock { $0.failures.append(Failure(requests: requests, error: error, remaining: times)) }
+    state.withLock { state in
+      state.lastNumber += 1
+      state.failures.append(
+        Failure(number: state.lastNumber, requests: requests, error: error, remaining: times))
+    }
   }
 
   func hold(_ requests: BackendRequests) {
@@ -92,27 +107,55 @@ final class Script: Sendable {
     state.withLock { _ = $0.calls.removeValue(forKey: call) }
   }
 
-  /// Waits as long as the test wants a request to wait.
-  ///
-  /// - Returns: The error that it is to fail with; nil if the backend is to get it.
-  /// - Throws: If the call has ended meanwhile: the request is not received, and no failure is used up.
-  func admit(_ request: RequestContents) async throws(CancellationError) -> StatusError? {
+  /// True if the test wants a request to wait now.
+  func waits(_ request: RequestContents) -> Bool {
+    state.withLock { state in
+      (state.holds.map(\.requests) + state.delays.map(\.requests)).contains { $0.contains(request.kind, request.paths) }
+    }
+  }
+
+  /// Waits as long as the test wants a request to wait, or until the task is cancelled.
+  func wait(for request: RequestContents) async {
     let delay = state.withLock { state in
       state.delays.filter { $0.requests.contains(request.kind, request.paths) }.map(\.duration).max()
     }
     if let delay { try? await Task.sleep(for: delay) }
     await waitWhileHeld(request)
-    if Task.isCancelled { throw CancellationError() }
-    return state.withLock { state in
+  }
+
+  /// Decides what becomes of a request that has waited long enough.
+  ///
+  /// - Parameter isLast: True if the call has no other request. The backend then answers it, or the call ends with the error, even if the
+  ///   backend cannot be reached from now on.
+  /// - Returns: The error that it fails with; nil if the backend gets it.
+  /// - Throws: If the call was ended meanwhile: the request is not received, and no failure is used up.
+  func decide(_ request: RequestContents, of call: Int, isLast: Bool) throws(StatusError) -> Refusal? {
+    let (hasEnded, refusal): (Bool, Refusal?) = state.withLock { state in
+      guard state.calls[call] != nil else { return (true, nil) }
+      if isLast { state.calls[call] = nil }
       let index = state.failures.firstIndex {
         $0.remaining != 0 && $0.requests.contains(request.kind, request.paths)
       }
       guard let index else {
-        state.writes += request.writes
-        return nil
+        // A batch that is sent again, because its answer did not arrive, is received once.
+        let isNew = request.batch.map { state.batches.insert($0).inserted } ?? true
+        if isNew { state.writes += request.writes }
+        return (false, nil)
       }
+      // The call ends with this error and no other.
+      if request.kind == .write { state.calls[call] = nil }
       state.failures[index].remaining = state.failures[index].remaining.map { $0 - 1 }
-      return state.failures[index].error
+      return (false, Refusal(failure: state.failures[index].number, error: state.failures[index].error))
+    }
+    if hasEnded { throw Self.unreachable }
+    return refusal
+  }
+
+  /// Makes a refusal undone that did not reach its client.
+  func takeBack(_ refusal: Refusal) {
+    state.withLock { state in
+      guard let index = state.failures.firstIndex(where: { $0.number == refusal.failure }) else { return }
+      state.failures[index].remaining = state.failures[index].remaining.map { $0 + 1 }
     }
   }
 

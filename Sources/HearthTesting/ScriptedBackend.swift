@@ -102,13 +102,18 @@ public final class ScriptedBackend: Sendable {
 
   /// Ends all streams, and refuses all calls until ``goOnline()``: the network is there, and the backend is not.
   ///
+  /// A transaction's commit or a read that the backend has received is answered. A write that it has received without its answer having
+  /// arrived is sent again by a client, and is committed once.
+  ///
   /// Clients count as offline after their first failed attempt, and try again after pauses that grow. `Outbox.retryNow()` ends a pause.
   public func goOffline() { script.setReachable(false) }
 
   /// Lets clients reach the backend again.
   public func goOnline() { script.setReachable(true) }
 
-  /// Answers requests with an error.
+  /// Answers requests with an error. The backend does not see them, and commits nothing of them.
+  ///
+  /// Exactly these requests fail: the writes that a client has sent before are answered first, and those behind are sent again.
   ///
   /// Which codes a client takes as final is a rule of the protocol: a write that fails with `unavailable` is sent again, one that fails with
   /// `permissionDenied` is refused.
@@ -127,6 +132,9 @@ public final class ScriptedBackend: Sendable {
   }
 
   /// Keeps requests waiting until ``release()``. The backend has not seen them before.
+  ///
+  /// A client's writes are committed in order, so those behind one that is held wait as well, and are not counted. Listeners and reads wait
+  /// for themselves alone.
   public func hold(_ requests: BackendRequests) { script.hold(requests) }
 
   /// The number of requests that are held.
@@ -141,6 +149,7 @@ public final class ScriptedBackend: Sendable {
   /// Forgets the script: everything is reachable, nothing fails, waits or is held.
   public func reset() { script.reset() }
 
-  /// The writes that the backend has got from clients of the script, in order, also those that it did not commit.
+  /// The writes that the backend has got from clients of the script, in order, also those that it did not commit. One that is sent again,
+  /// because its answer did not arrive, is there once.
   public var receivedWrites: [ReceivedWrite] { script.writes }
 }

@@ -48,7 +48,7 @@ extension CacheCodec {
     case .verify:
       writer.writeString(name, field: WriteField.verify)
     }
-    write(mutation.precondition, to: &writer)
+    write(mutation.precondition, field: WriteField.currentDocument, to: &writer)
     for transform in mutation.transforms {
       writer.writeMessage(field: WriteField.updateTransform) { write(transform, to: &$0) }
     }
@@ -58,16 +58,16 @@ extension CacheCodec {
     EncodedDocument.encode(name: name, fields: fields, createTime: nil, updateTime: nil)
   }
 
-  private static func write(_ precondition: Precondition, to writer: inout WireWriter) {
+  static func write(_ precondition: Precondition, field: Int, to writer: inout WireWriter) {
     switch precondition {
     case .none:
       break
     case .exists(let exists):
-      writer.writeMessage(field: WriteField.currentDocument) {
+      writer.writeMessage(field: field) {
         $0.writeVarint(exists ? 1 : 0, field: WriteField.exists)
       }
     case .updateTime(let version):
-      writer.writeMessage(field: WriteField.currentDocument) {
+      writer.writeMessage(field: field) {
         $0.writeTimestamp(version.timestamp, field: WriteField.updateTime)
       }
     }
@@ -176,7 +176,7 @@ extension CacheCodec {
     return FieldMask(paths)
   }
 
-  private static func precondition(in message: WireReader) throws -> Precondition {
+  static func precondition(in message: WireReader) throws -> Precondition {
     var reader = message
     var precondition = Precondition.none
     while let tag = try reader.readTag("Precondition") {

@@ -18,6 +18,14 @@ package enum CacheCodec {
     static let keepsOutcome = 6
     static let keepsBases = 7
     static let isResolved = 8
+    static let hasGuards = 9
+    static let guards = 10
+  }
+
+  /// Field numbers of a stored condition for a document.
+  private enum GuardField {
+    static let document = 1
+    static let precondition = 2
   }
 
   package static func encode(batch: MutationBatch, database: DatabaseID) -> [UInt8] {
@@ -33,6 +41,15 @@ package enum CacheCodec {
     }
     for mutation in batch.mutations {
       writer.writeMessage(field: BatchField.mutation) { write(mutation, database: database, to: &$0) }
+    }
+    if let guards = batch.guards {
+      writer.writeVarint(1, field: BatchField.hasGuards)
+      for (key, precondition) in guards.sorted(by: { $0.key < $1.key }) {
+        writer.writeMessage(field: BatchField.guards) { writer in
+          writer.writeString(database.name(of: key), field: GuardField.document)
+          write(precondition, field: GuardField.precondition, to: &writer)
+        }
+      }
     }
     return writer.bytes
   }
@@ -80,6 +97,14 @@ package enum CacheCodec {
               try at("mutations[\(batch.mutations.count)]") {
                 try mutation(in: try reader.readMessage("mutations"), database: database)
               })
+          case BatchField.hasGuards:
+            try reader.require(.varint, tag, "has_guards")
+            if try reader.readVarint("has_guards") != 0, batch.guards == nil { batch.guards = [:] }
+          case BatchField.guards:
+            try reader.require(.lengthDelimited, tag, "guards")
+            let (key, precondition) = try storedGuard(in: try reader.readMessage("guards"), database: database)
+            batch.guards = batch.guards ?? [:]
+            batch.guards?[key] = precondition
           default:
             try reader.skip(tag, "batch")
           }
@@ -87,6 +112,28 @@ package enum CacheCodec {
         return batch
       }
     }
+  }
+
+  private static func storedGuard(
+    in message: WireReader, database: DatabaseID
+  ) throws -> (DocumentKey, Precondition) {
+    var reader = message
+    var key: DocumentKey?
+    var precondition = Precondition.none
+    while let tag = try reader.readTag("guards") {
+      switch tag.field {
+      case GuardField.document:
+        try reader.require(.lengthDelimited, tag, "guards.document")
+        key = try database.key(fromName: try reader.readString("guards.document"))
+      case GuardField.precondition:
+        try reader.require(.lengthDelimited, tag, "guards.precondition")
+        precondition = try self.precondition(in: try reader.readMessage("guards.precondition"))
+      default:
+        try reader.skip(tag, "guards")
+      }
+    }
+    guard let key else { throw message.error("the document is missing", "guards.document") }
+    return (key, precondition)
   }
 
   package static func encode(mutation: Mutation, database: DatabaseID) -> [UInt8] {

@@ -93,6 +93,20 @@ struct CacheFileTests {
     #expect(try folder.names().filter { $0.contains("corrupt") } == [])
   }
 
+  @Test("of a newer release is not recovered, although it is damaged", arguments: [true, false])
+  func damagedFileOfNewerRelease(isMarked: Bool) throws {
+    let cache = try open()
+    try makeStore(cache).write(.set(key("rooms/a"), [:]))
+    try cache.database.execute("UPDATE schema_versions SET version = 99 WHERE component = 'cache'")
+    // What the newer release calls otherwise.
+    try cache.database.execute("ALTER TABLE cache_targets RENAME COLUMN sequence_number TO s")
+    if isMarked { try cache.markDamaged("a page was damaged") }
+    cache.close()
+    let before = try folder.names()
+    #expect(try error { _ = try open() }.kind == .newerSchema)
+    #expect(try folder.names() == before)
+  }
+
   @Test("has its tables at the same pages as every other new one")
   func sameTables() throws {
     func tables(_ database: Database) throws -> [String] {

@@ -5,7 +5,7 @@ import Testing
 @testable import HearthCache
 
 /// Two clients of one folder. Locks belong to openers, so that both may be in one process.
-@Suite("The files of clients that share a cache")
+@Suite("The files of clients that share a cache", .timeLimit(.minutes(1)))
 struct ClientFilesTests {
   private let folder = TemporaryFolder()
 
@@ -37,6 +37,25 @@ struct ClientFilesTests {
     #expect(!exists("cache.client-second") && !exists("cache.wake-second"))
   }
 
+  @Test("files of a living client that were deleted are made anew")
+  func deleted() throws {
+    let (first, second) = (try client("first"), try client("second"))
+    #expect(try !second.makeMissing())
+    for name in ["cache.client-second", "cache.wake-second"] {
+      try FileManager.default.removeItem(atPath: "\(folder.path)/\(name)")
+    }
+    #expect(!first.isAlive("second"))
+    #expect(try second.makeMissing())
+    #expect(first.isAlive("second") && second.isAlive("second"))
+    #expect(exists("cache.client-second") && exists("cache.wake-second"))
+    #expect(try !second.makeMissing())
+    first.wake(["second"])
+    second.end()
+    #expect(!first.isAlive("second"))
+    #expect(!exists("cache.client-second") && !exists("cache.wake-second"))
+    #expect(try !second.makeMissing(), "it has ended")
+  }
+
   @Test("one client holds the lease, until it gives it back or ends")
   func lease() throws {
     let (first, second) = (try client("first"), try client("second"))
@@ -64,6 +83,90 @@ struct ClientFilesTests {
     #expect(exists("cache.wake-first"))
   }
 
+  private func watcher(_ client: ClientFiles) throws -> FileWatcher {
+    try #require(client.watcher, "no more files can be watched")
+  }
+
+  @Test("a client that is woken is told at once, as often as it looks, and its file does not grow")
+  func wakeUps() throws {
+    let (first, second) = (try client("first"), try client("second"))
+    for _ in 0..<100 { first.wake(["first", "second", "missing"]) }
+    #expect(try watcher(second).wait() == .touched)
+    for _ in 0..<3 {
+      first.wake(["second"])
+      #expect(try watcher(second).wait() == .touched)
+    }
+    ClientFiles.wakeAll(in: folder.path)
+    #expect(try watcher(first).wait() == .touched)
+    #expect(try watcher(second).wait() == .touched)
+    let attributes = try FileManager.default.attributesOfItem(atPath: folder.file("cache.wake-second"))
+    #expect(attributes[.size] as? Int ?? 2 <= 1)
+    #expect(!exists("cache.wake-missing"))
+  }
+
+  @Test("the end of the holder of the lease is told to the others, and what they do themselves is not")
+  func releases() throws {
+    let (first, second, third) = (try client("first"), try client("second"), try client("third"))
+    second.watchLease()
+    third.watchLease()
+    #expect(try first.acquireLease())
+    // Looking for the lease, and not getting it, is no end.
+    for client in [second, third] {
+      for _ in 0..<10 {
+        #expect(try !client.acquireLease())
+        #expect(!client.leaseIsFree && client.isAlive("first"))
+      }
+    }
+    first.wake(["second", "third"])
+    #expect(try watcher(second).wait() == .touched)
+    #expect(try watcher(third).wait() == .touched)
+    #expect(!ClientFiles.leaseBecomesFree(in: folder.path) {})
+    first.end()
+    #expect(try watcher(second).wait()?.contains(.released) == true)
+    #expect(ClientFiles.leaseBecomesFree(in: folder.path) {})
+    // The next holder does not hear of itself.
+    #expect(try second.acquireLease())
+    second.stopWatchingLease()
+    second.releaseLease()
+    third.wake(["second"])
+    #expect(try watcher(second).wait() == .touched)
+    #expect(try watcher(third).wait()?.contains(.released) == true)
+  }
+
+  @Test("waiting for others ends when it is interrupted")
+  func interruption() throws {
+    let first = try client("first")
+    let watcher = try watcher(first)
+    watcher.interrupt()
+    #expect(watcher.wait() == nil && watcher.wait() == nil)
+  }
+
+  @Test("a folder in use has only regular files")
+  func regularFiles() throws {
+    let (first, second) = (try client("first"), try client("second"))
+    #expect(try first.acquireLease())
+    second.watchLease()
+    first.wake(["second"])
+    let names = try folder.names()
+    #expect(
+      names == ["cache.client-first", "cache.client-second", "cache.lease", "cache.wake-first", "cache.wake-second"])
+    for name in names {
+      let type = try FileManager.default.attributesOfItem(atPath: folder.file(name))[.type] as? FileAttributeType
+      #expect(type == .typeRegular, "\(name)")
+    }
+    withExtendedLifetime((first, second)) {}
+  }
+
+  @Test("named pipes that an earlier build has left are gone when the cache is opened", arguments: [true, false])
+  func formerPipes(_ isShared: Bool) throws {
+    for name in ["cache.lease-pipe", "cache.wake-former"] { #expect(mkfifo(folder.file(name), 0o600) == 0) }
+    let options = CacheFile.Options(sharing: isShared ? .shared : .alone, clientName: isShared ? "client" : nil)
+    let cache = try CacheFile.open(folder: folder.path, databaseID: TestCache.databaseID, options: options)
+    defer { cache.close() }
+    #expect(!exists("cache.lease-pipe") && !exists("cache.wake-former"))
+    #expect(exists("cache.wake-client") == isShared)
+  }
+
   @Test(
     "the kind of file system is that of the last mount above a folder",
     arguments: [
@@ -79,5 +182,26 @@ struct ClientFilesTests {
       43 41 8:2 / /data/local rw - xfs /dev/sdb1 rw
       """
     #expect(FileSystemKind.kind(of: path, mounts: mounts) == kind)
+  }
+
+  @Test(
+    "file systems of networks, of a virtual machine's host and in user space may be open elsewhere",
+    arguments: [
+      "nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "virtiofs", "vboxsf", "prl_fs", "fakeowner", "fuse",
+      "fuse.vmhgfs-fuse", "fuse.sshfs", "fuse.gvfsd-fuse", "fuse.juicefs", "fuse.mergerfs", "fuse.grpcfuse",
+      "fuse.of-a-later-year",
+    ])
+  func otherMachines(kind: String) {
+    #expect(FileSystemKind.reachesOtherMachines(kind))
+  }
+
+  @Test(
+    "file systems of this machine may be shared by its processes",
+    arguments: [
+      "ext4", "btrfs", "xfs", "zfs", "f2fs", "tmpfs", "overlay", "ecryptfs", "apfs", "hfs", "fuseblk", "fuse.gocryptfs",
+      "fuse.fuse-overlayfs", "fuse.bindfs",
+    ])
+  func thisMachine(kind: String) {
+    #expect(!FileSystemKind.reachesOtherMachines(kind))
   }
 }

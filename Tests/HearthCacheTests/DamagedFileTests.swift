@@ -6,10 +6,18 @@ import Testing
 
 @testable import HearthCache
 
+/// Whether a cache is that of one client, or of clients that share it, which have more tables.
+enum DamagedCacheKind: String, CaseIterable, CustomTestStringConvertible {
+  case single, shared
+
+  var testDescription: String { rawValue }
+}
+
 /// A cache with something in every table, and what a client does with it after its file was damaged.
 private final class DamagedCache {
   static let users: [String?] = [nil, "alice"]
 
+  let kind: DamagedCacheKind
   let folder = TemporaryFolder()
   /// The batches that must be somewhere, with a text that only the batch and what is derived from it contain.
   private(set) var written: [BatchID: String] = [:]
@@ -19,40 +27,53 @@ private final class DamagedCache {
 
   var file: String { folder.file(CacheFile.fileName) }
 
-  /// Made once: the bytes of the file, and what is in its outbox.
-  private static let template = Result { () throws -> (bytes: Data, written: [BatchID: String]) in
-    let cache = try DamagedCache(empty: ())
+  /// Made once for each kind: the bytes of the file, and what is in its outbox.
+  private static let templates = Result { () throws -> [DamagedCacheKind: (bytes: Data, written: [BatchID: String])] in
+    try Dictionary(uniqueKeysWithValues: DamagedCacheKind.allCases.map { ($0, try makeTemplate($0)) })
+  }
+
+  private static func makeTemplate(_ kind: DamagedCacheKind) throws -> (bytes: Data, written: [BatchID: String]) {
+    let cache = try DamagedCache(empty: kind)
     try cache.fill()
+    // No client leaves in good order, so that the tables keep what it has told.
     cache.close()
     return (try Data(contentsOf: URL(fileURLWithPath: cache.file)), cache.written)
   }
 
-  static func pageCount() throws -> Int { try template.get().bytes.count / PageDamage.pageBytes }
+  static func pageCount() throws -> Int {
+    (try templates.get()[.single]?.bytes.count ?? 0) / PageDamage.pageBytes
+  }
 
-  init(empty: Void) throws {
-    (cache, store) = try Self.open(folder)
+  private init(empty kind: DamagedCacheKind) throws {
+    self.kind = kind
+    (cache, store) = try Self.open(folder, kind)
   }
 
   /// A cache that is full, not open.
-  convenience init() throws {
-    let template = try Self.template.get()
-    try self.init(empty: ())
+  convenience init(_ kind: DamagedCacheKind = .single) throws {
+    let template = try #require(try Self.templates.get()[kind])
+    try self.init(empty: kind)
     close()
     try template.bytes.write(to: URL(fileURLWithPath: file))
     written = template.written
   }
 
-  private static func open(_ folder: TemporaryFolder) throws -> (OpenedCache, LocalStore) {
-    let opened = try CacheFile.openStore(folder: folder.path, databaseID: TestCache.databaseID) { database, _ in
+  private static func open(_ folder: TemporaryFolder, _ kind: DamagedCacheKind) throws -> (OpenedCache, LocalStore) {
+    let options =
+      kind == .single
+      ? CacheFile.Options() : CacheFile.Options(sharing: .shared, clientName: UUID().uuidString)
+    let opened = try CacheFile.openStore(folder: folder.path, databaseID: TestCache.databaseID, options: options) {
+      database, client in
       try LocalStore(
         database: database, databaseID: TestCache.databaseID, garbageCollection: TestCache.lru, user: nil,
-        newCacheID: "new")
+        newCacheID: "new", locks: client)
     }
     return (opened.cache, opened.store)
   }
 
   private func fill() throws {
     let filler = String(repeating: "x", count: 1000)
+    if kind == .shared { #expect(try store.updateClient(wantsNetwork: true, isVisible: true) == .taken) }
     try store.setIndexes([
       IndexDefinition(collectionGroup: "rooms", fields: [IndexDefinition.Field(path: field("n"), kind: .ascending)])
     ])
@@ -76,6 +97,35 @@ private final class DamagedCache {
     }
     _ = try store.changeUser(nil)
     while try store.advanceIndexFill() {}
+    if kind == .shared { try fillTablesOfClients() }
+    store.conflictRules = ConflictRules([ConflictRule(.collection(path("halls")), .keepBoth)])
+    try store.write(.set(key("halls/1"), [:]))
+    store.conflictRules = ConflictRules()
+    for (number, isRefused) in [(UInt64(1), false), (2, true)] {
+      let write = LocalStore.LocalWrite(
+        mutations: [.set(key("halls/own"), [:])], localWriteTime: time(1),
+        identity: BatchIdentity(high: 0, low: number), keepsOutcome: true)
+      let batch = try #require(try store.write(many: [write]).first).batch
+      _ =
+        try isRefused
+        ? store.reject(batch, needsLease: false)
+        : store.withdraw(batch.batchID, evenIfSent: true, .rejected, at: time(1))
+    }
+    _ = try store.noteSending(1, reserving: 100)
+    try store.noteFailedAttempt(at: [1], .rejected)
+  }
+
+  /// What two clients tell each other, of whom this one holds the lease.
+  private func fillTablesOfClients() throws {
+    let (other, neighbour) = try Self.open(folder, kind)
+    defer { other.close() }
+    for (client, name) in [(store, "rooms"), (neighbour, "halls")] {
+      let target = try client.allocateTarget(collection(name).target).targetID
+      try store.catchUp()
+      try store.followTarget(target)
+      try store.publish([target: true])
+      try client.write(.set(key("\(name)/told"), [:]))
+    }
   }
 
   private func write(_ path: String, text: String) throws {
@@ -84,14 +134,14 @@ private final class DamagedCache {
   }
 
   /// Damages the file and begins anew on it.
-  func damage(_ body: (inout Data) -> Void) throws {
+  func damage(_ body: (inout Data) throws -> Void) throws {
     var bytes = try Data(contentsOf: URL(fileURLWithPath: file))
-    body(&bytes)
+    try body(&bytes)
     try bytes.write(to: URL(fileURLWithPath: file))
   }
 
   func open() throws {
-    let opened = try Self.open(folder)
+    let opened = try Self.open(folder, kind)
     (cache, store) = opened
     if opened.0.recovery != nil { recoveries += 1 }
   }
@@ -124,6 +174,7 @@ private final class DamagedCache {
     #expect(kept.filter { $0.hasSuffix(".corrupt") }.count <= 1 && kept.count <= 3, "\(context): \(kept)")
   }
 
+  /// - Returns: What has failed.
   private func use(round: Int) -> [String] {
     var failures: [String] = []
     func attempt(_ name: String, _ body: () throws -> Void) {
@@ -138,7 +189,29 @@ private final class DamagedCache {
         failures.append("\(name): \(error)")
       }
     }
-    for name in ["rooms", "halls"] {
+    if kind == .shared { attempt("neighbour") { try share() } }
+    useDocuments(round, attempt)
+    for user in Self.users {
+      attempt("user") { _ = try store.changeUser(user) }
+      attempt("outbox") { _ = try store.pendingBatches() }
+      attempt("write") { try write("news/\(round)", text: "new-\(user ?? "nobody")-\(round)!") }
+    }
+    attempt("user") { _ = try store.changeUser(nil) }
+    guard kind == .single else { return failures }
+    attempt("indexes") {
+      while try store.advanceIndexFill() {}
+      _ = try store.indexListings()
+    }
+    attempt("garbage") {
+      let everything = GarbageCollectionParameters(thresholdBytes: 0, percentile: 100)
+      _ = try store.collectGarbage(everything, isShown: { _ in false })
+    }
+    return failures
+  }
+
+  /// Of a shared cache less, because the tables of documents are those of a single one.
+  private func useDocuments(_ round: Int, _ attempt: (String, () throws -> Void) -> Void) {
+    for name in kind == .single ? ["rooms", "halls"] : ["halls"] {
       attempt("target") {
         let target = try store.allocateTarget(collection(name).target).targetID
         _ = try store.run(collection(name), usePreviousResults: true)
@@ -148,22 +221,23 @@ private final class DamagedCache {
       }
       attempt("scan") { _ = try store.read(collection(name)) }
       attempt("order") { _ = try store.read(collection(name).ordered(by: field("n"))) }
-      for number in 0..<25 { attempt("document") { _ = try store.read("\(name)/\(number)") } }
+      for number in 0..<(kind == .single ? 25 : 1) { attempt("document") { _ = try store.read("\(name)/\(number)") } }
     }
-    for user in Self.users {
-      attempt("user") { _ = try store.changeUser(user) }
-      attempt("outbox") { _ = try store.pendingBatches() }
-      attempt("write") { try write("news/\(round)", text: "new-\(user ?? "nobody")-\(round)!") }
-    }
-    attempt("user") { _ = try store.changeUser(nil) }
-    attempt("indexes") {
-      while try store.advanceIndexFill() {}
-      _ = try store.indexListings()
-    }
-    attempt("garbage") {
-      _ = try store.collectGarbage(GarbageCollectionParameters(thresholdBytes: 0), isShown: { _ in false })
-    }
-    return failures
+  }
+
+  /// Takes the lease, and lets another client write something, of which this one must hear.
+  private func share() throws {
+    #expect(try store.updateClient(wantsNetwork: true, isVisible: true) != .notHeld)
+    try store.publish(.online)
+    let (other, neighbour) = try Self.open(folder, kind)
+    defer { other.close() }
+    try store.catchUp()
+    _ = store.takeNews()
+    try neighbour.write(.set(key("halls/told"), [:]))
+    try store.catchUp()
+    #expect(store.takeNews().hasNewBatches)
+    try neighbour.leave()
+    try store.catchUp()
   }
 
   /// The batches that are in nobody's queue, whatever became of them.
@@ -209,48 +283,96 @@ struct DamagedFileTests {
     }
   }
 
+  /// Every column of every table.
+  private static func columns(_ kind: DamagedCacheKind) throws -> [(table: String, column: String)] {
+    let cache = try DamagedCache(kind)
+    let database = try Database(.file(path: cache.file))
+    defer { database.close() }
+    var columns: [(table: String, column: String)] = []
+    try database.forEachRow(
+      """
+      SELECT m.name, c.name FROM sqlite_master AS m JOIN pragma_table_info(m.name) AS c
+      WHERE m.type = 'table' ORDER BY 1, 2
+      """
+    ) {
+      columns.append((try $0.string(at: 0), try $0.string(at: 1)))
+      return true
+    }
+    return columns
+  }
+
+  /// Puts a value in the place of a column of all rows, or of one where that is possible.
+  ///
+  /// - Returns: Nil if it is possible in none, or if the file would be that of a newer release, which is refused and left alone.
+  private func cache(
+    _ kind: DamagedCacheKind, _ table: String, _ column: String, _ value: String
+  ) throws -> DamagedCache? {
+    if table == "schema_versions", column == "version", ["7", "9223372036854775807"].contains(value) { return nil }
+    let cache = try DamagedCache(kind)
+    let database = try Database(.file(path: cache.file))
+    defer { database.close() }
+    try database.execute("PRAGMA ignore_check_constraints = ON")
+    guard (try? database.execute("UPDATE OR IGNORE \(table) SET \(column) = \(value)")) != nil else { return nil }
+    return cache
+  }
+
+  /// The columns that hold the batches themselves, and whose they are.
+  private static let ofBatches: Set<String> = [
+    "cache_mutation_batches.batch", "cache_mutation_batches.batch_id", "cache_users.user_key", "cache_users.user_id",
+  ]
+
   @Test(
     "with any column of any table replaced works after at most one reopening, with the whole outbox",
-    arguments: ["NULL", "7", "-1", "9223372036854775807", "1.5", "'a'", "CAST(x'FF' AS TEXT)", "x'FF'"])
-  func columns(value: String) throws {
-    let columns = try {
-      let cache = try DamagedCache()
-      let database = try Database(.file(path: cache.file))
-      defer { database.close() }
-      var columns: [(table: String, column: String)] = []
-      try database.forEachRow(
-        """
-        SELECT m.name, c.name FROM sqlite_master AS m JOIN pragma_table_info(m.name) AS c
-        WHERE m.type = 'table' ORDER BY 1, 2
-        """
-      ) {
-        columns.append((try $0.string(at: 0), try $0.string(at: 1)))
-        return true
-      }
-      return columns
-    }()
-    #expect(columns.count > 60)
-    for (table, column) in columns {
-      // A higher version is that of a newer release, whose file is refused and left alone.
-      if table == "schema_versions", column == "version", ["7", "9223372036854775807"].contains(value) { continue }
-      let cache = try DamagedCache()
-      let database = try Database(.file(path: cache.file))
-      try database.execute("PRAGMA ignore_check_constraints = ON")
-      let isPossible = (try? database.execute("UPDATE OR IGNORE \(table) SET \(column) = \(value)")) != nil
-      database.close()
-      guard isPossible else { continue }
+    arguments: ["NULL", "7", "-1", "9223372036854775807", "1.5", "'a'", "CAST(x'FF' AS TEXT)", "x'FF'"],
+    DamagedCacheKind.allCases)
+  func columns(value: String, kind: DamagedCacheKind) throws {
+    let columns = try Self.columns(kind)
+    #expect(columns.count > (kind == .shared ? 110 : 80))
+    // The other tables of a shared cache are those of a single one.
+    for (table, column) in columns where kind == .single || Self.tablesOfClients.contains(table) {
+      guard let cache = try cache(kind, table, column, value) else { continue }
       let context = "\(table).\(column) = \(value)"
       try cache.exercise(context)
       let lost = try cache.lostBatches().filter { _, marker in
-        switch "\(table).\(column)" {
-        // The contents themselves, and whose they are.
-        case "cache_mutation_batches.batch", "cache_mutation_batches.batch_id", "cache_users.user_key",
-          "cache_users.user_id":
-          marker.hasPrefix("new")
-        default: true
-        }
+        !Self.ofBatches.contains("\(table).\(column)") || marker.hasPrefix("new")
       }
       #expect(lost.isEmpty, "\(context): \(lost.keys.sorted())")
+      cache.close()
+    }
+  }
+
+  private static let tablesOfClients: Set<String> = [
+    "cache_sharing", "cache_clients", "cache_client_targets", "cache_current_targets", "cache_notices",
+    "cache_followed_targets",
+  ]
+
+  /// The tables that are saved from a damaged file.
+  private static let tablesOfOutbox: Set<String> = [
+    "cache_globals", "cache_users", "cache_mutation_batches", "cache_batch_documents", "cache_unreadable_batches",
+    "cache_rejected_batches", "cache_base_documents", "cache_sent_marks",
+  ]
+
+  @Test(
+    "with a number out of all measure in any column, and a page that leads to the outbox, works as well",
+    arguments: ["-9223372036854775808", "9223372036854775807"])
+  func columnsAndPages(value: String) throws {
+    for (table, column) in try Self.columns(.shared) where Self.tablesOfOutbox.contains(table) {
+      guard let cache = try cache(.shared, table, column, value) else { continue }
+      let root = try {
+        let database = try Database(.file(path: cache.file))
+        defer { database.close() }
+        return try database.firstRow("SELECT rootpage FROM sqlite_master WHERE name = 'cache_mutation_batches'") {
+          Int(try $0.int64(at: 0))
+        }
+      }()
+      try cache.damage { PageDamage.overwritten.apply(to: &$0, page: try #require(root) - 1) }
+      let context = "\(table).\(column) = \(value)"
+      try cache.exercise(context)
+      // What is found without the page is found by these.
+      if !["cache_batch_documents", "cache_mutation_batches", "cache_users"].contains(table) {
+        let lost = try cache.lostBatches()
+        #expect(lost.isEmpty, "\(context): \(lost.keys.sorted())")
+      }
       cache.close()
     }
   }

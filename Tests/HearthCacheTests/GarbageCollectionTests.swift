@@ -107,6 +107,53 @@ struct GarbageCollectionTests {
         == GarbageCollectionParameters(thresholdBytes: 100 << 20, percentile: 10, maxSequenceNumbers: 1_000))
   }
 
+  /// Targets without a listener with a large document each.
+  private func fetchLarge(_ numbers: Range<Int>, _ cache: TestCache) throws {
+    let text = Value.string(String(repeating: "x", count: 100_000))
+    for number in numbers {
+      let id = try cache.store.allocateTarget(rooms(number)).targetID
+      try cache.store.receive(
+        found("rooms/\(number)", Int64(number), ["text": text]), at: Int64(number), for: [id], token: "t")
+      try cache.store.releaseTarget(id)
+    }
+  }
+
+  @Test("a cache of few queries becomes smaller than its threshold, and loses no more than that takes")
+  func few() throws {
+    let cache = try TestCache(.memory)
+    defer { cache.close() }
+    try fetchLarge(11..<16, cache)
+    let parameters = GarbageCollectionParameters(thresholdBytes: try cache.database.usedBytes - 150_000)
+    let report = try cache.store.collectGarbage(parameters) { _ in false }
+    #expect(report.removedTargetCount == 2 && report.removedDocumentCount == 2)
+    #expect(report.cacheBytesAfter < parameters.thresholdBytes && report.releasedBytes > 150_000)
+    #expect(try storedPaths(cache) == ["rooms/13", "rooms/14", "rooms/15"])
+    // Documents that no query holds any more, likewise.
+    for number in 20..<23 {
+      let text = Value.string(String(repeating: "x", count: 100_000))
+      try cache.store.receive(found("halls/\(number)", 3, ["text": text]), at: Int64(number))
+    }
+    let least = GarbageCollectionParameters(thresholdBytes: 1)
+    let all = try cache.store.collectGarbage(least) { _ in false }
+    #expect(all.removedTargetCount == 3 && all.removedDocumentCount == 6)
+    // Nothing is left that may go, and the run ends.
+    #expect(try cache.store.collectGarbage(least) { _ in false }.removedDocumentCount == 0)
+  }
+
+  @Test("targets in use and documents on show that are older than the rest do not keep the rest")
+  func olderButNeeded() throws {
+    let cache = try TestCache(.memory)
+    defer { cache.close() }
+    for number in 1...5 { try cache.store.receive(found("rooms/shown\(number)", 3, [:]), at: Int64(number)) }
+    _ = try cache.store.allocateTarget(rooms(100)).targetID
+    try fetchLarge(11..<13, cache)
+    let report = try cache.store.collectGarbage(GarbageCollectionParameters(thresholdBytes: 1)) {
+      $0.id.hasPrefix("shown")
+    }
+    #expect(report.removedTargetCount == 2 && report.removedDocumentCount == 2)
+    #expect(try storedPaths(cache).count == 5 && cache.store.targetData(for: rooms(100)) != nil)
+  }
+
   @Test("what comes into use between two steps stays")
   func usedBetweenSteps() throws {
     // After how many steps the target is listened to again, and a document written.

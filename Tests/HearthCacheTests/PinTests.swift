@@ -61,6 +61,61 @@ struct PinTests {
     #expect(try cache.store.pinnedQueries() == [first])
   }
 
+  /// A write of this user that the backend has acknowledged, and not sent for any query.
+  private func writeAcknowledged(_ path: String, _ cache: TestCache, at microseconds: Int64) throws {
+    try cache.store.write(.set(key(path), ["text": "mine"]))
+    try cache.store.acknowledgeNext(at: microseconds)
+  }
+
+  @Test("what the user has written for a pinned query stays when it is acknowledged, until the query is unpinned")
+  func ownDocument() throws {
+    let cache = try TestCache(.file)
+    defer { cache.close() }
+    try fetch(rooms, ["rooms/a"], cache, at: 5)
+    let small = halls.with(order: OrderBy(path: field("text"), direction: .ascending)).with(limit: 1, type: .first)
+    for query in [rooms, small] { try cache.store.pin(query) }
+    for (number, path) in ["rooms/mine", "halls/mine", "elsewhere/mine"].enumerated() {
+      try writeAcknowledged(path, cache, at: Int64(10 + number))
+    }
+    // Come with another query, which is collected.
+    try fetch(rooms.with(limit: 1, type: .first), ["rooms/other"], cache, at: 20)
+    try cache.restart()
+    for _ in 0..<3 { try collect(cache) }
+    #expect(try cache.store.found(rooms) == ["rooms/a", "rooms/mine", "rooms/other"])
+    #expect(try cache.store.found(halls) == ["halls/mine"])
+    #expect(try cache.store.found(collection("elsewhere")) == [])
+    // One that the user makes leave the result goes.
+    try cache.store.unpin(small)
+    try collect(cache)
+    #expect(try cache.store.found(halls) == [])
+    try cache.store.unpin(rooms)
+    try collect(cache)
+    #expect(try cache.store.found(rooms) == [])
+  }
+
+  @Test("documents that a pinned query keeps do not keep the rest in the cache")
+  func ownDocumentsDoNotBlock() throws {
+    let cache = try TestCache(.memory)
+    defer { cache.close() }
+    try cache.store.pin(rooms)
+    for number in 0..<40 { try writeAcknowledged("rooms/\(number)", cache, at: Int64(10 + number)) }
+    for number in 0..<10 { try cache.store.receive(found("halls/\(number)", 3, [:]), at: Int64(100 + number)) }
+    for _ in 0..<10 { try collect(cache, GarbageCollectionParameters(thresholdBytes: 0)) }
+    #expect(try cache.store.found(halls) == [] && cache.store.found(rooms).count == 40)
+  }
+
+  @Test("eager collection keeps what the user has written for a pinned query, until it is unpinned")
+  func eagerOwnDocument() throws {
+    let cache = try TestCache(.memory, .eager)
+    defer { cache.close() }
+    try cache.store.pin(rooms)
+    try writeAcknowledged("rooms/mine", cache, at: 10)
+    try writeAcknowledged("halls/mine", cache, at: 11)
+    #expect(try cache.store.found(rooms) == ["rooms/mine"] && cache.store.found(halls) == [])
+    try cache.store.unpin(rooms)
+    #expect(try cache.store.found(rooms) == [])
+  }
+
   @Test("pinned targets do not use up the share of the others")
   func share() throws {
     let cache = try TestCache(.memory)

@@ -88,16 +88,150 @@ struct WriteOutcomeTests {
     #expect(try cache.store.fate(of: BatchIdentity(high: 8, low: 1)) == .unknown)
   }
 
+  @Test("a receipt is found without a look through the outbox, for writes that wait, have ended, or were never made")
+  func steps() throws {
+    func steps(outbox count: UInt64) throws -> Int {
+      let cache = try TestCache(.file)
+      defer { cache.close() }
+      for number in 1...count { _ = try write(cache, .set(key("rooms/\(number)"), [:]), number) }
+      try cache.restart()
+      var steps = 0
+      cache.database.onProgress(everyInstructions: 1) {
+        steps += 1
+        return false
+      }
+      for number in [1, count, count + 1] {
+        let fate = try cache.store.fate(of: BatchIdentity(high: 7, low: number))
+        #expect(fate == (number > count ? .unknown : .pending(BatchID(number))))
+      }
+      return steps
+    }
+    #expect(try steps(outbox: 200) <= steps(outbox: 10) + 20)
+  }
+
+  @Test("a receipt is found again after its row was damaged, and after the outbox was saved from a damaged file")
+  func damagedReceipts() throws {
+    let cache = try TestCache(.file)
+    defer { cache.close() }
+    _ = try write(cache, .set(key("rooms/a"), [:]), 1)
+    let identity = BatchIdentity(high: 7, low: 1)
+    try cache.database.execute("UPDATE cache_receipts SET batch_id = 'x'")
+    _ = try? cache.store.fate(of: identity)
+    #expect(try cache.store.fate(of: identity) == .pending(1))
+    let saved = SalvagedOutbox(reading: cache.folder.file("cache.sqlite"), databaseID: TestCache.databaseID)
+    let copy = try Database(.memory)
+    defer { copy.close() }
+    try saved.save(to: copy, databaseID: TestCache.databaseID)
+    let store = try LocalStore(
+      database: copy, databaseID: TestCache.databaseID, garbageCollection: TestCache.lru, user: nil, newCacheID: "copy")
+    #expect(try store.fate(of: identity) == .pending(1))
+    #expect(store.reopening == nil)
+  }
+
+  @Test("a batch that leaves the outbox takes its receipt's row along")
+  func receiptRows() throws {
+    let cache = try TestCache(.memory)
+    let batches = try (1...3).map { try write(cache, .set(key("rooms/\($0)"), [:]), $0) }
+    _ = try cache.store.withdraw(batches[0].batchID, evenIfSent: false, cancelled, at: time(2))
+    _ = try cache.store.reject(batches[1])
+    try cache.database.execute("UPDATE cache_mutation_batches SET batch = X'FF'")
+    _ = try cache.store.setAsideUnreadableBatches()
+    let rows = try cache.database.firstRow("SELECT count(*) FROM cache_receipts") { try $0.int64(at: 0) }
+    #expect(rows == 0)
+  }
+
+  private func withdraw(_ cache: TestCache, _ number: UInt64, at seconds: Int64) throws {
+    let batch = try write(cache, .set(key("rooms/a"), [:]), number)
+    _ = try cache.store.withdraw(batch.batchID, evenIfSent: false, cancelled, at: time(seconds))
+  }
+
+  private func hasOutcome(_ cache: TestCache, _ number: UInt64) throws -> Bool {
+    try cache.store.fate(of: BatchIdentity(high: 7, low: number)) == .ended(.failed(cancelled))
+  }
+
   @Test("outcomes are kept for 30 days")
   func trimming() throws {
     let cache = try TestCache(.memory)
-    let age = OutcomeTable.maximumAgeSeconds
-    for (number, seconds) in [(UInt64(1), Int64(0)), (2, 100), (256, age + 50)] {
-      let batch = try write(cache, .set(key("rooms/a"), [:]), number)
-      _ = try cache.store.withdraw(batch.batchID, evenIfSent: false, cancelled, at: time(seconds))
+    let day = KeepingTime.longestStep
+    #expect(OutcomeTable.maximumAgeSeconds == 30 * day)
+    try withdraw(cache, 1, at: 0)
+    try withdraw(cache, 2, at: 100)
+    // One that is kept on each day, the last of which looks for old ones.
+    for number in 1...30 { try withdraw(cache, UInt64(1000 + number), at: Int64(number) * day) }
+    try withdraw(cache, 256, at: 30 * day + 50)
+    #expect(try [1, 2, 256].map { try hasOutcome(cache, $0) } == [false, true, true])
+  }
+
+  @Test(
+    "a clock that is wrong for a while removes neither outcomes nor refused batches",
+    arguments: [
+      // A device that begins in 1970 at each start, until the network has told the time.
+      Array(repeating: [0, 40, 1_795_000_000, 1_795_000_600], count: 32).joined().map { $0 },
+      // One that was ten years ahead.
+      [1_795_000_000, 2_110_000_000, 2_110_000_100, 1_795_000_200, 1_795_000_300],
+      // One that jumps.
+      [1_795_000_000, .max, .min, 0, 2_110_000_000, 1_795_000_200],
+    ] as [[Int64]])
+  func wrongClock(readings: [Int64]) throws {
+    let cache = try TestCache(.file)
+    defer { cache.close() }
+    var number: UInt64 = 0
+    for seconds in readings {
+      number += 1
+      try withdraw(cache, number * 256, at: seconds)
+      number += 1
+      let batch = try write(cache, .set(key("rooms/b"), [:]), number * 256)
+      _ = try cache.store.reject(batch, .rejected, at: time(seconds))
+      if number.isMultiple(of: 8) { try cache.restart() }
     }
-    let fates = try [1, 2, 256].map { try cache.store.fate(of: BatchIdentity(high: 7, low: $0)) }
-    #expect(fates == [.unknown, .ended(.failed(cancelled)), .ended(.failed(cancelled))])
+    #expect(try cache.store.rejectedBatches(of: nil).map(\.rejectedAt.seconds) == readings)
+    for odd in stride(from: 1, through: number, by: 2) { #expect(try hasOutcome(cache, odd * 256)) }
+  }
+
+  @Test("refused batches go after their age, also when the clock was ahead before or begins in 1970 at each start")
+  func ordinaryAgeing() throws {
+    let cache = try TestCache(.file)
+    defer { cache.close() }
+    let (start, day) = (Int64(1_795_000_000), KeepingTime.longestStep)
+    var readings: [Int64] = [start, start + 10 * 365 * day, start + 60]
+    for number in 1...31 { readings.append(start + Int64(number) * day) }
+    for (index, seconds) in readings.enumerated() {
+      let batch = try write(cache, .set(key("rooms/b"), [:]), UInt64(index))
+      _ = try cache.store.reject(batch, .rejected, at: time(seconds))
+      if index.isMultiple(of: 7) { try cache.restart() }
+    }
+    var kept = try cache.store.rejectedBatches(of: nil).map(\.rejectedAt.seconds)
+    #expect(!kept.contains(start) && kept.count > 25)
+    // Another 31 days, each with a start in 1970.
+    for number in 32...62 {
+      for (part, seconds) in [Int64(number), start + 3650 * day + Int64(number) * day].enumerated() {
+        let batch = try write(cache, .set(key("rooms/b"), [:]), UInt64(1000 + 2 * number + part))
+        _ = try cache.store.reject(batch, .rejected, at: time(seconds))
+      }
+    }
+    kept = try cache.store.rejectedBatches(of: nil).map(\.rejectedAt.seconds)
+    #expect(Set(readings).isDisjoint(with: kept) && kept.count > 50)
+  }
+
+  @Test("the time by which batches age is saved with them, and goes on from them where it is lost")
+  func savedTime() throws {
+    let cache = try TestCache(.file)
+    defer { cache.close() }
+    for (number, damage) in ["DROP TABLE cache_targets", "DELETE FROM cache_globals"].enumerated() {
+      for day in 1...20 {
+        let batch = try write(cache, .set(key("rooms/b"), [:]), UInt64(100 * number + day))
+        let days = Int64(20 * number + day)
+        _ = try cache.store.reject(batch, .rejected, at: time(1_795_000_000 + days * KeepingTime.longestStep))
+      }
+      if number == 0 { #expect(try cache.store.rejectedBatches(of: nil).count == 20) }
+      try cache.database.execute(damage)
+      try cache.restart()
+    }
+    // Those of the last 30 days, and the one from which the time begins again counts as a day.
+    #expect((30...32).contains(try cache.store.rejectedBatches(of: nil).count))
+    let batch = try write(cache, .set(key("rooms/b"), [:]), 1000)
+    _ = try cache.store.reject(batch, .rejected, at: time(1_795_000_000 + 41 * KeepingTime.longestStep))
+    #expect((29...32).contains(try cache.store.rejectedBatches(of: nil).count))
   }
 
   // MARK: - Rejected batches

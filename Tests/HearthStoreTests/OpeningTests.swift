@@ -28,6 +28,37 @@ struct OpeningTests {
     #expect(try database.usedBytes >= 8192)
   }
 
+  @Test("a file that must exist is not made")
+  func mustExist() throws {
+    var options = Database.Options()
+    options.mustExist = true
+    #expect(throws: StoreError.self) { try Database(.file(path: folder.file()), options: options) }
+    #expect(contents(folder.file()) == nil)
+    try Database(.file(path: folder.file())).execute("CREATE TABLE t (i INTEGER)")
+    try Database(.file(path: folder.file()), options: options).execute("INSERT INTO t VALUES (1)")
+  }
+
+  @Test("on Darwin commits and checkpoints synchronize the drive too", arguments: [Database.Synchronous.full, .normal])
+  func synchronization(_ synchronous: Database.Synchronous) throws {
+    let mode = "PRAGMA synchronous = \(synchronous.rawValue)"
+    #expect(
+      Database.syncPragmas(synchronous, onDarwin: true)
+        == ["PRAGMA fullfsync = ON", "PRAGMA checkpoint_fullfsync = ON", mode])
+    #expect(Database.syncPragmas(synchronous, onDarwin: false) == [mode])
+    let database = try Database(.file(path: folder.file()))
+    #if canImport(Darwin)
+      let expected: [Int64] = [1]
+    #else
+      let expected: [Int64] = [0]
+    #endif
+    #expect(try integers("PRAGMA fullfsync", in: database) == expected)
+    #expect(try integers("PRAGMA checkpoint_fullfsync", in: database) == expected)
+    // Every one of them is a pragma that SQLite knows.
+    for pragma in Database.syncPragmas(synchronous, onDarwin: true) { try database.execute(pragma) }
+    #expect(try integers("PRAGMA fullfsync", in: database) == [1])
+    #expect(try integers("PRAGMA checkpoint_fullfsync", in: database) == [1])
+  }
+
   @Test("a file that is no database is refused, named and left as it was")
   func notADatabase() throws {
     let text = Data(String(repeating: "These are my holiday notes.\n", count: 500).utf8)

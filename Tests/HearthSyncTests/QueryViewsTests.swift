@@ -23,7 +23,7 @@ struct QueryViewsTests {
   ) -> QueryViews {
     var views = QueryViews(limboLimit: limboLimit)
     let initial = InitialViewState(query: query, result: documents, confirmedKeys: confirmed)
-    _ = views.activate(query, on: target(query, 2), with: initial, onlineState: .unknown)
+    _ = views.activate(query, on: target(query, 2), with: initial, isWatched: true, onlineState: .unknown)
     _ = views.listen(first, to: query, .everything, target: target(query, 2), onlineState: .unknown)
     return views
   }
@@ -44,6 +44,7 @@ struct QueryViewsTests {
       case .stopWatching(let target): "only the cache \(target)"
       case .release(let target, let keys): "release \(target) [\(keys.map(\.id).sorted().joined(separator: " "))]"
       case .report(let changes): "report \(changes.map(\.targetID))"
+      case .reread(let keys): "reread \(keys.map(\.id).sorted())"
       case .emit(.raiseSnapshot(let id, let snapshot)):
         "listener \(id.rawValue): [\(snapshot.ids.joined(separator: " "))]"
       case .emit(.raiseError(let id, let error)): "listener \(id.rawValue): error \(error.code)"
@@ -61,7 +62,7 @@ struct QueryViewsTests {
     #expect(views.needsTarget(for: rooms, cacheOnly), "no view yet")
     let a = found("rooms/a", 1)
     let initial = InitialViewState(query: rooms, result: [a], confirmedKeys: [])
-    #expect(views.activate(rooms, on: target(rooms, 2), with: initial, onlineState: .unknown).isEmpty)
+    #expect(views.activate(rooms, on: target(rooms, 2), with: initial, isWatched: false, onlineState: .unknown).isEmpty)
     #expect(
       brief(views.listen(first, to: rooms, cacheOnly, target: target(rooms, 2), onlineState: .unknown))
         == ["listener 1: [a]"])
@@ -140,7 +141,7 @@ struct QueryViewsTests {
     #expect(apply([], current, to: &views) == ["listener 1: [a]", "report [2]"])
     let empty = collection("empty")
     let initial = InitialViewState(query: empty, result: [], confirmedKeys: [])
-    _ = views.activate(empty, on: target(empty, 4), with: initial, onlineState: .online)
+    _ = views.activate(empty, on: target(empty, 4), with: initial, isWatched: true, onlineState: .online)
     let silent = views.listen(second, to: empty, .everything, target: target(empty, 4), onlineState: .online)
     #expect(brief(silent) == ["watch 4"])
     _ = views.addSnapshotsInSyncListener(inSync)

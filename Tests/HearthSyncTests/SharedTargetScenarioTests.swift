@@ -60,9 +60,9 @@ struct SharedTargetScenarioTests {
     client.post(.unlisten(second))
     #expect(client.watched.isEmpty)
     _ = client.takeTold()
-    // The view was in step with the backend when it was left, and says so as the official SDKs do.
+    // The view was in sync with the backend when it was left, and nobody says that it still is.
     client.write(.set(key("rooms/b"), ["n": 2]))
-    #expect(client.takeTold() == ["listener \(cache.rawValue): server pending [a b] +b"])
+    #expect(client.takeTold() == ["listener \(cache.rawValue): cache pending [a b] +b"])
     client.post(.unlisten(cache))
     client.write(.set(key("rooms/c"), ["n": 2]))
     #expect(client.takeTold() == [])

@@ -114,7 +114,7 @@ struct CredentialsTests {
     "any user id has an outbox of its own, also after a restart",
     arguments: [
       "a/b", "..", "\u{0}", "a\u{0}b", "=x", "'; DROP TABLE cache_users; --", "\u{1F469}\u{200D}\u{1F680}",
-      "Rene\u{301}",
+      "Rene\u{301}", "\u{1}", "\u{1}emulator:owner", "emulator:owner",
       String(repeating: "x", count: 10_000),
     ])
   func oddIDs(userID: String) async throws {

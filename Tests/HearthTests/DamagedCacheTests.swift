@@ -34,26 +34,13 @@ struct DamagedCacheTests {
     try await db.terminate()
   }
 
-  /// Overwrites the page at which a table begins.
-  private func overwrite(_ table: String) throws {
-    let database = try Database(.file(path: cachePath))
-    let statement = try database.prepare("SELECT rootpage FROM sqlite_master WHERE name = '\(table)'")
-    #expect(try statement.step())
-    let page = Int(try statement.int64(at: 0))
-    statement.reset()
-    database.close()
-    var bytes = try Data(contentsOf: URL(fileURLWithPath: cachePath))
-    bytes.replaceSubrange((page - 1) * 8192..<page * 8192, with: Data(repeating: 0xA5, count: 8192))
-    try bytes.write(to: URL(fileURLWithPath: cachePath))
-  }
-
   @Test(
     "ends its listeners once and goes on: reads and listeners are answered, pending and new writes arrive",
     arguments: ["cache_targets", "cache_mutation_batches_by_user", "documents", "cache_target_documents"])
   func pages(table: String) async throws {
     try await TestBackend.run { host in
       try await fill(host)
-      try overwrite(table)
+      try TablePages.overwrite(table, in: cachePath)
       let db = try makeFirestore(host)
       try await db.disableNetwork()
       let outcome = Recorder<NSError?>()

@@ -100,4 +100,16 @@ struct FolderWaitTests {
     #expect(try await ends.next() == FirestoreErrorCode.cancelled.rawValue)
     #expect(ends.events.count == 2)
   }
+
+  @Test("deleting an app says that a write which waits for the folder was not saved")
+  func deletedApp() async throws {
+    let holder = try takeFolder()
+    let db = try client()
+    let end = Recorder<Int?>()
+    db.document("a/b").setData(["n": 1]) { end.record(($0 as NSError?)?.code) }
+    #expect(await db.app.delete() == false)
+    #expect(holder.isHeld)
+    #expect(try await end.next() == FirestoreErrorCode.unavailable.rawValue)
+    #expect(FirebaseApp.app(name: db.app.name) == nil)
+  }
 }

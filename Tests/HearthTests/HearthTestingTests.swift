@@ -62,6 +62,98 @@ struct HearthTestingTests {
     }
   }
 
+  @Test("of several waiting writes exactly the named one is refused, and one handed in again counts once")
+  func rejectsTheNamedOne() async throws {
+    for named in 1...5 {
+      try await withBackend { backend, db in
+        backend.goOffline()
+        for number in 1...5 {
+          let receipt = db.document("counters/\(number)").withReceipt.setData(
+            ["n": FieldValue.increment(Int64(1))], merge: true)
+          try await receipt.saved()
+        }
+        backend.reject(.writes.at("counters/\(named)"), with: .permissionDenied)
+        backend.goOnline()
+        try await db.outbox.retryNow()
+        try await db.waitForPendingWrites()
+        let refused = try await db.rejectedWrites.writes()
+        #expect(refused.flatMap(\.operations).map(\.documentPath) == ["counters/\(named)"])
+        let before = try await backend.others.collection("counters").getDocuments(source: .server)
+        #expect(before.documents.map(\.documentID) == (1...5).filter { $0 != named }.map(String.init))
+        #expect(before.documents.map { $0["n"] as? Int } == [1, 1, 1, 1])
+        for write in refused { try await db.rejectedWrites.resubmit(write.id).acknowledged() }
+        let after = try await backend.others.collection("counters").getDocuments(source: .server)
+        #expect(after.documents.map { $0["n"] as? Int } == [1, 1, 1, 1, 1])
+        #expect(backend.receivedWrites.count == 5)
+      }
+    }
+  }
+
+  @Test("a refusal of the script waits for its own write where the backend refuses an earlier one by itself")
+  func rejectsBehindAnotherRefusal() async throws {
+    try await withBackend { backend, db in
+      backend.goOffline()
+      let first = db.document("t/first").withReceipt.updateData(["n": 1])
+      let second = db.document("t/second").withReceipt.setData(["n": 1])
+      let third = db.document("t/third").withReceipt.setData(["n": 1])
+      try await third.saved()
+      backend.reject(.writes.at("t/second"), with: .permissionDenied)
+      backend.goOnline()
+      try await db.outbox.retryNow()
+      try await third.acknowledged()
+      let codes = [await code { try await first.acknowledged() }, await code { try await second.acknowledged() }]
+      #expect(codes == [.notFound, .permissionDenied])
+      let there = try await backend.others.collection("t").getDocuments(source: .server)
+      #expect(there.documents.map(\.documentID) == ["third"])
+    }
+  }
+
+  @Test("a listener that is held keeps no other one waiting, and goes on when it is released")
+  func holdsOneListener() async throws {
+    try await withBackend { backend, db in
+      backend.hold(.listens.at("slow"))
+      async let slow = db.collection("slow").getDocuments(source: .server)
+      while backend.heldCount == 0 { await Task.yield() }
+      let fast = try await db.collection("fast").getDocuments(source: .server)
+      #expect(fast.isEmpty && backend.heldCount == 1)
+      backend.release()
+      let released = try await slow
+      #expect(released.isEmpty)
+      // One that is removed while it is held holds up nothing.
+      backend.hold(.listens.at("slow"))
+      let listener = db.collection("slow").addSnapshotListener { _, _ in }
+      while backend.heldCount == 0 { await Task.yield() }
+      listener.remove()
+      while backend.heldCount != 0 { await Task.yield() }
+      let other = try await db.collection("fast").getDocuments(source: .server)
+      #expect(other.isEmpty)
+    }
+  }
+
+  private func increment(_ counter: DocumentReference, _ db: Firestore) async throws {
+    _ = try await db.runTransaction { transaction, _ in
+      transaction.setData(["n": FieldValue.increment(Int64(1))], forDocument: counter, merge: true)
+      return nil
+    }
+  }
+
+  @Test("the commit of a transaction that the backend has received is answered, whatever the script says then")
+  func transactionGoesOffline() async throws {
+    try await withBackend { backend, db in
+      let counter = db.document("counters/a")
+      for _ in 0..<5 {
+        let before = backend.receivedWrites.count
+        async let change: Void = increment(counter, db)
+        while backend.receivedWrites.count == before { await Task.yield() }
+        backend.goOffline()
+        backend.goOnline()
+        try await change
+      }
+      #expect(backend.receivedWrites.count == 5)
+      #expect(try await backend.others.document("counters/a").getDocument(source: .server)["n"] as? Int == 5)
+    }
+  }
+
   @Test("an error that passes is hidden from the program")
   func transient() async throws {
     try await withBackend { backend, db in

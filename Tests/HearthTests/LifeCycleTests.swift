@@ -64,6 +64,26 @@ struct LifeCycleTests {
     #expect(completions.events == ["terminated"])
   }
 
+  @Test("termination does not call the completions of reads that wait for the backend, and ends tasks that do")
+  func terminationDuringReads() async throws {
+    let backend = try SilentBackend()
+    let db = try TestFirestore(host: backend.host).firestore
+    let queue = db.settings.dispatchQueue
+    let ends = Recorder<String>()
+    for source in [FirestoreSource.default, .server] {
+      db.document("a/b").getDocument(source: source) { _, _ in ends.record("document") }
+      db.collection("a").getDocuments(source: source) { _, _ in ends.record("query") }
+    }
+    let task = Task { try await db.document("a/b").getDocument() }
+    // Answered after the reads have begun, which come before it.
+    _ = try await db.collection("a").getDocuments(source: .cache)
+    db.terminate { _ in ends.record("terminated") }
+    #expect(await thrown { _ = try await task.value }?.code == FirestoreErrorCode.cancelled.rawValue)
+    #expect(try await ends.next() == "terminated")
+    await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+    #expect(ends.events == ["terminated"])
+  }
+
   @Test("termination does not wait for a callback that runs")
   func terminationDuringCallback() async throws {
     let db = try await TestFirestore.offline()

@@ -107,6 +107,26 @@ struct ListenerTests {
     #expect(try await events.next() == "snapshot 3")
   }
 
+  @Test("a limited query shows each of several writes, in order", arguments: [false, true])
+  func limitInOrder(isLimitToLast: Bool) async throws {
+    let db = try await TestFirestore.offline()
+    let rooms = db.collection("rooms")
+    for (id, n) in [("a", 30), ("b", 20), ("c", 10)] { rooms.document(id).setData(["n": n, "v": 0], completion: nil) }
+    let query =
+      isLimitToLast ? rooms.order(by: "n").limit(toLast: 2) : rooms.order(by: "n", descending: true).limit(to: 2)
+    let (events, _) = query.record()
+    #expect(try await events.next().get().count == 2)
+    rooms.document("a").delete(completion: nil)
+    for _ in 1...5 { rooms.document("c").updateData(["v": FieldValue.increment(Int64(1))], completion: nil) }
+    var shown: [Int] = []
+    while shown.last != 5 {
+      shown += try await events.next().get().documents.filter { $0.documentID == "c" }.compactMap {
+        $0.get("v") as? Int
+      }
+    }
+    #expect(shown == [0, 1, 2, 3, 4, 5])
+  }
+
   @Test("calls made in order take effect in order")
   func order() async throws {
     let db = try await TestFirestore.offline()

@@ -126,35 +126,4 @@ extension MisuseTests {
       Rule(unordered, { _ = $0.collection("a").limit(toLast: 1).snapshots.makeAsyncIterator() }),
     ])
   }
-
-  @Test("cursors at documents that have no place in the order")
-  func snapshotCursors() async throws {
-    let db = try await TestFirestore.offline()
-    db.document("a/plain").setData(["n": 1], completion: nil)
-    db.document("a/waiting").setData(["t": FieldValue.serverTimestamp()], completion: nil)
-    db.document("a/gone").delete(completion: nil)
-    let plain = try await db.document("a/plain").getDocument(source: .cache)
-    let waiting = try await db.document("a/waiting").getDocument(source: .cache)
-    let gone = try await db.document("a/gone").getDocument(source: .cache)
-    let query = db.collection("a").order(by: "t")
-    let table: [(String, DocumentSnapshot)] = [
-      ("a document that doesn't exist.", gone),
-      ("a document for which the field 't' (used as the order by) does not exist.", plain),
-      (
-        "a document for which the field 't' is an uncommitted server timestamp. (Since the value of this field is unknown, "
-          + "you cannot start/end a query with it.)", waiting
-      ),
-    ]
-    for (text, snapshot) in table {
-      for call: Call in [
-        { _ in _ = query.start(atDocument: snapshot) }, { _ in _ = query.start(afterDocument: snapshot) },
-        { _ in _ = query.end(beforeDocument: snapshot) }, { _ in _ = query.end(atDocument: snapshot) },
-      ] {
-        let message = await Misuse.message { call(db) }
-        let expected = "Invalid query. You are trying to start or end a query using \(text)"
-        #expect(message == expected)
-      }
-    }
-    try await db.terminate()
-  }
 }

@@ -100,6 +100,16 @@ struct ObjectSemanticsTests {
     #expect(cities.whereFilter(.whereField("a", isEqualTo: 1)) !== cities)
   }
 
+  @Test("options of transactions are equal by value, and copies are independent")
+  func transactionOptions() throws {
+    let changed = TransactionOptions()
+    changed.maxAttempts = 7
+    let copy = try #require(changed.copy() as? TransactionOptions)
+    expectGroups([[TransactionOptions(), TransactionOptions()], [changed, copy]])
+    copy.maxAttempts = 8
+    #expect(changed.maxAttempts == 7 && copy != changed)
+  }
+
   @Test("settings are equal by value, and copies are independent")
   func settings() throws {
     expectGroups([

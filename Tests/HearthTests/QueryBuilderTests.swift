@@ -191,9 +191,12 @@ struct QueryBuilderTests {
     #expect(query.end(beforeDocument: try snapshot(["a": 1, "b": 2])).model.endAt?.isInclusive == false)
     func text(_ fields: MapValue?) throws -> String? {
       let document = try snapshot(fields).document
-      return HearthTests.message { () throws(ProgrammingError) in
+      do throws(UnusableCursor) {
         _ = try QueryBuilder.bound(
           query.model, .start, document: document, isInclusive: true, databaseID: firestore.databaseID)
+        return nil
+      } catch {
+        return error.message
       }
     }
     #expect(try text(nil)?.contains("a document that doesn't exist") == true)

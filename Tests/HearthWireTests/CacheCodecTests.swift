@@ -5,12 +5,14 @@ import Testing
 @Suite("Durable forms")
 struct CacheCodecTests {
   private func batch(_ generator: inout Generator) -> MutationBatch {
-    MutationBatch(
+    var guards: [DocumentKey: Precondition]? = generator.pick([nil, [:]])
+    for mutation in generator.list(upTo: 2, { $0.mutation() }) { guards?[mutation.key] = mutation.precondition }
+    return MutationBatch(
       batchID: generator.pick([unknownBatchID, 0, 1, .max]),
       identity: generator.pick([nil, BatchIdentity(high: .max, low: 0), .random(using: &generator)]),
       localWriteTime: generator.timestamp(),
       baseMutations: generator.list(upTo: 2) { $0.mutation() },
-      mutations: generator.list(upTo: 4) { $0.mutation() })
+      mutations: generator.list(upTo: 4) { $0.mutation() }, guards: guards)
   }
 
   @Test("every batch comes back as it was")

@@ -13,7 +13,8 @@ struct CacheCommandTests {
     static let databaseID = DatabaseID(projectID: "demo-hearth")
     private(set) var cache: OpenedCache?
 
-    init(isShared: Bool = false) throws {
+    /// - Parameter refuses: True if the backend has refused the writes.
+    init(isShared: Bool = false, refuses: Bool = false) throws {
       let options = CacheFile.Options(sharing: isShared ? .shared : .alone, clientName: isShared ? "client" : nil)
       let opened = try CacheFile.openStore(folder: path, databaseID: Self.databaseID, options: options) {
         database, files in
@@ -41,6 +42,11 @@ struct CacheCommandTests {
         _ = try store.write(
           [.set(try DocumentKey(parsing: "cities/\(id)"), ["name": .string(id), "population": 4_000_000])],
           localWriteTime: Timestamp(seconds: 1_700_000_000, nanoseconds: 0))
+      }
+      guard refuses else { return }
+      for batch in try store.pendingBatches() {
+        let error = StatusError(code: .permissionDenied, message: "no")
+        _ = try store.reject(batch, error, at: Timestamp(seconds: 1_700_000_001, nanoseconds: 0))
       }
     }
 
@@ -97,6 +103,33 @@ struct CacheCommandTests {
     #expect(try jsonLines(try await hearth("indexes", folder.path)).isEmpty)
     #expect(try json(try await hearth("check", folder.path).text)["isSound"] as? Bool == true)
     #expect(try jsonLines(try await hearth("export", folder.path)).count == 3)
+  }
+
+  @Test("writes are listed with the identity that made them, and of one identity where that is asked for")
+  func owners() async throws {
+    let folder = try Folder()
+    folder.close()
+    let opened = try CacheFile.openStore(folder: folder.path, databaseID: Folder.databaseID) { database, _ in
+      try LocalStore(
+        database: database, databaseID: Folder.databaseID,
+        garbageCollection: .leastRecentlyUsed(thresholdBytes: 100 << 20),
+        user: OutboxOwner.serviceAccount("a@b").name, newCacheID: "command")
+    }
+    _ = try opened.store.write([.set(try DocumentKey(parsing: "cities/TOK"), [:])], localWriteTime: .epoch)
+    opened.cache.close()
+    let table = try await hearth("outbox", folder.path, "--format", "table")
+    #expect(table.text.contains("(service account a@b)") && table.text.contains("(signed out)"))
+    let lines = try jsonLines(try await hearth("outbox", folder.path))
+    #expect(lines.map { $0["owner"] as? String } == ["(signed out)", "(signed out)", "(service account a@b)"])
+    #expect(lines.allSatisfy { $0["user"] is NSNull })
+    #expect(try jsonLines(try await hearth("outbox", folder.path, "--service-account", "a@b")).count == 1)
+    #expect(try jsonLines(try await hearth("outbox", folder.path, "--emulator-owner")).isEmpty)
+    #expect(try jsonLines(try await hearth("outbox", folder.path, "--user", "service-account:a@b")).isEmpty)
+    #expect(try await hearth("outbox", folder.path, "--user", "a", "--signed-out").status == 64)
+    let own = try jsonLines(try await hearth("documents", folder.path, "cities", "--service-account", "a@b"))
+    #expect(own.compactMap { $0["path"] as? String } == ["cities/SF", "cities/TOK"])
+    let info = try await hearth("info", folder.path, "--format", "table")
+    #expect(info.text.contains("(service account a@b): 1 pending"))
   }
 
   @Test("tables carry neither colours into a pipe nor what a terminal would obey")
@@ -160,6 +193,28 @@ struct CacheCommandTests {
     let refused = try await hearth("clear", folder.path)
     #expect(refused.status == 1 && refused.text.contains("2 pending writes"))
     #expect(try await hearth("clear", folder.path, "--discard-pending-writes").status == 0)
+    #expect(try await hearth("info", folder.path).text.contains("holds no cache"))
+  }
+
+  @Test("clear names the refused writes that it does not lose without a flag, and info counts them")
+  func refused() async throws {
+    let folder = try Folder(refuses: true)
+    folder.close()
+    let info = try await hearth("info", folder.path, "--format", "table")
+    #expect(info.text.contains("rejected   2 batches"), "\(info.text)")
+    let users = try #require(try json(try await hearth("info", folder.path).text)["users"] as? [[String: Any]])
+    #expect(users.map { $0["rejectedBatches"] as? Int } == [2])
+    let rejected = try jsonLines(try await hearth("rejected", folder.path))
+    #expect(rejected.count == 2 && !rejected.contains { $0["unreadable"] != nil })
+    for arguments in [[], ["--discard-pending-writes"]] {
+      let kept = try await Programs.runInBackground(
+        Programs.product("hearth"), ["cache", "clear", folder.path] + arguments)
+      #expect(
+        kept.status == 1 && kept.text.contains("set cities/LA (PERMISSION_DENIED); set cities/NY"), "\(kept.text)")
+    }
+    let cleared = try await hearth("clear", folder.path, "--discard-rejected-writes")
+    #expect(cleared.status == 0)
+    #expect(try json(cleared.text)["discardedRejectedBatches"] as? Int == 2)
     #expect(try await hearth("info", folder.path).text.contains("holds no cache"))
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import HearthCache
 import HearthModel
 import HearthServer
 import Logging
@@ -32,6 +33,15 @@ struct SharedCacheTests {
     do { try await run.handOver() } catch { Issue.record("\(error)") }
     await run.end()
     await server.shutdown()
+  }
+
+  @Test(
+    "leave a folder of regular files that any program can copy, running or killed, and the copy has everything",
+    .timeLimit(.minutes(1)))
+  func copies() async throws {
+    let run = try SharedCacheRun(port: 1, writesOnce: true)
+    do { try await run.copyFolder() } catch { Issue.record("\(error)") }
+    await run.end()
   }
 }
 
@@ -163,6 +173,58 @@ private final class SharedCacheRun {
     let (ids, total) = try await backend()
     #expect(ids == ["one", "two", "three"])
     #expect(total == 3)
+  }
+
+  // MARK: - Copies of the folder
+
+  func copyFolder() async throws {
+    let first = try await start()
+    let second = try await start()
+    first.send("write one")
+    try await second.wait(for: "seen", id: "one")
+    second.send("write two")
+    try await first.wait(for: "seen", id: "two")
+    try await checkCopy()
+    for sharer in [first, second] {
+      sharer.process.killAtOnce()
+      await removed(sharer)
+    }
+    try await checkCopy()
+    // The next client finds what the killed ones have left, and none of what they held.
+    let third = try await start()
+    third.send("write three")
+    try await third.wait(for: "seen", id: "three")
+  }
+
+  /// The folder of the client, below the base folder.
+  private var cacheFolder: String { folder.path + "/__FIRAPP_DEFAULT/\(project)/(default)" }
+
+  private func checkCopy() async throws {
+    let names = try FileManager.default.contentsOfDirectory(atPath: cacheFolder)
+    #expect(names.contains("cache.lease") && names.contains { $0.hasPrefix("cache.wake-") })
+    for name in names {
+      let type = try FileManager.default.attributesOfItem(atPath: "\(cacheFolder)/\(name)")[.type] as? FileAttributeType
+      #expect(type == .typeRegular, "\(name)")
+    }
+    let copy = folder.path + "-copy"
+    defer { try? FileManager.default.removeItem(atPath: copy) }
+    if let python = Programs.find("python3") {
+      let script = "import shutil, sys; shutil.copytree(sys.argv[1], sys.argv[2])"
+      let output = try await Programs.runInBackground(python, ["-c", script, cacheFolder, copy])
+      #expect(output.status == 0, "\(output.text)")
+    } else {
+      try FileManager.default.copyItem(atPath: cacheFolder, toPath: copy)
+    }
+    let database = DatabaseID(projectID: project)
+    let (cache, store) = try CacheFile.openStore(folder: copy, databaseID: database) { file, _ in
+      try LocalStore(
+        database: file, databaseID: database, garbageCollection: .leastRecentlyUsed(thresholdBytes: -1), user: nil,
+        newCacheID: "copy")
+    }
+    defer { cache.close() }
+    #expect(cache.recovery == nil)
+    let written = try store.pendingBatches().flatMap(\.mutations).map(\.key.canonicalString)
+    #expect(Set(written).isSuperset(of: ["items/one", "items/two"]), "\(written)")
   }
 
   // MARK: - The backend

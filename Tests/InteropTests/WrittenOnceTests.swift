@@ -70,7 +70,7 @@ struct WrittenOnceTests {
     for round in 1...3 {
       if round == 3 {
         try FileManager.default.removeItem(at: cache)
-        try copyFiles(from: backup, to: cache)
+        try FileManager.default.copyItem(at: backup, to: cache)
       }
       let client = try TestClient(port: server.port, project: "restored", cache: cache)
       for number in 1...20 {
@@ -83,20 +83,9 @@ struct WrittenOnceTests {
         #expect(try await client.collection("rounds").getDocuments(source: .server).count == 60)
       }
       try await client.firestore.terminate()
-      if round == 1 { try copyFiles(from: cache, to: backup) }
+      if round == 1 { try FileManager.default.copyItem(at: cache, to: backup) }
     }
     await server.shutdown()
-  }
-
-  /// Copies folders and regular files. `FileManager.copyItem` would open the named pipes of the cache, and wait for a writer.
-  private func copyFiles(from source: URL, to target: URL) throws {
-    let files = FileManager.default.enumerator(atPath: source.path)
-    while let path = files?.nextObject() as? String {
-      guard files?.fileAttributes?[.type] as? FileAttributeType == .typeRegular else { continue }
-      let copy = target.appendingPathComponent(path)
-      try FileManager.default.createDirectory(at: copy.deletingLastPathComponent(), withIntermediateDirectories: true)
-      try FileManager.default.copyItem(at: source.appendingPathComponent(path), to: copy)
-    }
   }
 }
 

@@ -256,7 +256,7 @@ final class SharedClient {
     case .runBackgroundQuery(let query): backgroundQueries.append(query)
     case .cancelBackgroundQuery(let id): backgroundQueries.first { $0.id == id }?.cancel()
     case .wakeOthers: world.wakeOthers(than: self)
-    case .closeCache: fail("the client was told to end")
+    case .closeCache, .yieldCache: fail("the client was told to end")
     default: break
     }
   }

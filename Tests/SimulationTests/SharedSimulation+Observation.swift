@@ -22,7 +22,7 @@ extension SharedSimulation {
   /// The transactions that only the holder of the lease may commit.
   private static let needsLease: Set<String> = [
     "Apply remote event", "Collect garbage", "Publish target states", "Publish online state", "Give sign of life",
-    "Publish rejected target", "Fill indexes", "Leave lease", "Give back lease",
+    "Publish rejected target", "Fill indexes", "Leave lease", "Give back lease", "Note connection",
   ]
 
   private static let writesTargets: Set<String> = [

@@ -167,7 +167,7 @@ final class SpecRunner {
     case .answer(let id, _): if waits.remove(id) != nil { pendingWritesCount += 1 }
     case .requestFailed(let id, _): waits.remove(id)
     case .wakeOthers: stage.wakeOthers(than: self)
-    case .closeCache: mustEnd = true
+    case .closeCache, .yieldCache: mustEnd = true
     default: break
     }
   }

@@ -78,7 +78,7 @@ public final class AggregateQuery: NSObject, Sendable {
     let finish: @Sendable (Result<AggregateResult, NSError>) -> Void = { [self] result in
       completion(result.map { AggregateQuerySnapshot(query: self, result: $0) })
     }
-    if source != .server, let error = refusal { return completion(.failure(error)) }
+    if let error = query.fault ?? (source == .server ? nil : refusal) { return completion(.failure(error)) }
     switch source {
     case .server:
       runtime.callBackend(
@@ -92,6 +92,7 @@ public final class AggregateQuery: NSObject, Sendable {
 
   /// The error of a query that no source answers; nil if it can be run. The backend itself says what it refuses.
   var refusal: NSError? {
+    if let fault = query.fault { return fault }
     guard !(1...Aggregation.maximumCount).contains(aggregations.count) else { return nil }
     return .firestore(
       .invalidArgument,

@@ -75,7 +75,9 @@ public final class FirebaseApp: NSObject, Sendable {
 
   /// Terminates the app's Firestore objects and forgets the app. The contents of the cache stay there.
   ///
-  /// - Parameter completion: Called on the main queue when everything is closed, with whether the app was still known.
+  /// - Parameter completion: Called on the main queue when everything is closed, with true if the app was still known and
+  ///   all writes were saved. False and a line in the log for each object with writes that could not be saved, because another process
+  ///   holds the cache: terminate the objects (``Firestore/terminate()``) before to get the error itself.
   public func delete(_ completion: @escaping (Bool) -> Void) {
     let completion = UncheckedSendableBox(completion)
     close { existed in
@@ -85,7 +87,9 @@ public final class FirebaseApp: NSObject, Sendable {
 
   /// Terminates the app's Firestore objects and forgets the app. The contents of the cache stay there.
   ///
-  /// - Returns: True if the app was still known.
+  /// - Returns: True if the app was still known and all writes were saved. False and a line in the log for each object with writes that
+  ///   could not be saved, because another process holds the cache: terminate the objects (``Firestore/terminate()``) before to get the
+  ///   error itself.
   @discardableResult
   public func delete() async -> Bool {
     await withCheckedContinuation { continuation in
@@ -99,7 +103,7 @@ public final class FirebaseApp: NSObject, Sendable {
       apps[name] = nil
       return true
     }
-    Firestore.terminateAll(of: self) { completion(existed) }
+    Firestore.terminateAll(of: self) { completion(existed && $0) }
   }
 
   static func register(name: String, options: FirebaseOptions) throws(ProgrammingError) {

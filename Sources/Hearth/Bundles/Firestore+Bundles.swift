@@ -11,9 +11,10 @@ extension Firestore {
   ///
   /// - Parameters:
   ///   - bundleData: The bundle's bytes.
-  ///   - completion: Called once on the settings' queue, after all observers of the task: with the final progress, or with an error
-  ///     (`invalidArgument` for data that are not a bundle of this database, `unknown` for empty data). After an error nothing of the
-  ///     bundle is in the cache.
+  ///   - completion: Called once on the settings' queue, after all observers of the task: with the final progress, and with an error
+  ///     beside it if the loading has failed (`invalidArgument` for data that are not a bundle of this database, `unknown` for empty data).
+  ///     That is the task's last one, nil if the bundle could not be begun. After an error nothing of the bundle
+  ///     is in the cache.
   @discardableResult
   public func loadBundle(
     _ bundleData: Data, completion: ((LoadBundleTaskProgress?, (any Error)?) -> Void)? = nil
@@ -41,14 +42,9 @@ extension Firestore {
     let queue = runtime().callbackQueue
     let task = LoadBundleTask(queue: queue)
     let completion = completion.map(UncheckedSendableBox.init)
-    load(bundleStream, task) { result in
+    load(bundleStream, task) { progress, error in
       guard let completion else { return }
-      queue.async {
-        switch result {
-        case .success(let progress): completion.value(progress, nil)
-        case .failure(let error): completion.value(nil, error)
-        }
-      }
+      queue.async { completion.value(progress, error) }
     }
     return task
   }
@@ -61,7 +57,13 @@ extension Firestore {
   /// Same as ``loadBundle(_:completion:)-(Data,_)``, from a stream.
   nonisolated(nonsending) public func loadBundle(_ bundleStream: InputStream) async throws -> LoadBundleTaskProgress {
     let outcome = Outcome<LoadBundleTaskProgress>()
-    load(bundleStream, LoadBundleTask(queue: runtime().callbackQueue)) { outcome.resolve($0.mapError { $0 }) }
+    load(bundleStream, LoadBundleTask(queue: runtime().callbackQueue)) { progress, error in
+      switch (progress, error) {
+      case (let progress?, nil): outcome.resolve(.success(progress))
+      case (_, let error):
+        outcome.resolve(.failure(error ?? .firestore(.internal, "A bundle was loaded without progress.")))
+      }
+    }
     return try await outcome.value()
   }
 
@@ -99,7 +101,7 @@ extension Firestore {
 
   private func load(
     _ stream: InputStream, _ task: LoadBundleTask,
-    _ completion: @escaping @Sendable (Result<LoadBundleTaskProgress, NSError>) -> Void
+    _ completion: @escaping @Sendable (_ last: LoadBundleTaskProgress?, NSError?) -> Void
   ) {
     let last = LastProgress()
     BundleSource(stream, runtime()).start { progress in
@@ -107,10 +109,7 @@ extension Firestore {
       last.value.withLock { $0 = progress }
       task.tell(progress)
     } completion: { error in
-      if let error { return completion(.failure(error)) }
-      let progress = last.value.withLock { $0 }
-      completion(
-        progress.map { .success($0) } ?? .failure(.firestore(.internal, "The bundle was loaded without progress.")))
+      completion(last.value.withLock { $0 }, error)
     }
   }
 }

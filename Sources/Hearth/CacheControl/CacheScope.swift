@@ -117,7 +117,7 @@ extension CacheScope {
       scope = .collectionGroup(id)
     case .query(let query):
       try Self.check(query.firestore, is: firestore)
-      query.requireRunnable()
+      try query.checkRunnable()
       if query.model.limit != nil { return .result(query.model, confirmedBefore: confirmedBefore) }
       scope = .query(query.model)
     }

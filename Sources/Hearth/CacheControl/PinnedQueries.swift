@@ -13,13 +13,14 @@ extension Query {
   ///
   /// The pin belongs to the cache: it holds after a restart and for all processes that share the cache, until ``unpin()``. It keeps the
   /// documents that the backend has confirmed for the query; one that was never listened to or fetched has none yet, see
-  /// ``prefetch(within:)``. The documents take part in the size of the cache: with more of them than the size allows, everything else
+  /// ``prefetch(within:)``. It also keeps the documents that match it without being confirmed for it, such as one that the user has written
+  /// and the backend has acknowledged; of a query with a limit, only the user's own. The documents take part in the size of the cache: with more of them than the size allows, everything else
   /// is collected. ``Firestore/clearCache(_:securely:progress:)`` removes them all the same. A cache in memory forgets its pins with its
   /// documents, and a damaged cache that is replaced as well. Works offline; pinning twice is harmless.
   ///
   /// - Throws: Errors of the cache's file.
   nonisolated(nonsending) public func pin() async throws {
-    requireRunnable()
+    try checkRunnable()
     try await firestore.outcome { firestore.runtime().setPinned(true, model, $0) }
   }
 
@@ -27,7 +28,7 @@ extension Query {
   ///
   /// - Throws: Errors of the cache's file.
   nonisolated(nonsending) public func unpin() async throws {
-    requireRunnable()
+    try checkRunnable()
     try await firestore.outcome { firestore.runtime().setPinned(false, model, $0) }
   }
 }
@@ -83,6 +84,9 @@ public struct CacheReport: Sendable {
   public let fileBytes: Int64
   /// The part of it that holds something.
   public let usedBytes: Int64
+  /// The write-ahead log, in bytes. It grows while a process that shares the cache is stopped in the middle of a read; otherwise it keeps to a few
+  /// times 16 MB. 0 for a cache in memory.
+  public let logBytes: Int64
   /// In the order of their paths.
   public let collections: [CollectionSize]
   /// Oldest pin first.
@@ -91,6 +95,7 @@ public struct CacheReport: Sendable {
   init(_ sizes: CacheSizes, firestore: Firestore) {
     fileBytes = sizes.fileBytes
     usedBytes = sizes.usedBytes
+    logBytes = sizes.logBytes
     collections = sizes.collections.map {
       CollectionSize(
         path: $0.path.canonicalString, documentCount: $0.documentCount, documentBytes: $0.fieldsBytes)

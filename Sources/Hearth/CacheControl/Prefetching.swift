@@ -68,8 +68,13 @@ public struct PrefetchSequence: AsyncSequence, Sendable {
   public func makeAsyncIterator() -> Iterator {
     let prefetch = Prefetch()
     let runtime = query.firestore.runtime()
-    if countsDocuments { prefetch.count(query) }
-    let registration = runtime.getOnce(query.model, received: { prefetch.received($0) }) { prefetch.ended($0) }
+    let registration: ListenerHandle
+    if let fault = query.fault {
+      registration = runtime.refuse(fault, on: nil) { prefetch.ended($0) }
+    } else {
+      if countsDocuments { prefetch.count(query) }
+      registration = runtime.getOnce(query.model, received: { prefetch.received($0) }) { prefetch.ended($0) }
+    }
     let deadline = limit.map { limit in
       Task {
         if limit > .zero { try await ContinuousClock().sleep(for: limit) }
@@ -117,7 +122,7 @@ private final class Prefetch: Sendable {
 
   func ended(_ event: SnapshotEvent) {
     switch event {
-    case .success(let view) where view.isFromCache:
+    case .success(let view) where !view.isAnswered:
       fail(.firestore(.unavailable, "The query cannot be prefetched because the client is offline."))
     case .success:
       buffer.add(change { $0.isFinished = true })

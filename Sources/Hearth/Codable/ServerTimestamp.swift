@@ -21,7 +21,7 @@ extension Date: ServerTimestampWrappable {
   /// - Parameter timestamp: The stored time.
   public static func wrap(_ timestamp: Timestamp) throws -> Date { timestamp.dateValue() }
 
-  /// The date truncated to nanoseconds.
+  /// The date rounded to the nearest microsecond, so that one that was read comes back as the stored time.
   ///
   /// - Parameter value: A date of the years 1 to 9999.
   /// - Throws: `EncodingError.invalidValue` for any other.

@@ -1,5 +1,14 @@
 internal import HearthModel
 
+/// A document that no cursor can be made of. Its data come from the network and the cache, so this is no programming error.
+struct UnusableCursor: Error {
+  let message: String
+
+  init(_ message: String) {
+    self.message = message
+  }
+}
+
 extension QueryBuilder {
   /// A cursor of values for the query's first orders.
   static func bound(
@@ -45,9 +54,9 @@ extension QueryBuilder {
   /// A cursor at a document: exact, because it has the values of all orders including the implicit ones and the id.
   static func bound(
     _ query: HearthModel.Query, _ edge: Edge, document: Document?, isInclusive: Bool, databaseID: DatabaseID
-  ) throws(ProgrammingError) -> HearthModel.Query {
+  ) throws(UnusableCursor) -> HearthModel.Query {
     guard let document else {
-      throw ProgrammingError(
+      throw UnusableCursor(
         "Invalid query. You are trying to start or end a query using a document that doesn't exist.")
     }
     var position: [Value] = []
@@ -63,22 +72,22 @@ extension QueryBuilder {
 
   private static func value(
     of path: HearthModel.FieldPath, in document: Document
-  ) throws(ProgrammingError) -> Value {
+  ) throws(UnusableCursor) -> Value {
     let value: Value?
     do {
       value = try document.fields.value(at: path)
     } catch {
-      throw ProgrammingError("Invalid query. The fields of document \(document.key) cannot be read: \(error)")
+      throw UnusableCursor("Invalid query. The fields of document \(document.key) cannot be read: \(error)")
     }
     switch value {
     case nil:
-      throw ProgrammingError(
+      throw UnusableCursor(
         """
         Invalid query. You are trying to start or end a query using a document for which the field \
         '\(path.canonicalString)' (used as the order by) does not exist.
         """)
     case .pendingServerTimestamp?:
-      throw ProgrammingError(
+      throw UnusableCursor(
         """
         Invalid query. You are trying to start or end a query using a document for which the field \
         '\(path.canonicalString)' is an uncommitted server timestamp. (Since the value of this field is unknown, you \

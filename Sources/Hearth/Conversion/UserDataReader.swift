@@ -226,7 +226,7 @@ struct UserDataReader {
     case let string as String: return .string(string)
     case let string as any StringProtocol: return .string(String(string))
     case let data as Data: return .bytes([UInt8](data))
-    case let date as Date: return .timestamp(try HearthModel.Timestamp(checking: date).truncatedToMicroseconds())
+    case let date as Date: return .timestamp(try HearthModel.Timestamp(checking: date))
     default:
       throw ProgrammingError("Unsupported type: \(type(of: value))\(position.description)")
     }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HearthCache
 internal import HearthTransport
 
 /// The credentials of a client, fixed at its start.
@@ -7,8 +8,8 @@ struct ClientCredentials: Sendable {
   var appCheck: any CredentialsProvider = NoCredentials()
   /// The credentials whose changes of user the client follows.
   var users: IDTokenCredentials?
-  /// The user at the start.
-  var initialUserID: String?
+  /// The identity at the start, which only changes with ``users``. It says whose outbox takes the writes, whatever tokens are sent.
+  var initialUser = RequestUser(name: nil)
 
   init() {}
 
@@ -18,7 +19,9 @@ struct ClientCredentials: Sendable {
       self.appCheck = AppCheckSource(appCheck)
       Self.warnOfPlaintext("App Check tokens", endpoint)
     }
-    switch try settings.credentials ?? Self.automatic(endpoint, environment) {
+    let credentials = try settings.credentials ?? Self.automatic(endpoint, environment)
+    initialUser = credentials?.requestUser ?? RequestUser(name: nil)
+    switch credentials {
     case nil, is AnonymousCredentials:
       break
     case is EmulatorOwnerCredentials:
@@ -27,7 +30,6 @@ struct ClientCredentials: Sendable {
       access = OwnerCredentials()
     case let users as IDTokenCredentials:
       self.users = users
-      initialUserID = users.userID
       access = TokenSource(name: "ID token", epoch: { users.generation }) { forcingRefresh in
         try await users.fetch(forcingRefresh: forcingRefresh)
       }
@@ -92,6 +94,21 @@ extension ClientCredentials {
 }
 
 extension FirestoreCredentials {
+  /// The identity whose outbox takes the writes.
+  fileprivate var requestUser: RequestUser {
+    #if ServiceAccounts
+      if let account = self as? ServiceAccountCredentials {
+        return RequestUser(name: OutboxOwner.serviceAccount(account.clientEmail).name)
+      }
+    #endif
+    return switch self {
+    case is AnonymousCredentials: RequestUser(name: nil)
+    case is EmulatorOwnerCredentials: RequestUser(name: OutboxOwner.emulatorOwner.name)
+    case let users as IDTokenCredentials: RequestUser(users.userID)
+    default: RequestUser(name: OutboxOwner.application(outboxName).name)
+    }
+  }
+
   fileprivate var isServiceAccount: Bool {
     #if ServiceAccounts
       return self is ServiceAccountCredentials

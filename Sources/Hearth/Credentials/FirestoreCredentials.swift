@@ -17,6 +17,11 @@
 /// }
 /// ```
 ///
+/// Each identity has an outbox of its own in the cache: a write is never sent with credentials of another identity than the one it was made
+/// with, also if they are used one after the other, or by several processes that share the cache. It waits until a client with its identity
+/// runs. Users are told apart by their ids, service accounts by their e-mail addresses, and an application's own credentials by their
+/// ``outboxName``.
+///
 /// One object may serve several Firestore objects. Tokens are not kept by Firestore objects, and never appear in logs and errors.
 public protocol FirestoreCredentials: AnyObject, Sendable {
   /// Returns the token to send, as it follows `Bearer ` in the `authorization` header, or nil to send none.
@@ -33,6 +38,19 @@ public protocol FirestoreCredentials: AnyObject, Sendable {
   /// - Throws: Any error. It counts as `unavailable` unless it is one of ``FirestoreErrorDomain``; streams are retried after pauses that
   ///   grow to a minute. Everything that looks like a token is removed from its text before it is shown.
   func accessToken(forcingRefresh: Bool) async throws -> String?
+
+  /// The name of the identity that the tokens are for, by which the cache keeps its writes apart from those of other identities.
+  /// Default: the name of the type, without its module.
+  ///
+  /// Two objects with one name send each other's writes, so credentials of one type that may have different identities need different
+  /// names, such as the account's address. Keep the name when the type is renamed: writes that wait under another name are not sent. It is
+  /// read once, when the client starts, and not used for the credentials of this library.
+  var outboxName: String { get }
+}
+
+extension FirestoreCredentials {
+  /// The name of the type.
+  public var outboxName: String { String(describing: type(of: self)) }
 }
 
 /// Sends no token.

@@ -104,7 +104,7 @@ public final class IDTokenCredentials: FirestoreCredentials, CustomReflectable {
         state.generation += 1
         return state.observers.compactMap(\.observer)
       }
-      for observer in observers { observer.userChanged(to: user.id) }
+      for observer in observers { observer.userChanged(to: user) }
     }
   }
 
@@ -144,25 +144,25 @@ public final class IDTokenCredentials: FirestoreCredentials, CustomReflectable {
         state.generation += 1
         return (false, state.observers.compactMap(\.observer))
       }
-      for observer in observers { observer.userChanged(to: user.id) }
+      for observer in observers { observer.userChanged(to: user) }
       return isPresent
     }
   }
 
   /// Notifies `observer` of all later changes, and at once if the user already differs from `known`.
-  func observe(_ observer: any UserObserver, known: String?) {
+  func observe(_ observer: any UserObserver, known: RequestUser) {
     telling.withLock { _ in
       let user = state.withLock { state in
         state.observers.removeAll { $0.observer == nil }
         state.observers.append(WeakObserver(observer: observer))
         return state.user
       }
-      if user != RequestUser(known) { observer.userChanged(to: user.id) }
+      if user != known { observer.userChanged(to: user) }
     }
   }
 }
 
 /// An observer of changes of the user. Called from any thread; must not block.
 protocol UserObserver: AnyObject, Sendable {
-  func userChanged(to userID: String?)
+  func userChanged(to user: RequestUser)
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HearthCache
 internal import HearthModel
 internal import HearthTransport
 internal import Synchronization
@@ -182,7 +183,7 @@ final class TokenSource: CredentialsProvider, CustomReflectable {
   }
 }
 
-/// The user for whom a request is made.
+/// The identity for which a request is made.
 ///
 /// The client's loop passes requests to the transport and knows the user at that point of the order of calls. The token is fetched later,
 /// when another user may have signed in. A request of one user must not be made as another.
@@ -192,17 +193,24 @@ struct RequestUser: Sendable, Hashable {
 
   static let changed = "The user changed while the request was prepared."
 
-  /// Nil if no user is signed in.
-  let id: String?
+  /// The name of the identity in the cache, `OutboxOwner.name`; nil if no user is signed in.
+  let name: String?
 
-  /// - Parameter id: Nil or empty if no user is signed in.
-  init(_ id: String?) {
-    self.id = id?.isEmpty == true ? nil : id
+  init(name: String?) {
+    self.name = name
   }
+
+  /// - Parameter id: The id of a user; nil or empty if none is signed in.
+  init(_ id: String?) {
+    name = id.flatMap { $0.isEmpty ? nil : OutboxOwner.user($0).name }
+  }
+
+  /// The id of the user; nil if none is signed in, and for an identity that is no user.
+  var id: String? { OutboxOwner(name: name).userID }
 
   /// By bytes, as the cache does: Swift's `==` of strings also unites composed and decomposed characters.
   static func == (a: RequestUser, b: RequestUser) -> Bool {
-    switch (a.id, b.id) {
+    switch (a.name, b.name) {
     case (nil, nil): true
     case (let a?, let b?): a.utf8.elementsEqual(b.utf8)
     default: false
@@ -210,7 +218,7 @@ struct RequestUser: Sendable, Hashable {
   }
 
   func hash(into hasher: inout Hasher) {
-    hasher.combine(id.map { Array($0.utf8) })
+    hasher.combine(name.map { Array($0.utf8) })
   }
 }
 

@@ -15,7 +15,7 @@ extension Query {
   ///
   /// - Throws: Errors of the cache's file.
   nonisolated(nonsending) public func explain() async throws -> QueryExplanation {
-    requireRunnable()
+    try checkRunnable()
     let outcome = Outcome<QueryExecution>()
     firestore.runtime().explain(model) { outcome.resolve($0.mapError { $0 }) }
     return QueryExplanation(query: model.inWords, try await outcome.value())

@@ -81,8 +81,16 @@ public struct OutboxSnapshot: Sendable {
   /// The user's writes that are only in this process's memory, because another process holds the cache's file. They are not in ``writes``
   /// until they are saved, and are lost if this process is killed before.
   public let unsavedCount: Int
+  /// The identity whose outbox it is, in words: the user's id, or in parentheses what is no user, such as `(signed out)`,
+  /// `(service account server@my-project.iam.gserviceaccount.com)`, `(emulator owner)` and `(credentials NAME)` with
+  /// ``FirestoreCredentials/outboxName``.
+  public let owner: String
 
-  init(_ writes: [PendingWrite], since former: [PendingWrite], unsavedCount: Int = 0) {
+  init(
+    _ writes: [PendingWrite], since former: [PendingWrite], unsavedCount: Int = 0,
+    owner: String = OutboxOwner.nobody.inWords
+  ) {
+    self.owner = owner
     self.writes = writes
     self.unsavedCount = unsavedCount
     var changes: [Change] = []
@@ -119,7 +127,7 @@ public struct OutboxSnapshots: AsyncSequence, Sendable {
       subscription: firestore.observeOutbox { contents in
         Iterator.State(
           writes: contents.batches.map { PendingWrite($0, contents.status, firestore: firestore) },
-          unsavedCount: contents.status.unsavedCount)
+          unsavedCount: contents.status.unsavedCount, owner: contents.owner)
       })
   }
 
@@ -128,6 +136,7 @@ public struct OutboxSnapshots: AsyncSequence, Sendable {
     struct State: Sendable {
       var writes: [PendingWrite]
       var unsavedCount: Int
+      var owner: OutboxOwner
     }
 
     let subscription: SnapshotSubscription<State>
@@ -140,9 +149,12 @@ public struct OutboxSnapshots: AsyncSequence, Sendable {
     /// The next snapshot, waiting for it; nil after the task was cancelled.
     public mutating func next() async throws -> OutboxSnapshot? {
       while let state = try await subscription.next() {
-        let snapshot = OutboxSnapshot(state.writes, since: former?.writes ?? [], unsavedCount: state.unsavedCount)
+        let snapshot = OutboxSnapshot(
+          state.writes, since: former?.writes ?? [], unsavedCount: state.unsavedCount, owner: state.owner.inWords)
         defer { former = state }
-        if former?.unsavedCount != state.unsavedCount || !snapshot.changes.isEmpty { return snapshot }
+        if former?.unsavedCount != state.unsavedCount || former?.owner != state.owner || !snapshot.changes.isEmpty {
+          return snapshot
+        }
       }
       return nil
     }

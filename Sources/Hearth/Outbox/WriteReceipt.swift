@@ -10,7 +10,7 @@ internal import HearthModel
 ///
 /// ```swift
 /// let receipt = order.withReceipt.setData(["item": "tea", "count": 2])
-/// try await receipt.saved()                            // returns offline, too: the write survives a loss of power
+/// try await receipt.saved()                            // returns offline, too: the write is on the disk
 /// let commit = try await receipt.acknowledged()        // returns when the backend has it
 /// print("committed:", commit.commitTime != nil)
 /// ```
@@ -105,8 +105,8 @@ public struct WriteReceipt: Sendable, Identifiable {
     }
   }
 
-  /// Returns when the write is durable on this device: it survives the end of the process and a loss of power, and is sent until the
-  /// backend has answered. With a cache in memory, when it is queued.
+  /// Returns when the write is durable on this device: it is synchronized with the disk (`fsync`, on Apple platforms `F_FULLFSYNC`),
+  /// survives the end of the process, and is sent until the backend has answered. With a cache in memory, when it is queued.
   ///
   /// - Throws: The error of the cache's file, after which nothing was written; `notFound` from ``RejectedWrites/resubmit(_:)`` of a write
   ///   that is not in the list; `invalidArgument` for a write that is too large to be sent; `unavailable` if the client was

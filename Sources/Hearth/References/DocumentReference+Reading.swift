@@ -12,9 +12,12 @@ extension DocumentReference {
   ///
   /// | source | online | offline |
   /// |---|---|---|
-  /// | default | the backend's state, with local writes on top | the cached document; `unavailable` if there is none |
-  /// | server | the backend's state, with local writes on top | `unavailable` |
+  /// | default | the backend's state, with local writes on top; with a listener to the document open, its latest state | the cached document; `unavailable` if there is none |
+  /// | server | the backend's state at the time of the call or later, with local writes on top | `unavailable` |
   /// | cache | the cached document; a document known to be deleted gives `exists == false`; else `unavailable` | the same |
+  ///
+  /// ``FirestoreSource/server`` asks the backend also while a listener to the document is open (firebase-ios-sdk#14871), except in a
+  /// process that shares the cache with another one which holds the connection: there the open listener's latest state is the answer.
   ///
   /// Online, a missing document is a success with `exists == false`. As long as it is unknown whether the backend can be reached, reads
   /// wait for the first connection attempt, at most 10 seconds. Errors of the backend, such as `permissionDenied`, are passed on
@@ -22,11 +25,12 @@ extension DocumentReference {
   ///
   /// - Parameters:
   ///   - source: The source of the answer.
-  ///   - completion: Called once on the settings' queue, with either a snapshot or an error.
+  ///   - completion: Called once on the settings' queue, with either a snapshot or an error; not called if the client is terminated while
+  ///     the read waits for the backend.
   public func getDocument(source: FirestoreSource, completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void) {
     let queue = firestore.runtime().callbackQueue
     let completion = UncheckedSendableBox(completion)
-    get(source: source) { result in
+    get(source: source, isCallback: true) { result in
       queue.async {
         switch result {
         case .success(let snapshot): completion.value(snapshot, nil)
@@ -124,13 +128,17 @@ extension DocumentReference {
 
   @discardableResult
   private func get(
-    source: FirestoreSource, _ completion: @escaping @Sendable (Result<DocumentSnapshot, NSError>) -> Void
+    source: FirestoreSource, isCallback: Bool = false,
+    _ completion: @escaping @Sendable (Result<DocumentSnapshot, NSError>) -> Void
   ) -> ListenerHandle? {
-    firestore.runtime().instruments.read(of: key.collectionGroup, completion) { start(source, $0) }
+    firestore.runtime().instruments.read(of: key.collectionGroup, completion) {
+      start(source, isCallback: isCallback, $0)
+    }
   }
 
   private func start(
-    _ source: FirestoreSource, _ completion: @escaping @Sendable (Result<DocumentSnapshot, NSError>) -> Void
+    _ source: FirestoreSource, isCallback: Bool,
+    _ completion: @escaping @Sendable (Result<DocumentSnapshot, NSError>) -> Void
   ) -> ListenerHandle? {
     guard source != .cache else {
       firestore.runtime().readDocument(key) { [self] result in
@@ -138,7 +146,7 @@ extension DocumentReference {
       }
       return nil
     }
-    return firestore.runtime().getOnce(model) { [self] result in
+    return firestore.runtime().getOnce(model, isFresh: source == .server, isCallback: isCallback) { [self] result in
       completion(result.flatMap { online(snapshot($0), source) })
     }
   }

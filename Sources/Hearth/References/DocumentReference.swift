@@ -72,8 +72,8 @@ extension DocumentReference {
   ///   - documentData: Strings, numbers, Booleans, `Date`, ``Timestamp``, `Data`, ``GeoPoint``, ``DocumentReference``,
   ///     ``VectorValue``, `NSNull`, ``FieldValue``, and arrays and dictionaries of these; `nil` in an optional is null. Other types,
   ///     integers above `Int64.max`, arrays directly in arrays, references to another database, empty names and names like
-  ///     `__name__` are programming errors. Times are truncated to microseconds. A write of more than about 17 MiB is refused at
-  ///     once with `invalidArgument`, since it cannot be sent.
+  ///     `__name__` are programming errors. A ``Timestamp`` is truncated to microseconds, a `Date` rounded. A write of more than about
+  ///     17 MiB is refused at once with `invalidArgument`, since it cannot be sent.
   ///   - completion: Called on the settings' queue once the backend has accepted the write (nil) or refused it (an error such as
   ///     `permissionDenied`, after which the cache shows the old state again), or with an error of the cache's file if the write
   ///     could not be saved. Not called while offline, and not after a restart of the program, although the write is still sent

@@ -11,19 +11,21 @@ extension Query {
   /// Runs the query once.
   ///
   /// By default the answer comes from the backend, with local writes on top, or from the cache when the backend cannot be
-  /// reached; an empty cache then gives an empty result with `isFromCache == true`. With ``FirestoreSource/server``, being offline
-  /// is the error `unavailable`. With ``FirestoreSource/cache`` the backend is never asked. As long as it is not known whether
+  /// reached; an empty cache then gives an empty result with `isFromCache == true`. While a listener to the same query is open, the answer
+  /// is that listener's latest state. With ``FirestoreSource/server`` the backend is asked anew in that case too, and being offline is the
+  /// error `unavailable`. With ``FirestoreSource/cache`` the backend is never asked. As long as it is not known whether
   /// the backend can be reached, reads wait for the first connection attempt, at most 10 seconds. Errors of the backend, such as
   /// `permissionDenied` or `failedPrecondition` for a missing index, come as they are. A query with ``limit(toLast:)`` and without
   /// an order is a programming error when it is run.
   ///
   /// - Parameters:
   ///   - source: The source of the answer.
-  ///   - completion: Called once on the settings' queue, with either a snapshot or an error.
+  ///   - completion: Called once on the settings' queue, with either a snapshot or an error; not called if the client is terminated while
+  ///     the read waits for the backend.
   public func getDocuments(source: FirestoreSource, completion: @escaping (QuerySnapshot?, (any Error)?) -> Void) {
     let queue = firestore.runtime().callbackQueue
     let completion = UncheckedSendableBox(completion)
-    get(source: source) { result in
+    get(source: source, isCallback: true) { result in
       queue.async {
         switch result {
         case .success(let snapshot): completion.value(snapshot, nil)
@@ -108,9 +110,11 @@ extension Query {
     _ callback: @escaping @Sendable (Result<QuerySnapshot, NSError>) -> Void
   ) -> ListenerHandle {
     requireRunnable()
-    return firestore.runtime().listen(model, options: options.listenOptions, on: queue) { [self] result in
+    let callback = { @Sendable [self] (result: SnapshotEvent) in
       callback(result.map { QuerySnapshot(query: self, view: $0) })
     }
+    if let fault { return firestore.runtime().refuse(fault, on: queue, callback) }
+    return firestore.runtime().listen(model, options: options.listenOptions, on: queue, callback)
   }
 
   /// The id of the collection, or of the group, that the query reads.
@@ -120,27 +124,40 @@ extension Query {
     requireValid { () throws(ProgrammingError) in try QueryBuilder.validateForRunning(model) }
   }
 
+  /// Same as ``requireRunnable()``, for calls that throw.
+  func checkRunnable() throws {
+    requireRunnable()
+    if let fault { throw fault }
+  }
+
   @discardableResult
   private func get(
-    source: FirestoreSource, _ completion: @escaping @Sendable (Result<QuerySnapshot, NSError>) -> Void
+    source: FirestoreSource, isCallback: Bool = false,
+    _ completion: @escaping @Sendable (Result<QuerySnapshot, NSError>) -> Void
   ) -> ListenerHandle? {
     requireRunnable()
-    return firestore.runtime().instruments.read(of: collectionName, completion) { start(source, $0) }
+    return firestore.runtime().instruments.read(of: collectionName, completion) {
+      start(source, isCallback: isCallback, $0)
+    }
   }
 
   private func start(
-    _ source: FirestoreSource, _ completion: @escaping @Sendable (Result<QuerySnapshot, NSError>) -> Void
+    _ source: FirestoreSource, isCallback: Bool,
+    _ completion: @escaping @Sendable (Result<QuerySnapshot, NSError>) -> Void
   ) -> ListenerHandle? {
+    if let fault {
+      return firestore.runtime().refuse(fault, on: nil) { _ in completion(.failure(fault)) }
+    }
     guard source != .cache else {
       firestore.runtime().readQuery(model) { [self] result in
         completion(result.map { QuerySnapshot(query: self, view: $0) })
       }
       return nil
     }
-    return firestore.runtime().getOnce(model) { [self] result in
+    return firestore.runtime().getOnce(model, isFresh: source == .server, isCallback: isCallback) { [self] result in
       completion(
         result.flatMap { view in
-          guard source == .server, view.isFromCache else { return .success(QuerySnapshot(query: self, view: view)) }
+          guard source == .server, !view.isAnswered else { return .success(QuerySnapshot(query: self, view: view)) }
           return .failure(
             .firestore(
               .unavailable,

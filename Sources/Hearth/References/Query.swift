@@ -32,16 +32,22 @@ public class Query: NSObject, @unchecked Sendable {
   /// The Firestore object that the query belongs to.
   public let firestore: Firestore
   let model: HearthModel.Query
+  /// The error that every read and listener of the query gets; nil if it can be run. What the data of a document are, and not the
+  /// application, decides whether a cursor can be made of it.
+  let fault: NSError?
 
-  init(firestore: Firestore, model: HearthModel.Query) {
+  init(firestore: Firestore, model: HearthModel.Query, fault: NSError? = nil) {
     self.firestore = firestore
     self.model = model
+    self.fault = fault
   }
 
   /// Equality as in the type's description.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? Query else { return false }
-    return self === other || firestore === other.firestore && model.canonicalID == other.model.canonicalID
+    return self === other
+      || firestore === other.firestore && model.canonicalID == other.model.canonicalID
+        && fault == other.fault
   }
 
   /// A hash of the Firestore object and the query.
@@ -99,7 +105,7 @@ public class Query: NSObject, @unchecked Sendable {
   }
 
   func built(_ body: () throws(ProgrammingError) -> HearthModel.Query) -> Query {
-    Query(firestore: firestore, model: requireValid(body))
+    Query(firestore: firestore, model: requireValid(body), fault: fault)
   }
 }
 
@@ -109,7 +115,8 @@ extension Query {
   /// Starts the result at a document, which is included. A later start replaces an earlier one.
   ///
   /// The position is exact: among documents with equal fields it counts the id. The document has to exist and to have all fields of
-  /// the order; otherwise, and when one of these is a server timestamp not yet set, it is a programming error.
+  /// the order, and none of these may be a server timestamp that is not yet set, which depends on the network. Otherwise every read and
+  /// listener of the query, and of queries made of it, gets the error `invalidArgument`.
   public func start(atDocument document: DocumentSnapshot) -> Query { bounded(by: document, .start, isInclusive: true) }
 
   /// Starts the result at a position, which is included. A later start replaces an earlier one.
@@ -148,9 +155,12 @@ extension Query {
   }
 
   private func bounded(by snapshot: DocumentSnapshot, _ edge: QueryBuilder.Edge, isInclusive: Bool) -> Query {
-    built { () throws(ProgrammingError) in
-      try QueryBuilder.bound(
+    do throws(UnusableCursor) {
+      let bounded = try QueryBuilder.bound(
         model, edge, document: snapshot.document, isInclusive: isInclusive, databaseID: firestore.databaseID)
+      return Query(firestore: firestore, model: bounded, fault: fault)
+    } catch {
+      return Query(firestore: firestore, model: model, fault: fault ?? .firestore(.invalidArgument, error.message))
     }
   }
 }

@@ -27,8 +27,8 @@ extension DocumentReference {
         }
       },
       askBackend: { [self] completion in
-        firestore.runtime().getOnce(model) { [self] result in
-          completion(result.map { $0.isFromCache ? .unreachable : .answer(snapshot($0)) })
+        firestore.runtime().getOnce(model, isFresh: true) { [self] result in
+          completion(result.map { $0.isAnswered ? .answer(snapshot($0)) : .unreachable })
         }
       }
     )
@@ -64,7 +64,7 @@ extension Query {
   /// - Throws: `unavailable` with ``ReadPolicy/cacheElseServer`` if the backend cannot be reached and the cache has no complete result;
   ///   errors of the backend and of the cache's file; `CancellationError` when the task is cancelled.
   nonisolated(nonsending) public func getDocuments(policy: ReadPolicy) async throws -> QuerySnapshot {
-    requireRunnable()
+    try checkRunnable()
     let read = PolicyRead<QuerySnapshot>(
       subject: "the query for \(model.path.canonicalString)",
       readCache: { [self] completion in
@@ -78,8 +78,8 @@ extension Query {
         }
       },
       askBackend: { [self] completion in
-        firestore.runtime().getOnce(model) { result in
-          completion(result.map { $0.isFromCache ? .unreachable : .answer(QuerySnapshot(query: self, view: $0)) })
+        firestore.runtime().getOnce(model, isFresh: true) { result in
+          completion(result.map { $0.isAnswered ? .answer(QuerySnapshot(query: self, view: $0)) : .unreachable })
         }
       }
     )

@@ -8,7 +8,8 @@
 /// | `cacheElseServer` | asked only if the cache cannot answer for sure | the error `unavailable` |
 ///
 /// The metadata's `isFromCache` says which of the two has answered. Local writes are part of every answer. An error of the backend,
-/// such as `permissionDenied`, and one of the cache's file is thrown; the other source does not stand in for it.
+/// such as `permissionDenied`, and one of the cache's file is thrown; the other source does not stand in for it. The backend is asked as with
+/// ``FirestoreSource/server``: also while a listener to the same query is open.
 public enum ReadPolicy: Sendable, Hashable {
   /// Asks the backend, and answers from the cache when the time is over, or as soon as it is known that the backend cannot be
   /// reached.

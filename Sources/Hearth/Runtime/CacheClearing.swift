@@ -2,40 +2,48 @@ internal import Foundation
 internal import HearthCache
 internal import HearthStore
 
-/// Deletes a cache after the clients that have it open have ended.
+/// Deletes a cache after the clients that have it open have given it back. They end afterwards, or continue if one of them did not give it
+/// back in time.
 ///
 /// Nothing here blocks: clients of this process end on the same queue, between two attempts.
 struct CacheClearing: Sendable {
   private let folder: String
   private let completion: @Sendable (NSError?) -> Void
-  private let deadline: ContinuousClock.Instant
+  private let request = EndRequest()
+  private let limit: Duration
 
   private static let pause: Duration = .milliseconds(20)
 
-  init(folder: String, _ completion: @escaping @Sendable (NSError?) -> Void) {
+  init(
+    folder: String, limit: Duration = FolderWait.limit, _ completion: @escaping @Sendable (NSError?) -> Void
+  ) {
     self.folder = folder
+    self.limit = limit
     self.completion = completion
-    deadline = .now + FolderWait.limit
   }
 
+  /// The time for the clients to leave begins when the queue comes to this, however long it was busy.
   func begin() {
-    LoopQueues.queue(forFolder: folder).async { attempt(1) }
+    LoopQueues.queue(forFolder: folder).async { attempt(1, until: .now + limit) }
   }
 
   /// The attempts after which clients that have opened the cache meanwhile are asked as well.
   private static let attemptsBetweenRequests = 25
 
-  private func attempt(_ number: Int) {
+  private func attempt(_ number: Int, until deadline: ContinuousClock.Instant) {
     do {
       try CacheFile.delete(folder: folder)
+      request.withdraw()
       completion(nil)
     } catch {
       guard FolderWait.isWorthwhile(after: error), ContinuousClock.now < deadline else {
+        // Those that have given the folder back continue.
+        request.withdraw()
         return completion(.firestore(opening: error))
       }
-      if number % Self.attemptsBetweenRequests == 1 { CacheFile.askClientsToEnd(folder: folder) }
+      if number % Self.attemptsBetweenRequests == 1 { request.ask(clientsOf: folder) }
       LoopQueues.queue(forFolder: folder).asyncAfter(deadline: .now() + Self.pause.dispatchInterval) {
-        attempt(number + 1)
+        attempt(number + 1, until: deadline)
       }
     }
   }

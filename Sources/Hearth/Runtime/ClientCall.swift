@@ -30,6 +30,30 @@ enum ClientCall: Sendable {
     }
   }
 
+  /// True if a running client keeps the call while another process holds the cache's file. Other calls fail then, for their callers can
+  /// repeat them, or ask something else.
+  var waitsForFile: Bool {
+    switch self {
+    case .listen(_, _, _, let isOneShot): !isOneShot
+    case .request(_, let request): request.waitsForFile
+    case .bundleBytes: false
+    case .writes, .unlisten, .listenForSync, .unlistenForSync, .observeOutbox, .unobserveOutbox, .observeStatus,
+      .unobserveStatus, .bundleEnded, .setIndexAutoCreation, .changeUser:
+      true
+    }
+  }
+
+  /// True if the call waits for as long as a client cannot open its damaged cache anew, like the writes that it holds already: it is a
+  /// write, or changes what the client goes on with.
+  var isKept: Bool {
+    switch self {
+    case .writes, .unlistenForSync, .unobserveOutbox, .unobserveStatus, .changeUser, .setIndexAutoCreation,
+      .listenForSync:
+      true
+    case .listen, .unlisten, .observeOutbox, .observeStatus, .request, .bundleBytes, .bundleEnded: false
+    }
+  }
+
   /// Ends a call that no client takes.
   ///
   /// - Parameter error: The reason why the client cannot run; nil if it was terminated: tasks and callbacks of writes then get `cancelled`,
@@ -106,7 +130,7 @@ extension NSError {
 extension Listener where Event == SnapshotEvent {
   /// The client was terminated: tasks that wait for a snapshot end, callbacks are just not called any more.
   func endSilently() {
-    if isDirect { deliver(.failure(.terminated)) }
+    if isAwaited { deliver(.failure(.terminated)) }
     remove()
   }
 }

@@ -10,9 +10,11 @@ internal import HearthSync
 /// | state | start | calls | stop |
 /// |---|---|---|---|
 /// | idle | opens the cache (or, where asked for, one in memory in its place): running, waiting or failed | cannot come before start | stopped |
-/// | waiting | - | wait in order while another process or client has the folder (`FolderWait`): running, or locked | tries the folder once more if writes wait: as running, or stopped |
+/// | waiting | - | wait in order while another process or client has the folder or the file (`FolderWait`): running, or locked | tries the folder once more if writes wait: as running, or stopped |
 /// | running | - | go to the running client | closes everything: stopped |
+/// | reopening | - | wait in order while another process or client has the damaged file open, at most `FolderWait.limit`; then writes go on waiting and others try once: running, or report the error | tries the folder once more: as running, or stopped |
 /// | suspended | - | wait in order, like messages of streams and timers: running, or locked if another process took the folder | resumes, and goes on from there |
+/// | yielding, while another process wants to delete the cache or to take it over | - | as suspended: running if that fails, otherwise failed | resumes, and goes on from there |
 /// | locked | - | try to open the folder once: running, or report the error | stopped |
 /// | failed, also after another process has taken the cache over | - | report the error; nothing on disk changes | stopped |
 /// | stopped | - | tasks get `cancelled`, callbacks are silent | completes when everything is closed |
@@ -37,7 +39,11 @@ final class ClientLoop {
     case idle(ClientConfiguration)
     case running(RunningClient)
     case waiting(FolderWait)
+    /// The cache of a running client was found damaged, and others still have its folder. The folder is tried until it is free or the client
+    /// is stopped. With the error that calls get, once the time of waiting is over.
+    case reopening(FolderWait, RunningClient.Remainder, NSError?)
     case suspended(RunningClient, FolderWait)
+    case yielding(RunningClient, FolderWait)
     case locked(FolderWait, NSError)
     case failed(NSError)
     /// With the queue of the completions of all calls that end the client. It is suspended until everything is closed.
@@ -48,6 +54,8 @@ final class ClientLoop {
   private var state: State
   private var choices = ClientChoices()
   private var pause: Duration?
+  /// True until ``Message/openAgain`` comes that was asked for.
+  private var isAttemptPlanned = false
   /// Ends with the client that it is for.
   private var suspensionWatch: AnyObject?
   /// The number of the present client: one for each successful opening of the cache.
@@ -89,7 +97,7 @@ final class ClientLoop {
       case .start:
         start(post: post)
       case .openAgain:
-        if case .waiting(let wait) = state { open(wait, post: post) }
+        openAgain(post: post)
       case .suspend(let done):
         suspend()
         done()
@@ -107,26 +115,72 @@ final class ClientLoop {
     }
   }
 
-  /// Ends a client that another process has asked to end.
+  /// Ends a client that must not use the cache any more, or whose cache a newer release has migrated, and gives the cache back for a while if another process wants it.
   private func giveWayIfNeeded() {
-    guard case .running(let client) = state, client.mustEnd else { return }
-    let (error, unsaved) = client.giveWay()
-    HearthLog.error("\(error.localizedDescription)")
-    unsavedError = unsaved
-    state = .failed(error)
+    guard case .running(let client) = state else { return }
+    if let error = client.endingError {
+      HearthLog.error("\(error.localizedDescription)")
+      unsavedError = client.giveWay(error)
+      state = .failed(error)
+    } else if client.takeRequestToYield() {
+      HearthLog.log(.notice, "Another process wants to clear the cache or to take it over. It is given back.")
+      client.suspend()
+      let wait = FolderWait(client.configuration)
+      state = .yielding(client, wait)
+      planAttempt(after: wait.nextPause() ?? FolderWait.pauseAfterLimit)
+    }
+  }
+
+  /// Continues with a cache that was given back, if the other process has given up, or ends.
+  ///
+  /// - Parameter wait: For as long as the other process may try; nil to come back now.
+  private func comeBack(within wait: FolderWait?, post: @escaping @Sendable (Message) -> Void) {
+    guard case .yielding(let client, let held) = state else { return }
+    if client.isCacheWanted, let pause = wait?.nextPause() {
+      planAttempt(after: pause)
+      return
+    }
+    do {
+      try client.resume()
+      state = .running(client)
+      watchForSuspension(post: post)
+      HearthLog.log(.notice, "The cache was neither cleared nor taken over. This process uses it again.")
+    } catch {
+      let error = RunningClient.cacheWasTaken
+      HearthLog.error("\(error.localizedDescription)")
+      unsavedError = client.end(error, writesIn: .outOfReach)
+      state = .failed(error)
+    }
+    handle(held.takeHeld(), post: post)
   }
 
   private func handle(_ call: ClientCall) {
     switch state {
     case .running(let client): client.handle(call)
-    case .failed(let error), .locked(_, let error): call.refuse(error)
-    case .idle, .waiting, .suspended, .stopped: call.refuse(nil)
+    case .failed(let error), .locked(_, let error), .reopening(_, _, let error?): call.refuse(error)
+    case .idle, .waiting, .reopening, .suspended, .yielding, .stopped: call.refuse(nil)
     }
   }
 
   private func start(post: @escaping @Sendable (Message) -> Void) {
     guard case .idle(let configuration) = state else { return }
     open(FolderWait(configuration), post: post)
+  }
+
+  private func planAttempt(after pause: Duration) {
+    guard !isAttemptPlanned else { return }
+    isAttemptPlanned = true
+    self.pause = pause
+  }
+
+  private func openAgain(post: @escaping @Sendable (Message) -> Void) {
+    isAttemptPlanned = false
+    switch state {
+    case .waiting(let wait): open(wait, post: post)
+    case .reopening(let wait, let remainder, let error): reopen(wait, remainder, error, post: post)
+    case .yielding(_, let wait): comeBack(within: wait, post: post)
+    case .idle, .running, .suspended, .locked, .failed, .stopped: break
+    }
   }
 
   private func open(_ wait: FolderWait, post: @escaping @Sendable (Message) -> Void) {
@@ -136,12 +190,12 @@ final class ClientLoop {
       configuration.cacheOpened?(nil)
       handle(wait.takeHeld(), post: post)
     } catch {
-      let isInUse = FolderWait.isWorthwhile(after: error)
-      if isInUse, let pause = wait.nextPause() {
+      if let pause = wait.nextPause(after: error) {
         state = .waiting(wait)
-        self.pause = pause
+        planAttempt(after: pause)
         return
       }
+      let isInUse = FolderWait.isWorthwhile(after: error)
       let error = isInUse ? FolderWait.givenUp(error) : error
       let reported = fail(error)
       if let cacheOpened = configuration.cacheOpened {
@@ -164,7 +218,14 @@ final class ClientLoop {
     case .fromClient: needsCache = false
     }
     switch state {
-    case .waiting(let wait), .suspended(_, let wait):
+    case .waiting(let wait), .suspended(_, let wait), .yielding(_, let wait):
+      wait.hold(message)
+      return true
+    case .reopening(let wait, let remainder, let error):
+      guard case .call(let call) = message, error == nil || call.isKept else {
+        if needsCache { reopen(wait, remainder, error, post: post) }
+        return false
+      }
       wait.hold(message)
       return true
     case .locked(let wait, _):
@@ -237,19 +298,51 @@ final class ClientLoop {
   /// Replaces a client whose cache was found damaged beyond repair by one with a reopened cache.
   private func reopenIfNeeded(post: @escaping @Sendable (Message) -> Void) {
     while case .running(let client) = state, let cause = client.reopening {
-      HearthLog.error("The cache is damaged and is opened anew: \(cause.reason)")
-      var remainder = client.endForReopening(cause)
-      do {
-        repairCount += 1
-        guard repairCount < Self.repairLimit else { throw StoreError(kind: .corrupt, message: cause.reason) }
-        try run(client.configuration, continuing: remainder, post: post)
-      } catch {
-        let reported = fail(error)
-        unsavedError = remainder.abandon(reported)
-        // Another process may have taken the folder between the closing and the opening.
-        if FolderWait.isWorthwhile(after: error) { state = .locked(FolderWait(client.configuration), reported) }
+      HearthLog.error("The cache is opened anew: \(cause.reason)")
+      let remainder = client.endForReopening(cause)
+      if cause.isDamage { repairCount += 1 }
+      if let obstacle = remainder.obstacle {
+        abandon(remainder, after: obstacle)
+      } else if repairCount < Self.repairLimit {
+        reopen(FolderWait(client.configuration), remainder, nil, post: post)
+      } else {
+        abandon(remainder, after: StoreError(kind: .corrupt, message: cause.reason))
       }
     }
+  }
+
+  /// Opens a cache anew for a client whose file was found damaged.
+  ///
+  /// Others that have the file open hear of the damage and close it: until then its outbox cannot be saved, and whatever the client
+  /// has not stored waits with the callers of its writes.
+  private func reopen(
+    _ wait: FolderWait, _ remainder: RunningClient.Remainder, _ known: NSError?,
+    post: @escaping @Sendable (Message) -> Void
+  ) {
+    do {
+      try run(wait.configuration, continuing: remainder, post: post)
+      // Calls that were refused meanwhile may have chosen another user or switched the network.
+      handle((known == nil ? [] : choices.messages) + wait.takeHeld(), post: post)
+    } catch {
+      guard FolderWait.isWorthwhile(after: error) else {
+        abandon(remainder, after: error)
+        return handle(wait.takeHeld(), post: post)
+      }
+      planAttempt(after: wait.nextPause() ?? FolderWait.pauseAfterLimit)
+      guard known == nil, wait.isOver else {
+        state = .reopening(wait, remainder, known)
+        return
+      }
+      let error = NSError.firestore(opening: FolderWait.givenUp(error))
+      HearthLog.error("The damaged cache cannot be opened anew yet: \(error.localizedDescription)")
+      state = .reopening(wait, remainder, error)
+      handle(wait.takeHeld(), post: post)
+    }
+  }
+
+  private func abandon(_ remainder: RunningClient.Remainder, after error: any Error) {
+    var remainder = remainder
+    unsavedError = remainder.abandon(fail(error)) ?? unsavedError
   }
 
   @discardableResult
@@ -265,7 +358,9 @@ final class ClientLoop {
   ) {
     // The folder may be free now: what waits for it need not be lost.
     if case .waiting(let wait) = state, wait.heldWriteCount > 0 { openAtEnd(wait, post: post) }
+    openAgainAtEnd(post: post)
     resume(post: post)
+    comeBack(within: nil, post: post)
     suspensionWatch = nil
     switch state {
     case .stopped(let endings):
@@ -278,9 +373,15 @@ final class ClientLoop {
       endings.async { completion(error) }
     case .waiting(let wait):
       state = .stopped(Self.makeEndings())
+      wait.configuration.endRequest.withdraw()
       wait.configuration.cacheOpened?(NSError.terminated)
       completion(wait.refuseHeld())
-    case .idle, .suspended, .locked, .failed:
+    case .reopening(let wait, var remainder, _):
+      state = .stopped(Self.makeEndings())
+      let held = wait.refuseHeld()
+      completion(remainder.abandon(.terminated) ?? held ?? unsavedError)
+    case .idle, .suspended, .yielding, .locked, .failed:
+      if case .locked(let wait, _) = state { wait.configuration.endRequest.withdraw() }
       state = .stopped(Self.makeEndings())
       completion(unsavedError)
     }
@@ -295,6 +396,11 @@ final class ClientLoop {
     } catch {
       HearthLog.log(.notice, "The folder is not free at the end: \(error)")
     }
+  }
+
+  /// Tries once more to open a damaged cache anew, for what is not stored.
+  private func openAgainAtEnd(post: @escaping @Sendable (Message) -> Void) {
+    if case .reopening(let wait, let remainder, let error) = state { reopen(wait, remainder, error, post: post) }
   }
 
   private static func makeEndings() -> DispatchQueue { DispatchQueue(label: "hearth.endings") }

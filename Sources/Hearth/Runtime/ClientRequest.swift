@@ -17,8 +17,16 @@ struct ClientRequest: Sendable {
   let fail: @Sendable (NSError) -> Void
   /// Reports how far a bundle is loaded.
   var progress: @Sendable (BundleProgress) -> Void = { _ in }
+  /// True if the operation is begun again in a cache that was opened anew: what changes something, and what is about the outbox, which is
+  /// saved from a damaged file. Documents are not saved, so readers hear of the damage.
+  var outlivesDamage = false
+  /// How many damaged caches have refused it, and how many may.
+  var damageCount = 0
+  static let damageLimit = 10
   /// For a switch of the network its new state, which ``ClientChoices`` repeats; nil for other operations.
   var networkState: Bool?
+  /// True if it waits while another process holds the cache's file.
+  var waitsForFile = false
 }
 
 // MARK: - Operations of the sync engine
@@ -35,7 +43,7 @@ extension ClientRequest {
     ClientRequest(
       begin: { client, id in client.ask(request, id, inMemory: inMemory) },
       answer: { complete(completion, with: $0, value: value) },
-      fail: { completion(.failure($0)) })
+      fail: { completion(.failure($0)) }, outlivesDamage: request.outlivesDamage)
   }
 
   /// An operation without a result.
@@ -48,6 +56,7 @@ extension ClientRequest {
   static func networkSwitch(isEnabled: Bool, _ completion: @escaping @Sendable (NSError?) -> Void) -> ClientRequest {
     var request = engine(isEnabled ? .enableNetwork : .disableNetwork, completion)
     request.networkState = isEnabled
+    request.waitsForFile = true
     return request
   }
 
@@ -84,23 +93,23 @@ extension ClientRequest {
   static func pendingWrites(_ completion: @escaping @Sendable (Result<OutboxContents, NSError>) -> Void)
     -> ClientRequest
   {
-    client(completion) { client, id in client.listPendingWrites(id, completion) }
+    client(completion, outlivesDamage: true) { client, id in client.listPendingWrites(id, completion) }
   }
 
   static func pendingWriteCount(_ completion: @escaping @Sendable (Result<Int, NSError>) -> Void) -> ClientRequest {
-    client(completion) { client, id in
+    client(completion, outlivesDamage: true) { client, id in
       client.read(id, completion) { try $0.pendingBatchCount(of: $1) + client.engine.heldWriteCount }
     }
   }
 
   static func status(_ completion: @escaping @Sendable (StatusEvent) -> Void) -> ClientRequest {
-    client(completion) { client, id in client.readStatus(id, completion) }
+    client(completion, outlivesDamage: true) { client, id in client.readStatus(id, completion) }
   }
 
   static func rejectedBatches(
     _ completion: @escaping @Sendable (Result<[RejectedBatch], NSError>) -> Void
   ) -> ClientRequest {
-    client(completion) { client, id in
+    client(completion, outlivesDamage: true) { client, id in
       client.read(id, completion) { try $0.rejectedBatches(of: $1) }
     }
   }
@@ -115,7 +124,7 @@ extension ClientRequest {
     ClientRequest(
       begin: { client, id in client.followReceipt(id, identity, write, follower) },
       answer: { complete(completion, with: $0) { if case .fate(let fate) = $0 { fate } else { nil } } },
-      fail: { completion(.failure($0)) })
+      fail: { completion(.failure($0)) }, outlivesDamage: true)
   }
 
   static func listIndexes(_ completion: @escaping @Sendable (Result<[IndexListing], NSError>) -> Void) -> ClientRequest
@@ -141,11 +150,23 @@ extension ClientRequest {
 
   /// - Parameter begin: Starts work that completes the operation. The sync engine does not know of it.
   private static func client<Value: Sendable>(
-    _ completion: @escaping @Sendable (Result<Value, NSError>) -> Void,
+    _ completion: @escaping @Sendable (Result<Value, NSError>) -> Void, outlivesDamage: Bool = false,
     begin: @escaping @Sendable (RunningClient, RequestID) -> Void
   ) -> ClientRequest {
     ClientRequest(
-      begin: begin, answer: { complete(completion, with: $0, value: { _ in nil }) }, fail: { completion(.failure($0)) })
+      begin: begin, answer: { complete(completion, with: $0, value: { _ in nil }) }, fail: { completion(.failure($0)) },
+      outlivesDamage: outlivesDamage)
+  }
+}
+
+extension EngineRequest {
+  fileprivate var outlivesDamage: Bool {
+    switch self {
+    case .readDocument, .readQuery, .readAggregation, .readNamedQuery: false
+    case .readPendingWrites, .waitForPendingWrites, .withdraw, .retryNow, .readFate, .discardRejected, .setIndexes,
+      .deleteAllIndexes, .clear, .pin, .unpin, .readPinnedQueries, .enableNetwork, .disableNetwork:
+      true
+    }
   }
 }
 

@@ -20,8 +20,12 @@ struct ClientConfiguration: Sendable {
   var cache: Cache
   /// The number of clients that may have the cache at the same time.
   var cacheSharing = CacheSharing.alone
+  /// Asks the clients that have the cache, if this one is to take it over.
+  let endRequest = EndRequest()
   /// The longest wait for another process that holds the cache's file.
   var busyTimeout: Duration = .seconds(5)
+  /// The longest wait at the start for another process that has the cache's folder.
+  var folderWaitLimit = FolderWait.limit
   var outbox = OutboxSettings()
   var conflicts = ConflictSettings()
   var callbackQueue: DispatchQueue
@@ -73,7 +77,7 @@ final class ClientRuntime: Sendable {
     loopQueue = LoopQueues.queue(for: configuration.cache)
     loop = Mutex(ClientLoop(configuration, on: loopQueue))
     post(.start)
-    configuration.credentials.users?.observe(self, known: configuration.credentials.initialUserID)
+    configuration.credentials.users?.observe(self, known: configuration.credentials.initialUser)
   }
 
   /// A client that cannot run: every operation reports the error.
@@ -117,20 +121,38 @@ final class ClientRuntime: Sendable {
     return handle(listener) { .unlisten($0) }
   }
 
+  /// Ends a listener, or a read, that cannot begin.
+  ///
+  /// - Parameter queue: As in ``listen(_:options:on:_:)``.
+  func refuse(
+    _ error: NSError, on queue: DispatchQueue?, _ callback: @escaping @Sendable (SnapshotEvent) -> Void
+  ) -> ListenerHandle {
+    let listener = Listener(id: ListenerID(rawValue: nextID()), queue: queue ?? loopQueue, callback: callback)
+    listener.deliver(.failure(error))
+    return ListenerHandle { listener.remove() }
+  }
+
   /// Gets the first synchronised snapshot, or the first one at all when the backend cannot be reached; called on the loop.
   ///
-  /// - Parameter received: Called on the loop with the number of documents that the backend has sent so far.
+  /// - Parameters:
+  ///   - isFresh: True to ask the backend even if a listener to the same query is open.
+  ///   - isCallback: True if the completion leads to one of the application's, which is not called when the client is terminated. Tasks
+  ///     get `cancelled`.
+  ///   - received: Called on the loop with the number of documents that the backend has sent so far.
   func getOnce(
-    _ query: HearthModel.Query, received: (@Sendable (Int) -> Void)? = nil,
+    _ query: HearthModel.Query, isFresh: Bool = false, isCallback: Bool = false,
+    received: (@Sendable (Int) -> Void)? = nil,
     _ completion: @escaping @Sendable (SnapshotEvent) -> Void
   ) -> ListenerHandle {
     var options = ListenOptions()
     options.includeDocumentMetadataChanges = true
     options.includeQueryMetadataChanges = true
     options.waitForSyncWhenOnline = true
+    options.needsFreshAnswer = isFresh
     options.reportsTransfer = received != nil
     let listener = Listener(
-      id: ListenerID(rawValue: nextID()), queue: nil, received: received, callback: completion)
+      id: ListenerID(rawValue: nextID()), queue: nil, isCallback: isCallback, received: received,
+      callback: completion)
     post(.call(.listen(listener, query, options, isOneShot: true)))
     return handle(listener) { .unlisten($0) }
   }
@@ -170,7 +192,9 @@ final class ClientRuntime: Sendable {
   }
 
   func waitForPendingWrites(_ completion: @escaping @Sendable (NSError?) -> Void) {
-    request(.engine(.waitForPendingWrites, completion))
+    var waiting = ClientRequest.engine(.waitForPendingWrites, completion)
+    waiting.waitsForFile = true
+    request(waiting)
   }
 
   func pendingWrites(_ completion: @escaping @Sendable (Result<OutboxContents, NSError>) -> Void) {
@@ -365,8 +389,8 @@ final class ClientRuntime: Sendable {
 
 extension ClientRuntime: UserObserver {
   /// Operations that were called before belong to the former user, those called afterwards to this one.
-  func userChanged(to userID: String?) {
-    post(.call(.changeUser(userID)))
+  func userChanged(to user: RequestUser) {
+    post(.call(.changeUser(user.name)))
   }
 }
 

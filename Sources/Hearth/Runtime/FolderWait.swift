@@ -10,6 +10,7 @@ internal import HearthSync
 /// | phase | operations | ends |
 /// |---|---|---|
 /// | waiting, at most ``limit`` | wait in order, and then take effect as if the folder had been free | the folder is free, or the time is over |
+/// | waiting for the file, without a limit: the folder is free, but another process holds the file, as one does that is stopped in a transaction | as in a running client: writes and listeners wait, in order; what can be asked again ends after ``limit`` with `unavailable` | the file is free |
 /// | given up | each one first tries to open the folder, once and without waiting, and else gets the error | the folder is free |
 ///
 /// Nothing here blocks: the loop tries the folder and is free in the pauses. Confined to the loop.
@@ -18,26 +19,47 @@ final class FolderWait {
   private let deadline: ContinuousClock.Instant
   private var pause = FolderWait.firstPause
   private var held: [ClientLoop.Message] = []
+  /// The error of operations that do not wait for the file; nil before the time is over.
+  private var fileError: NSError?
 
   /// The longest wait: more than another process needs to close the folder, less than a person would wait.
   static let limit: Duration = .seconds(5)
   private static let firstPause: Duration = .milliseconds(10)
   private static let longestPause: Duration = .milliseconds(250)
+  /// The pause between attempts after that.
+  static let pauseAfterLimit: Duration = .seconds(1)
 
   init(_ configuration: ClientConfiguration) {
     self.configuration = configuration
-    deadline = .now + Self.limit
+    deadline = .now + configuration.folderWaitLimit
   }
+
+  var isOver: Bool { ContinuousClock.now >= deadline }
 
   /// The pause before the next attempt, each longer than the one before; nil when the time is over.
   func nextPause() -> Duration? {
-    guard ContinuousClock.now < deadline else { return nil }
+    guard !isOver else { return nil }
     defer { pause = min(pause * 2, Self.longestPause) }
     return pause
   }
 
-  /// Keeps an operation until it is known whether the cache opens.
+  /// The pause before the next attempt after one has failed. While another process holds the file, it does not matter how long that takes.
+  ///
+  /// - Returns: Nil if there is to be none.
+  func nextPause(after error: any Error) -> Duration? {
+    guard Self.isWorthwhile(after: error) else { return nil }
+    if let pause = nextPause() { return pause }
+    // A program that is content with a cache in memory is not kept waiting.
+    guard Self.isFileHeld(error), configuration.cacheOpened == nil else { return nil }
+    fileError = .firestore(Self.givenUp(error))
+    let held = takeHeld()
+    for message in held { hold(message) }
+    return Self.pauseAfterLimit
+  }
+
+  /// Keeps an operation until it is known whether the cache opens, if it can wait.
   func hold(_ message: ClientLoop.Message) {
+    if let fileError, case .call(let call) = message, !call.waitsForFile { return call.refuse(fileError) }
     held.append(message)
   }
 
@@ -69,6 +91,12 @@ final class FolderWait {
   static func isWorthwhile(after error: any Error) -> Bool {
     if case CacheError.otherBackend = error { return true }
     return (error as? StoreError)?.kind == .unavailable
+  }
+
+  /// Returns whether the folder is free and another process holds the file in it.
+  private static func isFileHeld(_ error: any Error) -> Bool {
+    guard let error = error as? StoreError else { return false }
+    return error.kind == .unavailable && error.sqliteCode != 0
   }
 
   /// The error for callers when the time is over.

@@ -31,9 +31,10 @@ struct OpenCache {
     case .file(let path, _):
       let options = CacheFile.Options(
         database: Database.Options(busyTimeout: configuration.busyTimeout), sharing: configuration.cacheSharing,
-        clientName: UUID().uuidString)
+        clientName: UUID().uuidString, endRequest: configuration.endRequest)
       let opened = try CacheFile.openStore(
         folder: path, databaseID: configuration.databaseID, options: options, makeStore: makeStore)
+      configuration.endRequest.withdraw()
       if let recovery = opened.cache.recovery { HearthLog.error("\(recovery)") }
       folder = opened.cache
       database = opened.cache.database
@@ -42,21 +43,37 @@ struct OpenCache {
     }
   }
 
-  /// Makes the next opening set the file aside, if it is damaged beyond repair.
-  func markDamage() {
-    guard case .fileIsDamaged(let reason)? = localStore.reopening else { return }
-    do {
-      try folder?.markDamaged(reason)
-    } catch {
-      HearthLog.error("The damaged cache could not be marked: \(error)")
+  /// Makes the next opening set the file aside, if it is damaged beyond repair or its log is not safe and cannot be moved.
+  ///
+  /// - Throws: If the file must not be used any more, and that could not be noted.
+  func prepareReopening(_ cause: Reopening) throws {
+    switch cause {
+    case .targetsWereRepaired, .filesAreLost: break
+    case .fileIsDamaged(let reason):
+      do {
+        try folder?.markDamaged(reason)
+      } catch {
+        // The next opening finds the damage, or the next use.
+        HearthLog.error("The damaged cache could not be marked: \(error)")
+      }
+    case .syncFailed(let reason):
+      if (try? database.truncateLog(waitingAtMost: Self.longestWaitForReaders)) != true {
+        try folder?.markDamaged(reason)
+      }
     }
   }
+
+  /// Other processes read older states for moments only.
+  private static let longestWaitForReaders: Duration = .seconds(1)
 
   /// The files with which this client and others find out about each other; nil for a cache in memory.
   var client: ClientFiles? { folder?.client }
 
   /// The damage that another client has found in the file; nil if there is none.
   var markedDamage: String? { folder?.markedDamage }
+
+  /// True while another process wants the folder, to delete the cache or to take it over.
+  var isWantedByOther: Bool { folder?.isWantedByOther ?? false }
 
   /// True if the cache outlives the program.
   var isPersistent: Bool { folder != nil }

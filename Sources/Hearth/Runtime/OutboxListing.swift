@@ -5,6 +5,7 @@ internal import HearthSync
 
 /// What is known of an outbox at one moment.
 struct OutboxContents: Sendable {
+  var owner: OutboxOwner
   var batches: [MutationBatch]
   var rejected: [RejectedBatch]
   var status: OutboxStatus

@@ -9,7 +9,7 @@ extension RunningClient {
   func contents(of batches: [MutationBatch], user: String?) throws -> OutboxContents {
     configuration.instruments.metrics?.outboxCounted(batches.count)
     return OutboxContents(
-      batches: batches, rejected: try cache.localStore.rejectedBatches(of: user),
+      owner: OutboxOwner(name: user), batches: batches, rejected: try cache.localStore.rejectedBatches(of: user),
       status: OutboxStatus(
         state: try cache.localStore.outboxState(of: user), sent: engine.batchesAtBackend,
         isSender: engine.isPrimary, obstacle: engine.outboxObstacle, conflict: engine.outboxConflict,
@@ -38,10 +38,20 @@ extension RunningClient {
       outboxReading = nil
       result = .failure(error)
     }
+    // The client that opens a damaged cache anew goes on with them.
+    if case .failure = result, reopening != nil { return }
     for (_, listener) in outbox.listeners { listener.deliver(result.mapError { NSError.firestore($0) }) }
     if case .failure = result { outbox.listeners = [:] }
     let now = clock.now
     if let pause = outbox.ended(after: now - began, now: now) { post(.readOutbox, after: pause) }
+  }
+
+  /// Goes on with the observers of a client that this one replaces.
+  func observeOutbox(continuing former: OutboxObservation) {
+    guard !former.listeners.isEmpty else { return }
+    outbox.listeners = former.listeners
+    run(.observeOutbox(true))
+    readOutboxSoon()
   }
 
   // MARK: - One list
@@ -59,7 +69,7 @@ extension RunningClient {
       listings[id] = try OutboxListing(of: engine.signedInUser, in: cache.localStore, completion)
       continueListing(id)
     } catch {
-      complete(id) { completion(.failure(.firestore(error))) }
+      finish(id, .failure(error), completion)
     }
   }
 
@@ -81,7 +91,6 @@ extension RunningClient {
       listings[id] = listing
       return post(.continueListing(id))
     }
-    let answer = Result { try contents(of: result.get() ?? [], user: listing.user) }
-    complete(id) { listing.completion(answer.mapError { NSError.firestore($0) }) }
+    finish(id, Result { try contents(of: result.get() ?? [], user: listing.user) }, listing.completion)
   }
 }

@@ -41,14 +41,20 @@ final class RunningClient {
   private var conflictQuestions: ConflictQuestions
   /// Nil for a cache that no other process can share.
   private var wakeUps: ClientWakeUps?
-  /// True if another process is about to delete the cache or take it over.
-  private(set) var mustEnd = false
+  /// True if the cache must be closed.
+  private var mustEnd = false
+  /// True if another process has asked for the cache.
+  private var wasAskedToYield = false
 
   private var listeners: [ListenerID: (listener: Listener<SnapshotEvent>, isOneShot: Bool)] = [:]
-  private var syncListeners: [ListenerID: Listener<Void>] = [:]
-  private var writes: [WriteID: WriteCompletion] = [:]
+  /// Written here and in RunningClient+Reopening.swift, like the next two.
+  var syncListeners: [ListenerID: Listener<Void>] = [:]
+  var writes: [WriteID: WriteCompletion] = [:]
   /// The operations that have begun and are not completed.
-  private var requests: [RequestID: ClientRequest] = [:]
+  var requests: [RequestID: ClientRequest] = [:]
+  /// The operations that the client begins at its start, because a damaged cache has refused them. Written in
+  /// RunningClient+Reopening.swift.
+  var takenOverRequests: [RequestID: ClientRequest] = [:]
   /// Written in OutboxReading.swift.
   var listings: [RequestID: OutboxListing] = [:]
   /// Written in OutboxReading.swift.
@@ -78,8 +84,8 @@ final class RunningClient {
     self.configuration = configuration
     self.queue = queue
     self.post = post
-    let user = former.map { RequestUser($0.handover.user) } ?? RequestUser(configuration.credentials.initialUserID)
-    cache = try OpenCache(configuration, userID: user.id)
+    let user = former.map { RequestUser(name: $0.handover.user) } ?? configuration.credentials.initialUser
+    cache = try OpenCache(configuration, userID: user.name)
     engine = SyncEngine(
       localStore: cache.localStore,
       configuration: SyncConfiguration(
@@ -100,6 +106,15 @@ final class RunningClient {
 
   func start() {
     run(.start)
+    for (id, request) in takenOverRequests.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+      begin(request, id)
+    }
+    takenOverRequests = [:]
+  }
+
+  private func begin(_ request: ClientRequest, _ id: RequestID) {
+    requests[id] = request
+    request.begin(self, id)
   }
 
   // MARK: - Calls and messages
@@ -133,8 +148,7 @@ final class RunningClient {
     case .unobserveStatus(let id):
       unobserveStatus(id)
     case .request(let id, let request):
-      requests[id] = request
-      request.begin(self, id)
+      begin(request, id)
     case .bundleBytes(let id, let bytes, let taken):
       configuration.instruments.handle(.bundleBytes(id, bytes)) { run(.bundleBytes(id, bytes)) }
       taken(requests[id] != nil)
@@ -142,8 +156,8 @@ final class RunningClient {
       run(.bundleEnded(id, error))
     case .setIndexAutoCreation(let isEnabled):
       run(.setIndexAutoCreation(isEnabled))
-    case .changeUser(let userID):
-      run(.changeUser(userID))
+    case .changeUser(let user):
+      run(.changeUser(user))
     }
   }
 
@@ -168,7 +182,11 @@ final class RunningClient {
       readStatus()
     case .timerFired(let kind, let generation):
       guard timers.takeFired(kind, generation: generation) else { return }
-      if kind == .clientMetadataRefresh { lookForDamage() }
+      if kind == .clientMetadataRefresh {
+        makeMissingFiles()
+        lookForDamage()
+        wakeUps?.watchLease(!engine.isPrimary, isAgain: true, cache.client)
+      }
       configuration.instruments.handle(.timerFired(kind)) { run(.timerFired(kind)) }
     case .othersChanged:
       lookForDamage()
@@ -183,9 +201,24 @@ final class RunningClient {
     wakeUps = nil
   }
 
-  /// Another process may have found the file damaged, and waits for this one to close it.
+  /// Another process may have found the file damaged, and waits for this one to close it. Or somebody has deleted the files.
   private func lookForDamage() {
-    if let damage = cache.markedDamage { cache.localStore.noteDamagedFile(damage) }
+    do {
+      try cache.localStore.lookForFiles()
+      if let damage = cache.markedDamage { cache.localStore.noteDamagedFile(damage) }
+    } catch {
+      // The cache is opened anew.
+    }
+  }
+
+  private func makeMissingFiles() {
+    do {
+      guard let client = cache.client, try client.makeMissing() else { return }
+      endWakeUps()
+      wakeUps = ClientWakeUps(client, post: post)
+    } catch {
+      HearthLog.log(.warning, "The files of this client that were deleted could not be made anew: \(error)")
+    }
   }
 
   private func wakeOthers() {
@@ -272,7 +305,14 @@ final class RunningClient {
     _ id: RequestID, _ completion: @escaping @Sendable (Result<Answer, NSError>) -> Void,
     _ body: (LocalStore, _ user: String?) throws -> Answer
   ) {
-    let result = Result { try body(cache.localStore, engine.signedInUser) }
+    finish(id, Result { try body(cache.localStore, engine.signedInUser) }, completion)
+  }
+
+  /// Completes a request with a result of the cache, unless the cache was found damaged and the request is to be begun again in the next one.
+  func finish<Answer: Sendable>(
+    _ id: RequestID, _ result: Result<Answer, any Error>, _ completion: (Result<Answer, NSError>) -> Void
+  ) {
+    if case .failure = result, isTakenOver(id) { return }
     complete(id) { completion(result.mapError { NSError.firestore($0) }) }
   }
 
@@ -362,50 +402,6 @@ final class RunningClient {
     AbandonedWrites(reason: reason, place: place, unsaved: Set(engine.heldWriteIDs))
   }
 
-  // MARK: - Reopening the cache
-
-  /// The parts of a client that its successor takes over when the cache is reopened.
-  struct Remainder {
-    var reason: String
-    fileprivate var handover: SyncHandover
-    fileprivate var writes: [WriteID: WriteCompletion]
-    fileprivate var syncListeners: [ListenerID: Listener<Void>]
-    fileprivate var status: StatusObservation
-
-    /// Ends the parts when there is no successor.
-    ///
-    /// - Returns: an error if there are writes that were not saved.
-    mutating func abandon(_ error: NSError) -> NSError? {
-      status.end(.failure(error))
-      for (_, listener) in syncListeners { listener.remove() }
-      return AbandonedWrites(reason: error, place: .outOfReach, unsaved: Set(handover.heldWriteIDs)).end(writes)
-    }
-  }
-
-  /// The reason to reopen the cache; nil while it can be used.
-  var reopening: Reopening? { cache.localStore.reopening }
-
-  /// Closes the cache so that it can be reopened. Listeners and requests end with `dataLoss`; writes keep waiting for their answers.
-  func endForReopening(_ cause: Reopening) -> Remainder {
-    let remainder = Remainder(
-      reason: cause.reason, handover: engine.handOver(), writes: writes,
-      syncListeners: syncListeners, status: status)
-    status = StatusObservation()
-    cache.markDamage()
-    let error = NSError.firestore(
-      .dataLoss, "The cache was damaged and has been opened anew. Listen or read again. (\(cause.reason))")
-    close(failing: error)
-    return remainder
-  }
-
-  private func takeOver(_ former: Remainder) {
-    writes = former.writes
-    syncListeners = former.syncListeners
-    engine.takeOver(former.handover, reason: former.reason, wallTime: .now())
-    for id in syncListeners.keys.sorted(by: { $0.rawValue < $1.rawValue }) { run(.addSnapshotsInSyncListener(id)) }
-    observeStatus(continuing: former.status)
-  }
-
   // MARK: - A suspended process
 
   /// Releases the cache's folder. The client must not be used until ``resume()`` has returned.
@@ -429,15 +425,35 @@ final class RunningClient {
       message: "Another process used the cache folder while this one was suspended. Listen and read again.")
   }
 
-  /// Leaves the cache to another process that is about to delete it or to take it over, and ends everything with an error.
-  ///
-  /// - Returns: the error, and one more if there are writes that were not saved.
-  func giveWay() -> (error: NSError, unsaved: NSError?) {
-    let error = NSError.firestore(
+  /// True while another process wants the cache, to delete it or to take it over.
+  var isCacheWanted: Bool { cache.isWantedByOther }
+
+  /// Returns true, once, if another process has asked for the cache and still wants it.
+  func takeRequestToYield() -> Bool {
+    defer { wasAskedToYield = false }
+    return wasAskedToYield && isCacheWanted
+  }
+
+  /// The error with which the client must end: the cache must be closed, or a newer release has migrated it or is about to. Nil while the
+  /// client may go on.
+  var endingError: NSError? {
+    if let reason = cache.localStore.ending { return .firestore(opening: reason) }
+    return mustEnd ? Self.cacheWasTaken : nil
+  }
+
+  /// The error of everything after another process has deleted the cache or taken it over.
+  static var cacheWasTaken: NSError {
+    .firestore(
       .failedPrecondition,
       "Another process has cleared the cache or taken it over. Terminate this client, and use a new Firestore object.")
+  }
+
+  /// Closes the cache that this client must not use any more, and ends everything with an error.
+  ///
+  /// - Returns: one more error if there are writes that were not saved.
+  func giveWay(_ error: NSError) -> NSError? {
     run(.shutdown)
-    return (error, end(error, writesIn: .outOfReach))
+    return end(error, writesIn: .outOfReach)
   }
 
   /// Ends everything with an error, and leaves the cache as it is. Writes that are not stored yet are refused.
@@ -451,7 +467,7 @@ final class RunningClient {
   }
 
   /// Ends listeners and requests with the error, and closes everything. The caller ends writes and sync listeners.
-  private func close(failing error: NSError) {
+  func close(failing error: NSError) {
     timers.cancelAll()
     for (_, entry) in listeners { entry.listener.deliver(.failure(error)) }
     for (_, request) in requests { request.fail(error) }
@@ -476,7 +492,7 @@ final class RunningClient {
         carryOut(action)
       }
     }
-    wakeUps?.watchLease(!engine.isPrimary) { cache.client?.watchLease() }
+    wakeUps?.watchLease(!engine.isPrimary, cache.client)
   }
 
   private func carryOut(_ action: SyncAction) {
@@ -487,7 +503,7 @@ final class RunningClient {
     case .openWriteStream(let id): streams.openWrite(id)
     case .sendWrite(let id, let request): streams.send(request, on: id)
     case .closeWriteStream(let id): streams.closeWrite(id)
-    case .switchUser(let userID): streams.user = RequestUser(userID)
+    case .switchUser(let user): streams.user = RequestUser(name: user)
     case .dropConnection: streams.dropConnection()
     case .startTimer(let kind, let duration):
       timers.start(kind, after: duration)
@@ -496,6 +512,7 @@ final class RunningClient {
     case .invalidateCredentials: streams.invalidateCredentials()
     case .wakeOthers: wakeOthers()
     case .closeCache: mustEnd = true
+    case .yieldCache: wasAskedToYield = true
     case .runBackgroundQuery(let query): backgroundQueries.start(query)
     case .cancelBackgroundQuery(let id): backgroundQueries.cancel(id)
     case .lookUp(let id, let keys): streams.lookUp(id, keys)
@@ -512,7 +529,7 @@ final class RunningClient {
     case .statusChanged: readStatusSoon()
     case .completeWrite(let id, let error): completeWrite(id, error)
     case .answer(let id, let result): answer(id, .success(result))
-    case .requestFailed(let id, let error): answer(id, .failure(error))
+    case .requestFailed(let id, let error): if !isTakenOver(id) { answer(id, .failure(error)) }
     case .bundleProgress(let id, let progress): requests[id]?.progress(progress)
     }
   }

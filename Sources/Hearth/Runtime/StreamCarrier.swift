@@ -21,7 +21,7 @@ struct StreamCarrier {
   init(_ configuration: ClientConfiguration, post: @escaping @Sendable (RunningClient.Message) -> Void) {
     self.configuration = configuration
     self.post = post
-    user = RequestUser(configuration.credentials.initialUserID)
+    user = configuration.credentials.initialUser
   }
 
   mutating func openWatch(_ id: StreamID) {

@@ -9,6 +9,10 @@ public final class SnapshotMetadata: NSObject, Sendable {
   public let hasPendingWrites: Bool
   /// True if the snapshot was made from the cache and may be incomplete or outdated; false if the backend confirmed that it is
   /// complete and current.
+  ///
+  /// A listener to the cache has false only while one to the backend, or a read, keeps the same query current; that this ends is not
+  /// reported by itself, but with the next change. Where backend and client disagree for good whether a document belongs to a query, it
+  /// stays true; one-time reads are answered all the same, once the backend has confirmed the document by itself.
   public let isFromCache: Bool
 
   init(hasPendingWrites: Bool, isFromCache: Bool) {

@@ -159,13 +159,28 @@ final class TransactionUser: Sendable {
   }
 }
 
-/// The options of ``Firestore/runTransaction(with:block:completion:)``.
-public final class TransactionOptions: NSObject {
+/// The options of ``Firestore/runTransaction(with:block:completion:)``. Two are equal when their values are.
+public final class TransactionOptions: NSObject, NSCopying {
   /// The number of times that the block is run at most if documents that it has read change meanwhile, 5 by default. Less than one or more
   /// than `Int32.max` is a programming error.
   public var maxAttempts: Int = 5 {
     didSet { requireValid { () throws(ProgrammingError) in try TransactionOptions.validate(maxAttempts) } }
   }
+
+  /// An independent object with the same values.
+  public func copy(with zone: NSZone? = nil) -> Any {
+    let copy = TransactionOptions()
+    copy.maxAttempts = maxAttempts
+    return copy
+  }
+
+  /// Returns whether all values are the same.
+  public override func isEqual(_ object: Any?) -> Bool {
+    (object as? TransactionOptions)?.maxAttempts == maxAttempts
+  }
+
+  /// A hash of the values.
+  public override var hash: Int { maxAttempts.hashValue }
 
   static func validate(_ maxAttempts: Int) throws(ProgrammingError) {
     guard maxAttempts > 0, maxAttempts <= Int32.max else {

@@ -103,7 +103,7 @@ public struct TypedQuery<Model: QueryableModel>: Sendable {
     state.flatMap { query in
       do throws(ProgrammingError) {
         try QueryBuilder.validateForRunning(query.model)
-        return .success(query)
+        return query.fault.map { .failure($0) } ?? .success(query)
       } catch {
         return .failure(.firestore(.invalidArgument, error.message))
       }
@@ -114,7 +114,7 @@ public struct TypedQuery<Model: QueryableModel>: Sendable {
     TypedQuery(
       state.flatMap { query in
         do {
-          return .success(Query(firestore: query.firestore, model: try body(query)))
+          return .success(Query(firestore: query.firestore, model: try body(query), fault: query.fault))
         } catch let error as ProgrammingError {
           return .failure(.firestore(.invalidArgument, error.message))
         } catch {

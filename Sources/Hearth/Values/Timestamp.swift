@@ -3,7 +3,9 @@ internal import HearthModel
 
 /// A point in time with nanosecond fields, independent of any time zone or calendar.
 ///
-/// Firestore stores microseconds: written values, and operands of queries, are truncated to them.
+/// Firestore stores microseconds: written timestamps, and those in queries, are truncated to them. A `Date` is rounded to the nearest one
+/// instead, because its binary fraction may lie just below the microsecond that it stands for: a date that was read and is written back
+/// stays the same, and a query finds it.
 public final class Timestamp: NSObject, NSCopying, Sendable {
   /// Seconds since 1970-01-01T00:00:00Z, negative before it.
   public let seconds: Int64
@@ -21,7 +23,10 @@ public final class Timestamp: NSObject, NSCopying, Sendable {
     self.nanoseconds = nanoseconds
   }
 
-  /// Makes a timestamp from a date, truncated to nanoseconds. A date outside the years 1 to 9999 is a programming error.
+  /// Makes a timestamp from a date, rounded to the nearest microsecond. A date outside the years 1 to 9999 is a programming error.
+  ///
+  /// For times with whole microseconds until the year 2106, `Timestamp(date: timestamp.dateValue())` is the same timestamp. Later dates are
+  /// further apart than microseconds.
   public convenience init(date: Date) {
     let model = requireValid { () throws(ProgrammingError) in try HearthModel.Timestamp(checking: date) }
     self.init(model)
@@ -83,16 +88,16 @@ public final class Timestamp: NSObject, NSCopying, Sendable {
 }
 
 extension HearthModel.Timestamp {
-  /// The date truncated to nanoseconds; the part below a second always counts forward.
+  /// The date rounded to the nearest microsecond; the part below a second always counts forward.
   init(checking date: Date) throws(ProgrammingError) {
     let interval = date.timeIntervalSince1970
     let whole = interval.rounded(.down)
     guard whole >= Double(Timestamp.validSeconds.lowerBound), whole < Double(Timestamp.validSeconds.upperBound) else {
       throw ProgrammingError("Date out of range for a timestamp: \(interval) s since 1970 (years 1 to 9999 are valid).")
     }
-    // A tiny negative fraction rounds to a whole second when one is added to it, hence the upper bound.
-    let nanoseconds = min(max((interval - whole) * 1e9, 0), 999_999_999)
-    self.init(seconds: Int64(whole), nanoseconds: Int32(nanoseconds))
+    // The difference is exact. It may round to a whole second, which carries.
+    let microseconds = ((interval - whole) * 1e6).rounded()
+    self.init(seconds: Int64(whole), nanoseconds: Int32(microseconds) * 1000)
   }
 
   /// The same point in time as a binary fraction, which may not hold every nanosecond.

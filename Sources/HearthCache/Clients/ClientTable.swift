@@ -28,6 +28,10 @@ struct ClientTable {
     var userKey: String
     var wantsNetwork: Bool
     var isVisible: Bool
+    /// The turns in a row with the lease that were of no use.
+    var futileTurns: Int64
+    /// The number of the lease in the last of them, or in one that the client has not taken; 0 if there was none.
+    var lastFutileLease: Int64
   }
 
   let database: Database
@@ -42,12 +46,13 @@ struct ClientTable {
       FROM cache_sharing WHERE id = 1
       """, .integer(client)
     ) { row in
-      let state = try row.int64(at: 3)
-      guard let online = OnlineState(rawValue: state) else { throw Self.damage("\(state) is no online state") }
+      // A newer release may know more states.
+      let online = OnlineState(rawValue: try row.int64(at: 3)) ?? .unknown
+      func counter(_ column: Int) throws -> Int64 { try row.counter(at: column, Self.damage) }
       return Sharing(
-        leaseNumber: try row.int64(at: 0), leaseHolder: try row.int64(at: 1), leaseHeir: try row.int64(at: 2),
-        onlineState: online, trimmedThrough: try row.int64(at: 4), otherCount: try row.int64(at: 5),
-        highestClientID: try row.int64(at: 6))
+        leaseNumber: try counter(0), leaseHolder: try counter(1), leaseHeir: try counter(2),
+        onlineState: online, trimmedThrough: try counter(4), otherCount: try row.int64(at: 5),
+        highestClientID: try counter(6))
     }
     guard let row else { throw Self.damage("the row is missing") }
     return row
@@ -107,8 +112,13 @@ struct ClientTable {
 
   /// The last notice that every client has read; nil without clients.
   func lowestSeen() throws -> Int64? {
-    try database.firstRow("SELECT min(seen) FROM cache_clients HAVING count(*) > 0") {
-      try $0.int64(at: 0)
+    try database.firstRow("SELECT min(seen), max(seen) FROM cache_clients HAVING count(*) > 0") { row in
+      func damage(_ reason: String) -> CacheError {
+        .corruptRecord(table: "cache_clients", row: "seen", reason: reason)
+      }
+      // A client with a number that was never given would lose what it has not read.
+      _ = try row.counter(at: 1, damage)
+      return try row.counter(at: 0, damage)
     }
   }
 
@@ -119,15 +129,32 @@ struct ClientTable {
   func clients() throws -> [Client] {
     var clients: [Client] = []
     try database.forEachRow(
-      "SELECT client_id, name, user_key, wants_network, is_visible FROM cache_clients ORDER BY client_id"
+      """
+      SELECT client_id, name, user_key, wants_network, is_visible, futile_turns, last_futile_lease
+      FROM cache_clients ORDER BY client_id
+      """
     ) {
       clients.append(
         Client(
           id: try $0.int64(at: 0), name: try $0.string(at: 1), userKey: try $0.string(at: 2),
-          wantsNetwork: try $0.int64(at: 3) != 0, isVisible: try $0.int64(at: 4) != 0))
+          wantsNetwork: try $0.int64(at: 3) != 0, isVisible: try $0.int64(at: 4) != 0,
+          futileTurns: (try? $0.int64(at: 5)) ?? 0, lastFutileLease: (try? $0.int64(at: 6)) ?? 0))
       return true
     }
     return clients
+  }
+
+  /// - Parameter isFutile: False for a turn that the client did not take.
+  func noteTurn(of id: ClientID, lease number: Int64, isFutile: Bool) throws {
+    try database.update(
+      "UPDATE cache_clients SET futile_turns = min(futile_turns, 62) + ?, last_futile_lease = ? WHERE client_id = ?",
+      .integer(isFutile ? 1 : 0), .integer(number), .integer(id))
+  }
+
+  /// - Parameter id: Nil for all clients.
+  func forgetFutileTurns(of id: ClientID?) throws {
+    let sql = "UPDATE cache_clients SET futile_turns = 0, last_futile_lease = 0"
+    if let id { try database.update(sql + " WHERE client_id = ?", .integer(id)) } else { try database.update(sql) }
   }
 
   func remove(_ id: ClientID) throws {
@@ -179,6 +206,16 @@ struct ClientTable {
     try database.firstRow(
       "SELECT 1 FROM cache_client_targets WHERE target_id = ? LIMIT 1", .integer(Int64(target))
     ) { _ in true } ?? false
+  }
+
+  /// The targets that some client uses.
+  func usedTargets() throws -> Set<TargetID> {
+    var used: Set<TargetID> = []
+    try database.forEachRow("SELECT DISTINCT target_id FROM cache_client_targets") {
+      used.insert(try Self.targetID($0))
+      return true
+    }
+    return used
   }
 
   /// The targets that a client uses, and whether it wants the backend to be asked for them.

@@ -33,6 +33,8 @@ enum Notice {
   case outbox
   /// The holder of the lease is to try at once to send what waits.
   case retryNow
+  /// All clients must end, because a newer release is about to change the tables.
+  case migration
 
   /// The numbers are part of the format.
   enum Kind: Int64 {
@@ -51,6 +53,7 @@ enum Notice {
     case signOfLife = 12
     case outbox = 13
     case retryNow = 14
+    case migration = 15
   }
 }
 
@@ -59,8 +62,18 @@ struct NoticeTable {
   let database: Database
 
   /// The number of the last notice; 0 if there never was one.
+  ///
+  /// - Throws: `CacheError.corruptRecord` for a number that is not counted. Behind the largest number of all, SQLite gives new rows any
+  ///   free number, and nobody would find them.
   func lastNumber() throws -> Int64 {
-    try database.firstRow("SELECT coalesce(max(number), 0) FROM cache_notices") { try $0.int64(at: 0) } ?? 0
+    try database.firstRow("SELECT coalesce(min(number), 0), coalesce(max(number), 0) FROM cache_notices") { row in
+      _ = try row.counter(at: 0) { Self.damage("first", $0) }
+      return try row.counter(at: 1) { Self.damage("last", $0) }
+    } ?? 0
+  }
+
+  private static func damage(_ row: String, _ reason: String) -> CacheError {
+    .corruptRecord(table: "cache_notices", row: row, reason: reason)
   }
 
   /// - Returns: The number of the notice.
@@ -70,11 +83,15 @@ struct NoticeTable {
       "INSERT INTO cache_notices (client_id, kind, user_id, path, subject, code, message) VALUES (?, ?, ?, ?, ?, ?, ?)",
       .integer(client), .integer(row.kind.rawValue), .integer(row.user), .text(row.path), .integer(row.subject),
       .integer(row.code), .text(row.message))
-    return database.lastInsertedRow
+    let number = database.lastInsertedRow
+    guard CountedNumber.range.contains(number) else {
+      throw Self.damage("\(number)", "the number is none that is counted")
+    }
+    return number
   }
 
-  /// The notices of other clients behind a number, in order.
-  func forEach(after number: Int64, exceptFrom client: ClientID, _ body: (Notice) throws -> Void) throws {
+  /// The notices of other clients behind a number, in order; nil for those of a newer release that this one does not know.
+  func forEach(after number: Int64, exceptFrom client: ClientID, _ body: (Notice?) throws -> Void) throws {
     try database.forEachRow(
       """
       SELECT number, kind, user_id, path, subject, code, message FROM cache_notices
@@ -86,12 +103,14 @@ struct NoticeTable {
     }
   }
 
-  /// Removes notices up to a number, but never the last one: the next number follows it.
-  func remove(upTo number: Int64, keepingAnswers: Bool) throws {
+  /// Removes notices behind a number and up to another one, but never the last one: the next number follows it.
+  func remove(after first: Int64 = 0, upTo number: Int64, keepingAnswers: Bool) throws {
     let kept = keepingAnswers ? " AND kind <> \(Notice.Kind.batchAnswered.rawValue)" : ""
     try database.update(
-      "DELETE FROM cache_notices WHERE number <= ? AND number < (SELECT max(number) FROM cache_notices)\(kept)",
-      .integer(number))
+      """
+      DELETE FROM cache_notices
+      WHERE number > ? AND number <= ? AND number < (SELECT max(number) FROM cache_notices)\(kept)
+      """, .integer(first), .integer(number))
   }
 
   private struct Row {
@@ -139,16 +158,16 @@ struct NoticeTable {
       case .signOfLife: kind = .signOfLife
       case .outbox: kind = .outbox
       case .retryNow: kind = .retryNow
+      case .migration: kind = .migration
       }
     }
   }
 
-  private func notice(_ row: Statement) throws -> Notice {
-    let number = try row.int64(at: 0)
+  /// - Returns: Nil for a kind that this release does not know.
+  private func notice(_ row: Statement) throws -> Notice? {
+    let number = try row.counter(at: 0) { Self.damage("number", $0) }
     let kind = try row.int64(at: 1)
-    func damage(_ reason: String) -> CacheError {
-      .corruptRecord(table: "cache_notices", row: "\(number)", reason: reason)
-    }
+    func damage(_ reason: String) -> CacheError { Self.damage("\(number)", reason) }
     func target() throws -> TargetID {
       let subject = try row.int64(at: 4)
       guard let target = TargetID(exactly: subject) else { throw damage("\(subject) is no target id") }
@@ -157,9 +176,7 @@ struct NoticeTable {
     func error() throws -> StatusError? {
       let number = try row.int64(at: 5)
       if number == 0 { return nil }
-      guard let code = Int(exactly: number).flatMap(StatusCode.init(rawValue:)) else {
-        throw damage("\(number) is no status code")
-      }
+      let code = Int(exactly: number).flatMap(StatusCode.init(rawValue:)) ?? .unknown
       return StatusError(code: code, message: try row.string(at: 6))
     }
     let user = try row.int64(at: 2)
@@ -181,7 +198,8 @@ struct NoticeTable {
     case .signOfLife: return .signOfLife
     case .outbox: return .outbox
     case .retryNow: return .retryNow
-    case nil: throw damage("\(kind) is no kind of notice")
+    case .migration: return .migration
+    case nil: return nil
     }
   }
 }

@@ -12,6 +12,8 @@ package final class OpenedCache {
   package let client: ClientFiles?
   private let lock: FolderLock
   private let files: CacheFiles
+  /// The database's file when it was opened.
+  private let main: FileIdentity?
 
   init(database: Database, recovery: CacheRecovery?, client: ClientFiles?, lock: FolderLock, files: CacheFiles) {
     self.database = database
@@ -19,17 +21,41 @@ package final class OpenedCache {
     self.client = client
     self.lock = lock
     self.files = files
+    main = FileIdentity(path: files.main)
+  }
+
+  /// The reason why what is written now would be lost, or go past other clients: somebody has deleted or replaced the files. Nil if they are
+  /// as they were.
+  ///
+  /// A lock file that is the only one missing is made anew.
+  package var lostFiles: String? {
+    guard lock.isHeld else { return nil }
+    guard main == FileIdentity(path: files.main) else {
+      return "\"\(files.main)\" was deleted or replaced while it was in use"
+    }
+    if lock.isInPlace { return nil }
+    do {
+      if try lock.renew() { return nil }
+    } catch {
+      return "the lock file of the cache folder was deleted or replaced: \(error)"
+    }
+    return "another process had the folder of \"\(files.main)\" for itself after its lock file was deleted"
   }
 
   /// Leaves a mark beside the file, so that the next opening sets the file aside and saves the outbox from it. Other clients close
   /// the file when they see the mark.
   package func markDamaged(_ reason: String) throws {
+    // The file in its place is another one.
+    guard main == FileIdentity(path: files.main) else { return }
     try files.mark(reason)
     ClientFiles.wakeAll(in: files.folder)
   }
 
   /// The damage that another client has found in the file; nil if there is none.
   package var markedDamage: String? { files.markedDamage }
+
+  /// True while somebody wants the folder, to delete the cache or to take it over.
+  package var isWantedByOther: Bool { EndRequest.isOpen(in: files.folder) }
 
   /// Gives the folder back for a while. Until ``resume()`` has returned true, nothing may be read or written.
   package func suspend() {
@@ -49,6 +75,7 @@ package final class OpenedCache {
 
   /// Closes the database, then gives the folder back.
   package func close() {
+    if database.isOpen, main != FileIdentity(path: files.main) { database.keepLogAtClose() }
     database.close()
     client?.end()
     lock.release()
@@ -89,11 +116,14 @@ package enum CacheFile {
     package var sharing: CacheSharing
     /// A name that no other client of the cache has had; nil for an opener that no other client should know of.
     package var clientName: String?
+    /// The request that an opener makes that takes the folder over. It is to be withdrawn when the folder is open, or no longer wanted.
+    package var endRequest: EndRequest?
 
     package init(
       checksWholeFile: Bool = false, database: Database.Options = Database.Options(), sharing: CacheSharing = .alone,
-      clientName: String? = nil
+      clientName: String? = nil, endRequest: EndRequest? = nil
     ) {
+      self.endRequest = endRequest
       self.checksWholeFile = checksWholeFile
       self.database = database
       self.sharing = sharing
@@ -115,7 +145,8 @@ package enum CacheFile {
   ///   of these changes the file.
   package static func open(folder: String, databaseID: DatabaseID, options: Options = Options()) throws -> OpenedCache {
     try makeFolder(folder)
-    let lock = try lock(folder, options.sharing)
+    let lock = try lock(folder, options)
+    ClientFiles.removePipes(in: folder)
     let files = CacheFiles(folder: folder)
     do {
       if files.hasInterruptedRecovery { try lock.exclusively { try files.finishInterruptedRecovery() } }
@@ -123,9 +154,10 @@ package enum CacheFile {
       var database: Database
       do {
         if let reason = files.markedDamage { throw StoreError(kind: .corrupt, message: reason) }
-        database = try openChecked(files.main, options)
+        database = try openMigrated(files, lock, options)
       } catch {
         guard let damage = CacheDamage(error) else { throw error }
+        try checkIsKnown(files)
         askToClose(files, damage)
         recovery = try lock.exclusively {
           try recover(files, reason: damage.reason, databaseID: databaseID, options: options)
@@ -140,14 +172,14 @@ package enum CacheFile {
     }
   }
 
-  private static func lock(_ folder: String, _ sharing: CacheSharing) throws(StoreError) -> FolderLock {
-    switch sharing {
+  private static func lock(_ folder: String, _ options: Options) throws(StoreError) -> FolderLock {
+    switch options.sharing {
     case .alone: return try FolderLock(folder: folder)
     case .takingOver:
       do {
         return try FolderLock(folder: folder)
       } catch {
-        if error.kind == .unavailable { askClientsToEnd(folder: folder) }
+        if error.kind == .unavailable { options.endRequest?.ask(clientsOf: folder) }
         throw error
       }
     case .shared:
@@ -172,14 +204,15 @@ package enum CacheFile {
     ClientFiles.wakeAll(in: files.folder)
   }
 
-  /// Asks all clients of a folder to end, because the cache is about to be deleted or taken over. Returns at once.
-  package static func askClientsToEnd(folder: String) {
-    let files = CacheFiles(folder: folder)
-    // Without a file that can be read there is nothing that a client could hear.
-    guard files.hasMain, let database = try? Database(.file(path: files.main)) else { return }
+  private static func askClients(of files: CacheFiles, _ ask: (Database) throws -> Void) {
+    // Without a file that can be read there is nothing that a client could hear, and none must appear.
+    // A process that is stopped in a transaction must not hold up the caller.
+    var options = Database.Options(busyTimeout: .milliseconds(100))
+    options.mustExist = true
+    guard files.hasMain, let database = try? Database(.file(path: files.main), options: options) else { return }
     defer { database.close() }
-    try? LocalStore.askAllToEnd(database)
-    ClientFiles.wakeAll(in: folder)
+    try? ask(database)
+    ClientFiles.wakeAll(in: files.folder)
   }
 
   /// As ``open(folder:databaseID:options:)``, with a local store that has been started. Damage that only the store finds
@@ -197,6 +230,7 @@ package enum CacheFile {
         throw error
       }
       defer { first.close() }
+      try checkIsKnown(CacheFiles(folder: folder))
       try first.markDamaged(damage.reason)
     }
     let second = try open(folder: folder, databaseID: databaseID, options: options)
@@ -212,6 +246,7 @@ package enum CacheFile {
     _ cache: OpenedCache, _ makeStore: (Database, ClientFiles?) throws -> LocalStore
   ) throws -> LocalStore {
     let store = try makeStore(cache.database, cache.client)
+    store.lostFiles = { [weak cache] in cache?.lostFiles }
     try store.start()
     return store
   }
@@ -238,10 +273,51 @@ package enum CacheFile {
     }
   }
 
+  /// The tables of a file are those of an earlier release.
+  private struct OutdatedTables: Error {}
+
+  /// Opens the database. Tables of an earlier release are migrated when no other client has the file open: its statements do not fit them
+  /// any more.
+  ///
+  /// - Throws: `StoreError.unavailable` until the others have closed it, which they are asked for.
+  private static func openMigrated(_ files: CacheFiles, _ lock: FolderLock, _ options: Options) throws -> Database {
+    do {
+      return try openChecked(files.main, options)
+    } catch is OutdatedTables {
+      askClients(of: files) { try LocalStore.askAllToMakeWay(forMigrationOf: $0) }
+      try lock.exclusively {
+        let database = try Database(.file(path: files.main), options: options.database)
+        defer { database.close() }
+        try CacheSchema.migrateAll(database)
+      }
+      return try openChecked(files.main, options)
+    }
+  }
+
+  /// Refuses a damaged file of a newer release: this one does not know what a recovery has to save.
+  ///
+  /// - Throws: `StoreError` `newerSchema`. Nothing, if the versions are damaged too.
+  private static func checkIsKnown(_ files: CacheFiles) throws {
+    var options = Database.Options()
+    options.isReadOnly = true
+    options.toleratesDamage = true
+    // So that no files are made beside it.
+    options.isImmutable = !files.hasLog
+    guard files.hasMain, let database = try? Database(.file(path: files.main), options: options) else { return }
+    defer { database.close() }
+    do {
+      try CacheSchema.checkVersions(in: database)
+    } catch let error as StoreError where error.kind == .newerSchema {
+      throw error
+    } catch {}
+  }
+
   /// Opens the database and looks at what every use needs: the header, the tables, the counters.
   private static func openChecked(_ path: String, _ options: Options) throws -> Database {
     let database = try Database(.file(path: path), options: options.database)
     do {
+      try CacheSchema.checkVersions(in: database)
+      if try CacheSchema.isOutdated(database) { throw OutdatedTables() }
       _ = try CacheSchema.migrate(database)
       try CacheGlobals(database: database).check()
       if options.checksWholeFile, let problem = try database.integrityProblems().first {
@@ -283,6 +359,7 @@ package enum CacheFile {
     do {
       _ = try CacheSchema.migrate(template)
       if layout == .rewrittenShared { try ClientSchema.schema.migrate(template) }
+      if layout != .asMade { try DatabaseNameTable.schema.migrate(template) }
       if layout != .asMade { try template.rewrite() }
     } catch {
       template.close()

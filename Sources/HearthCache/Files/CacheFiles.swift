@@ -35,6 +35,7 @@ struct CacheFiles {
   }
 
   var hasMain: Bool { exists(main) }
+  var hasLog: Bool { exists(main + "-wal") }
   var hasInterruptedRecovery: Bool { exists(replacement) }
 
   /// Goes on where a recovery was cut off.

@@ -1,26 +1,26 @@
 internal import Foundation
 package import HearthStore
 
-/// The files with which clients of a shared cache find out about each other, in the cache's folder.
+/// The files with which clients of a shared cache find out about each other, in the cache's folder. All are regular files, so that any
+/// program can copy the folder.
 ///
 /// | file | is |
 /// |---|---|
 /// | `cache.client-<name>` | locked as long as the client lives |
-/// | `cache.wake-<name>` | a named pipe: a byte in it means that there is news |
-/// | `cache.lease` | locked by the holder of the lease |
-/// | `cache.lease-pipe` | a named pipe that the holder of the lease keeps open: its readers reach the end when the holder ends |
+/// | `cache.wake-<name>` | watched by this client: whoever touches it says that there is news |
+/// | `cache.lease` | locked by the holder of the lease, which alone has it open for writing. The others watch for the moment when it is closed |
+/// | `cache.end-request` | locked while somebody wants the folder for itself (`EndRequest`) |
 ///
-/// Where the file system has no named pipes, clients look for news at intervals only.
+/// Where files cannot be watched, clients look for news at intervals only.
 package final class ClientFiles: ClientLocks {
   package let name: String
-  private let folder: String
+  package let folder: String
   private var life: LockFile?
   private var lease: LockFile?
-  private var leasePipe: NamedPipe?
-  /// The pipes of other clients that were woken before.
-  private var pipes: [String: NamedPipe] = [:]
-  /// The pipe through which others wake this client; nil where there are no pipes.
-  package private(set) var wakePipe: NamedPipe?
+  /// Reports that others wake this client, and that the holder of the lease has ended; nil where files cannot be watched.
+  package private(set) var watcher: FileWatcher?
+  /// The file that is watched for that.
+  private var wakeFile: FileIdentity?
 
   /// Makes the files of a new client.
   ///
@@ -29,18 +29,40 @@ package final class ClientFiles: ClientLocks {
     self.folder = folder
     self.name = name
     life = try Self.lock(Self.lifePath(folder, name), folder)
-    wakePipe = NamedPipe(path: Self.wakePath(folder, name), end: .both, creates: true)
+    watchWakeUps()
   }
 
-  static func lifePath(_ folder: String, _ name: String) -> String { "\(folder)/cache.client-\(name)" }
-  private static func wakePath(_ folder: String, _ name: String) -> String { "\(folder)/cache.wake-\(name)" }
-  private var leasePath: String { "\(folder)/cache.lease" }
-  private var leasePipePath: String { "\(folder)/cache.lease-pipe" }
+  private func watchWakeUps() {
+    let path = Self.wakePath(folder, name)
+    watcher = nil
+    guard FileWatcher.makeFile(path), let watcher = FileWatcher(), watcher.watchTouches(of: path) else { return }
+    self.watcher = watcher
+    wakeFile = FileIdentity(path: path)
+  }
 
-  /// The names of files that belong to clients.
+  private static let wakePrefix = "cache.wake-"
+  private static let leasePipeName = "cache.lease-pipe"
+  static func lifePath(_ folder: String, _ name: String) -> String { "\(folder)/cache.client-\(name)" }
+  private static func wakePath(_ folder: String, _ name: String) -> String { "\(folder)/\(wakePrefix)\(name)" }
+  private static func leasePath(_ folder: String) -> String { "\(folder)/cache.lease" }
+  private var leasePath: String { Self.leasePath(folder) }
+
+  /// The names of files that belong to clients, also of those that earlier builds made.
   static func isClientFile(_ name: String) -> Bool {
-    name.hasPrefix("cache.client-") || name.hasPrefix("cache.wake-") || name == "cache.lease"
-      || name == "cache.lease-pipe"
+    name.hasPrefix("cache.client-") || name.hasPrefix(wakePrefix) || name == "cache.lease" || name == leasePipeName
+      || name == EndRequest.fileName
+  }
+
+  /// Removes the named pipes through which earlier builds woke each other: programs that copy the folder cannot read them, or wait for them.
+  static func removePipes(in folder: String) {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    for name in names where name.hasPrefix(wakePrefix) || name == leasePipeName {
+      let path = "\(folder)/\(name)"
+      let type = (try? FileManager.default.attributesOfItem(atPath: path))?[.type] as? FileAttributeType
+      if let type, type != .typeRegular, type != .typeDirectory {
+        _ = try? FileManager.default.removeItem(atPath: path)
+      }
+    }
   }
 
   private static func lock(_ path: String, _ folder: String) throws(StoreError) -> LockFile {
@@ -73,8 +95,7 @@ package final class ClientFiles: ClientLocks {
     remove(name)
     life?.release()
     life = nil
-    wakePipe?.close()
-    for pipe in pipes.values { pipe.close() }
+    watcher = nil
   }
 
   /// Lets others take this client for dead until ``resume()``.
@@ -82,6 +103,7 @@ package final class ClientFiles: ClientLocks {
     releaseLease()
     life?.release()
     life = nil
+    watcher = nil
   }
 
   package func resume() throws(StoreError) {
@@ -89,11 +111,29 @@ package final class ClientFiles: ClientLocks {
     let path = Self.lifePath(folder, name)
     // Another client that has just found the lock free may remove the file that this one has opened.
     repeat { life = try Self.lock(path, folder) } while life?.isAt(path) == false
-    wakePipe = NamedPipe(path: Self.wakePath(folder, name), end: .both, creates: true)
+    watchWakeUps()
+  }
+
+  /// Makes the files of this client anew that somebody has deleted. Without the first one the others take this client for dead, without the
+  /// second one they cannot wake it.
+  ///
+  /// - Returns: True if there is another watcher to listen to.
+  package func makeMissing() throws(StoreError) -> Bool {
+    guard let life else { return false }
+    let path = Self.lifePath(folder, name)
+    if !life.isAt(path) {
+      var made: LockFile
+      // Another client that takes this one for dead may remove the file that was just made.
+      repeat { made = try Self.lock(path, folder) } while !made.isAt(path)
+      self.life = made
+      life.release()
+    }
+    guard watcher != nil, wakeFile != FileIdentity(path: Self.wakePath(folder, name)) else { return false }
+    watchWakeUps()
+    return true
   }
 
   private func remove(_ name: String) {
-    pipes[name] = nil
     _ = try? FileManager.default.removeItem(atPath: Self.wakePath(folder, name))
     _ = try? FileManager.default.removeItem(atPath: Self.lifePath(folder, name))
   }
@@ -104,10 +144,10 @@ package final class ClientFiles: ClientLocks {
 
   package func acquireLease() throws -> Bool {
     if lease != nil { return true }
+    // Looked at first: to open the file for writing and to close it again would tell the others that its holder has ended.
+    if LockFile.isLocked(path: leasePath) { return false }
     do {
-      let lock = try LockFile(path: leasePath)
-      leasePipe = NamedPipe(path: leasePipePath, end: .both, creates: true)
-      lease = lock
+      lease = try LockFile(path: leasePath)
       return true
     } catch LockFile.Failure.inUse {
       return false
@@ -120,37 +160,41 @@ package final class ClientFiles: ClientLocks {
   package var leaseIsFree: Bool { lease == nil && !LockFile.isLocked(path: leasePath) }
 
   package func releaseLease() {
-    guard lease != nil else { return }
-    // Its name goes while the lease is locked, so that the next holder makes a pipe of its own: a pipe without a reader would keep
-    // programs waiting that copy the folder. Then the lock: readers of the pipe try to take it when the pipe ends.
-    _ = try? FileManager.default.removeItem(atPath: leasePipePath)
     lease?.release()
     lease = nil
-    leasePipe?.close()
-    leasePipe = nil
   }
 
-  /// Opens the pipe whose end tells that the holder of the lease has ended.
-  package func watchLease() -> NamedPipe? { NamedPipe(path: leasePipePath, end: .reading, creates: true) }
+  /// Lets the watcher report that the holder of the lease has closed its file, however that came about.
+  package func watchLease() {
+    guard let watcher, !watcher.watchReleases(of: leasePath) else { return }
+    // Nobody has had the lease yet, so that there is no file.
+    if FileWatcher.makeFile(leasePath) { _ = watcher.watchReleases(of: leasePath) }
+  }
+
+  package func stopWatchingLease() { watcher?.stopWatchingReleases() }
+
+  /// Returns true if nobody holds the lease of a folder a moment after its file was closed: the system may report that before it frees the
+  /// lock. False if that was the file of somebody who has only tried to get the lease.
+  package static func leaseBecomesFree(in folder: String, pause: () -> Void) -> Bool {
+    for _ in 0..<releaseAttempts {
+      if !LockFile.isLocked(path: leasePath(folder)) { return true }
+      pause()
+    }
+    return false
+  }
+
+  private static let releaseAttempts = 20
 
   // MARK: - Waking
 
   /// Tells other clients that there is news.
   package func wake(_ names: [String]) {
-    if pipes.count > names.count { pipes = pipes.filter { names.contains($0.key) } }
-    for name in names where name != self.name {
-      if pipes[name]?.isRemoved != false {
-        pipes[name] = NamedPipe(path: Self.wakePath(folder, name), end: .both, creates: false)
-      }
-      pipes[name]?.wake()
-    }
+    for name in names where name != self.name { FileWatcher.touch(Self.wakePath(folder, name)) }
   }
 
   /// Tells all clients of a folder to look for news, from outside.
   static func wakeAll(in folder: String) {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-    for name in names where name.hasPrefix("cache.wake-") {
-      NamedPipe(path: "\(folder)/\(name)", end: .both, creates: false)?.wake()
-    }
+    for name in names where name.hasPrefix(wakePrefix) { FileWatcher.touch("\(folder)/\(name)") }
   }
 }

@@ -4,27 +4,47 @@ internal import Foundation
   internal import Darwin
 #endif
 
-/// Tells file systems of this machine from those of a network, on which processes of several machines cannot share a write-ahead log:
-/// its index is memory that they would have to have in common (https://www.sqlite.org/wal.html).
+/// Tells file systems of one kernel from those whose files other machines may have open: of a network, and folders that a virtual machine or
+/// a container shares with its host. Processes on both sides cannot share a write-ahead log: its index is memory that they would have to have
+/// in common (https://www.sqlite.org/wal.html).
 enum FileSystemKind {
-  /// Returns the kind of the network file system that a folder lies on; nil for one of this machine, or if that is not known.
+  /// Returns the kind of the file system that a folder lies on if other machines may have its files open; nil for one of this kernel, or if
+  /// that is not known.
   static func network(of folder: String) -> String? {
     #if canImport(Darwin)
       var status = statfs()
-      guard statfs(folder, &status) == 0, status.f_flags & UInt32(MNT_LOCAL) == 0 else { return nil }
-      return withUnsafeBytes(of: status.f_fstypename) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+      guard statfs(folder, &status) == 0 else { return nil }
+      let kind = withUnsafeBytes(of: status.f_fstypename) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+      // In a virtual machine the host's folders may count as local.
+      return status.f_flags & UInt32(MNT_LOCAL) == 0 || reachesOtherMachines(kind) ? kind : nil
     #else
       guard let mounts = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8) else { return nil }
       let path = URL(fileURLWithPath: folder).resolvingSymlinksInPath().path
-      return kind(of: path, mounts: mounts).flatMap { networkKinds.contains($0) ? $0 : nil }
+      return kind(of: path, mounts: mounts).flatMap { reachesOtherMachines($0) ? $0 : nil }
     #endif
   }
 
-  /// File systems whose files other machines may have open at the same time.
-  private static let networkKinds: Set<String> = [
-    "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "fuse.ceph", "fuse.glusterfs", "fuse.sshfs",
-    "fuse.s3fs",
-    "fuse.rclone", "lustre", "gpfs", "beegfs", "orangefs", "ocfs2", "gfs2", "davfs", "coda",
+  /// Returns whether other machines may have files of such a file system open at the same time.
+  ///
+  /// A file system in user space (FUSE) is one of them unless it is known to store its files on this machine: most lead to a network, and a
+  /// wrong guess damages the file, where the other one only keeps a second process away.
+  static func reachesOtherMachines(_ kind: String) -> Bool {
+    if otherMachines.contains(kind) { return true }
+    return (kind == "fuse" || kind.hasPrefix("fuse.")) && !localUserSpace.contains(kind)
+  }
+
+  private static let otherMachines: Set<String> = [
+    // Networks and clusters.
+    "nfs", "nfs4", "cifs", "smb3", "smbfs", "smb2", "ncpfs", "afs", "afpfs", "ceph", "lustre", "gpfs", "beegfs",
+    "orangefs", "pvfs2", "ocfs2", "gfs2", "gfs", "davfs", "webdav", "coda", "panfs",
+    // Folders of the host, in virtual machines and containers: QEMU and Apple's framework, VirtualBox, VMware, Parallels, Windows, Docker.
+    "virtiofs", "9p", "v9fs", "vboxsf", "vmhgfs", "hgfs", "prl_fs", "prl_fs_freeze", "drvfs", "wslfs", "fakeowner",
+    "osxfs", "grpcfuse",
+  ]
+
+  /// File systems in user space that lay a view over folders of this machine.
+  private static let localUserSpace: Set<String> = [
+    "fuse.bindfs", "fuse.fuse-overlayfs", "fuse.encfs", "fuse.gocryptfs", "fuse.cryfs", "fuse.ntfs-3g", "fuse.exfat",
   ]
 
   /// The kind of the file system that a path lies on, from the text of Linux's `mountinfo`.

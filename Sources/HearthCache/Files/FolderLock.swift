@@ -34,6 +34,24 @@ final class FolderLock {
     return result
   }
 
+  /// True while the file with the lock's name is the locked one. Without it others could take the folder for themselves.
+  var isInPlace: Bool { file?.isAt(path) ?? false }
+
+  /// Locks the file that has, or gets, the place of the locked one.
+  ///
+  /// - Returns: False if another holder may have had the folder for itself meanwhile.
+  /// - Throws: As ``init(folder:)``.
+  func renew() throws(StoreError) -> Bool {
+    let present = try Self.lock(folder, mode)
+    guard (Self.readNumber(in: present) ?? 0) == 0 else { return false }
+    number = mode == .exclusive ? Self.raiseNumber(in: present) : 0
+    file?.release()
+    file = present
+    return true
+  }
+
+  private var path: String { "\(folder)/\(Self.fileName)" }
+
   /// Takes the folder again after ``release()``.
   ///
   /// - Returns: false, without the lock, when another holder had it meanwhile, or may have had.
@@ -84,6 +102,8 @@ final class FolderLock {
     let number = (readNumber(in: file) ?? 0) &+ 1
     return file.write(Array("\(number)".utf8)) ? number : nil
   }
+
+  var isHeld: Bool { file != nil }
 
   /// Gives the folder back. Does nothing the second time.
   func release() {

@@ -31,9 +31,17 @@ struct SalvagedOutbox {
     var message: String
     var seconds: Int64
     var nanoseconds: Int64
+    /// By the cache's own scale.
+    var keptAt: Int64
   }
 
+  private var keepingTime = KeepingTime()
   private var rejected: [RejectedRow] = []
+  var rejectedCount: Int { rejected.count }
+  /// False if there may be refused batches that could not be read.
+  private(set) var isRejectedComplete = true
+  /// What the oldest batches of documents were made for, by the key of their user.
+  private var bases: [String: [DocumentKey: BaseDocument]] = [:]
   /// In order of batch id.
   private(set) var batches: [Entry] = []
   /// Kept for a release that can read them.
@@ -68,7 +76,7 @@ struct SalvagedOutbox {
     options.toleratesDamage = true
     options.isImmutable = isImmutable
     guard let database = try? Database(.file(path: path), options: options) else {
-      (isComplete, hasTables) = (false, false)
+      (isComplete, hasTables, isRejectedComplete) = (false, false, false)
       return
     }
     checkTables(database)
@@ -78,6 +86,7 @@ struct SalvagedOutbox {
     readQueue(database)
     readSetAside(database)
     readRejected(database)
+    readBases(database)
     database.close()
     readMissingBatches(of: path)
     finish()
@@ -96,7 +105,8 @@ struct SalvagedOutbox {
     func sql(_ column: String) -> String { "SELECT \(column) FROM cache_globals WHERE id = 1" }
     cacheID = (try? database.firstRow(sql("cache_id")) { try $0.string(at: 0) }) ?? ""
     let highest = try? database.firstRow(sql("highest_batch_id")) { try $0.int64(at: 0) }
-    if let highest, highest >= 0, highest < .max { highestBatchID = highest }
+    if let highest, CountedNumber.range.contains(highest) { highestBatchID = highest }
+    if let time = try? CacheGlobals(database: database).keepingTime() { keepingTime = time }
   }
 
   /// From the table and from its index, each of which has all that is wanted.
@@ -104,7 +114,7 @@ struct SalvagedOutbox {
     for source in ["NOT INDEXED", "INDEXED BY sqlite_autoindex_cache_users_1"] {
       scan(database, "SELECT user_id, user_key FROM cache_users \(source)") { outbox, row in
         // The page may be that of another table or index.
-        guard let number = try? row.int64(at: 0), let key = try? row.string(at: 1), key.isEmpty || key.hasPrefix("="),
+        guard let number = try? row.int64(at: 0), let key = try? row.string(at: 1), OutboxOwner.isKey(key),
           outbox.userKeys[number] == nil
         else { return }
         outbox.userKeys[number] = key
@@ -115,7 +125,7 @@ struct SalvagedOutbox {
     var found: [Int64: Set<String>] = [:]
     for row in DatabaseLeaves.rows(in: path, numbers: missing) {
       guard row.columns.count == 2, row.columns[0] == .null, case .text(let bytes) = row.columns[1],
-        let key = String(validating: bytes, as: UTF8.self), key.isEmpty || key.hasPrefix("=")
+        let key = String(validating: bytes, as: UTF8.self), OutboxOwner.isKey(key)
       else { continue }
       found[row.number, default: []].insert(key)
     }
@@ -125,7 +135,9 @@ struct SalvagedOutbox {
   private mutating func readOwners(_ database: Database) {
     for table in ["cache_mutation_batches INDEXED BY cache_mutation_batches_by_user", "cache_batch_documents"] {
       scan(database, "SELECT batch_id, user_id FROM \(table) WHERE user_id > 0") { outbox, row in
-        guard let batchID = try? row.int64(at: 0), let user = try? row.int64(at: 1) else { return }
+        guard let batchID = try? row.int64(at: 0), Self.isBatchID(batchID), let user = try? row.int64(at: 1) else {
+          return
+        }
         if let known = outbox.owners[batchID], known != user {
           outbox.owners[batchID] = .some(nil)
         } else {
@@ -136,6 +148,9 @@ struct SalvagedOutbox {
   }
 
   // MARK: - Batches
+
+  /// Numbers that no use of a cache can have given to a batch are damage, and nothing is counted from them.
+  private static func isBatchID(_ number: Int64) -> Bool { number > 0 && number < CountedNumber.limit }
 
   private static let batch = "SELECT batch_id, user_id, batch FROM cache_mutation_batches NOT INDEXED"
   /// Below this many, every number of a gap is looked up.
@@ -166,17 +181,30 @@ struct SalvagedOutbox {
   }
 
   private mutating func readRejected(_ database: Database) {
-    let columns = "batch_id, user_id, batch, code, message, rejected_seconds, rejected_nanos"
-    scan(database, "SELECT \(columns) FROM cache_rejected_batches") { outbox, row in
+    let columns = "batch_id, user_id, batch, code, message, rejected_seconds, rejected_nanos, kept_at"
+    let isWhole = scan(database, "SELECT \(columns) FROM cache_rejected_batches") { outbox, row in
       guard let user = try? row.int64(at: 1), let userKey = outbox.userKeys[user], let batchID = try? row.int64(at: 0),
         let batch = try? row.bytes(at: 2), (try? outbox.decode(batch, batchID)) != nil,
         let code = try? row.int64(at: 3), let message = try? row.string(at: 4),
         let seconds = try? row.int64(at: 5), let nanoseconds = try? row.int64(at: 6)
-      else { return }
+      else { return outbox.isRejectedComplete = false }
+      let keptAt = (try? row.int64(at: 7)).flatMap { CountedNumber.range.contains($0) ? $0 : nil }
       outbox.rejected.append(
         RejectedRow(
           batchID: batchID, userKey: userKey, batch: batch, code: code, message: message, seconds: seconds,
-          nanoseconds: nanoseconds))
+          nanoseconds: nanoseconds, keptAt: keptAt ?? outbox.keepingTime.seconds))
+    }
+    if !isWhole { isRejectedComplete = false }
+  }
+
+  /// From the beginning of the table, and if that breaks off from its end. What a batch was sent under is in its own row.
+  private mutating func readBases(_ database: Database) {
+    for order in ["ASC", "DESC"] {
+      let isWhole = scan(database, "\(BaseDocumentTable.select) ORDER BY hash \(order)") { outbox, row in
+        guard let entry = try? BaseDocumentTable.entry(row), let userKey = outbox.userKeys[entry.user] else { return }
+        outbox.bases[userKey, default: [:]][entry.key] = entry.base
+      }
+      if isWhole { return }
     }
   }
 
@@ -196,7 +224,7 @@ struct SalvagedOutbox {
 
   /// - Returns: the number of the batch, if that can be read.
   private mutating func take(_ row: Statement) -> BatchID? {
-    guard let batchID = try? row.int64(at: 0), batchID > 0, batchID < .max else {
+    guard let batchID = try? row.int64(at: 0), Self.isBatchID(batchID) else {
       lostBatchCount += 1
       return nil
     }
@@ -231,7 +259,11 @@ struct SalvagedOutbox {
   private mutating func finish() {
     lostBatchCount += Set(owners.keys).subtracting(seen).count
     batches.sort { $0.batch.batchID < $1.batch.batchID }
-    highestBatchID = max(highestBatchID, seen.max() ?? 0, owners.keys.filter { $0 < .max }.max() ?? 0)
+    // Refused batches keep their numbers as well.
+    let kept = rejected.lazy.map(\.batchID).filter(Self.isBatchID)
+    highestBatchID = max(highestBatchID, seen.max() ?? 0, owners.keys.max() ?? 0, kept.max() ?? 0)
+    // Where it was lost, it goes on from the newest of them.
+    keepingTime.seconds = max(keepingTime.seconds, rejected.lazy.map(\.keptAt).max() ?? 0)
   }
 
   /// Calls `body` with each row until one cannot be read.
@@ -253,7 +285,7 @@ struct SalvagedOutbox {
 
   // MARK: - Saving
 
-  /// Stores the outbox in an empty database, under the same batch ids, with the overlays that go with it.
+  /// Stores the outbox in an empty database, under the same batch ids, with the overlays and the base documents that go with it.
   func save(to database: Database, databaseID: DatabaseID) throws {
     let documents = try CacheSchema.migrate(database)
     let globals = CacheGlobals(database: database)
@@ -262,6 +294,7 @@ struct SalvagedOutbox {
     let localDocuments = LocalDocuments(documents: documents, queue: queue, overlays: overlays)
     try database.transaction("Save outbox", synchronous: .full) {
       try globals.restore(cacheID: cacheID, highestBatchID: highestBatchID)
+      try globals.set(keepingTime)
       var keysByUser: [MutationQueue.UserRow: Set<DocumentKey>] = [:]
       for entry in batches {
         let user = try queue.makeRow(userKey: entry.userKey)
@@ -275,6 +308,7 @@ struct SalvagedOutbox {
           .text(entry.reason))
       }
       try saveRejected(to: database, queue)
+      try saveBases(to: database, queue, keysByUser)
       // The marks may be older than the batches: all of them count as sent.
       for user in keysByUser.keys.sorted() {
         try SentMarks(database: database).setMark(highestBatchID, of: user)
@@ -285,15 +319,30 @@ struct SalvagedOutbox {
     }
   }
 
+  /// Only for documents with a pending batch. Where the oldest one was lost, the next one counts as made for what that one was: if the backend
+  /// has carried it out, the two are compared.
+  private func saveBases(
+    to database: Database, _ queue: MutationQueue, _ keysByUser: [MutationQueue.UserRow: Set<DocumentKey>]
+  ) throws {
+    let table = BaseDocumentTable(database: database)
+    for (userKey, bases) in bases.sorted(by: { $0.key < $1.key }) {
+      let user = try queue.makeRow(userKey: userKey)
+      for (key, base) in bases.sorted(by: { $0.key < $1.key }) where keysByUser[user]?.contains(key) == true {
+        try table.set(base, of: key, user: user)
+      }
+    }
+  }
+
   private func saveRejected(to database: Database, _ queue: MutationQueue) throws {
     for row in rejected {
       try database.update(
         """
         INSERT OR IGNORE INTO cache_rejected_batches
-          (batch_id, user_id, batch, code, message, rejected_seconds, rejected_nanos) VALUES (?, ?, ?, ?, ?, ?, ?)
+          (batch_id, user_id, batch, code, message, rejected_seconds, rejected_nanos, kept_at)
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?)
         """,
         .integer(row.batchID), .integer(queue.makeRow(userKey: row.userKey)), .blob(row.batch), .integer(row.code),
-        .text(row.message), .integer(row.seconds), .integer(row.nanoseconds))
+        .text(row.message), .integer(row.seconds), .integer(row.nanoseconds), .integer(row.keptAt))
     }
   }
 }

@@ -5,8 +5,12 @@ internal import HearthStore
 ///
 /// The rule (firebase-ios-sdk lru_garbage_collector.cc): the oldest tenth of all targets and unneeded documents, at most 1,000, gives a
 /// bound on the scale of sequence numbers. First go the targets without a listener that were last used up to the
-/// bound and are not pinned, then the documents up to it that no target holds, no user has pending writes for and no view shows. Unlike
-/// there, documents with pending writes do not count as unneeded, so that many of them cannot keep the rest permanently.
+/// bound and are not pinned, then the documents up to it that no target holds, no user has pending writes for, no view shows and no
+/// pinned query matches. Unlike there, a cache that is larger than its threshold always becomes smaller if anything in it may go:
+///
+/// * What has to stay does not use up the share of the rest: targets in use or pinned and documents with pending writes do not count, and a
+///   run that finds only documents that have to stay goes on behind them.
+/// * A tenth of fewer than ten is one of them, and then the next one, until the cache is smaller than the threshold.
 ///
 /// | step | does | then |
 /// |---|---|---|
@@ -14,7 +18,7 @@ internal import HearthStore
 /// | measuring | compares the size with the threshold, finds the bound | targets, vacuum or end |
 /// | targets | deletes rows of targets, a few hundred at most | keys |
 /// | keys | deletes what those targets held, and notes what is unneeded by that | documents |
-/// | documents | deletes documents, bounded in number and bytes | vacuum |
+/// | documents | deletes documents, bounded in number and bytes | vacuum, or measuring again |
 /// | vacuum | moves pages from the end of the file into free ones, and cuts the file | end |
 ///
 /// Every step is one transaction and holds by itself: a target's row, with its resume token, goes before the first of
@@ -42,10 +46,26 @@ package struct GarbageCollectionRun {
     var pages = 128
   }
 
+  /// One comparison of the size with the threshold, and what is removed for it.
+  private struct Pass {
+    /// The sequence number up to which it removes; -1 for nothing.
+    var bound: Int64 = -1
+    /// The place of the bound in the order of what may be removed, and how much that is.
+    var rank: Int64 = 0
+    var count: Int64 = 0
+    /// True if the share of what may be removed is less than one.
+    var isOfFew = false
+    var hasRemoved = false
+    /// Unneeded documents up to the bound that stay.
+    var sparedCount: Int64 = 0
+
+    var findsMore: Bool { !hasRemoved && sparedCount > 0 && rank < count }
+  }
+
   private let parameters: GarbageCollectionParameters
   private let limits: StepLimits
   private var phase = Phase.finishing
-  private var bound: Int64 = -1
+  private var pass = Pass()
   package private(set) var report = GarbageCollectionReport()
 
   package init(_ parameters: GarbageCollectionParameters) {
@@ -78,7 +98,7 @@ package struct GarbageCollectionRun {
       if try !next.removeKeys(store) { next.phase = .removingDocuments(after: .start) }
     case .removingDocuments(let position):
       let last = try next.removeDocuments(store, after: position, isShown: isShown)
-      next.phase = last.map { .removingDocuments(after: $0) } ?? .vacuuming
+      next.phase = last.map { .removingDocuments(after: $0) } ?? (next.goesOn ? .measuring : .vacuuming)
     case .vacuuming:
       try next.vacuum(store)
     case .finished:
@@ -93,35 +113,42 @@ package struct GarbageCollectionRun {
     let database = store.database
     let used = try database.usedBytes
     let free = try database.fileSizeBytes - used
-    report.cacheBytesBefore = used
+    if !report.hasCollected {
+      report.cacheBytesBefore = used
+      report.releasedBytes = 0
+    }
     report.cacheBytesAfter = used
-    report.releasedBytes = 0
     guard used >= parameters.thresholdBytes else {
-      // Free pages left by ordinary deletes, or by a vacuum that was interrupted.
-      phase = free > used / 3 ? .vacuuming : .finished
+      // Free pages left by ordinary deletes, by an earlier pass, or by a vacuum that was interrupted.
+      phase = report.hasCollected || free > used / 3 ? .vacuuming : .finished
       return
     }
-    bound = try store.read("Collect garbage") { try findBound(store) }
+    pass = try store.read("Collect garbage") { try makePass(store, sparing: pass.sparedCount) }
     report.hasCollected = true
     phase = .removingTargets(after: .start)
   }
 
-  /// The sequence number up to which this run removes, -1 for nothing.
-  private func findBound(_ store: LocalStore) throws -> Int64 {
-    guard parameters.percentile > 0 else { return -1 }
+  /// True if there is another pass. Without a threshold there is nothing to become smaller than.
+  private var goesOn: Bool {
+    pass.findsMore || pass.isOfFew && pass.hasRemoved && parameters.thresholdBytes > 0
+  }
+
+  /// - Parameter spared: The documents at the beginning of the order that were found to stay.
+  private func makePass(_ store: LocalStore, sparing spared: Int64) throws -> Pass {
+    guard parameters.percentile > 0, parameters.maxSequenceNumbers > 0 else { return Pass() }
     // Counting further could not change the result.
     let (product, overflow) = parameters.maxSequenceNumbers.multipliedReportingOverflow(by: 100)
-    let (limit, limitOverflow) = (product / parameters.percentile).addingReportingOverflow(1)
+    let (limit, limitOverflow) = (product / parameters.percentile).addingReportingOverflow(spared + 1)
     let enough = overflow || limitOverflow ? .max : limit
-    // Pinned targets neither count nor use up the share of the others.
-    let pinned = try store.pins.targetIDs(in: store.targets)
-    let targetCount = try min(max(store.globals.targetCount() - Int64(pinned.count), 0), enough)
+    let kept = try store.pins.targetIDs(in: store.targets).union(store.targetsInUse())
+    let targetCount = try min(max(store.globals.targetCount() - store.targets.rowCount(of: kept), 0), enough)
     let documentCount = try store.uses.unneededCount(limit: enough)
     let (count, countOverflow) = targetCount.addingReportingOverflow(documentCount)
+    guard count > 0 else { return Pass() }
     let share = countOverflow ? parameters.maxSequenceNumbers : Self.share(parameters.percentile, of: count)
-    let number = min(share, parameters.maxSequenceNumbers)
-    guard number > 0 else { return -1 }
-    return try store.targets.sequenceNumber(at: number, except: pinned) ?? -1
+    let rank = min(min(max(share, 1), parameters.maxSequenceNumbers) + spared, countOverflow ? .max : count)
+    let bound = try store.targets.sequenceNumber(at: rank, except: kept) ?? -1
+    return Pass(bound: bound, rank: rank, count: count, isOfFew: share == 0)
   }
 
   private static func share(_ percentile: Int64, of count: Int64) -> Int64 {
@@ -135,7 +162,7 @@ package struct GarbageCollectionRun {
   private mutating func removeTargets(
     _ store: LocalStore, after position: TargetTable.Position
   ) throws -> TargetTable.Position? {
-    let (bound, limits) = (bound, limits)
+    let (bound, limits) = (pass.bound, limits)
     let (last, count) = try store.transaction("Collect garbage", needsLease: true) {
       let found = try store.targets.leastRecentlyUsed(after: position, upTo: bound, limit: limits.targets)
       let pinned = try store.pins.targetIDs(in: store.targets)
@@ -145,6 +172,7 @@ package struct GarbageCollectionRun {
       return (found.last, removable.count)
     }
     report.removedTargetCount += count
+    if count > 0 { pass.hasRemoved = true }
     return last
   }
 
@@ -159,17 +187,21 @@ package struct GarbageCollectionRun {
   private mutating func removeDocuments(
     _ store: LocalStore, after position: DocumentUses.Position, isShown: (DocumentKey) -> Bool
   ) throws -> DocumentUses.Position? {
-    let (bound, limits) = (bound, limits)
-    let (last, count) = try store.transaction("Collect garbage", needsLease: true) {
-      () -> (DocumentUses.Position?, Int) in
+    let (bound, limits) = (pass.bound, limits)
+    let (last, count, sparedCount) = try store.transaction("Collect garbage", needsLease: true) {
+      () -> (DocumentUses.Position?, Int, Int64) in
       // What clients show that have just come or have other targets is not known before the news are taken.
-      guard !store.hasNewsOfClients else { return (position, 0) }
+      guard !store.hasNewsOfClients else { return (position, 0, 0) }
+      let pinned = try store.pins.queries()
       var last: DocumentUses.Position?
-      var count = 0
+      var (count, sparedCount) = (0, Int64(0))
       var bytes = 0
       for (key, position) in try store.uses.unneeded(after: position, upTo: bound, limit: limits.documents) {
         last = position
-        if isShown(key) { continue }
+        if try isShown(key) || store.isKept(key, by: pinned) {
+          sparedCount += 1
+          continue
+        }
         if try store.targets.hasTarget(for: key) || store.queue.hasPendingBatch(for: key) {
           // A damaged mark. The references decide.
           try store.uses.markNeeded(key)
@@ -182,9 +214,11 @@ package struct GarbageCollectionRun {
         count += 1
         if bytes >= limits.documentBytes { break }
       }
-      return (last, count)
+      return (last, count, sparedCount)
     }
     report.removedDocumentCount += count
+    if count > 0 { pass.hasRemoved = true }
+    pass.sparedCount += sparedCount
     return last
   }
 
@@ -223,12 +257,12 @@ extension LocalStore {
     return run.isFinished
   }
 
-  /// Does a whole run, for a client that is alone.
+  /// Does a whole run, for a client that is alone. Ends early if other clients have come meanwhile: nobody takes their news here.
   package func collectGarbage(
     _ parameters: GarbageCollectionParameters, isShown: (DocumentKey) -> Bool
   ) throws -> GarbageCollectionReport {
     var run = GarbageCollectionRun(parameters)
-    while try !advance(&run, isShown: isShown) {}
+    while try !advance(&run, isShown: isShown), !hasNewsOfClients {}
     return run.report
   }
 }

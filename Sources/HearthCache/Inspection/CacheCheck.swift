@@ -10,6 +10,10 @@ package struct CacheCheckReport: Equatable, Sendable {
   package var readableDocumentCount = 0
   /// The pending writes that a recovery would save, of all users.
   package var savedBatchCount = 0
+  /// The refused writes that a recovery would save, of all users.
+  package var savedRejectedBatchCount = 0
+  /// False if refused writes may be kept that could not be read.
+  package var isRejectedComplete = true
   /// Batches that a recovery would keep for a release that can read them, or not find.
   package var unreadableBatchCount = 0
   /// False if a part of the outbox could not be looked through, so that more may be lost than was counted.
@@ -24,8 +28,9 @@ package struct CacheCheckReport: Equatable, Sendable {
       (
         "outbox",
         .object([
-          ("wouldBeSaved", .integer(savedBatchCount)), ("unreadable", .integer(unreadableBatchCount)),
-          ("isComplete", .bool(isOutboxComplete)),
+          ("wouldBeSaved", .integer(savedBatchCount)),
+          ("rejectedWouldBeSaved", .integer(savedRejectedBatchCount)), ("unreadable", .integer(unreadableBatchCount)),
+          ("isComplete", .bool(isOutboxComplete)), ("areRejectedComplete", .bool(isRejectedComplete)),
         ])
       ),
     ])
@@ -119,12 +124,14 @@ package enum CacheCheck {
   private static func addOutbox(of files: CacheFiles, _ known: DatabaseID?, to report: inout CacheCheckReport) throws {
     guard let databaseID = try known ?? databaseID(in: files) else {
       // A sound cache without a name has no writes.
-      report.isOutboxComplete = report.isSound
+      (report.isOutboxComplete, report.isRejectedComplete) = (report.isSound, report.isSound)
       return
     }
     let hasLog = FileManager.default.fileExists(atPath: files.main + "-wal")
     let outbox = SalvagedOutbox(reading: files.main, databaseID: databaseID, isImmutable: !hasLog)
     report.savedBatchCount = outbox.batches.count
+    report.savedRejectedBatchCount = outbox.rejectedCount
+    report.isRejectedComplete = outbox.isRejectedComplete
     report.unreadableBatchCount = outbox.unreadableBatchCount
     report.isOutboxComplete = outbox.isComplete && outbox.hasTables
   }

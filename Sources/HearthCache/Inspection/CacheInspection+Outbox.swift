@@ -10,7 +10,7 @@ package struct OutboxEntry: Equatable, Sendable {
   }
 
   package var batchID: BatchID
-  /// Nil for the signed-out user.
+  /// The ``OutboxOwner/name`` of its identity; nil for the signed-out user.
   package var user: String?
   package var byteCount: Int
   /// True for a batch that a client could not read and that waits for a release that can.

@@ -10,17 +10,19 @@ package struct CacheOverview: Equatable, Sendable {
   }
 
   package struct User: Equatable, Sendable {
-    /// Nil for the signed-out user.
+    /// The ``OutboxOwner/name`` of an identity; nil for the signed-out user.
     package var id: String?
     package var pendingBatchCount: Int
     /// Batches that could not be read and were set aside.
     package var unreadableBatchCount: Int
+    /// Batches that the backend has refused and that are kept.
+    package var rejectedBatchCount: Int
   }
 
   /// A client of a shared cache.
   package struct Client: Equatable, Sendable {
     package var name: String
-    /// Nil for the signed-out user.
+    /// The ``OutboxOwner/name`` of its identity; nil for the signed-out user.
     package var user: String?
     /// False for one that ended without leaving the cache.
     package var isAlive: Bool
@@ -55,6 +57,8 @@ package struct CacheOverview: Equatable, Sendable {
   package var estimatedDocumentCount: Int?
   package var targetCount: Int64
   package var users: [User]
+  /// Batches of all users that the backend has refused and that are kept until a program deals with them.
+  package var rejectedBatchCount: Int
   package var pinnedQueries: [PinnedQuery]
   /// True while a process has the folder for itself.
   package var isInExclusiveUse: Bool
@@ -86,7 +90,7 @@ extension CacheInspection {
       logBytes: Self.size(of: files.main + "-wal"),
       estimatedDocumentCount: try documents.estimatedDocumentCount(in: .everything(under: ResourcePath())),
       targetCount: try globals.targetCount(), users: try users(),
-      pinnedQueries: try pinnedQueries(),
+      rejectedBatchCount: try rejectedBatchCount(), pinnedQueries: try pinnedQueries(),
       isInExclusiveUse: isLocked,
       exclusiveProcessID: isLocked ? LockHolder.processID(path: lock) : nil, clients: clients, backend: backend,
       knownDamage: files.markedDamage,
@@ -114,14 +118,16 @@ extension CacheInspection {
       """
       SELECT user_key,
         (SELECT count(*) FROM cache_mutation_batches AS b WHERE b.user_id = u.user_id),
-        (SELECT count(*) FROM cache_unreadable_batches AS b WHERE b.user_id = u.user_id)
+        (SELECT count(*) FROM cache_unreadable_batches AS b WHERE b.user_id = u.user_id),
+        (SELECT count(*) FROM cache_rejected_batches AS b WHERE b.user_id = u.user_id)
       FROM cache_users AS u ORDER BY user_id
       """
     ) {
       users.append(
         CacheOverview.User(
           id: Self.user(ofKey: try $0.string(at: 0)), pendingBatchCount: Int(clamping: try $0.int64(at: 1)),
-          unreadableBatchCount: Int(clamping: try $0.int64(at: 2))))
+          unreadableBatchCount: Int(clamping: try $0.int64(at: 2)),
+          rejectedBatchCount: Int(clamping: try $0.int64(at: 3))))
       return true
     }
     return users

@@ -4,7 +4,7 @@ internal import HearthStore
 /// One write that the backend has refused.
 package struct RejectedEntry: Equatable, Sendable {
   package var batchID: BatchID
-  /// Nil for the signed-out user.
+  /// The ``OutboxOwner/name`` of its identity; nil for the signed-out user.
   package var user: String?
   package var contents: OutboxEntry.Contents
   /// Nil if the row does not say one.
@@ -31,6 +31,11 @@ extension CacheInspection {
     }
   }
 
+  /// The number of refused batches of all users.
+  func rejectedBatchCount() throws -> Int {
+    Int(clamping: try database.firstRow("SELECT count(*) FROM cache_rejected_batches") { try $0.int64(at: 0) } ?? 0)
+  }
+
   private func rejectedEntry(_ row: Statement) throws -> RejectedEntry {
     let contents: OutboxEntry.Contents
     do {
@@ -49,9 +54,24 @@ extension CacheInspection {
 }
 
 extension RejectedEntry {
+  /// The operations, documents and error in one line, such as `update orders/1 (NOT_FOUND)`.
+  var inWords: String {
+    let code = error?.code.description ?? "unknown error"
+    switch contents {
+    case .unreadable: return "batch \(batchID), which cannot be read (\(code))"
+    case .batch(let batch):
+      let writes = batch.mutations.prefix(Self.namedWrites).map { "\($0.operationName) \($0.key)" }
+      let more = batch.mutations.count > Self.namedWrites ? " and \(batch.mutations.count - Self.namedWrites) more" : ""
+      return writes.joined(separator: ", ") + more + " (\(code))"
+    }
+  }
+
+  private static let namedWrites = 3
+
   package var json: JSONText {
     var members: [(name: String, value: JSONText)] = [
-      ("batch", .integer(batchID)), ("user", user.map { .string($0) } ?? .null),
+      ("batch", .integer(batchID)), ("user", OutboxOwner(name: user).userIDJSON),
+      ("owner", .string(OutboxOwner(name: user).inWords)),
       ("rejectedAt", rejectedAt.map { .string($0.rfc3339) } ?? .null),
       ("code", error.map { .string($0.code.description) } ?? .null),
       ("message", error.map { .string($0.message) } ?? .null),

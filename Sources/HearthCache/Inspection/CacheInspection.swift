@@ -9,7 +9,8 @@ internal import HearthStore
 /// has clients, or had some that were killed, and is read like one of them would; SQLite may then make its index of the log anew.
 package final class CacheInspection {
   package let folder: String
-  /// The database that the cache is one of, as the first target or write says it; nil for a cache that has neither.
+  /// The database that the cache is one of. In a cache that no client of this release has opened, the first target or write says it; nil if it
+  /// has neither.
   package let databaseID: DatabaseID?
 
   let database: Database
@@ -25,7 +26,7 @@ package final class CacheInspection {
     // On the version that this is, it only checks that the tables are there.
     documents = try CacheSchema.migrate(database)
     databaseID = try Self.findDatabaseID(in: database)
-    // Without a target or a write there is nothing that names the database, so any name reads the rest.
+    // Where nothing names the database, nothing holds a name either, so any name reads the rest.
     let known = databaseID ?? DatabaseID(projectID: "unknown")
     globals = CacheGlobals(database: database)
     queue = MutationQueue(database: database, databaseID: known, globals: globals)
@@ -117,18 +118,22 @@ package final class CacheInspection {
       guard let version = found[component] else { throw CacheInspectionError.unfinished(path: path) }
       throw CacheInspectionError.otherRelease(path: path, component: component, found: version, known: known)
     }
-    if let clients = found["clients"], clients != Int64(ClientSchema.schema.currentVersion) {
+    for schema in [ClientSchema.schema, DatabaseNameTable.schema] {
+      guard let version = found[schema.component], version != Int64(schema.currentVersion) else { continue }
       throw CacheInspectionError.otherRelease(
-        path: path, component: "clients", found: clients, known: Int64(ClientSchema.schema.currentVersion))
+        path: path, component: schema.component, found: version, known: Int64(schema.currentVersion))
     }
   }
 
   // MARK: - The database's name
 
-  /// Targets and writes begin with resource names, before any data of the user.
   private static func findDatabaseID(in database: Database) throws -> DatabaseID? {
+    if let name = try? DatabaseNameTable(database: database).databaseID() { return name }
+    // Targets and writes begin with resource names, before any data of the user.
     for sql in [
       "SELECT target FROM cache_targets LIMIT 1", "SELECT batch FROM cache_mutation_batches LIMIT 1",
+      "SELECT batch FROM cache_rejected_batches LIMIT 1", "SELECT target FROM cache_pinned_queries LIMIT 1",
+      "SELECT batch FROM cache_unreadable_batches WHERE batch IS NOT NULL LIMIT 1",
       "SELECT target FROM named_queries LIMIT 1",
     ] {
       // A damaged row is for the reader of its table to report.
@@ -161,8 +166,8 @@ package final class CacheInspection {
     }
   }
 
-  /// The user id in a key of the table: nil for the signed-out user.
-  static func user(ofKey key: String) -> String? { key.isEmpty ? nil : String(key.dropFirst()) }
+  /// The name of the identity with a key of the table: nil for the signed-out user.
+  static func user(ofKey key: String) -> String? { OutboxOwner(key: key).name }
 }
 
 /// What tells whether a file was written between two moments.

@@ -22,6 +22,8 @@ package enum CacheInspectionError: Error, Equatable, Sendable, CustomStringConve
   case inUse(folder: String)
   /// The outbox holds writes that nobody else has.
   case pendingWrites(folder: String, count: Int)
+  /// The cache keeps writes that the backend has refused and that nobody else has; some of them in words.
+  case rejectedWrites(folder: String, count: Int, first: [String])
   /// The caller asked for something that does not exist or has no sense.
   case invalid(String)
   /// The disk failed.
@@ -58,6 +60,11 @@ package enum CacheInspectionError: Error, Equatable, Sendable, CustomStringConve
     case .pendingWrites(let folder, let count):
       "The cache in \"\(folder)\" holds \(count) pending writes that the backend does not have. Start the client with its network "
         + "until they are sent, or repeat the command with --discard-pending-writes to lose them."
+    case .rejectedWrites(let folder, let count, let first):
+      "The cache in \"\(folder)\" keeps \(count) writes that the backend has refused"
+        + (first.isEmpty ? "" : ": " + first.joined(separator: "; ") + (count > first.count ? "; and others" : ""))
+        + ". `hearth cache rejected` lists them; a program hands them in again or discards them (rejectedWrites). Repeat the command "
+        + "with --discard-rejected-writes to lose them."
     case .invalid(let text): text
     case .io(let path, let reason):
       "\"\(path)\" cannot be read or written: \(reason). Check the disk."

@@ -17,9 +17,10 @@ extension CacheMaintenance {
     waitsForReaders: () -> Bool
   ) throws -> ClearingReport {
     // Nothing is opened for writing that could not be read.
-    let (databaseID, backend) = try CacheInspection.read(folder: folder) { cache in
-      (cache.databaseID ?? DatabaseID(projectID: "unknown"), try cache.overview().backend)
+    let (name, backend) = try CacheInspection.read(folder: folder) { cache in
+      (cache.databaseID, try cache.overview().backend)
     }
+    let databaseID = name ?? DatabaseID(projectID: "unknown")
     let files = CacheFiles(folder: folder)
     if let damage = files.markedDamage { throw CacheInspectionError.damaged(path: files.main, reason: damage) }
     do {
@@ -29,7 +30,7 @@ extension CacheMaintenance {
         try LocalStore(
           database: database, databaseID: databaseID,
           garbageCollection: .leastRecentlyUsed(thresholdBytes: GarbageCollectionParameters.unlimitedBytes), user: nil,
-          newCacheID: clientName, locks: client, backend: backend)
+          newCacheID: clientName, locks: client, backend: backend, namesDatabase: name != nil)
       }
       defer { cache.close() }
       func wakeOthers() throws {

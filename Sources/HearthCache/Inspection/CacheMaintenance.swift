@@ -5,13 +5,31 @@ internal import HearthStore
 package enum CacheMaintenance {
   // MARK: - Deleting
 
+  /// The writes that a cache holds and nobody else has.
+  package struct Holdings: Equatable, Sendable {
+    /// Pending batches, also those that were set aside, as far as they could be counted.
+    package var pendingCount = 0
+    /// Batches that the backend has refused and that are kept.
+    package var rejectedCount = 0
+    /// The first of those, in words.
+    var rejected: [String] = []
+    /// False if there may be other pending batches.
+    var isPendingComplete = true
+    /// False if there may be other refused batches.
+    var isRejectedComplete = true
+  }
+
   /// Deletes the cache in a folder, files that were set aside included.
   ///
-  /// - Parameter discardsPendingWrites: True to delete it even if it holds writes that the backend does not have.
-  /// - Returns: The number of pending batches that were deleted with it, as far as they could be counted.
-  /// - Throws: ``CacheInspectionError``: `pendingWrites`; `inUse`; as ``CacheInspection/read(folder:isRepeatable:_:)`` for a folder
-  ///   without a cache or with one of another release, of which it is not known what it holds. Nothing is deleted then.
-  package static func clear(folder: String, discardsPendingWrites: Bool) throws -> Int {
+  /// - Parameters:
+  ///   - discardsPendingWrites: True to delete it even if it holds writes that the backend does not have.
+  ///   - discardsRejectedWrites: True to delete it even if it keeps writes that the backend has refused.
+  /// - Returns: What was deleted with it.
+  /// - Throws: ``CacheInspectionError``: `pendingWrites`; `rejectedWrites`; `inUse`; as ``CacheInspection/read(folder:isRepeatable:_:)`` for
+  ///   a folder without a cache or with one of another release, of which it is not known what it holds. Nothing is deleted then.
+  package static func clear(
+    folder: String, discardsPendingWrites: Bool, discardsRejectedWrites: Bool
+  ) throws -> Holdings {
     let files = CacheFiles(folder: folder)
     // Before a lock file is made in the folder.
     do {
@@ -20,32 +38,59 @@ package enum CacheMaintenance {
       // What is left of a cache may be deleted.
     }
     return try exclusively(folder) {
-      let (count, isCertain) = try pendingBatchCount(folder: folder)
-      if !discardsPendingWrites {
-        guard count == 0 else { throw CacheInspectionError.pendingWrites(folder: folder, count: count) }
-        guard isCertain else {
-          throw CacheInspectionError.invalid(
-            "The cache in \"\(folder)\" is damaged and may hold pending writes that cannot be counted. Start the client, which saves "
-              + "what can be read, or repeat the command with --discard-pending-writes.")
-        }
-      }
+      let holdings = try holdings(folder: folder)
+      if !discardsPendingWrites { try checkPending(holdings, folder) }
+      if !discardsRejectedWrites { try checkRejected(holdings, folder) }
       do { try files.deleteAll() } catch let error as StoreError {
         throw CacheInspectionError.io(path: folder, reason: error.message)
       }
-      return count
+      return holdings
     }
   }
 
-  /// - Returns: Also batches that were set aside; and whether there are surely no others.
-  private static func pendingBatchCount(folder: String) throws -> (count: Int, isCertain: Bool) {
+  private static func checkPending(_ holdings: Holdings, _ folder: String) throws(CacheInspectionError) {
+    guard holdings.pendingCount == 0 else { throw .pendingWrites(folder: folder, count: holdings.pendingCount) }
+    guard holdings.isPendingComplete else {
+      throw .invalid(
+        "The cache in \"\(folder)\" is damaged and may hold pending writes that cannot be counted. Start the client, which saves "
+          + "what can be read, or repeat the command with --discard-pending-writes.")
+    }
+  }
+
+  private static func checkRejected(_ holdings: Holdings, _ folder: String) throws(CacheInspectionError) {
+    guard holdings.rejectedCount == 0 else {
+      throw .rejectedWrites(folder: folder, count: holdings.rejectedCount, first: holdings.rejected)
+    }
+    guard holdings.isRejectedComplete else {
+      throw .invalid(
+        "The cache in \"\(folder)\" is damaged and may keep writes that the backend has refused and that cannot be read. Start the "
+          + "client, which saves what can be read, or repeat the command with --discard-rejected-writes.")
+    }
+  }
+
+  private static let namedRejected = 10
+
+  private static func holdings(folder: String) throws -> Holdings {
     do {
-      let users = try CacheInspection.read(folder: folder) { try $0.users() }
-      return (users.reduce(0) { $0 + $1.pendingBatchCount + $1.unreadableBatchCount }, true)
+      return try CacheInspection.read(folder: folder) { cache in
+        let users = try cache.users()
+        var holdings = Holdings(
+          pendingCount: users.reduce(0) { $0 + $1.pendingBatchCount + $1.unreadableBatchCount },
+          rejectedCount: try cache.rejectedBatchCount())
+        try cache.forEachRejectedBatch {
+          holdings.rejected.append($0.inWords)
+          return holdings.rejected.count < namedRejected
+        }
+        return holdings
+      }
     } catch CacheInspectionError.unfinished {
-      return (0, true)
+      return Holdings()
     } catch CacheInspectionError.damaged {
       let report = try CacheCheck.run(folder: folder)
-      return (report.savedBatchCount + report.unreadableBatchCount, report.isOutboxComplete)
+      return Holdings(
+        pendingCount: report.savedBatchCount + report.unreadableBatchCount,
+        rejectedCount: report.savedRejectedBatchCount, isPendingComplete: report.isOutboxComplete,
+        isRejectedComplete: report.isRejectedComplete)
     }
   }
 
@@ -75,7 +120,8 @@ package enum CacheMaintenance {
         defer { database.close() }
         let store = try LocalStore(
           database: database, databaseID: databaseID ?? DatabaseID(projectID: "unknown"),
-          garbageCollection: .leastRecentlyUsed(thresholdBytes: targetBytes ?? 0), user: nil, newCacheID: newCacheID)
+          garbageCollection: .leastRecentlyUsed(thresholdBytes: targetBytes ?? 0), user: nil, newCacheID: newCacheID,
+          namesDatabase: databaseID != nil)
         return try collect(store, toBytes: targetBytes, progress)
       } catch {
         throw CacheInspectionError.translating(error, path: files.main)
@@ -87,19 +133,16 @@ package enum CacheMaintenance {
     _ store: LocalStore, toBytes targetBytes: Int64?, _ progress: (Int) -> Void
   ) throws -> GarbageCollectionReport {
     var total = GarbageCollectionReport()
-    var parameters = GarbageCollectionParameters(thresholdBytes: targetBytes ?? 0)
+    let parameters = GarbageCollectionParameters(thresholdBytes: targetBytes ?? 0)
     while true {
       var run = GarbageCollectionRun(parameters)
       while try !store.advance(&run, isShown: { _ in false }) {
         progress(total.removedDocumentCount + run.report.removedDocumentCount)
       }
       total.add(run.report)
-      let hasRemoved = run.report.removedTargetCount + run.report.removedDocumentCount > 0
-      guard let targetBytes, run.report.cacheBytesAfter > targetBytes else { break }
-      guard !hasRemoved else { continue }
-      // A tenth of a few is none of them.
-      guard parameters.percentile < 100 else { break }
-      parameters.percentile = 100
+      guard let targetBytes, run.report.cacheBytesAfter > targetBytes,
+        run.report.removedTargetCount + run.report.removedDocumentCount > 0
+      else { break }
     }
     try store.database.truncateLog()
     return total

@@ -12,7 +12,7 @@ extension CacheOverview {
       ("fileBytes", .integer(fileBytes)), ("usedBytes", .integer(usedBytes)), ("logBytes", .integer(logBytes)),
       ("estimatedDocuments", estimatedDocumentCount.map { .integer($0) } ?? .null),
       ("targets", .integer(targetCount)),
-      ("pendingBatches", .integer(pendingBatchCount)),
+      ("pendingBatches", .integer(pendingBatchCount)), ("rejectedBatches", .integer(rejectedBatchCount)),
       ("users", .array(users.map(\.json))),
       (
         "pinnedQueries",
@@ -32,8 +32,9 @@ extension CacheOverview {
 extension CacheOverview.User {
   package var json: JSONText {
     .object([
-      ("user", id.map { .string($0) } ?? .null), ("pendingBatches", .integer(pendingBatchCount)),
-      ("unreadableBatches", .integer(unreadableBatchCount)),
+      ("user", OutboxOwner(name: id).userIDJSON), ("owner", .string(OutboxOwner(name: id).inWords)),
+      ("pendingBatches", .integer(pendingBatchCount)),
+      ("unreadableBatches", .integer(unreadableBatchCount)), ("rejectedBatches", .integer(rejectedBatchCount)),
     ])
   }
 }
@@ -41,17 +42,24 @@ extension CacheOverview.User {
 extension CacheOverview.Client {
   package var json: JSONText {
     .object([
-      ("name", .string(name)), ("user", user.map { .string($0) } ?? .null), ("isAlive", .bool(isAlive)),
+      ("name", .string(name)), ("user", OutboxOwner(name: user).userIDJSON),
+      ("owner", .string(OutboxOwner(name: user).inWords)), ("isAlive", .bool(isAlive)),
       ("process", processID.map { .integer($0) } ?? .null),
       ("isPrimary", .bool(isPrimary)), ("wantsNetwork", .bool(wantsNetwork)), ("targets", .integer(targetCount)),
     ])
   }
 }
 
+extension OutboxOwner {
+  /// Null for all but users.
+  var userIDJSON: JSONText { userID.map { .string($0) } ?? .null }
+}
+
 extension OutboxEntry {
   package var json: JSONText {
     var members: [(name: String, value: JSONText)] = [
-      ("batch", .integer(batchID)), ("user", user.map { .string($0) } ?? .null), ("bytes", .integer(byteCount)),
+      ("batch", .integer(batchID)), ("user", OutboxOwner(name: user).userIDJSON),
+      ("owner", .string(OutboxOwner(name: user).inWords)), ("bytes", .integer(byteCount)),
       ("isSetAside", .bool(isSetAside)),
     ]
     switch contents {
@@ -126,7 +134,7 @@ extension Document {
     var members: [(name: String, value: JSONText)] = [("path", .string(key.canonicalString))]
     if version > .none { members.append(("updateTime", .string(version.timestamp.rfc3339))) }
     if createTime > .none { members.append(("createTime", .string(createTime.timestamp.rfc3339))) }
-    if hasPendingWrites { members.append(("hasPendingWrites", true)) }
+    if hasLocalMutations { members.append(("hasPendingWrites", true)) }
     switch kind {
     case .found:
       let values = try fields.decoded()

@@ -18,6 +18,7 @@ internal import HearthWire
 /// | indexes | emptied and filled again; definitions that cannot be read are removed |
 /// | bundles, named queries, pinned queries | removed |
 /// | counters | raised to what the rows say |
+/// | clients, notices, the lease | begun anew, see `ClientRepair` |
 ///
 /// Nothing that is only here, which is the outbox alone, is ever removed.
 struct CacheRepair {
@@ -27,10 +28,13 @@ struct CacheRepair {
     var removedKeyCount = 0
     var droppedTokenCount = 0
     var setAsideBatchCount = 0
+    /// True if the target of a client was removed from those in use.
+    var hasRemovedUsedTargets = false
 
     /// True if a target has lost something that its listeners rely on.
     var concernsTargets: Bool {
       removedDocumentCount > 0 || removedTargetCount > 0 || removedKeyCount > 0 || droppedTokenCount > 0
+        || hasRemovedUsedTargets
     }
 
     var description: String {
@@ -65,35 +69,10 @@ struct CacheRepair {
     return repair.report
   }
 
-  /// Notices that cannot be read are removed together with all others. Clients then read everything anew.
-  private func repairClients() throws {
-    guard let member = store.state.membership else { return }
-    guard try !canReadClients() else { return }
-    let last = try store.notices.lastNumber()
-    try database.update("DELETE FROM cache_notices")
-    // Numbers go on rising; whoever holds the lease takes it again under another one.
-    try database.update(
-      """
-      INSERT OR REPLACE INTO cache_sharing
-        (id, lease_number, lease_holder, lease_heir, online_state, highest_client_id, trimmed_through, backend)
-      VALUES (1, ?, 0, 0, 0, ?, ?, ?)
-      """, .integer(member.sharing.leaseNumber + 1), .integer(member.sharing.highestClientID), .integer(last + 1),
-      .text(store.backend))
-    try database.update(
-      "INSERT INTO cache_notices VALUES (?, 0, ?, 0, '', 0, 0, '')", .integer(last + 1),
-      .integer(Notice.Kind.clients.rawValue))
-  }
-
-  private func canReadClients() throws -> Bool {
-    do {
-      _ = try store.clients.sharing(except: 0)
-      try store.notices.forEach(after: 0, exceptFrom: 0) { _ in }
-      return true
-    } catch CacheError.corruptRecord {
-      return false
-    } catch let error as StoreError where error.kind == .corrupt {
-      return false
-    }
+  private mutating func repairClients() throws {
+    let repair = ClientRepair(store)
+    guard store.state.membership != nil, try repair.isNeeded() else { return }
+    report.hasRemovedUsedTargets = try repair.run()
   }
 
   // MARK: Documents and targets
@@ -208,25 +187,31 @@ struct CacheRepair {
   }
 
   private func repairOutcomes() throws {
+    // A mark is never lowered: a process with the connection may send up to it without another look. What one said that cannot be read was at
+    // most one reservation ahead.
     try database.update(
       """
       INSERT OR REPLACE INTO cache_sent_marks (user_id, through)
-      SELECT u.user_id, coalesce(max(b.batch_id), 0) FROM cache_users AS u
-      LEFT JOIN cache_mutation_batches AS b ON b.user_id = u.user_id GROUP BY u.user_id
+      SELECT u.user_id, CASE
+        WHEN m.through IS NULL THEN coalesce(max(b.batch_id), 0)
+        WHEN \(CountedNumber.condition("m.through")) THEN max(m.through, coalesce(max(b.batch_id), 0))
+        ELSE coalesce(max(b.batch_id), 0) + \(SentMarks.reservation) END
+      FROM cache_users AS u
+      LEFT JOIN cache_sent_marks AS m ON m.user_id = u.user_id
+      LEFT JOIN cache_mutation_batches AS b
+        ON b.user_id = u.user_id AND b.batch_id < \(CountedNumber.limit)
+      GROUP BY u.user_id
       """)
     try database.update("DELETE FROM cache_sent_marks WHERE user_id NOT IN (SELECT user_id FROM cache_users)")
     if (try? store.sentMarks.attempts()) == nil { try database.update("DELETE FROM cache_write_attempts") }
     for id in try store.rejected.unreadable() {
-      try database.update(
-        """
-        INSERT OR REPLACE INTO cache_unreadable_batches (batch_id, user_id, batch, reason)
-        SELECT batch_id, -1, batch, 'refused by the backend, and damaged' FROM cache_rejected_batches WHERE batch_id = ?
-        """, .integer(id))
-      try database.update("DELETE FROM cache_rejected_batches WHERE batch_id = ?", .integer(id))
+      try store.queue.setAside(
+        id, from: "cache_rejected_batches", owner: "-1", reason: "refused by the backend, and damaged")
     }
     for number in try store.outcomes.unreadable() {
       try database.update("DELETE FROM cache_write_outcomes WHERE number = ?", .integer(number))
     }
+    try store.queue.rebuildReceipts()
     try database.update("DELETE FROM cache_base_documents WHERE typeof(path) <> 'text'")
     for path in try unreadablePaths(in: "cache_base_documents") {
       try database.update("DELETE FROM cache_base_documents WHERE path = CAST(? AS TEXT)", .blob(path))

@@ -17,9 +17,13 @@ extension LocalStore {
     var leaseNumber: Int64?
     var wantsNetwork = true
     var isVisible = false
+    /// The turns with the lease that were of no use, as far as this client knows: others may have forgotten them.
+    var futileTurns = 0
     /// The state of the file in the transaction that read it last, and the version of the file then.
     var sharing: ClientTable.Sharing
     var dataVersion: Int64
+    /// SQLite's number of the tables for which their versions were read.
+    var schemaVersion: Int64?
     /// The names of the other clients, as of the two numbers by which a change of them shows.
     var others: (count: Int64, highest: ClientID, names: [String])?
     /// The failure to read notices in the transaction that tried last. Until they are read, later ones must not count as read.
@@ -40,6 +44,8 @@ extension LocalStore {
   ///
   /// - Throws: `CacheError.otherBackend` if the others have another backend.
   func join(_ locks: any ClientLocks) throws {
+    let repair = ClientRepair(self)
+    if try repair.isNeededToJoin() { _ = try repair.run() }
     try removeDeadClients()
     let seen = try notices.lastNumber()
     let id = try clients.insert(name: locks.name, userKey: MutationQueue.userKey(state.user), seen: seen)
@@ -138,8 +144,17 @@ extension LocalStore {
 
   /// Asks all clients of a cache to end, before it is deleted.
   package static func askAllToEnd(_ database: Database) throws {
+    try askAll(to: .end, database)
+  }
+
+  /// Asks all clients of a cache to end, before its tables are changed.
+  static func askAllToMakeWay(forMigrationOf database: Database) throws {
+    try askAll(to: .migration, database)
+  }
+
+  private static func askAll(to notice: Notice, _ database: Database) throws {
     try database.transaction("Ask clients to end") {
-      _ = try NoticeTable(database: database).insert(.end, from: 0)
+      _ = try NoticeTable(database: database).insert(notice, from: 0)
     }
   }
 
@@ -205,8 +220,13 @@ extension LocalStore {
         let isHeir = state.membership?.sharing.leaseHeir == member.client
         let mayTake = try wantsNetwork && (isVisible || isHeir) || !isOutranked(locks)
         guard mayTake, try locks.acquireLease() else { return .notHeld }
-        try setLease(number: member.sharing.leaseNumber + 1, holder: member.client)
-        state.membership?.leaseNumber = member.sharing.leaseNumber + 1
+        if let heir = state.membership?.sharing.leaseHeir, heir != 0, !isHeir {
+          try clients.noteTurn(of: heir, lease: member.sharing.leaseNumber, isFutile: false)
+        }
+        // No sum overflows: `sharing` holds plausible numbers only.
+        let number = member.sharing.leaseNumber + 1
+        try setLease(number: number, holder: member.client)
+        state.membership?.leaseNumber = number
         try readActiveTargetsAgain()
         return .taken
       }

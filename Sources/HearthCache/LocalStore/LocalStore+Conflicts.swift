@@ -9,16 +9,28 @@ internal import HearthStore
 extension LocalStore {
   // MARK: - Keeping bases
 
-  /// Keeps what a new batch is made for.
-  func keepBases(of batch: MutationBatch, remote: DocumentMap, user: MutationQueue.UserRow) throws {
-    for key in batch.keys.sorted() where conflictRules.policy(for: key) != nil {
-      if try queue.firstPendingBatchID(for: key, user: user) == batch.batchID {
-        try bases.set(BaseDocument(remote[key] ?? .unknown(key)), of: key, user: user)
-      } else {
+  /// Keeps what a new batch is made for, before it is in the queue.
+  ///
+  /// - Returns: the conditions under which it is to be sent; nil if that depends on the batches before it or on documents that the backend
+  ///   has to be asked for.
+  func keepBases(
+    of mutations: [Mutation], remote: DocumentMap, user: MutationQueue.UserRow
+  ) throws -> [DocumentKey: Precondition]? {
+    var known: [DocumentKey: BaseDocument] = [:]
+    var areAllKnown = true
+    for key in Set(mutations.map(\.key)).sorted() where conflictRules.policy(for: key) != nil {
+      guard try queue.firstPendingBatchID(for: key, user: user) == nil else {
         // A row is of an earlier batch. Without one, what the earlier ones were made for is not known, nor what they will make.
         try bases.insertIfMissing(.unknown(key), user: user)
+        areAllKnown = false
+        continue
       }
+      let base = BaseDocument(remote[key] ?? .unknown(key))
+      try bases.set(base, of: key, user: user)
+      known[key] = base
+      if base.mustBeCompared { areAllKnown = false }
     }
+    return areAllKnown ? MutationBatch.guards(of: mutations, madeFor: known) : nil
   }
 
   /// Brings bases up to date after a batch was committed: the next one was made for what it has made.
@@ -66,7 +78,8 @@ extension LocalStore {
 
   /// What has to be known before a batch is sent.
   package struct BatchBases: Equatable, Sendable {
-    /// The bases of the documents that a rule contains; without a row, as of an unknown document.
+    /// The bases of the documents that a rule contains, and of those that the batch was sent under a condition for; without a row, as of
+    /// an unknown document.
     package var bases: [DocumentKey: BaseDocument]
 
     /// True if the backend's documents have to be read first.
@@ -78,10 +91,23 @@ extension LocalStore {
     try read("Read bases") {
       var found: [DocumentKey: BaseDocument] = [:]
       guard let user = try userRow() else { return BatchBases(bases: found) }
-      for key in batch.keys where conflictRules.policy(for: key) != nil {
+      for key in batch.keys where conflictRules.policy(for: key) != nil || batch.guards?[key] != nil {
         found[key] = try bases.base(of: key, user: user) ?? BaseDocument(.unknown(key))
       }
       return BatchBases(bases: found)
+    }
+  }
+
+  /// Makes the conditions durable under which the active user's batch is sent, before it is sent for the first time.
+  ///
+  /// A batch that another process has taken out of the queue or changed is left as it is: it has to be read again anyway.
+  package func keepGuards(of batch: MutationBatch) throws {
+    try transaction("Keep guards", synchronous: .full, needsLease: state.membership != nil) {
+      guard let user = try userRow(), var stored = try queue.batch(after: batch.batchID - 1, user: user),
+        stored.batchID == batch.batchID, stored.mutations == batch.mutations
+      else { return }
+      stored.guards = batch.guards
+      try queue.replace(stored)
     }
   }
 
@@ -221,6 +247,8 @@ extension LocalStore {
     var resolved = batch
     resolved.mutations = outcome.mutations
     resolved.isResolved = batch.isResolved || outcome.mutations != batch.mutations
+    // Its documents were compared with the backend's, so that it is made for these now.
+    resolved.guards = nil
     let view = try view(
       of: localDocuments.remoteDocuments(for: resolved.keys), before: batch.batchID, user: user)
     resolved.baseMutations = try baseMutations(of: outcome.mutations, in: view)

@@ -1,4 +1,4 @@
-package import HearthModel
+internal import HearthModel
 internal import HearthStore
 
 /// Reading what other clients have changed.
@@ -12,10 +12,13 @@ extension LocalStore {
     package var betweenMarks: Int64
     /// This many may wait for a client that does not read them. It then has to read everything anew.
     package var waiting: Int64
+    /// Answers to batches among them are kept for this many. Behind it that client has to look its batches up, too.
+    package var waitingAnswers: Int64
 
-    package init(betweenMarks: Int64 = 256, waiting: Int64 = 50_000) {
+    package init(betweenMarks: Int64 = 256, waiting: Int64 = 50_000, waitingAnswers: Int64 = 200_000) {
       self.betweenMarks = betweenMarks
       self.waiting = waiting
+      self.waitingAnswers = waitingAnswers
     }
   }
 
@@ -38,8 +41,9 @@ extension LocalStore {
       try notices.remove(upTo: lowest, keepingAnswers: false)
       let overdue = last - noticeLimits.waiting
       guard overdue > lowest else { return }
-      // Callers of writes wait for the answers; for all else reading anew is as good.
-      try notices.remove(upTo: overdue, keepingAnswers: true)
+      // Callers of writes wait for the answers; for all else reading anew is as good. Up to the last mark only answers are left.
+      try notices.remove(after: member.sharing.trimmedThrough, upTo: overdue, keepingAnswers: true)
+      try notices.remove(upTo: last - noticeLimits.waitingAnswers, keepingAnswers: false)
       try clients.setTrimmed(through: overdue)
     }
   }
@@ -50,9 +54,6 @@ extension LocalStore {
     state.membership?.news = News()
     return news
   }
-
-  /// The documents in the news that were gathered and not taken.
-  package var newsKeys: Set<DocumentKey> { state.membership.map { Set($0.news.changes.keys) } ?? [] }
 
   /// Changes when another client was found to have changed the file.
   package var fileVersion: Int64 { state.membership?.dataVersion ?? 0 }
@@ -72,13 +73,20 @@ extension LocalStore {
 
   /// Part of the begin of each outermost transaction.
   ///
-  /// - Throws: `CacheError.leaseLost` if the transaction needs the lease and another client has it.
-  func beginShared(needsLease: Bool) throws {
+  /// - Parameter isRepair: True for the transaction that repairs what cannot be read here.
+  /// - Throws: `CacheError.leaseLost` if the transaction needs the lease and another client has it, `StoreError` `newerSchema` if a newer
+  ///   release has migrated the file.
+  func beginShared(needsLease: Bool, isRepair: Bool = false) throws {
     guard let member = state.membership else { return }
     let version = try database.dataVersion
     if version != member.dataVersion {
+      try checkSchema()
       state.membership?.dataVersion = version
-      try refreshSharing()
+      do {
+        try refreshSharing()
+      } catch {
+        guard isRepair else { throw error }
+      }
       state.membership?.failure = nil
       do {
         try gatherNews()
@@ -165,6 +173,9 @@ extension LocalStore {
       case .retryNow: news.asksForRetry = true
       case .end: news.mustEnd = true
       case .repaired: noteRepairByOther()
+      case .migration: noteMigration()
+      // Whatever a newer release tells: everything that is shown is read anew.
+      case nil: news.noteGap()
       }
     }
     return gathered

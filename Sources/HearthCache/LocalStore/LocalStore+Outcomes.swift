@@ -17,15 +17,26 @@ extension LocalStore {
       let mark = try sentMarks.mark(of: user)
       guard batchID > mark else { return (mark, mark) }
       let (reserved, overflow) = batchID.addingReportingOverflow(count)
-      try sentMarks.setMark(overflow ? .max : reserved, of: user)
-      return (mark, overflow ? .max : reserved)
+      guard !overflow, reserved < CountedNumber.limit else {
+        throw CacheError.exhausted(counter: "highest_batch_id", highest: batchID)
+      }
+      try sentMarks.setMark(reserved, of: user)
+      return (mark, reserved)
+    }
+  }
+
+  /// The last pending batch of the active user that may be at the backend; 0 if there is none.
+  package func lastPendingBatchThatMayBeSent() throws -> BatchID {
+    try read("Read sent mark") {
+      guard let user = try userRow() else { return 0 }
+      return try queue.highestBatchID(user: user, notAfter: sentMarks.mark(of: user)) ?? 0
     }
   }
 
   /// Gives the rest of a reservation back after the stream has ended. Only the holder of the lease does: another one may have sent under
   /// the same mark.
   ///
-  /// - Parameter last: the last batch of the owner that was sent.
+  /// - Parameter last: the last batch of the owner that was sent, or that may have been sent before the reservation.
   package func noteSendingEnded(at last: BatchID, reserved: BatchID, of owner: Owner) throws {
     try transaction("Note end of sending", needsLease: state.membership != nil) {
       guard let user = try row(of: owner), try sentMarks.mark(of: user) == reserved else { return }
@@ -99,7 +110,7 @@ extension LocalStore {
 
   func noteOutcome(_ outcome: WriteOutcome, of batch: MutationBatch, at time: Timestamp) throws {
     guard batch.keepsOutcome, let identity = batch.identity else { return }
-    try outcomes.insert(outcome, for: identity, at: time)
+    try outcomes.insert(outcome, for: identity, at: time, globals)
   }
 
   // MARK: - Rejected batches

@@ -10,13 +10,35 @@ extension LocalStore {
   /// Lets garbage collection treat a query like every other one again. Does nothing if it is not pinned.
   package func unpin(_ query: Query) throws {
     try transaction("Unpin query", synchronous: .full) {
-      guard try pins.remove(query), isEager, try !pins.contains(query.target),
-        let data = try knownTarget(query.target), try !isInUse(data.targetID)
+      guard try pins.remove(query), isEager else { return }
+      // With least recently used documents, the next run finds what is not needed any more.
+      try touch(keysMatching(query))
+      guard try !pins.contains(query.target), let data = try knownTarget(query.target), try !isInUse(data.targetID)
       else { return }
       // Otherwise done when its last listener went.
       try touch(targets.keys(of: data.targetID))
       try targets.remove(data.targetID)
     }
+  }
+
+  private func keysMatching(_ query: Query) throws -> [DocumentKey] {
+    if let key = query.documentKey { return [key] }
+    var keys: [DocumentKey] = []
+    try documents.forEach(in: CollectionScope(of: query)) { stored in
+      let document = try stored.document()
+      if query.matches(document) { keys.append(document.key) }
+      return true
+    }
+    return keys
+  }
+
+  /// Returns true for a document that a pinned query shows although the backend has not confirmed it for the query: one that the user has
+  /// written, or that came with another query. Of a query with a limit only the former, because others may lie far behind the limit.
+  func isKept(_ key: DocumentKey, by pinned: [Query]) throws -> Bool {
+    let holding = pinned.filter { $0.holds(key) }
+    guard !holding.isEmpty else { return false }
+    let document = try documents.document(for: key)
+    return holding.contains { ($0.limit == nil || document.hasCommittedMutations) && $0.matches(document) }
   }
 
   /// The pinned queries, in the order in which they were pinned.

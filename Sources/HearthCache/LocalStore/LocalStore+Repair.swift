@@ -8,10 +8,22 @@ package enum Reopening: Equatable, Sendable {
   /// Its rows were repaired, but targets that are listened to have lost documents or tokens, or batches their user: what is in
   /// memory no longer agrees with the file.
   case targetsWereRepaired(String)
+  /// Its files were deleted or replaced: opening it again uses what is in their place.
+  case filesAreLost(String)
+  /// The system could not say whether what was written has reached the disk. What is written behind it is not safe until the log was moved
+  /// into the file, or the outbox into another one.
+  case syncFailed(String)
+
+  /// True for what a disk does that damages the cache again and again.
+  package var isDamage: Bool {
+    if case .filesAreLost = self { false } else { true }
+  }
 
   package var reason: String {
     switch self {
-    case .fileIsDamaged(let reason), .targetsWereRepaired(let reason): reason
+    case .fileIsDamaged(let reason), .targetsWereRepaired(let reason), .filesAreLost(let reason),
+      .syncFailed(let reason):
+      reason
     }
   }
 }
@@ -23,7 +35,7 @@ extension LocalStore {
     do {
       return try body()
     } catch {
-      guard !database.isInTransaction, try repairs(after: error) else { throw error }
+      guard !database.isInTransaction, try repairs(after: error) else { throw ending ?? error }
     }
     do {
       return try body()
@@ -41,14 +53,18 @@ extension LocalStore {
 
   /// - Returns: True if the cache was repaired and can be used as before.
   private func repairs(after error: any Error) throws -> Bool {
-    guard case .file = database.location, reopening == nil, let damage = CacheDamage(error) else { return false }
+    guard case .file = database.location, reopening == nil, ending == nil, let damage = CacheDamage(error) else {
+      return false
+    }
+    // What this release takes for damage there may be right, and readers beside this store may have read another file.
+    guard isOfKnownRelease(), hasFiles() else { return false }
     guard case .rows(let reason) = damage else {
       fileIsDamaged(damage.reason)
       return false
     }
     let report: CacheRepair.Report
     do {
-      report = try runTransaction("Repair cache", synchronous: .full) {
+      report = try runTransaction("Repair cache", synchronous: .full, isRepair: true) {
         let report = try CacheRepair.run(on: self)
         if report.concernsTargets || report.setAsideBatchCount > 0 { try tell(.repaired) }
         return report
@@ -63,6 +79,70 @@ extension LocalStore {
     guard report.concernsTargets && !state.targets.isEmpty || report.setAsideBatchCount > 0 else { return true }
     reopening = .targetsWereRepaired(reason)
     return false
+  }
+
+  /// Returns false, and ends the use of this store, if a newer release has migrated the file.
+  private func isOfKnownRelease() -> Bool {
+    do {
+      try CacheSchema.checkVersions(in: database)
+    } catch let error as StoreError where error.kind == .newerSchema {
+      ending = error
+      return false
+    } catch {
+      // The versions are damaged too.
+    }
+    return true
+  }
+
+  /// Looks at the versions of the tables if any table has changed. Part of the begin of a transaction.
+  ///
+  /// - Throws: `StoreError` `newerSchema` if a newer release has migrated the file.
+  func checkSchema() throws {
+    let version = try database.schemaVersion
+    guard version != state.membership?.schemaVersion else { return }
+    do {
+      try CacheSchema.checkVersions(in: database)
+    } catch let error as StoreError where error.kind == .newerSchema {
+      ending = error
+      throw error
+    }
+    state.membership?.schemaVersion = version
+  }
+
+  /// A newer release asks all clients to close the file, which it is about to migrate.
+  func noteMigration() {
+    if ending == nil {
+      ending = StoreError(
+        kind: .newerSchema,
+        message:
+          "Database \(database.name): a newer release changes its tables, for which all others have to close it. "
+          + "Use that release, or another folder.")
+    }
+  }
+
+  /// Looks whether the files that this store was opened with are still there.
+  ///
+  /// - Throws: `CacheError.filesAreLost`.
+  package func lookForFiles() throws {
+    guard let reason = lostFiles?() else { return }
+    if reopening == nil { reopening = .filesAreLost(reason) }
+    throw CacheError.filesAreLost(reason: reason)
+  }
+
+  /// Has the cache opened anew after a failed sync.
+  func noteFailedSync(_ error: any Error) {
+    guard case .file = database.location, reopening == nil, let error = error as? StoreError, error.isFailedSync
+    else { return }
+    reopening = .syncFailed(error.message)
+  }
+
+  private func hasFiles() -> Bool {
+    do {
+      try lookForFiles()
+      return true
+    } catch {
+      return false
+    }
   }
 
   /// Another client has repaired rows of targets in use here.

@@ -25,6 +25,15 @@ extension LocalStore {
     }
   }
 
+  /// A write that was queued.
+  package struct StoredWrite: Sendable {
+    package var batch: MutationBatch
+    /// The documents that it changes, as its owner's local view has them after it.
+    package var changes: DocumentMap
+    /// The same documents before it; empty unless they were asked for.
+    package var former: DocumentMap = [:]
+  }
+
   /// The user whose outbox an operation is about.
   package enum Owner: Sendable {
     /// The user whose outbox the local view shows.
@@ -40,28 +49,29 @@ extension LocalStore {
     _ mutations: [Mutation], localWriteTime: Timestamp, identity: BatchIdentity? = nil, of owner: Owner = .activeUser
   ) throws -> (batchID: BatchID, changes: DocumentMap) {
     try transaction("Locally write mutations", synchronous: .full) {
-      let (batch, changes) = try enqueue(
+      let stored = try enqueue(
         LocalWrite(mutations: mutations, localWriteTime: localWriteTime, identity: identity),
         user: rowForWriting(of: owner), name: name(of: owner))
-      return (batch.batchID, changes)
+      return (stored.batch.batchID, stored.changes)
     }
   }
 
   /// Queues several writes in one commit, in order: all of them or none.
   ///
+  /// - Parameter keepsFormer: True to return the documents before each write as well.
   /// - Returns: The batches as they were stored, each with the documents that it changes.
-  package func write(many writes: [LocalWrite], of owner: Owner = .activeUser) throws
-    -> [(batch: MutationBatch, changes: DocumentMap)]
-  {
+  package func write(
+    many writes: [LocalWrite], of owner: Owner = .activeUser, keepsFormer: Bool = false
+  ) throws -> [StoredWrite] {
     try transaction("Locally write mutations", synchronous: .full) {
       let user = try rowForWriting(of: owner)
-      return try writes.map { try enqueue($0, user: user, name: name(of: owner)) }
+      return try writes.map { try enqueue($0, user: user, name: name(of: owner), keepsFormer: keepsFormer) }
     }
   }
 
-  private func enqueue(_ write: LocalWrite, user: MutationQueue.UserRow, name: String?) throws
-    -> (batch: MutationBatch, changes: DocumentMap)
-  {
+  private func enqueue(
+    _ write: LocalWrite, user: MutationQueue.UserRow, name: String?, keepsFormer: Bool = false
+  ) throws -> StoredWrite {
     let mutations = try write.resubmits.map { try takeRejected($0, user: user, name: name) } ?? write.mutations
     guard !mutations.isEmpty else { throw CacheError.emptyBatch }
     // The view before the write: base values are taken from it, and the batch is applied on top of it, so that a write
@@ -69,10 +79,10 @@ extension LocalStore {
     let remote = try localDocuments.remoteDocuments(for: Set(mutations.map(\.key)))
     let view = try localDocuments.overlaid(remote, user: user)
     let keepsBases = !conflictRules.isEmpty && mutations.contains { conflictRules.policy(for: $0.key) != nil }
+    let guards = keepsBases ? try keepBases(of: mutations, remote: remote, user: user) : nil
     let batch = try queue.append(
       mutations, baseMutations: baseMutations(of: mutations, in: view), localWriteTime: write.localWriteTime,
-      identity: write.identity, keepsOutcome: write.keepsOutcome, keepsBases: keepsBases, user: user)
-    if keepsBases { try keepBases(of: batch, remote: remote, user: user) }
+      identity: write.identity, keepsOutcome: write.keepsOutcome, keepsBases: keepsBases, guards: guards, user: user)
     // After the batch is queued, because the mark says that the document has a pending batch.
     if !isEager {
       for key in batch.keys.sorted() { try uses.markUseByBatch(of: key, sequenceNumber: sequenceNumber()) }
@@ -80,7 +90,8 @@ extension LocalStore {
     let changes = try localDocuments.apply(batch, to: view, remote: remote, user: user)
     try tell(.batchQueued(batch.batchID, user: user))
     try tell(ofDocuments: changes.keys, user: user)
-    return (batch, changes)
+    return StoredWrite(
+      batch: batch, changes: changes, former: keepsFormer ? view.mapValues(\.document) : [:])
   }
 
   /// The values of fields with transforms that are not idempotent (an increment) in the local view at the time of the
@@ -163,7 +174,7 @@ extension LocalStore {
     _ batch: MutationBatch, _ error: StatusError, user: MutationQueue.UserRow, at time: Timestamp
   ) throws -> DocumentMap {
     let kept = RejectedBatch(batch: batch, error: error, rejectedAt: time)
-    try rejected.insert(kept, user: user, within: rejectedBatchLimits)
+    try rejected.insert(kept, user: user, within: rejectedBatchLimits, globals)
     return try drop(batch, error, user: user, at: time)
   }
 

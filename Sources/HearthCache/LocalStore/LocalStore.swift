@@ -77,6 +77,11 @@ package final class LocalStore {
 
   /// The reason to open the cache again; nil while this one can be used.
   package internal(set) var reopening: Reopening?
+  /// The reason why this store must be given up, and its file left as it is: a newer release has migrated it, or is about to. Nil while it
+  /// can be used.
+  package internal(set) var ending: StoreError?
+  /// Looks for the files that this store was opened with: the reason why they are lost, or nil. Nil for a cache in memory.
+  var lostFiles: (() -> String?)?
   /// The number of notices that wait for other clients.
   package var noticeLimits = NoticeLimits()
   /// The refused batches that are kept.
@@ -99,14 +104,17 @@ package final class LocalStore {
   ///   - newCacheID: the name that the cache takes if it has none yet. Must differ from that of every other cache.
   ///   - locks: those of this client if it shares the cache with others; nil if it has the cache for itself.
   ///   - backend: names the backend for other clients of the cache, which must have the same.
+  ///   - namesDatabase: false for a tool that has only guessed the database.
   /// - Throws: `StoreError`, with kind `newerSchema` when a newer version of this package wrote the file.
   package init(
     database: Database, databaseID: DatabaseID, garbageCollection: GarbageCollection, user: String?, newCacheID: String,
-    locks: (any ClientLocks)? = nil, backend: String = ""
+    locks: (any ClientLocks)? = nil, backend: String = "", namesDatabase: Bool = true
   ) throws {
+    try CacheSchema.checkVersions(in: database)
     let documents = try CacheSchema.migrate(database)
     // A cache that nobody can share has no use for them.
     if locks != nil { try ClientSchema.schema.migrate(database) }
+    if namesDatabase { try DatabaseNameTable(database: database).name(databaseID) }
     let globals = CacheGlobals(database: database)
     self.databaseID = databaseID
     self.database = database
@@ -146,6 +154,7 @@ package final class LocalStore {
   package func start() throws {
     try read("Start local store") {
       try globals.check()
+      try globals.checkBatchCounter()
       try queue.checkOwners()
       if let user = try userRow() { _ = try queue.highestBatchID(user: user) }
     }
@@ -158,6 +167,12 @@ package final class LocalStore {
   func isInUse(_ targetID: TargetID) throws -> Bool {
     if state.targets[targetID] != nil || state.bundleTargets.contains(targetID) { return true }
     return try state.membership != nil && clients.isUsed(targetID)
+  }
+
+  /// The targets for which that is so.
+  func targetsInUse() throws -> Set<TargetID> {
+    let others = try state.membership == nil ? [] : clients.usedTargets()
+    return others.union(state.targets.keys).union(state.bundleTargets)
   }
 
   // MARK: - Transactions
@@ -178,23 +193,37 @@ package final class LocalStore {
   }
 
   func runTransaction<T>(
-    _ name: String, synchronous: Database.Synchronous, needsLease: Bool = false, _ body: () throws -> T
+    _ name: String, synchronous: Database.Synchronous, needsLease: Bool = false, isRepair: Bool = false,
+    _ body: () throws -> T
   ) throws -> T {
     let before = state
     // A repair may leave memory and file apart until the cache is opened again.
     if reopening == nil { before.assertInvariants() }
     step = Step()
     defer { step = Step() }
+    // A transaction that has begun is carried out.
+    if let ending, !database.isInTransaction { throw ending }
+    // A caller is told that it is saved.
+    if synchronous == .full, !database.isInTransaction {
+      try lookForFiles()
+      if let failed = database.failedCheckpoint {
+        noteFailedSync(failed)
+        throw failed
+      }
+    }
     do {
       let isOutermost = !database.isInTransaction
-      return try database.transaction(name, synchronous: synchronous) {
-        if isOutermost { try beginShared(needsLease: needsLease) }
+      let result = try database.transaction(name, synchronous: synchronous) {
+        if isOutermost { try beginShared(needsLease: needsLease, isRepair: isRepair) }
         let result = try body()
         if isEager { try collectTouchedDocuments() }
         return result
       }
+      if let failed = database.failedCheckpoint { noteFailedSync(failed) }
+      return result
     } catch {
       state = before
+      noteFailedSync(error)
       throw error
     }
   }
@@ -205,6 +234,7 @@ package final class LocalStore {
 
   private func runRead<T>(_ name: String, _ body: () throws -> T) throws -> T {
     let before = state
+    if let ending, !database.isInTransaction { throw ending }
     do {
       let isOutermost = !database.isInTransaction
       return try database.readTransaction(name) {
@@ -261,9 +291,13 @@ package final class LocalStore {
   /// needs. Runs after the transaction has read what it returns, so a view can still show what the cache just lost.
   private func collectTouchedDocuments() throws {
     guard !step.touchedKeys.isEmpty else { return }
+    var pinned: [Query]?
     for key in step.touchedKeys.sorted() {
       if state.viewReferences.contains(key) { continue }
       if try targets.hasTarget(for: key) || queue.hasPendingBatch(for: key) { continue }
+      let queries = try pinned ?? pins.queries()
+      pinned = queries
+      if try isKept(key, by: queries) { continue }
       try documents.remove(key)
     }
   }

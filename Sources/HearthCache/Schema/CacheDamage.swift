@@ -35,7 +35,8 @@ enum CacheDamage {
     case .corruptRecord, .exhausted: self = .rows(error.description)
     // Set aside by themselves, so that the rest of the queue is sent.
     case .unreadableBatch: return nil
-    case .unknownBatch, .batchMayBeSent, .unknownRejectedBatch, .unknownTarget, .emptyBatch, .leaseLost, .otherBackend:
+    case .unknownBatch, .batchMayBeSent, .unknownRejectedBatch, .unknownTarget, .emptyBatch, .leaseLost, .otherBackend,
+      .filesAreLost:
       return nil
     }
   }

@@ -20,13 +20,15 @@ package enum CacheError: Error, Equatable, CustomStringConvertible {
   case leaseLost(held: Int64?, current: Int64)
   /// Other clients of the cache are connected with another backend, so this one must not share it.
   case otherBackend(own: String, others: String)
+  /// The cache's files were deleted or replaced while they were in use.
+  case filesAreLost(reason: String)
   /// The counter has reached its largest value.
   case exhausted(counter: String, highest: Int64)
 
   /// The failure as a status for the caller.
   package var statusCode: StatusCode {
     switch self {
-    case .corruptRecord, .unreadableBatch: .dataLoss
+    case .corruptRecord, .unreadableBatch, .filesAreLost: .dataLoss
     case .exhausted: .resourceExhausted
     case .leaseLost, .otherBackend, .batchMayBeSent: .failedPrecondition
     case .unknownRejectedBatch: .notFound
@@ -55,6 +57,8 @@ package enum CacheError: Error, Equatable, CustomStringConvertible {
       "The lease of the cache has number \(current); this client holds \(held.map { "number \($0)" } ?? "none")."
     case .otherBackend(let own, let others):
       "Other processes use this cache with the backend \(others), this one with \(own). Use the same host, or another folder."
+    case .filesAreLost(let reason):
+      "The cache's files are lost: \(reason)."
     case .exhausted(let counter, let highest):
       "The cache's counter \"\(counter)\" has reached \(highest) and cannot go further."
     }

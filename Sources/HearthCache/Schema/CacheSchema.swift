@@ -14,6 +14,29 @@ enum CacheSchema {
     return try DocumentStore(database: database)
   }
 
+  /// All tables that the file of a cache can have.
+  private static let components = [
+    schema, DocumentStore.schema, ClientSchema.schema, DatabaseNameTable.schema,
+  ]
+
+  /// Looks whether this release may use a file. Reads the versions of its tables and nothing else.
+  ///
+  /// - Throws: `StoreError` `newerSchema` when a newer release has migrated it.
+  static func checkVersions(in database: Database) throws {
+    for component in components { try component.checkVersion(in: database) }
+  }
+
+  /// Returns true if opening the file changes tables that an earlier release has made.
+  static func isOutdated(_ database: Database) throws -> Bool {
+    try components.contains { try $0.isOutdated(in: database) }
+  }
+
+  /// Migrates all tables that the file has. Nobody else may have it open.
+  static func migrateAll(_ database: Database) throws {
+    _ = try migrate(database)
+    if try ClientSchema.schema.isOutdated(in: database) { try ClientSchema.schema.migrate(database) }
+  }
+
   /// The names of the tables that hold the outbox.
   static let outboxTables = ["cache_globals", "cache_users", "cache_mutation_batches", "cache_batch_documents"]
 
@@ -25,7 +48,7 @@ enum CacheSchema {
     probes: [
       """
       SELECT cache_id, highest_batch_id, highest_target_id, highest_sequence_number, target_count,
-        snapshot_seconds, snapshot_nanos FROM cache_globals
+        snapshot_seconds, snapshot_nanos, keeping_seconds, last_reading, highest_reading FROM cache_globals
       """,
       "SELECT user_id, user_key FROM cache_users",
       "SELECT batch_id, user_id, batch FROM cache_mutation_batches INDEXED BY cache_mutation_batches_by_user WHERE user_id = 0",
@@ -50,8 +73,9 @@ enum CacheSchema {
       "SELECT name, target, is_limit_to_last, read_seconds, read_nanos FROM named_queries",
       "SELECT user_id, through FROM cache_sent_marks",
       "SELECT batch_id, attempts, code, message FROM cache_write_attempts",
-      "SELECT batch_id, user_id, batch, code, message, rejected_seconds, rejected_nanos FROM cache_rejected_batches",
-      "SELECT number, identity, answered_seconds, code, message, result FROM cache_write_outcomes",
+      "SELECT batch_id, user_id, batch, code, message, rejected_seconds, rejected_nanos, kept_at FROM cache_rejected_batches",
+      "SELECT number, identity, kept_at, code, message, result FROM cache_write_outcomes",
+      "SELECT number, identity, batch_id FROM cache_receipts",
       """
       SELECT hash, user_id, path, state, seconds, nanos, fields, is_outdated, next_state, next_fields, copy_name
       FROM cache_base_documents
@@ -61,7 +85,7 @@ enum CacheSchema {
 
   /// The counters, the users, their batches, and the overlays that the batches make.
   private static let outbox = [
-    // One row. `cache_id` is empty until the first `LocalStore` gives the cache its name.
+    // One row. The last three columns are a `KeepingTime`. `cache_id` is empty until the first `LocalStore` gives the cache its name.
     """
     CREATE TABLE cache_globals (
       id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -71,12 +95,15 @@ enum CacheSchema {
       highest_sequence_number INTEGER NOT NULL,
       target_count INTEGER NOT NULL,
       snapshot_seconds INTEGER NOT NULL,
-      snapshot_nanos INTEGER NOT NULL
+      snapshot_nanos INTEGER NOT NULL,
+      keeping_seconds INTEGER NOT NULL,
+      last_reading INTEGER NOT NULL,
+      highest_reading INTEGER NOT NULL
     )
     """,
-    "INSERT INTO cache_globals VALUES (1, '', 0, 0, 0, 0, 0, 0)",
+    "INSERT INTO cache_globals VALUES (1, '', 0, 0, 0, 0, 0, 0, 0, 0, 0)",
 
-    // `user_key` is "=" and the user id, or empty when no user is signed in.
+    // The identities that have written, by their keys (`OutboxOwner`).
     "CREATE TABLE cache_users (user_id INTEGER PRIMARY KEY, user_key TEXT NOT NULL UNIQUE)",
 
     // The outbox. Batch ids rise over all users and are never given twice (`cache_globals.highest_batch_id`).
@@ -181,7 +208,8 @@ enum CacheSchema {
     )
     """,
 
-    // Batches that the backend has refused, until the application discards them or hands them in again.
+    // Batches that the backend has refused, until the application discards them or hands them in again. They age from `kept_at`, a
+    // `KeepingTime`; the other time is for the application.
     """
     CREATE TABLE cache_rejected_batches (
       batch_id INTEGER PRIMARY KEY,
@@ -190,7 +218,8 @@ enum CacheSchema {
       code INTEGER NOT NULL,
       message TEXT NOT NULL,
       rejected_seconds INTEGER NOT NULL,
-      rejected_nanos INTEGER NOT NULL
+      rejected_nanos INTEGER NOT NULL,
+      kept_at INTEGER NOT NULL
     )
     """,
 
@@ -201,12 +230,15 @@ enum CacheSchema {
     CREATE TABLE cache_write_outcomes (
       number INTEGER PRIMARY KEY,
       identity BLOB NOT NULL,
-      answered_seconds INTEGER NOT NULL,
+      kept_at INTEGER NOT NULL,
       code INTEGER NOT NULL,
       message TEXT NOT NULL,
       result BLOB NOT NULL
     )
     """,
+
+    // The waiting batches of writes with a receipt (`ReceiptTable`). `number` is as above.
+    "CREATE TABLE cache_receipts (number INTEGER PRIMARY KEY, identity BLOB NOT NULL, batch_id INTEGER NOT NULL)",
 
     // The documents that waiting writes were made for, where a rule for conflicts contains them (`BaseDocument`). `state` is 0 for an
     // unknown document, 1 for a missing and 2 for an existing one; `next_state` is -1 if there is none. The key is a hash of user and

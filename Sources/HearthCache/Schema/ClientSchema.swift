@@ -7,7 +7,7 @@ enum ClientSchema {
     migrations: [Migration(version: 1, name: "tables of the clients", statements: statements)],
     probes: [
       "SELECT lease_number, lease_holder, lease_heir, online_state, highest_client_id, trimmed_through, backend FROM cache_sharing",
-      "SELECT client_id, name, user_key, wants_network, is_visible, seen FROM cache_clients",
+      "SELECT client_id, name, user_key, wants_network, is_visible, seen, futile_turns, last_futile_lease FROM cache_clients",
       "SELECT client_id, target_id, is_watched FROM cache_client_targets INDEXED BY cache_client_targets_by_target WHERE target_id = 0",
       "SELECT target_id FROM cache_current_targets",
       "SELECT number, client_id, kind, user_id, path, subject, code, message FROM cache_notices",
@@ -32,7 +32,9 @@ enum ClientSchema {
     "INSERT INTO cache_sharing VALUES (1, 0, 0, 0, 0, 0, 0, '')",
 
     // The clients that have the cache open, and those that ended without leaving it. `seen` is the last notice that the client has
-    // surely read.
+    // surely read. `futile_turns` counts the turns with the lease in a row that were of no use, because the client had no connection or
+    // its outbox waited for the application; `last_futile_lease` is the number of the lease in the last of them, or in one that the
+    // client did not take although it was left to it.
     """
     CREATE TABLE cache_clients (
       client_id INTEGER PRIMARY KEY,
@@ -40,7 +42,9 @@ enum ClientSchema {
       user_key TEXT NOT NULL,
       wants_network INTEGER NOT NULL,
       is_visible INTEGER NOT NULL,
-      seen INTEGER NOT NULL
+      seen INTEGER NOT NULL,
+      futile_turns INTEGER NOT NULL DEFAULT 0,
+      last_futile_lease INTEGER NOT NULL DEFAULT 0
     )
     """,
 

@@ -2,6 +2,14 @@ internal import HearthModel
 internal import HearthStore
 
 extension Statement {
+  /// Reads a number that counts up from 0 in the life of a cache. One that no use can have reached is damage, so that what is read here can
+  /// be added to without a check.
+  func counter(at column: Int, _ damage: (String) -> CacheError) throws -> Int64 {
+    let number = try int64(at: column)
+    guard CountedNumber.range.contains(number) else { throw damage("\(number) is no number that is counted") }
+    return number
+  }
+
   /// Reads a version from two columns: seconds, then nanoseconds (0 up to 999,999,999).
   func version(at column: Int, table: String, row: String) throws -> SnapshotVersion {
     let nanos = try int64(at: column + 1)

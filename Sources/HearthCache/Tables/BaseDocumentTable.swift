@@ -34,14 +34,24 @@ struct BaseDocumentTable {
   /// Nil if the user has none for the document.
   func base(of key: DocumentKey, user: UserRow) throws -> BaseDocument? {
     try database.firstRow(
-      """
-      SELECT state, seconds, nanos, fields, is_outdated, next_state, next_fields, copy_name
-      FROM cache_base_documents WHERE hash = ? AND user_id = ? AND path = ?
-      """, .integer(Self.hash(of: key, user: user)), .integer(user), .text(key.canonicalString)
-    ) { try decode($0, key) }
+      "\(Self.select) WHERE hash = ? AND user_id = ? AND path = ?", .integer(Self.hash(of: key, user: user)),
+      .integer(user), .text(key.canonicalString)
+    ) { try Self.decode($0, key) }
   }
 
-  private func decode(_ row: Statement, _ key: DocumentKey) throws -> BaseDocument {
+  /// All columns of a row, in the order in which ``entry(_:)`` reads them.
+  static let select = """
+    SELECT state, seconds, nanos, fields, is_outdated, next_state, next_fields, copy_name, user_id, path
+    FROM cache_base_documents
+    """
+
+  /// Decodes a row of ``select``.
+  static func entry(_ row: Statement) throws -> (user: UserRow, key: DocumentKey, base: BaseDocument) {
+    let key = try row.documentKey(at: 9, table: "cache_base_documents")
+    return (try row.int64(at: 8), key, try decode(row, key))
+  }
+
+  private static func decode(_ row: Statement, _ key: DocumentKey) throws -> BaseDocument {
     func damage(_ reason: String) -> CacheError {
       .corruptRecord(table: "cache_base_documents", row: key.canonicalString, reason: reason)
     }
@@ -113,14 +123,9 @@ struct BaseDocumentTable {
         WHERE d.user_id = cache_base_documents.user_id AND d.path = cache_base_documents.path)
       """)
     var damaged: [(user: UserRow, path: String)] = []
-    try database.forEachRow(
-      """
-      SELECT state, seconds, nanos, fields, is_outdated, next_state, next_fields, copy_name, user_id, path
-      FROM cache_base_documents
-      """
-    ) { row in
+    try database.forEachRow(Self.select) { row in
       let key = try row.documentKey(at: 9, table: "cache_base_documents")
-      if (try? decode(row, key)) == nil { damaged.append((try row.int64(at: 8), key.canonicalString)) }
+      if (try? Self.decode(row, key)) == nil { damaged.append((try row.int64(at: 8), key.canonicalString)) }
       return true
     }
     for (user, path) in damaged {

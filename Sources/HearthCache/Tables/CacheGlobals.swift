@@ -19,7 +19,7 @@ struct CacheGlobals {
 
   /// Takes the next batch id: one more than the highest ever used by any user.
   func takeBatchID() throws -> BatchID {
-    try advance("highest_batch_id", by: 1, limit: .max)
+    try advance("highest_batch_id", by: 1, limit: CountedNumber.limit - 1)
   }
 
   /// Takes the next target id of a user's query: two more than the highest ever used
@@ -34,7 +34,7 @@ struct CacheGlobals {
 
   /// Takes the next number on the scale that says what was used last.
   func takeSequenceNumber() throws -> Int64 {
-    try advance("highest_sequence_number", by: 1, limit: .max)
+    try advance("highest_sequence_number", by: 1, limit: CountedNumber.limit - 1)
   }
 
   func highestSequenceNumber() throws -> Int64 {
@@ -42,7 +42,9 @@ struct CacheGlobals {
   }
 
   func targetCount() throws -> Int64 {
-    try row("target_count") { try $0.int64(at: 0) }
+    try row("target_count") { row in
+      try row.counter(at: 0) { .corruptRecord(table: "cache_globals", row: "1", reason: $0) }
+    }
   }
 
   func addToTargetCount(_ difference: Int64) throws {
@@ -59,10 +61,36 @@ struct CacheGlobals {
       .integer(version.timestamp.seconds), .integer(Int64(version.timestamp.nanoseconds)))
   }
 
+  /// Goes on with the time by which kept rows age.
+  ///
+  /// - Parameter clock: The device's time.
+  /// - Returns: The point on that scale, in seconds.
+  func keepingTime(at clock: Timestamp) throws -> Int64 {
+    let before = try keepingTime()
+    var time = before
+    time.read(clock)
+    if time != before { try set(time) }
+    return time.seconds
+  }
+
+  func keepingTime() throws -> KeepingTime {
+    try row("keeping_seconds, last_reading, highest_reading") { row in
+      let seconds = try row.counter(at: 0) { .corruptRecord(table: "cache_globals", row: "1", reason: $0) }
+      return KeepingTime(seconds: seconds, lastReading: try row.int64(at: 1), highestReading: try row.int64(at: 2))
+    }
+  }
+
+  func set(_ time: KeepingTime) throws {
+    try database.update(
+      "UPDATE cache_globals SET keeping_seconds = ?, last_reading = ?, highest_reading = ?", .integer(time.seconds),
+      .integer(time.lastReading), .integer(time.highestReading))
+  }
+
   /// Reads everything once and throws when the row is missing or holds what cannot be.
   func check() throws {
     _ = try cacheID()
     _ = try lastRemoteSnapshotVersion()
+    _ = try keepingTime()
     let counters = try row("highest_batch_id, highest_target_id, highest_sequence_number, target_count") { row in
       try (0..<4).map { try row.int64(at: $0) }
     }
@@ -71,15 +99,26 @@ struct CacheGlobals {
     }
   }
 
-  /// A counter or a sequence number that no use of a cache can have reached.
-  static let implausibleNumber: Int64 = 1 << 62
+  /// The highest number of a batch in any table, in SQL. Numbers that were never given do not count.
+  static let highestUsedBatchID: String = {
+    let used = ["cache_mutation_batches", "cache_unreadable_batches", "cache_rejected_batches"].map {
+      "coalesce((SELECT max(batch_id) FROM \($0) WHERE batch_id < \(CountedNumber.limit)), 0)"
+    }
+    return "max(\(used.joined(separator: ", ")))"
+  }()
+
+  /// Throws when the counter of batches is behind them. A number that is given again would make two batches one in the eyes of callers, and
+  /// of the list of refused ones.
+  func checkBatchCounter() throws {
+    let isBehind = try row("highest_batch_id < \(Self.highestUsedBatchID)") { try $0.int64(at: 0) != 0 }
+    guard isBehind else { return }
+    throw CacheError.corruptRecord(
+      table: "cache_globals", row: "1", reason: "the highest number of a batch is lower than that of one that is kept")
+  }
 
   /// Raises counters that are behind the rows they count, and brings back those that no use can have raised so far.
   func repair() throws {
-    let batches = """
-      max(coalesce((SELECT max(batch_id) FROM cache_mutation_batches), 0),
-        coalesce((SELECT max(batch_id) FROM cache_unreadable_batches), 0))
-      """
+    let batches = Self.highestUsedBatchID
     let targets = """
       max(coalesce((SELECT max(target_id) FROM cache_targets WHERE target_id <= 2147483645), 0),
         coalesce((SELECT max(target_id) FROM cache_removed_targets WHERE target_id <= 2147483645), 0))
@@ -93,14 +132,40 @@ struct CacheGlobals {
       """
       UPDATE cache_globals SET
         highest_batch_id = CASE WHEN highest_batch_id < \(batches) OR highest_batch_id >= 1 << 62
+            OR typeof(highest_batch_id) <> 'integer'
           THEN \(batches) ELSE highest_batch_id END,
         highest_target_id = CASE WHEN highest_target_id < \(targets) OR highest_target_id > 2147483645
-            OR highest_target_id & 1
+            OR highest_target_id & 1 OR typeof(highest_target_id) <> 'integer'
           THEN (\(targets) + 1) / 2 * 2 ELSE highest_target_id END,
         highest_sequence_number = CASE WHEN highest_sequence_number < \(uses) OR highest_sequence_number >= 1 << 62
+            OR typeof(highest_sequence_number) <> 'integer'
           THEN \(uses) ELSE highest_sequence_number END,
         target_count = (SELECT count(*) FROM cache_targets)
       """)
+    try repairKeepingTime()
+  }
+
+  /// What was kept at a time that the scale has not reached would never age.
+  private func repairKeepingTime() throws {
+    let tables = ["cache_rejected_batches", "cache_write_outcomes"]
+    let kept = tables.map {
+      "coalesce((SELECT max(kept_at) FROM \($0) WHERE \(CountedNumber.condition("kept_at"))), 0)"
+    }
+    try database.update(
+      """
+      UPDATE cache_globals SET
+        keeping_seconds = CASE WHEN \(CountedNumber.condition("keeping_seconds")) THEN keeping_seconds
+          ELSE max(\(kept.joined(separator: ", "))) END,
+        last_reading = CASE typeof(last_reading) WHEN 'integer' THEN last_reading ELSE 0 END,
+        highest_reading = CASE typeof(highest_reading) WHEN 'integer' THEN highest_reading ELSE 0 END
+      """)
+    for table in tables {
+      try database.update(
+        """
+        UPDATE \(table) SET kept_at = (SELECT keeping_seconds FROM cache_globals)
+        WHERE NOT (\(CountedNumber.condition("kept_at"))) OR kept_at > (SELECT keeping_seconds FROM cache_globals)
+        """)
+    }
   }
 
   /// Takes over the name and the batch counter of a cache whose outbox was saved.

@@ -15,6 +15,8 @@ package struct CacheSizes: Equatable, Sendable {
 
   /// The file with its unused pages, without the write-ahead log.
   package var fileBytes: Int64
+  /// The write-ahead log; 0 for a cache in memory.
+  package var logBytes: Int64
   /// The part of the file that holds something.
   package var usedBytes: Int64
   /// By path.
@@ -27,6 +29,7 @@ package struct CacheSizes: Equatable, Sendable {
     let documents = DocumentStore(reading: database)
     let targets = TargetTable(database: database, databaseID: databaseID, globals: CacheGlobals(database: database))
     fileBytes = try database.fileSizeBytes
+    logBytes = database.logFileBytes
     usedBytes = try database.usedBytes
     collections = try documents.collectionSizes()
     pinnedQueries = try PinTable(database: database, databaseID: databaseID).queries().map { query in

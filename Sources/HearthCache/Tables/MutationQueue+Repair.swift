@@ -86,7 +86,7 @@ extension MutationQueue {
   }
 
   /// The condition for keys that name no user. Bytes behind "=" that are no UTF-8 count as a name.
-  private static let isNoKey = "typeof(user_key) <> 'text' OR (user_key <> '' AND substr(user_key, 1, 1) <> '=')"
+  private static let isNoKey = OutboxOwner.isNoKey
 
   /// Looks for users whose key is damaged, whose batches would never be sent.
   func checkKeys() throws {
@@ -138,12 +138,7 @@ extension MutationQueue {
         try database.update(
           "UPDATE cache_mutation_batches SET user_id = ? WHERE batch_id = ?", .integer(owners[0]), id)
       } else {
-        try database.update(
-          """
-          INSERT OR REPLACE INTO cache_unreadable_batches (batch_id, user_id, batch, reason)
-          SELECT batch_id, -1, batch, 'its user is not known' FROM cache_mutation_batches WHERE batch_id = ?
-          """, id)
-        try database.update("DELETE FROM cache_mutation_batches WHERE batch_id = ?", id)
+        try setAside(batchID, from: "cache_mutation_batches", owner: "-1", reason: "its user is not known")
         setAsideCount += 1
       }
     }

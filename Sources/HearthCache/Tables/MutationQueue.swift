@@ -60,19 +60,20 @@ struct MutationQueue {
     ) { _ in true } ?? false
   }
 
-  /// The key of a user in the table: "=" and the user id, or empty when no user is signed in.
-  static func userKey(_ user: String?) -> String { user.map { "=" + $0 } ?? "" }
+  /// The key in the table of the identity with this name. See `OutboxOwner`.
+  static func userKey(_ user: String?) -> String { OutboxOwner.key(ofName: user) }
 
   // MARK: Batches
 
   /// Appends a batch under the next batch id.
   func append(
     _ mutations: [Mutation], baseMutations: [Mutation], localWriteTime: Timestamp, identity: BatchIdentity?,
-    keepsOutcome: Bool, keepsBases: Bool, user: UserRow
+    keepsOutcome: Bool, keepsBases: Bool, guards: [DocumentKey: Precondition]?, user: UserRow
   ) throws -> MutationBatch {
     let batch = MutationBatch(
       batchID: try globals.takeBatchID(), identity: identity, localWriteTime: localWriteTime,
-      baseMutations: baseMutations, mutations: mutations, keepsOutcome: keepsOutcome, keepsBases: keepsBases)
+      baseMutations: baseMutations, mutations: mutations, keepsOutcome: keepsOutcome, keepsBases: keepsBases,
+      guards: guards)
     try insert(batch, user: user)
     return batch
   }
@@ -87,13 +88,28 @@ struct MutationQueue {
         "INSERT INTO cache_batch_documents (user_id, path, batch_id) VALUES (?, ?, ?)",
         .integer(user), .text(key.canonicalString), .integer(batch.batchID))
     }
+    try receipts.insert(batch)
   }
 
-  /// Stores a batch with other base mutations in the place of its row.
+  private var receipts: ReceiptTable { ReceiptTable(database: database) }
+
+  /// Makes the table of receipts anew from the batches that can be read.
+  func rebuildReceipts() throws {
+    try receipts.removeAll()
+    try database.forEachRow("SELECT batch_id, batch FROM cache_mutation_batches ORDER BY batch_id") {
+      if let batch = try? decode($0) { try receipts.insert(batch) }
+      return true
+    }
+  }
+
+  /// Stores a batch with other base mutations or guards in the place of its row.
   func replace(_ batch: MutationBatch) throws {
     try database.update(
       "UPDATE cache_mutation_batches SET batch = ? WHERE batch_id = ?",
       .blob(CacheCodec.encode(batch: batch, database: databaseID)), .integer(batch.batchID))
+    guard database.changedRowCount == 1 else {
+      throw Self.pagesAreDamaged("Batch \(batch.batchID) is in an index and not in cache_mutation_batches.")
+    }
   }
 
   func remove(_ batch: MutationBatch, user: UserRow) throws {
@@ -103,6 +119,7 @@ struct MutationQueue {
         "DELETE FROM cache_batch_documents WHERE user_id = ? AND path = ? AND batch_id = ?",
         .integer(user), .text(key.canonicalString), .integer(batch.batchID))
     }
+    try receipts.remove(batch)
   }
 
   /// Returns whether the user's queue holds the batch, readable or not.
@@ -165,17 +182,12 @@ struct MutationQueue {
     ) { Int(clamping: try $0.int64(at: 0)) }
   }
 
-  /// The batch with this identity, of any user. Looks through the bytes of the queue, without decoding what has others.
+  /// The batch of a write with a receipt that has this identity, of any user. Reads two rows, however long the queue is.
   func batchID(of identity: BatchIdentity) throws -> BatchID? {
-    var found: BatchID?
-    try database.forEachRow(
-      "SELECT batch_id, batch FROM cache_mutation_batches WHERE instr(batch, ?) > 0", .blob(identity.bytes)
-    ) {
-      // The bytes of an identity might stand in the data of another batch.
-      if try decode($0).identity == identity { found = try $0.int64(at: 0) }
-      return found == nil
-    }
-    return found
+    guard let batchID = try receipts.batchID(of: identity) else { return nil }
+    let batch = try database.firstRow(
+      "SELECT batch_id, batch FROM cache_mutation_batches WHERE batch_id = ?", .integer(batchID), body: decode)
+    return batch?.identity == identity ? batchID : nil
   }
 
   func highestBatchID(user: UserRow, notAfter limit: BatchID = .max) throws -> BatchID? {
@@ -217,15 +229,25 @@ struct MutationQueue {
 
   /// Takes a batch out of its queue and keeps its row.
   func setAside(_ batch: UnreadableBatch) throws {
-    let id = Statement.Parameter.integer(batch.batchID)
+    try setAside(batch.batchID, from: "cache_mutation_batches", owner: "user_id", reason: batch.reason)
+    try database.update(
+      "DELETE FROM cache_batch_documents WHERE user_id = ? AND batch_id = ?", .integer(batch.user),
+      .integer(batch.batchID))
+  }
+
+  /// Moves a row to the unreadable batches: under its number, or a free one if another batch is kept under that.
+  ///
+  /// - Parameter owner: The user of the row there, in SQL.
+  func setAside(_ batchID: BatchID, from table: String, owner: String, reason: String) throws {
     try database.update(
       """
-      INSERT OR REPLACE INTO cache_unreadable_batches (batch_id, user_id, batch, reason)
-      SELECT batch_id, user_id, batch, ? FROM cache_mutation_batches WHERE batch_id = ?
-      """, .text(batch.reason), id)
-    try database.update("DELETE FROM cache_mutation_batches WHERE batch_id = ?", id)
-    try database.update(
-      "DELETE FROM cache_batch_documents WHERE user_id = ? AND batch_id = ?", .integer(batch.user), id)
+      INSERT INTO cache_unreadable_batches (batch_id, user_id, batch, reason)
+      SELECT CASE WHEN batch_id IN (SELECT batch_id FROM cache_unreadable_batches)
+          THEN \(CacheGlobals.highestUsedBatchID) + 1 ELSE batch_id END, \(owner), batch, ?
+      FROM \(table) WHERE batch_id = ?
+      """, .text(reason), .integer(batchID))
+    try database.update("DELETE FROM \(table) WHERE batch_id = ?", .integer(batchID))
+    try receipts.remove(batchID: batchID)
   }
 
   // MARK: Batches by document

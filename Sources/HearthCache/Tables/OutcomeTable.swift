@@ -7,14 +7,17 @@ struct OutcomeTable {
   let database: Database
   let databaseID: DatabaseID
 
-  /// Outcomes are kept for this time,
+  /// Outcomes are kept for this time of the cache's own scale (`KeepingTime`),
   static let maximumAgeSeconds: Int64 = 30 * 24 * 3600
   /// and at most this many of them, the oldest go first.
   static let maximumCount: Int64 = 10_000
   /// One of so many insertions looks for old rows, which reads the whole table.
   private static let insertionsPerTrimming: Int64 = 256
 
-  func insert(_ outcome: WriteOutcome, for identity: BatchIdentity, at time: Timestamp) throws {
+  /// - Parameter time: The device's time.
+  func insert(
+    _ outcome: WriteOutcome, for identity: BatchIdentity, at time: Timestamp, _ globals: CacheGlobals
+  ) throws {
     let code: Int64
     var message = ""
     var result: [UInt8] = []
@@ -26,22 +29,23 @@ struct OutcomeTable {
       code = Int64(error.code.rawValue)
       message = error.message
     }
+    let now = try globals.keepingTime(at: time)
     try database.update(
       """
-      INSERT OR REPLACE INTO cache_write_outcomes (number, identity, answered_seconds, code, message, result)
+      INSERT OR REPLACE INTO cache_write_outcomes (number, identity, kept_at, code, message, result)
       VALUES (?, ?, ?, ?, ?, ?)
       """, .integer(Self.number(of: identity)),
-      .blob(identity.bytes), .integer(time.seconds), .integer(code), .text(message), .blob(result))
+      .blob(identity.bytes), .integer(now), .integer(code), .text(message), .blob(result))
     guard Self.number(of: identity) % Self.insertionsPerTrimming == 0 else { return }
     try database.update(
       """
-      DELETE FROM cache_write_outcomes WHERE answered_seconds < ?1 OR number IN (
-        SELECT number FROM cache_write_outcomes ORDER BY answered_seconds DESC, number LIMIT -1 OFFSET ?2)
-      """, .integer(time.seconds &- Self.maximumAgeSeconds), .integer(Self.maximumCount))
+      DELETE FROM cache_write_outcomes WHERE kept_at < ?1 OR number IN (
+        SELECT number FROM cache_write_outcomes ORDER BY kept_at DESC, number LIMIT -1 OFFSET ?2)
+      """, .integer(now &- Self.maximumAgeSeconds), .integer(Self.maximumCount))
   }
 
   /// Identities are drawn at random, so half of one is enough to find it.
-  private static func number(of identity: BatchIdentity) -> Int64 { Int64(bitPattern: identity.low) }
+  static func number(of identity: BatchIdentity) -> Int64 { Int64(bitPattern: identity.low) }
 
   /// The outcome of the write, if it is known.
   func outcome(of identity: BatchIdentity) throws -> WriteOutcome? {

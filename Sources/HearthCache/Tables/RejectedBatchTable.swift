@@ -20,6 +20,7 @@ package struct RejectedBatch: Equatable, Sendable {
 package struct RejectedBatchLimits: Equatable, Sendable {
   /// At most this many of a user; the oldest go first. 0 keeps none.
   package var count: Int64
+  /// By the cache's own scale (`KeepingTime`).
   package var ageSeconds: Int64
 
   package init(count: Int64 = 1000, ageSeconds: Int64 = 30 * 24 * 3600) {
@@ -35,21 +36,35 @@ struct RejectedBatchTable {
   let database: Database
   let databaseID: DatabaseID
 
-  func insert(_ rejected: RejectedBatch, user: UserRow, within limits: RejectedBatchLimits) throws {
-    let id = rejected.batch.batchID
+  /// Keeps a refused batch under its number, or under another one if that is a kept one's.
+  ///
+  /// Those that are too old or too many go.
+  func insert(
+    _ rejected: RejectedBatch, user: UserRow, within limits: RejectedBatchLimits, _ globals: CacheGlobals
+  ) throws {
+    var batch = rejected.batch
+    while try isTaken(batch.batchID) { batch.batchID = try globals.takeBatchID() }
+    let now = try globals.keepingTime(at: rejected.rejectedAt)
     try database.update(
       """
-      INSERT OR REPLACE INTO cache_rejected_batches
-        (batch_id, user_id, batch, code, message, rejected_seconds, rejected_nanos) VALUES (?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO cache_rejected_batches
+        (batch_id, user_id, batch, code, message, rejected_seconds, rejected_nanos, kept_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
       """,
-      .integer(id), .integer(user), .blob(CacheCodec.encode(batch: rejected.batch, database: databaseID)),
+      .integer(batch.batchID), .integer(user), .blob(CacheCodec.encode(batch: batch, database: databaseID)),
       .integer(Int64(rejected.error.code.rawValue)), .text(rejected.error.message),
-      .integer(rejected.rejectedAt.seconds), .integer(Int64(rejected.rejectedAt.nanoseconds)))
+      .integer(rejected.rejectedAt.seconds), .integer(Int64(rejected.rejectedAt.nanoseconds)),
+      .integer(now))
     try database.update(
       """
-      DELETE FROM cache_rejected_batches WHERE user_id = ?1 AND (rejected_seconds < ?2 OR batch_id <= (
+      DELETE FROM cache_rejected_batches WHERE user_id = ?1 AND (kept_at < ?2 OR batch_id <= (
         SELECT batch_id FROM cache_rejected_batches WHERE user_id = ?1 ORDER BY batch_id DESC LIMIT 1 OFFSET ?3))
-      """, .integer(user), .integer(rejected.rejectedAt.seconds &- limits.ageSeconds), .integer(max(0, limits.count)))
+      """, .integer(user), .integer(now &- limits.ageSeconds), .integer(max(0, limits.count)))
+  }
+
+  private func isTaken(_ batchID: BatchID) throws -> Bool {
+    try database.firstRow("SELECT 1 FROM cache_rejected_batches WHERE batch_id = ?", .integer(batchID)) { _ in true }
+      ?? false
   }
 
   /// The user's refused batches behind `batchID`, in order.

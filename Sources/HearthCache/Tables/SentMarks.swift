@@ -1,4 +1,4 @@
-internal import HearthModel
+package import HearthModel
 internal import HearthStore
 
 /// How far the outbox of each user may have reached the backend, and the attempts that failed.
@@ -6,15 +6,18 @@ internal import HearthStore
 /// A mark is stored before a batch is sent for the first time, and ahead of it by some batches, so that sending one write after the
 /// other costs a durable commit only now and then. When the stream ends, it goes back to the last batch that was sent. So a batch
 /// behind the mark has certainly never been sent, also in the eyes of another process or after a restart, and can be taken back.
-struct SentMarks {
+package struct SentMarks {
   typealias UserRow = MutationQueue.UserRow
+
+  /// So many batches are reserved at a time.
+  package static let reservation: BatchID = 100
 
   let database: Database
 
   /// The last batch that may have been sent; 0 if none was.
   func mark(of user: UserRow) throws -> BatchID {
-    try database.firstRow("SELECT through FROM cache_sent_marks WHERE user_id = ?", .integer(user)) {
-      try $0.int64(at: 0)
+    try database.firstRow("SELECT through FROM cache_sent_marks WHERE user_id = ?", .integer(user)) { row in
+      try row.counter(at: 0) { .corruptRecord(table: "cache_sent_marks", row: "\(user)", reason: $0) }
     } ?? 0
   }
 

@@ -177,13 +177,22 @@ struct TargetTable {
     return found
   }
 
+  /// The number of these targets that have rows.
+  func rowCount(of targetIDs: Set<TargetID>) throws -> Int64 {
+    guard !targetIDs.isEmpty else { return 0 }
+    let list = targetIDs.sorted().map(String.init).joined(separator: ",")
+    return try database.firstRow("SELECT count(*) FROM cache_targets WHERE target_id IN (\(list))") {
+      try $0.int64(at: 0)
+    } ?? 0
+  }
+
   /// The sequence number of the `rank`th least recently used of targets and unneeded documents, counted from 1; nil
   /// when there are fewer.
   ///
-  /// - Parameter pinned: targets that do not count.
-  func sequenceNumber(at rank: Int64, except pinned: Set<TargetID> = []) throws -> Int64? {
-    let excluded = pinned.sorted().map(String.init).joined(separator: ",")
-    let condition = pinned.isEmpty ? "" : "WHERE target_id NOT IN (\(excluded)) "
+  /// - Parameter kept: targets that do not count.
+  func sequenceNumber(at rank: Int64, except kept: Set<TargetID> = []) throws -> Int64? {
+    let excluded = kept.sorted().map(String.init).joined(separator: ",")
+    let condition = kept.isEmpty ? "" : "WHERE target_id NOT IN (\(excluded)) "
     return try database.firstRow(
       """
       SELECT sequence_number FROM (
@@ -285,7 +294,7 @@ struct TargetTable {
       let number = try row.int64(at: 0)
       do {
         let data = try decode(row)
-        if data.sequenceNumber < 0 || data.sequenceNumber >= CacheGlobals.implausibleNumber { body(number) }
+        if data.sequenceNumber < 0 || data.sequenceNumber >= CountedNumber.limit { body(number) }
       } catch {
         guard case .rows? = CacheDamage(error) else { throw error }
         body(number)

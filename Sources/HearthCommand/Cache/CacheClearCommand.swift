@@ -7,7 +7,7 @@ struct CacheClearCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "clear", abstract: "Delete the cache, or remove a part of what it holds.",
     discussion: """
-      Without further options the cache is deleted, unless it holds pending writes or is in use.
+      Without further options the cache is deleted, unless it is in use, holds pending writes, or keeps writes that the backend has refused.
 
       With one of them, documents are removed from it, also while clients share it. Those with pending writes, and those that a \
       listener shows, stay. Without --document, --collection or --group that concerns all documents.
@@ -17,6 +17,9 @@ struct CacheClearCommand: ParsableCommand {
 
   @Flag(help: "Delete the cache together with the writes that the backend does not have.")
   var discardPendingWrites = false
+
+  @Flag(help: "Delete the cache together with the writes that the backend has refused.")
+  var discardRejectedWrites = false
 
   @Option(help: "Only the document with this path.")
   var document: String?
@@ -44,8 +47,10 @@ struct CacheClearCommand: ParsableCommand {
     if subcollections, document == nil, collection == nil {
       throw ValidationError("--subcollections needs --document or --collection.")
     }
-    if discardPendingWrites, clearsPart {
-      throw ValidationError("--discard-pending-writes deletes the whole cache, which the other options do not.")
+    for (flag, isGiven) in [
+      ("--discard-pending-writes", discardPendingWrites), ("--discard-rejected-writes", discardRejectedWrites),
+    ] where isGiven && clearsPart {
+      throw ValidationError("\(flag) deletes the whole cache, which the other options do not.")
     }
     if let olderThan, Self.seconds(olderThan) == nil {
       throw ValidationError("--older-than \(olderThan): expected a number with s, m, h, d or w, such as 30d.")
@@ -66,12 +71,21 @@ struct CacheClearCommand: ParsableCommand {
   }
 
   private func deleteAll() throws {
-    let count = try CacheMaintenance.clear(folder: options.folder, discardsPendingWrites: discardPendingWrites)
+    let deleted = try CacheMaintenance.clear(
+      folder: options.folder, discardsPendingWrites: discardPendingWrites,
+      discardsRejectedWrites: discardRejectedWrites)
     if options.isJSON {
-      Terminal.write(JSONText.object([("cleared", true), ("discardedBatches", .integer(count))]).compact)
-    } else {
-      Terminal.write("The cache is deleted" + (count > 0 ? ", and \(count) pending writes with it." : "."))
+      let members: [(name: String, value: JSONText)] = [
+        ("cleared", true), ("discardedBatches", .integer(deleted.pendingCount)),
+        ("discardedRejectedBatches", .integer(deleted.rejectedCount)),
+      ]
+      return Terminal.write(JSONText.object(members).compact)
     }
+    var writes: [String] = []
+    if deleted.pendingCount > 0 { writes.append("\(deleted.pendingCount) pending writes") }
+    if deleted.rejectedCount > 0 { writes.append("\(deleted.rejectedCount) refused writes") }
+    let with = writes.isEmpty ? "" : ", and \(writes.joined(separator: " and ")) with it"
+    Terminal.write("The cache is deleted\(with).")
   }
 
   // MARK: - A part

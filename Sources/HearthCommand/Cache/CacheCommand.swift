@@ -50,18 +50,53 @@ struct CacheOptions: ParsableArguments {
   }
 }
 
+/// The identity whose pending writes are meant.
+struct OwnerOptions: ParsableArguments {
+  @Option(help: "The writes of this user.")
+  var user: String?
+
+  @Flag(help: "The writes made without credentials or with no user signed in.")
+  var signedOut = false
+
+  @Option(help: "The writes of the service account with this e-mail address.")
+  var serviceAccount: String?
+
+  @Flag(help: "The writes of the emulator's owner.")
+  var emulatorOwner = false
+
+  @Option(help: "The writes made with credentials of the application's own that have this name.")
+  var credentials: String?
+
+  private var owners: [OutboxOwner] {
+    [
+      user.map { .user($0) }, signedOut ? .nobody : nil, serviceAccount.map { .serviceAccount($0) },
+      emulatorOwner ? .emulatorOwner : nil, credentials.map { .application($0) },
+    ].compactMap { $0 }
+  }
+
+  func validate() throws {
+    guard owners.count > 1 else { return }
+    throw ValidationError(
+      "--user, --signed-out, --service-account, --emulator-owner and --credentials exclude each other.")
+  }
+
+  /// Nil if no identity was named.
+  var owner: OutboxOwner? { owners.first }
+}
+
 /// Whose documents are shown.
 struct ViewpointOptions: ParsableArguments {
-  @Option(
-    help: "Show the documents with the pending writes of this user; by default with those of the signed-out user.")
-  var user: String?
+  @OptionGroup(title: "Show the documents with pending writes, by default those of the signed-out user")
+  var owner: OwnerOptions
 
   @Flag(help: "Show the documents as the backend has confirmed them, without pending writes.")
   var confirmed = false
 
   func validate() throws {
-    if confirmed, user != nil { throw ValidationError("--user and --confirmed exclude each other.") }
+    if confirmed, owner.owner != nil {
+      throw ValidationError("--confirmed excludes the options that name an identity, such as --user.")
+    }
   }
 
-  var viewpoint: CacheInspection.Viewpoint { confirmed ? .backend : .user(user) }
+  var viewpoint: CacheInspection.Viewpoint { confirmed ? .backend : .user(owner.owner?.name) }
 }

@@ -42,6 +42,10 @@ struct CacheCheckCommand: ParsableCommand {
     Terminal.write(
       "Pending batches that a recovery saves: \(report.savedBatchCount); unreadable: \(report.unreadableBatchCount)\(more)"
     )
+    if report.savedRejectedBatchCount > 0 || !report.isRejectedComplete {
+      let more = report.isRejectedComplete ? "" : "; not all could be read"
+      Terminal.write("Refused batches that a recovery saves: \(report.savedRejectedBatchCount)\(more)")
+    }
     if !report.isSound {
       Terminal.write(
         "What to do: start the client. It repairs rows, or sets the file aside and saves the pending writes.")
@@ -169,7 +173,8 @@ struct CacheCollectCommand: ParsableCommand {
 
   @Option(
     help:
-      "Remove until the cache is no larger than this, in MiB; by default the oldest tenth is removed, at most 1,000.")
+      "Remove until the cache is no larger than this, in MiB; by default the oldest tenth is removed, one at least and 1,000 at most."
+  )
   var toMebibytes: Int?
 
   func validate() throws {

@@ -24,7 +24,8 @@ struct CacheInfoCommand: ParsableCommand {
     }
     line("folder", cache.folder)
     line(
-      "database", cache.databaseID.map { "\($0.projectID) \($0.database)" } ?? "unknown: no query and no write says it")
+      "database",
+      cache.databaseID.map { "\($0.projectID) \($0.database)" } ?? "unknown: no client of this release has opened it")
     line(
       "size",
       "\(Terminal.size(cache.fileBytes)), of which \(Terminal.size(cache.usedBytes)) in use; log \(Terminal.size(cache.logBytes))"
@@ -33,9 +34,13 @@ struct CacheInfoCommand: ParsableCommand {
     line("documents", cache.estimatedDocumentCount.map { "at most \($0)" } ?? "not counted: many collections")
     line("targets", "\(cache.targetCount)")
     line("outbox", "\(cache.pendingBatchCount) pending batches")
+    if cache.rejectedBatchCount > 0 {
+      line("rejected", "\(cache.rejectedBatchCount) batches that the backend has refused: see `hearth cache rejected`")
+    }
     for user in cache.users {
       let unreadable = user.unreadableBatchCount > 0 ? ", \(user.unreadableBatchCount) unreadable" : ""
-      line("user", "\(user.id ?? "(signed out)"): \(user.pendingBatchCount) pending\(unreadable)")
+      let rejected = user.rejectedBatchCount > 0 ? ", \(user.rejectedBatchCount) rejected" : ""
+      line("user", "\(OutboxOwner(name: user.id).inWords): \(user.pendingBatchCount) pending\(unreadable)\(rejected)")
     }
     for pinned in cache.pinnedQueries { line("pinned", "\(pinned.query): \(pinned.documentCount) documents") }
     if cache.isInExclusiveUse {
@@ -46,7 +51,8 @@ struct CacheInfoCommand: ParsableCommand {
       let role = !client.isAlive ? "ended without leaving" : client.isPrimary ? "primary" : "secondary"
       line(
         "client",
-        "\(client.name): \(role)\(process), user \(client.user ?? "(signed out)"), \(client.targetCount) targets")
+        "\(client.name): \(role)\(process), user \(OutboxOwner(name: client.user).inWords), \(client.targetCount) targets"
+      )
     }
     if let damage = cache.knownDamage { Terminal.write(Terminal.styled("damaged    \(Terminal.safe(damage))", .red)) }
     for name in cache.filesSetAside { line("set aside", name) }
@@ -60,19 +66,11 @@ struct CacheOutboxCommand: ParsableCommand {
 
   @OptionGroup var options: CacheOptions
 
-  @Option(help: "Only the writes of this user.")
-  var user: String?
-
-  @Flag(help: "Only the writes of the signed-out user.")
-  var signedOut = false
-
-  func validate() throws {
-    if signedOut, user != nil { throw ValidationError("--user and --signed-out exclude each other.") }
-  }
+  @OptionGroup var owner: OwnerOptions
 
   func run() throws {
     try options.run {
-      let wanted: String?? = signedOut ? .some(nil) : user.map { .some($0) }
+      let wanted = owner.owner.map(\.name)
       var table = TextTable("BATCH", "USER", "WRITTEN", "OPERATION", "DOCUMENT", right: [0])
       var lines: [String] = []
       try CacheInspection.read(folder: options.folder) { cache in
@@ -88,7 +86,7 @@ struct CacheOutboxCommand: ParsableCommand {
   }
 
   private static func add(_ entry: OutboxEntry, to table: inout TextTable) {
-    let (number, user) = ("\(entry.batchID)", entry.user ?? "(signed out)")
+    let (number, user) = ("\(entry.batchID)", OutboxOwner(name: entry.user).inWords)
     switch entry.contents {
     case .unreadable(let reason): table.add(number, user, "", "unreadable", reason)
     case .batch(let batch):
@@ -155,7 +153,7 @@ struct CacheDocumentsCommand: ParsableCommand {
       for document in documents {
         let updated = document.version > .none ? document.version.timestamp.rfc3339 : ""
         table.add(
-          document.key.canonicalString, document.hasPendingWrites ? "yes" : "", updated,
+          document.key.canonicalString, document.hasLocalMutations ? "yes" : "", updated,
           try document.fields.decoded().plainJSON.compact)
       }
       table.print()

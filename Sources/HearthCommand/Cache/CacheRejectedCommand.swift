@@ -10,19 +10,11 @@ struct CacheRejectedCommand: ParsableCommand {
 
   @OptionGroup var options: CacheOptions
 
-  @Option(help: "Only the writes of this user.")
-  var user: String?
-
-  @Flag(help: "Only the writes of the signed-out user.")
-  var signedOut = false
-
-  func validate() throws {
-    if signedOut, user != nil { throw ValidationError("--user and --signed-out exclude each other.") }
-  }
+  @OptionGroup var owner: OwnerOptions
 
   func run() throws {
     try options.run {
-      let wanted: String?? = signedOut ? .some(nil) : user.map { .some($0) }
+      let wanted = owner.owner.map(\.name)
       let entries = try CacheInspection.read(folder: options.folder) { cache in
         var entries: [RejectedEntry] = []
         try cache.forEachRejectedBatch(of: wanted) {
@@ -42,7 +34,7 @@ struct CacheRejectedCommand: ParsableCommand {
   }
 
   private static func add(_ entry: RejectedEntry, to table: inout TextTable) {
-    let (number, user) = ("\(entry.batchID)", entry.user ?? "(signed out)")
+    let (number, user) = ("\(entry.batchID)", OutboxOwner(name: entry.user).inWords)
     let (time, error) = (entry.rejectedAt?.rfc3339 ?? "", entry.error?.description ?? "unknown")
     switch entry.contents {
     case .unreadable(let reason): table.add(number, user, time, "unreadable", reason, error)

@@ -32,7 +32,7 @@ extension DemoStory {
     let backup = folder.appendingPathComponent("backup")
     let half = Self.writeCount / 2
     try await queueWrites(numbers: 1...half, named: "fourth", cache: cache)
-    try copyFiles(from: cache, to: backup)
+    try FileManager.default.copyItem(at: cache, to: backup)
     narrator.say("a backup is made of a cache with \(half) writes in its outbox")
 
     let online = try Device(name: "fourth", project: project, backend: backend, cache: cache)
@@ -41,7 +41,7 @@ extension DemoStory {
     try await verify("fourth", numbers: Array(1...half), witness: witness)
 
     try FileManager.default.removeItem(at: cache)
-    try copyFiles(from: backup, to: cache)
+    try FileManager.default.copyItem(at: backup, to: cache)
     narrator.say("the folder is put back, with the writes that have arrived long ago, and the device writes on")
     try await queueWrites(numbers: (half + 1)...Self.writeCount, named: "fourth", cache: cache)
     let restored = try Device(name: "fourth", project: project, backend: backend, cache: cache)
@@ -85,17 +85,6 @@ extension DemoStory {
   }
 
   // MARK: - What happens to the file
-
-  /// Copies a cache without its named pipes: `FileManager.copyItem` would wait for a writer of each.
-  private func copyFiles(from source: URL, to target: URL) throws {
-    let files = FileManager.default.enumerator(atPath: source.path)
-    while let path = files?.nextObject() as? String {
-      guard files?.fileAttributes?[.type] as? FileAttributeType == .typeRegular else { continue }
-      let copy = target.appendingPathComponent(path)
-      try FileManager.default.createDirectory(at: copy.deletingLastPathComponent(), withIntermediateDirectories: true)
-      try FileManager.default.copyItem(at: source.appendingPathComponent(path), to: copy)
-    }
-  }
 
   private func cacheFile(in folder: URL) throws -> URL {
     let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)

@@ -42,3 +42,18 @@ package struct BaseDocument: Equatable, Sendable {
     document.isFound == other.isFound && document.hasSameContents(as: other)
   }
 }
+
+extension MutationBatch {
+  /// The conditions under which mutations may be carried out that were made for some documents: one for each of these, in place of that of
+  /// its first mutation. Further mutations of a document find it as the first one has left it.
+  package static func guards(
+    of mutations: [Mutation], madeFor bases: [DocumentKey: BaseDocument]
+  ) -> [DocumentKey: Precondition] {
+    var guards: [DocumentKey: Precondition] = [:]
+    for mutation in mutations where guards[mutation.key] == nil {
+      guard let base = bases[mutation.key] else { continue }
+      guards[mutation.key] = base.guardedPrecondition(of: mutation) ?? mutation.precondition
+    }
+    return guards
+  }
+}

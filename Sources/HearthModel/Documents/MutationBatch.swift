@@ -33,13 +33,16 @@ package struct MutationBatch: Equatable, Sendable {
   package var keepsBases: Bool
   /// True if the resolution of a conflict has put other mutations in the place of those that the application wrote.
   package var isResolved: Bool
-  /// The conditions under which the backend is to carry it out, for the first mutation of a document. They are not stored.
-  package var guards: [DocumentKey: Precondition] = [:]
+  /// The conditions under which the backend is to carry it out, by document, in place of those of its first mutation. They are stored before
+  /// the batch is sent for the first time, and it is sent with them until it is answered, whatever the rules for conflicts are by then.
+  ///
+  /// Nil as long as they are not decided, so that it was never sent, and always without ``keepsBases``.
+  package var guards: [DocumentKey: Precondition]?
 
   package init(
     batchID: BatchID, identity: BatchIdentity? = nil, localWriteTime: Timestamp, baseMutations: [Mutation] = [],
     mutations: [Mutation], keepsOutcome: Bool = false, keepsBases: Bool = false,
-    isResolved: Bool = false
+    isResolved: Bool = false, guards: [DocumentKey: Precondition]? = nil
   ) {
     self.batchID = batchID
     self.identity = identity
@@ -49,6 +52,7 @@ package struct MutationBatch: Equatable, Sendable {
     self.keepsOutcome = keepsOutcome
     self.keepsBases = keepsBases
     self.isResolved = isResolved
+    self.guards = guards
   }
 
   /// The documents that the batch writes.
@@ -56,8 +60,7 @@ package struct MutationBatch: Equatable, Sendable {
 
   /// The mutations as they are sent.
   package var guardedMutations: [Mutation] {
-    guard !guards.isEmpty else { return mutations }
-    var open = guards
+    guard var open = guards, !open.isEmpty else { return mutations }
     return mutations.map { mutation in
       guard let precondition = open.removeValue(forKey: mutation.key) else { return mutation }
       var guarded = mutation

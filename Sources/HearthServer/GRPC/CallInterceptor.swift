@@ -1,4 +1,5 @@
 package import HearthModel
+internal import NIOCore
 package import SwiftProtobuf
 
 /// Stands between the clients and the service, for tests.
@@ -11,10 +12,10 @@ package protocol CallInterceptor: Sendable {
 
 /// What the messages of a call go through.
 package protocol CallTap: Sendable {
-  /// Called with each request in order, before the service has it.
+  /// Called with each request in order, before the service has it, and after the service has answered those before.
   ///
   /// - Returns: false to keep it from the service.
-  /// - Throws: What the call ends with.
+  /// - Throws: What the call ends with, behind those answers.
   func request(_ message: any Message) async throws -> Bool
   /// Returns the message to send in place of a response, at the time to send it.
   func response(_ message: any Message) async -> any Message
@@ -33,6 +34,14 @@ package struct InterceptedCall: Sendable {
   /// Ends the call.
   package func end(_ status: StatusError) {
     call.stop(CallStatus(status.code, status.message))
+  }
+
+  /// True if the client sends any number of requests.
+  package var isStream: Bool { call.method.kind == .requestStream }
+
+  /// Gives the service a request that was kept from it.
+  package func deliver(_ message: any Message) throws {
+    call.deliver(ByteBuffer(bytes: try message.serializedBytes() as [UInt8]), passingIntake: true)
   }
 
   /// Sends a message among those of the service.

@@ -215,8 +215,10 @@ extension CallServer {
     let requests = call.divertRequests()
     let pump = Task {
       do {
-        for await bytes in requests where try await tap.request(call.method.decode(bytes)) {
-          call.deliver(bytes, passingIntake: true)
+        for await bytes in requests {
+          // What the tap makes of a request must not overtake the answers to those before: an error ends the call.
+          await call.untilIdle()
+          if try await tap.request(call.method.decode(bytes)) { call.deliver(bytes, passingIntake: true) }
         }
         call.deliverEnd(passingIntake: true)
       } catch {

@@ -75,6 +75,7 @@ extension ServerCall {
   func nextInput() async throws -> Input {
     requestEnded()
     return try await withCheckedThrowingContinuation { continuation in
+      var idleWaiter: CheckedContinuation<Void, Never>?
       let (result, isNews) = state.withLock { state -> (Result<Input, any Error>?, Bool) in
         if let cause = state.cause { return (.failure(cause), false) }
         // Before signals: the task acts on these with each request, too, and a signal that always comes again must not keep requests waiting.
@@ -91,14 +92,28 @@ extension ServerCall {
         }
         if state.hasRequestEnd { return (.success(.end), false) }
         state.reader = continuation
+        (idleWaiter, state.idleWaiter) = (state.idleWaiter, nil)
         return (nil, false)
       }
+      idleWaiter?.resume()
       if isNews { outbox.add(self) }
       switch result {
       case .success(.message(let message)): continuation.resume(with: begun(message))
       case .some(let result): continuation.resume(with: result)
       case nil: break
       }
+    }
+  }
+
+  /// Waits until the task has answered all it was given and waits for its next input, or the call is over.
+  func untilIdle() async {
+    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+      let waits = state.withLock { state in
+        guard !state.isOver, state.reader == nil else { return false }
+        state.idleWaiter = continuation
+        return true
+      }
+      if !waits { continuation.resume() }
     }
   }
 

@@ -60,6 +60,8 @@ final class ServerCall: Sendable {
     var hasRequestEnd = false
     var signals: Signals = []
     var reader: CheckedContinuation<Input, any Error>?
+    /// Resumed when the task waits for its next input, or the call is over.
+    var idleWaiter: CheckedContinuation<Void, Never>?
     /// The connection keeps the window back until ``requests`` is empty.
     var keepsWindow = false
     var returnsWindow = false
@@ -109,8 +111,8 @@ extension ServerCall {
   ///
   /// - Parameter droppingBytes: Bytes that the client has not taken are not sent any more.
   func stop(_ status: CallStatus, droppingBytes: Bool = false) {
-    let (task, reader, writer, isNew) = state.withLock { state in
-      defer { (state.task, state.reader, state.writer) = (nil, nil, nil) }
+    let (task, reader, writer, idleWaiter, isNew) = state.withLock { state in
+      defer { (state.task, state.reader, state.writer, state.idleWaiter) = (nil, nil, nil, nil) }
       let isNew = !state.isOver
       if isNew {
         (state.isOver, state.cause, state.end) = (true, status, status)
@@ -124,8 +126,9 @@ extension ServerCall {
       }
       // The connection drops them soon; they do not count any more.
       if droppingBytes { hold(&state, queued: 0, results: 0) }
-      return (state.task, state.reader, state.writer, isNew)
+      return (state.task, state.reader, state.writer, state.idleWaiter, isNew)
     }
+    idleWaiter?.resume()
     if isNew || droppingBytes, let limit = status.exceeded { load.metrics?.exceeded(limit) }
     task?.cancel()
     reader?.resume(throwing: status)
@@ -141,16 +144,18 @@ extension ServerCall {
 
   /// Ends the call as its task has chosen.
   func finish(_ status: CallStatus) {
-    let isNew = state.withLock { state in
+    let (isNew, idleWaiter) = state.withLock { state in
+      defer { state.idleWaiter = nil }
       state.task = nil
       hold(&state, queued: state.queuedBytes, results: 0)
-      guard !state.isOver else { return false }
+      guard !state.isOver else { return (false, state.idleWaiter) }
       (state.isOver, state.end) = (true, status)
       (state.requests, state.requestBytes) = ([], 0)
       state.intake?.finish()
       state.intake = nil
-      return true
+      return (true, state.idleWaiter)
     }
+    idleWaiter?.resume()
     if isNew {
       if let limit = status.exceeded { load.metrics?.exceeded(limit) }
       outbox.add(self)

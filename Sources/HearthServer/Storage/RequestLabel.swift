@@ -2,23 +2,31 @@ internal import Crypto
 internal import HearthModel
 internal import HearthWire
 
-/// The identity of a labelled request of a write stream: the label that its client has given it, and a digest of its
+/// The identity of a labelled request of a write stream: the label that its client has given it, and a digest of the contents of its
 /// writes. With it, a client can repeat a request whose answer was lost, and the request is applied once.
 ///
 /// A request is a repetition only if both agree. One with a known label and other writes is applied: a client that gives a
 /// label twice, against the rule, loses no write.
 struct RequestLabel: Hashable, Sendable {
   let label: BatchLabel
-  /// SHA-256 of the writes in the order of the request, with fields in the encoding of the request. Clients repeat a batch
-  /// as they have stored it, so its digest stays the same.
+  /// SHA-256 of the writes without their preconditions, in the order of the request, with fields in the encoding of the request. Clients
+  /// repeat a batch as they have stored it, so its digest stays the same.
+  ///
+  /// Preconditions are left out because they say when a write may be carried out, and this one has been: a client that repeats it under
+  /// another condition, for instance because its rules for conflicts have changed, must not have it carried out again.
   let digest: [UInt8]
 
   init(_ label: BatchLabel, mutations: [Mutation], database: DatabaseID) {
     self.label = label
-    digest = Self.digest(of: mutations, in: database)
+    let contents = mutations.map { mutation in
+      var content = mutation
+      content.precondition = .none
+      return content
+    }
+    digest = Self.digest(of: contents, in: database)
   }
 
-  /// SHA-256 of the writes in their order.
+  /// SHA-256 of the writes in their order, with their preconditions.
   static func digest(of mutations: [Mutation], in database: DatabaseID) -> [UInt8] {
     var hash = SHA256()
     for mutation in mutations {

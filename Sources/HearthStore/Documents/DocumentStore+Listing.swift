@@ -128,7 +128,7 @@ extension DocumentStore {
   /// The number of keys with a stored document, also those of documents that are known to be missing. Walks an index.
   package func count() throws -> Int {
     let statement = try database.prepare("SELECT count(*) FROM documents")
-    return try statement.step() ? Int(statement.int64(at: 0)) : 0
+    return try statement.step() ? Int(clamping: statement.int64(at: 0)) : 0
   }
 
   /// The size of a stored document's fields, 0 when there is none. Does not read them.
@@ -148,6 +148,6 @@ extension DocumentStore {
     let statement = try database.prepare(
       "SELECT count(*) FROM documents WHERE place BETWEEN ? AND ? AND kind = \(DocumentSchema.Kind.found)",
       .integer(Place.first(in: number)), .integer(Place.last(in: number)))
-    return try statement.step() ? Int(statement.int64(at: 0)) : 0
+    return try statement.step() ? Int(clamping: statement.int64(at: 0)) : 0
   }
 }

@@ -29,6 +29,9 @@ package final class DocumentStore {
       """
   }
 
+  /// The tables of a store that is asked for documents by read time.
+  package static var schema: Schema { StoreSchema.schema }
+
   /// Opens the store in a database and migrates its tables.
   ///
   /// - Parameter findsByReadTime: False for a store that is never asked for documents by read time.

@@ -30,10 +30,15 @@ extension Database {
   package func truncateLog(waitingAtMost duration: Duration = .zero) throws(StoreError) -> Bool {
     guard case .file = location else { return true }
     var isTruncated = false
-    try waiting(atMost: duration) { () throws(StoreError) in
-      let statement = try prepare("PRAGMA wal_checkpoint(TRUNCATE)")
-      // The first column is 1 if another connection was in the way (https://www.sqlite.org/pragma.html#pragma_wal_checkpoint).
-      while try statement.step() { isTruncated = try statement.int64(at: 0) == 0 }
+    do throws(StoreError) {
+      try waiting(atMost: duration) { () throws(StoreError) in
+        let statement = try prepare("PRAGMA wal_checkpoint(TRUNCATE)")
+        // The first column is 1 if another connection was in the way (https://www.sqlite.org/pragma.html#pragma_wal_checkpoint).
+        while try statement.step() { isTruncated = try statement.int64(at: 0) == 0 }
+      }
+    } catch {
+      if error.isFailedSync { failedCheckpoint = error }
+      throw error
     }
     return isTruncated
   }

@@ -32,6 +32,8 @@ package final class Database {
     /// Reads what can be read of a file that SQLite would refuse as a whole: one that is shorter than its header says, or
     /// whose schema has entries that make no sense. For reading only.
     package var toleratesDamage = false
+    /// Refuses to make a file that does not exist.
+    package var mustExist = false
     /// Takes no locks and makes no files beside the database. Only for reading a file that has no write-ahead log and that nobody
     /// writes meanwhile; otherwise what is read makes no sense.
     package var isImmutable = false
@@ -43,6 +45,9 @@ package final class Database {
     package var applicationID: Int32
     /// False if the owner moves the write-ahead log into the file itself, with ``Database/moveLog()``. Then no commit pays for it.
     package var movesLogAtCommits = true
+    /// The pages in the log at which a commit moves it. Twice SQLite's own number: pages that several transactions write are then moved to
+    /// the file half as often, and the log still fits ``keptLogBytes``.
+    package var logPages = 2000
     /// The size in bytes to which the file of the write-ahead log is truncated when the log restarts. Commits overwrite this space. A commit
     /// that extends the file takes longer, because the file system also writes the new length (decision 18 has figures).
     package var keptLogBytes = 16 << 20
@@ -67,6 +72,8 @@ package final class Database {
     case statement(String)
     /// The commit of an outermost write transaction.
     case commit
+    /// Moving the log into the file after a commit.
+    case checkpoint
   }
 
   /// "Hrth" in the file's header (https://www.sqlite.org/fileformat.html, offset 68).
@@ -78,6 +85,8 @@ package final class Database {
   package let name: String
   /// Asked before each point; an error that it returns is thrown there as if SQLite had failed.
   package var injectFailure: ((FailurePoint) -> StoreError?)?
+  /// The failure of a sync while the log was moved; nil if there was none. Written in Database+Checkpoints.swift and Database+Space.swift.
+  package internal(set) var failedCheckpoint: StoreError?
   /// Makes every further step fail once it is set.
   var interruption: Interruption?
 
@@ -147,7 +156,8 @@ package final class Database {
     }
     // NOMUTEX: the owner confines the connection, so SQLite need not lock it at each call.
     var flags = SQLITE_OPEN_NOMUTEX
-    flags |= options.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+    flags |= options.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
+    if !options.isReadOnly, !options.mustExist { flags |= SQLITE_OPEN_CREATE }
     if options.isImmutable { flags |= SQLITE_OPEN_URI }
     var connection: OpaquePointer?
     let code = sqlite3_open_v2(fileName, &connection, flags, nil)
@@ -210,16 +220,31 @@ package final class Database {
     }
     if case .file = location, !options.isReadOnly {
       try switchToWriteAheadLog()
-      // Twice SQLite's own number: pages that several transactions write are then moved to the file half as often, and
-      // the log still fits the limit below.
-      try execute("PRAGMA wal_autocheckpoint = \(options.movesLogAtCommits ? 2000 : 0)")
+      try execute("PRAGMA wal_autocheckpoint = 0")
+      if options.movesLogAtCommits { moveLogAtCommits() }
       // Otherwise the file would stay as large as it ever was.
       try execute("PRAGMA journal_size_limit = \(options.keptLogBytes)")
     }
-    try execute("PRAGMA synchronous = \(options.synchronous.rawValue)")
+    for pragma in Self.syncPragmas(options.synchronous, onDarwin: Self.isDarwin) { try execute(pragma) }
     if isNew, !options.isReadOnly {
       try execute("PRAGMA application_id = \(options.applicationID)")
     }
+  }
+
+  #if canImport(Darwin)
+    private static let isDarwin = true
+  #else
+    private static let isDarwin = false
+  #endif
+
+  /// The pragmas that say when the file system is synchronized, and how.
+  ///
+  /// On Darwin `fsync` leaves data in the drive's cache, so that a loss of power can undo what was synchronized. With these two, SQLite
+  /// synchronizes by F_FULLFSYNC (https://www.sqlite.org/pragma.html#pragma_fullfsync). The first is about commits; the second is about
+  /// checkpoints, without which the log would be overwritten before its pages are in the file. Other systems ignore both.
+  package static func syncPragmas(_ synchronous: Synchronous, onDarwin: Bool) -> [String] {
+    (onDarwin ? ["PRAGMA fullfsync = ON", "PRAGMA checkpoint_fullfsync = ON"] : [])
+      + ["PRAGMA synchronous = \(synchronous.rawValue)"]
   }
 
   /// Reads the file's header for the first time and refuses a database that is not ours, before anything is written.
@@ -274,6 +299,13 @@ package final class Database {
   }
 
   package var isOpen: Bool { connection != nil }
+
+  /// Leaves the files of the log alone when the connection is closed. SQLite deletes them by their names, which may belong to another
+  /// database by then.
+  package func keepLogAtClose() {
+    var isKept: Int32 = 1
+    sqlite3_file_control(connection, "main", SQLITE_FCNTL_PERSIST_WAL, &isKept)
+  }
 
   // MARK: - Statements
 
@@ -498,6 +530,12 @@ package final class Database {
   /// Differs from the last time when another connection has changed the file since, as far as the running transaction sees it.
   package var dataVersion: Int64 {
     get throws(StoreError) { try integer("PRAGMA data_version") }
+  }
+
+  /// Differs from the last time when a table, an index or a view was made, changed or removed since, as far as the running transaction sees
+  /// it. (https://www.sqlite.org/pragma.html#pragma_schema_version)
+  package var schemaVersion: Int64 {
+    get throws(StoreError) { try integer("PRAGMA schema_version") }
   }
 
   /// The rowid of the latest INSERT.

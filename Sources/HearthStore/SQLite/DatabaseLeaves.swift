@@ -1,5 +1,3 @@
-internal import Foundation
-
 /// Reads rows of tables directly from the pages of a file that SQLite cannot get to any more, because a page that leads to
 /// them is damaged (https://www.sqlite.org/fileformat.html#b_tree_pages).
 ///
@@ -21,9 +19,7 @@ package enum DatabaseLeaves {
 
   /// The rows with one of these numbers, of any table, in the order of their pages.
   package static func rows(in path: String, numbers: Set<Int64>) -> [Row] {
-    // Not mapped: a disk error in a mapped file is a signal, not an error.
-    guard let file = try? Data(contentsOf: URL(fileURLWithPath: path)) else { return [] }
-    let pages = DatabasePages(file: file)
+    guard let pages = DatabasePages(path: path) else { return [] }
     let rows = Rows(pages: pages)
     return (2...max(2, pages.count)).flatMap { page in
       pages.cells(of: page, .tableLeaf).compactMap { rows.row(in: page, at: $0, numbers: numbers) }
@@ -40,7 +36,7 @@ package enum DatabaseLeaves {
         return pages.byte(page, offset)
       }
       guard let length = Self.varint(next), let number = Self.varint(next), numbers.contains(number),
-        length > 0, length <= pages.file.count, let payload = payload(page, offset, Int(length))
+        length > 0, length <= pages.fileBytes, let payload = payload(page, offset, Int(length))
       else { return nil }
       return Self.columns(of: payload).map { Row(number: number, columns: $0) }
     }

@@ -2,8 +2,10 @@ internal import Foundation
 
 /// The pages of a database file, read without SQLite (https://www.sqlite.org/fileformat.html#b_tree_pages).
 ///
-/// Pages are counted from 1. Reading behind the end of a page or of the file gives nil, so that any bytes can be looked at.
-struct DatabasePages {
+/// Pages are counted from 1. Reading behind the end of a page or of the file gives nil, so that any bytes can be looked at. Two pages are in
+/// memory at a time, however large the file is: the one whose cells are read, and one to which a cell leads. The file is not mapped, because a disk
+/// error in a mapped file is a signal, not an error.
+final class DatabasePages {
   enum Kind: UInt8 {
     case tableInterior = 0x05
     case tableLeaf = 0x0D
@@ -12,17 +14,55 @@ struct DatabasePages {
   /// The page size of every file that this library makes.
   static let pageBytes = 8192
 
-  let file: Data
-
+  /// The size of the file in bytes.
+  let fileBytes: Int
   /// The pages that are there as a whole.
-  var count: Int { file.count / Self.pageBytes }
+  let count: Int
+  private let file: FileHandle
+  /// The page that was read last, and the one before it.
+  private var latest = Page()
+  private var former = Page()
 
-  /// The range of a page in the file.
-  static func range(of page: Int) -> Range<Int> { (page - 1) * pageBytes..<page * pageBytes }
+  private struct Page {
+    /// 0 for none.
+    var number = 0
+    /// Empty for a page that cannot be read.
+    var bytes: [UInt8] = []
+  }
+
+  /// - Returns: Nil if the file cannot be read.
+  init?(path: String) {
+    guard let file = FileHandle(forReadingAtPath: path), let size = try? file.seekToEnd() else { return nil }
+    self.file = file
+    fileBytes = Int(clamping: size)
+    count = fileBytes / Self.pageBytes
+  }
+
+  deinit { try? file.close() }
+
+  /// The place of a page in the file.
+  static func offset(of page: Int) -> UInt64 { UInt64(page - 1) * UInt64(pageBytes) }
 
   func byte(_ page: Int, _ offset: Int) -> UInt8? {
     guard page >= 1, page <= count, offset >= 0, offset < Self.pageBytes else { return nil }
-    return file[file.startIndex + (page - 1) * Self.pageBytes + offset]
+    if latest.number != page { load(page) }
+    return offset < latest.bytes.count ? latest.bytes[offset] : nil
+  }
+
+  private func load(_ page: Int) {
+    swap(&latest, &former)
+    guard latest.number != page else { return }
+    latest = Page(number: page, bytes: bytes(of: page))
+  }
+
+  /// The bytes of a page; fewer, or none, if the disk fails.
+  func bytes(of page: Int) -> [UInt8] {
+    do {
+      try file.seek(toOffset: Self.offset(of: page))
+      return Array(try file.read(upToCount: Self.pageBytes) ?? Data())
+    } catch {
+      return []
+    }
   }
 
   /// A number of `bytes` bytes, the highest first.

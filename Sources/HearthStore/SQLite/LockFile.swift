@@ -60,9 +60,9 @@ package final class LockFile: Sendable {
 
   /// Returns true if an opener, in any process, holds a lock on the file. False if the file is missing.
   package static func isLocked(path: String) -> Bool {
-    var opened = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
-    // Another user may look as well, where only that is allowed.
-    if opened < 0, errno == EACCES || errno == EROFS { opened = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }
+    // For reading only: another user may look as well, where no more is allowed, and those who watch the file (`FileWatcher`) can tell a
+    // holder that ends from somebody who looks.
+    let opened = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard opened >= 0 else { return errno != ENOENT }
     defer { _ = close(opened) }
     // Shared, so that those who look do not take each other for holders.

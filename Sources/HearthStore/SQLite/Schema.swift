@@ -66,12 +66,31 @@ package struct Schema: Sendable {
             throw error.at("Migration \(migration.version) (\(migration.name)) of \"\(component)\"")
           }
         }
+        // Makes SQLite's own number rise, so that a process that has the file open looks at the versions, also when no table has changed.
+        if found > 0 {
+          try database.execute("CREATE VIEW migrated_tables AS SELECT 1")
+          try database.execute("DROP VIEW migrated_tables")
+        }
         try database.update(
           "INSERT OR REPLACE INTO schema_versions (component, version) VALUES (?, ?)", .text(component),
           .integer(Int64(currentVersion)))
       }
     }
     try probe(database)
+  }
+
+  /// Returns true if the tables are those of an earlier release, which ``migrate(_:)`` would change.
+  ///
+  /// - Throws: As ``checkVersion(in:)``.
+  package func isOutdated(in database: Database) throws -> Bool {
+    (1..<max(currentVersion, 1)).contains(try version(in: database))
+  }
+
+  /// Looks whether this release may use the tables, and reads nothing else.
+  ///
+  /// - Throws: ``StoreError`` `newerSchema` when a newer release has migrated them.
+  package func checkVersion(in database: Database) throws {
+    _ = try version(in: database)
   }
 
   /// The version in the file: 0 when the component has no tables there.

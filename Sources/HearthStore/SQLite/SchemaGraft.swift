@@ -9,36 +9,39 @@ package enum SchemaGraft {
   /// Copies a database, and its write-ahead log, with the list of tables of another one. The copy is for reading only: it knows
   /// nothing of unused pages.
   package static func copy(_ source: String, to target: String, schemaOf template: String) throws(StoreError) {
-    var file = try read(source)
-    let other = try read(template)
+    guard let other = DatabasePages(path: template) else { throw failure("read", template) }
     // A full disk may have kept the template's pages in its log.
-    guard other.count >= DatabasePages.pageBytes else {
-      throw StoreError(kind: .io, message: "\"\(template)\" has only \(other.count) bytes, not the list of tables.")
+    guard other.count > 0 else {
+      throw StoreError(
+        kind: .io, message: "\"\(template)\" has only \(other.fileBytes) bytes, not the list of tables.")
     }
-    for page in schemaPages(of: DatabasePages(file: other)) {
-      let range = DatabasePages.range(of: page)
-      if file.count < range.upperBound { file.append(Data(count: range.upperBound - file.count)) }
-      file.replaceSubrange(range, with: other[range])
-    }
-    // Unused pages: none. The counter for which the length of the file is right: not this one, so that it is measured.
-    for offset in 32..<40 { file[offset] = 0 }
-    for offset in 92..<96 { file[offset] = 0xFF }
     do {
-      try file.write(to: URL(fileURLWithPath: target))
+      try FileManager.default.copyItem(atPath: source, toPath: target)
+      let file = try FileHandle(forUpdating: URL(fileURLWithPath: target))
+      defer { try? file.close() }
+      for page in schemaPages(of: other) {
+        try write(other.bytes(of: page), at: DatabasePages.offset(of: page), in: file)
+      }
+      // Unused pages: none. The counter for which the length of the file is right: not this one, so that it is measured.
+      try write([UInt8](repeating: 0, count: 8), at: 32, in: file)
+      try write([UInt8](repeating: 0xFF, count: 4), at: 92, in: file)
       if FileManager.default.fileExists(atPath: source + "-wal") {
         try FileManager.default.copyItem(atPath: source + "-wal", toPath: target + "-wal")
       }
     } catch {
-      throw StoreError(kind: .io, message: "Cannot write \"\(target)\" (\(error.localizedDescription)).")
+      throw failure("write", target, error)
     }
   }
 
-  private static func read(_ path: String) throws(StoreError) -> Data {
-    do {
-      return try Data(contentsOf: URL(fileURLWithPath: path))
-    } catch {
-      throw StoreError(kind: .io, message: "Cannot read \"\(path)\" (\(error.localizedDescription)).")
-    }
+  /// Writing behind the end fills what lies between with zeros.
+  private static func write(_ bytes: [UInt8], at offset: UInt64, in file: FileHandle) throws {
+    try file.seek(toOffset: offset)
+    try file.write(contentsOf: bytes)
+  }
+
+  private static func failure(_ operation: String, _ path: String, _ error: (any Error)? = nil) -> StoreError {
+    let reason = error.map { " (\($0.localizedDescription))" } ?? ""
+    return StoreError(kind: .io, message: "Cannot \(operation) \"\(path)\"\(reason).")
   }
 
   /// The pages of the tree that begins with the first page.

@@ -164,6 +164,9 @@ struct BackendLink {
 extension BackendLink {
   func isWatched(_ target: TargetID) -> Bool { targets[target] != nil }
 
+  /// The target as the backend would be asked for it now; nil if it is not watched.
+  func request(for target: TargetID) -> TargetData? { targets[target] }
+
   /// True if what comes for the target belongs to an earlier listen, because answers to requests are outstanding.
   func awaitsAnswer(_ target: TargetID) -> Bool { aggregator.awaitsAnswer(target) }
 
@@ -285,6 +288,26 @@ extension BackendLink {
       actions += sendAdd(fresh.with(purpose: purpose), confirmed)
     }
     return actions
+  }
+
+  /// What is known of the way to the backend.
+  enum Reach {
+    /// The streams that are needed are open, and the backend has said something.
+    case reached
+    /// The last attempt to open a stream that is needed has failed, or nothing was heard for too long.
+    case outOfReach
+    /// It is not known yet.
+    case connecting
+    /// Nothing waits for the backend.
+    case notNeeded
+  }
+
+  var reach: Reach {
+    let isWriting = pipeline.stream.isReady
+    if targets.isEmpty, pipeline.batches.isEmpty, !isWriting { return .notNeeded }
+    let watches = targets.isEmpty || watchStream.isOpen && online.state == .online
+    if watches, isWriting || pipeline.batches.isEmpty { return .reached }
+    return online.state == .offline || failsToWrite ? .outOfReach : .connecting
   }
 
   /// True if the backend has answered every target that it should be asked for.

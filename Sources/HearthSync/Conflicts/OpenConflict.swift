@@ -201,6 +201,8 @@ struct UncertainBatches {
 struct Conflicts {
   /// The one whose resolution the outbox waits for. One at a time: batches are sent in order.
   var open: OpenConflict?
+  /// The one whose questions are open while another client has the lease. Written in SyncEngine+ParkedConflicts.swift.
+  var parked: ParkedConflict?
   /// The batch that the backend has refused because of what it was made for.
   var refused: (batchID: BatchID, error: StatusError)?
   /// How often a batch was refused although the documents are those that it was made for.
@@ -211,6 +213,14 @@ struct Conflicts {
 
   init(backoff: ExponentialBackoff.Parameters) {
     pauses = ExponentialBackoff(parameters: backoff, now: .zero)
+  }
+
+  /// True if nothing of the outbox can be sent before the application resolves a conflict.
+  var waitForApplication: Bool {
+    switch open?.stage {
+    case .asking, .failed: true
+    case nil, .reading, .pausing: false
+    }
   }
 
   mutating func nextID() -> Int {

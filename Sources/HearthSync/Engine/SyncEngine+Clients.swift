@@ -81,7 +81,7 @@ extension SyncEngine {
 
   /// Acts on everything in the news but documents, answers and the states of targets.
   func follow(_ news: News) {
-    if news.mustEnd { emit(.closeCache) }
+    if news.mustEnd { emit(.yieldCache) }
     if news.hasNewBatches || news.concernsOutbox || news.isIncomplete { outboxHasChanged = true }
     for (target, error) in news.rejectedTargets
     where views.hasView(on: target) || backgroundQueries.hasBackgroundListen(for: target) {
@@ -243,6 +243,7 @@ extension SyncEngine {
     turn = LeaseTurn()
     link.forbid(.secondary)
     follow(link.closeStreams())
+    follow(views.endFreshReads())
     sending = SendingMark()
     link.forgetAllTargets()
     dropViewsForOthers()

@@ -19,23 +19,23 @@ extension SyncEngine {
 
   /// Gives a batch the preconditions that it is sent with.
   ///
+  /// Those that are stored with it stay: it may have been sent, and is sent again with what it was sent with, whatever the rules are now and
+  /// whatever is left of the documents that it was made for.
+  ///
   /// - Returns: Nil if it cannot be sent yet: batches on their way write the same documents, or they have to be compared first.
   func guarded(_ batch: MutationBatch) throws -> MutationBatch? {
-    guard batch.keepsBases, !configuration.conflictRules.isEmpty else { return batch }
+    guard batch.keepsBases else { return batch }
+    let isRefused = conflicts.refused?.batchID == batch.batchID
+    if let guards = batch.guards, !isRefused { return link.isWriting(any: Set(guards.keys)) ? nil : batch }
     let bases = try localStore.bases(of: batch)
-    guard !bases.bases.isEmpty else { return batch }
     // Only their answers bring the versions that this batch is made for.
     if link.isWriting(any: Set(bases.bases.keys)) { return nil }
-    if bases.mustBeCompared || conflicts.refused?.batchID == batch.batchID {
-      compare(batch, bases)
+    if bases.mustBeCompared || isRefused {
+      try compare(batch, bases)
       return nil
     }
     var guarded = batch
-    for mutation in batch.mutations where guarded.guards[mutation.key] == nil {
-      // Further mutations of a document find it as the first one has left it.
-      guarded.guards[mutation.key] =
-        bases.bases[mutation.key]?.guardedPrecondition(of: mutation) ?? mutation.precondition
-    }
+    guarded.guards = MutationBatch.guards(of: batch.mutations, madeFor: bases.bases)
     return guarded
   }
 
@@ -43,7 +43,7 @@ extension SyncEngine {
   ///
   /// - Returns: False if it cannot.
   func takeConflict(_ batch: MutationBatch, _ error: StatusError) -> Bool {
-    guard !batch.guards.isEmpty, [.failedPrecondition, .alreadyExists, .notFound].contains(error.code) else {
+    guard batch.guards?.isEmpty == false, [.failedPrecondition, .alreadyExists, .notFound].contains(error.code) else {
       return false
     }
     conflicts.refused = (batch.batchID, error)
@@ -51,7 +51,11 @@ extension SyncEngine {
     return true
   }
 
-  private func compare(_ batch: MutationBatch, _ bases: LocalStore.BatchBases) {
+  private func compare(_ batch: MutationBatch, _ bases: LocalStore.BatchBases) throws {
+    // A former process may have sent it, so that the backend's documents may be those that it makes.
+    if conflicts.uncertain.isNew(to: link.user) {
+      conflicts.uncertain.begin(through: try localStore.lastPendingBatchThatMayBeSent(), of: link.user)
+    }
     closeConflict()
     read(
       OpenConflict(
@@ -140,6 +144,7 @@ extension SyncEngine {
       return conflicts.mayRepeat(refused.batchID) ? carryOut(open) : endConflict(rejecting: open, refused.error)
     }
     guard !questions.isEmpty else { return carryOut(open) }
+    if takeUpParkedConflict(for: open) { return }
     open.stage = .asking(questions)
     conflicts.open = open
     outboxHasChanged = true
@@ -149,6 +154,7 @@ extension SyncEngine {
   // MARK: - Answers of the application
 
   func conflictAnswered(_ id: ConflictID, _ result: Result<ConflictAnswer, StatusError>) {
+    if parkAnswer(id, result) { return }
     guard var open = conflicts.open, case .asking(var questions) = open.stage,
       let key = questions.removeValue(forKey: id), let remote = open.remote[key]
     else { return }
@@ -187,11 +193,13 @@ extension SyncEngine {
   /// A batch has left the outbox, so that nothing needs to wait for it.
   func forgetConflict(of batchID: BatchID) {
     if conflicts.open?.batch.batchID == batchID { closeConflict() }
+    if conflicts.parked?.conflict.batch.batchID == batchID { dropParkedConflict() }
     if conflicts.refused?.batchID == batchID { conflicts.refused = nil }
   }
 
-  /// Another client sends the outbox.
+  /// Another client sends the outbox. Questions to the application stay open.
   func forgetConflicts() {
+    parkConflict()
     closeConflict()
     conflicts.refused = nil
     conflicts.uncertain = UncertainBatches()
@@ -250,6 +258,7 @@ extension SyncEngine {
     _ open: OpenConflict, leaves: Bool, with error: StatusError?, _ store: () throws -> DocumentMap
   ) {
     conflicts.open = nil
+    dropParkedConflict()
     let batchID = open.batch.batchID
     do {
       let changes = try store()
@@ -267,5 +276,5 @@ extension SyncEngine {
   }
 
   /// The conflict that the outbox waits for, as it is shown.
-  package var outboxConflict: OutboxConflict? { conflicts.open?.state }
+  package var outboxConflict: OutboxConflict? { (conflicts.open ?? conflicts.parked?.conflict)?.state }
 }

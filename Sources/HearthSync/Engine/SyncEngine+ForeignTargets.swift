@@ -52,7 +52,7 @@ extension SyncEngine {
     guard views.foreignTargets[target] != isWatched else { return }
     var data: TargetData?
     if !views.hasView(on: target) {
-      data = try adopt(target)
+      data = try adopt(target, isWatched: isWatched)
     } else if isWatched, !link.isWatched(target) {
       data = try localStore.adoptTarget(target)
       try takeOverConfirmedKeys(of: target)
@@ -71,12 +71,13 @@ extension SyncEngine {
   /// Gives a target that another client uses a view here.
   ///
   /// - Returns: Nil if it has no row any more.
-  private func adopt(_ target: TargetID) throws -> TargetData? {
+  private func adopt(_ target: TargetID, isWatched: Bool) throws -> TargetData? {
     guard let data = try localStore.adoptTarget(target) else { return nil }
     guard !views.hasView(on: target), !backgroundQueries.hasBackgroundListen(for: target) else { return data }
     do {
       let query = data.target.query
-      follow(views.activate(query, on: data, with: try run(query), onlineState: link.onlineState))
+      let first = try run(query)
+      follow(views.activate(query, on: data, with: first, isWatched: isWatched, onlineState: link.onlineState))
     } catch {
       localStore.forgetTarget(target)
       throw error
@@ -96,7 +97,7 @@ extension SyncEngine {
     }
     for (target, isWatched) in others.sorted(by: { $0.key < $1.key }) {
       do {
-        if targets[target] == nil { targets[target] = try adopt(target) }
+        if targets[target] == nil { targets[target] = try adopt(target, isWatched: isWatched) }
         if views.hasView(on: target) { views.keepForOthers(target, isWatched: isWatched) }
       } catch {
         guard mayConcernOneTarget(error) else { throw error }

@@ -1,31 +1,47 @@
 internal import HearthCache
 internal import HearthModel
 
-/// The time for which one client holds the lease while the outboxes of other users wait.
+/// The time for which one client holds the lease while others have a use for it.
 struct LeaseTurn {
   /// Monotonic time.
   var began: Duration = .zero
   /// True while what is on its way is still answered, and nothing more is sent.
   var isEnding = false
+  /// True once the backend was reached in this turn.
+  var hasConnected = false
+  /// The monotonic time since which the backend has been out of reach although something waits for it.
+  var cutOffSince: Duration?
   /// The monotonic time since which the free lease has been found to be left to another client.
   var yieldedSince: Duration?
 }
 
-/// Turns of the users.
+/// Turns with the lease.
 ///
 /// No client sends another user's outbox, because it has no token for that. So while the outbox of another user waits, the holder of
 /// the lease leaves it to a client of that user after a while: with nothing on its way, so that no batch is sent twice.
+///
+/// Processes differ in what they can reach: one may have no network, no certificates, no valid token. A holder that has been cut off for
+/// `offlineLeaseTurn` leaves the lease to any other client that wants the network. While nobody can connect, it goes round in such turns.
+/// One that has a connection keeps it; a client that had its turn in vain gets another one rarely (`futileTurnPause`), or as soon as
+/// something changes that may help it.
 extension SyncEngine {
-  /// Ends the turn of this client if another user waits and it has lasted long enough.
+  /// Ends the turn of this client if another one has a use for the lease and the turn has lasted long enough.
   ///
   /// - Returns: True if another client is to have the lease.
   func leaveLeaseIfOthersWait() -> Bool {
     // A turn that is ending goes on being looked after: nothing is sent until it has ended, or nobody waits any more.
-    guard isPrimary, turn.isEnding || localStore.hasOtherClients, !localStore.leaseIsLost else { return false }
-    let length = link.onlineState == .offline ? configuration.offlineLeaseTurn : configuration.leaseTurn
-    guard turn.isEnding || now - turn.began >= length else { return false }
+    guard isPrimary, !localStore.leaseIsLost else { return false }
     do {
-      let heir = try localStore.nextLeaseHeir()
+      try noteConnection()
+      guard turn.isEnding || localStore.hasOtherClients else { return false }
+      let isCutOff = turn.cutOffSince.map { now - $0 >= configuration.offlineLeaseTurn } ?? false
+      let lasted = now - turn.began
+      let length = link.onlineState == .offline ? configuration.offlineLeaseTurn : configuration.leaseTurn
+      guard turn.isEnding || isCutOff || lasted >= length else { return false }
+      let heir = try localStore.nextLeaseHeir(
+        LocalStore.LeaseTurnState(
+          isCutOff: isCutOff, lasted: lasted, shortestTurn: configuration.leaseTurn,
+          futileTurnPause: configuration.futileTurnPause))
       let wasEnding = turn.isEnding
       turn.isEnding = heir != nil
       guard let heir else {
@@ -33,17 +49,46 @@ extension SyncEngine {
         return false
       }
       guard !link.awaitsAnswers, !retries.holdsAnswers else { return false }
-      try localStore.leaveLease(to: heir)
+      try localStore.leaveLease(to: heir, isFutile: isCutOff || conflicts.waitForApplication)
     } catch {
-      log(.debug, "The lease could not be left to a client of another user: \(error)")
+      log(.debug, "The lease could not be left to another client: \(error)")
       return leaseIsLost(error)
     }
     loseLease()
-    log(.debug, "The lease is left to a client of another user.")
+    log(.debug, "The lease is left to another client.")
     return true
   }
 
-  /// True for a while after the lease was left to another client. That takes it at once; if it does not, all others may.
+  /// Follows whether this client, which holds the lease, reaches the backend.
+  private func noteConnection() throws {
+    switch link.reach {
+    case .reached:
+      // Whoever had the lease before could not have reached it either if this client has found it out of reach at first.
+      let endsOutage = !turn.hasConnected && turn.cutOffSince != nil
+      // While the outbox waits for the application, the turn is of no use all the same.
+      if endsOutage || conflicts.open == nil { try localStore.noteConnection(endsOutage: endsOutage) }
+      turn.hasConnected = true
+      turn.cutOffSince = nil
+    case .outOfReach:
+      if turn.cutOffSince == nil, !link.isForbidden(for: .disabledByUser) { turn.cutOffSince = now }
+    case .notNeeded:
+      turn.cutOffSince = nil
+    case .connecting:
+      break
+    }
+  }
+
+  /// Something has changed that may help this client to reach the backend, or to send its outbox.
+  func forgetFutileTurns() {
+    do {
+      try localStore.forgetFutileTurns()
+    } catch {
+      log(.debug, "The turns of this client with the lease could not be forgotten: \(error)")
+    }
+  }
+
+  /// True for a while after the lease was left to another client. That takes it at once; if it does not, all others may, those last that
+  /// had their turn in vain.
   func yieldsToHeir() -> Bool {
     guard localStore.leaseIsLeftToOther else {
       turn.yieldedSince = nil
@@ -51,6 +96,7 @@ extension SyncEngine {
     }
     let since = turn.yieldedSince ?? now
     turn.yieldedSince = since
-    return now - since < configuration.clientRefreshInterval
+    let patience = localStore.futileTurnCount > 0 ? 3 : 1
+    return now - since < configuration.clientRefreshInterval * patience
   }
 }

@@ -29,18 +29,30 @@ extension SyncEngine {
   /// - Parameter initial: the first state of the view if the query has none, nil for running the query now.
   func begin(_ id: ListenerID, to query: Query, _ options: ListenOptions, _ initial: InitialViewState?) {
     let onlineState = link.onlineState
+    let isOpen = options.needsFreshAnswer && onlineState != .offline && isAsked(for: query.target)
     var target: TargetData?
     do {
       if views.needsTarget(for: query, options) {
         let allocated = try localStore.allocateTarget(query.target, isWatched: options.source == .default)
         if isPrimary, options.source == .default { try takeOverConfirmedKeys(of: allocated.targetID) }
-        if !views.hasView(of: query) { try activate(query, on: allocated, initial) }
+        if !views.hasView(of: query) {
+          try activate(query, on: allocated, initial, isWatched: options.source == .default)
+        }
         target = allocated
       }
     } catch {
       return listenFailed(HeldListen(id: id, query: query, options: options), error)
     }
-    follow(views.listen(id, to: query, options, target: target, onlineState: onlineState))
+    follow(
+      views.listen(
+        id, to: query, options, target: target, onlineState: onlineState, awaitsFreshAnswer: isOpen))
+    guard isOpen, let known = views.targetID(of: query.target).flatMap({ link.request(for: $0) }) else { return }
+    follow(views.readFreshly(id, known))
+  }
+
+  /// True if this client has asked the backend for the target already, so that a listener may get what was said before.
+  private func isAsked(for target: Target) -> Bool {
+    isPrimary && views.targetID(of: target).map(link.isWatched) ?? false
   }
 
   // MARK: - Listening while another process holds the file
@@ -75,7 +87,9 @@ extension SyncEngine {
   }
 
   /// Gives the query a view on what the cache holds.
-  private func activate(_ query: Query, on target: TargetData, _ initial: InitialViewState?) throws {
+  private func activate(
+    _ query: Query, on target: TargetData, _ initial: InitialViewState?, isWatched: Bool
+  ) throws {
     do {
       // Before the query runs: its result must not be older than what is said of it.
       var isCurrent = try !isPrimary && localStore.isCurrent(target.targetID)
@@ -84,7 +98,9 @@ extension SyncEngine {
         synchronizeSoon()
       }
       let first = try initial ?? run(query)
-      follow(views.activate(query, on: target, with: first, isCurrent: isCurrent, onlineState: link.onlineState))
+      follow(
+        views.activate(
+          query, on: target, with: first, isCurrent: isCurrent, isWatched: isWatched, onlineState: link.onlineState))
     } catch {
       releaseIfUnused(target.targetID)
       throw error

@@ -25,6 +25,7 @@ extension SyncEngine {
     follow(link.closeStreams())
     emit(retries.stop())
     closeConflict()
+    dropParkedConflict()
     emit(.cancelTimer(.conflictRetry))
     stopGarbageCollection()
     stopIndexFill()
@@ -46,6 +47,7 @@ extension SyncEngine {
 
   func enableNetwork(_ id: RequestID) {
     retryConflict()
+    forgetFutileTurns()
     if link.allow(.disabledByUser) { openStreams() }
     outboxHasChanged = true
     emit(.answer(id, .done))
@@ -66,6 +68,7 @@ extension SyncEngine {
 
   /// Replaces the connections: the old ones may be dead without knowing it.
   func connectivityChanged() {
+    forgetFutileTurns()
     guard link.canWatch || link.canWrite else { return }
     follow(link.closeStreams(for: .connectivityChange))
     emit(.dropConnection)
@@ -106,6 +109,7 @@ extension SyncEngine {
         let shown = views.activeQueries + backgroundQueries.listenQueries
         let changes = try localStore.changeUser(user, showing: shown)
         link.serve(localStore.user)
+        dropParkedConflict()
         outboxHasChanged = true
         emit(.switchUser(user))
         refreshViews(changes)
@@ -116,6 +120,7 @@ extension SyncEngine {
       }
     }
     _ = link.allow(.credentialChange)
+    forgetFutileTurns()
     openStreams()
     // A failed attempt has shown the client as offline; no stream of a secondary one ends that.
     if primaryWatch != .silent { showSharedOnlineState() }

@@ -30,35 +30,44 @@ extension SyncEngine {
   ///
   /// - Parameters:
   ///   - reason: Stands in the error of calls whose batch could not be saved.
+  ///   - isOtherCache: True if nothing of the former cache was saved into this one, so that the same numbers are other batches.
   ///   - wallTime: The device's time, as in ``handle(_:now:wallTime:)``.
-  package func takeOver(_ handover: SyncHandover, reason: String, wallTime: Timestamp = .epoch) {
+  package func takeOver(
+    _ handover: SyncHandover, reason: String, isOtherCache: Bool = false, wallTime: Timestamp = .epoch
+  ) {
     self.wallTime = wallTime
     assert(link.isForbidden(for: .notStarted), "An engine goes on for another after its start.")
     waits = WriteWaits(writes: handover.waitingWrites)
     localStore.createsIndexes = handover.createsIndexes
     if handover.isNetworkDisabled { link.forbid(.disabledByUser) }
-    for answer in handover.answers {
-      do {
-        switch answer {
-        case .acknowledge(let result, let owner): try acknowledge(result, of: owner, needsLease: false)
-        case .reject(let batch, let error, let owner): try reject(batch, error, of: owner, needsLease: false)
-        case .start, .probe, .setAsideUnreadableBatches, .changeUser, .refreshViews, .storeWrites,
-          .beginListens, .catchUp, .storeTargetUses, .rejoin, .becomePrimary, .synchronizeViews, .followOthers,
-          .publish:
-          break
-        }
-      } catch {
-        // The batch is still queued or lost: it is sent again, or reported below.
-        log(.warning, "An answer could not be stored in the cache that was opened anew: \(error)")
-      }
+    if isOtherCache {
+      for answer in handover.answers { completeWaits(for: answer) }
+      loseWaits(waits.pendingWrites.keys.sorted(), reason)
+    } else {
+      // Before anything is sent: without its answer a batch would go out again. One that fails here stays in line.
+      for answer in handover.answers { attempt(answer) }
     }
     heldWrites = handover.heldWrites
     if !heldWrites.isEmpty { retry(.storeWrites) }
-    for batchID in waits.pendingWrites.keys.sorted() {
-      guard let isPending = try? localStore.isPending(batchID), !isPending else { continue }
-      emit(
-        waits.complete(
-          batchID, StatusError(code: .dataLoss, message: "Pending write \(batchID) could not be saved: \(reason)")))
+    loseWaits(waits.pendingWrites.keys.sorted().filter { (try? localStore.isPending($0)) == false }, reason)
+  }
+
+  /// Completes the calls that wait for batches that are not in the cache any more.
+  private func loseWaits(_ batches: [BatchID], _ reason: String) {
+    for batchID in batches {
+      let message = "Pending write \(batchID) could not be saved: \(reason)"
+      emit(waits.complete(batchID, StatusError(code: .dataLoss, message: message)))
+    }
+  }
+
+  /// Completes the calls that wait for the batch that was answered.
+  private func completeWaits(for answer: RetryableOperation) {
+    switch answer {
+    case .acknowledge(let result, _): emit(waits.complete(result.batch.batchID, nil))
+    case .reject(let batch, let error, _): emit(waits.complete(batch.batchID, error))
+    case .start, .probe, .setAsideUnreadableBatches, .changeUser, .refreshViews, .storeWrites, .beginListens, .catchUp,
+      .storeTargetUses, .rejoin, .becomePrimary, .synchronizeViews, .followOthers, .publish:
+      break
     }
   }
 }

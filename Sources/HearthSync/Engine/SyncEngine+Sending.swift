@@ -10,9 +10,8 @@ struct SendingMark {
   var reserved: BatchID?
   /// The last batch that was sent, since this client reserved first.
   var last: BatchID = 0
-
-  /// So many batches are reserved at a time.
-  static let reservation: BatchID = 100
+  /// The last of the waiting batches that others may have sent before this client reserved first. The mark stays at it or behind it.
+  var inherited: BatchID = 0
 }
 
 extension SyncEngine {
@@ -21,11 +20,12 @@ extension SyncEngine {
   /// - Returns: True if this took a transaction. Then another process may have withdrawn the batch before: it is to be read again.
   func reserveSending(of batchID: BatchID) throws -> Bool {
     if let reserved = sending.reserved, batchID <= reserved { return false }
-    let (before, reserved) = try localStore.noteSending(batchID, reserving: SendingMark.reservation)
-    if conflicts.uncertain.isNew(to: link.user) {
+    let (before, reserved) = try localStore.noteSending(batchID, reserving: SentMarks.reservation)
+    if sending.reserved == nil || conflicts.uncertain.isNew(to: link.user) {
       // The mark is ahead of what was sent, and batches that are written from now on are behind what waits.
-      let last = try localStore.highestUnacknowledgedBatchID(notAfter: before)
-      conflicts.uncertain.begin(through: last ?? 0, of: link.user)
+      let inherited = try localStore.highestUnacknowledgedBatchID(notAfter: before) ?? 0
+      if conflicts.uncertain.isNew(to: link.user) { conflicts.uncertain.begin(through: inherited, of: link.user) }
+      if sending.reserved == nil { sending.inherited = inherited }
     }
     sending.reserved = reserved
     return true
@@ -78,7 +78,7 @@ extension SyncEngine {
   /// Gives the rest of the reservation back once nothing more can be sent on a stream.
   func endSendingIfStopped() {
     guard let reserved = sending.reserved, !link.sendsAtOnce else { return }
-    let last = sending.last
+    let last = max(sending.last, sending.inherited)
     sending = SendingMark()
     guard reserved > last, last > 0 else { return }
     do {
@@ -138,6 +138,7 @@ extension SyncEngine {
 
   /// Ends the pauses between attempts.
   func retryNow(_ id: RequestID?) {
+    if id != nil { forgetFutileTurns() }
     if isPrimary {
       retryConflict()
       follow(link.retryNow())

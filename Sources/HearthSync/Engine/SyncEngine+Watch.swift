@@ -36,6 +36,7 @@ extension SyncEngine {
     backgroundQueries.noteTargets { event.targetChanges[$0] != nil || event.targetMismatches[$0] != nil }
     follow(link.snapshotStored(event, confirmed: confirmedKeys))
     refreshViews(changes, event: event)
+    follow(views.endFreshReads(answeredBy: event))
   }
 
   // MARK: - Rejected targets
@@ -67,10 +68,17 @@ extension SyncEngine {
           return
         }
       } else {
+        let read = views.freshReads.listener(of: id)
         follow(link.forget(id, awaitingRemoval: isWatchedByBackend))
-        rejectQueries(of: id, error)
+        if let read { readRejected(read, error) } else { rejectQueries(of: id, error) }
       }
     }
+  }
+
+  /// The backend refuses a read that was made although its query has a listener: only the read fails.
+  private func readRejected(_ listener: ListenerID, _ error: StatusError) {
+    follow(views.unlisten(listener))
+    emit(.raiseError(listener, error))
   }
 
   /// The backend refuses to say what became of a document in limbo: the cached copy is forgotten.

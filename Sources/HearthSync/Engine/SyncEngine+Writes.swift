@@ -24,24 +24,25 @@ extension SyncEngine {
     }
     var batches: [MutationBatch] = []
     if queue.count > 1, let stored = try? store(queue) {
-      // Showing one write may read newer changes of other clients, which the results of the later ones do not have.
-      var overtaken: Set<DocumentKey> = []
-      for (index, (write, result)) in zip(queue, stored).enumerated() {
-        if index > 0 { overtaken.formUnion(localStore.newsKeys) }
-        show(write, (result.batch, result.changes.filter { !overtaken.contains($0.key) }))
-        batches.append(result.batch)
-      }
+      show(queue, stored)
+      batches = stored.map(\.batch)
     } else {
       for (index, write) in queue.enumerated() {
         do {
           for result in try store([write]) {
-            show(write, result)
+            show(write, result, of: signedInUser)
             batches.append(result.batch)
           }
         } catch let error where isHeldByOther(error) {
           log(.notice, "Writes wait for another process: \(error)")
           hold(Array(queue[index...]))
           retry(.storeWrites)
+          break
+        } catch let error where cacheIsBeingReplaced {
+          // Those behind it wait too, so that the outbox keeps their order.
+          log(.notice, "Writes wait, because the cache is about to be closed: \(error)")
+          hold(Array(queue[index...]))
+          heldWrites[0].damagedFileCount += 1
           break
         } catch {
           writeFailed(write, error)
@@ -69,6 +70,10 @@ extension SyncEngine {
     localStore.isShared && (error as? StoreError)?.kind == .unavailable
   }
 
+  /// True if damage was found in the cache and its owner is about to open it anew: whatever fails now can succeed in the cache after that.
+  /// The next engine gets what is held (``handOver()``). Or the client is about to end, and reports what is held as not saved.
+  var cacheIsBeingReplaced: Bool { localStore.reopening != nil || localStore.ending != nil }
+
   private func hold(_ writes: [SyncWrite]) {
     heldWrites += writes.map { HeldWrite(write: $0, owner: signedInUser) }
     outboxHasChanged = true
@@ -83,7 +88,11 @@ extension SyncEngine {
         outboxHasChanged = true
         for result in results { show(held.write, result, of: held.owner) }
       } catch {
-        if isHeldByOther(error) { throw error }
+        if isHeldByOther(error) || localStore.ending != nil { throw error }
+        if cacheIsBeingReplaced, held.damagedFileCount < HeldWrite.damagedFileLimit {
+          heldWrites[0].damagedFileCount += 1
+          throw error
+        }
         heldWrites.removeFirst()
         outboxHasChanged = true
         writeFailed(held.write, error)
@@ -108,33 +117,36 @@ extension SyncEngine {
     }
   }
 
-  private func store(_ writes: [SyncWrite]) throws -> [(batch: MutationBatch, changes: DocumentMap)] {
+  private func store(_ writes: [SyncWrite]) throws -> [LocalStore.StoredWrite] {
     try store(writes, of: signedInUser)
   }
 
-  private func store(
-    _ writes: [SyncWrite], of owner: String?
-  ) throws -> [(batch: MutationBatch, changes: DocumentMap)] {
+  private func store(_ writes: [SyncWrite], of owner: String?) throws -> [LocalStore.StoredWrite] {
     try localStore.write(
       many: writes.map {
         LocalStore.LocalWrite(
           mutations: $0.mutations, localWriteTime: $0.localWriteTime, identity: $0.identity,
           keepsOutcome: $0.keepsOutcome, resubmits: $0.resubmits)
-      }, of: .user(owner))
+      }, of: .user(owner), keepsFormer: writes.count > 1 && views.mayReadCache)
   }
 
-  private func show(_ write: SyncWrite, _ result: (batch: MutationBatch, changes: DocumentMap)) {
-    show(write, result, of: signedInUser)
+  /// Shows writes that were stored together. Those of a user whose change is not carried out yet are shown with that change.
+  private func show(_ writes: [SyncWrite], _ stored: [LocalStore.StoredWrite]) {
+    guard !localStore.isUser(signedInUser) else { return refreshViews(after: writes, stored) }
+    for (write, result) in zip(writes, stored) { noteStored(write, result) }
   }
 
-  private func show(
-    _ write: SyncWrite, _ result: (batch: MutationBatch, changes: DocumentMap), of owner: String?
-  ) {
+  private func show(_ write: SyncWrite, _ result: LocalStore.StoredWrite, of owner: String?) {
+    noteStored(write, result)
+    // The write of a user whose change is not carried out yet is shown with that change.
+    if localStore.isUser(owner) { refreshViews(result.changes) }
+  }
+
+  /// Takes note that a write is stored, before it is shown.
+  func noteStored(_ write: SyncWrite, _ result: LocalStore.StoredWrite) {
     waits.add(write.id, for: result.batch.batchID)
     outboxHasChanged = true
     if write.keepsOutcome { emit(.writeSaved(write.id)) }
-    // The write of a user whose change is not carried out yet is shown with that change.
-    if localStore.isUser(owner) { refreshViews(result.changes) }
   }
 
   func waitForPendingWrites(_ id: RequestID) {
@@ -185,6 +197,11 @@ extension SyncEngine {
         guard let batch = try guarded(next) else {
           link.outboxHasGrown()
           break
+        }
+        if batch.guards != next.guards {
+          // Durable before it is sent, and read again, as after each transaction.
+          try localStore.keepGuards(of: batch)
+          continue
         }
         if link.sendsAtOnce {
           // Read again after a transaction: another process may have withdrawn it before.

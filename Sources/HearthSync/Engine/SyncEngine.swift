@@ -38,6 +38,10 @@ package final class SyncEngine {
   var views: QueryViews
   /// The queries that run in the background.
   var backgroundQueries = BackgroundQueryTable()
+  /// The changes of views that are to be stored; nil while no view changes. Written here and in SyncEngine+Views.swift.
+  var heldReports: [LocalViewChanges]?
+  /// The documents that views are to show as the cache has them, which could not be read. Written in SyncEngine+Views.swift.
+  var unreadKeys: Set<DocumentKey> = []
   /// The calls that wait for answers to writes.
   var waits = WriteWaits()
   /// The storage operations that are repeated until they succeed.
@@ -61,7 +65,8 @@ package final class SyncEngine {
   /// Written in SyncEngine+PrimaryWatch.swift.
   var primaryWatch = PrimaryWatch.idle
 
-  /// The writes that wait because another process holds the file, in order, and the calls that wait for them to be answered.
+  /// The writes that wait because another process holds the file or because it is damaged and is about to be replaced, in order, and the
+  /// calls that wait for them to be answered.
   /// Written in SyncEngine+Writes.swift.
   var heldWrites: [HeldWrite] = []
   var heldWaits: [RequestID] = []
@@ -267,7 +272,8 @@ package final class SyncEngine {
       case .stopWatching(let target): tellOthers { try localStore.stopWatching(target) }
       case .leave(let target): tellOthers { try localStore.leaveTarget(target) }
       case .release(let target, let keys): releaseIfUnused(target, unconfirmedKeys: keys)
-      case .report(let changes): report(changes)
+      case .report(let changes): heldReports?.append(contentsOf: changes)
+      case .reread(let keys): reread(keys)
       }
     }
   }
@@ -275,43 +281,7 @@ package final class SyncEngine {
   /// The documents that the link has to know, for one call.
   var confirmedKeys: ConfirmedKeys { views.confirmedKeys }
 
-  // MARK: - Views
-
-  /// Shows changed documents in all views, as one round of snapshots.
-  ///
-  /// - Parameter event: The snapshot of the backend that changed them, if it was one.
-  /// - Returns: The error if a view could not be brought up to date; the refresh is then in the retry queue.
-  @discardableResult
-  func refreshViews(_ changes: DocumentMap, event: RemoteEvent? = nil) -> (any Error)? {
-    // What other clients had changed when this was read belongs to the same state of the file.
-    let news = localStore.takeNews()
-    let changes = changes.isEmpty ? news.changes : news.changes.merging(changes) { _, new in new }
-    let event = event ?? (isPrimary ? nil : Self.event(of: news.targetStates))
-    // A result that is computed meanwhile does not have these changes.
-    backgroundQueries.note(changes)
-    take(answers: news.answers)
-    if event != nil { statusWatch.wasConfirmed = true }
-    let (viewActions, failure) = views.apply(changes, event: event) { query in
-      try localStore.execute(query, usePreviousResults: false).documents
-    }
-    follow(viewActions)
-    defer { follow(news) }
-    if let failure, !retries.holds(.refreshViews) {
-      log(.error, "Views could not be read from the cache: \(failure)")
-      retry(.refreshViews)
-    }
-    return failure
-  }
-
-  /// Stores what the views show now, in a second transaction: it follows from what was stored, and is only a help for later
-  /// queries. So a failure is of no consequence.
-  private func report(_ changes: [LocalViewChanges]) {
-    do {
-      try localStore.notifyLocalViewChanges(changes)
-    } catch {
-      if !leaseIsLost(error) { log(.warning, "What the views show could not be stored: \(error)") }
-    }
-  }
+  // MARK: - Targets
 
   /// Stores that this client uses a target no more, or less; until it has succeeded, the backend is asked for more than is needed.
   private func tellOthers(_ operation: () throws -> Void) {
@@ -345,7 +315,9 @@ package final class SyncEngine {
       case .reject(let batch, let error, let owner): try reject(batch, error, of: owner)
       case .setAsideUnreadableBatches: try setAsideUnreadableBatches()
       case .changeUser(let user): try changeUser(user)
-      case .refreshViews: if let failure = refreshViews([:]) { throw failure }
+      case .refreshViews:
+        try reread()
+        if let failure = refreshViews([:]) { throw failure }
       case .storeWrites: try storeHeldWrites()
       case .beginListens: try beginHeldListens()
       case .catchUp: try catchUp()

@@ -70,6 +70,8 @@ package enum SyncAction: Equatable, Sendable {
   case wakeOthers
   /// Another client is about to delete the cache: the client must end and close it.
   case closeCache
+  /// Another process is about to delete the cache or to take it over. The cache is to be given back until it is known whether it does.
+  case yieldCache
 
   /// The backend refused the credentials: get new ones before the next stream is opened.
   case invalidateCredentials

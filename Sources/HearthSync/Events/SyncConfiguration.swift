@@ -26,9 +26,12 @@ package struct SyncConfiguration: Sendable {
   /// A client that shares its cache looks after the lease, and for news that it was not woken for, at this interval.
   package var clientRefreshInterval: Duration
   /// While the outbox of another user waits, the holder of the lease keeps it for this time, or for the second one without a
-  /// connection; then a client of that user has it.
+  /// connection; then a client of that user has it. After the second time without a connection any other client has it.
   package var leaseTurn: Duration
   package var offlineLeaseTurn: Duration
+  /// A client whose turn with the lease was of no use has none for this time while others have a connection, twice as long after each
+  /// further one, up to 32 times as long.
+  package var futileTurnPause: Duration
   /// Nil if a batch that the backend refuses for its size is sent again for ever, as the official SDKs do.
   package var undeliverableWrites: UndeliverableWritePolicy?
   /// The documents whose writes are sent with the versions that they were made for, and what becomes of conflicts.
@@ -51,6 +54,7 @@ package struct SyncConfiguration: Sendable {
     clientRefreshInterval: Duration = .seconds(1),
     leaseTurn: Duration = .seconds(5),
     offlineLeaseTurn: Duration = .seconds(60),
+    futileTurnPause: Duration = .seconds(120),
     undeliverableWrites: UndeliverableWritePolicy? = nil,
     conflictRules: ConflictRules = ConflictRules(),
     backoff: ExponentialBackoff.Parameters = .init(),
@@ -69,6 +73,7 @@ package struct SyncConfiguration: Sendable {
     self.clientRefreshInterval = clientRefreshInterval
     self.leaseTurn = leaseTurn
     self.offlineLeaseTurn = offlineLeaseTurn
+    self.futileTurnPause = futileTurnPause
     self.undeliverableWrites = undeliverableWrites
     self.conflictRules = conflictRules
     self.backoff = backoff

@@ -30,6 +30,11 @@ package struct SyncWrite: Equatable, Sendable {
 struct HeldWrite: Sendable {
   var write: SyncWrite
   var owner: String?
+  /// The number of damaged files that have refused it.
+  var damagedFileCount = 0
+
+  /// A write that meets damage in file after file is refused: it may be the write itself that no file takes.
+  static let damagedFileLimit = 10
 }
 
 /// A listener that could not begin, because another process holds the file.

@@ -6,10 +6,12 @@ internal import HearthModel
 struct ConfirmedKeys {
   private let queries: QueryTable
   private let limbo: LimboResolutions
+  private let freshReads: FreshReads
 
-  init(of queries: QueryTable, and limbo: LimboResolutions) {
+  init(of queries: QueryTable, and limbo: LimboResolutions, _ freshReads: FreshReads) {
     self.queries = queries
     self.limbo = limbo
+    self.freshReads = freshReads
   }
 
   func callAsFunction(of targetID: TargetID) -> Set<DocumentKey> {
@@ -17,7 +19,7 @@ struct ConfirmedKeys {
       return resolution.hasReceivedDocument ? [resolution.key] : []
     }
     var keys: Set<DocumentKey>?
-    for query in queries.queries(of: targetID) {
+    for query in queries.queries(of: freshReads.listenedTarget(of: targetID) ?? targetID) {
       keys = keys?.union(query.view.confirmedKeys) ?? query.view.confirmedKeys
     }
     return keys ?? []

@@ -22,6 +22,8 @@ struct LimboResolutions {
     /// True if the last snapshot left the document in the target. Nothing may be concluded from its absence before the
     /// backend has said that the target is current.
     var hasReceivedDocument = false
+    /// True if the backend had sent everything about the document in the last snapshot.
+    var isCurrent = false
   }
 
   private let limit: Int
@@ -64,9 +66,19 @@ struct LimboResolutions {
     return actions + fillPlaces()
   }
 
+  /// The documents of which the backend has said that they exist. Views show them as they were sent.
+  var foundKeys: Set<DocumentKey> {
+    Set(resolutions.values.lazy.filter { $0.isCurrent && $0.hasReceivedDocument }.map(\.key))
+  }
+
   /// A snapshot brought the document, or took it away again.
   mutating func received(_ target: TargetID, holdsDocument: Bool) {
     resolutions[target]?.hasReceivedDocument = holdsDocument
+  }
+
+  /// A snapshot said whether everything was sent.
+  mutating func noteCurrent(_ target: TargetID, _ isCurrent: Bool) {
+    resolutions[target]?.isCurrent = isCurrent
   }
 
   /// Forgets all documents. Numbers of targets are not given again.
@@ -99,6 +111,12 @@ struct LimboResolutions {
       "No view needs some of the documents that are looked up: \(targetIDs.keys.sorted()).")
   }
 
+  /// Returns a target id that nothing has had, for a target without a row in the cache.
+  mutating func takeTargetID() -> TargetID {
+    defer { nextTargetID += 2 }
+    return nextTargetID
+  }
+
   private mutating func release(_ key: DocumentKey, from view: QueryID) -> [Action] {
     keysByView[view]?.remove(key)
     if keysByView[view]?.isEmpty == true { keysByView[view] = nil }
@@ -115,8 +133,7 @@ struct LimboResolutions {
   private mutating func fillPlaces() -> [Action] {
     var actions: [Action] = []
     while targetIDs.count < limit, let key = waiting.popFirst() {
-      let target = nextTargetID
-      nextTargetID += 2
+      let target = takeTargetID()
       targetIDs[key] = target
       resolutions[target] = Resolution(key: key)
       actions.append(.listen(key, target))

@@ -8,9 +8,9 @@ internal import HearthModel
 /// | waiting, snapshot kept | raised as the first one if it says enough, else kept | the kept one is raised if it now says enough |
 /// | raised | raised if the listener asked for this kind of change | kept |
 ///
-/// A first snapshot "says enough" when it agrees with the backend; when the listener wants nothing but the cache; or,
+/// A first snapshot "says enough" when it agrees with the backend, or the backend has answered all the same; when the listener wants nothing but the cache; or,
 /// unless the listener prefers to wait for the backend, when it has documents or a complete result is remembered. While
-/// the client is offline every snapshot says enough.
+/// the listener waits for a fresh answer none does. While the client is offline every snapshot says enough.
 struct QueryListener {
   private enum State {
     case waiting(ViewSnapshot?)
@@ -21,11 +21,14 @@ struct QueryListener {
   let options: ListenOptions
   private var onlineState: OnlineState
   private var state = State.waiting(nil)
+  /// True until the backend has answered a request of the listener's own.
+  private var awaitsFreshAnswer: Bool
 
-  init(id: ListenerID, options: ListenOptions, onlineState: OnlineState) {
+  init(id: ListenerID, options: ListenOptions, onlineState: OnlineState, awaitsFreshAnswer: Bool = false) {
     self.id = id
     self.options = options
     self.onlineState = onlineState
+    self.awaitsFreshAnswer = awaitsFreshAnswer
   }
 
   var listensToBackend: Bool { options.source == .default }
@@ -46,9 +49,20 @@ struct QueryListener {
     }
   }
 
+  /// The backend has answered for everything in the view. Returns the first snapshot if it was waiting for this.
+  mutating func viewAnswered(_ viewSnapshot: ViewSnapshot) -> ViewSnapshot? {
+    if case .waiting = state { viewChanged(viewSnapshot) } else { nil }
+  }
+
   /// The online state changed. Returns the first snapshot if it was waiting for this.
   mutating func onlineStateChanged(_ onlineState: OnlineState) -> ViewSnapshot? {
     self.onlineState = onlineState
+    return raiseFirstIfReady()
+  }
+
+  /// The backend has answered, or nobody asks it any more. Returns the first snapshot if it was waiting for this.
+  mutating func freshAnswerCame() -> ViewSnapshot? {
+    awaitsFreshAnswer = false
     return raiseFirstIfReady()
   }
 
@@ -59,8 +73,11 @@ struct QueryListener {
   }
 
   private func saysEnough(_ snapshot: ViewSnapshot) -> Bool {
-    if !snapshot.isFromCache || !listensToBackend || onlineState == .offline { return true }
-    if options.waitForSyncWhenOnline { return false }
+    // What was confirmed before the client went offline is no answer; the view's next snapshot says that it is from the cache.
+    if awaitsFreshAnswer, onlineState != .offline || !snapshot.isFromCache { return false }
+    if onlineState == .offline { return true }
+    if !snapshot.isFromCache || !listensToBackend { return true }
+    if options.waitForSyncWhenOnline { return snapshot.isAnswered }
     return !snapshot.documents.isEmpty || snapshot.hasCachedResults
   }
 }

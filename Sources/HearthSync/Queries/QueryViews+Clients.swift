@@ -41,20 +41,21 @@ extension QueryViews {
     }
   }
 
-  /// For each target with views: true if all of them agree with the backend.
+  /// For each target with views: true if all of them agree with the backend, or disagree for good. Other clients, which know nothing of
+  /// documents in limbo, would wait permanently otherwise.
   var syncStates: [TargetID: Bool] {
     var states: [TargetID: Bool] = [:]
     for id in queries.ids {
       guard let query = queries[id] else { continue }
-      states[query.targetID] = (states[query.targetID] ?? true) && query.view.isSynced
+      states[query.targetID] = (states[query.targetID] ?? true) && query.view.isAnswered
     }
     return states
   }
 
-  /// True if a view with listeners to the backend's state does not agree with that.
+  /// True if a view with listeners to the backend's state waits for it.
   var waitForBackend: Bool {
     queries.ids.contains { id in
-      queries[id].map { $0.hasBackendListeners && !$0.view.isSynced } ?? false
+      queries[id].map { $0.hasBackendListeners && !$0.view.isAnswered } ?? false
     }
   }
 
@@ -67,8 +68,8 @@ extension QueryViews {
   mutating func keepForOthers(_ target: TargetID, isWatched: Bool) {
     assert(hasView(on: target), "Target \(target) is kept for others without a view.")
     foreignTargets[target] = isWatched
-    guard isWatched, resolvesLimbo else { return }
-    for id in queries.ids(of: target) { queries.update(id) { $0.view.startWatching() } }
+    // That nobody wants it any more is noted when the backend is told so.
+    if isWatched { _ = updateWatcher(of: target) }
   }
 
   /// Notes that no other client uses a target any more. Its view goes if it has no listener here.
@@ -98,13 +99,10 @@ extension QueryViews {
   /// - Parameter confirmedKeys: The keys that the file has for each target.
   mutating func beginToResolveLimbo(confirmedKeys: [TargetID: Set<DocumentKey>]) {
     resolvesLimbo = true
-    let watched = watchedTargets
     for id in queries.ids {
-      queries.update(id) { query in
-        query.view.takeOver(confirmedKeys: confirmedKeys[query.targetID] ?? [])
-        if watched.contains(query.targetID) { query.view.startWatching() }
-      }
+      queries.update(id) { $0.view.takeOver(confirmedKeys: confirmedKeys[$0.targetID] ?? []) }
     }
+    for target in targets { _ = updateWatcher(of: target) }
   }
 
   /// Another client has the streams from now on. The views of targets without listeners here go.
@@ -115,13 +113,11 @@ extension QueryViews {
     limbo.removeAll()
     let gone = foreignTargets.keys.filter { !hasListeners(on: $0) }.sorted()
     for id in queries.ids {
-      if queries[id]?.listeners.isEmpty == true {
-        queries.remove(id)
-      } else {
-        _ = queries.update(id) { $0.view.stopWatching() }
-      }
+      if queries[id]?.listeners.isEmpty == true { queries.remove(id) }
     }
     foreignTargets = [:]
+    // What views wait for is read anew with everything else.
+    for target in targets { _ = updateWatcher(of: target) }
     return gone
   }
 }

@@ -12,6 +12,7 @@ internal import HearthModel
 /// | `queries`: a query's listeners | ``listen(_:to:_:target:onlineState:)``, ``unlisten(_:)`` |
 /// | `queries`: a query's view | all of these, ``apply(_:event:refill:)``, ``show(_:)`` |
 /// | `limbo` | all that changes a view, ``limboRejected(_:)`` |
+/// | `freshReads` | ``readFreshly(_:_:)``, and what ends a read |
 /// | `inSyncListeners` | ``addSnapshotsInSyncListener(_:)``, ``removeSnapshotsInSyncListener(_:)`` |
 struct QueryViews {
   enum Action {
@@ -28,10 +29,13 @@ struct QueryViews {
     case release(TargetID, unconfirmedKeys: Set<DocumentKey>)
     /// The changes of views that have new snapshots. The cache uses them to answer queries faster.
     case report([LocalViewChanges])
+    /// Show these documents as the cache has them, also those that were shown as before the acknowledgement of a write.
+    case reread(Set<DocumentKey>)
   }
 
   var queries = QueryTable()
   var limbo: LimboResolutions
+  var freshReads = FreshReads()
   /// The targets that other clients use; true if they want the backend to be asked for it. Empty at a secondary client.
   var foreignTargets: [TargetID: Bool] = [:]
   /// True if documents in limbo are looked up: at the client that has the streams.
@@ -50,7 +54,7 @@ struct QueryViews {
   // MARK: - State
 
   /// The confirmed keys of all targets, for one call of the link.
-  var confirmedKeys: ConfirmedKeys { ConfirmedKeys(of: queries, and: limbo) }
+  var confirmedKeys: ConfirmedKeys { ConfirmedKeys(of: queries, and: limbo, freshReads) }
 
   /// The queries that have views, in the order in which they became active.
   var activeQueries: [Query] { queries.ids.compactMap { queries[$0]?.query } }
@@ -59,6 +63,11 @@ struct QueryViews {
   var activeLimboDocuments: [DocumentKey: TargetID] { limbo.active }
   /// The documents that wait to be looked up, in order.
   var enqueuedLimboDocuments: [DocumentKey] { limbo.enqueued }
+
+  /// True if a view may have to run its query on the cache once more when documents change.
+  var mayReadCache: Bool {
+    queries.ids.contains { id in queries[id].map { $0.query.limit != nil || $0.viewIsIncomplete } ?? false }
+  }
 
   func hasListener(_ id: ListenerID) -> Bool { queries.id(of: id) != nil }
   func hasView(of query: Query) -> Bool { queries.id(of: query) != nil }
@@ -109,25 +118,31 @@ struct QueryViews {
   /// - Parameters:
   ///   - first: The result of running the query.
   ///   - isCurrent: True if another client knows that the result agrees with the backend.
+  ///   - isWatched: True if the view is for a listener to the backend, of this client or another one.
   mutating func activate(
     _ query: Query, on target: TargetData, with first: InitialViewState, isCurrent: Bool = false,
-    onlineState: OnlineState
+    isWatched: Bool, onlineState: OnlineState
   ) -> [Action] {
-    let isCurrent = isCurrent || queries.queries(of: target.targetID).contains { $0.view.isSynced }
+    let isCurrent = isCurrent || queries.queries(of: target.targetID).contains { $0.view.isAnswered }
     var view = View(
       query: query, confirmedKeys: first.confirmedKeys, hasCachedResults: !target.resumeToken.isEmpty,
       completeVersion: target.resumeToken.isEmpty ? .none : target.snapshotVersion, wasDropped: target.wasDropped,
-      isWatched: resolvesLimbo)
+      watcher: watcher(isWanted: isWatched || isWanted(target.targetID)))
     let outcome = view.begin(with: first, isCurrent: isCurrent && onlineState != .offline)
     let id = queries.insert(query, targetID: target.targetID, view: view)
-    return limboChanged(by: id, outcome)
+    let actions = limboChanged(by: id, outcome)
+    // No listener waits for it yet.
+    let found = limbo.foundKeys
+    if !found.isEmpty { _ = queries.update(id) { $0.view.noteFound(found) } }
+    return actions
   }
 
   /// Adds a listener to a query that has a view, and gives it its first snapshot.
   ///
   /// - Parameter target: The query's target, if the listener needs it: see ``needsTarget(for:_:)``.
   mutating func listen(
-    _ id: ListenerID, to query: Query, _ options: ListenOptions, target: TargetData?, onlineState: OnlineState
+    _ id: ListenerID, to query: Query, _ options: ListenOptions, target: TargetData?, onlineState: OnlineState,
+    awaitsFreshAnswer: Bool = false
   ) -> [Action] {
     guard let queryID = queries.id(of: query) else {
       assertionFailure("Listener \(id) is added to a query at \(query.path.canonicalString) that has no view.")
@@ -135,9 +150,10 @@ struct QueryViews {
     }
     assert(target != nil || !needsTarget(for: query, options), "Listener \(id) is added without the target it needs.")
     var actions: [Action] = []
-    var listener = QueryListener(id: id, options: options, onlineState: onlineState)
+    var listener = QueryListener(
+      id: id, options: options, onlineState: onlineState, awaitsFreshAnswer: awaitsFreshAnswer)
     if let target, listener.listensToBackend {
-      if resolvesLimbo { queries.update(queryID) { $0.view.startWatching() } }
+      actions += setWatcher(watcher(isWanted: true), of: target.targetID)
       actions.append(.watch(target))
     }
     let first = queries[queryID].flatMap { listener.viewChanged($0.view.snapshot()) }
@@ -149,6 +165,10 @@ struct QueryViews {
   /// Removes a listener, and the query's view with the last one.
   mutating func unlisten(_ id: ListenerID) -> [Action] {
     guard let query = queries.removeListener(id) else { return [] }
+    return endFreshRead(of: id) + viewActions(afterRemovalFrom: query)
+  }
+
+  private mutating func viewActions(afterRemovalFrom query: ActiveQuery) -> [Action] {
     guard query.listeners.isEmpty else { return unwatchIfUnused(query.targetID) }
     let target = query.targetID
     // The last view of a target that others use stays for them.
@@ -174,6 +194,7 @@ struct QueryViews {
         let path = query.query.path.canonicalString
         actions.append(.emit(.log(.warning, "Listen for query at \(path) failed: \(error.message)")))
       }
+      for listener in query.listeners { actions += endFreshRead(of: listener.id) }
       actions += query.listeners.map { .emit(.raiseError($0.id, error)) }
       actions += Self.lookups(limbo.viewRemoved(id))
     }
@@ -183,6 +204,7 @@ struct QueryViews {
   /// Ends all listeners without a word. Lookups of documents in limbo stay as they are: the link's streams are closed.
   mutating func removeAllListeners() {
     queries = QueryTable()
+    freshReads = FreshReads()
     inSyncListeners = []
   }
 
@@ -192,11 +214,7 @@ struct QueryViews {
     var actions: [Action] = hasListeners(on: target) ? [.stopWatching(target)] : []
     guard foreignTargets[target] != true else { return actions }
     actions.append(.unwatch(target))
-    for id in queries.ids(of: target) {
-      guard let outcome = queries.update(id, { $0.view.stopWatching() }) else { continue }
-      actions += limboChanged(by: id, outcome)
-    }
-    return actions
+    return actions + setWatcher(.nobody, of: target)
   }
 }
 
@@ -236,6 +254,7 @@ extension QueryViews {
     }
     // In one round after all views have changed, so that the mark "snapshots in sync" comes once, and behind all of them.
     actions += raise(round)
+    if event != nil { actions += raiseAnswered() }
     if !reports.isEmpty { actions.append(.report(reports)) }
     return (actions, failure)
   }
@@ -291,6 +310,25 @@ extension QueryViews {
     }
   }
 
+  /// Hands the state of views to the listeners that wait for an answer of the backend, where it has found all documents that their result
+  /// does not have.
+  private mutating func raiseAnswered() -> [Action] {
+    let found = limbo.foundKeys
+    guard !found.isEmpty else { return [] }
+    var actions: [Action] = []
+    for id in queries.ids {
+      queries.update(id) { query in
+        guard query.view.noteFound(found) else { return }
+        let viewSnapshot = query.view.snapshot()
+        for index in query.listeners.indices {
+          guard let snapshot = query.listeners[index].viewAnswered(viewSnapshot) else { continue }
+          actions.append(.emit(.raiseSnapshot(query.listeners[index].id, snapshot)))
+        }
+      }
+    }
+    return actions.isEmpty ? [] : actions + snapshotsInSync
+  }
+
   /// Hands one round of snapshots to the listeners.
   private mutating func raise(_ round: [(QueryID, ViewSnapshot)]) -> [Action] {
     var actions: [Action] = []
@@ -319,7 +357,7 @@ extension QueryViews {
     inSyncListeners.removeAll { $0 == id }
   }
 
-  private var snapshotsInSync: [Action] { inSyncListeners.map { .emit(.snapshotsInSync($0)) } }
+  var snapshotsInSync: [Action] { inSyncListeners.map { .emit(.snapshotsInSync($0)) } }
 }
 
 // MARK: - Limbo
@@ -338,10 +376,11 @@ extension QueryViews {
       } else if change.removed.contains(key) {
         limbo.received(id, holdsDocument: false)
       }
+      limbo.noteCurrent(id, change.isCurrent)
     }
   }
 
-  private mutating func limboChanged(by id: QueryID, _ outcome: View.Outcome) -> [Action] {
+  mutating func limboChanged(by id: QueryID, _ outcome: View.Outcome) -> [Action] {
     Self.lookups(limbo.viewChanged(id, entered: outcome.enteredLimbo, left: outcome.leftLimbo))
   }
 

@@ -34,6 +34,16 @@ struct View {
     var leftLimbo: [DocumentKey] = []
   }
 
+  /// The client of the cache that hears from the backend about the target.
+  enum Watcher {
+    /// The backend is not asked for the target: only listeners to the cache are left. What the view shows is the cache's state, and
+    /// nothing that the backend would still have to confirm is waited for.
+    case nobody
+    /// The primary client, at another one.
+    case otherClient
+    case thisClient
+  }
+
   private enum SyncState {
     /// No snapshot has been computed yet.
     case initial
@@ -49,6 +59,9 @@ struct View {
   private(set) var confirmedKeys: Set<DocumentKey>
   /// The documents that match here although the backend, which has sent everything, did not send them.
   private(set) var limboKeys: Set<DocumentKey> = []
+  /// Those of them that exist at the backend as they are shown. All targets of a stream are at one version in a snapshot, so nothing more
+  /// is to be found out about them: backend and client do not agree which documents the query has.
+  private var disputedKeys: Set<DocumentKey> = []
   private(set) var mutatedKeys: Set<DocumentKey> = []
   /// Documents that are shown as they were before the acknowledgement of a write, by the version that it made: the watch stream
   /// is to bring the outcome.
@@ -61,8 +74,8 @@ struct View {
   var holdsBack: Bool { !heldBack.isEmpty }
   /// True if the backend has sent everything that the target holds.
   private var isCurrent = false
-  /// True while the backend reports changes of the target. Otherwise nothing can be found out about unconfirmed documents.
-  private var isWatched: Bool
+  /// Only with ``Watcher/thisClient`` something can be found out about unconfirmed documents.
+  private(set) var watcher: Watcher
   private var syncState = SyncState.initial
   private var hasCachedResults: Bool
   /// The version of the last snapshot at which the backend had sent everything that the target holds; `none` if it is not known.
@@ -77,15 +90,14 @@ struct View {
   ///   - hasCachedResults: True if the cache remembers a complete result of the target.
   ///   - completeVersion: The version of that result.
   ///   - wasDropped: True if the cache had one before, which it has lost.
-  ///   - isWatched: False if another client of the cache hears from the backend.
   init(
     query: Query, confirmedKeys: Set<DocumentKey>, hasCachedResults: Bool, completeVersion: SnapshotVersion = .none,
-    wasDropped: Bool = false, isWatched: Bool = true
+    wasDropped: Bool = false, watcher: Watcher = .thisClient
   ) {
     self.query = query
     self.completeVersion = completeVersion
     self.wasDropped = wasDropped
-    self.isWatched = isWatched
+    self.watcher = watcher
     documentKey = query.documentKey
     self.confirmedKeys = confirmedKeys
     self.hasCachedResults = hasCachedResults
@@ -93,6 +105,11 @@ struct View {
   }
 
   var isSynced: Bool { syncState == .synced }
+
+  /// True if the view agrees with the backend, or disagrees for good.
+  var isAnswered: Bool {
+    isSynced || isCurrent && watcher == .thisClient && !limboKeys.isEmpty && limboKeys.isSubset(of: disputedKeys)
+  }
 
   /// The documents of the result that the backend has not confirmed to belong to the target.
   var unconfirmedKeys: Set<DocumentKey> {
@@ -122,18 +139,29 @@ struct View {
 
   // MARK: - Watching
 
-  /// The last listener to the backend has gone, while others still listen to the cache.
+  /// Takes note of who hears from the backend from now on. This raises no snapshot.
   ///
-  /// This raises no snapshot, and a result that was in sync goes on to count as such (firebase-js-sdk sync_engine_impl.ts,
-  /// triggerRemoteStoreUnlisten, leaves the view as it is). But documents are not looked up any more: the backend cannot confirm
-  /// them, so they would stay in limbo permanently.
-  mutating func stopWatching() -> Outcome {
-    guard isWatched else { return Outcome() }
-    isWatched = false
-    if !limboKeys.isEmpty { isCurrent = false }
+  /// With the last listener to the backend ends what was known of its agreement: nothing tells this client of later changes. Of a view
+  /// that another client keeps current, that client says when that ends.
+  ///
+  /// Documents are looked up here only while this client can hear the answer; they would stay in limbo permanently.
+  mutating func setWatcher(_ new: Watcher) -> Outcome {
+    guard watcher != new else { return Outcome() }
+    let former = watcher
+    watcher = new
+    limboKeysAreExact = false
+    guard former == .thisClient else { return Outcome() }
+    if new == .nobody || !limboKeys.isEmpty { isCurrent = false }
+    if new == .nobody { syncState = .local }
     let left = limboKeys.sorted()
     limboKeys = []
+    disputedKeys = []
     return Outcome(leftLimbo: left)
+  }
+
+  /// The documents that show an acknowledged write as it was before, or as a pending one: those wait for the backend.
+  var keysAwaitingBackend: Set<DocumentKey> {
+    mutatedKeys.filter { documents[$0]?.hasLocalMutations == false }.union(heldBack.keys)
   }
 
   /// Takes over the keys that the file has: another client, or a bundle, has confirmed them.
@@ -142,10 +170,16 @@ struct View {
     limboKeysAreExact = false
   }
 
-  mutating func startWatching() {
-    guard !isWatched else { return }
-    isWatched = true
-    limboKeysAreExact = false
+  // MARK: - Documents in dispute
+
+  /// Takes note of documents that the backend was asked for one by one, and has.
+  ///
+  /// - Returns: True if everything is answered now that was not before.
+  mutating func noteFound(_ keys: Set<DocumentKey>) -> Bool {
+    guard !limboKeys.isEmpty else { return false }
+    let wasAnswered = isAnswered
+    disputedKeys = limboKeys.intersection(keys)
+    return isAnswered && !wasAnswered
   }
 
   // MARK: - Documents that are held back
@@ -194,7 +228,7 @@ struct View {
       if let new {
         result.changeSet.track(kind, new)
         inserted.append(new)
-        if showsPendingWrite(new) {
+        if showsPendingWrite(new, isUnchanged: kind == .metadata) {
           result.mutatedKeys.insert(key)
         } else {
           result.mutatedKeys.remove(key)
@@ -231,18 +265,25 @@ struct View {
     if !old.hasSameContents(as: new) {
       // The acknowledgement of a local write arrived, but the backend's contents may still differ from what it implies
       // (server timestamps). The watch stream brings them soon: wait for it instead of showing an interim state.
-      // If it has brought a later state, in which the document was not part of the result, there is nothing to wait for.
+      // If it has brought a later state, in which the document was not part of the result, there is nothing to wait for; nor where
+      // nobody asks the backend.
       let hasPassed = isCurrent && !confirmedKeys.contains(old.key) && new.version <= lastSnapshotVersion
-      let isOverdue = hasPassed || released.contains(old.key)
+      let isOverdue = hasPassed || released.contains(old.key) || watcher == .nobody
       return old.hasLocalMutations && new.hasCommittedMutations && !isOverdue ? nil : .modified
     }
-    return mutatedKeys.contains(old.key) == showsPendingWrite(new) ? nil : .metadata
+    return mutatedKeys.contains(old.key) == showsPendingWrite(new, isUnchanged: true) ? nil : .metadata
   }
 
-  /// A committed write counts as pending only while the view has shown it as a local one: a view that starts after the
-  /// acknowledgement never saw it pending.
-  private func showsPendingWrite(_ document: Document) -> Bool {
-    document.hasLocalMutations || (document.hasCommittedMutations && mutatedKeys.contains(document.key))
+  /// A committed write counts as pending only while the view has shown it as a local one and waits for the backend to send it: a view
+  /// that starts after the acknowledgement never saw it pending.
+  ///
+  /// A view that nobody watches waits only for a document of the target's former result, and only if nothing else than the mark would
+  /// change (listen_source_spec_test.json, "Newer docs from bundles should raise snapshot only when Watch catches up with acknowledged
+  /// writes").
+  private func showsPendingWrite(_ document: Document, isUnchanged: Bool) -> Bool {
+    if document.hasLocalMutations { return true }
+    guard document.hasCommittedMutations, mutatedKeys.contains(document.key) else { return false }
+    return watcher != .nobody || isUnchanged && confirmedKeys.contains(document.key)
   }
 
   /// The document at the end where a full limit cuts the result off, `nil` if there is no limit or it is not full.
@@ -308,6 +349,7 @@ struct View {
         changes: carriedOut, isFromCache: newState != .synced,
         mutatedKeys: mutatedKeys, syncStateChanged: syncStateChanged, excludesMetadataChanges: false,
         hasCachedResults: hasCachedResults, completeness: completeness)
+      outcome.snapshot?.isAnswered = isAnswered
     }
     return outcome
   }
@@ -321,10 +363,12 @@ struct View {
 
   /// The state as it stands, without changes.
   func snapshot() -> ViewSnapshot {
-    ViewSnapshot(
+    var snapshot = ViewSnapshot(
       query: query, documents: documents.documents, oldDocuments: [], changes: [], isFromCache: !isSynced,
       mutatedKeys: mutatedKeys, syncStateChanged: true, excludesMetadataChanges: false,
       hasCachedResults: hasCachedResults, completeness: completeness)
+    snapshot.isAnswered = isAnswered
+    return snapshot
   }
 
   private var completeness: ResultCompleteness {
@@ -341,7 +385,9 @@ struct View {
       !limboKeysAreExact || limboKeys.allSatisfy { documents.contains($0) && !confirmedKeys.contains($0) },
       "In limbo are documents that the view does not show, or that are confirmed: \(limboKeys.sorted()).")
     assert(!isSynced || limboKeys.isEmpty, "A view in sync has documents in limbo: \(limboKeys.sorted()).")
-    assert(isWatched || limboKeys.isEmpty, "A view that is not watched has documents in limbo: \(limboKeys.sorted()).")
+    assert(
+      watcher == .thisClient || limboKeys.isEmpty,
+      "A view that is not watched has documents in limbo: \(limboKeys.sorted()).")
   }
 
   private mutating func updateLimbo(
@@ -349,7 +395,7 @@ struct View {
     snapshotVersion: SnapshotVersion = .none, _ outcome: inout Outcome
   ) {
     // Without everything from the backend nothing new can be said: what is being resolved stays so.
-    guard isCurrent, isWatched, !isPendingReset else {
+    guard isCurrent, watcher == .thisClient, !isPendingReset else {
       limboKeysAreExact = false
       return
     }
@@ -366,6 +412,7 @@ struct View {
       // The snapshot includes the write but not its document, so the document has left the result again without a message.
       limboKeys.insert(key)
     }
+    if !disputedKeys.isEmpty { disputedKeys.formIntersection(limboKeys) }
     outcome.enteredLimbo = limboKeys.subtracting(before).sorted()
     outcome.leftLimbo = before.subtracting(limboKeys).sorted()
   }

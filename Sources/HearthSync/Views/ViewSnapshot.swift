@@ -22,6 +22,9 @@ package struct ViewSnapshot: Sendable {
   private var listedChanges: [DocumentViewChange]?
   /// True if the result may differ from the backend's.
   package var isFromCache: Bool
+  /// True if the backend has answered for everything in the result. With `isFromCache`, it has not confirmed that some documents belong to
+  /// the result although they exist as they are shown: it and the client disagree.
+  package var isAnswered: Bool
   /// The documents that show writes which the watch stream has not confirmed.
   package var mutatedKeys: Set<DocumentKey>
   /// True if `isFromCache` differs from the snapshot before.
@@ -44,6 +47,7 @@ package struct ViewSnapshot: Sendable {
     self.oldDocuments = oldDocuments
     self.listedChanges = changes
     self.isFromCache = isFromCache
+    isAnswered = !isFromCache
     self.mutatedKeys = mutatedKeys
     self.syncStateChanged = syncStateChanged
     self.excludesMetadataChanges = excludesMetadataChanges

@@ -15,6 +15,9 @@ package struct ListenOptions: Hashable, Sendable {
   /// Hold the first snapshot back until the backend has answered, unless the client is known to be offline.
   package var waitForSyncWhenOnline: Bool
   package var source: ListenSource
+  /// Hold the first snapshot back until the backend has answered a request that is made for this listener, even where others know its
+  /// state already, unless the client is known to be offline.
+  package var needsFreshAnswer = false
   /// Report how many documents the backend has sent for the query.
   package var reportsTransfer = false
 

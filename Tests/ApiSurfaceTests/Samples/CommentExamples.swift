@@ -11,7 +11,7 @@ import Hearth
 enum CommentExamples {
   static func receipt(order: DocumentReference) async throws {
     let receipt = order.withReceipt.setData(["item": "tea", "count": 2])
-    try await receipt.saved()                            // returns offline, too: the write survives a loss of power
+    try await receipt.saved()                            // returns offline, too: the write is on the disk
     let commit = try await receipt.acknowledged()        // returns when the backend has it
     print("committed:", commit.commitTime != nil)
   }

@@ -49,5 +49,6 @@ enum Conformances {
     copying(FirestoreSettings.self)
     copying(FieldPath.self)
     copying(FirebaseOptions.self)
+    copying(TransactionOptions.self)
   }
 }

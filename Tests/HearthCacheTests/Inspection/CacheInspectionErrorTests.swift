@@ -66,7 +66,7 @@ struct CacheInspectionErrorTests {
     #expect(error.description.contains(word) && error.description.contains("hearth"))
     #expect(throws: CacheInspectionError.self) { try CacheCheck.run(folder: folder.path) }
     #expect(throws: CacheInspectionError.self) {
-      try CacheMaintenance.clear(folder: folder.path, discardsPendingWrites: true)
+      try CacheMaintenance.clear(folder: folder.path, discardsPendingWrites: true, discardsRejectedWrites: false)
     }
     #expect(try folder.folder.names().contains("cache.sqlite"))
   }

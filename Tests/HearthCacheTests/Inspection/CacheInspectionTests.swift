@@ -13,7 +13,7 @@ struct CacheInspectionTests {
     let overview = try folder.read { try $0.overview() }
     #expect(overview.databaseID == TestCache.databaseID)
     #expect(overview.cacheID == "inspected")
-    #expect(overview.schema.map(\.name) == ["cache", "store"])
+    #expect(overview.schema.map(\.name) == ["cache", "database", "store"])
     #expect(overview.fileBytes > 0 && overview.usedBytes <= overview.fileBytes)
     #expect(overview.users.map(\.id) == [nil, "alice"])
     #expect(overview.users.map(\.pendingBatchCount) == [2, 1])
@@ -74,6 +74,99 @@ struct CacheInspectionTests {
     #expect(try list(of: .some(nil)) == [expected])
     #expect(try list(of: .some("alice")).isEmpty)
     #expect(expected.json.compact.contains("\"code\":\"PERMISSION_DENIED\""))
+  }
+
+  /// A cache without targets that keeps one refused write and has nothing else with a name in it.
+  private func makeRefused() throws -> TemporaryFolder {
+    let folder = TemporaryFolder()
+    let (cache, store) = try InspectedFolder.open(folder)
+    defer { cache.close() }
+    let id = try store.write(.patch(key("orders/1"), ["n": 3], mask: mask("n"))).batchID
+    _ = try store.reject(store.batch(id), StatusError(code: .notFound, message: "none"), at: time(7))
+    return folder
+  }
+
+  private func rejected(_ folder: TemporaryFolder) throws -> [OutboxEntry.Contents] {
+    try CacheInspection.read(folder: folder.path) { cache in
+      var contents: [OutboxEntry.Contents] = []
+      try cache.forEachRejectedBatch {
+        contents.append($0.contents)
+        return true
+      }
+      return contents
+    }
+  }
+
+  @Test(
+    "the cache itself says of which database it is, and a refused write is read with that", arguments: [true, false])
+  func databaseName(_ isNamed: Bool) throws {
+    let folder = try makeRefused()
+    if !isNamed {
+      // As a client of an earlier release has left it.
+      let database = try Database(.file(path: folder.file(CacheFile.fileName)))
+      try database.execute("DROP TABLE cache_database")
+      try database.execute("DELETE FROM schema_versions WHERE component = 'database'")
+      database.close()
+    }
+    guard case .batch(let batch) = try #require(try rejected(folder).first) else {
+      return #expect(Bool(false), "unreadable")
+    }
+    #expect(batch.mutations.map(\.key) == [key("orders/1")])
+    let overview = try CacheInspection.read(folder: folder.path) { try $0.overview() }
+    #expect(overview.databaseID == TestCache.databaseID)
+    #expect(overview.rejectedBatchCount == 1 && overview.users.map(\.rejectedBatchCount) == [1])
+    #expect(overview.json.compact.contains("\"rejectedBatches\":1"))
+  }
+
+  @Test("an empty cache has its name from its first start, and exports a bundle")
+  func emptyCache() throws {
+    let folder = TemporaryFolder()
+    try InspectedFolder.open(folder).0.close()
+    #expect(try CacheInspection.read(folder: folder.path) { $0.databaseID } == TestCache.databaseID)
+    // A tool that opens it changes nothing of that.
+    _ = try CacheMaintenance.collect(folder: folder.path, newCacheID: "new")
+    #expect(try CacheInspection.read(folder: folder.path) { $0.databaseID } == TestCache.databaseID)
+    var text = ""
+    let export = CacheExport(format: .bundle, viewpoint: .backend, collection: nil)
+    #expect(try export.run(folder: folder.path, createTime: time(1)) { text += $0 } == 0)
+    #expect(text.contains("\"totalDocuments\":0"))
+  }
+
+  @Test("a name that is not a database's is replaced at the next start", arguments: ["''", "'a/b'", "x'FF'", "7"])
+  func damagedName(_ value: String) throws {
+    let folder = try makeRefused()
+    let database = try Database(.file(path: folder.file(CacheFile.fileName)))
+    try database.execute("UPDATE cache_database SET project = \(value)")
+    database.close()
+    try InspectedFolder.open(folder).0.close()
+    #expect(try CacheInspection.read(folder: folder.path) { $0.databaseID } == TestCache.databaseID)
+  }
+
+  @Test("a document whose writes are all acknowledged is not pending, whoever looks and however")
+  func acknowledged() throws {
+    let folder = try InspectedFolder()
+    let (cache, store) = try InspectedFolder.open(folder.folder)
+    while try store.nextMutationBatch(after: -1) != nil { try store.acknowledgeNext(at: 900) }
+    cache.close()
+    func json(_ viewpoint: CacheInspection.Viewpoint) throws -> [String] {
+      try folder.read { cache in
+        var texts: [String] = []
+        try cache.forEachDocument(in: .everything(under: ResourcePath()), as: viewpoint) {
+          texts.append(try $0.json(keepsTypes: true).compact)
+        }
+        texts += try cache.run(collection("cities"), as: viewpoint).documents.map {
+          try $0.json(keepsTypes: false).compact
+        }
+        texts.append(try cache.document(for: key("towns/t1"), as: viewpoint).json(keepsTypes: true).compact)
+        return texts
+      }
+    }
+    for viewpoint in [CacheInspection.Viewpoint.backend, .user(nil)] {
+      let texts = try json(viewpoint)
+      #expect(texts.count > 15 && !texts.contains { $0.contains("hasPendingWrites") })
+    }
+    // The other user's write still waits.
+    #expect(try json(.user("alice")).contains { $0.contains("\"hasPendingWrites\":true") })
   }
 
   @Test("nothing in the folder changes, and no file is made in it")

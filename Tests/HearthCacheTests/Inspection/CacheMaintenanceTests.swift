@@ -2,6 +2,7 @@ import Foundation
 import HearthModel
 import HearthStore
 import HearthWire
+import TestSupport
 import Testing
 
 @testable import HearthCache
@@ -12,12 +13,65 @@ struct CacheMaintenanceTests {
   func clear() throws {
     let folder = try InspectedFolder()
     let refusal = try inspectionError {
-      _ = try CacheMaintenance.clear(folder: folder.path, discardsPendingWrites: false)
+      _ = try CacheMaintenance.clear(folder: folder.path, discardsPendingWrites: false, discardsRejectedWrites: false)
     }
     #expect(refusal == .pendingWrites(folder: folder.path, count: 3))
     #expect(try folder.read { try $0.overview().pendingBatchCount } == 3)
-    #expect(try CacheMaintenance.clear(folder: folder.path, discardsPendingWrites: true) == 3)
+    #expect(
+      try CacheMaintenance.clear(folder: folder.path, discardsPendingWrites: true, discardsRejectedWrites: false)
+        .pendingCount == 3)
     #expect(try !folder.folder.names().contains { $0.hasPrefix("cache.sqlite") })
+  }
+
+  @Test("a cache that keeps refused writes is deleted only if these are given up, and says which they are")
+  func clearRefused() throws {
+    let folder = try InspectedFolder()
+    let (cache, store) = try InspectedFolder.open(folder.folder)
+    for batch in try store.pendingBatches() {
+      _ = try store.reject(batch, StatusError(code: .notFound, message: "none"), at: time(7))
+    }
+    _ = try store.changeUser("alice")
+    while try store.nextMutationBatch(after: -1) != nil { try store.acknowledgeNext(at: 900) }
+    cache.close()
+    for discardsPending in [false, true] {
+      let refusal = try inspectionError {
+        _ = try CacheMaintenance.clear(
+          folder: folder.path, discardsPendingWrites: discardsPending, discardsRejectedWrites: false)
+      }
+      let text = try #require(refusal).description
+      #expect(text.contains("keeps 2 writes") && text.contains("--discard-rejected-writes"), "\(text)")
+      #expect(text.contains("set cities/c1, delete cities/c2 (NOT_FOUND); set towns/t1 (NOT_FOUND)"), "\(text)")
+    }
+    #expect(try folder.read { try $0.overview().rejectedBatchCount } == 2)
+    let deleted = try CacheMaintenance.clear(
+      folder: folder.path, discardsPendingWrites: false, discardsRejectedWrites: true)
+    #expect(deleted.rejectedCount == 2 && deleted.pendingCount == 0)
+    #expect(try !folder.folder.names().contains { $0.hasPrefix("cache.sqlite") })
+  }
+
+  @Test("a damaged cache that keeps refused writes is not deleted without a word")
+  func clearDamagedRefused() throws {
+    let folder = try InspectedFolder()
+    let (cache, store) = try InspectedFolder.open(folder.folder)
+    for batch in try store.pendingBatches() {
+      _ = try store.reject(batch, StatusError(code: .notFound, message: "none"), at: time(7))
+    }
+    _ = try store.changeUser("alice")
+    while try store.nextMutationBatch(after: -1) != nil { try store.acknowledgeNext(at: 900) }
+    cache.close()
+    let whole = try Data(contentsOf: URL(fileURLWithPath: folder.file))
+    for page in 0..<whole.count / PageDamage.pageBytes {
+      var bytes = whole
+      PageDamage.overwritten.apply(to: &bytes, page: page)
+      try bytes.write(to: URL(fileURLWithPath: folder.file))
+      let refusal = try inspectionError {
+        _ = try CacheMaintenance.clear(
+          folder: folder.path, discardsPendingWrites: true, discardsRejectedWrites: false)
+      }
+      #expect(
+        refusal?.description.contains("--discard-rejected-writes") == true,
+        "page \(page + 1): \(String(describing: refusal))")
+    }
   }
 
   @Test("a cache in use is neither deleted nor collected")
@@ -25,7 +79,9 @@ struct CacheMaintenanceTests {
     let folder = try InspectedFolder(isOpen: true)
     let before = try folder.folder.names()
     #expect(
-      try inspectionError { _ = try CacheMaintenance.clear(folder: folder.path, discardsPendingWrites: true) }
+      try inspectionError {
+        _ = try CacheMaintenance.clear(folder: folder.path, discardsPendingWrites: true, discardsRejectedWrites: false)
+      }
         == .inUse(folder: folder.path))
     #expect(
       try inspectionError { _ = try CacheMaintenance.collect(folder: folder.path, newCacheID: "new") }
@@ -38,7 +94,9 @@ struct CacheMaintenanceTests {
     let folder = TemporaryFolder()
     try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
     #expect(
-      try inspectionError { _ = try CacheMaintenance.clear(folder: folder.path, discardsPendingWrites: true) }
+      try inspectionError {
+        _ = try CacheMaintenance.clear(folder: folder.path, discardsPendingWrites: true, discardsRejectedWrites: false)
+      }
         == .noCache(folder: folder.path))
     #expect(try folder.names().isEmpty)
   }

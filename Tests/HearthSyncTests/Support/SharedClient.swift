@@ -32,10 +32,11 @@ final class SharedCache: @unchecked Sendable {
 
   var file: String { folder + "/cache.sqlite" }
 
-  func client(_ name: String, limits: BackgroundQueryLimits? = nil, busyTimeout: Duration = .seconds(5)) throws
-    -> SharedClient
-  {
-    let client = try SharedClient(self, name, limits, busyTimeout)
+  func client(
+    _ name: String, limits: BackgroundQueryLimits? = nil, busyTimeout: Duration = .seconds(5),
+    conflictRules: ConflictRules = ConflictRules()
+  ) throws -> SharedClient {
+    let client = try SharedClient(self, name, limits, busyTimeout, conflictRules)
     clients.append(client)
     client.post(.start)
     deliver()
@@ -136,6 +137,10 @@ final class SharedClient {
   /// Executed once at the begin of the transaction of that name.
   var hooks: [String: () -> Void] = [:]
 
+  /// The error with which each attempt to open a stream fails.
+  var connectionError: StatusError?
+  /// True if each target that is asked for is answered at once, as one without documents.
+  var answersTargets = false
   /// True if a write stream that was closed is still answered, until ``endParting()``.
   var answersLate = false
   private var parting: [(id: StreamID, batches: [[Mutation]])] = []
@@ -150,9 +155,15 @@ final class SharedClient {
   private(set) var answers: [RequestID: EngineAnswer] = [:]
   private(set) var warnings: [String] = []
   private(set) var queries: [BackgroundQueryJob] = []
+  private(set) var lookUps: [(id: LookUpID, keys: [DocumentKey])] = []
+  private(set) var questions: [ConflictID] = []
+  private(set) var cancelledQuestions: [ConflictID] = []
   private(set) var backgroundQueryCount = 0
 
-  init(_ cache: SharedCache, _ name: String, _ limits: BackgroundQueryLimits?, _ busyTimeout: Duration) throws {
+  init(
+    _ cache: SharedCache, _ name: String, _ limits: BackgroundQueryLimits?, _ busyTimeout: Duration,
+    _ conflictRules: ConflictRules
+  ) throws {
     self.cache = cache
     self.name = name
     database = try Database(.file(path: cache.file), options: .init(synchronous: .normal, busyTimeout: busyTimeout))
@@ -160,7 +171,9 @@ final class SharedClient {
       database: database, databaseID: TestClient.database, garbageCollection: .leastRecentlyUsed(thresholdBytes: 1),
       user: nil, newCacheID: "cache", locks: SharedCache.Locks(cache, name))
     engine = SyncEngine(
-      localStore: store, configuration: SyncConfiguration(backgroundQueryLimits: limits, jitter: { 0 }))
+      localStore: store,
+      configuration: SyncConfiguration(
+        backgroundQueryLimits: limits, conflictRules: conflictRules, jitter: { 0 }))
     database.injectFailure = { [unowned self] point in
       guard case .transaction(let name) = point else { return nil }
       if let hook = hooks.removeValue(forKey: name) { hook() }
@@ -220,11 +233,17 @@ final class SharedClient {
 
   private func carryOut(_ action: SyncAction) {
     switch action {
+    case .openWatchStream(let id) where connectionError != nil:
+      inbox.append(.watchStreamClosed(id, connectionError))
+    case .openWriteStream(let id) where connectionError != nil:
+      inbox.append(.writeStreamClosed(id, connectionError))
     case .openWatchStream(let id):
       watchStream = id
       inbox.append(.watchStreamOpened(id))
     case .closeWatchStream: (watchStream, watched) = (nil, [])
-    case .sendWatch(_, .addTarget(let request)): watched.insert(request.targetID)
+    case .sendWatch(let id, .addTarget(let request)):
+      watched.insert(request.targetID)
+      if answersTargets { answer(request.targetID, on: id) }
     case .sendWatch(_, .removeTarget(let id)): watched.remove(id)
     case .openWriteStream(let id):
       writeStream = id
@@ -244,10 +263,27 @@ final class SharedClient {
     case .completeWrite(let id, let error): writes[id] = .some(error)
     case .answer(let id, let answer): answers[id] = answer
     case .runBackgroundQuery(let query): queries.append(query)
+    case .lookUp(let id, let keys): lookUps.append((id, keys))
+    case .askResolver(let id, _): questions.append(id)
+    case .cancelQuestion(let id): cancelledQuestions.append(id)
     case .wakeOthers: cache.wakeOthers(than: self)
     case .log(.warning, let text), .log(.error, let text): warnings.append(text)
     default: break
     }
+  }
+
+  private func answer(_ target: TargetID, on stream: StreamID) {
+    inbox += [
+      WatchTargetChange(state: .added, targetIDs: [target]),
+      WatchTargetChange(state: .current, targetIDs: [target], resumeToken: [1]),
+      WatchTargetChange(state: .noChange, targetIDs: [], readTime: version(1)),
+    ].map { .watchStreamMessage(stream, .targetChange($0)) }
+  }
+
+  /// Answers the latest reading of documents for a conflict.
+  func answerLookUp(_ documents: Document...) throws {
+    guard let lookUp = lookUps.popLast() else { throw TestFailure("\(name) reads no documents") }
+    post(.lookedUp(lookUp.id, .success(documents)))
   }
 
   // MARK: - The user and the backend

@@ -125,6 +125,21 @@ final class TestClient {
     post(.start)
   }
 
+  /// Ends the client, damages its file so that only the outbox can be saved, and starts another client on what was saved.
+  func restartSalvaged() throws {
+    try database.execute("DROP TABLE cache_targets")
+    database.close()
+    let salvage = folder + "/salvage"
+    try FileManager.default.createDirectory(atPath: salvage, withIntermediateDirectories: true)
+    try FileManager.default.moveItem(atPath: folder + "/cache", toPath: salvage + "/cache.sqlite")
+    let cache = try CacheFile.open(folder: salvage, databaseID: Self.database)
+    if cache.recovery == nil { throw TestFailure("the file was not recovered") }
+    cache.close()
+    try FileManager.default.moveItem(atPath: salvage + "/cache.sqlite", toPath: folder + "/cache")
+    try FileManager.default.removeItem(atPath: salvage)
+    try restart()
+  }
+
   private func injectFailures() {
     database.injectFailure = { [unowned self] point in
       guard case .transaction(let name) = point, failing.contains(name) else { return nil }
@@ -185,7 +200,7 @@ final class TestClient {
       }
       if let label { sentLabels.append(label) }
     case .dropConnection: droppedConnections += 1
-    case .wakeOthers, .closeCache: told.append("\(action)")
+    case .wakeOthers, .closeCache, .yieldCache: told.append("\(action)")
     case .startTimer(let kind, let delay): timers[kind] = now + delay
     case .cancelTimer(let kind): timers[kind] = nil
     case .raiseSnapshot(let id, let snapshot):
@@ -247,16 +262,20 @@ final class TestClient {
   }
 
   @discardableResult
-  func write(_ mutations: Mutation...) -> WriteID {
-    let id = WriteID(rawValue: nextNumber)
-    nextNumber += 1
-    post(
-      .writes([
-        SyncWrite(
-          id: id, mutations: mutations, localWriteTime: Timestamp(seconds: 1, nanoseconds: 0),
-          identity: BatchIdentity(high: 0, low: UInt64(id.rawValue)))
-      ]))
-    return id
+  func write(_ mutations: Mutation...) -> WriteID { write(batches: [mutations])[0] }
+
+  /// Makes writes that wait together.
+  @discardableResult
+  func write(batches: [[Mutation]]) -> [WriteID] {
+    let writes = batches.map { mutations in
+      let id = WriteID(rawValue: nextNumber)
+      nextNumber += 1
+      return SyncWrite(
+        id: id, mutations: mutations, localWriteTime: Timestamp(seconds: 1, nanoseconds: 0),
+        identity: BatchIdentity(high: 0, low: UInt64(id.rawValue)))
+    }
+    post(.writes(writes))
+    return writes.map(\.id)
   }
 
   /// A name that no request or bundle has had.

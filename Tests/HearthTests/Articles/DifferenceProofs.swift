@@ -273,6 +273,27 @@ struct DifferenceProof {
         "a listener to the cache that is left behind has nothing looked up, which nobody could confirm"
       )),
     DifferenceProof(
+      "A read after that",
+      (
+        "HearthSyncTests/CacheListenerTests",
+        "a read after the last listener to the backend asks the backend again"
+      )),
+    DifferenceProof(
+      "A listener to the cache, and a write is acknowledged",
+      ("HearthSyncTests/CacheListenerTests", "an acknowledgement and the server's time are shown")),
+    DifferenceProof(
+      "A read from ``FirestoreSource/server`` while a listener to the same query is open",
+      (
+        "HearthSyncTests/FreshReadTests",
+        "the backend is asked with a target of its own, which continues from the listener's state"
+      )),
+    DifferenceProof(
+      "Backend and client disagree for good which documents a query has",
+      ("HearthSyncTests/DisagreementTests", "does not keep a read waiting once it was looked up")),
+    DifferenceProof(
+      "A cursor is made of a document that is missing, lacks a field of the order, or waits for the server's time there",
+      ("HearthTests/CursorDocumentTests", "reads and listeners get the official message as an error")),
+    DifferenceProof(
       "A loop over `snapshots` is slower than its listener",
       (
         "HearthTests/SnapshotBufferTests",
@@ -340,6 +361,9 @@ struct DifferenceProof {
         "HearthTests/Codable/CodingErrorTests",
         "a reference that is stored as something else is told apart from other decoders' lack of references"
       )),
+    DifferenceProof(
+      "A `Date` is read and written back",
+      ("HearthTests/DateTests", "a document that is read as a model and written back keeps its dates")),
   ]
 
   private static let indexes = [
@@ -400,6 +424,12 @@ struct DifferenceProof {
       (
         "HearthCacheTests/GarbageCollectionTests",
         "the oldest go first: a tenth of targets and unneeded documents, and no more than the limit"
+      )),
+    DifferenceProof(
+      "A cache is larger than its threshold and has few queries",
+      (
+        "HearthCacheTests/GarbageCollectionTests",
+        "a cache of few queries becomes smaller than its threshold, and loses no more than that takes"
       )),
     DifferenceProof(
       "The size that is compared with the threshold",

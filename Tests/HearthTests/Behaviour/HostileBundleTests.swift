@@ -155,7 +155,7 @@ struct HostileBundleTests {
     try await db.terminate()
     for _ in 0..<4 { fate.goOn.signal() }
     let completion = try await completed.next()
-    #expect(completion.progress == nil)
+    #expect(completion.progress?.state == .error)
     #expect(completion.error?.code == FirestoreErrorCode.cancelled.rawValue)
     try await fate.closed.next()
     #expect(observed.events.map(\.state) == [.error])

@@ -5,10 +5,13 @@ import Synchronization
 final class HeldFolder: Sendable {
   private let descriptor: Mutex<Int32>
 
-  init(_ folder: URL) throws {
+  /// - Parameter isShared: True for a folder that others may use too, as by a process that shares the cache.
+  init(_ folder: URL, isShared: Bool = false) throws {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let opened = open(folder.appendingPathComponent("cache.lock").path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard opened >= 0, flock(opened, LOCK_EX | LOCK_NB) == 0 else { throw CocoaError(.fileWriteUnknown) }
+    guard opened >= 0, flock(opened, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 else {
+      throw CocoaError(.fileWriteUnknown)
+    }
     descriptor = Mutex(opened)
   }
 

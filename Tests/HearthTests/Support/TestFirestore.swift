@@ -53,7 +53,7 @@ final class TemporaryFolder: Sendable {
     try? FileManager.default.removeItem(at: url)
   }
 
-  /// All regular files below, as paths relative to the folder, with their contents. (Opening a named pipe would wait for a writer.)
+  /// All regular files below, as paths relative to the folder, with their contents.
   func contents() -> [String: Data] {
     var result: [String: Data] = [:]
     let files = FileManager.default.enumerator(atPath: url.path)

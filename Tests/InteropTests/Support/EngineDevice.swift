@@ -26,6 +26,8 @@ final class EngineDevice {
   private(set) var acknowledged: Set<BatchIdentity> = []
   /// The labels of all requests, in order.
   private(set) var sentLabels: [String?] = []
+  /// The writes of all requests, in order.
+  private(set) var sentBatches: [[Mutation]] = []
   private(set) var problems: [String] = []
 
   private struct Stream {
@@ -38,18 +40,28 @@ final class EngineDevice {
   /// The repair of the file when it was opened, or nil if it needed none.
   var recovery: CacheRecovery? { cache.recovery }
 
-  init(folder: URL, transport: FirestoreTransport, databaseID: DatabaseID) throws {
+  /// - Parameter clientName: A name that no other client has had, for one of several clients of a cache; nil for the only one.
+  init(
+    folder: URL, transport: FirestoreTransport, databaseID: DatabaseID, conflictRules: ConflictRules = ConflictRules(),
+    sharedAs clientName: String? = nil
+  ) throws {
     self.folder = folder
     self.transport = transport
     self.databaseID = databaseID
-    cache = try CacheFile.open(folder: folder.path, databaseID: databaseID)
+    cache = try CacheFile.open(
+      folder: folder.path, databaseID: databaseID,
+      options: CacheFile.Options(sharing: clientName == nil ? .alone : .shared, clientName: clientName))
     store = try LocalStore(
       database: cache.database, databaseID: databaseID, garbageCollection: .leastRecentlyUsed(thresholdBytes: -1),
-      user: nil, newCacheID: UUID().uuidString)
+      user: nil, newCacheID: UUID().uuidString, locks: cache.client)
     try store.start()
-    engine = SyncEngine(localStore: store, configuration: SyncConfiguration(jitter: { 0 }))
+    engine = SyncEngine(
+      localStore: store, configuration: SyncConfiguration(conflictRules: conflictRules, jitter: { 0 }))
     post(.start)
   }
+
+  /// Looks whether the client with the connection has ended, and takes its place.
+  func takeLease() { post(.timerFired(.clientMetadataRefresh)) }
 
   /// The process ends without a word.
   func kill() {
@@ -140,7 +152,10 @@ final class EngineDevice {
       stream = Stream(id: id, handle: handle, events: events.makeAsyncIterator())
     case .sendWrite(let id, let request):
       guard stream?.id == id else { return }
-      if case .writes(let mutations, _, let label) = request, !mutations.isEmpty { sentLabels.append(label) }
+      if case .writes(let mutations, _, let label) = request, !mutations.isEmpty {
+        sentLabels.append(label)
+        sentBatches.append(mutations)
+      }
       stream?.handle.send(request)
     case .closeWriteStream(let id):
       guard stream?.id == id else { return }

@@ -1,0 +1,57 @@
+internal import Foundation
+internal import HearthStore
+internal import Synchronization
+
+/// A request to all clients of a cache folder to give it back, because the cache is about to be deleted or taken over.
+///
+/// A notice tells them of it (``Notice/end``). They give the folder back for as long as the file `cache.end-request` is locked. If the
+/// folder was used by nobody else then, they continue; otherwise they end. So a request that cannot be fulfilled, because one process is
+/// stopped, ends nobody, and a process that reads the notice later does not heed it.
+package final class EndRequest: Sendable {
+  private struct State {
+    var path = ""
+    var lock: LockFile?
+  }
+
+  private let state = Mutex(State())
+
+  package init() {}
+
+  static let fileName = "cache.end-request"
+
+  private static func path(_ folder: String) -> String { "\(folder)/\(fileName)" }
+
+  /// Returns true while somebody wants the folder.
+  static func isOpen(in folder: String) -> Bool { LockFile.isLocked(path: path(folder)) }
+
+  /// Asks the clients that have the folder now. Returns at once.
+  package func ask(clientsOf folder: String) {
+    let files = CacheFiles(folder: folder)
+    // Without a file that can be read there is nothing that a client could hear, and none must appear.
+    // A process that is stopped in a transaction must not hold up the caller.
+    var options = Database.Options(busyTimeout: .milliseconds(100))
+    options.mustExist = true
+    guard files.hasMain, let database = try? Database(.file(path: files.main), options: options) else { return }
+    defer { database.close() }
+    state.withLock {
+      guard $0.lock == nil else { return }
+      // If another one asks as well, its lock does.
+      $0 = State(path: Self.path(folder), lock: try? LockFile(path: Self.path(folder)))
+    }
+    try? LocalStore.askAllToEnd(database)
+    ClientFiles.wakeAll(in: folder)
+  }
+
+  /// Ends the request. Does nothing the second time.
+  package func withdraw() {
+    state.withLock {
+      guard let lock = $0.lock else { return }
+      // Removed while it is locked, so that nobody else's file is.
+      if lock.isAt($0.path) { _ = try? FileManager.default.removeItem(atPath: $0.path) }
+      lock.release()
+      $0.lock = nil
+    }
+  }
+
+  deinit { withdraw() }
+}

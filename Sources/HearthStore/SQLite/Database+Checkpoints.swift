@@ -1,0 +1,41 @@
+internal import Foundation
+
+#if canImport(SQLite3)
+  internal import SQLite3
+#else
+  internal import CSQLite
+#endif
+
+extension Database {
+  /// The size of the file of the write-ahead log; 0 for a database in memory.
+  package var logFileBytes: Int64 {
+    guard case .file(let path) = location,
+      let size = try? FileManager.default.attributesOfItem(atPath: path + "-wal")[.size] as? NSNumber
+    else { return 0 }
+    return size.int64Value
+  }
+
+  /// Moves the log into the file at commits that find it long, as `PRAGMA wal_autocheckpoint` does.
+  ///
+  /// SQLite's own way ignores the result (https://www.sqlite.org/c3ref/wal_autocheckpoint.html). A failure is harmless, because the log
+  /// keeps what was not moved, unless a sync has failed: the system reports that once, and later syncs succeed although pages of the log
+  /// may be missing on the disk.
+  func moveLogAtCommits() {
+    sqlite3_wal_hook(
+      connection,
+      { context, _, _, pages in
+        if let context { Unmanaged<Database>.fromOpaque(context).takeUnretainedValue().logHasGrown(to: Int(pages)) }
+        return SQLITE_OK
+      }, Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  private func logHasGrown(to pages: Int) {
+    guard pages >= options.logPages, let connection else { return }
+    var error = injectFailure?(.checkpoint)
+    if error == nil {
+      let code = sqlite3_wal_checkpoint_v2(connection, "main", SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+      if code != SQLITE_OK { error = StoreError(sqliteCode: code, connection: connection, databaseName: name) }
+    }
+    if let error, error.isFailedSync { failedCheckpoint = error }
+  }
+}

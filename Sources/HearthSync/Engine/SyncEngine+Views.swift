@@ -1,0 +1,143 @@
+internal import HearthCache
+internal import HearthModel
+
+/// Bringing the views up to date with the cache.
+extension SyncEngine {
+  /// Shows changed documents in all views, as one round of snapshots.
+  ///
+  /// - Parameter event: The snapshot of the backend that changed them, if it was one.
+  /// - Returns: The error if a view could not be brought up to date; the refresh is then in the retry queue.
+  @discardableResult
+  func refreshViews(_ changes: DocumentMap, event: RemoteEvent? = nil) -> (any Error)? {
+    refresh { news in
+      apply(news.around(changes), event: event ?? self.event(of: news), refill: execute)
+    }
+  }
+
+  /// Shows writes that were stored together, one after the other.
+  ///
+  /// - Parameter stored: The result of storing each write, with the documents before it if ``QueryViews/mayReadCache`` is true.
+  func refreshViews(after writes: [SyncWrite], _ stored: [LocalStore.StoredWrite]) {
+    refresh { news in
+      guard news.after.changes.isEmpty else {
+        // Another client has changed documents since: the states between the writes cannot be read any more, only the one after all.
+        for (write, result) in zip(writes, stored) { noteStored(write, result) }
+        let changes = stored.reduce(into: DocumentMap()) { $0.merge($1.changes) { _, new in new } }
+        return apply(news.around(changes), event: event(of: news), refill: execute)
+      }
+      var group = views.mayReadCache ? WriteGroup(of: stored) : nil
+      var failure: (any Error)?
+      for (index, (write, result)) in zip(writes, stored).enumerated() {
+        noteStored(write, result)
+        group?.advance(by: result.changes)
+        let isFirst = index == 0
+        let changes = isFirst ? news.around(result.changes) : result.changes
+        failure = apply(changes, event: isFirst ? event(of: news) : nil) { query in
+          try group?.result(of: query, execute: execute) ?? execute(query)
+        }
+      }
+      return failure
+    }
+  }
+
+  /// The changes of other clients that belong to what is shown.
+  private struct Surroundings {
+    /// Gathered when the changes were stored.
+    var before: News
+    /// Gathered since, at the state of the file that views read.
+    var after: News
+
+    func around(_ changes: DocumentMap) -> DocumentMap {
+      var all = before.changes.isEmpty ? changes : before.changes.merging(changes) { _, new in new }
+      if !after.changes.isEmpty { all.merge(after.changes) { _, new in new } }
+      return all
+    }
+  }
+
+  /// Changes the views. What they read from the cache, and what they show, is one state of it.
+  ///
+  /// - Parameter body: Changes them, and returns the error if one could not be brought up to date. Must not write the cache.
+  @discardableResult
+  private func refresh(_ body: (Surroundings) -> (any Error)?) -> (any Error)? {
+    assert(heldReports == nil, "The views are refreshed while they are refreshed.")
+    heldReports = []
+    var news = Surroundings(before: localStore.takeNews(), after: News())
+    take(answers: news.before.answers)
+    let failure =
+      localStore.isShared && views.mayReadCache
+      ? localStore.withOneState { () -> (any Error)? in
+        news.after = localStore.takeNews()
+        take(answers: news.after.answers)
+        return body(news)
+      } : body(news)
+    let reports = heldReports ?? []
+    heldReports = nil
+    report(reports)
+    // In a transaction no repair was possible.
+    if let failure { localStore.noteDamage(failure) }
+    follow(news.before)
+    follow(news.after)
+    return failure
+  }
+
+  private func apply(
+    _ changes: DocumentMap, event: RemoteEvent?, refill: (Query) throws -> DocumentMap
+  ) -> (any Error)? {
+    // A result that is being computed does not have these changes.
+    backgroundQueries.note(changes)
+    if event != nil { statusWatch.wasConfirmed = true }
+    let (viewActions, failure) = views.apply(changes, event: event, refill: refill)
+    follow(viewActions)
+    if let failure, !retries.holds(.refreshViews) {
+      log(.error, "Views could not be read from the cache: \(failure)")
+      retry(.refreshViews)
+    }
+    return failure
+  }
+
+  private func execute(_ query: Query) throws -> DocumentMap {
+    try localStore.execute(query, usePreviousResults: false).documents
+  }
+
+  /// What the primary client says of the agreement with the backend, at another one.
+  private func event(of news: Surroundings) -> RemoteEvent? {
+    guard !isPrimary else { return nil }
+    return Self.event(of: news.before.targetStates.merging(news.after.targetStates) { _, new in new })
+  }
+
+  /// Stores what the views show now, in a second transaction: it follows from what was stored, and is only a help for later
+  /// queries. So a failure is of no consequence.
+  private func report(_ changes: [LocalViewChanges]) {
+    guard !changes.isEmpty else { return }
+    do {
+      try localStore.notifyLocalViewChanges(changes)
+    } catch {
+      if !leaseIsLost(error) { log(.warning, "What the views show could not be stored: \(error)") }
+    }
+  }
+
+  /// Shows documents as the cache has them, later if it cannot be read.
+  func reread(_ keys: Set<DocumentKey>) {
+    unreadKeys.formUnion(keys)
+    do {
+      try reread()
+    } catch {
+      log(.error, "Views could not be read from the cache: \(error)")
+      retryOnce(.refreshViews)
+    }
+  }
+
+  /// Shows the documents that could not be read before.
+  func reread() throws {
+    guard !unreadKeys.isEmpty else { return }
+    let documents = try localStore.state(of: [], on: [], showing: unreadKeys).documents
+    unreadKeys = []
+    refreshViews(documents)
+  }
+}
+
+extension WriteGroup {
+  fileprivate init(of stored: [LocalStore.StoredWrite]) {
+    self.init(former: stored.reduce(into: [:]) { $0.merge($1.former) { first, _ in first } })
+  }
+}

@@ -1,0 +1,72 @@
+internal import HearthCache
+internal import HearthModel
+
+/// Reads that want an answer of the backend although a listener to the same query is open.
+///
+/// Each has a target of its own for the query, without a row in the cache, which continues from the state of the open one. All targets of a
+/// stream are at one version in a snapshot, so when the read's target is current, the view of the open one is as new.
+struct FreshReads {
+  private var reads: [TargetID: (listener: ListenerID, target: TargetID)] = [:]
+
+  /// The targets that are asked for, in order.
+  var targets: [TargetID] { reads.keys.sorted() }
+
+  /// The target that the cache has for the query of a read.
+  func listenedTarget(of target: TargetID) -> TargetID? { reads[target]?.target }
+
+  func listener(of target: TargetID) -> ListenerID? { reads[target]?.listener }
+
+  func target(of listener: ListenerID) -> TargetID? { reads.first { $0.value.listener == listener }?.key }
+
+  mutating func add(_ listener: ListenerID, on target: TargetID, as readTarget: TargetID) {
+    reads[readTarget] = (listener, target)
+  }
+
+  /// - Returns: The listener of the read.
+  mutating func remove(_ target: TargetID) -> ListenerID? { reads.removeValue(forKey: target)?.listener }
+}
+
+extension QueryViews {
+  /// The target with which the cache knows a query's target, if it has a view.
+  func targetID(of target: Target) -> TargetID? {
+    queries.ids.lazy.compactMap { queries[$0] }.first { $0.query.target == target }?.targetID
+  }
+
+  /// Asks the backend on behalf of one listener, which raises nothing before the answer.
+  ///
+  /// - Parameter target: The target of its query, as the backend was asked for it last.
+  mutating func readFreshly(_ listener: ListenerID, _ target: TargetData) -> [Action] {
+    let id = limbo.takeTargetID()
+    freshReads.add(listener, on: target.targetID, as: id)
+    var request = target
+    request.targetID = id
+    return [.watch(request)]
+  }
+
+  /// Ends the reads that a stored snapshot of the backend has answered.
+  mutating func endFreshReads(answeredBy event: RemoteEvent) -> [Action] {
+    let answered = freshReads.targets.filter {
+      event.targetChanges[$0]?.isCurrent == true && event.targetMismatches[$0] == nil
+    }
+    return answered.flatMap { endFreshRead($0) }
+  }
+
+  /// Ends all reads, because the backend is not asked any more.
+  mutating func endFreshReads() -> [Action] { freshReads.targets.flatMap { endFreshRead($0) } }
+
+  /// Ends the read of a listener that goes.
+  mutating func endFreshRead(of listener: ListenerID) -> [Action] {
+    freshReads.target(of: listener).map { endFreshRead($0) } ?? []
+  }
+
+  private mutating func endFreshRead(_ target: TargetID) -> [Action] {
+    guard let listener = freshReads.remove(target) else { return [] }
+    guard let query = queries.id(of: listener) else { return [.unwatch(target)] }
+    let snapshot = queries.update(query) { query -> ViewSnapshot? in
+      guard let index = query.listeners.firstIndex(where: { $0.id == listener }) else { return nil }
+      return query.listeners[index].freshAnswerCame()
+    }
+    guard let snapshot = snapshot ?? nil else { return [.unwatch(target)] }
+    return [.unwatch(target), .emit(.raiseSnapshot(listener, snapshot))] + snapshotsInSync
+  }
+}

@@ -1,0 +1,153 @@
+import HearthModel
+import Testing
+
+@testable import HearthSync
+
+/// The client with the lease is one that can connect.
+@Suite("A holder of the lease without a connection")
+struct CutOffHolderTests {
+  private static let noRoute = StatusError(code: .unavailable, message: "no route")
+  private static let badToken = StatusError(code: .unauthenticated, message: "the token has expired")
+
+  private func changes(_ cache: SharedCache) throws -> Int64 {
+    try cache.count("SELECT lease_number FROM cache_sharing")
+  }
+
+  @Test("it leaves the lease to another client of its user, which keeps it", arguments: [noRoute, badToken])
+  func oneUser(error: StatusError) throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    a.connectionError = error
+    b.answersTargets = true
+    let listener = b.listen(rooms)
+    cache.wait(55)
+    #expect(a.engine.isPrimary)
+    cache.wait(10)
+    #expect(b.engine.isPrimary && b.engine.onlineState == .online)
+    #expect(b.snapshots[listener]?.last?.isFromCache == false)
+    cache.wait(1200)
+    #expect(b.engine.isPrimary)
+    #expect(try changes(cache) == 2)
+  }
+
+  @Test("it leaves the lease also if there are only writes to send")
+  func writesOnly() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    a.connectionError = Self.noRoute
+    b.write(set("rooms/b"))
+    cache.wait(70)
+    #expect(b.engine.isPrimary)
+    #expect(b.sentBatches.map { $0[0].key } == [key("rooms/b")])
+  }
+
+  @Test("while nothing waits for the backend the lease stays where it is")
+  func nothingWaits() throws {
+    let (cache, a, _) = try SharedCache.makePair()
+    a.connectionError = Self.noRoute
+    cache.wait(600)
+    #expect(a.engine.isPrimary)
+  }
+
+  @Test("a holder whose network is switched off by its application and wanted by nobody keeps the lease")
+  func switchedOff() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    for client in [a, b] { client.post(.request(RequestID(rawValue: 900), .disableNetwork)) }
+    a.listen(rooms)
+    cache.wait(300)
+    #expect(try changes(cache) <= 2)
+  }
+
+  @Test("a user whose client cannot connect takes little of the time of one whose client can, and is tried again")
+  func twoUsers() throws {
+    let cache = try SharedCache()
+    let (a, c) = (try cache.client("a"), try cache.client("c"))
+    c.post(.changeUser("carol"))
+    c.connectionError = Self.badToken
+    a.answersTargets = true
+    c.answersTargets = true
+    a.listen(rooms)
+    c.write(set("rooms/c"))
+    cache.wait(10)
+    #expect(c.engine.isPrimary)
+    cache.wait(110)
+    #expect(a.engine.isPrimary && a.engine.onlineState == .online)
+    var secondsOnline = 0
+    for _ in 0..<3600 {
+      cache.wait()
+      if a.engine.isPrimary, a.engine.onlineState == .online { secondsOnline += 1 }
+    }
+    #expect(secondsOnline > 3200)
+    #expect(try changes(cache) < 16)
+    #expect(c.sentBatchCount == 0)
+    // It has a new token, and need not wait.
+    c.connectionError = nil
+    c.post(.changeUser("carol"))
+    cache.wait(10)
+    #expect(c.sentBatchCount == 1)
+  }
+
+  @Test("while no client can connect the lease changes at most once a minute, and one that can then has it")
+  func allCutOff() throws {
+    let cache = try SharedCache()
+    let clients = try ["a", "b", "c"].map { try cache.client($0) }
+    for client in clients {
+      client.connectionError = Self.noRoute
+      client.answersTargets = true
+    }
+    clients[0].listen(rooms)
+    var holders: Set<String> = []
+    for _ in 0..<3600 {
+      cache.wait()
+      for client in clients where client.engine.isPrimary { holders.insert(client.name) }
+    }
+    #expect(holders == ["a", "b", "c"])
+    #expect(try changes(cache) <= 61)
+    clients[1].connectionError = nil
+    cache.wait(200)
+    #expect(clients[1].engine.isPrimary)
+    let number = try changes(cache)
+    cache.wait(1800)
+    #expect(try changes(cache) == number)
+  }
+
+  @Test("after an outage of all, each user has its turn as soon as before")
+  func outageEnds() throws {
+    let cache = try SharedCache()
+    let (a, c) = (try cache.client("a"), try cache.client("c"))
+    c.post(.changeUser("carol"))
+    for client in [a, c] {
+      client.connectionError = Self.noRoute
+      client.answersTargets = true
+      client.listen(rooms)
+    }
+    a.write(set("rooms/a"))
+    c.write(set("rooms/c"))
+    cache.wait(900)
+    for client in [a, c] { client.connectionError = nil }
+    var time: Int64 = 10
+    for _ in 0..<150 {
+      cache.wait()
+      for client in [a, c] where !client.sentBatches.isEmpty {
+        time += 1
+        try client.commit(at: time)
+      }
+    }
+    #expect(a.writes.values.allSatisfy { $0 == .some(nil) } && c.writes.values.allSatisfy { $0 == .some(nil) })
+    #expect(a.writes.count == 1 && c.writes.count == 1)
+  }
+
+  @Test("a process that is stopped does not keep the lease from one that can connect")
+  func stoppedHeir() throws {
+    let cache = try SharedCache()
+    let (a, b, c) = (try cache.client("a"), try cache.client("b"), try cache.client("c"))
+    a.connectionError = Self.noRoute
+    c.answersTargets = true
+    a.listen(rooms)
+    cache.wait(50)
+    b.isRunning = false
+    cache.wait(25)
+    #expect(c.engine.isPrimary)
+    b.isRunning = true
+    cache.wait(300)
+    #expect(c.engine.isPrimary)
+  }
+}

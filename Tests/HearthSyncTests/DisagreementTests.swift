@@ -1,0 +1,90 @@
+import HearthCache
+import HearthModel
+import Testing
+
+@testable import HearthSync
+
+/// A document that matches a query here and not at the backend, for good: it exists as it is shown, and the query's result does not have it.
+@Suite("A document about which client and backend disagree")
+struct DisagreementTests {
+  private let query = rooms.filtered("n", .greaterThan, 0)
+
+  /// A client with a cached document that the backend's result of the query, on target 4, does not have.
+  private func client(_ options: ListenOptions, _ query: Query) throws -> (client: TestClient, read: ListenerID) {
+    let client = try TestClient(durable: true)
+    client.listen(rooms)
+    try client.fill(2, [found("rooms/1", 10, ["n": 1]), found("rooms/2", 10, ["n": 2])], at: 10)
+    _ = client.takeTold()
+    let read = client.listen(query, options)
+    try client.fill(4, [found("rooms/1", 10, ["n": 1])], at: 20)
+    #expect(client.watched[1]?.target == Query(path: key("rooms/2").path).target, "it is looked up")
+    return (client, read)
+  }
+
+  @Test("does not keep a read waiting once it was looked up")
+  func read() throws {
+    let (client, read) = try client(.get, query)
+    #expect(client.takeTold().isEmpty)
+    try client.fill(1, [found("rooms/2", 10, ["n": 2])], at: 30)
+    #expect(client.takeTold() == ["listener \(read.rawValue): cache [1 2] +1 +2"])
+    #expect(client.snapshots[read]?.last?.isAnswered == true)
+    let second = client.listen(query, .get)
+    #expect(client.takeTold() == ["listener \(second.rawValue): cache [1 2] +1 +2"], "at once, without another lookup")
+    #expect(client.addRequests.map(\.targetID) == [2, 4, 1])
+  }
+
+  @Test("keeps it waiting until the backend has said everything about it")
+  func unfinishedLookup() throws {
+    let (client, read) = try client(.get, query)
+    try client.acknowledge(1)
+    try client.put(found("rooms/2", 10, ["n": 2]), into: 1)
+    try client.snapshot(30)
+    #expect(client.snapshots[read] == nil)
+    try client.current(1, token: "found")
+    try client.snapshot(31)
+    #expect(client.snapshots[read]?.last?.isAnswered == true)
+  }
+
+  @Test("is no disagreement when the lookup brings another state, or none")
+  func resolved() throws {
+    for answer in [[found("rooms/2", 30, ["n": -1])], []] {
+      let (client, read) = try client(.get, query)
+      try client.fill(1, answer, at: 30)
+      #expect(client.takeTold().last == "listener \(read.rawValue): server [1] +1")
+    }
+  }
+
+  @Test("changes nothing for a listener: its result is still said to be from the cache")
+  func listener() throws {
+    let (client, listener) = try client(.everything, query)
+    _ = client.takeTold()
+    try client.fill(1, [found("rooms/2", 10, ["n": 2])], at: 30)
+    #expect(client.takeTold().isEmpty && client.snapshots[listener]?.last?.isFromCache == true)
+  }
+
+  @Test("does not keep a read of a mirrored limit waiting either")
+  func mirroredLimit() throws {
+    let limited = query.ordered(by: "n").with(limit: 5)
+    let (client, _) = try client(.get, limited)
+    try client.fill(1, [found("rooms/2", 10, ["n": 2])], at: 30)
+    let mirrored = client.listen(query.ordered(by: "n", .descending).with(limit: 5, type: .last), .get)
+    #expect(client.snapshots[mirrored]?.last?.isAnswered == true)
+  }
+
+  @Test("does not keep a client without the connection waiting")
+  func secondaryClient() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    b.listen(rooms)
+    cache.deliver()
+    try a.fill(2, [found("rooms/1", 10, ["n": 1]), found("rooms/2", 10, ["n": 2])], at: 10)
+    cache.deliver()
+    let read = b.listen(query, .get)
+    cache.deliver()
+    try a.fill(4, [found("rooms/1", 10, ["n": 1])], at: 20)
+    cache.deliver()
+    #expect(b.snapshots[read] == nil)
+    try a.fill(1, [found("rooms/2", 10, ["n": 2])], at: 30)
+    cache.deliver()
+    #expect(b.ids(read) == ["1", "2"])
+  }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import HearthCache
+import HearthModel
+import HearthStore
+import Testing
+
+@testable import HearthSync
+
+/// What an engine whose cache cannot be used any more leaves to the one on the cache that was opened anew.
+@Suite("A cache that is opened anew while the client runs")
+struct ReopeningTests {
+  enum Trouble: CaseIterable {
+    case damagedPage, damagedRow, failedSync, lostFiles
+
+    var error: StoreError {
+      switch self {
+      case .damagedPage: StoreError(kind: .corrupt, message: "made to fail", sqliteCode: 11)
+      case .damagedRow: StoreError(kind: .corrupt, message: "made to fail")
+      // SQLITE_IOERR_FSYNC
+      case .failedSync, .lostFiles: StoreError(kind: .io, message: "made to fail", sqliteCode: 10 | 4 << 8)
+      }
+    }
+  }
+
+  /// An engine on a cache in a folder.
+  private final class Client {
+    let cache: OpenedCache
+    let store: LocalStore
+    let engine: SyncEngine
+    private(set) var completed: [WriteID: StatusError?] = [:]
+
+    init(_ folder: String) throws {
+      let opened = try CacheFile.openStore(folder: folder, databaseID: TestClient.database) { database, _ in
+        try LocalStore(
+          database: database, databaseID: TestClient.database,
+          garbageCollection: .leastRecentlyUsed(thresholdBytes: -1), user: nil, newCacheID: UUID().uuidString)
+      }
+      (cache, store) = opened
+      engine = SyncEngine(localStore: store, configuration: SyncConfiguration(jitter: { 0 }))
+    }
+
+    func handle(_ event: SyncEvent) {
+      for case .completeWrite(let id, let error) in engine.handle(event, now: .zero) { completed[id] = .some(error) }
+    }
+
+    func write(_ numbers: Int...) {
+      handle(
+        .writes(
+          numbers.map {
+            SyncWrite(
+              id: WriteID(rawValue: $0), mutations: [set("rooms/\($0)")], localWriteTime: .epoch,
+              identity: BatchIdentity(high: 0, low: UInt64($0)))
+          }))
+    }
+  }
+
+  private let folder = NSTemporaryDirectory() + "hearth-reopening-" + UUID().uuidString
+
+  @Test(
+    "writes that meet the trouble wait, in order, and are stored in the cache after it", arguments: Trouble.allCases)
+  func writes(trouble: Trouble) throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let first = try Client(folder)
+    first.handle(.start)
+    first.write(1)
+    if trouble == .lostFiles {
+      try FileManager.default.removeItem(atPath: folder)
+    } else {
+      first.cache.database.injectFailure = { $0 == .commit ? trouble.error : nil }
+    }
+    first.write(2, 3)
+    first.cache.database.injectFailure = nil
+    #expect(first.store.reopening != nil)
+    // The file may have come to itself: these wait all the same, behind the others.
+    first.write(4)
+    #expect(first.completed.isEmpty)
+    #expect(first.engine.heldWriteIDs.map(\.rawValue) == [2, 3, 4])
+
+    let handover = first.engine.handOver()
+    first.cache.close()
+    let second = try Client(folder)
+    second.engine.takeOver(handover, reason: "trouble", isOtherCache: trouble == .lostFiles)
+    second.handle(.start)
+    #expect(second.engine.heldWriteIDs.isEmpty)
+    let keys = try second.store.pendingBatches().flatMap { $0.keys.map(\.canonicalString) }
+    if trouble == .lostFiles {
+      #expect(keys == ["rooms/2", "rooms/3", "rooms/4"])
+      #expect(second.completed.mapValues { $0?.code } == [WriteID(rawValue: 1): .dataLoss])
+    } else {
+      #expect(keys == ["rooms/1", "rooms/2", "rooms/3", "rooms/4"])
+      #expect(second.completed.isEmpty)
+    }
+    second.cache.close()
+  }
+
+  @Test("a write that no file takes fails in the end")
+  func hopeless() throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    var client = try Client(folder)
+    client.handle(.start)
+    var rounds = 0
+    client.cache.database.injectFailure = { $0 == .commit ? Trouble.damagedPage.error : nil }
+    client.write(1)
+    while !client.engine.heldWriteIDs.isEmpty, rounds < 20 {
+      rounds += 1
+      let handover = client.engine.handOver()
+      client.cache.close()
+      client = try Client(folder)
+      client.cache.database.injectFailure = { $0 == .commit ? Trouble.damagedPage.error : nil }
+      client.engine.takeOver(handover, reason: "trouble")
+      client.handle(.start)
+    }
+    #expect((2...HeldWrite.damagedFileLimit).contains(rounds))
+    #expect(client.completed.mapValues { $0?.code } == [WriteID(rawValue: 1): .dataLoss])
+    client.cache.close()
+  }
+}

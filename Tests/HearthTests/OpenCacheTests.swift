@@ -1,0 +1,60 @@
+import Foundation
+import HearthCache
+import HearthModel
+import HearthStore
+import Testing
+
+@testable import Hearth
+
+/// What happens to the file of a cache that is not to be used as it is.
+@Suite("A cache before it is opened anew")
+struct OpenCacheTests {
+  private let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+  }
+
+  private func open() throws -> OpenCache {
+    try OpenCache(try SuspensionTests.configuration(folder.url), userID: nil)
+  }
+
+  private var file: String { folder.url.appendingPathComponent("cache.sqlite").path }
+
+  private func write(_ path: String, _ cache: OpenCache) throws {
+    _ = try cache.localStore.write([.set(try DocumentKey(parsing: path), [:])], localWriteTime: .epoch)
+  }
+
+  private func logBytes() throws -> Int {
+    try FileManager.default.attributesOfItem(atPath: file + "-wal")[.size] as? Int ?? 0
+  }
+
+  @Test("has its log moved into the file, after a sync that has failed")
+  func failedSync() throws {
+    let cache = try open()
+    try write("a/b", cache)
+    #expect(try logBytes() > 0)
+    try cache.prepareReopening(.syncFailed("injected"))
+    #expect(try logBytes() == 0)
+    #expect(cache.markedDamage == nil)
+    cache.close()
+  }
+
+  @Test("leaves its outbox to another file, if the log cannot be moved after a sync that has failed")
+  func logInUse() throws {
+    let cache = try open()
+    try write("a/b", cache)
+    let reader = try Database(.file(path: file))
+    try reader.execute("BEGIN")
+    try reader.execute("SELECT count(*) FROM sqlite_master")
+    try write("a/c", cache)
+    try cache.prepareReopening(.syncFailed("injected"))
+    #expect(cache.markedDamage == "injected")
+    reader.close()
+    cache.close()
+    let next = try open()
+    #expect(FileManager.default.fileExists(atPath: file + ".corrupt"))
+    #expect(try next.localStore.pendingBatches().count == 2)
+    next.close()
+  }
+}
