@@ -109,6 +109,8 @@ extension QueryViews {
   ///
   /// - Returns: The targets whose views went.
   mutating func stopResolvingLimbo() -> [TargetID] {
+    // Also those that only other clients want: the next holder keeps them, and says when they are in step no more.
+    let wanted = targets.filter(isWanted)
     resolvesLimbo = false
     limbo.removeAll()
     let gone = foreignTargets.keys.filter { !hasListeners(on: $0) }.sorted()
@@ -117,7 +119,7 @@ extension QueryViews {
     }
     foreignTargets = [:]
     // What views wait for is read anew with everything else.
-    for target in targets { _ = updateWatcher(of: target) }
+    for target in targets { _ = setWatcher(wanted.contains(target) ? .otherClient : .nobody, of: target) }
     return gone
   }
 }
