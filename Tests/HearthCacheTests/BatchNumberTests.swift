@@ -53,6 +53,25 @@ struct BatchNumberTests {
     #expect(try refuse(cache, "third") > refused + 1)
   }
 
+  @Test("an answer is not taken for that of another batch with the same number")
+  func answerForAnother() throws {
+    let cache = try TestCache(.memory)
+    let write = LocalStore.LocalWrite(
+      mutations: [.set(key("rooms/a"), [:])], localWriteTime: time(1), identity: BatchIdentity(high: 1, low: 1))
+    let batch = try #require(try cache.store.write(many: [write]).first).batch
+    var other = batch
+    other.identity = BatchIdentity(high: 1, low: 2)
+    let unknown = CacheError.unknownBatch(batch.batchID, user: nil)
+    #expect(throws: unknown) { try cache.store.reject(other, at: time(2)) }
+    let answer = MutationBatchResult(
+      batch: other, commitVersion: version(3), results: [MutationResult(version: version(3), transformResults: [])])
+    #expect(throws: unknown) { try cache.store.acknowledge(answer) }
+    #expect(try cache.store.pendingBatches() == [batch])
+    #expect(try kept(cache).isEmpty)
+    _ = try cache.store.reject(batch, at: time(4))
+    #expect(try kept(cache) == ["a"])
+  }
+
   @Test("of unreadable batches stay theirs")
   func unreadable() throws {
     let cache = try TestCache(.file)

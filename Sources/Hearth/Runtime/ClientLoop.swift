@@ -62,6 +62,8 @@ final class ClientLoop {
   private var clientCount = 0
   /// The error of writes that could not be saved when the last client ended. The next call that stops the client reports it.
   private var unsavedError: NSError?
+  /// True once the client is being stopped: it is not suspended for another process any more, which has the folder soon anyway.
+  private var isStopping = false
   private var repairCount = 0
   /// A disk that keeps damaging the cache cannot be used.
   private static let repairLimit = 20
@@ -122,7 +124,7 @@ final class ClientLoop {
       HearthLog.error("\(error.localizedDescription)")
       unsavedError = client.giveWay(error)
       state = .failed(error)
-    } else if client.takeRequestToYield() {
+    } else if !isStopping, client.takeRequestToYield() {
       HearthLog.log(.notice, "Another process wants to clear the cache or to take it over. It is given back.")
       client.suspend()
       let wait = FolderWait(client.configuration)
@@ -196,6 +198,8 @@ final class ClientLoop {
         return
       }
       let isInUse = FolderWait.isWorthwhile(after: error)
+      // The others may have the folder again.
+      configuration.endRequest.withdraw()
       let error = isInUse ? FolderWait.givenUp(error) : error
       let reported = fail(error)
       if let cacheOpened = configuration.cacheOpened {
@@ -270,6 +274,7 @@ final class ClientLoop {
       try run(wait.configuration, post: post)
       handle(choices.messages, post: post)
     } catch {
+      wait.configuration.endRequest.withdraw()
       // While the folder is in use, everything stays as it is: the operation reports the known error.
       if !FolderWait.isWorthwhile(after: error) { fail(error) }
     }
@@ -356,6 +361,7 @@ final class ClientLoop {
   private func stop(
     _ completion: @escaping @Sendable (NSError?) -> Void, post: @escaping @Sendable (Message) -> Void
   ) {
+    isStopping = true
     // The folder may be free now: what waits for it need not be lost.
     if case .waiting(let wait) = state, wait.heldWriteCount > 0 { openAtEnd(wait, post: post) }
     openAgainAtEnd(post: post)

@@ -25,8 +25,8 @@ public final class Timestamp: NSObject, NSCopying, Sendable {
 
   /// Makes a timestamp from a date, rounded to the nearest microsecond. A date outside the years 1 to 9999 is a programming error.
   ///
-  /// For times with whole microseconds until the year 2106, `Timestamp(date: timestamp.dateValue())` is the same timestamp. Later dates are
-  /// further apart than microseconds.
+  /// For times with whole microseconds of the years 1834 to 2105, `Timestamp(date: timestamp.dateValue())` is the same timestamp. Other dates
+  /// are further apart than microseconds.
   public convenience init(date: Date) {
     let model = requireValid { () throws(ProgrammingError) in try HearthModel.Timestamp(checking: date) }
     self.init(model)

@@ -128,7 +128,7 @@ extension LocalStore {
   ) throws -> DocumentMap {
     try transaction("Acknowledge batch", synchronous: .full, needsLease: needsLease) {
       let batch = result.batch
-      let user = try userHolding(batch.batchID, owner)
+      let user = try userHolding(batch, owner)
       var remote = try localDocuments.remoteDocuments(for: batch.keys)
       let versions = result.documentVersions
       var outcome = RemovedBatch(batch: batch, user: user)
@@ -165,7 +165,7 @@ extension LocalStore {
     at time: Timestamp = .epoch
   ) throws -> DocumentMap {
     try transaction("Reject batch", synchronous: .full, needsLease: needsLease) {
-      try keepRejected(batch, error, user: userHolding(batch.batchID, owner), at: time)
+      try keepRejected(batch, error, user: userHolding(batch, owner), at: time)
     }
   }
 
@@ -178,9 +178,9 @@ extension LocalStore {
     return try drop(batch, error, user: user, at: time)
   }
 
-  private func userHolding(_ batchID: BatchID, _ owner: Owner) throws -> MutationQueue.UserRow {
-    guard let user = try row(of: owner), try queue.holds(batchID, user: user) else {
-      throw CacheError.unknownBatch(batchID, user: name(of: owner))
+  private func userHolding(_ batch: MutationBatch, _ owner: Owner) throws -> MutationQueue.UserRow {
+    guard let user = try row(of: owner), try queue.holds(batch, user: user) else {
+      throw CacheError.unknownBatch(batch.batchID, user: name(of: owner))
     }
     return user
   }

@@ -122,6 +122,21 @@ struct MutationQueue {
     try receipts.remove(batch)
   }
 
+  /// Returns whether the user's queue holds the batch, readable or not, and no other one under its number: where an older copy of the file
+  /// has taken its place, numbers are given again.
+  func holds(_ batch: MutationBatch, user: UserRow) throws -> Bool {
+    guard try holds(batch.batchID, user: user) else { return false }
+    guard let identity = batch.identity else { return true }
+    let isFound = try database.firstRow(
+      "SELECT instr(batch, ?) FROM cache_mutation_batches WHERE batch_id = ?", .blob(identity.bytes),
+      .integer(batch.batchID)
+    ) { try $0.int64(at: 0) > 0 }
+    if isFound == true { return true }
+    // A row that cannot be read is not taken for another batch.
+    guard let stored = try? self.batch(batch.batchID, user: user) else { return true }
+    return stored.identity == nil || stored.identity == identity
+  }
+
   /// Returns whether the user's queue holds the batch, readable or not.
   func holds(_ batchID: BatchID, user: UserRow) throws -> Bool {
     try database.firstRow(

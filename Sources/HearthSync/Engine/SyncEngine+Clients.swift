@@ -193,11 +193,13 @@ extension SyncEngine {
     endPrimaryWatch()
     isPrimary = true
     turn = LeaseTurn(began: now)
-    published = Published(isCurrent: state.currentTargets, inherited: views.targets)
+    published = Published(isCurrent: state.currentTargets, inherited: views.watchedTargets)
     views.beginToResolveLimbo(confirmedKeys: state.confirmedKeys)
     // The streams are still closed. A view that was made just now agrees with the backend when that says so, not before: nobody
     // knows yet which of its documents wait for the outcome of a write.
-    let shown = state.currentTargets.filter { views.hasListeners(on: $0.key) }
+    // Of a target that nobody wants it to be asked for any more, nobody says when the agreement ends.
+    var shown = state.currentTargets.filter { views.hasListeners(on: $0.key) }
+    for (target, isCurrent) in shown { shown[target] = isCurrent && views.isWanted(target) }
     refreshViews(state.documents, event: Self.event(of: shown))
     // Storing what the views show may have found that another client has the lease by now.
     guard isPrimary else { return }

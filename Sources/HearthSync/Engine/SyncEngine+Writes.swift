@@ -132,11 +132,14 @@ extension SyncEngine {
 
   /// Shows writes that were stored together. Those of a user whose change is not carried out yet are shown with that change.
   private func show(_ writes: [SyncWrite], _ stored: [LocalStore.StoredWrite]) {
+    // Before anything takes the answers that other clients may have got meanwhile.
+    for (write, result) in zip(writes, stored) { waits.add(write.id, for: result.batch.batchID) }
     guard !localStore.isUser(signedInUser) else { return refreshViews(after: writes, stored) }
     for (write, result) in zip(writes, stored) { noteStored(write, result) }
   }
 
   private func show(_ write: SyncWrite, _ result: LocalStore.StoredWrite, of owner: String?) {
+    waits.add(write.id, for: result.batch.batchID)
     noteStored(write, result)
     // The write of a user whose change is not carried out yet is shown with that change.
     if localStore.isUser(owner) { refreshViews(result.changes) }
@@ -144,7 +147,6 @@ extension SyncEngine {
 
   /// Takes note that a write is stored, before it is shown.
   func noteStored(_ write: SyncWrite, _ result: LocalStore.StoredWrite) {
-    waits.add(write.id, for: result.batch.batchID)
     outboxHasChanged = true
     if write.keepsOutcome { emit(.writeSaved(write.id)) }
   }

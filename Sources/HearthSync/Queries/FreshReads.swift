@@ -48,23 +48,23 @@ extension QueryViews {
     let answered = freshReads.targets.filter {
       event.targetChanges[$0]?.isCurrent == true && event.targetMismatches[$0] == nil
     }
-    return answered.flatMap { endFreshRead($0) }
+    return answered.flatMap { endFreshRead($0, isAnswered: true) }
   }
 
   /// Ends all reads, because the backend is not asked any more.
-  mutating func endFreshReads() -> [Action] { freshReads.targets.flatMap { endFreshRead($0) } }
+  mutating func endFreshReads() -> [Action] { freshReads.targets.flatMap { endFreshRead($0, isAnswered: false) } }
 
   /// Ends the read of a listener that goes.
   mutating func endFreshRead(of listener: ListenerID) -> [Action] {
-    freshReads.target(of: listener).map { endFreshRead($0) } ?? []
+    freshReads.target(of: listener).map { endFreshRead($0, isAnswered: false) } ?? []
   }
 
-  private mutating func endFreshRead(_ target: TargetID) -> [Action] {
+  private mutating func endFreshRead(_ target: TargetID, isAnswered: Bool) -> [Action] {
     guard let listener = freshReads.remove(target) else { return [] }
     guard let query = queries.id(of: listener) else { return [.unwatch(target)] }
     let snapshot = queries.update(query) { query -> ViewSnapshot? in
       guard let index = query.listeners.firstIndex(where: { $0.id == listener }) else { return nil }
-      return query.listeners[index].freshAnswerCame()
+      return isAnswered ? query.listeners[index].freshAnswerCame() : query.listeners[index].freshAnswerWasGivenUp()
     }
     guard let snapshot = snapshot ?? nil else { return [.unwatch(target)] }
     return [.unwatch(target), .emit(.raiseSnapshot(listener, snapshot))] + snapshotsInSync

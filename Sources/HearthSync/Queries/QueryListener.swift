@@ -57,13 +57,27 @@ struct QueryListener {
   /// The online state changed. Returns the first snapshot if it was waiting for this.
   mutating func onlineStateChanged(_ onlineState: OnlineState) -> ViewSnapshot? {
     self.onlineState = onlineState
+    if awaitsFreshAnswer, onlineState == .offline, case .waiting(var kept?) = state {
+      // It was answered before the listener asked.
+      kept.isAnswered = false
+      state = .waiting(kept)
+    }
     return raiseFirstIfReady()
   }
 
-  /// The backend has answered, or nobody asks it any more. Returns the first snapshot if it was waiting for this.
+  /// The backend has answered. Returns the first snapshot if it was waiting for this.
   mutating func freshAnswerCame() -> ViewSnapshot? {
     awaitsFreshAnswer = false
     return raiseFirstIfReady()
+  }
+
+  /// The backend is asked no more. Returns the first snapshot if it was waiting for an answer: as what it is, one from the cache.
+  mutating func freshAnswerWasGivenUp() -> ViewSnapshot? {
+    awaitsFreshAnswer = false
+    guard case .waiting(var kept?) = state else { return nil }
+    (kept.isFromCache, kept.isAnswered) = (true, false)
+    state = .raised(hadPendingWrites: kept.hasPendingWrites)
+    return kept
   }
 
   private mutating func raiseFirstIfReady() -> ViewSnapshot? {

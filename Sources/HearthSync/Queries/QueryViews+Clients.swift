@@ -9,7 +9,7 @@ extension QueryViews {
 
   /// The targets that have views and are to be asked for.
   var watchedTargets: Set<TargetID> {
-    targets.filter { foreignTargets[$0] == true || queries.queries(of: $0).contains(where: \.hasBackendListeners) }
+    targets.filter(isWanted)
   }
 
   /// The targets that have listeners here, and whether the backend is to be asked for them.
@@ -110,7 +110,7 @@ extension QueryViews {
   /// - Returns: The targets whose views went.
   mutating func stopResolvingLimbo() -> [TargetID] {
     // Also those that only other clients want: the next holder keeps them, and says when they are in step no more.
-    let wanted = targets.filter(isWanted)
+    let wanted = watchedTargets
     resolvesLimbo = false
     limbo.removeAll()
     let gone = foreignTargets.keys.filter { !hasListeners(on: $0) }.sorted()

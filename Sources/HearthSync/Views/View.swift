@@ -150,6 +150,10 @@ struct View {
     let former = watcher
     watcher = new
     limboKeysAreExact = false
+    if former == .nobody, new == .thisClient {
+      isCurrent = false
+      if isSynced { syncState = .local }
+    }
     guard former == .thisClient else { return Outcome() }
     if new == .nobody || !limboKeys.isEmpty { isCurrent = false }
     if new == .nobody { syncState = .local }
