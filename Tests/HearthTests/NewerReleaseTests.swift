@@ -3,6 +3,7 @@ import HearthStore
 import Testing
 
 @testable import Hearth
+@testable import HearthCache
 
 /// Two releases of a program share a cache: an app is updated while a part of it runs.
 @Suite("A cache that a newer release shares", .timeLimit(.minutes(1)))
@@ -22,6 +23,14 @@ struct NewerReleaseTests {
   /// The connection of another process.
   private func otherProcess() throws -> Database {
     try Database(.file(path: folder.appendingPathComponent("cache.sqlite").path))
+  }
+
+  /// Leaves the tables as the release before the last one did.
+  private func outdate() throws {
+    let database = try otherProcess()
+    defer { database.close() }
+    try database.execute("ALTER TABLE index_definitions DROP COLUMN latest_use")
+    try database.execute("UPDATE schema_versions SET version = 2 WHERE component = 'store'")
   }
 
   private func expectNewerRelease(_ error: NSError?, mentions text: String) {
@@ -61,17 +70,35 @@ struct NewerReleaseTests {
     #expect(try await older.pendingWrites().count == 1)
     let (events, _) = older.collection("a").record()
     #expect(try await events.next().get().count == 1)
-    // As the release before the last one has left its tables.
-    let database = try otherProcess()
-    try database.execute("ALTER TABLE index_definitions DROP COLUMN latest_use")
-    try database.execute("UPDATE schema_versions SET version = 2 WHERE component = 'store'")
-    database.close()
+    try outdate()
     let newer = try await client()
     #expect(try await newer.pendingWrites().count == 1)
     #expect(try await newer.collection("a").getDocuments(source: .cache).ids == ["saved"])
     guard case .failure(let error) = try await events.next(where: { (try? $0.get()) == nil }) else { return }
-    expectNewerRelease(error, mentions: "a newer release changes its tables")
+    // To this release the tables are those that it knows.
+    expectNewerRelease(error, mentions: "taken it over")
     try await older.terminate()
     try await newer.terminate()
+  }
+
+  @Test("a migration that cannot take place, because a process is stopped, ends nobody")
+  func migrationFails() async throws {
+    let older = try await client()
+    older.document("a/saved").setData(["n": 1], completion: nil)
+    let (events, _) = older.collection("a").record()
+    #expect(try await events.next().get().count == 1)
+    #expect(try await older.pendingWrites().count == 1)
+    let stopped = try FolderLock(folder: folder.path, mode: .shared)
+    try outdate()
+    let settings = PersistentCacheSettings(directory: cache.directory)
+    let newer = try TestFirestore(name: cache.name(), cache: settings).firestore
+    let error = await thrown { try await newer.document("a/b").setData([:]) }
+    #expect(error?.code == FirestoreErrorCode.failedPrecondition.rawValue)
+    try await newer.terminate()
+    older.document("a/later").setData(["n": 2], completion: nil)
+    #expect(try await events.next().get().count == 2)
+    #expect(try await older.pendingWrites().count == 2)
+    stopped.release()
+    try await older.terminate()
   }
 }

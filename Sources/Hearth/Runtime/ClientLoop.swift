@@ -14,7 +14,7 @@ internal import HearthSync
 /// | running | - | go to the running client | closes everything: stopped |
 /// | reopening | - | wait in order while another process or client has the damaged file open, at most `FolderWait.limit`; then writes go on waiting and others try once: running, or report the error | tries the folder once more: as running, or stopped |
 /// | suspended | - | wait in order, like messages of streams and timers: running, or locked if another process took the folder | resumes, and goes on from there |
-/// | yielding, while another process wants to delete the cache or to take it over | - | as suspended: running if that fails, otherwise failed | resumes, and goes on from there |
+/// | yielding, while another process wants the cache for itself | - | as suspended: running if that fails, otherwise failed | resumes, and goes on from there |
 /// | locked | - | try to open the folder once: running, or report the error | stopped |
 /// | failed, also after another process has taken the cache over | - | report the error; nothing on disk changes | stopped |
 /// | stopped | - | tasks get `cancelled`, callbacks are silent | completes when everything is closed |
@@ -117,7 +117,7 @@ final class ClientLoop {
     }
   }
 
-  /// Ends a client that must not use the cache any more, or whose cache a newer release has migrated, and gives the cache back for a while if another process wants it.
+  /// Ends a client that must not use the cache any more, and gives the cache back for a while if another process wants it.
   private func giveWayIfNeeded() {
     guard case .running(let client) = state else { return }
     if let error = client.endingError {
@@ -125,7 +125,7 @@ final class ClientLoop {
       unsavedError = client.giveWay(error)
       state = .failed(error)
     } else if !isStopping, client.takeRequestToYield() {
-      HearthLog.log(.notice, "Another process wants to clear the cache or to take it over. It is given back.")
+      HearthLog.log(.notice, "Another process wants the cache for itself. It is given back.")
       client.suspend()
       let wait = FolderWait(client.configuration)
       state = .yielding(client, wait)
@@ -146,9 +146,10 @@ final class ClientLoop {
       try client.resume()
       state = .running(client)
       watchForSuspension(post: post)
-      HearthLog.log(.notice, "The cache was neither cleared nor taken over. This process uses it again.")
+      HearthLog.log(.notice, "No other process had the cache for itself. This one uses it again.")
     } catch {
-      let error = RunningClient.cacheWasTaken
+      let isMigrated = (error as? StoreError)?.kind == .newerSchema
+      let error = isMigrated ? NSError.firestore(opening: error) : RunningClient.cacheWasTaken
       HearthLog.error("\(error.localizedDescription)")
       unsavedError = client.end(error, writesIn: .outOfReach)
       state = .failed(error)
@@ -326,7 +327,7 @@ final class ClientLoop {
   ) {
     do {
       try run(wait.configuration, continuing: remainder, post: post)
-      // Calls that were refused meanwhile may have chosen another user or switched the network.
+      // Calls that were refused before may have chosen another user or switched the network.
       handle((known == nil ? [] : choices.messages) + wait.takeHeld(), post: post)
     } catch {
       guard FolderWait.isWorthwhile(after: error) else {

@@ -72,7 +72,7 @@ struct OpenCache {
   /// The damage that another client has found in the file; nil if there is none.
   var markedDamage: String? { folder?.markedDamage }
 
-  /// True while another process wants the folder, to delete the cache or to take it over.
+  /// True while another process wants the folder for itself.
   var isWantedByOther: Bool { folder?.isWantedByOther ?? false }
 
   /// True if the cache outlives the program.

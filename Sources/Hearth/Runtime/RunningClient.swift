@@ -425,7 +425,7 @@ final class RunningClient {
       message: "Another process used the cache folder while this one was suspended. Listen and read again.")
   }
 
-  /// True while another process wants the cache, to delete it or to take it over.
+  /// True while another process wants the cache for itself: to delete it, to take it over or to migrate it.
   var isCacheWanted: Bool { cache.isWantedByOther }
 
   /// Returns true, once, if another process has asked for the cache and still wants it.
@@ -434,8 +434,7 @@ final class RunningClient {
     return wasAskedToYield && isCacheWanted
   }
 
-  /// The error with which the client must end: the cache must be closed, or a newer release has migrated it or is about to. Nil while the
-  /// client may go on.
+  /// The error with which the client must end: the cache must be closed, or a newer release has migrated it. Nil while the client may go on.
   var endingError: NSError? {
     if let reason = cache.localStore.ending { return .firestore(opening: reason) }
     return mustEnd ? Self.cacheWasTaken : nil

@@ -23,7 +23,7 @@ enum Notice {
   case indexes
   /// Damaged rows were repaired: targets in use may have lost documents.
   case repaired
-  /// All clients must end, because the cache is about to be deleted.
+  /// All clients are asked to give the folder back (``EndRequest``).
   case end
   /// A client has heard nothing from the holder of the lease, and asks whether that runs.
   case question
@@ -33,8 +33,6 @@ enum Notice {
   case outbox
   /// The holder of the lease is to try at once to send what waits.
   case retryNow
-  /// All clients must end, because a newer release is about to change the tables.
-  case migration
 
   /// The numbers are part of the format.
   enum Kind: Int64 {
@@ -53,7 +51,6 @@ enum Notice {
     case signOfLife = 12
     case outbox = 13
     case retryNow = 14
-    case migration = 15
   }
 }
 
@@ -158,7 +155,6 @@ struct NoticeTable {
       case .signOfLife: kind = .signOfLife
       case .outbox: kind = .outbox
       case .retryNow: kind = .retryNow
-      case .migration: kind = .migration
       }
     }
   }
@@ -198,7 +194,6 @@ struct NoticeTable {
     case .signOfLife: return .signOfLife
     case .outbox: return .outbox
     case .retryNow: return .retryNow
-    case .migration: return .migration
     case nil: return nil
     }
   }

@@ -54,7 +54,7 @@ package final class OpenedCache {
   /// The damage that another client has found in the file; nil if there is none.
   package var markedDamage: String? { files.markedDamage }
 
-  /// True while somebody wants the folder, to delete the cache or to take it over.
+  /// True while somebody wants the folder for itself.
   package var isWantedByOther: Bool { EndRequest.isOpen(in: files.folder) }
 
   /// Gives the folder back for a while. Until ``resume()`` has returned true, nothing may be read or written.
@@ -65,10 +65,13 @@ package final class OpenedCache {
 
   /// Takes the folder again.
   ///
-  /// - Returns: false when another opener had it for itself meanwhile, so that what is remembered of the cache may be wrong.
-  /// - Throws: `StoreError`: `unavailable` while another opener has it.
+  /// - Returns: False when another opener had it for itself in between, so that what is remembered of the cache may be wrong.
+  /// - Throws: `StoreError`: `unavailable` while another opener has it, `newerSchema` when a newer release has migrated the file.
   package func resume() throws -> Bool {
-    guard try lock.acquireUnchanged() else { return false }
+    guard try lock.acquireUnchanged() else {
+      try CacheFile.checkIsKnown(files)
+      return false
+    }
     try client?.resume()
     return true
   }
@@ -116,7 +119,7 @@ package enum CacheFile {
     package var sharing: CacheSharing
     /// A name that no other client of the cache has had; nil for an opener that no other client should know of.
     package var clientName: String?
-    /// The request that an opener makes that takes the folder over. It is to be withdrawn when the folder is open, or no longer wanted.
+    /// The request of an opener that takes the folder over, or migrates the file. It is to be withdrawn when the folder is open, or no longer wanted.
     package var endRequest: EndRequest?
 
     package init(
@@ -204,17 +207,6 @@ package enum CacheFile {
     ClientFiles.wakeAll(in: files.folder)
   }
 
-  private static func askClients(of files: CacheFiles, _ ask: (Database) throws -> Void) {
-    // Without a file that can be read there is nothing that a client could hear, and none must appear.
-    // A process that is stopped in a transaction must not hold up the caller.
-    var options = Database.Options(busyTimeout: .milliseconds(100))
-    options.mustExist = true
-    guard files.hasMain, let database = try? Database(.file(path: files.main), options: options) else { return }
-    defer { database.close() }
-    try? ask(database)
-    ClientFiles.wakeAll(in: files.folder)
-  }
-
   /// As ``open(folder:databaseID:options:)``, with a local store that has been started. Damage that only the store finds
   /// is dealt with like damage that opening the file finds.
   package static func openStore(
@@ -279,12 +271,12 @@ package enum CacheFile {
   /// Opens the database. Tables of an earlier release are migrated when no other client has the file open: its statements do not fit them
   /// any more.
   ///
-  /// - Throws: `StoreError.unavailable` until the others have closed it, which they are asked for.
+  /// - Throws: `StoreError.unavailable` until the others have given the folder back, which ``Options/endRequest`` asks them for.
   private static func openMigrated(_ files: CacheFiles, _ lock: FolderLock, _ options: Options) throws -> Database {
     do {
       return try openChecked(files.main, options)
     } catch is OutdatedTables {
-      askClients(of: files) { try LocalStore.askAllToMakeWay(forMigrationOf: $0) }
+      options.endRequest?.ask(clientsOf: files.folder)
       try lock.exclusively {
         let database = try Database(.file(path: files.main), options: options.database)
         defer { database.close() }
@@ -294,10 +286,10 @@ package enum CacheFile {
     }
   }
 
-  /// Refuses a damaged file of a newer release: this one does not know what a recovery has to save.
+  /// Refuses the file of a newer release, also a damaged one: this release does not know what a recovery has to save.
   ///
   /// - Throws: `StoreError` `newerSchema`. Nothing, if the versions are damaged too.
-  private static func checkIsKnown(_ files: CacheFiles) throws {
+  fileprivate static func checkIsKnown(_ files: CacheFiles) throws {
     var options = Database.Options()
     options.isReadOnly = true
     options.toleratesDamage = true

@@ -2,10 +2,10 @@ internal import Foundation
 internal import HearthStore
 internal import Synchronization
 
-/// A request to all clients of a cache folder to give it back, because the cache is about to be deleted or taken over.
+/// A request to all clients of a cache folder to give it back, because the cache is about to be deleted, taken over or migrated.
 ///
-/// A notice tells them of it (``Notice/end``). They give the folder back for as long as the file `cache.end-request` is locked. If the
-/// folder was used by nobody else then, they continue; otherwise they end. So a request that cannot be fulfilled, because one process is
+/// A notice tells them of it (``Notice/end``). They give the folder back for as long as the file `cache.end-request` is locked. If nobody
+/// had the folder for itself then, they continue; otherwise they end. So a request that cannot be fulfilled, because one process is
 /// stopped, ends nobody, and a process that reads the notice later does not heed it.
 package final class EndRequest: Sendable {
   private struct State {

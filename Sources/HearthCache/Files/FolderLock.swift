@@ -3,7 +3,7 @@ internal import HearthStore
 /// The right to use a cache folder, alone or together with others: a ``LockFile`` "cache.lock" in the folder.
 ///
 /// The file holds a number that each holder raises that has the folder for itself. So a holder that gave the folder back for a while
-/// knows afterwards whether such a one had it meanwhile.
+/// knows afterwards whether such a one had it in between.
 final class FolderLock {
   private let folder: String
   private let mode: LockFile.Mode
@@ -39,7 +39,7 @@ final class FolderLock {
 
   /// Locks the file that has, or gets, the place of the locked one.
   ///
-  /// - Returns: False if another holder may have had the folder for itself meanwhile.
+  /// - Returns: False if another holder may have had the folder for itself in between.
   /// - Throws: As ``init(folder:)``.
   func renew() throws(StoreError) -> Bool {
     let present = try Self.lock(folder, mode)

@@ -142,19 +142,10 @@ extension LocalStore {
     try read("Count clients") { try clients.clients().count }
   }
 
-  /// Asks all clients of a cache to end, before it is deleted.
+  /// Asks all clients of a cache to give its folder back.
   package static func askAllToEnd(_ database: Database) throws {
-    try askAll(to: .end, database)
-  }
-
-  /// Asks all clients of a cache to end, before its tables are changed.
-  static func askAllToMakeWay(forMigrationOf database: Database) throws {
-    try askAll(to: .migration, database)
-  }
-
-  private static func askAll(to notice: Notice, _ database: Database) throws {
     try database.transaction("Ask clients to end") {
-      _ = try NoticeTable(database: database).insert(notice, from: 0)
+      _ = try NoticeTable(database: database).insert(.end, from: 0)
     }
   }
 

@@ -173,7 +173,6 @@ extension LocalStore {
       case .retryNow: news.asksForRetry = true
       case .end: news.mustEnd = true
       case .repaired: noteRepairByOther()
-      case .migration: noteMigration()
       // Whatever a newer release tells: everything that is shown is read anew.
       case nil: news.noteGap()
       }

@@ -109,17 +109,6 @@ extension LocalStore {
     state.membership?.schemaVersion = version
   }
 
-  /// A newer release asks all clients to close the file, which it is about to migrate.
-  func noteMigration() {
-    if ending == nil {
-      ending = StoreError(
-        kind: .newerSchema,
-        message:
-          "Database \(database.name): a newer release changes its tables, for which all others have to close it. "
-          + "Use that release, or another folder.")
-    }
-  }
-
   /// Looks whether the files that this store was opened with are still there.
   ///
   /// - Throws: `CacheError.filesAreLost`.

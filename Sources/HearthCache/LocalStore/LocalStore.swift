@@ -77,8 +77,7 @@ package final class LocalStore {
 
   /// The reason to open the cache again; nil while this one can be used.
   package internal(set) var reopening: Reopening?
-  /// The reason why this store must be given up, and its file left as it is: a newer release has migrated it, or is about to. Nil while it
-  /// can be used.
+  /// The reason why this store must be given up, and its file left as it is: a newer release has migrated it. Nil while it can be used.
   package internal(set) var ending: StoreError?
   /// Looks for the files that this store was opened with: the reason why they are lost, or nil. Nil for a cache in memory.
   var lostFiles: (() -> String?)?
@@ -210,6 +209,8 @@ package final class LocalStore {
         noteFailedSync(failed)
         throw failed
       }
+      // The system reports a failed sync once: what is written behind it seems to be safe.
+      if case .syncFailed(let reason)? = reopening { throw StoreError(kind: .io, message: reason) }
     }
     do {
       let isOutermost = !database.isInTransaction
