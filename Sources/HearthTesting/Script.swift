@@ -128,7 +128,7 @@ final class Script: Sendable {
   /// - Parameter isLast: True if the call has no other request. The backend then answers it, or the call ends with the error, even if the
   ///   backend cannot be reached from now on.
   /// - Returns: The error that it fails with; nil if the backend gets it.
-  /// - Throws: If the call was ended meanwhile: the request is not received, and no failure is used up.
+  /// - Throws: If the call was ended before: the request is not received, and no failure is used up.
   func decide(_ request: RequestContents, of call: Int, isLast: Bool) throws(StatusError) -> Refusal? {
     let (hasEnded, refusal): (Bool, Refusal?) = state.withLock { state in
       guard state.calls[call] != nil else { return (true, nil) }

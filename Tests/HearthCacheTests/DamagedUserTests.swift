@@ -34,7 +34,7 @@ struct DamagedUserTests {
     for user in ["alice", "bob"] {
       _ = try cache.store.changeUser(user)
       #expect(try cache.store.pendingBatches().isEmpty)
-      #expect(try cache.store.isPending(2) == false)
+      #expect(try cache.store.isPending(2, nil) == false)
     }
     #expect(try cache.store.write(.set(key("rooms/b"), [:])).batchID == 3)
   }

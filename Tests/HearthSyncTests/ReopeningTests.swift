@@ -79,7 +79,7 @@ struct ReopeningTests {
     let handover = first.engine.handOver()
     first.cache.close()
     let second = try Client(folder)
-    second.engine.takeOver(handover, reason: "trouble", isOtherCache: trouble == .lostFiles)
+    second.engine.takeOver(handover, reason: "trouble")
     second.handle(.start)
     #expect(second.engine.heldWriteIDs.isEmpty)
     let keys = try second.store.pendingBatches().flatMap { $0.keys.map(\.canonicalString) }
@@ -90,6 +90,46 @@ struct ReopeningTests {
       #expect(keys == ["rooms/1", "rooms/2", "rooms/3", "rooms/4"])
       #expect(second.completed.isEmpty)
     }
+    second.cache.close()
+  }
+
+  @Test("writes that meet a failed sync together wait together: nothing is stored behind it")
+  func failedSyncOfSeveral() throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let client = try Client(folder)
+    client.handle(.start)
+    // The system reports it once.
+    var isReported = false
+    client.cache.database.injectFailure = { point in
+      guard point == .commit, !isReported else { return nil }
+      isReported = true
+      return Trouble.failedSync.error
+    }
+    client.write(1, 2)
+    #expect(client.engine.heldWriteIDs.map(\.rawValue) == [1, 2])
+    #expect(try client.store.pendingBatches().isEmpty)
+    client.cache.close()
+  }
+
+  @Test("a write whose commit failed and that is in the file all the same is not stored twice")
+  func storedAllTheSame() throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let first = try Client(folder)
+    first.handle(.start)
+    first.cache.database.injectFailure = { $0 == .commit ? Trouble.failedSync.error : nil }
+    first.write(1)
+    first.cache.database.injectFailure = nil
+    let handover = first.engine.handOver()
+    #expect(handover.heldWriteIDs.count == 1)
+    first.cache.close()
+    let second = try Client(folder)
+    let stored = try second.store.write(
+      [set("rooms/1")], localWriteTime: .epoch, identity: BatchIdentity(high: 0, low: 1))
+    second.engine.takeOver(handover, reason: "trouble")
+    second.handle(.start)
+    #expect(second.engine.heldWriteIDs.isEmpty)
+    #expect(try second.store.pendingBatches().map(\.batchID) == [stored.batchID])
+    #expect(second.engine.handOver().pendingBatches[stored.batchID]?.writes == [WriteID(rawValue: 1)])
     second.cache.close()
   }
 

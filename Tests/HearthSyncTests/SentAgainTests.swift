@@ -127,6 +127,21 @@ struct SentAgainTests {
     #expect(try b.store.pendingBatches().isEmpty)
   }
 
+  @Test("and is refused is a conflict, although the document that it was made for is lost")
+  func refusedWithoutBase() throws {
+    let client = try client(knowing: room(at: 5))
+    client.write(.patch(key("rooms/a"), ["n": .integer(2)], mask: FieldMask([field("n")])))
+    client.setNetwork(isEnabled: true)
+    client.conflictRules = ConflictRules([ConflictRule(.collection(ResourcePath(["rooms"])), .ask(resolver: 1))])
+    try Between.basesLost.happen(to: client)
+    let sent = client.sentBatches
+    #expect(sent.map(\.first?.precondition) == [.updateTime(version(5))])
+    try client.refuseWrite(.failedPrecondition)
+    answer(client, room(at: 8))
+    #expect(client.questions.map(\.conflict.base) == [nil])
+    #expect(client.sentBatches.isEmpty, "the change of another device was overwritten without a question")
+  }
+
   @Test("and was written without a rule is sent again without a condition, whatever rules there are")
   func ruleAdded() throws {
     let client = try TestClient(durable: true)

@@ -113,13 +113,18 @@ struct SharedDamageTests {
     }
   }
 
+  /// A client on a file that is damaged where a write meets it, and another process that has it open.
+  private func clientBesideOther(_ host: String) async throws -> (db: Firestore, other: HeldFolder) {
+    try await prepare(host, damaging: "cache_batch_documents")
+    let db = try await client(host)
+    #expect(try await db.pendingWrites().isEmpty)
+    return (db, try HeldFolder(folder, isShared: true))
+  }
+
   @Test("a write that meets the damage is stored when the others have closed it")
   func writeMeetsDamage() async throws {
     try await TestBackend.run { host in
-      try await prepare(host, damaging: "cache_batch_documents")
-      let db = try await client(host)
-      #expect(try await db.pendingWrites().isEmpty)
-      let other = try HeldFolder(folder, isShared: true)
+      let (db, other) = try await clientBesideOther(host)
       let outcomes = Recorder<[String]>()
       write("b/first", db, outcomes)
       write("b/second", db, outcomes)
@@ -134,10 +139,7 @@ struct SharedDamageTests {
   @Test("a client that is terminated before says which writes are not saved")
   func terminated() async throws {
     try await TestBackend.run { host in
-      try await prepare(host, damaging: "cache_batch_documents")
-      let db = try await client(host)
-      #expect(try await db.pendingWrites().isEmpty)
-      let other = try HeldFolder(folder, isShared: true)
+      let (db, other) = try await clientBesideOther(host)
       let outcomes = Recorder<[String]>()
       write("b/unsaved", db, outcomes)
       #expect(await thrown { try await db.terminate() }?.code == FirestoreErrorCode.unavailable.rawValue)

@@ -21,7 +21,7 @@ public struct OutboxSettings: Sendable, Hashable {
   /// How many refused writes of each user are kept; the oldest go first. 0 keeps none, as the official SDKs do. Default: 1,000.
   public var rejectedWriteLimit = 1000
 
-  /// How long a refused write is kept: until the next one is refused after this time. Default: 30 days.
+  /// The age from which a refused write goes as soon as another one is refused. Default: 30 days.
   ///
   /// The time goes on with the device's clock, but by at most a day between two writes whose refusal or outcome is stored, so that a clock that
   /// is set wrong for a while removes nothing. A refused write never goes for its age before this time has passed, and may be kept longer.

@@ -20,8 +20,9 @@ struct ClientRequest: Sendable {
   /// True if the operation is begun again in a cache that was opened anew: what changes something, and what is about the outbox, which is
   /// saved from a damaged file. Documents are not saved, so readers hear of the damage.
   var outlivesDamage = false
-  /// How many damaged caches have refused it, and how many may.
+  /// The number of damaged caches that have refused it.
   var damageCount = 0
+  /// The number from which it fails.
   static let damageLimit = 10
   /// For a switch of the network its new state, which ``ClientChoices`` repeats; nil for other operations.
   var networkState: Bool?

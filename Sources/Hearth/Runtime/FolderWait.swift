@@ -45,7 +45,7 @@ final class FolderWait {
 
   /// The pause before the next attempt after one has failed. While another process holds the file, it does not matter how long that takes.
   ///
-  /// - Returns: Nil if there is to be none.
+  /// - Returns: Nil if no attempt follows.
   func nextPause(after error: any Error) -> Duration? {
     guard Self.isWorthwhile(after: error) else { return nil }
     if let pause = nextPause() { return pause }

@@ -73,17 +73,14 @@ extension RunningClient {
   func takeOver(_ former: Remainder) {
     writes = former.writes
     syncListeners = former.syncListeners
-    let isSameCache = former.cacheID == cache.localStore.cacheID
-    engine.takeOver(
-      former.handover, reason: former.cause.reason, isOtherCache: !isSameCache && former.cause.replacesFile,
-      wallTime: .now())
+    engine.takeOver(former.handover, reason: former.cause.reason, wallTime: .now())
     for id in syncListeners.keys.sorted(by: { $0.rawValue < $1.rawValue }) { run(.addSnapshotsInSyncListener(id)) }
     observeOutbox(continuing: former.outbox)
     observeStatus(continuing: former.status)
-    if isSameCache {
+    if former.cacheID == cache.localStore.cacheID, !former.cause.replacesFile {
       takenOverRequests = former.requests
     } else {
-      // The batches that they name may be others now.
+      // The batches that they name may be others now, also in an older copy of the same cache.
       for (_, request) in former.requests { request.fail(Self.error(for: former.cause)) }
     }
   }

@@ -257,7 +257,7 @@ extension LocalStore {
     return run.isFinished
   }
 
-  /// Does a whole run, for a client that is alone. Ends early if other clients have come meanwhile: nobody takes their news here.
+  /// Does a whole run, for a client that is alone. Ends early once other clients have come: nobody takes their news here.
   package func collectGarbage(
     _ parameters: GarbageCollectionParameters, isShown: (DocumentKey) -> Bool
   ) throws -> GarbageCollectionReport {

@@ -19,7 +19,12 @@ extension LocalStore {
   }
 
   /// Returns whether a batch, of any user, still waits for an answer.
-  package func isPending(_ batchID: BatchID) throws -> Bool {
-    try read("Look for batch") { try queue.holds(batchID) }
+  package func isPending(_ batchID: BatchID, _ identity: BatchIdentity?) throws -> Bool {
+    try read("Look for batch") { try queue.holds(batchID, identity) }
+  }
+
+  /// The waiting batch with this identity, of any user; nil if there is none. Looks through the bytes of the outbox.
+  package func pendingBatchID(of identity: BatchIdentity) throws -> BatchID? {
+    try read("Look for batch") { try queue.scannedBatchID(of: identity) }
   }
 }

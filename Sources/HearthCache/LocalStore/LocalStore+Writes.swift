@@ -179,7 +179,7 @@ extension LocalStore {
   }
 
   private func userHolding(_ batch: MutationBatch, _ owner: Owner) throws -> MutationQueue.UserRow {
-    guard let user = try row(of: owner), try queue.holds(batch, user: user) else {
+    guard let user = try row(of: owner), try queue.holds(batch.batchID, batch.identity, of: user) else {
       throw CacheError.unknownBatch(batch.batchID, user: name(of: owner))
     }
     return user

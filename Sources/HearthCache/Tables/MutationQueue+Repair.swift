@@ -176,12 +176,6 @@ extension MutationQueue {
     }
   }
 
-  /// Returns whether any user's queue holds the batch.
-  func holds(_ batchID: BatchID) throws -> Bool {
-    try database.firstRow("SELECT 1 FROM cache_mutation_batches WHERE batch_id = ?", .integer(batchID)) { _ in true }
-      ?? false
-  }
-
   /// The batches that were set aside and can be read by now, with their users.
   func readableAgain() throws -> [(batch: MutationBatch, user: UserRow)] {
     var batches: [(MutationBatch, UserRow)] = []

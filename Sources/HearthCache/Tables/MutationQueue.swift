@@ -122,26 +122,24 @@ struct MutationQueue {
     try receipts.remove(batch)
   }
 
-  /// Returns whether the user's queue holds the batch, readable or not, and no other one under its number: where an older copy of the file
-  /// has taken its place, numbers are given again.
-  func holds(_ batch: MutationBatch, user: UserRow) throws -> Bool {
-    guard try holds(batch.batchID, user: user) else { return false }
-    guard let identity = batch.identity else { return true }
-    let isFound = try database.firstRow(
-      "SELECT instr(batch, ?) FROM cache_mutation_batches WHERE batch_id = ?", .blob(identity.bytes),
-      .integer(batch.batchID)
-    ) { try $0.int64(at: 0) > 0 }
-    if isFound == true { return true }
+  /// Returns whether the queue of the user, or of anybody, holds the batch, readable or not, and no other one under its number: where an older
+  /// copy of the file has taken its place, numbers are given again.
+  ///
+  /// - Parameter identity: Nil to ask for the number only.
+  func holds(_ batchID: BatchID, _ identity: BatchIdentity?, of user: UserRow? = nil) throws -> Bool {
+    let place = try database.firstRow(
+      """
+      SELECT coalesce(instr(batch, ?2), 0) FROM cache_mutation_batches
+      WHERE batch_id = ?1 AND \(user == nil ? "?3 = 0" : "user_id = ?3")
+      """,
+      .integer(batchID), .blob(identity?.bytes ?? []), .integer(user ?? 0)
+    ) { try $0.int64(at: 0) }
+    guard let place else { return false }
+    guard let identity, place == 0 else { return true }
     // A row that cannot be read is not taken for another batch.
-    guard let stored = try? self.batch(batch.batchID, user: user) else { return true }
-    return stored.identity == nil || stored.identity == identity
-  }
-
-  /// Returns whether the user's queue holds the batch, readable or not.
-  func holds(_ batchID: BatchID, user: UserRow) throws -> Bool {
-    try database.firstRow(
-      "SELECT 1 FROM cache_mutation_batches WHERE batch_id = ? AND user_id = ?", .integer(batchID), .integer(user)
-    ) { _ in true } ?? false
+    let stored = try? database.firstRow(
+      "SELECT batch_id, batch FROM cache_mutation_batches WHERE batch_id = ?", .integer(batchID), body: decode)
+    return stored?.identity == nil || stored?.identity == identity
   }
 
   func batch(_ batchID: BatchID, user: UserRow) throws -> MutationBatch? {
@@ -203,6 +201,19 @@ struct MutationQueue {
     let batch = try database.firstRow(
       "SELECT batch_id, batch FROM cache_mutation_batches WHERE batch_id = ?", .integer(batchID), body: decode)
     return batch?.identity == identity ? batchID : nil
+  }
+
+  /// The batch with this identity, of any user, with a receipt or without. Looks through the bytes of the queue.
+  func scannedBatchID(of identity: BatchIdentity) throws -> BatchID? {
+    var found: BatchID?
+    try database.forEachRow(
+      "SELECT batch_id, batch FROM cache_mutation_batches WHERE instr(batch, ?) > 0", .blob(identity.bytes)
+    ) {
+      // The bytes may stand in the data of another batch.
+      if let batch = try? decode($0), batch.identity == identity { found = batch.batchID }
+      return found == nil
+    }
+    return found
   }
 
   func highestBatchID(user: UserRow, notAfter limit: BatchID = .max) throws -> BatchID? {

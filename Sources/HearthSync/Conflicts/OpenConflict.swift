@@ -83,10 +83,21 @@ struct OpenConflict {
       batch.mutations.filter { $0.key == key }, on: bases.bases[key]?.document ?? .unknown(key))
   }
 
+  /// True if the batch was made for a document of which it was known whether it is there. The condition that the batch was sent under says so,
+  /// too, when the document itself was lost.
+  private func knowsBase(of key: DocumentKey) -> Bool {
+    if let base = bases.bases[key]?.document, base.isFound || base.isMissing { return true }
+    guard let condition = batch.guards?[key] else { return false }
+    return switch condition {
+    case .updateTime, .exists(false): true
+    case .exists(true), .none: false
+    }
+  }
+
   /// True for a document that the cache did not know, and a write that needs it or removes it: what the backend has is what it is made
   /// for.
   func adopts(_ remote: Document, for key: DocumentKey) -> Bool {
-    guard let base = bases.bases[key]?.document, !base.isFound, !base.isMissing, remote.isFound,
+    guard bases.bases[key] != nil, !knowsBase(of: key), remote.isFound,
       let first = batch.mutations.first(where: { $0.key == key })
     else { return false }
     return first.operation == .delete || first.precondition == .exists(true)
@@ -105,9 +116,7 @@ struct OpenConflict {
         guard let remote = remote[key] else { return false }
         let effect = try edit(of: key).effect(in: remote)
         guard effect != .absent else { return false }
-        guard effect == .present, let base = bases.bases[key]?.document, base.isFound || base.isMissing else {
-          continue
-        }
+        guard effect == .present, knowsBase(of: key) else { continue }
         showsEdit = true
         if remote.isFound { versions.insert(remote.version) }
       }

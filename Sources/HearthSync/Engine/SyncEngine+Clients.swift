@@ -299,11 +299,12 @@ extension SyncEngine {
     refreshViews(state.documents, event: isPrimary ? nil : Self.event(of: state.currentTargets))
     // It has found out here that another client has the lease, and that one says which targets agree with the backend.
     if wasPrimary, !isPrimary { return try synchronizeViews() }
-    let gone = try waits.pendingWrites.keys.sorted().filter { try !localStore.isPending($0) }
+    let gone = try waits.pendingBatches.sorted { $0.key < $1.key }
+      .filter { try !localStore.isPending($0.key, $0.value.identity) }.map(\.key)
     // An answer may have come between two of these transactions, or its notice could not be read.
     if !gone.isEmpty { try localStore.catchUp() }
     if localStore.hasNews { refreshViews([:]) }
-    for batchID in gone where waits.pendingWrites[batchID] != nil {
+    for batchID in gone where waits.pendingBatches[batchID] != nil {
       // The notice of its answer was removed before this client read it.
       emit(waits.complete(batchID, .outcomeUnknown))
     }

@@ -171,7 +171,7 @@ extension SyncEngine {
     guard !isHeld() else { return emit(.requestFailed(id, .notSaved(writeCount: heldWrites.count))) }
     do {
       let fate = try localStore.fate(of: identity)
-      if case .pending(let batchID) = fate { waits.add(write, for: batchID) }
+      if case .pending(let batchID) = fate { waits.add(write, for: batchID, identity) }
       emit(.answer(id, .fate(fate)))
     } catch {
       emit(.requestFailed(id, .storage("The receipt cannot be looked up", error)))

@@ -132,14 +132,14 @@ extension SyncEngine {
 
   /// Shows writes that were stored together. Those of a user whose change is not carried out yet are shown with that change.
   private func show(_ writes: [SyncWrite], _ stored: [LocalStore.StoredWrite]) {
-    // Before anything takes the answers that other clients may have got meanwhile.
-    for (write, result) in zip(writes, stored) { waits.add(write.id, for: result.batch.batchID) }
+    // Before anything takes the answers that other clients may have got by now.
+    for (write, result) in zip(writes, stored) { waits.add(write.id, for: result.batch.batchID, result.batch.identity) }
     guard !localStore.isUser(signedInUser) else { return refreshViews(after: writes, stored) }
     for (write, result) in zip(writes, stored) { noteStored(write, result) }
   }
 
   private func show(_ write: SyncWrite, _ result: LocalStore.StoredWrite, of owner: String?) {
-    waits.add(write.id, for: result.batch.batchID)
+    waits.add(write.id, for: result.batch.batchID, result.batch.identity)
     noteStored(write, result)
     // The write of a user whose change is not carried out yet is shown with that change.
     if localStore.isUser(owner) { refreshViews(result.changes) }

@@ -3,21 +3,24 @@ internal import HearthModel
 
 /// The calls that wait for answers to writes.
 struct WriteWaits {
-  /// By the batches that they wait for.
-  private var writes: [BatchID: [WriteID]]
+  /// The calls that wait for the answer to one batch: the write itself, and those that asked for it later.
+  struct Wait: Sendable {
+    /// Tells the batch from another one with the same number, in a file that has taken the place of the one it was stored in.
+    var identity: BatchIdentity?
+    var writes: [WriteID] = []
+  }
+
+  private(set) var pendingBatches: [BatchID: Wait]
   /// The calls that wait until everything up to a batch has been answered, in the order in which they came.
   private var requests: [(highestBatchID: BatchID, request: RequestID)] = []
 
-  /// - Parameter writes: The calls that an earlier engine left.
-  init(writes: [BatchID: [WriteID]] = [:]) {
-    self.writes = writes
+  /// - Parameter pendingBatches: The calls that an earlier engine left.
+  init(pendingBatches: [BatchID: Wait] = [:]) {
+    self.pendingBatches = pendingBatches
   }
 
-  /// The calls that wait for the answer to one batch each: the write itself, and those that asked for it later.
-  var pendingWrites: [BatchID: [WriteID]] { writes }
-
-  mutating func add(_ write: WriteID, for batchID: BatchID) {
-    writes[batchID, default: []].append(write)
+  mutating func add(_ write: WriteID, for batchID: BatchID, _ identity: BatchIdentity?) {
+    pendingBatches[batchID, default: Wait(identity: identity)].writes.append(write)
   }
 
   mutating func add(_ request: RequestID, upTo batchID: BatchID) {
@@ -26,7 +29,7 @@ struct WriteWaits {
 
   /// Completes the write whose batch was answered or lost, and nothing else.
   mutating func complete(_ batchID: BatchID, _ error: StatusError?) -> [SyncAction] {
-    (writes.removeValue(forKey: batchID) ?? []).map { .completeWrite($0, error) }
+    (pendingBatches.removeValue(forKey: batchID)?.writes ?? []).map { .completeWrite($0, error) }
   }
 
   /// Ends the waits for a batch that was answered, and for all earlier ones: batches are answered in order.

@@ -8,9 +8,9 @@ internal import HearthModel
 /// | waiting, snapshot kept | raised as the first one if it says enough, else kept | the kept one is raised if it now says enough |
 /// | raised | raised if the listener asked for this kind of change | kept |
 ///
-/// A first snapshot "says enough" when it agrees with the backend, or the backend has answered all the same; when the listener wants nothing but the cache; or,
-/// unless the listener prefers to wait for the backend, when it has documents or a complete result is remembered. While
-/// the listener waits for a fresh answer none does. While the client is offline every snapshot says enough.
+/// A first snapshot "says enough" when it agrees with the backend, or the backend has answered all the same; when the listener wants
+/// nothing but the cache; or, unless the listener prefers to wait for the backend, when it has documents or a complete result is
+/// remembered. While the listener waits for a fresh answer none does. While the client is offline every snapshot says enough.
 struct QueryListener {
   private enum State {
     case waiting(ViewSnapshot?)

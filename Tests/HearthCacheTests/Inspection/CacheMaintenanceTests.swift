@@ -23,8 +23,8 @@ struct CacheMaintenanceTests {
     #expect(try !folder.folder.names().contains { $0.hasPrefix("cache.sqlite") })
   }
 
-  @Test("a cache that keeps refused writes is deleted only if these are given up, and says which they are")
-  func clearRefused() throws {
+  /// A cache without pending writes, of which two were refused.
+  private func folderOfRefusedWrites() throws -> InspectedFolder {
     let folder = try InspectedFolder()
     let (cache, store) = try InspectedFolder.open(folder.folder)
     for batch in try store.pendingBatches() {
@@ -33,6 +33,12 @@ struct CacheMaintenanceTests {
     _ = try store.changeUser("alice")
     while try store.nextMutationBatch(after: -1) != nil { try store.acknowledgeNext(at: 900) }
     cache.close()
+    return folder
+  }
+
+  @Test("a cache that keeps refused writes is deleted only if these are given up, and says which they are")
+  func clearRefused() throws {
+    let folder = try folderOfRefusedWrites()
     for discardsPending in [false, true] {
       let refusal = try inspectionError {
         _ = try CacheMaintenance.clear(
@@ -51,14 +57,7 @@ struct CacheMaintenanceTests {
 
   @Test("a damaged cache that keeps refused writes is not deleted without a word")
   func clearDamagedRefused() throws {
-    let folder = try InspectedFolder()
-    let (cache, store) = try InspectedFolder.open(folder.folder)
-    for batch in try store.pendingBatches() {
-      _ = try store.reject(batch, StatusError(code: .notFound, message: "none"), at: time(7))
-    }
-    _ = try store.changeUser("alice")
-    while try store.nextMutationBatch(after: -1) != nil { try store.acknowledgeNext(at: 900) }
-    cache.close()
+    let folder = try folderOfRefusedWrites()
     let whole = try Data(contentsOf: URL(fileURLWithPath: folder.file))
     for page in 0..<whole.count / PageDamage.pageBytes {
       var bytes = whole
