@@ -133,6 +133,28 @@ struct ReopeningTests {
     second.cache.close()
   }
 
+  @Test("of a write that another client may have had the answer to, it does not say that it is lost")
+  func answeredByAnother() throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let first = try Client(folder)
+    first.handle(.start)
+    first.write(1)
+    let other = try Client(folder)
+    other.handle(.start)
+    first.handle(.othersChanged)
+    let handover = first.engine.handOver()
+    first.cache.close()
+    // The other one sends the batch, stores the answer, and loses the notice of it with the damaged file.
+    try other.cache.database.execute("DELETE FROM cache_batch_documents")
+    try other.cache.database.execute("DELETE FROM cache_mutation_batches")
+    let second = try Client(folder)
+    second.engine.takeOver(handover, reason: "trouble")
+    second.handle(.start)
+    #expect(second.completed.mapValues { $0?.code } == [WriteID(rawValue: 1): .unknown])
+    other.cache.close()
+    second.cache.close()
+  }
+
   @Test("a write that no file takes fails in the end")
   func hopeless() throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }

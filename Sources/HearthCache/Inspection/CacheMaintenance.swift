@@ -73,10 +73,8 @@ package enum CacheMaintenance {
   private static func holdings(folder: String) throws -> Holdings {
     do {
       return try CacheInspection.read(folder: folder) { cache in
-        let users = try cache.users()
         var holdings = Holdings(
-          pendingCount: users.reduce(0) { $0 + $1.pendingBatchCount + $1.unreadableBatchCount },
-          rejectedCount: try cache.rejectedBatchCount())
+          pendingCount: try cache.pendingBatchCount(), rejectedCount: try cache.rejectedBatchCount())
         try cache.forEachRejectedBatch {
           holdings.rejected.append($0.inWords)
           return holdings.rejected.count < namedRejected

@@ -312,11 +312,3 @@ extension SyncEngine {
     emit(try waits.lower { try localStore.highestUnacknowledgedBatchID(notAfter: $0, of: owner) })
   }
 }
-
-extension StatusError {
-  fileprivate static let outcomeUnknown = StatusError(
-    code: .unknown,
-    message:
-      "The write has left the outbox while this process did not run; whether the backend has committed it is not known."
-  )
-}

@@ -15,6 +15,8 @@ package struct SyncHandover {
   package var heldWriteIDs: [WriteID] { heldWrites.map(\.write.id) }
   var isNetworkDisabled: Bool
   var createsIndexes: Bool
+  /// True if another client may have had the answer to a batch that the new cache does not have.
+  var hasOthers: Bool
 }
 
 extension SyncEngine {
@@ -23,7 +25,8 @@ extension SyncEngine {
     SyncHandover(
       user: signedInUser, pendingBatches: waits.pendingBatches, answers: retries.answers,
       heldWrites: heldWrites,
-      isNetworkDisabled: link.isForbidden(for: .disabledByUser), createsIndexes: localStore.createsIndexes)
+      isNetworkDisabled: link.isForbidden(for: .disabledByUser), createsIndexes: localStore.createsIndexes,
+      hasOthers: (try? localStore.otherClientNames().isEmpty) != true)
   }
 
   /// Goes on for another engine, before the start.
@@ -43,8 +46,7 @@ extension SyncEngine {
     for answer in handover.answers { attempt(answer) }
     for (batchID, wait) in waits.pendingBatches.sorted(by: { $0.key < $1.key })
     where (try? localStore.isPending(batchID, wait.identity)) == false {
-      let message = "Pending write \(batchID) could not be saved: \(reason)"
-      emit(waits.complete(batchID, StatusError(code: .dataLoss, message: message)))
+      emit(waits.complete(batchID, handover.hasOthers ? .outcomeUnknown : .notSaved(batchID, reason)))
     }
     heldWrites = handover.heldWrites.filter { !isStored($0.write) }
     if !heldWrites.isEmpty { retry(.storeWrites) }
@@ -58,5 +60,11 @@ extension SyncEngine {
     }
     waits.add(write.id, for: batchID, identity)
     return true
+  }
+}
+
+extension StatusError {
+  fileprivate static func notSaved(_ batchID: BatchID, _ reason: String) -> StatusError {
+    StatusError(code: .dataLoss, message: "Pending write \(batchID) could not be saved: \(reason)")
   }
 }
