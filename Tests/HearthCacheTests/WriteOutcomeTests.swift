@@ -169,6 +169,8 @@ struct WriteOutcomeTests {
       Array(repeating: [0, 40, 1_795_000_000, 1_795_000_600], count: 32).joined().map { $0 },
       // One that was ten years ahead.
       [1_795_000_000, 2_110_000_000, 2_110_000_100, 1_795_000_200, 1_795_000_300],
+      // One that goes back and forth by some hours, as where the clock is in local time until the network corrects it.
+      Array(repeating: [1_795_000_000, 1_795_000_000 + 23 * 3600], count: 40).joined().map { $0 },
       // One that jumps.
       [1_795_000_000, .max, .min, 0, 2_110_000_000, 1_795_000_200],
     ] as [[Int64]])

@@ -271,6 +271,30 @@ struct SharedCacheTests {
     #expect(a.ids(listener) == ["1"])
   }
 
+  @Test("many writes that wait for another process share commits, and are stored in order and for their users")
+  func manyWritesWhileFileIsLocked() throws {
+    let cache = try SharedCache()
+    let a = try cache.client("a", busyTimeout: .milliseconds(20))
+    let listener = a.listen(rooms)
+    let stopped = try Database(.file(path: cache.file))
+    defer { stopped.close() }
+    try stopped.execute("BEGIN IMMEDIATE")
+    for number in 0..<600 { a.write(set("rooms/\(1000 + number)", Int64(number))) }
+    a.post(.changeUser("bob"))
+    for number in 600..<610 { a.write(set("rooms/\(1000 + number)", Int64(number))) }
+    var commitCount = 0
+    a.database.injectFailure = { point in
+      if case .transaction("Locally write mutations") = point { commitCount += 1 }
+      return nil
+    }
+    try stopped.execute("ROLLBACK")
+    cache.wait(120)
+    #expect(try a.store.pendingBatches(of: .user(nil)).map { $0.keys.map(\.id) } == (1000..<1600).map { ["\($0)"] })
+    #expect(try a.store.pendingBatches(of: .user("bob")).map { $0.keys.map(\.id) } == (1600..<1610).map { ["\($0)"] })
+    #expect(a.ids(listener) == (1600..<1610).map { "\($0)" })
+    #expect((4...8).contains(commitCount))
+  }
+
   @Test("a call that waits until such a write is sent ends when the user changes")
   func waitWhileFileIsLocked() throws {
     let cache = try SharedCache()

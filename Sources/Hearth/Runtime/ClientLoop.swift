@@ -151,7 +151,8 @@ final class ClientLoop {
       let isMigrated = (error as? StoreError)?.kind == .newerSchema
       let error = isMigrated ? NSError.firestore(opening: error) : RunningClient.cacheWasTaken
       HearthLog.error("\(error.localizedDescription)")
-      unsavedError = client.end(error, writesIn: .outOfReach)
+      let unsaved = client.end(error, writesIn: .outOfReach)
+      unsavedError = unsaved ?? (isStopping ? held.unsavedError : nil)
       state = .failed(error)
     }
     handle(held.takeHeld(), post: post)
@@ -260,7 +261,10 @@ final class ClientLoop {
       unsavedError = client.end(error, writesIn: .outOfReach)
       state = .locked(wait, error)
     }
+    let unsaved = wait.unsavedError
     handle(wait.takeHeld(), post: post)
+    // The first of them may have found the folder free.
+    if case .locked = state, isStopping { unsavedError = unsavedError ?? unsaved }
   }
 
   private func watchForSuspension(post: @escaping @Sendable (Message) -> Void) {

@@ -74,13 +74,18 @@ final class FolderWait {
     held.reduce(0) { if case .call(.writes(let writes)) = $1 { $0 + writes.count } else { $0 } }
   }
 
+  /// The error of the writes among the operations that are held, should the folder not come free; nil if there are none.
+  var unsavedError: NSError? {
+    let count = heldWriteCount
+    return count > 0
+      ? .firestore(StatusError.notSaved(writeCount: count, because: "The cache's folder is in use.")) : nil
+  }
+
   /// Ends the operations that were held, because the client is terminated.
   ///
   /// - Returns: the error that the writes among them got; nil if there was none.
   func refuseHeld() -> NSError? {
-    let count = heldWriteCount
-    let status = StatusError.notSaved(writeCount: count, because: "The cache's folder is in use.")
-    let error: NSError? = count > 0 ? .firestore(status) : nil
+    let error = unsavedError
     for case .call(let call) in takeHeld() {
       if case .writes = call { call.refuse(error) } else { call.refuse(nil) }
     }

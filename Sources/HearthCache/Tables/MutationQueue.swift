@@ -203,15 +203,14 @@ struct MutationQueue {
     return batch?.identity == identity ? batchID : nil
   }
 
-  /// The batch with this identity, of any user, with a receipt or without. Looks through the bytes of the queue.
-  func scannedBatchID(of identity: BatchIdentity) throws -> BatchID? {
-    var found: BatchID?
-    try database.forEachRow(
-      "SELECT batch_id, batch FROM cache_mutation_batches WHERE instr(batch, ?) > 0", .blob(identity.bytes)
-    ) {
-      // The bytes may stand in the data of another batch.
-      if let batch = try? decode($0), batch.identity == identity { found = batch.batchID }
-      return found == nil
+  /// The batches with these identities, of any user, with a receipt or without. Reads the whole queue once, however many they are.
+  func batchIDs(of identities: Set<BatchIdentity>) throws -> [BatchIdentity: BatchID] {
+    var found: [BatchIdentity: BatchID] = [:]
+    try database.forEachRow("SELECT batch_id, batch FROM cache_mutation_batches") {
+      if let batch = try? decode($0), let identity = batch.identity, identities.contains(identity) {
+        found[identity] = batch.batchID
+      }
+      return found.count < identities.count
     }
     return found
   }

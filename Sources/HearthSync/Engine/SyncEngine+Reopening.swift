@@ -48,18 +48,20 @@ extension SyncEngine {
     where (try? localStore.isPending(batchID, wait.identity)) == false {
       emit(waits.complete(batchID, handover.hasOthers ? .outcomeUnknown : .notSaved(batchID, reason)))
     }
-    heldWrites = handover.heldWrites.filter { !isStored($0.write) }
+    heldWrites = findStored(among: handover.heldWrites)
     if !heldWrites.isEmpty { retry(.storeWrites) }
   }
 
-  /// Looks for a write whose commit has failed: it was stored all the same if only the sync after it failed. Its caller waits for the answer
-  /// then.
-  private func isStored(_ write: SyncWrite) -> Bool {
-    guard let identity = write.identity, let batchID = try? localStore.pendingBatchID(of: identity) else {
+  /// Takes writes whose commit has failed, and that were stored all the same because only the sync after it failed, off the held ones. Their
+  /// callers wait for the answers then.
+  private func findStored(among writes: [HeldWrite]) -> [HeldWrite] {
+    let identities = writes.compactMap(\.write.identity)
+    guard !identities.isEmpty, let stored = try? localStore.pendingBatchIDs(of: Set(identities)) else { return writes }
+    return writes.filter { held in
+      guard let identity = held.write.identity, let batchID = stored[identity] else { return true }
+      waits.add(held.write.id, for: batchID, identity)
       return false
     }
-    waits.add(write.id, for: batchID, identity)
-    return true
   }
 }
 

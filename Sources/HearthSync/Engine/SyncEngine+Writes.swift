@@ -24,15 +24,14 @@ extension SyncEngine {
     }
     var batches: [MutationBatch] = []
     if queue.count > 1, let stored = try? store(queue) {
-      show(queue, stored)
+      show(queue, stored, of: signedInUser)
       batches = stored.map(\.batch)
     } else {
       for (index, write) in queue.enumerated() {
         do {
-          for result in try store([write]) {
-            show(write, result, of: signedInUser)
-            batches.append(result.batch)
-          }
+          let stored = try store([write])
+          show([write], stored, of: signedInUser)
+          batches += stored.map(\.batch)
         } catch let error where isHeldByOther(error) {
           log(.notice, "Writes wait for another process: \(error)")
           hold(Array(queue[index...]))
@@ -79,30 +78,56 @@ extension SyncEngine {
     outboxHasChanged = true
   }
 
-  /// Stores the writes that had to wait for another process.
+  /// Stores the writes that had to wait for another process. They may be many, so they share commits.
   func storeHeldWrites() throws {
-    while let held = heldWrites.first {
-      do {
-        let results = try store([held.write], of: held.owner)
-        heldWrites.removeFirst()
-        outboxHasChanged = true
-        for result in results { show(held.write, result, of: held.owner) }
-      } catch {
-        if isHeldByOther(error) || localStore.ending != nil { throw error }
-        if cacheIsBeingReplaced, held.damagedFileCount < HeldWrite.damagedFileLimit {
-          heldWrites[0].damagedFileCount += 1
-          throw error
-        }
-        heldWrites.removeFirst()
-        outboxHasChanged = true
-        writeFailed(held.write, error)
-      }
+    while let first = heldWrites.first {
+      var group = heldWrites.prefix(Self.heldGroupSize).prefix { $0.owner == first.owner && $0.damagedFileCount == 0 }
+      if group.count > 1, try !storeTogether(Array(group)) { group = [first] }
+      // One that met damage may be what no file takes.
+      if group.count <= 1 { try storeHeld(first) }
     }
     link.outboxHasGrown()
     fillWritePipeline()
     let waits = heldWaits
     heldWaits = []
     for id in waits { waitForPendingWrites(id) }
+  }
+
+  private static let heldGroupSize = 256
+
+  /// Stores the first of the held writes with one commit.
+  ///
+  /// - Returns: False if one of them may be the reason why that fails.
+  private func storeTogether(_ group: [HeldWrite]) throws -> Bool {
+    let writes = group.map(\.write)
+    do {
+      let results = try store(writes, of: group[0].owner)
+      heldWrites.removeFirst(group.count)
+      show(writes, results, of: group[0].owner)
+      return true
+    } catch {
+      if isHeldByOther(error) || localStore.ending != nil { throw error }
+      guard cacheIsBeingReplaced else { return false }
+      for index in group.indices { heldWrites[index].damagedFileCount += 1 }
+      throw error
+    }
+  }
+
+  private func storeHeld(_ held: HeldWrite) throws {
+    do {
+      let results = try store([held.write], of: held.owner)
+      heldWrites.removeFirst()
+      show([held.write], results, of: held.owner)
+    } catch {
+      if isHeldByOther(error) || localStore.ending != nil { throw error }
+      if cacheIsBeingReplaced, held.damagedFileCount < HeldWrite.damagedFileLimit {
+        heldWrites[0].damagedFileCount += 1
+        throw error
+      }
+      heldWrites.removeFirst()
+      outboxHasChanged = true
+      writeFailed(held.write, error)
+    }
   }
 
   /// Tries to store the writes that had to wait for another process, without waiting for the next planned attempt. Those that cannot be
@@ -131,18 +156,15 @@ extension SyncEngine {
   }
 
   /// Shows writes that were stored together. Those of a user whose change is not carried out yet are shown with that change.
-  private func show(_ writes: [SyncWrite], _ stored: [LocalStore.StoredWrite]) {
+  private func show(_ writes: [SyncWrite], _ stored: [LocalStore.StoredWrite], of owner: String?) {
     // Before anything takes the answers that other clients may have got by now.
     for (write, result) in zip(writes, stored) { waits.add(write.id, for: result.batch.batchID, result.batch.identity) }
-    guard !localStore.isUser(signedInUser) else { return refreshViews(after: writes, stored) }
-    for (write, result) in zip(writes, stored) { noteStored(write, result) }
-  }
-
-  private func show(_ write: SyncWrite, _ result: LocalStore.StoredWrite, of owner: String?) {
-    waits.add(write.id, for: result.batch.batchID, result.batch.identity)
-    noteStored(write, result)
-    // The write of a user whose change is not carried out yet is shown with that change.
-    if localStore.isUser(owner) { refreshViews(result.changes) }
+    let isShown = localStore.isUser(owner)
+    if isShown, stored.count > 1 { return refreshViews(after: writes, stored) }
+    for (write, result) in zip(writes, stored) {
+      noteStored(write, result)
+      if isShown { refreshViews(result.changes) }
+    }
   }
 
   /// Takes note that a write is stored, before it is shown.
