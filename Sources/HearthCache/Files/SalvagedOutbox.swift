@@ -298,7 +298,10 @@ struct SalvagedOutbox {
       var keysByUser: [MutationQueue.UserRow: Set<DocumentKey>] = [:]
       for entry in batches {
         let user = try queue.makeRow(userKey: entry.userKey)
-        try queue.insert(entry.batch, user: user)
+        // The process that waits for the answer may be one that opens the new file only when the answer has come.
+        var batch = entry.batch
+        batch.keepsOutcome = true
+        try queue.insert(batch, user: user)
         keysByUser[user, default: []].formUnion(entry.batch.keys)
       }
       for entry in unreadable {

@@ -9,6 +9,8 @@ package struct SyncHandover {
   var pendingBatches: [BatchID: WriteWaits.Wait]
   /// Answers of the backend that could not be stored.
   var answers: [RetryableOperation]
+  /// The batches that other clients have seen answered.
+  var answersOfOthers: [News.Answer]
   /// Writes that are not stored yet.
   var heldWrites: [HeldWrite]
   /// The writes that are not stored yet, oldest first.
@@ -20,8 +22,11 @@ package struct SyncHandover {
 extension SyncEngine {
   /// Ends this engine in favour of another one. Listeners and requests are not handed over: what they rely on is gone.
   package func handOver() -> SyncHandover {
-    SyncHandover(
+    // The next file may have none of the notices, and its clients read none from before they came.
+    try? localStore.catchUp()
+    return SyncHandover(
       user: signedInUser, pendingBatches: waits.pendingBatches, answers: retries.answers,
+      answersOfOthers: localStore.takeNews().answers,
       heldWrites: heldWrites,
       isNetworkDisabled: link.isForbidden(for: .disabledByUser), createsIndexes: localStore.createsIndexes)
   }
@@ -40,14 +45,25 @@ extension SyncEngine {
     localStore.createsIndexes = handover.createsIndexes
     if handover.isNetworkDisabled { link.forbid(.disabledByUser) }
     // Before anything is sent: without its answer a batch would go out again. One that fails here stays in line.
-    for answer in handover.answers { attempt(answer) }
+    for answer in handover.answers { attempt(answer.keepingOutcome) }
+    for answer in handover.answersOfOthers { emit(waits.complete(answer.batchID, answer.error)) }
     for (batchID, wait) in waits.pendingBatches.sorted(by: { $0.key < $1.key })
     where (try? localStore.isPending(batchID, wait.identity)) == false {
-      let message = "Pending write \(batchID) could not be saved: \(reason)"
-      emit(waits.complete(batchID, StatusError(code: .dataLoss, message: message)))
+      completeMissing(batchID, wait, reason)
     }
     heldWrites = handover.heldWrites.filter { !isStored($0.write) }
     if !heldWrites.isEmpty { retry(.storeWrites) }
+  }
+
+  /// Completes the calls that wait for a batch which is not in the reopened cache: another client has opened it before, and seen the batch
+  /// answered, or the batch is lost.
+  private func completeMissing(_ batchID: BatchID, _ wait: WriteWaits.Wait, _ reason: String) {
+    if let identity = wait.identity, case .ended(let outcome)? = try? localStore.fate(of: identity) {
+      let error: StatusError? = if case .failed(let error) = outcome { error } else { nil }
+      return emit(waits.complete(batchID, error))
+    }
+    let message = "Pending write \(batchID) could not be saved: \(reason)"
+    emit(waits.complete(batchID, StatusError(code: .dataLoss, message: message)))
   }
 
   /// Looks for a write whose commit has failed: it was stored all the same if only the sync after it failed. Its caller waits for the answer
@@ -58,5 +74,20 @@ extension SyncEngine {
     }
     waits.add(write.id, for: batchID, identity)
     return true
+  }
+}
+
+extension RetryableOperation {
+  /// The answer to a batch, so that its outcome is kept: processes that open the cache later wait for it, too.
+  fileprivate var keepingOutcome: RetryableOperation {
+    switch self {
+    case .acknowledge(var result, let owner):
+      result.batch.keepsOutcome = true
+      return .acknowledge(result, owner: owner)
+    case .reject(var batch, let error, let owner):
+      batch.keepsOutcome = true
+      return .reject(batch, error, owner: owner)
+    default: return self
+    }
   }
 }
