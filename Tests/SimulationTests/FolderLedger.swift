@@ -41,6 +41,8 @@ struct FolderLedger {
     /// Nil while the caller waits; a caller whose process has ended waits no more.
     var told: Told?
     var isCallerGone = false
+    /// The caller has heard that the write is durable.
+    var isSaved = false
     var loss: Loss?
   }
 
@@ -88,6 +90,7 @@ struct FolderLedger {
     if let former = write.told { return note("the caller of write \(number) was told \(former), then \(told)") }
     if write.isCallerGone { return note("the caller of write \(number), which has ended, was told \(told)") }
     writes[number]?.told = told
+    if told == .notSaved, write.isSaved { note("write \(number) was reported as saved, and then as not saved") }
     let answer = write.answer.map { "\($0)" } ?? "nothing"
     switch (told, write.answer) {
     case (.committed, .success), (.refused, .failure), (.notSaved, nil), (.outOfReach, _), (.unknown, _): break
@@ -95,6 +98,9 @@ struct FolderLedger {
     default: note("the caller of write \(number) was told \(told), the backend said \(answer): \(text)")
     }
   }
+
+  /// A caller hears that its write is durable.
+  mutating func saved(_ number: Int) { writes[number]?.isSaved = true }
 
   /// The numbers of the writes whose callers in a process still wait.
   func waiting(in process: String) -> [Int] {
@@ -104,6 +110,9 @@ struct FolderLedger {
   /// The process has ended without telling the caller.
   mutating func callerIsGone(_ number: Int, isStored: Bool) {
     writes[number]?.isCallerGone = true
+    if !isStored, isDue(number), writes[number]?.isSaved == true {
+      note("write \(number) was reported as saved, and is not in the file")
+    }
     if !isStored { lose(number, .process) }
   }
 

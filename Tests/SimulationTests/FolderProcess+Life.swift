@@ -74,19 +74,16 @@ extension FolderProcess {
 
   private func handleHeldCalls() {
     guard !isBusy else { return }
-    let calls = heldCalls
-    heldCalls = []
-    for call in calls {
-      if isRunning {
-        inbox.append(event(of: call))
-        handleInbox()
-      } else if case .locked = state {
-        refuse(call)
-      } else {
-        heldCalls.append(call)
-      }
+    while isRunning, !heldCalls.isEmpty {
+      inbox.append(event(of: heldCalls.removeFirst()))
+      handleInbox()
     }
-    if isEnded { isDying ? heldCalls = [] : refuseHeldCalls() }
+    switch state {
+    case .locked: refuseHeldCalls()
+    // A process that is gone says nothing.
+    case .ended: isDying ? heldCalls = [] : refuseHeldCalls()
+    default: break
+    }
   }
 
   private func refuseHeldCalls() {
@@ -190,7 +187,7 @@ extension FolderProcess {
   }
 
   func wakeUp() {
-    guard case .asleep = state, let client else { return }
+    guard case .asleep = state, !isStopped, let client else { return }
     do {
       try resume(client)
     } catch {

@@ -238,6 +238,7 @@ final class FolderProcess {
       if let problem = listeners[id.rawValue]?.take(snapshot) { fail("listener \(id.rawValue): \(problem)") }
     case .raiseError(let id, let error): listenerEnded(id.rawValue, error)
     case .completeWrite(let id, let error): completed(id.rawValue, error)
+    case .writeSaved(let id): world.ledger.saved(id.rawValue)
     case .wakeOthers: wakeOthers()
     case .closeCache: mustEnd = true
     case .yieldCache: wasAskedToYield = true

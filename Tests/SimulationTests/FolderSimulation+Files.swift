@@ -80,7 +80,7 @@ extension FolderSimulation {
 
   // MARK: - Damage
 
-  private static let pageBytes = 8192
+  static let pageBytes = 8192
 
   /// A page of the file becomes something else.
   ///
@@ -102,6 +102,7 @@ extension FolderSimulation {
     guard let before = FileManager.default.contents(atPath: file) else { return nil }
     let count = before.count / Self.pageBytes
     guard count > 1 else { return nil }
+    roots += Self.pagesOfTableList(before)
     let page = generator.chance(60) ? generator.pick(roots) - 1 : Int.random(in: 0..<count, using: &generator)
     guard page >= 0, page < count, !spared.contains(page) else { return nil }
     var bytes = before
@@ -133,6 +134,15 @@ extension FolderSimulation {
       return true
     }
     return pages
+  }
+
+  /// The numbers of the pages behind the first one that say which tables there are.
+  static func pagesOfTableList(_ file: Data) -> [Int] {
+    func number(at offset: Int, bytes: Int) -> Int { file[offset..<offset + bytes].reduce(0) { $0 << 8 | Int($1) } }
+    // An interior page of a table, behind the file's header (https://www.sqlite.org/fileformat.html, 1.6).
+    guard file.count > pageBytes, file[100] == 5 else { return [] }
+    let cells = (0..<number(at: 103, bytes: 2)).map { number(at: 112 + 2 * $0, bytes: 2) }
+    return cells.map { number(at: $0, bytes: 4) } + [number(at: 108, bytes: 4)]
   }
 
   /// Writes into the file that is there.
@@ -201,7 +211,7 @@ extension FolderSimulation {
     knownFile = FileIdentity(path: file)
     damageCount = copy?.isDamaged == true ? 1 : 0
     let numbers = copy?.numbers ?? []
-    for number in before.subtracting(numbers) { ledger.lose(number, .folder) }
+    for number in before.union(ledger.lostInSilence).subtracting(numbers) { ledger.lose(number, .folder) }
     for number in numbers {
       if copy?.isDamaged == true { ledger.lose(number, .folder) } else { ledger.isBack(number) }
     }

@@ -119,9 +119,15 @@ extension FolderSimulation {
   /// The pages that say which release has written the file.
   private func pagesOfVersions() -> Set<Int> {
     var pages: Set<Int> = [0]
+    guard let bytes = FileManager.default.contents(atPath: file) else { return pages }
+    let name = Data("schema_versions".utf8)
+    for page in Self.pagesOfTableList(bytes) where page * Self.pageBytes <= bytes.count {
+      let range = (page - 1) * Self.pageBytes..<page * Self.pageBytes
+      if bytes[range].range(of: name) != nil { pages.insert(page - 1) }
+    }
     try? withFile { database in
-      try database.forEachRow("SELECT rootpage FROM sqlite_master WHERE tbl_name = 'schema_versions' AND rootpage > 0")
-      {
+      let sql = "SELECT rootpage FROM sqlite_master WHERE tbl_name = 'schema_versions' AND rootpage > 0"
+      try database.forEachRow(sql) {
         pages.insert(Int(try $0.int64(at: 0)) - 1)
         return true
       }
