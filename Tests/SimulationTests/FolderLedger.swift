@@ -78,6 +78,10 @@ struct FolderLedger {
     writes[number]?.answer = answer
     guard case .success = answer, isNew else { return }
     writes[number]?.commitCount += 1
+    // Those that the same process has made before, for the same user.
+    for (other, earlier) in writes where other < number && earlier.process == write.process && isDue(other) {
+      if earlier.owner == write.owner { note("write \(number) was committed before write \(other)") }
+    }
     if write.commitCount > 0 { note("write \(number) was committed twice") }
     if write.told == .notSaved { note("write \(number) was committed, but its caller was told that it is not saved") }
   }

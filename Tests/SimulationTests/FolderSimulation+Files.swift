@@ -102,8 +102,14 @@ extension FolderSimulation {
     guard let before = FileManager.default.contents(atPath: file) else { return nil }
     let count = before.count / Self.pageBytes
     guard count > 1 else { return nil }
-    roots += Self.pagesOfTableList(before)
-    let page = generator.chance(60) ? generator.pick(roots) - 1 : Int.random(in: 0..<count, using: &generator)
+    // A table or an index, the list of them, or any page.
+    let list = Self.pagesOfTableList(before)
+    let page: Int
+    switch Int.random(in: 0..<10, using: &generator) {
+    case 0..<6: page = generator.pick(roots) - 1
+    case 6 where !list.isEmpty: page = generator.pick(list) - 1
+    default: page = Int.random(in: 0..<count, using: &generator)
+    }
     guard page >= 0, page < count, !spared.contains(page) else { return nil }
     var bytes = before
     let range = page * Self.pageBytes..<(page + 1) * Self.pageBytes

@@ -74,7 +74,7 @@ extension FolderSimulation {
     note("the file is that of a newer release")
     isMigrated = true
     let intact = FileManager.default.contents(atPath: file)
-    let isDamaged = generator.chance(30) && damage(sparing: pagesOfVersions()) != nil
+    let isDamaged = generator.chance(50) && damage(sparing: pagesOfVersions()) != nil
     let before = FileManager.default.contents(atPath: file)
     let names = filesOfDamage()
     for _ in 0..<Int.random(in: 0...6, using: &generator) {
@@ -120,11 +120,8 @@ extension FolderSimulation {
   private func pagesOfVersions() -> Set<Int> {
     var pages: Set<Int> = [0]
     guard let bytes = FileManager.default.contents(atPath: file) else { return pages }
-    let name = Data("schema_versions".utf8)
-    for page in Self.pagesOfTableList(bytes) where page * Self.pageBytes <= bytes.count {
-      let range = (page - 1) * Self.pageBytes..<page * Self.pageBytes
-      if bytes[range].range(of: name) != nil { pages.insert(page - 1) }
-    }
+    // Without the list of tables SQLite finds none.
+    for page in Self.pagesOfTableList(bytes) { pages.insert(page - 1) }
     try? withFile { database in
       let sql = "SELECT rootpage FROM sqlite_master WHERE tbl_name = 'schema_versions' AND rootpage > 0"
       try database.forEachRow(sql) {
@@ -180,15 +177,18 @@ extension FolderSimulation {
     }
   }
 
-  /// A notice that only a newer release understands.
+  /// A notice that only a newer release understands, perhaps in place of one about a document, a new batch or a target.
   func addUnknownNotice() {
+    let isInPlace = generator.chance(50)
     do {
       try withFile {
         try $0.execute(
-          "INSERT INTO cache_notices (client_id, kind, user_id, path, subject, code, message) VALUES (0, 99, 0, '', 7, 0, '')"
-        )
+          isInPlace
+            ? "UPDATE cache_notices SET kind = 99 WHERE kind IN (0, 1, 3)"
+            : "INSERT INTO cache_notices (client_id, kind, user_id, path, subject, code, message) "
+              + "VALUES (0, 99, 0, '', 7, 0, '')")
       }
-      note("somebody leaves a notice that is not known")
+      note("somebody leaves a notice that is not known\(isInPlace ? ", and no other one" : "")")
       wakeAll()
     } catch {
       note("no notice: \(error)")
