@@ -103,7 +103,10 @@ extension FolderProcess {
     while isRunning, !isDying, let client, let cause = client.store.reopening {
       world.note("\(name) opens its cache anew: \(cause.reason)")
       if cause.isDamage { reopeningCount += 1 }
-      guard reopeningCount < 20 else { return fail("the cache is opened anew again and again: \(cause.reason)") }
+      guard reopeningCount < 20 else {
+        fail("the cache is opened anew again and again: \(cause.reason)")
+        return kill()
+      }
       let handover = client.engine.handOver()
       if case .fileIsDamaged(let reason) = cause {
         do { try client.cache.markDamaged(reason) } catch { fail("the damage cannot be marked: \(error)") }
@@ -119,7 +122,8 @@ extension FolderProcess {
       try openFolder(as: handover.user)
       client?.engine.takeOver(handover, reason: cause.reason)
       state = .running
-      inbox = [.start]
+      // In the same step: it may be opened anew at once, and callers have been answered.
+      run(.start)
     } catch {
       if isDying { return }
       world.note("\(name) waits for the folder: \(error)")

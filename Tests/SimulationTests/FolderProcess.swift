@@ -182,14 +182,19 @@ final class FolderProcess {
   func handleInbox() {
     guard !isBusy, !isStopped else { return }
     isBusy = true
-    while isRunning, !isDying, !inbox.isEmpty {
-      run(inbox.removeFirst())
-      if isDying { break }
-      giveWayIfNeeded()
+    repeat {
+      // Opening the folder may have found something, too.
+      if isRunning, !isDying { giveWayIfNeeded() }
       reopenIfNeeded()
-    }
+      if isRunning, !isDying, !inbox.isEmpty { run(inbox.removeFirst()) }
+    } while isRunning && !isDying && (!inbox.isEmpty || mustGoOn)
     isBusy = false
     if isDying { kill() }
+  }
+
+  /// True if the client must be ended, given back or opened anew.
+  private var mustGoOn: Bool {
+    client.map { mustEnd || wasAskedToYield || $0.store.ending != nil || $0.store.reopening != nil } ?? false
   }
 
   func run(_ event: SyncEvent) {

@@ -94,6 +94,9 @@ extension FolderSimulation {
       process.tick()
       if process.isWoken { process.lookForNews() }
       process.fire(.clientMetadataRefresh)
+      for timer in process.timers where timer.due <= now && timer.kind != .lruGarbageCollection {
+        process.fire(timer.kind)
+      }
       while process.answerParting(ends: false) { try check() }
       while !process.opening.isEmpty { process.answerOpening(succeeds: true) }
       while !process.writeRequests.isEmpty, process.writeStream != nil {
