@@ -18,7 +18,7 @@ struct FolderSimulationTests {
   private static var groups: [UInt64] {
     if let shown { return [shown] }
     let first = number("HEARTH_SIMULATION_FIRST") ?? 1
-    return Array(stride(from: first, to: first + (number("HEARTH_FOLDER_SEEDS") ?? 500), by: 50))
+    return Array(stride(from: first, to: first + (number("HEARTH_FOLDER_SEEDS") ?? 400), by: 50))
   }
 
   @Test("whatever happens to the folder, every write counts once and all processes come to rest", arguments: groups)
