@@ -81,7 +81,7 @@ final class SharedSimulation {
   }
 
   /// In memory where the system offers a folder for that: each durable commit would wait for the disk.
-  private static func newFolder() -> URL {
+  static func newFolder() -> URL {
     let shared = "/dev/shm"
     let isUsable = FileManager.default.isWritableFile(atPath: shared)
     let parent = isUsable ? URL(fileURLWithPath: shared) : FileManager.default.temporaryDirectory
