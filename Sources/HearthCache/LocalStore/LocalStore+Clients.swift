@@ -228,8 +228,10 @@ extension LocalStore {
   }
 
   /// True if ``updateClient(wantsNetwork:isVisible:)`` may change something. Writes nothing.
-  package func roleMayChange(wantsNetwork: Bool) throws -> Bool {
+  package func roleMayChange(wantsNetwork: Bool, isVisible: Bool) throws -> Bool {
     guard let locks, let member = state.membership else { return false }
+    // It could not be stored when it changed, and the others go by what the file says of this client.
+    if member.wantsNetwork != wantsNetwork || member.isVisible != isVisible { return true }
     guard member.leaseNumber != nil else { return locks.leaseIsFree }
     if leaseIsLost || !wantsNetwork { return true }
     return try otherClientNames().contains { !locks.isAlive($0) }

@@ -162,7 +162,9 @@ extension SyncEngine {
     do {
       guard try localStore.isMember() else { return resume() }
       let isOthersTurn = leaveLeaseIfOthersWait() || yieldsToHeir()
-      if try !isOthersTurn && localStore.roleMayChange(wantsNetwork: needsLease) { return refreshRole() }
+      if try !isOthersTurn && localStore.roleMayChange(wantsNetwork: needsLease, isVisible: isVisible) {
+        return refreshRole()
+      }
     } catch {
       log(.debug, "The other clients cannot be looked up: \(error)")
     }

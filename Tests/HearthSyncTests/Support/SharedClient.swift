@@ -153,6 +153,7 @@ final class SharedClient {
   private(set) var errors: [ListenerID: StatusError] = [:]
   private(set) var writes: [WriteID: StatusError?] = [:]
   private(set) var answers: [RequestID: EngineAnswer] = [:]
+  private(set) var failedRequests: [RequestID: StatusError] = [:]
   private(set) var warnings: [String] = []
   private(set) var queries: [BackgroundQueryJob] = []
   private(set) var lookUps: [(id: LookUpID, keys: [DocumentKey])] = []
@@ -262,6 +263,7 @@ final class SharedClient {
     case .raiseError(let id, let error): errors[id] = error
     case .completeWrite(let id, let error): writes[id] = .some(error)
     case .answer(let id, let answer): answers[id] = answer
+    case .requestFailed(let id, let error): failedRequests[id] = error
     case .runBackgroundQuery(let query): queries.append(query)
     case .lookUp(let id, let keys): lookUps.append((id, keys))
     case .askResolver(let id, _): questions.append(id)
