@@ -321,6 +321,17 @@ struct MutationQueue {
     ) { try $0.int64(at: 0) }
   }
 
+  /// Returns whether the user has a pending batch for a document at a path or anywhere below it; the empty path has all of them below it.
+  func hasPendingBatch(below path: ResourcePath, user: UserRow) throws -> Bool {
+    let sql = "SELECT 1 FROM cache_batch_documents WHERE user_id = ?"
+    guard !path.isEmpty else { return try database.firstRow("\(sql) LIMIT 1", .integer(user)) { _ in true } ?? false }
+    // "0" is the character after "/".
+    let text = path.canonicalString
+    return try database.firstRow(
+      "\(sql) AND path >= ? AND path < ? LIMIT 1", .integer(user), .text(text), .text(text + "0")
+    ) { _ in true } ?? false
+  }
+
   /// Returns whether any user has a pending batch for the document.
   func hasPendingBatch(for key: DocumentKey) throws -> Bool {
     try database.firstRow(
