@@ -11,7 +11,7 @@ final class ConflictClient {
   let number: Int
   let device: ConflictDevice
   private var process: ConflictDevice.Process
-  private var rules: ConflictRules
+  private var release: ConflictHistory.Release
   var store: LocalStore { process.store }
   var engine: SyncEngine { process.engine }
 
@@ -42,8 +42,8 @@ final class ConflictClient {
     self.world = world
     self.number = number
     self.device = device
-    rules = world.rulesAtStart()
-    process = try device.begin(rules, user: nil)
+    release = world.nextRelease()
+    process = try device.begin(release, user: nil)
     begin()
   }
 
@@ -56,16 +56,19 @@ final class ConflictClient {
 
   /// The process ends without a word, and another begins on the same cache.
   ///
-  /// - Parameter between: Happens while no process runs.
-  func restart(after between: () throws -> Void = {}) throws {
+  /// - Parameters:
+  ///   - between: Happens while no process runs.
+  ///   - check: Looks at what the new process begins with.
+  func restart(after between: () throws -> Void = {}, check: () throws -> Void = {}) throws {
     world.note("client \(number) restarts")
     device.end(process)
     forgetEngine()
     open = [:]
     isNetworkEnabled = true
     try between()
-    rules = world.rulesAtStart()
-    process = try device.begin(rules, user: user)
+    release = world.nextRelease()
+    process = try device.begin(release, user: user)
+    try check()
     begin()
   }
 
@@ -87,7 +90,7 @@ final class ConflictClient {
       if case .fileIsDamaged(let reason) = cause { try process.cache?.markDamaged(reason) }
       device.end(process)
       forgetEngine()
-      process = try device.begin(rules, user: user)
+      process = try device.begin(release, user: user)
       engine.takeOver(handover, reason: cause.reason)
       begin()
     }

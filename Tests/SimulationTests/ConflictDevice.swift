@@ -38,21 +38,21 @@ final class ConflictDevice {
 
   // MARK: - Processes
 
-  func begin(_ rules: ConflictRules, user: String?) throws -> Process {
+  func begin(_ release: ConflictHistory.Release, user: String?) throws -> Process {
     processCount += 1
     let name = "process-\(processCount)"
     switch place {
     case .memory:
       guard let memory else { throw Simulation.Failure(description: "a cache in memory has no database") }
-      return process(memory, nil, try makeStore(in: memory, user), rules)
+      return process(memory, nil, try makeStore(in: memory, user), release)
     case .file:
       let (cache, store) = try CacheFile.openStore(
         folder: folder?.path ?? "", databaseID: Self.databaseID, options: .init(database: .init(synchronous: .normal)),
         makeStore: { database, _ in try makeStore(in: database, user) })
-      return process(cache.database, cache, store, rules)
+      return process(cache.database, cache, store, release)
     case .shared:
       let database = try Database(.file(path: file), options: .init(synchronous: .normal, busyTimeout: .zero))
-      var process = process(database, nil, try makeStore(in: database, user, locks: locks.begin(name)), rules)
+      var process = process(database, nil, try makeStore(in: database, user, locks: locks.begin(name)), release)
       process.name = name
       return process
     }
@@ -75,9 +75,10 @@ final class ConflictDevice {
   }
 
   private func process(
-    _ database: Database, _ cache: OpenedCache?, _ store: LocalStore, _ rules: ConflictRules
+    _ database: Database, _ cache: OpenedCache?, _ store: LocalStore, _ release: ConflictHistory.Release
   ) -> Process {
-    let configuration = SyncConfiguration(conflictRules: rules, jitter: { 0 })
+    let configuration = SyncConfiguration(
+      maxPendingWriteBatches: release.maxPendingWriteBatches, conflictRules: release.rules, jitter: { 0 })
     let engine = SyncEngine(localStore: store, configuration: configuration)
     return Process(database: database, cache: cache, store: store, engine: engine)
   }
@@ -93,6 +94,20 @@ final class ConflictDevice {
     case unreadableBase
     /// A document cannot be read.
     case unreadableDocument
+  }
+
+  /// What the file says of the documents that waiting writes were made for.
+  func bases() throws -> [String] {
+    let database = try Database(.file(path: file), options: .init(synchronous: .normal))
+    defer { database.close() }
+    let columns = ["user_key", "path", "state", "hex(fields)", "is_outdated", "next_state", "copy_name"]
+    let row = columns.joined(separator: " || ' ' || ")
+    var bases: [String] = []
+    try database.forEachRow("SELECT \(row) FROM cache_base_documents JOIN cache_users USING (user_id) ORDER BY 1") {
+      bases.append(try $0.string(at: 0))
+      return true
+    }
+    return bases
   }
 
   /// - Returns: True if it may be lost what a waiting write was made for.

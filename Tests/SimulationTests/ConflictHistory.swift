@@ -26,7 +26,7 @@ struct ConflictHistory {
   let kind: Kind
   /// The rules of every process, unless they change.
   let rules: ConflictRules
-  /// True if each process may start with other rules than the one before, as releases of an application do.
+  /// True if each process may be of another release of the application than the one before.
   let changesRules: Bool
   let place: Place
   let backendKnowsLabels: Bool
@@ -49,9 +49,21 @@ struct ConflictHistory {
     (place, changesRules) = rules == nil ? drawn : (.memory, false)
   }
 
-  /// The rules with which a process starts: with their changes none, those of one document only, another one, or the same as ever.
-  func rulesAtStart(_ generator: inout SeededGenerator) -> ConflictRules {
-    guard changesRules else { return rules }
+  /// The differences between releases of the application.
+  struct Release {
+    var rules: ConflictRules
+    /// The number of batches that are on their way at the same time.
+    var maxPendingWriteBatches = 10
+  }
+
+  /// The release that a process is of.
+  func nextRelease(_ generator: inout SeededGenerator) -> Release {
+    guard changesRules else { return Release(rules: rules) }
+    return Release(rules: nextRules(&generator), maxPendingWriteBatches: generator.pick([1, 2, 10, 10]))
+  }
+
+  /// No rules, those of one document only, another one, or the same as ever.
+  private func nextRules(_ generator: inout SeededGenerator) -> ConflictRules {
     switch Int.random(in: 0..<5, using: &generator) {
     case 0, 1: return ConflictRules()
     case 2: return ConflictRules([ConflictRule(.document(ConflictSimulation.keys[0]), kind.policy)])
