@@ -87,28 +87,6 @@ package final class OpenedCache {
   deinit { close() }
 }
 
-/// A damaged file was set aside, and this became of it.
-package struct CacheRecovery: Equatable, Sendable, CustomStringConvertible {
-  /// The reason why the file could not be used.
-  package var reason: String
-  /// The path of the damaged file now.
-  package var setAsidePath: String
-  /// The number of batches of pending writes, of all users, that were saved into the new file.
-  package var savedBatchCount: Int
-  /// The number of batches that were seen but could not be read.
-  package var unreadableBatchCount: Int
-  /// True if the whole outbox could be read. Otherwise more batches may be lost than were counted.
-  package var isOutboxComplete: Bool
-
-  package var description: String {
-    var text = "The cache file was damaged (\(reason)) and set aside as \"\(setAsidePath)\". "
-    text += "Pending writes saved: \(savedBatchCount) batches"
-    if unreadableBatchCount > 0 { text += "; unreadable: \(unreadableBatchCount)" }
-    if !isOutboxComplete { text += "; part of the outbox could not be looked through, more may be lost" }
-    return text + "."
-  }
-}
-
 /// The file of a durable cache: "cache.sqlite" in a folder of its own.
 package enum CacheFile {
   package struct Options: Sendable {
@@ -332,7 +310,9 @@ package enum CacheFile {
       let grafted = try readOutbox(files, databaseID: databaseID, as: layout)
       if (best?.foundCount ?? -1) < grafted.foundCount { best = grafted }
     }
-    return best ?? outbox
+    // Of a file with other tables, none fits.
+    if let best, best.foundCount >= outbox.foundCount { return best }
+    return outbox
   }
 
   /// The order of the tables in a file.
@@ -377,8 +357,6 @@ package enum CacheFile {
     }
     replacement.close()
     let setAsidePath = try files.replaceMain()
-    return CacheRecovery(
-      reason: reason, setAsidePath: setAsidePath, savedBatchCount: outbox.batches.count,
-      unreadableBatchCount: outbox.unreadableBatchCount, isOutboxComplete: outbox.isComplete)
+    return CacheRecovery(of: outbox, reason: reason, setAsidePath: setAsidePath)
   }
 }

@@ -75,7 +75,7 @@ package enum CacheMaintenance {
       return try CacheInspection.read(folder: folder) { cache in
         let users = try cache.users()
         var holdings = Holdings(
-          pendingCount: users.reduce(0) { $0 + $1.pendingBatchCount + $1.unreadableBatchCount },
+          pendingCount: try users.reduce(cache.setAsideBatchCount()) { $0 + $1.pendingBatchCount },
           rejectedCount: try cache.rejectedBatchCount())
         try cache.forEachRejectedBatch {
           holdings.rejected.append($0.inWords)
@@ -89,7 +89,8 @@ package enum CacheMaintenance {
       let report = try CacheCheck.run(folder: folder)
       return Holdings(
         pendingCount: report.savedBatchCount + report.unreadableBatchCount,
-        rejectedCount: report.savedRejectedBatchCount, isPendingComplete: report.isOutboxComplete,
+        rejectedCount: report.savedRejectedBatchCount + report.unreadableRejectedBatchCount,
+        isPendingComplete: report.isOutboxComplete,
         isRejectedComplete: report.isRejectedComplete)
     }
   }

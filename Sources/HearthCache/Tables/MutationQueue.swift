@@ -8,6 +8,9 @@ internal import HearthWire
 struct MutationQueue {
   typealias UserRow = Int64
 
+  /// The row of rows that are kept although it is not known whose they are. No user has it, and nothing in them is sent.
+  static let unknownUser: UserRow = -1
+
   let database: Database
   let databaseID: DatabaseID
   let globals: CacheGlobals
@@ -255,7 +258,7 @@ struct MutationQueue {
 
   /// Takes a batch out of its queue and keeps its row.
   func setAside(_ batch: UnreadableBatch) throws {
-    try setAside(batch.batchID, from: "cache_mutation_batches", owner: "user_id", reason: batch.reason)
+    try setAside(batch.batchID, from: "cache_mutation_batches", owner: nil, reason: batch.reason)
     try database.update(
       "DELETE FROM cache_batch_documents WHERE user_id = ? AND batch_id = ?", .integer(batch.user),
       .integer(batch.batchID))
@@ -263,13 +266,13 @@ struct MutationQueue {
 
   /// Moves a row to the unreadable batches: under its number, or a free one if another batch is kept under that.
   ///
-  /// - Parameter owner: The user of the row there, in SQL.
-  func setAside(_ batchID: BatchID, from table: String, owner: String, reason: String) throws {
+  /// - Parameter owner: The user of the row there; nil for that of the row here.
+  func setAside(_ batchID: BatchID, from table: String, owner: UserRow?, reason: String) throws {
     try database.update(
       """
       INSERT INTO cache_unreadable_batches (batch_id, user_id, batch, reason)
       SELECT CASE WHEN batch_id IN (SELECT batch_id FROM cache_unreadable_batches)
-          THEN \(CacheGlobals.highestUsedBatchID) + 1 ELSE batch_id END, \(owner), batch, ?
+          THEN \(CacheGlobals.highestUsedBatchID) + 1 ELSE batch_id END, \(owner.map { "\($0)" } ?? "user_id"), batch, ?
       FROM \(table) WHERE batch_id = ?
       """, .text(reason), .integer(batchID))
     try database.update("DELETE FROM \(table) WHERE batch_id = ?", .integer(batchID))

@@ -33,6 +33,9 @@ package struct RejectedBatchLimits: Equatable, Sendable {
 struct RejectedBatchTable {
   typealias UserRow = MutationQueue.UserRow
 
+  /// The reason why a refused batch that cannot be read is set aside.
+  static let damagedReason = "refused by the backend, and damaged"
+
   let database: Database
   let databaseID: DatabaseID
 
