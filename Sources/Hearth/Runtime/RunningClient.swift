@@ -332,7 +332,7 @@ final class RunningClient {
     return error.map { .failure(.firestore($0)) } ?? .success(.committed(.none, []))
   }
 
-  private func completeWrite(_ id: WriteID, _ error: StatusError?) {
+  func completeWrite(_ id: WriteID, _ error: StatusError?) {
     guard let write = writes.removeValue(forKey: id) else { return }
     if let receipt = write.receipt { receipt.ended(outcome(of: receipt.identity, error)) }
     write.finish(error.map(NSError.firestore))

@@ -62,6 +62,7 @@ struct SalvagedOutbox {
   /// knows each batch by its own identity, which is saved with it.
   private(set) var cacheID = ""
   private(set) var highestBatchID: BatchID = 0
+  private var hasCounter = false
   private(set) var keepingTime = KeepingTime()
   private(set) var userKeys: [Int64: String] = [:]
   /// The user's row of each batch that an index or the list of documents names; nil where they disagree.
@@ -90,6 +91,7 @@ struct SalvagedOutbox {
     options.isImmutable = isImmutable
     guard let database = try? Database(.file(path: path), options: options) else {
       (isComplete, hasTables, isRejectedComplete) = (false, false, false)
+      highestBatchID = CacheGlobals.skippedBatchIDs
       return
     }
     checkTables(database)
@@ -118,7 +120,9 @@ struct SalvagedOutbox {
     func sql(_ column: String) -> String { "SELECT \(column) FROM cache_globals WHERE id = 1" }
     cacheID = (try? database.firstRow(sql("cache_id")) { try $0.string(at: 0) }) ?? ""
     let highest = try? database.firstRow(sql("highest_batch_id")) { try $0.int64(at: 0) }
-    if let highest, CountedNumber.range.contains(highest) { highestBatchID = highest }
+    if let highest, CountedNumber.range.contains(highest) {
+      (highestBatchID, hasCounter) = (highest, true)
+    }
     if let time = try? CacheGlobals(database: database).keepingTime() { keepingTime = time }
   }
 
@@ -188,6 +192,7 @@ struct SalvagedOutbox {
     let kept = rejected.map(\.batchID) + (setAside + setAsideRejected).map(\.batchID)
     highestBatchID = max(
       highestBatchID, seen.max() ?? 0, owners.keys.max() ?? 0, kept.lazy.filter(Self.isBatchID).max() ?? 0)
+    if !hasCounter { highestBatchID += CacheGlobals.skippedBatchIDs }
     giveFreeNumbers()
     // Where it was lost, it goes on from the newest of them.
     keepingTime.seconds = max(keepingTime.seconds, rejected.lazy.map(\.keptAt).max() ?? 0)

@@ -88,6 +88,14 @@ struct RejectedBatchTable {
       "\(Self.select) WHERE batch_id = ? AND user_id = ?", .integer(batchID), .integer(user), body: decode)
   }
 
+  /// Returns whether the batch is kept and no other one under its number.
+  ///
+  /// - Parameter identity: Nil to ask for the number only.
+  func holds(_ batchID: BatchID, _ identity: BatchIdentity?, user: UserRow) throws -> Bool {
+    guard let identity else { return true }
+    return try batch(batchID, user: user)?.batch.identity == identity
+  }
+
   /// - Returns: False if there was none.
   func remove(_ batchID: BatchID, user: UserRow) throws -> Bool {
     let isKept =

@@ -126,7 +126,7 @@ extension SyncEngine {
       many: writes.map {
         LocalStore.LocalWrite(
           mutations: $0.mutations, localWriteTime: $0.localWriteTime, identity: $0.identity,
-          keepsOutcome: $0.keepsOutcome, resubmits: $0.resubmits)
+          keepsOutcome: $0.keepsOutcome, resubmits: $0.resubmits, resubmitsIdentity: $0.resubmitsIdentity)
       }, of: .user(owner), keepsFormer: writes.count > 1 && views.mayReadCache)
   }
 

@@ -191,10 +191,11 @@ package final class SyncEngine {
     case .readPendingWrites(let query, let maximum): readPendingWrites(id, query, maximumDocuments: maximum)
     case .readNamedQuery(let name): readNamedQuery(id, name)
     case .waitForPendingWrites: waitForPendingWrites(id)
-    case .withdraw(let batchID, let evenIfSent): withdraw(id, batchID, evenIfSent: evenIfSent)
+    case .withdraw(let batchID, let evenIfSent, let identity):
+      withdraw(id, batchID, identity, evenIfSent: evenIfSent)
     case .retryNow: retryNow(id)
     case .readFate(let identity, let write): readFate(id, identity, write)
-    case .discardRejected(let batches): discardRejected(id, batches)
+    case .discardRejected(let batches, let identities): discardRejected(id, batches, identities)
     case .setIndexes(let definitions): setIndexes(id, definitions)
     case .deleteAllIndexes: deleteAllIndexes(id)
     case .clear(let run): clear(id, run)

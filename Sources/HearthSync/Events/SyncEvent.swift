@@ -12,6 +12,8 @@ package struct SyncWrite: Equatable, Sendable {
   package var keepsOutcome: Bool
   /// The refused batch whose mutations are written again, in place of `mutations`.
   package var resubmits: BatchID?
+  /// That of the refused batch; nil to go by its number alone.
+  package var resubmitsIdentity: BatchIdentity?
 
   package init(
     id: WriteID, mutations: [Mutation], localWriteTime: Timestamp, identity: BatchIdentity?,
