@@ -87,4 +87,33 @@ struct DisagreementTests {
     cache.deliver()
     #expect(b.ids(read) == ["1", "2"])
   }
+
+  @Test("is said to be from the cache at every client that shares the cache, until they agree")
+  func secondaryMetadata() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    b.listen(rooms)
+    cache.deliver()
+    try a.fill(2, [found("rooms/1", 10, ["n": 1]), found("rooms/2", 10, ["n": 2])], at: 10)
+    cache.deliver()
+    let listeners = [a.listen(query, .everything), b.listen(query, .everything)]
+    let read = b.listen(query, .get)
+    cache.deliver()
+    try a.fill(4, [found("rooms/1", 10, ["n": 1])], at: 20)
+    try a.fill(1, [found("rooms/2", 10, ["n": 2])], at: 30)
+    cache.deliver()
+    let late = [b.listen(query, .get), b.listen(query, .everything)]
+    cache.deliver()
+    func snapshots() -> [ViewSnapshot?] {
+      [a.snapshots[listeners[0]]?.last] + ([listeners[1], read] + late).map { b.snapshots[$0]?.last }
+    }
+    for snapshot in snapshots() {
+      #expect(snapshot?.isFromCache == true && snapshot?.documents.count == 2, "\(String(describing: snapshot))")
+    }
+    // The backend comes to the same result.
+    try a.put([found("rooms/2", 40, ["n": 2])], into: 4)
+    try a.send(.targetChange(WatchTargetChange(state: .noChange, targetIDs: [], readTime: version(40))))
+    cache.deliver()
+    #expect(a.snapshots[listeners[0]]?.last?.isFromCache == false)
+    for listener in [listeners[1], late[1]] { #expect(b.snapshots[listener]?.last?.isFromCache == false) }
+  }
 }

@@ -104,7 +104,7 @@ extension LocalStore {
       if let member = state.membership {
         try clients.stopUsing(targetID, by: member.client)
         if isPrimary {
-          try clients.setCurrent(targetID, false)
+          try clients.setAgreement(of: targetID, .open)
           try clients.stopFollowing(targetID)
         }
         try tell(.clients)

@@ -92,15 +92,15 @@ extension SyncEngine {
   ) throws {
     do {
       // Before the query runs: its result must not be older than what is said of it.
-      var isCurrent = try !isPrimary && localStore.isCurrent(target.targetID)
-      if isCurrent, initial != nil, localStore.hasNews {
-        isCurrent = false
+      var agreement = try isPrimary ? .open : localStore.agreement(of: target.targetID)
+      if agreement != .open, initial != nil, localStore.hasNews {
+        agreement = .open
         synchronizeSoon()
       }
       let first = try initial ?? run(query)
       follow(
         views.activate(
-          query, on: target, with: first, isCurrent: isCurrent, isWatched: isWatched, onlineState: link.onlineState))
+          query, on: target, with: first, agreement: agreement, isWatched: isWatched, onlineState: link.onlineState))
     } catch {
       releaseIfUnused(target.targetID)
       throw error

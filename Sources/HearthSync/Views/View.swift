@@ -62,6 +62,8 @@ struct View {
   /// Those of them that exist at the backend as they are shown. All targets of a stream are at one version in a snapshot, so nothing more
   /// is to be found out about them: backend and client do not agree which documents the query has.
   private var disputedKeys: Set<DocumentKey> = []
+  /// True if another client, which hears from the backend, has found such documents. Which ones it does not say.
+  private var isDisputedElsewhere = false
   private(set) var mutatedKeys: Set<DocumentKey> = []
   /// Documents that are shown as they were before the acknowledgement of a write, by the version that it made: the watch stream
   /// is to bring the outcome.
@@ -107,8 +109,13 @@ struct View {
   var isSynced: Bool { syncState == .synced }
 
   /// True if the view agrees with the backend, or disagrees for good.
-  var isAnswered: Bool {
-    isSynced || isCurrent && watcher == .thisClient && !limboKeys.isEmpty && limboKeys.isSubset(of: disputedKeys)
+  var isAnswered: Bool { agreement != .open }
+
+  var agreement: TargetAgreement {
+    if isSynced { return .complete }
+    guard isCurrent else { return .open }
+    if isDisputedElsewhere { return .disputed }
+    return watcher == .thisClient && !limboKeys.isEmpty && limboKeys.isSubset(of: disputedKeys) ? .disputed : .open
   }
 
   /// The documents of the result that the backend has not confirmed to belong to the target.
@@ -120,18 +127,19 @@ struct View {
 
   /// Takes over what running the query has given as the first state.
   ///
-  /// - Parameter isCurrent: True if the backend has sent everything that the target holds.
-  mutating func begin(with first: InitialViewState, isCurrent: Bool) -> Outcome {
+  /// - Parameter agreement: How far it is known that the target's result agrees with the backend.
+  mutating func begin(with first: InitialViewState, _ agreement: TargetAgreement) -> Outcome {
     assert(
       syncState == .initial && documents.isEmpty,
       "A view begins once; this one is \(syncState) with \(documents.count) documents.")
     assert(first.query == query, "A view of \(query) begins with a result of \(first.query).")
     documents = first.documents
     mutatedKeys = first.mutatedKeys
-    self.isCurrent = isCurrent
+    isCurrent = agreement != .open
+    isDisputedElsewhere = agreement == .disputed && watcher != .thisClient
     var outcome = Outcome()
     updateLimbo(DocumentViewChangeSet(), nil, isPendingReset: false, &outcome)
-    syncState = isCurrent && limboKeys.isEmpty ? .synced : .local
+    syncState = isCurrent && limboKeys.isEmpty && !isDisputedElsewhere ? .synced : .local
     if isSynced { hasCachedResults = true }
     assertInvariants()
     return outcome
@@ -150,6 +158,8 @@ struct View {
     let former = watcher
     watcher = new
     limboKeysAreExact = false
+    // From now on it is found out here.
+    if new == .thisClient { isDisputedElsewhere = false }
     if former == .nobody, new == .thisClient {
       isCurrent = false
       if isSynced { syncState = .local }
@@ -332,6 +342,7 @@ struct View {
       confirmedKeys.formUnion(targetChange.added)
       confirmedKeys.subtract(targetChange.removed)
       isCurrent = targetChange.isCurrent
+      isDisputedElsewhere = targetChange.isDisputed && watcher != .thisClient
     }
     if isPendingReset {
       completeVersion = .none
@@ -342,7 +353,8 @@ struct View {
     updateLimbo(
       changes.changeSet, targetChange, isPendingReset: isPendingReset, snapshotVersion: snapshotVersion, &outcome)
 
-    let newState: SyncState = isCurrent && limboKeys.isEmpty && !isPendingReset ? .synced : .local
+    let agrees = isCurrent && limboKeys.isEmpty && !isDisputedElsewhere && !isPendingReset
+    let newState: SyncState = agrees ? .synced : .local
     let syncStateChanged = newState != syncState
     syncState = newState
     if newState == .synced { hasCachedResults = true }
