@@ -142,6 +142,44 @@ struct FreshReadTests {
     #expect(client.snapshots[read]?.map(\.summary) == ["server [] "])
   }
 
+  @Test("a count for the read's target that disagrees is one for the listener's, whose view is not taken for confirmed")
+  func mismatchOfOwnTarget() throws {
+    let client = try client()
+    let read = client.listen(rooms, Self.fresh)
+    try client.acknowledge(1)
+    try client.count(0, in: 1)
+    try client.current(1, token: "own")
+    try client.snapshot(20)
+    #expect(client.snapshots[ListenerID(rawValue: 1)]?.last?.isFromCache == true)
+    #expect(client.watched[2]?.resumeToken == [], "the listener's target is asked for anew")
+    try client.acknowledgeRemoval(1)
+    try client.acknowledge(1)
+    try client.current(1, token: "own")
+    try client.snapshot(21)
+    // The read's target has its whole result, the view has not.
+    #expect(client.snapshots[read] == nil)
+    try client.acknowledgeRemoval(2)
+    try client.fill(2, [], at: 22)
+    let limbo = try #require(client.watched.keys.first { $0 > 1 && !$0.isMultiple(of: 2) })
+    try client.fill(limbo, [], at: 23)
+    #expect(client.snapshots[read]?.map(\.summary) == ["server [] "])
+  }
+
+  @Test("a document that the backend's names exclude is looked up before the read is answered")
+  func namesOfOwnTarget() throws {
+    let client = try client()
+    let read = client.listen(rooms, Self.fresh)
+    try client.acknowledge(1)
+    // No name is in this filter.
+    try client.count(0, in: 1, names: BloomFilterData(bitmap: [0], padding: 0, hashCount: 1))
+    try client.current(1, token: "own")
+    try client.snapshot(20)
+    #expect(client.snapshots[read] == nil)
+    let limbo = try #require(client.watched.keys.first { $0 > 1 && !$0.isMultiple(of: 2) })
+    try client.fill(limbo, [], at: 21)
+    #expect(client.snapshots[read]?.map(\.summary) == ["server [] "])
+  }
+
   @Test("a client that loses the connection to another process answers from its view")
   func lostLease() throws {
     let (cache, a, b) = try SharedCache.makePair()
