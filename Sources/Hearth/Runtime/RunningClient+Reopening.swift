@@ -48,6 +48,9 @@ extension RunningClient {
       syncListeners: syncListeners, outbox: outbox, status: status)
     outbox = OutboxObservation()
     status = StatusObservation()
+    // A reading that began before the last write keeps the log from being moved into the file. After a failed sync that would cost the whole
+    // cache: the file would be set aside. And once the file is marked, nobody should go on reading it as if it were whole.
+    endBackgroundReadings()
     do {
       try cache.prepareReopening(cause)
     } catch {

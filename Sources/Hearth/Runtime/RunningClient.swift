@@ -379,7 +379,7 @@ final class RunningClient {
     outbox.end(.failure(.terminated))
     status.end(.failure(.terminated))
     conflictQuestions.cancelAll()
-    backgroundQueries.closeAll()
+    endBackgroundReadings()
     endWakeUps()
     cache.close()
     streams.shutdown(completion)
@@ -465,6 +465,9 @@ final class RunningClient {
     return abandonedWrites(error, savedIn: place).end(writes)
   }
 
+  /// Ends the readings beside the loop. No other connection of this client has the cache's file open when this returns.
+  func endBackgroundReadings() { backgroundQueries.closeAll() }
+
   /// Ends listeners and requests with the error, and closes everything. The caller ends writes and sync listeners.
   func close(failing error: NSError) {
     timers.cancelAll()
@@ -474,7 +477,7 @@ final class RunningClient {
     outbox.end(.failure(error))
     status.end(.failure(error))
     conflictQuestions.cancelAll()
-    backgroundQueries.closeAll()
+    endBackgroundReadings()
     endWakeUps()
     cache.close()
     streams.shutdown {}
