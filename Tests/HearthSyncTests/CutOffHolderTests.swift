@@ -39,6 +39,39 @@ struct CutOffHolderTests {
     #expect(b.sentBatches.map { $0[0].key } == [key("rooms/b")])
   }
 
+  @Test(
+    "a holder that the backend answers keeps the lease, also while its writes are refused for now",
+    arguments: [StatusCode.resourceExhausted, .aborted, .unavailable])
+  func refusedWrites(code: StatusCode) throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    for client in [a, b] {
+      client.answersTargets = true
+      client.writeError = StatusError(code: code, message: "the quota is used up")
+    }
+    let number = try changes(cache)
+    let listener = b.listen(rooms)
+    b.write(set("rooms/b"))
+    cache.wait(20)
+    let snapshots = b.snapshots[listener]?.count
+    #expect(b.snapshots[listener]?.last?.isFromCache == false)
+    cache.wait(600)
+    #expect(a.engine.isPrimary && a.sentBatchCount > 1)
+    #expect(try changes(cache) == number)
+    #expect(b.snapshots[listener]?.count == snapshots)
+    a.writeError = nil
+    cache.wait(120)
+    #expect(a.sentBatches.count == 1 && b.sentBatchCount == 0)
+  }
+
+  @Test("a holder whose token is refused with its first write leaves the lease")
+  func refusedToken() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    a.writeError = Self.badToken
+    a.write(set("rooms/a"))
+    cache.wait(70)
+    #expect(b.engine.isPrimary && b.sentBatches.count == 1)
+  }
+
   @Test("while nothing waits for the backend the lease stays where it is")
   func nothingWaits() throws {
     let (cache, a, _) = try SharedCache.makePair()

@@ -137,6 +137,8 @@ final class SharedClient {
   /// Executed once at the begin of the transaction of that name.
   var hooks: [String: () -> Void] = [:]
 
+  /// The error with which the backend answers each batch, which ends the stream.
+  var writeError: StatusError?
   /// The error with which each attempt to open a stream fails.
   var connectionError: StatusError?
   /// True if each target that is asked for is answered at once, as one without documents.
@@ -252,10 +254,14 @@ final class SharedClient {
       if answersLate { parting.append((id, sentBatches)) } else { inbox.append(.writeStreamClosed(id, nil)) }
       (writeStream, sentBatches) = (nil, [])
     case .sendWrite(let id, .handshake): inbox.append(.writeStreamMessage(id, WriteResponse(streamToken: [0])))
-    case .sendWrite(_, .writes(let mutations, _, _)):
+    case .sendWrite(let id, .writes(let mutations, _, _)):
       guard !mutations.isEmpty else { return }
-      sentBatches.append(mutations)
       sentBatchCount += 1
+      if let writeError {
+        writeStream = nil
+        return inbox.append(.writeStreamClosed(id, writeError))
+      }
+      sentBatches.append(mutations)
     case .startTimer(let kind, let delay): timers[kind] = cache.now + delay
     case .cancelTimer(let kind): timers[kind] = nil
     case .raiseSnapshot(let id, let snapshot): snapshots[id, default: []].append(snapshot)
