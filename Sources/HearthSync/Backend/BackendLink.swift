@@ -210,6 +210,9 @@ extension BackendLink {
     targets = [:]
   }
 
+  /// True if it is the current stream, which does not count as open yet.
+  func isOpening(watchStream id: StreamID) -> Bool { watchStream.isOpening(id) }
+
   mutating func watchStreamOpened(_ id: StreamID, confirmed: ConfirmedKeys) -> [SyncAction] {
     guard watchStream.opened(id, now: now) else { return [] }
     var actions: [SyncAction] = []

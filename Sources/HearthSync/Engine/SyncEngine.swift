@@ -170,7 +170,7 @@ package final class SyncEngine {
     case .setVisibility(let isVisible):
       self.isVisible = isVisible
       refreshRole()
-    case .watchStreamOpened(let id): follow(link.watchStreamOpened(id, confirmed: confirmedKeys))
+    case .watchStreamOpened(let id): watchStreamOpened(id)
     case .watchStreamMessage(let id, let message): watchStreamReceived(message, on: id)
     case .watchStreamClosed(let id, let error): follow(link.watchStreamClosed(id, error))
     case .writeStreamOpened(let id): follow(link.writeStreamOpened(id))

@@ -134,7 +134,7 @@ struct QueryViews {
     // No listener waits for it yet.
     let found = limbo.foundKeys
     if !found.isEmpty { _ = queries.update(id) { $0.view.noteFound(found) } }
-    return actions
+    return onlineState == .offline ? actions : actions + joinTarget(id)
   }
 
   /// Adds a listener to a query that has a view, and gives it its first snapshot.

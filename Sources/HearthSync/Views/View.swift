@@ -73,7 +73,7 @@ struct View {
   /// True if a document is shown as it was before the acknowledgement of a write.
   var holdsBack: Bool { !heldBack.isEmpty }
   /// True if the backend has sent everything that the target holds.
-  private var isCurrent = false
+  private(set) var isCurrent = false
   /// Only with ``Watcher/thisClient`` something can be found out about unconfirmed documents.
   private(set) var watcher: Watcher
   private var syncState = SyncState.initial
@@ -184,6 +184,13 @@ struct View {
     let wasAnswered = isAnswered
     disputedKeys = limboKeys.intersection(keys)
     return isAnswered && !wasAnswered
+  }
+
+  var hasDisputes: Bool { !disputedKeys.isEmpty }
+
+  /// The backend is about to be asked for everything anew.
+  mutating func forgetDisputes() {
+    disputedKeys = []
   }
 
   // MARK: - Documents that are held back
