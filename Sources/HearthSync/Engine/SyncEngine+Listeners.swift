@@ -37,6 +37,7 @@ extension SyncEngine {
         if isPrimary, options.source == .default { try takeOverConfirmedKeys(of: allocated.targetID) }
         if !views.hasView(of: query) {
           try activate(query, on: allocated, initial, isWatched: options.source == .default)
+          lookForOwnWrites(of: query)
         }
         target = allocated
       }

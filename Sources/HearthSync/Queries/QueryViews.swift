@@ -3,14 +3,14 @@ internal import HearthModel
 
 /// The queries that have listeners: their views, the listeners, and the documents in limbo.
 ///
-/// It writes no storage, and reads only what a caller hands in as `refill`. The engine says what has changed and carries out the
-/// actions that each method returns, in order.
+/// It writes no storage, and reads only what a caller hands in as `refill` and `localDocuments`. The engine says what has changed and
+/// carries out the actions that each method returns, in order.
 ///
 /// | state | written by |
 /// |---|---|
 /// | `queries`: a query's entry | ``activate(_:on:with:onlineState:)``, ``unlisten(_:)``, ``reject(_:_:)`` |
 /// | `queries`: a query's listeners | ``listen(_:to:_:target:onlineState:)``, ``unlisten(_:)`` |
-/// | `queries`: a query's view | all of these, ``apply(_:event:refill:)``, ``show(_:)`` |
+/// | `queries`: a query's view | all of these, ``apply(_:event:refill:localDocuments:)``, ``show(_:)`` |
 /// | `limbo` | all that changes a view, ``limboRejected(_:)`` |
 /// | `freshReads` | ``readFreshly(_:_:)``, and what ends a read |
 /// | `inSyncListeners` | ``addSnapshotsInSyncListener(_:)``, ``removeSnapshotsInSyncListener(_:)`` |
@@ -226,9 +226,11 @@ extension QueryViews {
   /// - Parameters:
   ///   - event: The snapshot of the backend that changed them, if it was one.
   ///   - refill: Runs a query on the cache, for a view whose limit lost documents. Must not use these views.
-  /// - Returns: The failure of `refill` as well, if there was one. A view that needed it asks for it again in the next round.
+  ///   - localDocuments: Reads documents of the cache, with the pending writes. Must not use these views.
+  /// - Returns: The failure of a read as well, if there was one. A view that needed it asks for it again in the next round.
   mutating func apply(
-    _ changes: DocumentMap, event: RemoteEvent? = nil, refill: (Query) throws -> DocumentMap
+    _ changes: DocumentMap, event: RemoteEvent? = nil, refill: (Query) throws -> DocumentMap,
+    localDocuments: (Set<DocumentKey>) throws -> DocumentMap
   ) -> (actions: [Action], failure: (any Error)?) {
     // Before the views change: a document that was found leaves limbo in that step, and its target is no longer needed.
     if let event { noteLimboDocuments(event) }
@@ -252,6 +254,7 @@ extension QueryViews {
         reports.append(LocalViewChanges(snapshot, targetID: query.targetID))
       }
     }
+    actions += noteOwnWrites(in: &round, localDocuments: localDocuments, &failure)
     // In one round after all views have changed, so that the mark "snapshots in sync" comes once, and behind all of them.
     actions += raise(round)
     if event != nil { actions += raiseAnswered() }

@@ -82,6 +82,9 @@ struct View {
   private var completeVersion: SnapshotVersion
   /// True if the cache had a complete result before, which it has lost.
   private let wasDropped: Bool
+  /// True if a pending write keeps documents of the backend's result out of this one, so that the backend has not sent those that take their
+  /// places; nil if that is not known.
+  private var awaitsOwnWrites: Bool?
   /// True if `limboKeys` is exact, so that only documents touched by a change need a new look.
   private var limboKeysAreExact = false
 
@@ -182,8 +185,38 @@ struct View {
   mutating func noteFound(_ keys: Set<DocumentKey>) -> Bool {
     guard !limboKeys.isEmpty else { return false }
     let wasAnswered = isAnswered
-    disputedKeys = limboKeys.intersection(keys)
+    let isExplained = awaitsOwnWrites ?? !keysMissingFromLimit.isEmpty
+    disputedKeys = isExplained ? [] : limboKeys.intersection(keys)
     return isAnswered && !wasAnswered
+  }
+
+  /// The documents of the backend's result that this one does not show, where that result fills the limit. Without them, others move up that
+  /// the backend may not have sent.
+  var keysMissingFromLimit: Set<DocumentKey> {
+    guard let limit = query.limit, confirmedKeys.count >= limit else { return [] }
+    return confirmedKeys.filter { !documents.contains($0) }
+  }
+
+  /// True if documents in limbo may be there only because of pending writes, and it is not known whether they are.
+  var mustLookForOwnWrites: Bool { awaitsOwnWrites == nil && !limboKeys.isEmpty && !keysMissingFromLimit.isEmpty }
+
+  /// Takes note of the documents that ``keysMissingFromLimit`` names, as they are here.
+  ///
+  /// While a write to one of them waits for its outcome, documents in limbo are no disagreement with the backend: the target has a hole, which
+  /// the backend fills with what it sends after the write.
+  ///
+  /// - Parameters:
+  ///   - missing: Nil if they could not be read.
+  ///   - found: As in ``noteFound(_:)``.
+  mutating func noteOwnWrites(to missing: DocumentMap?, found: Set<DocumentKey>) {
+    let former = awaitsOwnWrites
+    let awaits = missing?.values.contains(where: awaitsOutcome) ?? true
+    awaitsOwnWrites = awaits
+    if awaits || former != false { _ = noteFound(found) }
+  }
+
+  private func awaitsOutcome(of document: Document) -> Bool {
+    document.hasLocalMutations || document.hasCommittedMutations && document.version > lastSnapshotVersion
   }
 
   var hasDisputes: Bool { !disputedKeys.isEmpty }
