@@ -271,6 +271,33 @@ struct SharedCacheTests {
     #expect(a.ids(listener) == ["1"])
   }
 
+  @Test(
+    "an event that meets a file that another process holds waits for it once",
+    arguments: HeldFileEvent.allCases)
+  func oneWait(_ event: HeldFileEvent) throws {
+    let cache = try SharedCache()
+    let a = try cache.client("a", busyTimeout: .milliseconds(20))
+    if event == .acknowledgement { a.write(set("rooms/0", 0)) }
+    let stopped = try Database(.file(path: cache.file))
+    defer { stopped.close() }
+    try stopped.execute("BEGIN IMMEDIATE")
+    var attempts: [String] = []
+    a.database.injectFailure = {
+      if case .transaction(let name) = $0 { attempts.append(name) }
+      return nil
+    }
+    switch event {
+    case .write: a.write(set("rooms/1", 1))
+    case .writes: a.write(set("rooms/1", 1), set("rooms/2", 2))
+    case .listener: a.listen(rooms)
+    case .acknowledgement: try a.commit(at: 10)
+    }
+    #expect(attempts.count { $0 == event.transaction } == 1, "\(attempts)")
+    try stopped.execute("ROLLBACK")
+    cache.wait(60)
+    #expect(attempts.count { $0 == event.transaction } > 1)
+  }
+
   @Test("a call that waits until such a write is sent ends when the user changes")
   func waitWhileFileIsLocked() throws {
     let cache = try SharedCache()
@@ -302,6 +329,19 @@ struct SharedCacheTests {
     #expect(b.errors[listener]?.code == .permissionDenied)
     try? b.runQuery()
     #expect(b.snapshots[listener] == nil && b.engine.targetID(of: rooms) == nil)
+  }
+}
+
+/// An event that stores something, in a transaction of this name.
+enum HeldFileEvent: CaseIterable {
+  case write, writes, listener, acknowledgement
+
+  var transaction: String {
+    switch self {
+    case .write, .writes: "Locally write mutations"
+    case .listener: "Allocate target"
+    case .acknowledgement: "Acknowledge batch"
+    }
   }
 }
 

@@ -70,7 +70,8 @@ extension SyncEngine {
 
   private func hold(_ listen: HeldListen) {
     heldListens.append(listen)
-    retryOnce(.beginListens)
+    // What it waits for was tried in this event, or is tried by the timer.
+    retryOnce(.beginListens, isDue: false)
   }
 
   /// Begins the listeners that had to wait for another process.
@@ -163,7 +164,7 @@ extension SyncEngine {
       try localStore.releaseTarget(target, unconfirmedKeys: unconfirmedKeys)
     } catch {
       if !leaseIsLost(error) { log(.warning, "The end of target \(target) could not be stored: \(error)") }
-      if localStore.isShared { retryOnce(.storeTargetUses) }
+      if localStore.isShared { retryOnce(.storeTargetUses, isDue: !isHeldByOther(error)) }
     }
   }
 

@@ -23,32 +23,30 @@ extension SyncEngine {
       return
     }
     var batches: [MutationBatch] = []
-    if queue.count > 1, let stored = try? store(queue) {
-      show(queue, stored)
-      batches = stored.map(\.batch)
-    } else {
-      for (index, write) in queue.enumerated() {
-        do {
-          for result in try store([write]) {
-            show(write, result, of: signedInUser)
-            batches.append(result.batch)
-          }
-        } catch let error where isHeldByOther(error) {
-          log(.notice, "Writes wait for another process: \(error)")
-          hold(Array(queue[index...]))
-          retry(.storeWrites)
-          break
-        } catch let error where cacheIsBeingReplaced {
-          // Those behind it wait too, so that the outbox keeps their order.
-          log(.notice, "Writes wait, because the cache is about to be closed: \(error)")
-          hold(Array(queue[index...]))
-          heldWrites[0].damagedFileCount += 1
-          break
-        } catch {
-          writeFailed(write, error)
-        }
+    if queue.count > 1 {
+      do {
+        let stored = try store(queue)
+        show(queue, stored)
+        batches = stored.map(\.batch)
+        queue = []
+      } catch {
+        if keep(queue, attempted: queue.count, after: error) { queue = [] }
       }
     }
+    for (index, write) in queue.enumerated() {
+      do {
+        for result in try store([write]) {
+          show(write, result, of: signedInUser)
+          batches.append(result.batch)
+        }
+      } catch {
+        // Those behind it wait too, so that the outbox keeps their order.
+        if keep(Array(queue[index...]), attempted: 1, after: error) { break }
+        writeFailed(write, error)
+      }
+    }
+    // What was stored before them is sent when they are stored: to send it may need the file, too.
+    guard heldWrites.isEmpty else { return link.outboxHasGrown() }
     if localStore.hasOtherClients || localStore.mayMissBatches {
       // There may be batches of other clients before them in the outbox, or these may have been found there already.
       link.outboxHasGrown()
@@ -57,6 +55,24 @@ extension SyncEngine {
       // While a change of the user waits, they are not in the outbox that is sent.
       fillWritePipeline(inHand: localStore.isUser(signedInUser) ? batches : [])
     }
+  }
+
+  /// Keeps writes in memory whose storing failed for a reason that will go away.
+  ///
+  /// - Parameter attempted: The number of them that took part in the attempt, from the first one on.
+  /// - Returns: False if the error is one of the writes themselves.
+  private func keep(_ writes: [SyncWrite], attempted: Int, after error: any Error) -> Bool {
+    if isHeldByOther(error) {
+      log(.notice, "Writes wait for another process: \(error)")
+      hold(writes)
+      retry(.storeWrites, isDue: false)
+      return true
+    }
+    guard cacheIsBeingReplaced else { return false }
+    log(.notice, "Writes wait, because the cache is about to be closed: \(error)")
+    hold(writes)
+    for index in 0..<attempted { heldWrites[index].damagedFileCount += 1 }
+    return true
   }
 
   private func writeFailed(_ write: SyncWrite, _ error: any Error) {

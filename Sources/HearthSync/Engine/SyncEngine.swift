@@ -290,7 +290,7 @@ package final class SyncEngine {
       try operation()
     } catch {
       log(.warning, "Other clients cannot be told of the targets in use: \(error)")
-      retryOnce(.storeTargetUses)
+      retryOnce(.storeTargetUses, isDue: !isHeldByOther(error))
     }
   }
 
