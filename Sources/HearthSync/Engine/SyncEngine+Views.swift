@@ -90,7 +90,7 @@ extension SyncEngine {
     follow(viewActions)
     if let failure, !retries.holds(.refreshViews) {
       log(.error, "Views could not be read from the cache: \(failure)")
-      retry(.refreshViews, isDue: !isHeldByOther(failure))
+      retry(.refreshViews)
     }
     return failure
   }
@@ -123,7 +123,7 @@ extension SyncEngine {
       try reread()
     } catch {
       log(.error, "Views could not be read from the cache: \(error)")
-      retryOnce(.refreshViews, isDue: !isHeldByOther(error))
+      retryOnce(.refreshViews)
     }
   }
 
