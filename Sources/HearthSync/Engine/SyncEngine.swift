@@ -256,6 +256,7 @@ package final class SyncEngine {
       emit(action)
       if case .onlineStateChanged(let state) = action {
         outboxHasChanged = true
+        noteOutOfReach()
         follow(views.show(state))
       }
     }

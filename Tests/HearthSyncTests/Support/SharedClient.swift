@@ -139,7 +139,7 @@ final class SharedClient {
 
   /// The error with which each attempt to open a stream fails.
   var connectionError: StatusError?
-  /// True if each target that is asked for is answered at once, as one without documents.
+  /// True if each target that is asked for is answered at once, as one without documents, and its removal, too.
   var answersTargets = false
   /// True if a write stream that was closed is still answered, until ``endParting()``.
   var answersLate = false
@@ -245,7 +245,11 @@ final class SharedClient {
     case .sendWatch(let id, .addTarget(let request)):
       watched.insert(request.targetID)
       if answersTargets { answer(request.targetID, on: id) }
-    case .sendWatch(_, .removeTarget(let id)): watched.remove(id)
+    case .sendWatch(let id, .removeTarget(let target)):
+      watched.remove(target)
+      guard answersTargets else { return }
+      let removal = WatchTargetChange(state: .removed, targetIDs: [target])
+      inbox.append(.watchStreamMessage(id, .targetChange(removal)))
     case .openWriteStream(let id):
       writeStream = id
       inbox.append(.writeStreamOpened(id))
