@@ -109,6 +109,36 @@ struct FreshReadTests {
     #expect(client.watched.isEmpty)
   }
 
+  @Test("a read for which nobody waits ends beside a listener, with what the cache has", arguments: [rooms, room])
+  func abandoned(query: Query) throws {
+    let client = try client(query)
+    for _ in 0..<3 {
+      let read = client.listen(query, Self.fresh)
+      #expect(client.watched.count == 2)
+      client.post(.abandonRead(read))
+      #expect(client.watched.keys.sorted() == [2])
+      #expect(client.snapshots[read]?.map(\.summary) == ["cache [1] +1"])
+    }
+    try client.put(found("rooms/1", 20, ["n": 2]), into: 2)
+    try client.snapshot(20)
+    #expect(client.snapshots[ListenerID(rawValue: 1)]?.last?.summary == "server [1] ~1")
+  }
+
+  @Test("a read for which nobody waits goes on if no other listener brings its answer")
+  func abandonedAlone() throws {
+    let client = try client()
+    let read = client.listen(rooms, Self.fresh)
+    client.listen(rooms, ListenOptions(source: .cache))
+    client.post(.unlisten(ListenerID(rawValue: 1)))
+    client.post(.abandonRead(read))
+    #expect(client.watched.keys.sorted() == [1, 2] && client.snapshots[read] == nil)
+    let ordinary = client.listen(Self.room, Self.fresh)
+    client.post(.abandonRead(ordinary))
+    #expect(client.watched.keys.sorted() == [1, 2, 4] && client.snapshots[ordinary] == nil)
+    try client.fill(1, [found("rooms/1", 20)], at: 20)
+    #expect(client.snapshots[read]?.map(\.summary) == ["server [1] +1"])
+  }
+
   @Test("without an open listener the read is an ordinary one, and with one to the cache too")
   func ordinary() throws {
     let client = try TestClient()

@@ -126,7 +126,7 @@ struct ClientChoices {
     case .request(let id, let request):
       // The caller has an answer: that the client could not run.
       if let state = request.networkState { network = .request(id, .networkSwitch(isEnabled: state) { _ in }) }
-    case .writes, .listen, .unlisten, .listenForSync, .unlistenForSync, .observeOutbox, .unobserveOutbox,
+    case .writes, .listen, .unlisten, .abandonRead, .listenForSync, .unlistenForSync, .observeOutbox, .unobserveOutbox,
       .observeStatus, .unobserveStatus, .bundleBytes, .bundleEnded:
       break
     }

@@ -130,6 +130,8 @@ final class RunningClient {
     case .unlisten(let id):
       guard listeners.removeValue(forKey: id) != nil else { return }
       run(.unlisten(id))
+    case .abandonRead(let id):
+      if listeners[id] != nil { run(.abandonRead(id)) }
     case .listenForSync(let listener):
       syncListeners[listener.id] = listener
       run(.addSnapshotsInSyncListener(listener.id))

@@ -151,6 +151,7 @@ package final class SyncEngine {
     case .start: start()
     case .listen(let id, let query, let options): listen(id, to: query, options)
     case .unlisten(let id): unlisten(id)
+    case .abandonRead(let id): follow(views.abandonFreshRead(of: id))
     case .writes(let writes): write(writes)
     case .request(let id, let request): perform(request, id)
     case .addSnapshotsInSyncListener(let id): addSnapshotsInSyncListener(id)
@@ -227,11 +228,11 @@ package final class SyncEngine {
     case .writes(let writes): for write in writes { emit(.completeWrite(write.id, .terminated)) }
     case .request(let id, _): emit(.requestFailed(id, .terminated))
     case .bundleBytes(let id, _), .bundleEnded(let id, _): failBundle(id, .failed, .terminated)
-    case .start, .unlisten, .backgroundQueryEnded, .addSnapshotsInSyncListener, .removeSnapshotsInSyncListener,
-      .changeUser, .connectivityChanged, .watchStreamOpened, .watchStreamMessage, .watchStreamClosed,
-      .writeStreamOpened, .writeStreamMessage, .writeStreamClosed, .lookedUp, .conflictAnswered, .timerFired,
-      .setIndexAutoCreation, .observeOutbox, .observeStatus, .othersChanged,
-      .saveWrites, .suspend, .resume, .setVisibility, .shutdown:
+    case .start, .unlisten, .abandonRead, .backgroundQueryEnded, .addSnapshotsInSyncListener,
+      .removeSnapshotsInSyncListener, .changeUser, .connectivityChanged, .watchStreamOpened, .watchStreamMessage,
+      .watchStreamClosed, .writeStreamOpened, .writeStreamMessage, .writeStreamClosed, .lookedUp, .conflictAnswered,
+      .timerFired, .setIndexAutoCreation, .observeOutbox, .observeStatus, .othersChanged, .saveWrites,
+      .suspend, .resume, .setVisibility, .shutdown:
       break
     }
   }

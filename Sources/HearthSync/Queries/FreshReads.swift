@@ -59,6 +59,16 @@ extension QueryViews {
     freshReads.target(of: listener).map { endFreshRead($0, isAnswered: false) } ?? []
   }
 
+  /// Ends the read of a listener for which nobody waits, if another listener to the same target brings what it would have brought.
+  mutating func abandonFreshRead(of listener: ListenerID) -> [Action] {
+    guard let target = freshReads.target(of: listener), let listened = freshReads.listenedTarget(of: target),
+      queries.queries(of: listened).contains(where: { query in
+        query.listeners.contains { $0.id != listener && $0.listensToBackend }
+      })
+    else { return [] }
+    return endFreshRead(target, isAnswered: false)
+  }
+
   private mutating func endFreshRead(_ target: TargetID, isAnswered: Bool) -> [Action] {
     guard let listener = freshReads.remove(target) else { return [] }
     guard let query = queries.id(of: listener) else { return [.unwatch(target)] }
