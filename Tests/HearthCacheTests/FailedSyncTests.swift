@@ -47,6 +47,23 @@ struct FailedSyncTests {
     opened.cache.close()
   }
 
+  @Test("counts also where the cache is to be opened anew because rows of it were repaired")
+  func besideRepair() throws {
+    let cache = try TestCache(.file)
+    _ = try cache.store.allocateTarget(collection("rooms").target)
+    cache.store.noteRepairByOther()
+    guard case .targetsWereRepaired? = cache.store.reopening else {
+      Issue.record("\(String(describing: cache.store.reopening))")
+      return
+    }
+    cache.database.injectFailure = { $0 == .commit ? Self.failedSync : nil }
+    #expect(throws: StoreError.self) { try cache.store.write(.set(key("rooms/a"), [:])) }
+    cache.database.injectFailure = nil
+    expectFailedSync(cache.store)
+    #expect(throws: StoreError.self) { try cache.store.write(.set(key("rooms/a"), [:])) }
+    cache.close()
+  }
+
   @Test("is no other failure of the disk")
   func otherFailure() throws {
     let cache = try TestCache(.file)

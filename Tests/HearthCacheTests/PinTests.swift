@@ -93,6 +93,68 @@ struct PinTests {
     #expect(try cache.store.found(rooms) == [])
   }
 
+  private static let byNumber = collection("rooms").with(order: OrderBy(path: field("n"), direction: .ascending))
+
+  /// A cache with a pinned query and its result, the rooms 2 and 4.
+  private func pinned(_ query: Query, _ cache: TestCache) throws {
+    try cache.store.pin(query)
+    let target = try cache.store.allocateTarget(query.target).targetID
+    try cache.store.receive(numbered(2, 3), numbered(4, 3), at: 5, for: [target], token: "t")
+    try cache.store.releaseTarget(target)
+  }
+
+  private func numbered(_ number: Int64, _ microseconds: Int64) -> Document {
+    found("rooms/\(number)", microseconds, ["n": .integer(number)])
+  }
+
+  @Test(
+    "a pinned query with a limit keeps what sorts within its result, whoever has sent it, and nothing behind it",
+    arguments: [
+      (byNumber.with(limit: 2, type: .first), ["1", "2", "3", "4"]),
+      (byNumber.with(limit: 2, type: .last), ["2", "3", "4", "5"]),
+      (byNumber.with(limit: 3, type: .first), ["1", "2", "3", "4", "5"]),
+    ], [GarbageCollection.eager, .leastRecentlyUsed(thresholdBytes: 0)])
+  func withinLimit(_ pin: (query: Query, kept: [String]), _ garbageCollection: GarbageCollection) throws {
+    let cache = try TestCache(.memory, garbageCollection)
+    defer { cache.close() }
+    try pinned(pin.query, cache)
+    // The user's own documents, which the backend has acknowledged and then sent for another query.
+    for number: Int64 in [1, 5] {
+      try cache.store.write(.set(key("rooms/\(number)"), ["n": .integer(number)]))
+      try cache.store.acknowledgeNext(at: 10 + number)
+      try cache.store.receive(numbered(number, 10 + number), at: 20 + number)
+    }
+    try cache.store.receive(numbered(3, 30), at: 30)
+    for _ in 0..<3 { try collect(cache) }
+    #expect(try cache.store.found(rooms) == pin.kept.map { "rooms/\($0)" })
+  }
+
+  @Test("a document that has moved away does not make a pinned query with a limit keep what lies between")
+  func movedEdge() throws {
+    let cache = try TestCache(.memory)
+    defer { cache.close() }
+    try pinned(Self.byNumber.with(limit: 2, type: .first), cache)
+    try cache.store.receive(found("rooms/4", 20, ["n": 400]), at: 20)
+    try cache.store.receive(numbered(1, 3), numbered(50, 3), at: 21)
+    for _ in 0..<3 { try collect(cache) }
+    #expect(try cache.store.found(rooms) == ["rooms/1", "rooms/2", "rooms/4"])
+  }
+
+  @Test("a pinned query with a limit that was never in sync keeps only what the user has written")
+  func limitWithoutResult() throws {
+    let cache = try TestCache(.memory)
+    defer { cache.close() }
+    let query = Self.byNumber.with(limit: 2, type: .first)
+    try cache.store.pin(query)
+    // Its listener has ended before the backend has said anything.
+    try cache.store.releaseTarget(cache.store.allocateTarget(query.target).targetID)
+    try cache.store.receive(numbered(1, 3), at: 5)
+    try cache.store.write(.set(key("rooms/2"), ["n": 2]))
+    try cache.store.acknowledgeNext(at: 10)
+    for _ in 0..<3 { try collect(cache) }
+    #expect(try cache.store.found(rooms) == ["rooms/2"])
+  }
+
   @Test("documents that a pinned query keeps do not keep the rest in the cache")
   func ownDocumentsDoNotBlock() throws {
     let cache = try TestCache(.memory)

@@ -1,3 +1,4 @@
+import Foundation
 import HearthModel
 import HearthStore
 import Testing
@@ -128,6 +129,30 @@ struct WriteOutcomeTests {
     #expect(store.reopening == nil)
   }
 
+  @Test(
+    "what became of a write is known after the outbox was saved from a damaged file",
+    arguments: ["DROP TABLE cache_targets", "DROP TABLE cache_targets; DELETE FROM cache_globals"])
+  func damagedFile(statements: String) throws {
+    let cache = try TestCache(.file)
+    defer { cache.close() }
+    _ = try write(cache, increment(1), 1)
+    try cache.store.acknowledgeNext(at: 10)
+    try withdraw(cache, 2, at: 20)
+    _ = try write(cache, increment(1), 3)
+    // A row that cannot be read goes; it would be one of another write, or of none.
+    try withdraw(cache, 4, at: 20)
+    try cache.database.execute("UPDATE cache_write_outcomes SET identity = X'01' WHERE number = 4")
+    let fates = try (1...3).map { try cache.store.fate(of: BatchIdentity(high: 7, low: $0)) }
+    for statement in statements.split(separator: ";") { try cache.database.execute(String(statement)) }
+    try cache.restart()
+    #expect(FileManager.default.fileExists(atPath: cache.folder.file("cache.sqlite.corrupt")))
+    #expect(try (1...3).map { try cache.store.fate(of: BatchIdentity(high: 7, low: $0)) } == fates)
+    #expect(try cache.store.fate(of: BatchIdentity(high: 7, low: 4)) == .unknown)
+    // They age as before.
+    try withdraw(cache, 256, at: 20 + 29 * KeepingTime.longestStep)
+    #expect(try hasOutcome(cache, 2))
+  }
+
   @Test("a batch that leaves the outbox takes its receipt's row along")
   func receiptRows() throws {
     let cache = try TestCache(.memory)
@@ -169,6 +194,8 @@ struct WriteOutcomeTests {
       Array(repeating: [0, 40, 1_795_000_000, 1_795_000_600], count: 32).joined().map { $0 },
       // One that was ten years ahead.
       [1_795_000_000, 2_110_000_000, 2_110_000_100, 1_795_000_200, 1_795_000_300],
+      // One that goes back and forth by some hours, as where the clock is in local time until the network corrects it.
+      Array(repeating: [1_795_000_000, 1_795_000_000 + 23 * 3600], count: 40).joined().map { $0 },
       // One that jumps.
       [1_795_000_000, .max, .min, 0, 2_110_000_000, 1_795_000_200],
     ] as [[Int64]])

@@ -39,6 +39,39 @@ struct CutOffHolderTests {
     #expect(b.sentBatches.map { $0[0].key } == [key("rooms/b")])
   }
 
+  @Test(
+    "a holder that the backend answers keeps the lease, also while its writes are refused for now",
+    arguments: [StatusCode.resourceExhausted, .aborted, .unavailable])
+  func refusedWrites(code: StatusCode) throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    for client in [a, b] {
+      client.answersTargets = true
+      client.writeError = StatusError(code: code, message: "the quota is used up")
+    }
+    let number = try changes(cache)
+    let listener = b.listen(rooms)
+    b.write(set("rooms/b"))
+    cache.wait(20)
+    let snapshots = b.snapshots[listener]?.count
+    #expect(b.snapshots[listener]?.last?.isFromCache == false)
+    cache.wait(600)
+    #expect(a.engine.isPrimary && a.sentBatchCount > 1)
+    #expect(try changes(cache) == number)
+    #expect(b.snapshots[listener]?.count == snapshots)
+    a.writeError = nil
+    cache.wait(120)
+    #expect(a.sentBatches.count == 1 && b.sentBatchCount == 0)
+  }
+
+  @Test("a holder whose token is refused with its first write leaves the lease")
+  func refusedToken() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    a.writeError = Self.badToken
+    a.write(set("rooms/a"))
+    cache.wait(70)
+    #expect(b.engine.isPrimary && b.sentBatches.count == 1)
+  }
+
   @Test("while nothing waits for the backend the lease stays where it is")
   func nothingWaits() throws {
     let (cache, a, _) = try SharedCache.makePair()
@@ -149,5 +182,51 @@ struct CutOffHolderTests {
     b.isRunning = true
     cache.wait(300)
     #expect(c.engine.isPrimary)
+  }
+
+  /// A read that is made once, with the time to the next one. An attempt to connect may wait for its turn, but no longer than 10 seconds.
+  private func read(_ client: SharedClient, in cache: SharedCache) -> ViewSnapshot? {
+    let read = client.listen(rooms, .get)
+    cache.deliver()
+    for _ in 0..<12 where client.snapshots[read] == nil { cache.wait() }
+    client.post(.unlisten(read))
+    cache.wait(5)
+    return client.snapshots[read]?.last
+  }
+
+  @Test("it leaves the lease also if others only make reads, each of which is over at the next look at the lease")
+  func oneTimeReads() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    a.connectionError = Self.noRoute
+    b.answersTargets = true
+    var last: ViewSnapshot?
+    for _ in 0..<25 {
+      last = read(b, in: cache)
+      #expect(last != nil)
+    }
+    #expect(b.engine.isPrimary && last?.isFromCache == false)
+    #expect(try changes(cache) == 2)
+  }
+
+  @Test("while no client can connect, reads do not make the lease change more often than listeners")
+  func allCutOffReading() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    for client in [a, b] { client.connectionError = Self.noRoute }
+    for _ in 0..<60 { for client in [a, b] { #expect(read(client, in: cache)?.isFromCache == true) } }
+    #expect(try changes(cache) <= 1 + cache.now.components.seconds / 60)
+  }
+
+  @Test("a holder that has been reached by a read since keeps the lease")
+  func reachedByReads() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    a.connectionError = Self.noRoute
+    #expect(read(b, in: cache)?.isFromCache == true)
+    a.connectionError = nil
+    a.answersTargets = true
+    cache.wait(30)
+    #expect(read(b, in: cache)?.isFromCache == false)
+    cache.wait(600)
+    #expect(a.engine.isPrimary)
+    #expect(try changes(cache) == 1)
   }
 }

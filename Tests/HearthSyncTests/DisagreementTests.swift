@@ -45,6 +45,51 @@ struct DisagreementTests {
     #expect(client.snapshots[read]?.last?.isAnswered == true)
   }
 
+  /// A client that looks up one document at a time, with two cached documents that the backend's result of the query, on target 4, does not have.
+  private func clientWithTwo() throws -> (client: TestClient, read: ListenerID) {
+    let client = try TestClient(durable: true, maxConcurrentLimboResolutions: 1)
+    client.listen(rooms)
+    try client.fill(2, (1...3).map { found("rooms/\($0)", 10, ["n": .integer($0)]) }, at: 10)
+    let read = client.listen(query, .get)
+    try client.fill(4, [found("rooms/1", 10, ["n": 1])], at: 20)
+    return (client, read)
+  }
+
+  @Test("keeps no other one from being looked up, however many there are")
+  func moreThanPlaces() throws {
+    let (client, read) = try clientWithTwo()
+    #expect(client.engine.activeLimboDocuments == [key("rooms/2"): 1])
+    try client.fill(1, [found("rooms/2", 10, ["n": 2])], at: 30)
+    #expect(client.snapshots[read] == nil)
+    #expect(client.engine.activeLimboDocuments == [key("rooms/2"): 1, key("rooms/3"): 3])
+    try client.fill(3, [found("rooms/3", 10, ["n": 3])], at: 31)
+    #expect(client.snapshots[read]?.map(\.isAnswered) == [true] && client.snapshots[read]?.last?.isFromCache == true)
+    // It is still heard of.
+    try client.take("rooms/2", outOf: 1, as: missing("rooms/2", 40))
+    try client.snapshot(40)
+    #expect(client.snapshots[read]?.last?.ids == ["1", "3"])
+    #expect(client.engine.activeLimboDocuments == [key("rooms/3"): 3])
+  }
+
+  @Test("is looked up again on a new stream before a read is answered")
+  func newStream() throws {
+    let (client, _) = try clientWithTwo()
+    try client.fill(1, [found("rooms/2", 10, ["n": 2])], at: 30)
+    try client.fill(3, [found("rooms/3", 10, ["n": 3])], at: 31)
+    try client.breakWatchStream()
+    try client.fire(.listenStreamConnectionBackoff)
+    #expect(client.engine.activeLimboDocuments == [key("rooms/2"): 1], "one at a time")
+    #expect(client.watched.keys.sorted() == [1, 2, 4])
+    let second = client.listen(query, .get)
+    try client.fill(2, [], at: 40)
+    try client.fill(4, [], at: 41)
+    #expect(client.snapshots[second] == nil)
+    try client.fill(1, [found("rooms/2", 10, ["n": 2])], at: 42)
+    #expect(client.snapshots[second] == nil)
+    try client.fill(5, [], at: 43)
+    #expect(client.snapshots[second]?.map(\.ids) == [["1", "2"]])
+  }
+
   @Test("is no disagreement when the lookup brings another state, or none")
   func resolved() throws {
     for answer in [[found("rooms/2", 30, ["n": -1])], []] {
@@ -71,6 +116,16 @@ struct DisagreementTests {
     #expect(client.snapshots[mirrored]?.last?.isAnswered == true)
   }
 
+  @Test("keeps no read waiting that begins with a mirrored limit while it is looked up")
+  func mirroredLimitMeanwhile() throws {
+    let limited = query.ordered(by: "n").with(limit: 5)
+    let (client, _) = try client(.get, limited)
+    let mirrored = client.listen(query.ordered(by: "n", .descending).with(limit: 5, type: .last), .get)
+    #expect(client.snapshots[mirrored] == nil)
+    try client.fill(1, [found("rooms/2", 10, ["n": 2])], at: 30)
+    #expect(client.snapshots[mirrored]?.last?.isAnswered == true)
+  }
+
   @Test("does not keep a client without the connection waiting")
   func secondaryClient() throws {
     let (cache, a, b) = try SharedCache.makePair()
@@ -86,5 +141,34 @@ struct DisagreementTests {
     try a.fill(1, [found("rooms/2", 10, ["n": 2])], at: 30)
     cache.deliver()
     #expect(b.ids(read) == ["1", "2"])
+  }
+
+  @Test("is said to be from the cache at every client that shares the cache, until they agree")
+  func secondaryMetadata() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    b.listen(rooms)
+    cache.deliver()
+    try a.fill(2, [found("rooms/1", 10, ["n": 1]), found("rooms/2", 10, ["n": 2])], at: 10)
+    cache.deliver()
+    let listeners = [a.listen(query, .everything), b.listen(query, .everything)]
+    let read = b.listen(query, .get)
+    cache.deliver()
+    try a.fill(4, [found("rooms/1", 10, ["n": 1])], at: 20)
+    try a.fill(1, [found("rooms/2", 10, ["n": 2])], at: 30)
+    cache.deliver()
+    let late = [b.listen(query, .get), b.listen(query, .everything)]
+    cache.deliver()
+    func snapshots() -> [ViewSnapshot?] {
+      [a.snapshots[listeners[0]]?.last] + ([listeners[1], read] + late).map { b.snapshots[$0]?.last }
+    }
+    for snapshot in snapshots() {
+      #expect(snapshot?.isFromCache == true && snapshot?.documents.count == 2, "\(String(describing: snapshot))")
+    }
+    // The backend comes to the same result.
+    try a.put([found("rooms/2", 40, ["n": 2])], into: 4)
+    try a.send(.targetChange(WatchTargetChange(state: .noChange, targetIDs: [], readTime: version(40))))
+    cache.deliver()
+    #expect(a.snapshots[listeners[0]]?.last?.isFromCache == false)
+    for listener in [listeners[1], late[1]] { #expect(b.snapshots[listener]?.last?.isFromCache == false) }
   }
 }

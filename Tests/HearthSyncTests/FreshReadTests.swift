@@ -109,6 +109,36 @@ struct FreshReadTests {
     #expect(client.watched.isEmpty)
   }
 
+  @Test("a read for which nobody waits ends beside a listener, with what the cache has", arguments: [rooms, room])
+  func abandoned(query: Query) throws {
+    let client = try client(query)
+    for _ in 0..<3 {
+      let read = client.listen(query, Self.fresh)
+      #expect(client.watched.count == 2)
+      client.post(.abandonRead(read))
+      #expect(client.watched.keys.sorted() == [2])
+      #expect(client.snapshots[read]?.map(\.summary) == ["cache [1] +1"])
+    }
+    try client.put(found("rooms/1", 20, ["n": 2]), into: 2)
+    try client.snapshot(20)
+    #expect(client.snapshots[ListenerID(rawValue: 1)]?.last?.summary == "server [1] ~1")
+  }
+
+  @Test("a read for which nobody waits goes on if no other listener brings its answer")
+  func abandonedAlone() throws {
+    let client = try client()
+    let read = client.listen(rooms, Self.fresh)
+    client.listen(rooms, ListenOptions(source: .cache))
+    client.post(.unlisten(ListenerID(rawValue: 1)))
+    client.post(.abandonRead(read))
+    #expect(client.watched.keys.sorted() == [1, 2] && client.snapshots[read] == nil)
+    let ordinary = client.listen(Self.room, Self.fresh)
+    client.post(.abandonRead(ordinary))
+    #expect(client.watched.keys.sorted() == [1, 2, 4] && client.snapshots[ordinary] == nil)
+    try client.fill(1, [found("rooms/1", 20)], at: 20)
+    #expect(client.snapshots[read]?.map(\.summary) == ["server [1] +1"])
+  }
+
   @Test("without an open listener the read is an ordinary one, and with one to the cache too")
   func ordinary() throws {
     let client = try TestClient()
@@ -139,6 +169,44 @@ struct FreshReadTests {
     try client.fill(2, [], at: 22)
     let limbo = try #require(client.watched.keys.first { $0 > 1 && !$0.isMultiple(of: 2) })
     try client.fill(limbo, [], at: 23)
+    #expect(client.snapshots[read]?.map(\.summary) == ["server [] "])
+  }
+
+  @Test("a count for the read's target that disagrees is one for the listener's, whose view is not taken for confirmed")
+  func mismatchOfOwnTarget() throws {
+    let client = try client()
+    let read = client.listen(rooms, Self.fresh)
+    try client.acknowledge(1)
+    try client.count(0, in: 1)
+    try client.current(1, token: "own")
+    try client.snapshot(20)
+    #expect(client.snapshots[ListenerID(rawValue: 1)]?.last?.isFromCache == true)
+    #expect(client.watched[2]?.resumeToken == [], "the listener's target is asked for anew")
+    try client.acknowledgeRemoval(1)
+    try client.acknowledge(1)
+    try client.current(1, token: "own")
+    try client.snapshot(21)
+    // The read's target has its whole result, the view has not.
+    #expect(client.snapshots[read] == nil)
+    try client.acknowledgeRemoval(2)
+    try client.fill(2, [], at: 22)
+    let limbo = try #require(client.watched.keys.first { $0 > 1 && !$0.isMultiple(of: 2) })
+    try client.fill(limbo, [], at: 23)
+    #expect(client.snapshots[read]?.map(\.summary) == ["server [] "])
+  }
+
+  @Test("a document that the backend's names exclude is looked up before the read is answered")
+  func namesOfOwnTarget() throws {
+    let client = try client()
+    let read = client.listen(rooms, Self.fresh)
+    try client.acknowledge(1)
+    // No name is in this filter.
+    try client.count(0, in: 1, names: BloomFilterData(bitmap: [0], padding: 0, hashCount: 1))
+    try client.current(1, token: "own")
+    try client.snapshot(20)
+    #expect(client.snapshots[read] == nil)
+    let limbo = try #require(client.watched.keys.first { $0 > 1 && !$0.isMultiple(of: 2) })
+    try client.fill(limbo, [], at: 21)
     #expect(client.snapshots[read]?.map(\.summary) == ["server [] "])
   }
 

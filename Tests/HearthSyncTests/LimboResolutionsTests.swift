@@ -55,6 +55,40 @@ struct LimboResolutionsTests {
     #expect(limbo.active == [b: 3])
   }
 
+  @Test("a document that was found keeps its target, and gives its place to the next")
+  func foundDocument() {
+    var limbo = LimboResolutions(limit: 1)
+    _ = limbo.viewChanged(view, entered: [a, b, c], left: [])
+    limbo.received(1, holdsDocument: true)
+    #expect(limbo.viewChanged(view, entered: [], left: []) == [], "the backend has not said everything")
+    limbo.noteCurrent(1, true)
+    #expect(limbo.viewChanged(view, entered: [], left: []) == [.listen(b, 3)])
+    #expect(limbo.active == [a: 1, b: 3] && limbo.enqueued == [c] && limbo.foundKeys == [a])
+    // That everything is said of a missing document takes no place away: the view is about to let it go.
+    limbo.noteCurrent(3, true)
+    #expect(limbo.viewChanged(view, entered: [], left: [b]) == [.unlisten(3), .listen(c, 5)])
+    #expect(limbo.viewRemoved(view) == [.unlisten(1), .unlisten(5)])
+    limbo.assertInvariants()
+  }
+
+  @Test("on a new stream the limit holds for documents that were found before as well")
+  func newStream() {
+    var limbo = LimboResolutions(limit: 2)
+    _ = limbo.viewChanged(view, entered: [a, b, c, d], left: [])
+    for target: TargetID in [1, 3, 5] {
+      limbo.received(target, holdsDocument: true)
+      limbo.noteCurrent(target, true)
+      _ = limbo.viewChanged(view, entered: [], left: [])
+    }
+    #expect(limbo.active == [a: 1, b: 3, c: 5, d: 7])
+    #expect(limbo.streamBegins() == [.unlisten(5), .unlisten(7)])
+    #expect(limbo.active == [a: 1, b: 3] && limbo.enqueued == [c, d] && limbo.foundKeys.isEmpty)
+    limbo.assertInvariants()
+    limbo.noteCurrent(1, true)
+    #expect(limbo.viewChanged(view, entered: [], left: []) == [.listen(c, 9)])
+    #expect(limbo.foundKeys == [a])
+  }
+
   @Test("whether the document was received is kept with its lookup")
   func received() {
     var limbo = LimboResolutions(limit: 1)

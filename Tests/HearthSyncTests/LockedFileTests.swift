@@ -50,6 +50,30 @@ struct LockedFileTests {
     #expect(client.engine.heldWriteIDs.isEmpty)
   }
 
+  @Test("a wait for pending writes ends with its user, and says nothing of the next one's")
+  func waitOfFormerUser() throws {
+    try lock()
+    client.write(set("rooms/1"))
+    client.post(.request(RequestID(rawValue: 900), .waitForPendingWrites))
+    client.post(.changeUser("other"))
+    try unlock()
+    #expect(client.failedRequests[RequestID(rawValue: 900)]?.code == .cancelled)
+    #expect(client.answers.isEmpty)
+  }
+
+  @Test("a client that could not say that it wants the network again gets the connection for its user's writes")
+  func networkEnabledMeanwhile() throws {
+    let other = try cache.client("b", busyTimeout: .milliseconds(20))
+    other.post(.changeUser("other"))
+    other.post(.request(RequestID(rawValue: 900), .disableNetwork))
+    other.write(set("rooms/1"))
+    try lock()
+    other.post(.request(RequestID(rawValue: 901), .enableNetwork))
+    try unlock()
+    #expect(other.engine.isPrimary)
+    #expect(other.sentBatches.map { $0[0].key } == [key("rooms/1")])
+  }
+
   @Test("a big query's listener waits, too")
   func backgroundListenerWaits() throws {
     let other = try cache.client(

@@ -32,7 +32,7 @@ struct QueryViewsTests {
     _ documents: [Document], _ event: RemoteEvent? = nil, to views: inout QueryViews,
     refill: (Query) throws -> DocumentMap = { _ in throw error(.internal) }
   ) -> [String] {
-    brief(views.apply(map(documents), event: event, refill: refill).actions)
+    brief(views.apply(map(documents), event: event, refill: refill, localDocuments: { _ in [:] }).actions)
   }
 
   private func brief(_ actions: [QueryViews.Action]) -> [String] {
@@ -120,14 +120,17 @@ struct QueryViewsTests {
     let query = rooms.with(limit: 1)
     let a = found("rooms/a", 1), b = found("rooms/b", 1)
     var views = views(query, [a])
-    let failed = views.apply(map([missing("rooms/a", 2)]), refill: { _ in throw error(.unavailable) })
+    let failed = views.apply(
+      map([missing("rooms/a", 2)]), refill: { _ in throw error(.unavailable) }, localDocuments: { _ in [:] })
     #expect(failed.failure as? StatusError == error(.unavailable))
     #expect(brief(failed.actions) == ["listener 1: []", "report [2]"])
     var asked: [Query] = []
-    let mended = views.apply([:]) {
-      asked.append($0)
-      return [b.key: b]
-    }
+    let mended = views.apply(
+      [:],
+      refill: {
+        asked.append($0)
+        return [b.key: b]
+      }, localDocuments: { _ in [:] })
     #expect(asked == [query] && mended.failure == nil)
     #expect(brief(mended.actions) == ["listener 1: [b]", "report [2]"])
     #expect(apply([], to: &views).isEmpty, "the cache is not asked again")

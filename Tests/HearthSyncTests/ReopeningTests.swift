@@ -29,11 +29,16 @@ struct ReopeningTests {
     let engine: SyncEngine
     private(set) var completed: [WriteID: StatusError?] = [:]
 
-    init(_ folder: String) throws {
-      let opened = try CacheFile.openStore(folder: folder, databaseID: TestClient.database) { database, _ in
+    /// - Parameter name: that of a client which shares the cache.
+    init(_ folder: String, name: String? = nil) throws {
+      let opened = try CacheFile.openStore(
+        folder: folder, databaseID: TestClient.database,
+        options: CacheFile.Options(sharing: name == nil ? .alone : .shared, clientName: name)
+      ) { database, locks in
         try LocalStore(
           database: database, databaseID: TestClient.database,
-          garbageCollection: .leastRecentlyUsed(thresholdBytes: -1), user: nil, newCacheID: UUID().uuidString)
+          garbageCollection: .leastRecentlyUsed(thresholdBytes: -1), user: nil, newCacheID: UUID().uuidString,
+          locks: locks)
       }
       (cache, store) = opened
       engine = SyncEngine(localStore: store, configuration: SyncConfiguration(jitter: { 0 }))
@@ -130,6 +135,28 @@ struct ReopeningTests {
     #expect(second.engine.heldWriteIDs.isEmpty)
     #expect(try second.store.pendingBatches().map(\.batchID) == [stored.batchID])
     #expect(second.engine.handOver().pendingBatches[stored.batchID]?.writes == [WriteID(rawValue: 1)])
+    second.cache.close()
+  }
+
+  @Test("of a write that another client may have had the answer to, it does not say that it is lost")
+  func answeredByAnother() throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let first = try Client(folder, name: "first")
+    first.handle(.start)
+    first.write(1)
+    let other = try Client(folder, name: "other")
+    other.handle(.start)
+    first.handle(.othersChanged)
+    let handover = first.engine.handOver()
+    first.cache.close()
+    // The other one sends the batch, stores the answer, and loses the notice of it with the damaged file.
+    try other.cache.database.execute("DELETE FROM cache_batch_documents")
+    try other.cache.database.execute("DELETE FROM cache_mutation_batches")
+    let second = try Client(folder, name: "second")
+    second.engine.takeOver(handover, reason: "trouble")
+    second.handle(.start)
+    #expect(second.completed.mapValues { $0?.code } == [WriteID(rawValue: 1): .unknown])
+    other.cache.close()
     second.cache.close()
   }
 

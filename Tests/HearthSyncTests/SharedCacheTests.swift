@@ -271,6 +271,75 @@ struct SharedCacheTests {
     #expect(a.ids(listener) == ["1"])
   }
 
+  @Test("many writes that wait for another process share commits, and are stored in order and for their users")
+  func manyWritesWhileFileIsLocked() throws {
+    let cache = try SharedCache()
+    let a = try cache.client("a", busyTimeout: .milliseconds(20))
+    let listener = a.listen(rooms)
+    let stopped = try Database(.file(path: cache.file))
+    defer { stopped.close() }
+    try stopped.execute("BEGIN IMMEDIATE")
+    for number in 0..<600 { a.write(set("rooms/\(1000 + number)", Int64(number))) }
+    a.post(.changeUser("bob"))
+    for number in 600..<610 { a.write(set("rooms/\(1000 + number)", Int64(number))) }
+    var commitCount = 0
+    a.database.injectFailure = { point in
+      if case .transaction("Locally write mutations") = point { commitCount += 1 }
+      return nil
+    }
+    try stopped.execute("ROLLBACK")
+    cache.wait(120)
+    #expect(try a.store.pendingBatches(of: .user(nil)).map { $0.keys.map(\.id) } == (1000..<1600).map { ["\($0)"] })
+    #expect(try a.store.pendingBatches(of: .user("bob")).map { $0.keys.map(\.id) } == (1600..<1610).map { ["\($0)"] })
+    #expect(a.ids(listener) == (1600..<1610).map { "\($0)" })
+    #expect((4...8).contains(commitCount))
+  }
+
+  @Test(
+    "an event that meets a file that another process holds waits for it once",
+    arguments: HeldFileEvent.allCases)
+  func oneWait(_ event: HeldFileEvent) throws {
+    let cache = try SharedCache()
+    let a = try cache.client("a", busyTimeout: .milliseconds(20))
+    if event == .acknowledgement { a.write(set("rooms/0", 0)) }
+    let stopped = try Database(.file(path: cache.file))
+    defer { stopped.close() }
+    try stopped.execute("BEGIN IMMEDIATE")
+    var attempts: [String] = []
+    a.database.injectFailure = {
+      if case .transaction(let name) = $0 { attempts.append(name) }
+      return nil
+    }
+    switch event {
+    case .write: a.write(set("rooms/1", 1))
+    case .writes: a.write(set("rooms/1", 1), set("rooms/2", 2))
+    case .listener: a.listen(rooms)
+    case .acknowledgement: try a.commit(at: 10)
+    }
+    #expect(attempts.count { $0 == event.transaction } == 1, "\(attempts)")
+    try stopped.execute("ROLLBACK")
+    cache.wait(60)
+    #expect(attempts.count { $0 == event.transaction } > 1)
+  }
+
+  @Test("a call that waits until such a write is sent ends when the user changes")
+  func waitWhileFileIsLocked() throws {
+    let cache = try SharedCache()
+    let a = try cache.client("a", busyTimeout: .milliseconds(20))
+    let stopped = try Database(.file(path: cache.file))
+    defer { stopped.close() }
+    try stopped.execute("BEGIN IMMEDIATE")
+    a.write(set("rooms/1", 1))
+    let wait = a.request(.waitForPendingWrites)
+    #expect(a.answers[wait] == nil && a.failedRequests[wait] == nil)
+    a.post(.changeUser("bob"))
+    #expect(a.failedRequests[wait]?.code == .cancelled)
+    try stopped.execute("ROLLBACK")
+    cache.wait(60)
+    #expect(a.answers[wait] == nil)
+    #expect(try a.store.pendingBatches(of: .user(nil)).map(\.mutations.count) == [1])
+  }
+
   @Test("a listener that waits for its first result hears that the backend refuses its query")
   func rejectionBeforeFirstResult() throws {
     let cache = try SharedCache()
@@ -284,6 +353,19 @@ struct SharedCacheTests {
     #expect(b.errors[listener]?.code == .permissionDenied)
     try? b.runQuery()
     #expect(b.snapshots[listener] == nil && b.engine.targetID(of: rooms) == nil)
+  }
+}
+
+/// An event that stores something, in a transaction of this name.
+enum HeldFileEvent: CaseIterable {
+  case write, writes, listener, acknowledgement
+
+  var transaction: String {
+    switch self {
+    case .write, .writes: "Locally write mutations"
+    case .listener: "Allocate target"
+    case .acknowledgement: "Acknowledge batch"
+    }
   }
 }
 

@@ -21,18 +21,16 @@ struct ConnectionLossTests {
     }
   }
 
-  @Test("a read is answered from the cache after ten seconds, the next ones at once")
+  /// The client's timer is ten seconds (`UnreachableBackendTests` has the exact times, in virtual time). The suite's limit of a minute is less
+  /// than twelve reads take that wait for it each.
+  @Test("a read is answered from the cache by the client's own timer, the next ones without it")
   func reads() async throws {
     try await online { db, proxy in
       proxy.stall()
-      let clock = ContinuousClock()
-      let first = clock.now
       let snapshot = try await db.document("cities/SF").getDocument()
       #expect(snapshot.metadata.isFromCache && snapshot["name"] as? String == "San Francisco")
-      #expect(clock.now - first < .seconds(13))
-      let second = clock.now
+      #expect(proxy.closedByClientCount == 0, "the end of the connection has ended the wait")
       for _ in 2...12 { #expect(try await db.document("cities/SF").getDocument().metadata.isFromCache) }
-      #expect(clock.now - second < .seconds(5))
     }
   }
 

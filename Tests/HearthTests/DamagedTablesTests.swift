@@ -28,10 +28,10 @@ struct DamagedTablesTests {
   }
 
   /// Makes a file with something in the tables that writes and their answers use.
-  private func makeTemplate(_ call: FirstCall, _ host: String) async throws -> (
+  private func makeTemplate(_ name: String, _ host: String) async throws -> (
     bytes: Data, pages: [(name: String, page: Int)]
   ) {
-    let db = try client("\(call)", host)
+    let db = try client(name, host)
     try await db.setIndexConfiguration(
       #"{"indexes":[{"collectionGroup":"rounds","fields":[{"fieldPath":"n","order":"ASCENDING"}]}]}"#)
     try await db.document("known/1").setData(["n": 1])
@@ -41,7 +41,7 @@ struct DamagedTablesTests {
     db.document("known/2").setData(["n": 2], completion: nil)
     #expect(try await db.pendingWrites().count == 1)
     try await db.terminate()
-    let file = file(of: "\(call)")
+    let file = file(of: name)
     return (try Data(contentsOf: file), try TablePages.all(in: file.path))
   }
 
@@ -50,7 +50,7 @@ struct DamagedTablesTests {
     arguments: FirstCall.allCases)
   func everyTable(call: FirstCall) async throws {
     try await TestBackend.run { host in
-      let template = try await makeTemplate(call, host)
+      let template = try await makeTemplate("\(call)", host)
       #expect(template.pages.count > 40)
       for (table, page) in template.pages {
         // Apps of one name are one, also in another test.
@@ -72,6 +72,36 @@ struct DamagedTablesTests {
       #expect(rounds.ids == template.pages.map(\.name).sorted())
       for round in rounds.documents { #expect(round["n"] as? Int == 1, "\(round.documentID)") }
       try await witness.terminate()
+    }
+  }
+
+  private static let tablesOfCancelling: Set<String> = [
+    "cache_batch_documents", "cache_overlays", "cache_overlays_by_path", "cache_document_uses", "cache_receipts",
+    "documents",
+  ]
+
+  @Test("takes back the write that it names, in the recovered file")
+  func cancelling() async throws {
+    try await TestBackend.run { host in
+      let template = try await makeTemplate("cancelling", host)
+      let tables = template.pages.filter { Self.tablesOfCancelling.contains($0.name) }
+      #expect(tables.count == Self.tablesOfCancelling.count)
+      for (table, page) in tables {
+        let name = "cancelling-\(table)"
+        let file = file(of: name)
+        try FileManager.default.createDirectory(
+          at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        var bytes = template.bytes
+        PageDamage.overwritten.apply(to: &bytes, page: page - 1)
+        try bytes.write(to: file)
+        // Nobody answers there.
+        let db = try client(name, "127.0.0.1:1")
+        // The first write was answered.
+        let error = await thrown { try await db.outbox.cancel(2, evenIfSent: true) }
+        #expect(error == nil, "\(table): \(String(describing: error))")
+        #expect(try await db.pendingWrites().isEmpty, "\(table)")
+        try await db.terminate()
+      }
     }
   }
 

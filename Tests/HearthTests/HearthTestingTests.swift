@@ -130,6 +130,25 @@ struct HearthTestingTests {
     }
   }
 
+  @Test("a listener that is removed while it is held uses up no failure that is meant for the next one")
+  func removedWhileHeld() async throws {
+    try await withBackend { backend, db in
+      for _ in 0..<5 {
+        backend.hold(.listens.at("slow"))
+        backend.reject(.listens.at("slow"), with: .permissionDenied)
+        let listener = db.collection("slow").addSnapshotListener { _, _ in }
+        while backend.heldCount == 0 { await Task.yield() }
+        listener.remove()
+        while backend.heldCount != 0 { await Task.yield() }
+        backend.release()
+        let refused = await code { for try await _ in db.collection("slow").snapshots {} }
+        #expect(refused == .permissionDenied)
+        let documents = try await db.collection("slow").getDocuments(source: .server)
+        #expect(documents.isEmpty)
+      }
+    }
+  }
+
   private func increment(_ counter: DocumentReference, _ db: Firestore) async throws {
     _ = try await db.runTransaction { transaction, _ in
       transaction.setData(["n": FieldValue.increment(Int64(1))], forDocument: counter, merge: true)

@@ -2,6 +2,7 @@ import Foundation
 import HearthCache
 import HearthModel
 import HearthStore
+import HearthSync
 import Testing
 
 @testable import Hearth
@@ -38,6 +39,28 @@ struct OpenCacheTests {
     #expect(try logBytes() == 0)
     #expect(cache.markedDamage == nil)
     cache.close()
+  }
+
+  @Test("has its log moved although a reading in the background has begun, which ends")
+  func backgroundReading() throws {
+    var configuration = try SuspensionTests.configuration(folder.url)
+    let held = DispatchQueue(label: "held", attributes: .initiallyInactive)
+    configuration.backgroundQueue = held
+    defer { held.activate() }
+    let loop = DispatchQueue(label: "loop")
+    try loop.sync {
+      let client = try RunningClient(configuration, on: loop) { _ in }
+      let reading = Recorder<Bool>()
+      client.handle(.request(RequestID(rawValue: 1), .measureCache { reading.record($0.failure != nil) }))
+      try write("a/b", client.cache)
+      let remainder = client.endForReopening(.syncFailed("injected"))
+      #expect(remainder.obstacle == nil && client.cache.markedDamage == nil)
+      #expect(reading.events == [true])
+    }
+    let next = try open()
+    #expect(!FileManager.default.fileExists(atPath: file + ".corrupt"))
+    #expect(try next.localStore.pendingBatches().count == 1)
+    next.close()
   }
 
   @Test("leaves its outbox to another file, if the log cannot be moved after a sync that has failed")

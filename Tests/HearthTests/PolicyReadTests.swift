@@ -16,6 +16,7 @@ struct PolicyReadTests {
       var backendCalls = 0
       var cacheReads = 0
       var removals = 0
+      var abandonments = 0
       var waiting: Read.Completion<Read.BackendAnswer>?
     }
 
@@ -47,7 +48,9 @@ struct PolicyReadTests {
             $0.waiting = completion
           }
           self.asked.record(())
-          return ListenerHandle { self.state.withLock { $0.removals += 1 } }
+          return ListenerHandle(
+            onRemove: { self.state.withLock { $0.removals += 1 } },
+            onAbandon: { self.state.withLock { $0.abandonments += 1 } })
         })
     }
 
@@ -80,10 +83,10 @@ struct PolicyReadTests {
   func inTime() async throws {
     let sources = Sources("cached")
     #expect(try await sources.read(.server(within: .seconds(2)), backend: .success(.answer("new"))) == "new")
-    #expect(sources.state.withLock { $0.cacheReads } == 0)
+    #expect(sources.state.withLock { $0.cacheReads + $0.abandonments } == 0)
   }
 
-  @Test("server: the cache's answer when the time is over, and the read goes on")
+  @Test("server: the cache's answer when the time is over, and the read goes on without a caller")
   func late() async throws {
     let sources = Sources("cached", hasContent: false, isComplete: false)
     let read = sources.read
@@ -91,10 +94,11 @@ struct PolicyReadTests {
     try await sources.asked.next()
     await sources.clock.sleeper()
     sources.clock.advance(by: .milliseconds(1_999))
-    #expect(sources.state.withLock { $0.cacheReads } == 0)
+    #expect(sources.state.withLock { $0.cacheReads + $0.abandonments } == 0)
     sources.clock.advance(by: .milliseconds(1))
     #expect(try await result == "cached")
     #expect(sources.state.withLock { $0.removals } == 0)
+    #expect(sources.state.withLock { $0.abandonments } == 1)
     sources.answer(.success(.answer("too late")))
   }
 

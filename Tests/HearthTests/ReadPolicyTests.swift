@@ -1,4 +1,5 @@
 import Foundation
+import HearthWire
 import Synchronization
 import TestSupport
 import Testing
@@ -111,12 +112,31 @@ struct ReadPolicyTests {
     }
   }
 
-  /// Holds the answers of the backend back until the test opens it.
+  /// Holds the answers of the backend back until the test opens it, and counts the targets that it was asked for.
   private final class Gate: AnswerInterceptor {
+    struct Targets {
+      var open = 0
+      /// The most that were open at a time, in the order of the requests.
+      var most = 0
+      var removals = 0
+    }
+
+    let targets = Mutex(Targets())
     private let isOpen = Mutex(true)
     private let (stream, continuation) = AsyncStream<Void>.makeStream()
 
     func callBegan(_ method: String) {}
+
+    func noteRequest(_ request: any Sendable) {
+      guard let change = (request as? Google_Firestore_V1_ListenRequest)?.targetChange else { return }
+      targets.withLock { targets in
+        switch change {
+        case .addTarget: targets.open += 1
+        case .removeTarget: (targets.open, targets.removals) = (targets.open - 1, targets.removals + 1)
+        }
+        targets.most = max(targets.most, targets.open)
+      }
+    }
 
     func answer(_ answer: any Sendable, to method: String) async -> any Sendable {
       if method == "Listen", !isOpen.withLock({ $0 }) { for await _ in stream {} }
@@ -148,6 +168,31 @@ struct ReadPolicyTests {
       #expect(try await city.getDocument(policy: .cacheElseServer)["name"] as? String == "San Francisco")
       try await db.terminate()
       try await other.terminate()
+    }
+  }
+
+  @Test("reads whose time is over leave no target behind beside an open listener")
+  func abandoned() async throws {
+    let gate = Gate()
+    try await InterceptedServer.run(gate) { host in
+      let cache = MemoryCacheSettings(garbageCollectorSettings: MemoryLRUGCSettings())
+      let db = try TestFirestore(cache: cache, host: host).firestore
+      let cities = db.collection("cities")
+      let (events, registration) = cities.record(includeMetadataChanges: true)
+      while try await events.next().get().metadata.isFromCache {}
+      gate.close()
+      for _ in 0..<5 {
+        #expect(try await cities.getDocuments(policy: .server(within: .zero)).metadata.isFromCache)
+      }
+      // Each request is taken behind the answers to those before it.
+      gate.open()
+      while gate.targets.withLock({ $0.removals }) < 5 {
+        try Task.checkCancellation()
+        await Task.yield()
+      }
+      #expect(gate.targets.withLock { $0.most } == 2)
+      registration.remove()
+      try await db.terminate()
     }
   }
 

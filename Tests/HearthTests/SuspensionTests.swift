@@ -179,7 +179,8 @@ struct SuspensionTests {
     runtime.write(
       [.set(try DocumentKey(parsing: "a/meanwhile"), ["n": .integer(1)])],
       WriteCompletion(finish: { held.resolve($0) }, abandon: { held.resolve($0) }))
-    await stop()
+    let unsaved = await withCheckedContinuation { continuation in runtime.stop { continuation.resume(returning: $0) } }
+    #expect(unsaved?.localizedDescription.contains("1 write is not saved") == true)
     #expect(await thrown { try await held.value() }?.code == FirestoreErrorCode.failedPrecondition.rawValue)
     await withCheckedContinuation { continuation in other.stop { _ in continuation.resume() } }
   }

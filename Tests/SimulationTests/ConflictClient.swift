@@ -5,11 +5,15 @@ import HearthSync
 
 /// One client of a conflict simulation: an engine on a cache that outlives it, and the network around it.
 final class ConflictClient {
+  typealias Request = (identity: BatchIdentity?, mutations: [Mutation], label: String?)
+
   unowned let world: ConflictSimulation
   let number: Int
-  private let database: Database
-  private(set) var store: LocalStore
-  private var engine: SyncEngine
+  let device: ConflictDevice
+  private var process: ConflictDevice.Process
+  private var release: ConflictHistory.Release
+  var store: LocalStore { process.store }
+  var engine: SyncEngine { process.engine }
 
   private var inbox: [SyncEvent] = []
   private(set) var now = Duration.zero
@@ -18,68 +22,98 @@ final class ConflictClient {
   private var lastNumber = 0
   private(set) var isNetworkEnabled = true
   private var user: String?
+  /// True if a wake-up waits to be delivered.
+  var isWoken = false
 
-  private var watch = SimulatedWatch()
-  private var watchStream: StreamID?
-  private var writeStream: StreamID?
-  private var opening: [SyncEvent] = []
-  private var requests: [(mutations: [Mutation], label: String?)] = []
-  private var partingStreams: [StreamID] = []
-  private var lookUps: [(id: LookUpID, keys: [DocumentKey])] = []
+  var watch = SimulatedWatch()
+  var watchStream: StreamID?
+  var writeStream: StreamID?
+  var opening: [SyncEvent] = []
+  var requests: [Request] = []
+  var partingStreams: [StreamID] = []
+  var lookUps: [(id: LookUpID, keys: [DocumentKey])] = []
   private(set) var questions: [(id: ConflictID, conflict: DocumentConflict)] = []
   /// The edits whose writes have not ended in this run of the client.
-  private var open: [WriteID: ConflictSimulation.Edit] = [:]
-  private var edits: [BatchIdentity: ConflictSimulation.Edit] = [:]
+  private var open: [WriteID: BatchIdentity] = [:]
 
-  static let query = Query(path: ResourcePath(["c"]))
+  static let query = Query(path: ConflictHistory.collection)
 
-  init(in world: ConflictSimulation, number: Int) throws {
+  init(in world: ConflictSimulation, number: Int, on device: ConflictDevice) throws {
     self.world = world
     self.number = number
-    database = try Database(.memory, options: .init(synchronous: .normal))
-    (store, engine) = try Self.open(database, world.rules, user: nil)
+    self.device = device
+    release = world.nextRelease()
+    process = try device.begin(release, user: nil)
     begin()
-  }
-
-  private static func open(
-    _ database: Database, _ rules: ConflictRules, user: String?
-  ) throws -> (LocalStore, SyncEngine) {
-    let store = try LocalStore(
-      database: database, databaseID: DatabaseID(projectID: "p"),
-      garbageCollection: .leastRecentlyUsed(thresholdBytes: 100 << 20), user: user, newCacheID: "cache")
-    let configuration = SyncConfiguration(conflictRules: rules, jitter: { 0 })
-    return (store, SyncEngine(localStore: store, configuration: configuration))
   }
 
   private func begin() {
     post(.start)
-    if number != world.deafClient {
+    if number != world.history.deafClient {
       post(.listen(ListenerID(rawValue: 1), Self.query, ListenOptions()))
     }
   }
 
   /// The process ends without a word, and another begins on the same cache.
-  func restart() throws {
-    (inbox, timers, opening, requests, lookUps, questions, partingStreams) = ([], [], [], [], [], [], [])
-    (watchStream, writeStream) = (nil, nil)
-    watch = SimulatedWatch()
+  ///
+  /// - Parameters:
+  ///   - between: Happens while no process runs.
+  ///   - check: Looks at what the new process begins with.
+  func restart(after between: () throws -> Void = {}, check: () throws -> Void = {}) throws {
+    world.note("client \(number) restarts")
+    device.end(process)
+    forgetEngine()
     open = [:]
     isNetworkEnabled = true
-    (store, engine) = try Self.open(database, world.rules, user: user)
+    try between()
+    release = world.nextRelease()
+    process = try device.begin(release, user: user)
+    try check()
     begin()
   }
 
+  /// Forgets everything that ends with the engine.
+  private func forgetEngine() {
+    (inbox, timers, opening, requests, lookUps, questions, partingStreams) = ([], [], [], [], [], [], [])
+    (watchStream, writeStream, isWoken) = (nil, nil, false)
+    watch = SimulatedWatch()
+  }
+
+  /// Opens the cache anew if its store asks for that, as a running client does.
+  private func reopenIfNeeded() throws {
+    var count = 0
+    while let cause = store.reopening {
+      world.note("client \(number) opens its cache anew: \(cause.reason)")
+      count += 1
+      guard count < 5 else { return world.fail("client \(number) opens its cache again and again: \(cause.reason)") }
+      let handover = engine.handOver()
+      if case .fileIsDamaged(let reason) = cause { try process.cache?.markDamaged(reason) }
+      device.end(process)
+      forgetEngine()
+      process = try device.begin(release, user: user)
+      engine.takeOver(handover, reason: cause.reason)
+      begin()
+    }
+  }
+
+  func close() { device.end(process) }
+
   // MARK: - The application
 
-  func view(of key: DocumentKey) throws -> Document { try store.readDocument(key) }
+  func view(of key: DocumentKey) throws -> Document {
+    if let document = try? store.readDocument(key) { return document }
+    // A read that meets the damage lets the client repair it.
+    post(.request(RequestID(rawValue: 0), .readDocument(key)))
+    return try store.readDocument(key)
+  }
 
   func write(_ mutations: [Mutation], _ edit: ConflictSimulation.Edit) {
     lastNumber += 1
     lastIdentity += 1
     let id = WriteID(rawValue: lastNumber)
-    open[id] = edit
     let identity = BatchIdentity(high: 0, low: UInt64(number) << 16 | lastIdentity)
-    edits[identity] = edit
+    open[id] = identity
+    world.wrote(identity, mutations, edit)
     let write = SyncWrite(
       id: id, mutations: mutations, localWriteTime: Timestamp(seconds: 10_000 + Int64(lastIdentity), nanoseconds: 0),
       identity: identity)
@@ -96,19 +130,23 @@ final class ConflictClient {
     let waiting = try store.pendingBatches()
     guard !waiting.isEmpty else { return }
     let batch = world.generator.pick(waiting)
-    post(.request(RequestID(rawValue: 0), .withdraw(batch.batchID, evenIfSent: evenIfSent)))
-    if try store.pendingBatches().contains(where: { $0.batchID == batch.batchID }) { return }
-    if let edit = edit(of: batch) { world.wasWithdrawn(edit) }
+    guard try withdraw(batch, evenIfSent: evenIfSent) else { return }
     // Who takes back the creation of a document does not want another one deleted.
     for deletion in waiting where deletion.batchID > batch.batchID {
       guard deletion.mutations.contains(where: { $0.operation == .delete && batch.keys.contains($0.key) }) else {
         continue
       }
-      post(.request(RequestID(rawValue: 0), .withdraw(deletion.batchID, evenIfSent: true)))
+      _ = try withdraw(deletion, evenIfSent: true)
     }
   }
 
-  private func edit(of batch: MutationBatch) -> ConflictSimulation.Edit? { batch.identity.flatMap { edits[$0] } }
+  /// - Returns: True if the batch has left the outbox.
+  private func withdraw(_ batch: MutationBatch, evenIfSent: Bool) throws -> Bool {
+    post(.request(RequestID(rawValue: 0), .withdraw(batch.batchID, evenIfSent: evenIfSent)))
+    if try store.pendingBatches().contains(where: { $0.batchID == batch.batchID }) { return false }
+    if let identity = batch.identity { world.wasWithdrawn(identity, evenIfSent: evenIfSent) }
+    return true
+  }
 
   /// Another user signs in, or the first one again.
   func changeUser() {
@@ -123,112 +161,57 @@ final class ConflictClient {
     post(.conflictAnswered(questions.removeFirst().id, answer))
   }
 
-  // MARK: - The network
-
-  /// Lets one thing happen that the client waits for.
-  ///
-  /// - Returns: false if it waits for nothing but timers and its application.
-  func advance(succeeds: Bool = true) -> Bool {
-    if !opening.isEmpty {
-      answerOpening(succeeds: succeeds)
-    } else if let stream = partingStreams.first {
-      partingStreams.removeFirst()
-      post(.writeStreamClosed(stream, nil))
-    } else if !lookUps.isEmpty {
-      answerLookUp(succeeds: succeeds)
-    } else if writeStream != nil, !requests.isEmpty {
-      answerWrite(isLost: !succeeds)
-    } else if watchStream != nil, let message = watch.takeMessage() {
-      if case .response(let response) = message, let id = watchStream { post(.watchStreamMessage(id, response)) }
-    } else {
-      return false
-    }
-    return true
+  /// The batches of both users.
+  func allPendingBatches() throws -> [MutationBatch] {
+    try [nil, "other"].flatMap { try store.pendingBatches(of: .user($0)) }
   }
 
-  private func answerOpening(succeeds: Bool) {
-    let error = StatusError(code: .unavailable, message: "refused")
-    switch opening.removeFirst() {
-    case .watchStreamOpened(let id):
-      if succeeds { watchStream = id }
-      post(succeeds ? .watchStreamOpened(id) : .watchStreamClosed(id, error))
-    case .writeStreamOpened(let id):
-      if succeeds { writeStream = id }
-      post(succeeds ? .writeStreamOpened(id) : .writeStreamClosed(id, error))
-    default: break
-    }
-  }
-
-  private func answerLookUp(succeeds: Bool) {
-    let (id, keys) = lookUps.removeFirst()
-    guard succeeds, isNetworkEnabled else {
-      return post(.lookedUp(id, .failure(StatusError(code: .unavailable, message: "no connection"))))
-    }
-    let time = SnapshotVersion(microseconds: world.backend.now)
-    let documents = keys.map { key in
-      let document = world.backend.document(key)
-      return document.isFound ? document : Document.missing(key, version: time, readTime: time)
-    }
-    post(.lookedUp(id, .success(documents)))
-  }
-
-  private func answerWrite(isLost: Bool) {
-    guard let id = writeStream else { return }
-    let request = requests.removeFirst()
-    if isLost, world.generator.chance(30) { return breakWriteStream(StatusError(code: .unavailable, message: "lost")) }
-    let (_, answer) = world.backend.commit(request.mutations, label: request.label)
-    if isLost { return breakWriteStream(StatusError(code: .unavailable, message: "lost")) }
-    switch answer {
-    case .success(let commit):
-      post(
-        .writeStreamMessage(
-          id, WriteResponse(streamToken: [1], commitVersion: commit.version, results: commit.results)))
-    case .failure(let error): breakWriteStream(error)
-    }
-  }
-
-  private func breakWriteStream(_ error: StatusError) {
-    guard let id = writeStream else { return }
-    writeStream = nil
-    requests = []
-    post(.writeStreamClosed(id, error))
-  }
-
-  func breakStreams() {
-    breakWriteStream(StatusError(code: .unavailable, message: "broken"))
-    guard let id = watchStream else { return }
-    watchStream = nil
-    watch = SimulatedWatch()
-    post(.watchStreamClosed(id, StatusError(code: .unavailable, message: "broken")))
-  }
-
-  /// True if the listener hears of what changes.
-  var isInTouch: Bool { number == world.deafClient || watchStream != nil }
-
-  func sendSnapshot() {
-    if watchStream != nil { watch.sendSnapshot(world.backend, &world.generator) }
-  }
+  // MARK: - Timers
 
   func fireNextTimer() -> Bool {
     let due = timers.filter { $0.kind != .lruGarbageCollection }.min { $0.due < $1.due }
     guard let due else { return false }
-    timers.removeAll { $0.kind == due.kind }
-    now = max(now, due.due)
-    post(.timerFired(due.kind))
+    fire(due.kind)
     return true
+  }
+
+  func fire(_ kind: TimerKind) {
+    guard let timer = timers.first(where: { $0.kind == kind }) else { return }
+    timers.removeAll { $0.kind == kind }
+    now = max(now, timer.due)
+    post(.timerFired(kind))
   }
 
   // MARK: - The loop
 
-  private func post(_ event: SyncEvent) {
+  func post(_ event: SyncEvent) {
     inbox.append(event)
     while !inbox.isEmpty {
       let event = inbox.removeFirst()
       world.note("> client \(number) \(event.brief)")
-      for action in engine.handle(event, now: now) {
+      let wasPrimary = engine.isPrimary
+      let actions = engine.handle(event, now: now)
+      if wasPrimary, !engine.isPrimary { checkQuestions(atEndOfTurn: actions) }
+      for action in actions {
         world.note("  < \(action.brief)")
         carryOut(action)
       }
+      do {
+        try reopenIfNeeded()
+      } catch {
+        world.fail("client \(number) cannot open its cache anew: \(error)")
+      }
+    }
+  }
+
+  /// A question to a person outlives a turn of the lease.
+  private func checkQuestions(atEndOfTurn actions: [SyncAction]) {
+    let waiting = Set(((try? allPendingBatches()) ?? []).map(\.batchID))
+    for case .cancelQuestion(let id) in actions {
+      guard let question = questions.first(where: { $0.id == id }), waiting.contains(question.conflict.batchID) else {
+        continue
+      }
+      world.fail("client \(number) takes back a question about \(question.conflict.remote.key) at the end of its turn")
     }
   }
 
@@ -245,37 +228,50 @@ final class ConflictClient {
       partingStreams.append(id)
     case .sendWatch(_, let request): watch.receive(request, world.backend, &world.generator)
     case .sendWrite(let id, .handshake):
-      let response = WriteResponse(streamToken: [0], knowsBatchLabels: world.backendKnowsLabels)
+      let response = WriteResponse(streamToken: [0], knowsBatchLabels: world.history.backendKnowsLabels)
       inbox.append(.writeStreamMessage(id, response))
     case .sendWrite(_, .writes(let mutations, _, let label)):
-      if !mutations.isEmpty { requests.append((mutations, label)) }
+      if !mutations.isEmpty { send(mutations, label) }
     case .startTimer(let kind, let delay):
       timers.removeAll { $0.kind == kind }
       timers.append((kind, now + delay))
     case .cancelTimer(let kind): timers.removeAll { $0.kind == kind }
     case .completeWrite(let id, let error):
-      if let edit = open.removeValue(forKey: id) { world.ended(edit, error) }
+      guard let identity = open.removeValue(forKey: id) else {
+        return world.fail("client \(number) was told twice what became of write \(id.rawValue)")
+      }
+      world.ended(identity, error)
     case .lookUp(let id, let keys): lookUps.append((id, keys))
-    case .askResolver(let id, let conflict): questions.append((id, conflict))
+    case .askResolver(let id, let conflict):
+      if questions.contains(where: { $0.conflict == conflict }) {
+        world.fail("client \(number) asks twice about \(conflict.remote.key)")
+      }
+      questions.append((id, conflict))
     case .cancelQuestion(let id): questions.removeAll { $0.id == id }
+    case .wakeOthers: world.wakeOthers(than: self)
     default: break
     }
   }
 
+  private func send(_ mutations: [Mutation], _ label: String?) {
+    let identity = label.flatMap(BatchLabel.init(parsing:))?.identity
+    if (label != nil) != world.history.backendKnowsLabels { world.fail("a request has the label \(label ?? "none")") }
+    if let identity { world.ledger.sent(identity, mutations) }
+    requests.append((identity, mutations, label))
+  }
+
+  // MARK: - The end
+
   func checkEnd() throws {
     for user in [nil, "other"] {
       for rejected in try store.rejectedBatches(of: user) {
-        if let edit = edit(of: rejected.batch) { world.ended(edit, rejected.error) }
+        if let identity = rejected.batch.identity { world.ended(identity, rejected.error) }
       }
     }
-    for user in [nil, "other"] {
-      let left = try store.pendingBatches(of: .user(user))
-      if !left.isEmpty {
-        world.fail("client \(number) still has \(left.map(\.batchID)) in the outbox of \(user ?? "nobody")")
-      }
-    }
-    if !open.isEmpty { world.fail("client \(number) has not heard what became of \(open.values.map(\.tokens))") }
-    guard number != world.deafClient else { return }
+    let left = try allPendingBatches()
+    if !left.isEmpty { world.fail("client \(number) still has \(left.map(\.batchID)) in its outbox") }
+    if !open.isEmpty { world.fail("client \(number) has not heard what became of \(open.values)") }
+    guard number != world.history.deafClient else { return }
     let local = try store.read(Self.query).documents
     let remote = world.backend.run(Self.query)
     if local.map(\.key) != remote.map(\.key) || zip(local, remote).contains(where: { !$0.hasSameContents(as: $1) }) {

@@ -2,14 +2,14 @@ import HearthCache
 import HearthModel
 import HearthSync
 
-/// A history in which several clients edit the same few documents, mostly offline, under one rule for conflicts.
+/// A history in which several clients edit the same few documents, mostly offline, under rules for conflicts.
 ///
-/// Each edit adds a token of its own to a document. In the end every token is somewhere that nobody has deleted on purpose: a token is
-/// gone only if a client that saw it has deleted the document.
+/// Each edit adds a token of its own to a document, and some count a counter up that no rule contains. Whatever the rules are and however
+/// they change, each batch is committed once by a backend that knows labels, as it was sent first, and each caller is told once. As long as
+/// every process has the same rules, every token is in the end somewhere that nobody has deleted on purpose: a token is gone only if a
+/// client that saw it has deleted the document.
 final class ConflictSimulation {
-  struct Failure: Error, CustomStringConvertible {
-    var description: String
-  }
+  typealias Failure = Simulation.Failure
 
   struct Edit {
     /// What it adds; empty for a deletion.
@@ -19,47 +19,38 @@ final class ConflictSimulation {
     var isDeletion: Bool { tokens.isEmpty }
   }
 
-  enum Kind: CaseIterable {
-    case mergeFields, keepBoth, ask
-
-    var policy: ConflictPolicy {
-      switch self {
-      case .mergeFields: .mergeFields(prefersRemote: false)
-      case .keepBoth: .keepBoth
-      case .ask: .ask(resolver: 0)
-      }
-    }
-  }
-
-  let kind: Kind
-  let rules: ConflictRules
-  let backendKnowsLabels: Bool
-  /// The client that has no listener, so that it hears of other edits only by conflicts; 0 for none.
-  let deafClient: Int
+  let history: ConflictHistory
   var generator: SeededGenerator
   var backend = SimulatedBackend()
+  var ledger = ConflictLedger()
+  private var edits: [BatchIdentity: Edit] = [:]
+  private(set) var clients: [ConflictClient] = []
+
   private(set) var trace: [String] = []
   private let keepsTrace: Bool
   private var problem: Failure?
-  private var clients: [ConflictClient] = []
-  private var lastToken = 0
+
+  var lastToken = 0
   /// The tokens of edits, and those that a client has deleted after it saw them.
-  private var tokens: Set<String> = []
-  private var deleted: Set<String> = []
-  private var increments = 0
+  var tokens: Set<String> = []
+  var deleted: Set<String> = []
   private var hasWithdrawn = false
+  private var hasUnreadableBases = false
+  /// True if the history says no more that each token stays.
+  var mayLoseTokens: Bool
 
   static let keys = ["x", "y"].map { DocumentKey.conflicting($0) }
 
   init(seed: UInt64, rules: ConflictRules? = nil, keepsTrace: Bool = false) throws {
     generator = SeededGenerator(seed: seed)
-    kind = Kind.allCases[Int(seed % 3)]
-    self.rules = rules ?? ConflictRules([ConflictRule(.collection(ResourcePath(["c"])), kind.policy)])
-    backendKnowsLabels = generator.chance(60)
+    history = ConflictHistory(seed: seed, rules: rules)
     backend.remembersRefusals = false
-    deafClient = generator.chance(20) ? 1 : 0
+    mayLoseTokens = history.changesRules
     self.keepsTrace = keepsTrace
-    for number in 1...2 { clients.append(try ConflictClient(in: self, number: number)) }
+    let device = try ConflictDevice(history.place)
+    clients.append(try ConflictClient(in: self, number: 1, on: device))
+    if history.place == .shared { clients.append(try ConflictClient(in: self, number: 2, on: device)) }
+    clients.append(try ConflictClient(in: self, number: clients.count + 1, on: ConflictDevice(.memory)))
   }
 
   func note(_ text: @autoclosure () -> String) {
@@ -68,6 +59,11 @@ final class ConflictSimulation {
 
   func fail(_ text: String) {
     problem = problem ?? Failure(description: text)
+  }
+
+  func check() throws {
+    if let problem { throw problem }
+    if let problem = ledger.problem { throw Failure(description: problem) }
   }
 
   // MARK: - Running
@@ -80,18 +76,19 @@ final class ConflictSimulation {
       _ = Result { try again.run() }
       let last = again.trace.filter { !$0.contains("noChange") }.suffix(400).map { String($0.prefix(400)) }.joined(
         separator: "\n  ")
-      throw Failure(description: "seed \(seed) (\(again.kind)): \(error)\n  \(last)")
+      throw Failure(description: "seed \(seed) (\(again.history)): \(error)\n  \(last)")
     }
   }
 
   private func run() throws {
-    for _ in 0..<60 {
+    defer { for client in clients { client.close() } }
+    for _ in 0..<(history.place == .shared ? 90 : 60) {
       try step()
-      if let problem { throw problem }
+      try check()
     }
     try settle()
     try checkEnd()
-    if let problem { throw problem }
+    try check()
   }
 
   private func step() throws {
@@ -107,12 +104,98 @@ final class ConflictSimulation {
     case 55..<57: client.retryNow()
     case 57..<60: try client.withdrawOne(evenIfSent: generator.chance(70))
     case 60..<62: client.changeUser()
+    case 62..<64: try release(client)
+    case 64..<67 where client.device.place == .file: try damage(client)
+    case 64..<72 where client.device.place == .shared: passTime(client)
     default: _ = client.advance(succeeds: generator.chance(90))
     }
   }
 
+  /// A process ends between a commit and its answer, and the next one is perhaps that of another release.
+  private func release(_ client: ConflictClient) throws {
+    client.loseAnswer()
+    try client.restart()
+  }
+
+  /// Something in the file becomes unreadable, before the next process begins or while this one runs.
+  private func damage(_ client: ConflictClient) throws {
+    let damage = generator.pick(ConflictDevice.Damage.allCases)
+    note("damage on the device of client \(client.number): \(damage)")
+    let deletes = try client.allPendingBatches().contains { $0.mutations.contains { $0.operation == .delete } }
+    func damageFile() throws {
+      let losesBases = try client.device.damage(damage, &generator)
+      // A deletion that was made for something unknown is carried out whatever is there.
+      if losesBases, deletes { mayLoseTokens = true }
+    }
+    if damage == .unreadableBase { hasUnreadableBases = true }
+    guard generator.chance(50) else { return try damageFile() }
+    let bases = hasUnreadableBases ? [] : try client.device.bases()
+    try client.restart(after: damageFile) {
+      // A salvage keeps them.
+      if damage == .lostTable, !hasUnreadableBases, try client.device.bases() != bases {
+        fail("after a salvage it is not known any more what writes were made for: \(bases)")
+      }
+    }
+  }
+
+  /// Some seconds go by on a device whose cache several processes use.
+  private func passTime(_ client: ConflictClient) {
+    for _ in 0..<Int.random(in: 1...8, using: &generator) {
+      for other in clients where other.device === client.device { other.fire(.clientMetadataRefresh) }
+    }
+  }
+
+  func wakeOthers(than client: ConflictClient) {
+    for other in clients where other !== client && other.device === client.device { other.isWoken = true }
+  }
+
+  // MARK: - The backend
+
+  /// The backend carries out a request of a client, or repeats what it answered before.
+  func answer(_ request: ConflictClient.Request) -> Result<SimulatedBackend.Commit, StatusError> {
+    let (isNew, answer) = backend.commit(request.mutations, label: request.label)
+    note("backend: \(isNew ? "" : "again ")\(answer)")
+    if isNew, let identity = request.identity, (try? answer.get()) != nil { ledger.committed(identity) }
+    return answer
+  }
+
+  // MARK: - What becomes of edits
+
+  func nextRelease() -> ConflictHistory.Release { history.nextRelease(&generator) }
+
+  func wrote(_ identity: BatchIdentity, _ mutations: [Mutation], _ edit: Edit) {
+    edits[identity] = edit
+    ledger.wrote(identity, mutations)
+  }
+
+  /// The tokens of an edit that was taken back may be gone, or not.
+  func wasWithdrawn(_ identity: BatchIdentity, evenIfSent: Bool) {
+    ledger.withdrawn(identity, evenIfSent: evenIfSent)
+    forgetTokens(of: identity)
+  }
+
+  private func forgetTokens(of identity: BatchIdentity) {
+    if let edit = edits[identity] { tokens.subtract(edit.tokens) }
+    hasWithdrawn = true
+  }
+
+  func ended(_ identity: BatchIdentity, _ error: StatusError?) {
+    ledger.ended(identity, isCommitted: error == nil)
+    guard let error, let edit = edits[identity] else { return }
+    // Only a deletion gives way, and an update of what another client has deleted meanwhile in its eyes.
+    if edit.isDeletion, error.code == .aborted || error.code == .cancelled { return }
+    // An update of a document whose creation was taken back has nothing to change.
+    if error.code == .cancelled || error.code == .notFound && hasWithdrawn { return forgetTokens(of: identity) }
+    // Without a rule the backend has the last word.
+    if mayLoseTokens, [.aborted, .notFound].contains(error.code) { return forgetTokens(of: identity) }
+    fail("the edit \(edit.tokens) of client \(edit.client) ended with \(error)")
+  }
+
+  // MARK: - The end
+
   /// Everything works and is delivered, until nothing is left to do.
   private func settle() throws {
+    note("the end")
     for client in clients where !client.isNetworkEnabled { client.switchNetwork(on: true) }
     try comeToRest()
     for client in clients { client.changeUser() }
@@ -133,124 +216,25 @@ final class ConflictSimulation {
           client.retryNow()
           _ = client.fireNextTimer()
         }
+        if client.device.place == .shared { client.fire(.clientMetadataRefresh) }
         client.sendSnapshot()
         while client.advance() {}
       }
+      try check()
       if !isBusy, round > 5 { return }
     }
     fail("the clients do not come to rest")
   }
 
-  // MARK: - Edits
-
-  private func nextToken(_ client: ConflictClient) -> String {
-    lastToken += 1
-    return "t\(lastToken)-\(client.number)"
-  }
-
-  private func edit(_ client: ConflictClient) throws {
-    let key = generator.pick(Self.keys)
-    let view = try client.view(of: key)
-    let fields = view.isFound ? try view.fields.decoded() : nil
-    let token = nextToken(client)
-    let path = FieldPath.made(of: ["tokens", token])
-    tokens.insert(token)
-    switch Int.random(in: 0..<10, using: &generator) {
-    case 0 where fields != nil:
-      // What the client sees goes with its document.
-      let seen = try Self.tokens(in: view)
-      deleted.formUnion(seen)
-      tokens.remove(token)
-      return client.write([.delete(key)], Edit(tokens: [], client: client.number))
-    case 1...4 where fields != nil && kind != .keepBoth:
-      let patch = Mutation.patch(
-        key, MapValue(["tokens": .map([token: .boolean(true)])]), mask: FieldMask([path]),
-        transforms: generator.chance(30) ? [increment()] : [])
-      client.write([patch], Edit(tokens: [token], client: client.number))
-    case 5 where fields != nil:
-      // Two documents at once, or none of them.
-      let other = generator.pick(Self.keys.filter { $0 != key })
-      let second = try set(other, client)
-      tokens.insert(second.token)
-      let first = try set(key, client, token: token)
-      client.write(first.mutations + second.mutations, Edit(tokens: [token, second.token], client: client.number))
-    default:
-      let write = try set(key, client, token: token)
-      client.write(write.mutations, Edit(tokens: [token], client: client.number))
-    }
-  }
-
-  private func increment() -> FieldTransform {
-    increments += 1
-    return FieldTransform(path: FieldPath.made(of: ["n"]), operation: .increment(.integer(1)))
-  }
-
-  /// Writes the whole document as the client sees it, with one token more.
-  private func set(
-    _ key: DocumentKey, _ client: ConflictClient, token: String? = nil
-  ) throws -> (mutations: [Mutation], token: String) {
-    let token = token ?? nextToken(client)
-    let view = try client.view(of: key)
-    var fields = view.isFound ? try view.fields.decoded() : MapValue()
-    fields.set(.boolean(true), at: FieldPath.made(of: ["tokens", token]))
-    fields.set(.string("\(client.number)"), at: FieldPath.made(of: ["author"]))
-    return ([.set(key, fields)], token)
-  }
-
-  private static func tokens(in document: Document) throws -> Set<String> {
-    guard document.isFound, case .map(let map)? = try document.fields.decoded()["tokens"] else { return [] }
-    return Set(map.entries.map(\.key))
-  }
-
-  // MARK: - The application's answers
-
-  private func answer(_ client: ConflictClient, mayFail: Bool) {
-    guard let conflict = client.questions.first?.conflict else { return }
-    if mayFail, generator.chance(30) {
-      let failures: [Result<ConflictAnswer, StatusError>] = [
-        .failure(StatusError(code: .unknown, message: "the resolver has failed")),
-        .success(.write([.set(.conflicting("elsewhere"), [:])])), .success(.write([])),
-      ]
-      return client.answerQuestion(generator.pick(failures))
-    }
-    client.answerQuestion(.success(.write([union(conflict)])))
-  }
-
-  /// All tokens of both sides, also if one of them has deleted the document.
-  private func union(_ conflict: DocumentConflict) -> Mutation {
-    var fields = (conflict.remote.isFound ? try? conflict.remote.fields.decoded() : nil) ?? MapValue()
-    let local = (conflict.local.isFound ? try? conflict.local.fields.decoded() : nil) ?? MapValue()
-    for entry in local.entries {
-      if case .map(let mine) = entry.value, case .map(let theirs)? = fields[entry.key] {
-        var both = theirs
-        for entry in mine.entries { both[entry.key] = entry.value }
-        fields[entry.key] = .map(both)
-      } else {
-        fields[entry.key] = entry.value
-      }
-    }
-    return .set(conflict.remote.key, fields)
-  }
-
-  // MARK: - The end
-
-  /// The tokens of an edit that was taken back may be gone, or not.
-  func wasWithdrawn(_ edit: Edit) {
-    tokens.subtract(edit.tokens)
-    hasWithdrawn = true
-  }
-
-  func ended(_ edit: Edit, _ error: StatusError?) {
-    guard let error else { return }
-    // Only a deletion gives way, and an update of what another client has deleted meanwhile in its eyes.
-    if edit.isDeletion, error.code == .aborted || error.code == .cancelled { return }
-    // An update of a document whose creation was taken back has nothing to change.
-    if error.code == .cancelled || error.code == .notFound && hasWithdrawn { return wasWithdrawn(edit) }
-    fail("the edit \(edit.tokens) of client \(edit.client) ended with \(error)")
-  }
-
   private func checkEnd() throws {
+    try check()
     for client in clients { try client.checkEnd() }
+    let counter = backend.document(ConflictLedger.counter)
+    if history.backendKnowsLabels {
+      let value = counter.isFound ? try counter.fields.decoded()["n"] : nil
+      if case .integer(let number)? = value { ledger.checkEnd(number) } else { ledger.checkEnd(0) }
+    }
+    guard !mayLoseTokens else { return }
     var present: Set<String> = []
     for document in backend.run(ConflictClient.query) {
       present.formUnion(try Self.tokens(in: document))
@@ -260,18 +244,5 @@ final class ConflictSimulation {
     }
     let lost = tokens.subtracting(present).subtracting(deleted)
     if !lost.isEmpty { fail("lost: \(lost.sorted())") }
-  }
-}
-
-extension DocumentKey {
-  /// A document of the collection that all clients edit.
-  fileprivate static func conflicting(_ id: String) -> DocumentKey {
-    (try? DocumentKey(ResourcePath(["c", id])))!
-  }
-}
-
-extension FieldPath {
-  fileprivate static func made(of segments: [String]) -> FieldPath {
-    (try? FieldPath(segments))!
   }
 }

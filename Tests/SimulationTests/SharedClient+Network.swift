@@ -8,7 +8,7 @@ extension SharedClient {
     guard !opening.isEmpty else { return }
     let event = opening.removeFirst()
     // There is no token of another user than the one who is signed in.
-    let succeeds = succeeds && streamUser == user
+    let succeeds = succeeds && streamUser == user && canConnect
     let error = StatusError(code: streamUser == user ? .unavailable : .aborted, message: "refused")
     switch event {
     case .watchStreamOpened(let id):
@@ -102,6 +102,9 @@ extension SharedClient {
     let user = streamUser ?? "nobody"
     if streamUser != self.user { fail("a stream of \(user) is used while \(self.user ?? "nobody") is signed in") }
     if (label != nil) != world.backendKnowsLabels { fail("a request has the label \(label ?? "none")") }
+    if let number = world.number(of: label, mutations), world.ledger.owner(of: number) != streamUser {
+      fail("write \(number) of \(world.ledger.owner(of: number) ?? "nobody") goes out for \(user)")
+    }
     if !engine.isPrimary, !wasPrimary { fail("\(mutations) went out from a secondary client") }
     let pending = world.outbox(of: streamUser).filter { $0.batchID > lastSentBatchID && $0.mutations == mutations }
     let underWay = (writeRequests + parting.flatMap(\.requests)).map(\.number)

@@ -36,6 +36,9 @@ extension SharedClient {
     case .document(let document): answered(id, document.isFound ? [document] : [])
     case .done, .aggregation, .pendingWrites, .query, .fate, .queries, .clearing:
       if openWaits.remove(id) == nil { fail("request \(id.rawValue) was answered twice") }
+      for number in awaited.removeValue(forKey: id) ?? [] where world.ledger.isSurelyPending(number) {
+        fail("the wait \(id.rawValue) for pending writes has ended before write \(number)")
+      }
       if case .clearing(let run) = answer { cleared(run) }
     }
   }

@@ -14,13 +14,13 @@ final class SharedClient {
     case ended
   }
 
-  static let users: [String?] = ["anna", "otto"]
-
   unowned let world: SharedSimulation
   let name: String
   let database: Database
   let store: LocalStore
   let engine: SyncEngine
+  /// The device's time of an event: the number of the event.
+  private var wallTime = Timestamp.epoch
 
   var life = Life.running
   /// True if others may have taken the client for dead at some time.
@@ -60,6 +60,10 @@ final class SharedClient {
   /// The user for whom the engine opens streams.
   var streamUser: String?
   var isNetworkEnabled = true
+  /// False while the network of the process leads nowhere.
+  var canConnect = true
+  /// True if attempts to open a stream there end late, and not at once.
+  var isSilent = false
 
   var watch = SimulatedWatch()
   var watchStream: StreamID?
@@ -84,6 +88,8 @@ final class SharedClient {
   var listeners: [ListenerID: SimulatedListener] = [:]
   var openWrites: [WriteID] = []
   var openWaits: Set<RequestID> = []
+  /// The writes that must be answered before a wait for pending writes ends.
+  var awaited: [RequestID: [Int]] = [:]
   /// The reads of the cache that were not answered, with the answers that are right.
   var reads: [RequestID: Read] = [:]
   /// Clearings of the cache that are not at their end.
@@ -114,12 +120,7 @@ final class SharedClient {
       garbageCollection: .leastRecentlyUsed(thresholdBytes: 100 << 20), user: user, newCacheID: "cache",
       locks: world.locks.begin(name))
     store.noticeLimits = world.history.noticeLimits
-    engine = SyncEngine(
-      localStore: store,
-      configuration: SyncConfiguration(
-        maxConcurrentLimboResolutions: 2,
-        backgroundQueryLimits: world.history.runsQueriesInBackground
-          ? BackgroundQueryLimits(documentsOnLoop: -1, partsPerScan: 3) : nil, jitter: { 0 }))
+    engine = SyncEngine(localStore: store, configuration: world.history.configuration)
     world.committed("Join cache", by: name)
     database.injectFailure = { [unowned self] in failure(at: $0) }
   }
@@ -136,8 +137,8 @@ final class SharedClient {
       world.observe()
       world.interleave(with: self)
       transaction = name
-      // While another client holds the write lock, the transaction may not begin.
-      if !world.isTransactionStopped { seenCommit = world.commitCount }
+      // While somebody else holds the write lock, the transaction may not begin.
+      if !world.isFileHeld { seenCommit = world.commitCount }
       return nil
     }
     statementCount += 1
@@ -185,9 +186,10 @@ final class SharedClient {
       let event = inbox.removeFirst()
       world.note("> \(name) \(event.brief)")
       self.event = event
-      hasFailed = world.isTransactionStopped || hasFailedBetweenEvents
+      hasFailed = world.isFileHeld || hasFailedBetweenEvents
       hasFailedBetweenEvents = false
-      let actions = engine.handle(event, now: now)
+      wallTime = Timestamp(seconds: wallTime.seconds + 1, nanoseconds: 0)
+      let actions = engine.handle(event, now: now, wallTime: wallTime)
       world.observe()
       if actions.contains(where: \.saysThatNothingWasFound) { seenCommit = -1 }
       knownCommit = seenCommit
@@ -202,6 +204,7 @@ final class SharedClient {
       if isDying { break }
       noteLease()
       wasPrimary = engine.isPrimary
+      if engine.lastInStep == wallTime, !engine.heldWriteIDs.isEmpty { fail("it is in step with writes in memory") }
     }
     isHandling = false
     if isDying, life != .ended { world.bury(self) }
@@ -267,6 +270,9 @@ final class SharedClient {
     // A client that was taken for dead may have missed the answer.
     if error?.code == .unknown, wasTakenForDead { return }
     let isRefused = if case .writes(let writes) = event { writes.contains { $0.id == id } } else { false }
+    if isRefused, let error, world.isFileHeld, !isFailing, error.code != .notFound {
+      fail("write \(id.rawValue) did not wait for the file: \(error)")
+    }
     world.ledger.completed(id.rawValue, error, isRefused: isRefused)
   }
 
@@ -316,6 +322,9 @@ final class SharedClient {
   func request(_ request: EngineRequest) {
     let id = RequestID(rawValue: world.nextNumber())
     openWaits.insert(id)
+    if case .waitForPendingWrites = request {
+      awaited[id] = openWrites.map(\.rawValue).filter { world.ledger.owner(of: $0) == user }
+    }
     post(.request(id, request))
   }
 
@@ -349,6 +358,8 @@ final class SharedClient {
   /// Ends the client in good order.
   func shutDown() {
     post(.shutdown)
+    // Those that are not in the file are reported as not saved.
+    world.checkHeldWrites(of: self)
     end()
   }
 
@@ -366,7 +377,7 @@ final class SharedClient {
     close()
     world.locks.end(name)
     // Those that its process could not store before its end.
-    let stored = Set(SharedClient.users.flatMap(world.outbox).map(\.number))
+    let stored = Set(world.history.users.flatMap(world.outbox).map(\.number))
     for write in openWrites where !stored.contains(write.rawValue) { world.ledger.mayBeLost(write.rawValue) }
   }
 }

@@ -1,4 +1,5 @@
 import HearthCache
+import HearthSync
 
 /// The ways in which a history of several clients differs from others. They follow from its seed alone.
 struct SharedHistory {
@@ -16,6 +17,16 @@ struct SharedHistory {
   var collection: Int
   /// The probability, in percent, of a step of clearing after a step.
   var clearing: Int
+  /// The identities of the processes.
+  var users: [String?]
+  /// False if each process has one identity from its beginning to its end.
+  var changesUsers: Bool
+  /// True if processes have networks of their own, some of which lead nowhere for a while.
+  var hasNetworks: Bool
+  /// The probability, in percent, that another program begins to write the file, or ends that, before a step.
+  var holding: Int
+  /// True if clients go on in another engine now and then, as after damage.
+  var reopens: Bool
 
   init(seed: UInt64) {
     // Not the generator of the steps.
@@ -30,5 +41,30 @@ struct SharedHistory {
     runsQueriesInBackground = choices.chance(20)
     collection = choices.pick([0, 0, 3, 12])
     clearing = choices.pick([0, 0, 6, 20])
+    changesUsers = choices.chance(70)
+    users = changesUsers ? ["anna", "otto"] : choices.pick(Self.identities)
+    hasNetworks = choices.chance(40)
+    holding = choices.pick([0, 0, 0, 6])
+    reopens = choices.chance(25)
+  }
+
+  /// Names that could be taken for each other.
+  private static let identities: [[String?]] = [
+    ["anna", nil], ["owner", OutboxOwner.emulatorOwner.name],
+    ["a@b", OutboxOwner.serviceAccount("a@b").name],
+    ["anna", OutboxOwner.application("anna").name, OutboxOwner.serviceAccount("anna").name],
+  ]
+
+  /// The times of turns with the lease. Where networks come and go they are short, so that many fit into a history.
+  var configuration: SyncConfiguration {
+    var configuration = SyncConfiguration(
+      maxConcurrentLimboResolutions: 2,
+      backgroundQueryLimits: runsQueriesInBackground
+        ? BackgroundQueryLimits(documentsOnLoop: -1, partsPerScan: 3) : nil, jitter: { 0 })
+    guard hasNetworks else { return configuration }
+    configuration.leaseTurn = .seconds(2)
+    configuration.offlineLeaseTurn = .seconds(5)
+    configuration.futileTurnPause = .seconds(10)
+    return configuration
   }
 }

@@ -8,7 +8,11 @@ extension SharedSimulation {
     observe()
     try check()
     try checkLease()
-    for client in awake { try checkViews(of: client) }
+    for client in awake {
+      try checkViews(of: client)
+      if !client.isBusy { checkHeldWrites(of: client) }
+    }
+    try check()
   }
 
   /// At most one client has the number that the file gives its holder, and no number is given twice.
@@ -131,7 +135,7 @@ extension SharedSimulation {
       let missing = Set(client.listeners.values.map(\.query.target.canonicalID)).subtracting(inUse[client.name] ?? [])
       guard missing.isEmpty else { throw Failure(description: "\(client.name) shows, but does not use, \(missing)") }
     }
-    for user in SharedClient.users where !outbox(of: user).isEmpty {
+    for user in history.users where !outbox(of: user).isEmpty {
       throw Failure(description: "the outbox of \(user ?? "nobody") is not empty: \(outbox(of: user))")
     }
   }

@@ -55,6 +55,7 @@ extension SharedSimulation {
         noteWithdrawals(from: before.outboxes, to: now.outboxes, by: clients.first { $0.name == commit.client })
       }
       try reference.advance(to: now, backend, ledger)
+      checkOrder(of: now.outboxes, before.outboxes, by: commit.client)
       if ["Collect garbage", "Clear cache"].contains(commit.transaction) {
         let found = before.rows.filter { $0.value.kind == .found }.keys
         checkCollection(of: Set(found).subtracting(now.rows.keys), before, by: commit.client)
@@ -91,19 +92,27 @@ extension SharedSimulation {
     // Batches behind one that leaves without an effect may get other base values.
     if ["Reject batch", "Withdraw batch"].contains(transaction) { batches = [:] }
     var outboxes: [String?: [MutationBatch]] = [:]
-    for user in SharedClient.users { outboxes[user] = [] }
+    for user in history.users { outboxes[user] = [] }
     let sql = "SELECT batch_id, user_key FROM cache_mutation_batches JOIN cache_users USING (user_id) ORDER BY batch_id"
     try reader.forEachRow(sql) { row in
       let id = try row.int64(at: 0)
-      let name = String(try row.string(at: 1).dropFirst())
+      let name = Self.user(ofKey: try row.string(at: 1))
       if batches[id] == nil {
         batches[id] = try readerStore.pendingBatches(after: id - 1, limit: 1, of: .user(name)).first
       }
-      guard let batch = batches[id] else { throw Failure(description: "batch \(id) of \(name) cannot be read") }
+      guard let batch = batches[id] else {
+        throw Failure(description: "batch \(id) of \(name ?? "nobody") cannot be read")
+      }
       outboxes[name, default: []].append(batch)
       return true
     }
     return outboxes
+  }
+
+  /// The name of the identity with this key in the file.
+  private static func user(ofKey key: String) -> String? {
+    if key.isEmpty { return nil }
+    return key.hasPrefix("=") ? String(key.dropFirst()) : "\u{1}" + key
   }
 
   /// The number of the lease and the name of its holder, as the file has them.

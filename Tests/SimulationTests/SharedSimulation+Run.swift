@@ -34,25 +34,36 @@ extension SharedSimulation {
   private func settle() throws {
     note("the end")
     isSettling = true
+    releaseFile()
     if living.isEmpty { try beginClient() }
     for client in living {
       client.calm()
       client.resume()
       if !client.isNetworkEnabled { client.switchNetwork(on: true) }
+      client.setReach(true)
     }
     try drain()
     // The writes of users whom the client with the streams does not serve.
-    for user in SharedClient.users where !outbox(of: user).isEmpty {
-      guard let primary = living.first(where: { $0.engine.isPrimary }) else {
-        throw Failure(description: "no client has the streams")
-      }
-      primary.changeUser(to: user)
+    for user in history.users where !outbox(of: user).isEmpty {
+      try serve(user)
       try drain()
     }
     try checkStep()
     try checkEnd()
     ledger.checkEnd()
     try check()
+  }
+
+  /// Some client sends the outbox of a user who has none.
+  private func serve(_ user: String?) throws {
+    guard history.changesUsers else {
+      if !living.contains(where: { $0.user == user }) { try beginClient(for: user) }
+      return
+    }
+    guard let primary = living.first(where: { $0.engine.isPrimary }) else {
+      throw Failure(description: "no client has the streams")
+    }
+    primary.changeUser(to: user)
   }
 
   /// Delivers until nothing happens any more.
@@ -64,7 +75,7 @@ extension SharedSimulation {
       let isBusy = awake.contains(where: \.hasWork)
       quietRounds = try isBusy || fileVersion() != before ? 0 : quietRounds + 1
       // A client whose user's outbox waits has its turn after some seconds.
-      let isWaiting = SharedClient.users.contains { !outbox(of: $0).isEmpty }
+      let isWaiting = history.users.contains { !outbox(of: $0).isEmpty }
       if quietRounds == (isWaiting ? 10 : 3) { return }
     }
     throw Failure(description: "the clients do not come to rest: \(awake.map { "\($0.name) \($0.busyTimers)" })")

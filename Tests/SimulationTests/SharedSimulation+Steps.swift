@@ -6,6 +6,7 @@ import HearthSync
 extension SharedSimulation {
   /// Something happens to one of the clients, or at the backend.
   func step() throws {
+    if history.holding > 0, generator.chance(history.holding) { try holdOrReleaseFile() }
     if generator.chance(10) {
       try lifeStep()
     } else if generator.chance(10) {
@@ -34,9 +35,12 @@ extension SharedSimulation {
 
   /// Clients come and go.
   private func lifeStep() throws {
-    guard let client = living.randomElement(using: &generator) else { return try beginClient() }
-    switch Int.random(in: 0..<17, using: &generator) {
-    case 0, 1: if living.count < 4 { try beginClient() }
+    guard let client = living.randomElement(using: &generator) else {
+      releaseFile()
+      return try beginClient()
+    }
+    switch Int.random(in: 0..<20, using: &generator) {
+    case 0, 1: if living.count < 4, fileHolder == nil { try beginClient() }
     case 2: if client.life == .running { client.shutDown() }
     case 3: bury(client)
     case 4, 5: client.deathStatement = client.statementCount + Int.random(in: 1...60, using: &generator)
@@ -47,6 +51,9 @@ extension SharedSimulation {
       note("the lock of the lease is lost")
       locks.loseLease()
     case 13, 14, 15: client.stopStatement = client.statementCount + Int.random(in: 1...60, using: &generator)
+    case 16 where history.reopens && client.life == .running: try reopen(client)
+    case 17..<19 where history.hasNetworks && client.life == .running: client.setReach(generator.chance(50))
+    case 19 where history.hasNetworks: try passTime()
     default: client.post(.setVisibility(generator.chance(50)))
     }
   }
@@ -81,7 +88,7 @@ extension SharedSimulation {
     case 57..<69: client.fire(.clientMetadataRefresh)
     case 69..<75: client.fireNextTimer()
     case 75..<79: client.switchNetwork(on: generator.chance(60))
-    case 79..<82: client.changeUser(to: generator.pick(SharedClient.users))
+    case 79..<82 where history.changesUsers: client.changeUser(to: generator.pick(history.users))
     case 82..<84: client.request(.waitForPendingWrites)
     case 84..<89: readCache(of: client)
     case 89..<91: client.loadBundle()

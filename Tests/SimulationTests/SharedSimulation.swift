@@ -30,6 +30,10 @@ final class SharedSimulation {
   private var isInterleaving = false
   /// True while a client is stopped in the middle of a transaction.
   private(set) var isTransactionStopped = false
+  /// Another program that writes the file; nil if none does.
+  var fileHolder: Database?
+  /// True while nobody can write the file.
+  var isFileHeld: Bool { isTransactionStopped || fileHolder != nil }
   /// True while the history comes to its end.
   var isSettling = false
 
@@ -54,6 +58,8 @@ final class SharedSimulation {
 
   private(set) var commitCount = 0
   private var lastCommits: [String: Int] = [:]
+  /// The last write that each client has stored.
+  var lastStoredNumbers: [String: Int] = [:]
   private var unobserved: Commit?
   private var numbersByLabel: [String: Int] = [:]
   private var lastNumber = 0
@@ -81,7 +87,7 @@ final class SharedSimulation {
   }
 
   /// In memory where the system offers a folder for that: each durable commit would wait for the disk.
-  private static func newFolder() -> URL {
+  static func newFolder() -> URL {
     let shared = "/dev/shm"
     let isUsable = FileManager.default.isWritableFile(atPath: shared)
     let parent = isUsable ? URL(fileURLWithPath: shared) : FileManager.default.temporaryDirectory
@@ -93,6 +99,7 @@ final class SharedSimulation {
   var file: String { Self.file(in: folder) }
 
   func close() {
+    releaseFile()
     for client in clients { client.close() }
     reader.close()
     try? FileManager.default.removeItem(at: folder)
@@ -139,12 +146,19 @@ final class SharedSimulation {
   var awake: [SharedClient] { clients.filter { $0.life == .running } }
   var living: [SharedClient] { clients.filter { $0.life != .ended } }
 
-  func beginClient() throws {
+  func beginClient() throws { try beginClient(for: generator.pick(history.users)) }
+
+  func beginClient(for user: String?) throws {
+    let client = try newClient(for: user)
+    client.post(.start)
+  }
+
+  func newClient(for user: String?) throws -> SharedClient {
     lastClient += 1
-    let client = try SharedClient(in: self, name: "client-\(lastClient)", user: generator.pick(SharedClient.users))
+    let client = try SharedClient(in: self, name: "client-\(lastClient)", user: user)
     note("\(client.name) begins for \(client.user ?? "nobody")")
     clients.append(client)
-    client.post(.start)
+    return client
   }
 
   /// The process of a client is gone.

@@ -4,7 +4,7 @@ import HearthModel
 struct SimulatedBackend {
   private(set) var now: Int64 = 1000
   private var history: [DocumentKey: [Document]] = [:]
-  private var answers: [String: [(mutations: [Mutation], answer: Result<Commit, StatusError>)]] = [:]
+  private var answers: [String: [(contents: [Mutation], answer: Result<Commit, StatusError>)]] = [:]
   /// Documents whose contents no client understands.
   var poisoned: Set<DocumentKey> = []
 
@@ -33,17 +33,22 @@ struct SimulatedBackend {
   /// not undo a refusal that another client has heard. `hearth serve` looks at such a batch anew.
   var remembersRefusals = true
 
-  /// Commits a batch, once: a batch that was answered before gets the answer of that time. A known label with other
-  /// mutations is a batch of its own.
+  /// Commits a batch, once: a batch that was answered before gets the answer of that time, whatever its preconditions are now. A known
+  /// label with other contents is a batch of its own.
   ///
   /// - Returns: True if the batch was new, and the answer.
   mutating func commit(_ mutations: [Mutation], label: String?) -> (isNew: Bool, Result<Commit, StatusError>) {
-    if let label, let known = answers[label]?.first(where: { $0.mutations == mutations }) {
+    let contents = mutations.map { mutation in
+      var content = mutation
+      content.precondition = .none
+      return content
+    }
+    if let label, let known = answers[label]?.first(where: { $0.contents == contents }) {
       return (false, known.answer)
     }
     let answer = commitNew(mutations)
     if let label, remembersRefusals || (try? answer.get()) != nil {
-      answers[label, default: []].append((mutations, answer))
+      answers[label, default: []].append((contents, answer))
     }
     return (true, answer)
   }

@@ -14,8 +14,9 @@ extension Query {
   /// The pin belongs to the cache: it holds after a restart and for all processes that share the cache, until ``unpin()``. It keeps the
   /// documents that the backend has confirmed for the query; one that was never listened to or fetched has none yet, see
   /// ``prefetch(within:)``. It also keeps the documents that match it without being confirmed for it, such as one that the user has written
-  /// and the backend has acknowledged; of a query with a limit, only the user's own. The documents take part in the size of the cache: with more of them than the size allows, everything else
-  /// is collected. ``Firestore/clearCache(_:securely:progress:)`` removes them all the same. A cache in memory forgets its pins with its
+  /// and the backend has acknowledged; of a query with a limit, those that sort within the confirmed ones, and behind them the user's own
+  /// until the backend has sent them. The documents take part in the size of the cache: with more of them than the size allows, everything
+  /// else is collected. ``Firestore/clearCache(_:securely:progress:)`` removes them all the same. A cache in memory forgets its pins with its
   /// documents, and a damaged cache that is replaced as well. Works offline; pinning twice is harmless.
   ///
   /// - Throws: Errors of the cache's file.

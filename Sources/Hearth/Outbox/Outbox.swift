@@ -38,7 +38,8 @@ public struct Outbox: Sendable {
   ///   - evenIfSent: True to give up also a write that may have reached the backend. It is not sent again, and disappears here; whether
   ///     the backend has committed it, listeners will show. A receipt of it ends with `cancelled` all the same.
   /// - Throws: `failedPrecondition` if the write may have reached the backend, so that its fate is open (not with `evenIfSent`);
-  ///   `notFound` if no such write of the current user waits; errors of the cache's file. Nothing has changed then.
+  ///   `notFound` if no such write of the current user waits; `dataLoss` if the cache was damaged and opened anew during the call and the
+  ///   write could not be found in it; errors of the cache's file. Nothing has changed then.
   public func cancel(_ id: PendingWrite.ID, evenIfSent: Bool = false) async throws {
     try await firestore.outcome {
       firestore.runtime().outbox(.withdraw(id, evenIfSent: evenIfSent), $0)

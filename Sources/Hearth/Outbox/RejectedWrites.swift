@@ -45,7 +45,8 @@ public struct RejectedWrites: Sendable {
 
   /// Forgets a refused write.
   ///
-  /// - Throws: `notFound` if no such write of the current user is in the list; errors of the cache's file.
+  /// - Throws: `notFound` if no such write of the current user is in the list; `dataLoss` if the cache was damaged and opened anew during the
+  ///   call and the write could not be found in it; errors of the cache's file.
   public func discard(_ id: RejectedWrite.ID) async throws {
     try await firestore.outcome { firestore.runtime().outbox(.discardRejected([id]), $0) }
   }
@@ -61,7 +62,7 @@ public struct RejectedWrites: Sendable {
   /// preconditions of the first time. In the same step it leaves the list. If it is refused once more, it comes back under a new number.
   ///
   /// - Returns: The receipt of the new write, at once. Its ``WriteReceipt/saved()`` throws `notFound` if no such write of the current user
-  ///   is in the list.
+  ///   is in the list, and `dataLoss` if the cache was damaged and opened anew before and the write could not be found in it.
   @discardableResult
   public func resubmit(_ id: RejectedWrite.ID) -> WriteReceipt {
     firestore.writeWithReceipt([], resubmitting: id)

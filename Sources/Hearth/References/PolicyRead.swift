@@ -24,8 +24,8 @@ struct PolicyRead<Answer: Sendable>: Sendable {
   let subject: String
   /// Reads the cache; nil if it knows nothing of a document.
   let readCache: @Sendable (@escaping Completion<CachedAnswer?>) -> Void
-  /// Asks the backend. The result ends the read early when it is removed.
-  let askBackend: @Sendable (@escaping Completion<BackendAnswer>) -> any ListenerRegistration & Sendable
+  /// Asks the backend. The result ends the read early when it is removed, and hears of a caller that does not wait any more.
+  let askBackend: @Sendable (@escaping Completion<BackendAnswer>) -> ListenerHandle
 
   /// - Parameter clock: Measures the deadline.
   nonisolated(nonsending) func answer(
@@ -62,7 +62,7 @@ struct PolicyRead<Answer: Sendable>: Sendable {
     return try await outcome.value()
   }
 
-  /// - Returns: Nil when the time is over; the read then goes on without a caller.
+  /// - Returns: Nil when the time is over; the read then goes on without a caller, unless a listener brings what it would bring.
   private nonisolated(nonsending) func backendAnswer(
     within limit: Duration?, _ clock: some Clock<Duration>
   ) async throws -> BackendAnswer? {
@@ -76,7 +76,9 @@ struct PolicyRead<Answer: Sendable>: Sendable {
     }
     defer { deadline?.cancel() }
     do {
-      return try await outcome.value()
+      let answer = try await outcome.value()
+      if answer == nil { registration.abandon() }
+      return answer
     } catch {
       registration.remove()
       throw error

@@ -15,7 +15,8 @@ public enum ReadPolicy: Sendable, Hashable {
   /// reached.
   ///
   /// A backend that is too slow is not asked in vain: the read goes on without the caller, and what comes later is in the cache for the
-  /// next one. (If the caller's task is cancelled, it ends.) Zero or a negative time answers from the cache at once.
+  /// next one. It ends if a listener to the same query is open, which brings that as well, and if the caller's task is cancelled. Zero or a
+  /// negative time answers from the cache at once.
   case server(within: Duration)
 
   /// Answers from the cache if it has something useful: the document, or the knowledge that it does not exist; for a query at least

@@ -8,6 +8,8 @@ enum ClientCall: Sendable {
   case writes([PendingLocalWrite])
   case listen(Listener<SnapshotEvent>, HearthModel.Query, ListenOptions, isOneShot: Bool)
   case unlisten(ListenerID)
+  /// Nobody waits for the answer to a one-time read any more.
+  case abandonRead(ListenerID)
   case listenForSync(Listener<Void>)
   case unlistenForSync(ListenerID)
   case observeOutbox(Listener<OutboxEvent>)
@@ -24,8 +26,8 @@ enum ClientCall: Sendable {
   var needsCache: Bool {
     switch self {
     case .writes, .listen, .request, .observeOutbox, .observeStatus: true
-    case .unobserveOutbox, .unobserveStatus, .unlisten, .listenForSync, .unlistenForSync, .bundleBytes, .bundleEnded,
-      .setIndexAutoCreation, .changeUser:
+    case .unobserveOutbox, .unobserveStatus, .unlisten, .abandonRead, .listenForSync, .unlistenForSync, .bundleBytes,
+      .bundleEnded, .setIndexAutoCreation, .changeUser:
       false
     }
   }
@@ -37,8 +39,8 @@ enum ClientCall: Sendable {
     case .listen(_, _, _, let isOneShot): !isOneShot
     case .request(_, let request): request.waitsForFile
     case .bundleBytes: false
-    case .writes, .unlisten, .listenForSync, .unlistenForSync, .observeOutbox, .unobserveOutbox, .observeStatus,
-      .unobserveStatus, .bundleEnded, .setIndexAutoCreation, .changeUser:
+    case .writes, .unlisten, .abandonRead, .listenForSync, .unlistenForSync, .observeOutbox, .unobserveOutbox,
+      .observeStatus, .unobserveStatus, .bundleEnded, .setIndexAutoCreation, .changeUser:
       true
     }
   }
@@ -50,7 +52,7 @@ enum ClientCall: Sendable {
     case .writes, .unlistenForSync, .unobserveOutbox, .unobserveStatus, .changeUser, .setIndexAutoCreation,
       .listenForSync:
       true
-    case .listen, .unlisten, .observeOutbox, .observeStatus, .request, .bundleBytes, .bundleEnded: false
+    case .listen, .unlisten, .abandonRead, .observeOutbox, .observeStatus, .request, .bundleBytes, .bundleEnded: false
     }
   }
 
@@ -72,9 +74,8 @@ enum ClientCall: Sendable {
       request.fail(error ?? .terminated)
     case .bundleBytes(_, _, let taken):
       taken(false)
-    case .unobserveOutbox, .unobserveStatus, .unlisten, .listenForSync, .unlistenForSync, .bundleEnded,
-      .setIndexAutoCreation,
-      .changeUser:
+    case .unobserveOutbox, .unobserveStatus, .unlisten, .abandonRead, .listenForSync, .unlistenForSync, .bundleEnded,
+      .setIndexAutoCreation, .changeUser:
       break
     }
   }

@@ -15,7 +15,7 @@ internal import HearthSync
 /// | reopening | - | wait in order while another process or client has the damaged file open, at most `FolderWait.limit`; then writes go on waiting and others try once: running, or report the error | tries the folder once more: as running, or stopped |
 /// | suspended | - | wait in order, like messages of streams and timers: running, or locked if another process took the folder | resumes, and goes on from there |
 /// | yielding, while another process wants the cache for itself | - | as suspended: running if that fails, otherwise failed | resumes, and goes on from there |
-/// | locked | - | try to open the folder once: running, or report the error | stopped |
+/// | locked | - | try to open the folder once: running, or report the error; waiting, if others were asked to give the folder back | stopped |
 /// | failed, also after another process has taken the cache over | - | report the error; nothing on disk changes | stopped |
 /// | stopped | - | tasks get `cancelled`, callbacks are silent | completes when everything is closed |
 final class ClientLoop {
@@ -64,6 +64,8 @@ final class ClientLoop {
   private var unsavedError: NSError?
   /// True once the client is being stopped: it is not suspended for another process any more, which has the folder soon anyway.
   private var isStopping = false
+  /// The time until which the cache is not given back, because that was in vain; nil before the first time.
+  private var yieldingRest: ContinuousClock.Instant?
   private var repairCount = 0
   /// A disk that keeps damaging the cache cannot be used.
   private static let repairLimit = 20
@@ -124,7 +126,7 @@ final class ClientLoop {
       HearthLog.error("\(error.localizedDescription)")
       unsavedError = client.giveWay(error)
       state = .failed(error)
-    } else if !isStopping, client.takeRequestToYield() {
+    } else if !isStopping, yieldingRest.map({ $0 <= .now }) ?? true, client.takeRequestToYield() {
       HearthLog.log(.notice, "Another process wants the cache for itself. It is given back.")
       client.suspend()
       let wait = FolderWait(client.configuration)
@@ -145,13 +147,15 @@ final class ClientLoop {
     do {
       try client.resume()
       state = .running(client)
+      yieldingRest = .now + held.restAfterYielding
       watchForSuspension(post: post)
       HearthLog.log(.notice, "No other process had the cache for itself. This one uses it again.")
     } catch {
       let isMigrated = (error as? StoreError)?.kind == .newerSchema
       let error = isMigrated ? NSError.firestore(opening: error) : RunningClient.cacheWasTaken
       HearthLog.error("\(error.localizedDescription)")
-      unsavedError = client.end(error, writesIn: .outOfReach)
+      let unsaved = client.end(error, writesIn: .outOfReach)
+      unsavedError = unsaved ?? (isStopping ? held.unsavedError : nil)
       state = .failed(error)
     }
     handle(held.takeHeld(), post: post)
@@ -234,8 +238,9 @@ final class ClientLoop {
       wait.hold(message)
       return true
     case .locked(let wait, _):
-      if needsCache { openNow(wait, post: post) }
-      return false
+      guard needsCache, let again = openNow(wait, post: post) else { return false }
+      again.hold(message)
+      return true
     case .idle, .running, .failed, .stopped:
       return false
     }
@@ -260,7 +265,10 @@ final class ClientLoop {
       unsavedError = client.end(error, writesIn: .outOfReach)
       state = .locked(wait, error)
     }
+    let unsaved = wait.unsavedError
     handle(wait.takeHeld(), post: post)
+    // The first of them may have found the folder free.
+    if case .locked = state, isStopping { unsavedError = unsavedError ?? unsaved }
   }
 
   private func watchForSuspension(post: @escaping @Sendable (Message) -> Void) {
@@ -270,14 +278,30 @@ final class ClientLoop {
     #endif
   }
 
-  private func openNow(_ wait: FolderWait, post: @escaping @Sendable (Message) -> Void) {
+  /// Tries to open a folder that was in use.
+  ///
+  /// - Returns: The wait in which the operation is to be held, because other clients were asked for the folder and hear of it only now; nil
+  ///   if the client runs, or the operation reports the error.
+  private func openNow(_ wait: FolderWait, post: @escaping @Sendable (Message) -> Void) -> FolderWait? {
     do {
       try run(wait.configuration, post: post)
       handle(choices.messages, post: post)
+      return nil
     } catch {
-      wait.configuration.endRequest.withdraw()
-      // While the folder is in use, everything stays as it is: the operation reports the known error.
-      if !FolderWait.isWorthwhile(after: error) { fail(error) }
+      guard FolderWait.isWorthwhile(after: error), wait.configuration.endRequest.isMade else {
+        wait.configuration.endRequest.withdraw()
+        // While the folder is in use, everything stays as it is: the operation reports the known error.
+        if !FolderWait.isWorthwhile(after: error) { fail(error) }
+        return nil
+      }
+      var configuration = wait.configuration
+      // It was called when the first wait was over.
+      configuration.cacheOpened = nil
+      let again = FolderWait(configuration)
+      for message in choices.messages { again.hold(message) }
+      state = .waiting(again)
+      planAttempt(after: again.nextPause() ?? FolderWait.pauseAfterLimit)
+      return again
     }
   }
 

@@ -10,7 +10,7 @@ internal import HearthTransport
 /// The methods of ``ClientRuntime`` make it. ``RunningClient`` begins it and keeps it until it is completed.
 struct ClientRequest: Sendable {
   /// Starts the operation. Runs on the loop, when the cache is open.
-  let begin: @Sendable (RunningClient, RequestID) -> Void
+  private(set) var begin: @Sendable (RunningClient, RequestID) -> Void
   /// Completes the operation with the sync engine's answer.
   let answer: @Sendable (Result<EngineAnswer, StatusError>) -> Void
   /// Completes the operation without the sync engine: the client cannot run, has ended, or could not start the operation.
@@ -28,6 +28,16 @@ struct ClientRequest: Sendable {
   var networkState: Bool?
   /// True if it waits while another process holds the cache's file.
   var waitsForFile = false
+  /// The request that ``begin`` makes of the engine; nil for other operations.
+  private(set) var engineRequest: EngineRequest?
+
+  /// The operation with another request in place of its own, of the same kind.
+  func making(_ request: EngineRequest) -> ClientRequest {
+    var operation = self
+    operation.begin = { client, id in client.ask(request, id, inMemory: nil) }
+    operation.engineRequest = request
+    return operation
+  }
 }
 
 // MARK: - Operations of the sync engine
@@ -44,7 +54,7 @@ extension ClientRequest {
     ClientRequest(
       begin: { client, id in client.ask(request, id, inMemory: inMemory) },
       answer: { complete(completion, with: $0, value: value) },
-      fail: { completion(.failure($0)) }, outlivesDamage: request.outlivesDamage)
+      fail: { completion(.failure($0)) }, outlivesDamage: request.outlivesDamage, engineRequest: request)
   }
 
   /// An operation without a result.

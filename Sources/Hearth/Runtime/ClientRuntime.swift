@@ -154,7 +154,7 @@ final class ClientRuntime: Sendable {
       id: ListenerID(rawValue: nextID()), queue: nil, isCallback: isCallback, received: received,
       callback: completion)
     post(.call(.listen(listener, query, options, isOneShot: true)))
-    return handle(listener) { .unlisten($0) }
+    return handle(listener, abandon: { .abandonRead($0) }) { .unlisten($0) }
   }
 
   func readDocument(_ key: DocumentKey, _ completion: @escaping @Sendable (Result<Document, NSError>) -> Void) {
@@ -326,13 +326,19 @@ final class ClientRuntime: Sendable {
     return handle(listener) { .unlistenForSync($0) }
   }
 
+  /// - Parameter abandon: Makes the call that says that nobody waits for a read; nil for another listener.
   private func handle<Event>(
-    _ listener: Listener<Event>, _ call: @escaping @Sendable (ListenerID) -> ClientCall
+    _ listener: Listener<Event>, abandon: (@Sendable (ListenerID) -> ClientCall)? = nil,
+    _ call: @escaping @Sendable (ListenerID) -> ClientCall
   ) -> ListenerHandle {
-    ListenerHandle { [weak self] in
-      listener.remove()
-      self?.post(.call(call(listener.id)))
-    }
+    ListenerHandle(
+      onRemove: { [weak self] in
+        listener.remove()
+        self?.post(.call(call(listener.id)))
+      },
+      onAbandon: { [weak self] in
+        if let abandon { self?.post(.call(abandon(listener.id))) }
+      })
   }
 
   /// Closes everything; the cache's file is released when the completion is called. Repeated calls are harmless.

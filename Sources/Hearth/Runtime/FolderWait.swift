@@ -11,7 +11,7 @@ internal import HearthSync
 /// |---|---|---|
 /// | waiting, at most ``limit`` | wait in order, and then take effect as if the folder had been free | the folder is free, or the time is over |
 /// | waiting for the file, without a limit: the folder is free, but another process holds the file, as one does that is stopped in a transaction | as in a running client: writes and listeners wait, in order; what can be asked again ends after ``limit`` with `unavailable` | the file is free |
-/// | given up | each one first tries to open the folder, once and without waiting, and else gets the error | the folder is free |
+/// | given up | each one first tries to open the folder, once and without waiting, and else gets the error. If this client asks others to give the folder back, it waits as before | the folder is free |
 ///
 /// Nothing here blocks: the loop tries the folder and is free in the pauses. Confined to the loop.
 final class FolderWait {
@@ -33,6 +33,10 @@ final class FolderWait {
     self.configuration = configuration
     deadline = .now + configuration.folderWaitLimit
   }
+
+  /// The time for which a client keeps the folder that it has given back in vain. Two fifths of the limit: a process that asks for it all the
+  /// time, beside one that is stopped, leaves the client time to work, and one that asks later waits long enough to get it.
+  var restAfterYielding: Duration { configuration.folderWaitLimit * 2 / 5 }
 
   var isOver: Bool { ContinuousClock.now >= deadline }
 
@@ -74,13 +78,18 @@ final class FolderWait {
     held.reduce(0) { if case .call(.writes(let writes)) = $1 { $0 + writes.count } else { $0 } }
   }
 
+  /// The error of the writes among the operations that are held, should the folder not come free; nil if there are none.
+  var unsavedError: NSError? {
+    let count = heldWriteCount
+    return count > 0
+      ? .firestore(StatusError.notSaved(writeCount: count, because: "The cache's folder is in use.")) : nil
+  }
+
   /// Ends the operations that were held, because the client is terminated.
   ///
   /// - Returns: the error that the writes among them got; nil if there was none.
   func refuseHeld() -> NSError? {
-    let count = heldWriteCount
-    let status = StatusError.notSaved(writeCount: count, because: "The cache's folder is in use.")
-    let error: NSError? = count > 0 ? .firestore(status) : nil
+    let error = unsavedError
     for case .call(let call) in takeHeld() {
       if case .writes = call { call.refuse(error) } else { call.refuse(nil) }
     }
@@ -126,7 +135,7 @@ struct ClientChoices {
     case .request(let id, let request):
       // The caller has an answer: that the client could not run.
       if let state = request.networkState { network = .request(id, .networkSwitch(isEnabled: state) { _ in }) }
-    case .writes, .listen, .unlisten, .listenForSync, .unlistenForSync, .observeOutbox, .unobserveOutbox,
+    case .writes, .listen, .unlisten, .abandonRead, .listenForSync, .unlistenForSync, .observeOutbox, .unobserveOutbox,
       .observeStatus, .unobserveStatus, .bundleBytes, .bundleEnded:
       break
     }

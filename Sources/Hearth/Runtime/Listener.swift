@@ -59,12 +59,23 @@ typealias SnapshotEvent = Result<ViewSnapshot, NSError>
 /// The registration that applications hold.
 final class ListenerHandle: NSObject, ListenerRegistration, Sendable {
   private let onRemove: @Sendable () -> Void
+  private let onAbandon: @Sendable () -> Void
 
-  init(onRemove: @escaping @Sendable () -> Void) {
+  init(onRemove: @escaping @Sendable () -> Void, onAbandon: @escaping @Sendable () -> Void) {
     self.onRemove = onRemove
+    self.onAbandon = onAbandon
+  }
+
+  convenience init(onRemove: @escaping @Sendable () -> Void) {
+    self.init(onRemove: onRemove, onAbandon: {})
   }
 
   func remove() {
     onRemove()
+  }
+
+  /// Says that nobody waits for the answer to a one-time read any more. It may come into the cache all the same.
+  func abandon() {
+    onAbandon()
   }
 }

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HearthCache
+internal import HearthModel
 internal import HearthSync
 
 extension Reopening {
@@ -16,8 +17,6 @@ extension RunningClient {
     var cause: Reopening
     /// The reason why the cache cannot be opened anew; nil if that can be tried.
     var obstacle: (any Error)?
-    /// The name of the cache, which a file that was saved from it keeps. Another one gives the numbers of its batches anew.
-    fileprivate var cacheID: String
     let handover: SyncHandover
     fileprivate var writes: [WriteID: WriteCompletion]
     fileprivate var requests: [RequestID: ClientRequest]
@@ -43,12 +42,15 @@ extension RunningClient {
   /// Closes the cache so that it can be reopened. Listeners and reads of documents end with `dataLoss`; writes keep waiting for their
   /// answers, and operations that outlive the damage are begun again.
   func endForReopening(_ cause: Reopening) -> Remainder {
+    for id in engine.identifyHeldWrites() { completeWrite(id, Self.lostBatch(cause)) }
     var remainder = Remainder(
-      cause: cause, cacheID: cache.localStore.cacheID, handover: engine.handOver(), writes: writes,
-      requests: requests.filter(\.value.outlivesDamage), syncListeners: syncListeners, outbox: outbox, status: status)
-    requests = requests.filter { !$0.value.outlivesDamage }
+      cause: cause, handover: engine.handOver(), writes: writes, requests: takeLastingRequests(cause),
+      syncListeners: syncListeners, outbox: outbox, status: status)
     outbox = OutboxObservation()
     status = StatusObservation()
+    // A reading that began before the last write keeps the log from being moved into the file. After a failed sync that would cost the whole
+    // cache: the file would be set aside. And once the file is marked, nobody should go on reading it as if it were whole.
+    endBackgroundReadings()
     do {
       try cache.prepareReopening(cause)
     } catch {
@@ -56,6 +58,30 @@ extension RunningClient {
     }
     close(failing: Self.error(for: cause))
     return remainder
+  }
+
+  /// Takes the operations that are begun again in the cache that is opened anew, with the identities of the batches that they are about.
+  private func takeLastingRequests(_ cause: Reopening) -> [RequestID: ClientRequest] {
+    var lasting = requests.filter(\.value.outlivesDamage)
+    requests = requests.filter { !$0.value.outlivesDamage }
+    for (id, operation) in lasting {
+      guard let request = operation.engineRequest else { continue }
+      if let identified = engine.identified(request) {
+        lasting[id] = operation.making(identified)
+      } else {
+        lasting[id] = nil
+        operation.fail(.firestore(Self.lostBatch(cause)))
+      }
+    }
+    return lasting
+  }
+
+  private static func lostBatch(_ cause: Reopening) -> StatusError {
+    StatusError(
+      code: .dataLoss,
+      message:
+        "The write that the call names is not found in the cache, which is opened anew, so that another one may have its number there. "
+        + "List the writes again. (\(cause.reason))")
   }
 
   private static func error(for cause: Reopening) -> NSError {
@@ -77,10 +103,10 @@ extension RunningClient {
     for id in syncListeners.keys.sorted(by: { $0.rawValue < $1.rawValue }) { run(.addSnapshotsInSyncListener(id)) }
     observeOutbox(continuing: former.outbox)
     observeStatus(continuing: former.status)
-    if former.cacheID == cache.localStore.cacheID, !former.cause.replacesFile {
+    if !former.cause.replacesFile {
       takenOverRequests = former.requests
     } else {
-      // The batches that they name may be others now, also in an older copy of the same cache.
+      // They were about the cache that is lost.
       for (_, request) in former.requests { request.fail(Self.error(for: former.cause)) }
     }
   }

@@ -130,6 +130,8 @@ final class RunningClient {
     case .unlisten(let id):
       guard listeners.removeValue(forKey: id) != nil else { return }
       run(.unlisten(id))
+    case .abandonRead(let id):
+      if listeners[id] != nil { run(.abandonRead(id)) }
     case .listenForSync(let listener):
       syncListeners[listener.id] = listener
       run(.addSnapshotsInSyncListener(listener.id))
@@ -332,7 +334,7 @@ final class RunningClient {
     return error.map { .failure(.firestore($0)) } ?? .success(.committed(.none, []))
   }
 
-  private func completeWrite(_ id: WriteID, _ error: StatusError?) {
+  func completeWrite(_ id: WriteID, _ error: StatusError?) {
     guard let write = writes.removeValue(forKey: id) else { return }
     if let receipt = write.receipt { receipt.ended(outcome(of: receipt.identity, error)) }
     write.finish(error.map(NSError.firestore))
@@ -379,7 +381,7 @@ final class RunningClient {
     outbox.end(.failure(.terminated))
     status.end(.failure(.terminated))
     conflictQuestions.cancelAll()
-    backgroundQueries.closeAll()
+    endBackgroundReadings()
     endWakeUps()
     cache.close()
     streams.shutdown(completion)
@@ -465,6 +467,9 @@ final class RunningClient {
     return abandonedWrites(error, savedIn: place).end(writes)
   }
 
+  /// Ends the readings beside the loop. No other connection of this client has the cache's file open when this returns.
+  func endBackgroundReadings() { backgroundQueries.closeAll() }
+
   /// Ends listeners and requests with the error, and closes everything. The caller ends writes and sync listeners.
   func close(failing error: NSError) {
     timers.cancelAll()
@@ -474,7 +479,7 @@ final class RunningClient {
     outbox.end(.failure(error))
     status.end(.failure(error))
     conflictQuestions.cancelAll()
-    backgroundQueries.closeAll()
+    endBackgroundReadings()
     endWakeUps()
     cache.close()
     streams.shutdown {}

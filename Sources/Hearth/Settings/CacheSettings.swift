@@ -30,7 +30,7 @@ public enum CacheProcesses: Hashable, Sendable {
   /// One. A second one gets the error `failedPrecondition`, and the first continues.
   case single
   /// One, which takes the cache from those that have it. They are asked to end: each of their operations then reports
-  /// `failedPrecondition`. If they do not within five seconds, this one gets `failedPrecondition` itself.
+  /// `failedPrecondition`. If they do not within five seconds, this one gets `failedPrecondition` itself, and later operations ask them again.
   case singleForcingOwnership
   /// Several, which see each other's writes, also without a network; one of them is connected to the backend for all. The default.
   ///

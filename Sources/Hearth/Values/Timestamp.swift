@@ -25,7 +25,7 @@ public final class Timestamp: NSObject, NSCopying, Sendable {
 
   /// Makes a timestamp from a date, rounded to the nearest microsecond. A date outside the years 1 to 9999 is a programming error.
   ///
-  /// For times with whole microseconds of the years 1834 to 2105, `Timestamp(date: timestamp.dateValue())` is the same timestamp. Other dates
+  /// For times with whole microseconds of the years 1865 to 2105, `Timestamp(date: timestamp.dateValue())` is the same timestamp. Other dates
   /// are further apart than microseconds.
   public convenience init(date: Date) {
     let model = requireValid { () throws(ProgrammingError) in try HearthModel.Timestamp(checking: date) }

@@ -43,7 +43,7 @@ extension LocalStore {
       // The holder of the lease gives it up when it hears that nobody uses it any more.
       if try !isPrimary && clients.isFollowed(targetID) { return false }
       try clients.stopUsing(targetID)
-      try clients.setCurrent(targetID, false)
+      try clients.setAgreement(of: targetID, .open)
     }
     state.bundleTargets.remove(targetID)
     guard isEager else {

@@ -162,7 +162,10 @@ struct ClientTable {
     try database.update("DELETE FROM cache_client_targets WHERE client_id = ?", .integer(id))
     // Nobody keeps them up to date.
     try database.update(
-      "DELETE FROM cache_current_targets WHERE target_id NOT IN (SELECT target_id FROM cache_client_targets)")
+      """
+      DELETE FROM cache_current_targets WHERE target_id NOT IN (SELECT target_id FROM cache_client_targets)
+        AND -target_id NOT IN (SELECT target_id FROM cache_client_targets)
+      """)
   }
 
   // MARK: Targets
@@ -290,17 +293,21 @@ struct ClientTable {
 
   // MARK: Agreement with the backend
 
-  func isCurrent(_ target: TargetID) throws -> Bool {
+  /// A disputed target has its number negated in the table.
+  func agreement(of target: TargetID) throws -> TargetAgreement {
     try database.firstRow(
-      "SELECT 1 FROM cache_current_targets WHERE target_id = ?", .integer(Int64(target))
-    ) { _ in true } ?? false
+      "SELECT target_id < 0 FROM cache_current_targets WHERE target_id IN (?1, -?1) ORDER BY target_id LIMIT 1",
+      .integer(Int64(target))
+    ) { try $0.int64(at: 0) != 0 ? .disputed : .complete } ?? .open
   }
 
-  func setCurrent(_ target: TargetID, _ isCurrent: Bool) throws {
+  func setAgreement(of target: TargetID, _ agreement: TargetAgreement) throws {
     try database.update(
-      isCurrent
-        ? "INSERT OR IGNORE INTO cache_current_targets (target_id) VALUES (?)"
-        : "DELETE FROM cache_current_targets WHERE target_id = ?", .integer(Int64(target)))
+      "DELETE FROM cache_current_targets WHERE target_id IN (?1, -?1)", .integer(Int64(target)))
+    guard agreement != .open else { return }
+    try database.update(
+      "INSERT INTO cache_current_targets (target_id) VALUES (?)",
+      .integer(agreement == .disputed ? -Int64(target) : Int64(target)))
   }
 
   func removeCurrentTargets() throws {

@@ -17,8 +17,8 @@ package struct News {
   package var answers: [Answer] = []
   /// True if the outbox of the active user has got batches.
   package var hasNewBatches = false
-  /// The targets in use for which this is news, and whether they agree with the backend.
-  package var targetStates: [TargetID: Bool] = [:]
+  /// The targets in use for which this is news, and how far they agree with the backend.
+  package var targetStates: [TargetID: TargetAgreement] = [:]
   /// The targets that the backend has refused, in order.
   package var rejectedTargets: [(target: TargetID, error: StatusError)] = []
   /// The targets whose rows something else than a snapshot of the backend has written.

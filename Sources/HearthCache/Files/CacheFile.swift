@@ -10,7 +10,7 @@ package final class OpenedCache {
   package let recovery: CacheRecovery?
   /// The files of this client; nil for an opener that no other client should know of.
   package let client: ClientFiles?
-  private let lock: FolderLock
+  fileprivate let lock: FolderLock
   private let files: CacheFiles
   /// The database's file when it was opened.
   private let main: FileIdentity?
@@ -87,28 +87,6 @@ package final class OpenedCache {
   deinit { close() }
 }
 
-/// A damaged file was set aside, and this became of it.
-package struct CacheRecovery: Equatable, Sendable, CustomStringConvertible {
-  /// The reason why the file could not be used.
-  package var reason: String
-  /// The path of the damaged file now.
-  package var setAsidePath: String
-  /// The number of batches of pending writes, of all users, that were saved into the new file.
-  package var savedBatchCount: Int
-  /// The number of batches that were seen but could not be read.
-  package var unreadableBatchCount: Int
-  /// True if the whole outbox could be read. Otherwise more batches may be lost than were counted.
-  package var isOutboxComplete: Bool
-
-  package var description: String {
-    var text = "The cache file was damaged (\(reason)) and set aside as \"\(setAsidePath)\". "
-    text += "Pending writes saved: \(savedBatchCount) batches"
-    if unreadableBatchCount > 0 { text += "; unreadable: \(unreadableBatchCount)" }
-    if !isOutboxComplete { text += "; part of the outbox could not be looked through, more may be lost" }
-    return text + "."
-  }
-}
-
 /// The file of a durable cache: "cache.sqlite" in a folder of its own.
 package enum CacheFile {
   package struct Options: Sendable {
@@ -145,14 +123,26 @@ package enum CacheFile {
   ///
   /// - Throws: `StoreError`: `unavailable` while another opener has the folder, `cannotOpen` when the folder cannot be
   ///   made or written or the file belongs to another program, `newerSchema` when a newer release wrote the file. None
-  ///   of these changes the file.
+  ///   of these changes the file, and clients that have given the folder back for it continue.
   package static func open(folder: String, databaseID: DatabaseID, options: Options = Options()) throws -> OpenedCache {
+    let cache = try tryOpening(folder, databaseID, options)
+    cache.lock.keepNumber()
+    return cache
+  }
+
+  /// As ``open(folder:databaseID:options:)``, but closing the cache unchanged leaves it to those who had it before.
+  private static func tryOpening(_ folder: String, _ databaseID: DatabaseID, _ options: Options) throws -> OpenedCache {
     try makeFolder(folder)
     let lock = try lock(folder, options)
     ClientFiles.removePipes(in: folder)
     let files = CacheFiles(folder: folder)
     do {
-      if files.hasInterruptedRecovery { try lock.exclusively { try files.finishInterruptedRecovery() } }
+      if files.hasInterruptedRecovery {
+        try lock.exclusively {
+          lock.keepNumber()
+          try files.finishInterruptedRecovery()
+        }
+      }
       var recovery: CacheRecovery?
       var database: Database
       do {
@@ -163,7 +153,8 @@ package enum CacheFile {
         try checkIsKnown(files)
         askToClose(files, damage)
         recovery = try lock.exclusively {
-          try recover(files, reason: damage.reason, databaseID: databaseID, options: options)
+          lock.keepNumber()
+          return try recover(files, reason: damage.reason, databaseID: databaseID, options: options)
         }
         database = try openChecked(files.main, options)
       }
@@ -213,7 +204,7 @@ package enum CacheFile {
     folder: String, databaseID: DatabaseID, options: Options = Options(),
     makeStore: (Database, ClientFiles?) throws -> LocalStore
   ) throws -> (cache: OpenedCache, store: LocalStore) {
-    let first = try open(folder: folder, databaseID: databaseID, options: options)
+    let first = try tryOpening(folder, databaseID, options)
     do {
       return (first, try start(first, makeStore))
     } catch {
@@ -225,7 +216,7 @@ package enum CacheFile {
       try checkIsKnown(CacheFiles(folder: folder))
       try first.markDamaged(damage.reason)
     }
-    let second = try open(folder: folder, databaseID: databaseID, options: options)
+    let second = try tryOpening(folder, databaseID, options)
     do {
       return (second, try start(second, makeStore))
     } catch {
@@ -240,6 +231,7 @@ package enum CacheFile {
     let store = try makeStore(cache.database, cache.client)
     store.lostFiles = { [weak cache] in cache?.lostFiles }
     try store.start()
+    cache.lock.keepNumber()
     return store
   }
 
@@ -332,7 +324,9 @@ package enum CacheFile {
       let grafted = try readOutbox(files, databaseID: databaseID, as: layout)
       if (best?.foundCount ?? -1) < grafted.foundCount { best = grafted }
     }
-    return best ?? outbox
+    // Of a file with other tables, none fits.
+    if let best, best.foundCount >= outbox.foundCount { return best }
+    return outbox
   }
 
   /// The order of the tables in a file.
@@ -377,8 +371,6 @@ package enum CacheFile {
     }
     replacement.close()
     let setAsidePath = try files.replaceMain()
-    return CacheRecovery(
-      reason: reason, setAsidePath: setAsidePath, savedBatchCount: outbox.batches.count,
-      unreadableBatchCount: outbox.unreadableBatchCount, isOutboxComplete: outbox.isComplete)
+    return CacheRecovery(of: outbox, reason: reason, setAsidePath: setAsidePath)
   }
 }

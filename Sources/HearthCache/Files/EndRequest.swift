@@ -9,6 +9,7 @@ internal import Synchronization
 /// stopped, ends nobody, and a process that reads the notice later does not heed it.
 package final class EndRequest: Sendable {
   private struct State {
+    var isMade = false
     var path = ""
     var lock: LockFile?
   }
@@ -20,6 +21,9 @@ package final class EndRequest: Sendable {
   static let fileName = "cache.end-request"
 
   private static func path(_ folder: String) -> String { "\(folder)/\(fileName)" }
+
+  /// True from the time when clients were asked until ``withdraw()``.
+  package var isMade: Bool { state.withLock { $0.isMade } }
 
   /// Returns true while somebody wants the folder.
   static func isOpen(in folder: String) -> Bool { LockFile.isLocked(path: path(folder)) }
@@ -36,7 +40,7 @@ package final class EndRequest: Sendable {
     state.withLock {
       guard $0.lock == nil else { return }
       // If another one asks as well, its lock does.
-      $0 = State(path: Self.path(folder), lock: try? LockFile(path: Self.path(folder)))
+      $0 = State(isMade: true, path: Self.path(folder), lock: try? LockFile(path: Self.path(folder)))
     }
     try? LocalStore.askAllToEnd(database)
     ClientFiles.wakeAll(in: folder)
@@ -45,6 +49,7 @@ package final class EndRequest: Sendable {
   /// Ends the request. Does nothing the second time.
   package func withdraw() {
     state.withLock {
+      $0.isMade = false
       guard let lock = $0.lock else { return }
       // Removed while it is locked, so that nobody else's file is.
       if lock.isAt($0.path) { _ = try? FileManager.default.removeItem(atPath: $0.path) }

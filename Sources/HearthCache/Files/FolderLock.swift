@@ -3,7 +3,8 @@ internal import HearthStore
 /// The right to use a cache folder, alone or together with others: a ``LockFile`` "cache.lock" in the folder.
 ///
 /// The file holds a number that each holder raises that has the folder for itself. So a holder that gave the folder back for a while
-/// knows afterwards whether such a one had it in between.
+/// knows afterwards whether such a one had it in between. A holder that has changed nothing, because it failed before, writes the former
+/// number back: the others lose nothing by it.
 final class FolderLock {
   private let folder: String
   private let mode: LockFile.Mode
@@ -11,6 +12,14 @@ final class FolderLock {
   private var file: LockFile?
   /// The number that this holder has written into the file; nil if writing failed.
   private var number: Int?
+  /// There as long as the number may be written back.
+  private var trial: Trial?
+
+  /// The time in which a holder that has the folder for itself may turn out to change nothing.
+  private struct Trial {
+    var formerNumber: Int
+    var check: ChangeCheck
+  }
 
   /// - Throws: `StoreError`: `unavailable` while another process or client has the folder, `cannotOpen` when the lock file
   ///   cannot be created or locked.
@@ -19,19 +28,37 @@ final class FolderLock {
     self.mode = mode
     let file = try Self.lock(folder, mode)
     self.file = file
-    number = mode == .exclusive ? Self.raiseNumber(in: file) : Self.readNumber(in: file) ?? 0
+    number = Self.readNumber(in: file) ?? 0
+    if mode == .exclusive { beginTrial(file) }
   }
 
   /// Does something for which the folder must not be shared.
   ///
-  /// - Throws: `StoreError.unavailable` while others have it; then this one has lost it too.
+  /// - Throws: `StoreError.unavailable` while others have it; then this one has lost it too. The errors of `body`, after which this one is
+  ///   to give the folder back.
   func exclusively<T>(_ body: () throws -> T) throws -> T {
     guard mode == .shared else { return try body() }
-    guard file?.change(to: .exclusive) == true else { throw Self.inUse(folder) }
-    if let file { number = Self.raiseNumber(in: file) }
+    guard let file, file.change(to: .exclusive) else { throw Self.inUse(folder) }
+    beginTrial(file)
     let result = try body()
-    guard file?.change(to: .shared) == true else { throw Self.inUse(folder) }
+    keepNumber()
+    guard file.change(to: .shared) else { throw Self.inUse(folder) }
     return result
+  }
+
+  /// Raises the number. ``release()`` writes the former one back if the database is unchanged then.
+  private func beginTrial(_ file: LockFile) {
+    // Its own trial may go on: a file whose migration fails can turn out to be damaged.
+    guard trial == nil else { return }
+    let former = Self.readNumber(in: file) ?? 0
+    trial = ChangeCheck(CacheFiles(folder: folder)).map { Trial(formerNumber: former, check: $0) }
+    number = Self.raiseNumber(in: file)
+  }
+
+  /// Ends the time in which the number may be written back: this holder uses the folder, or is about to replace files in it.
+  func keepNumber() {
+    trial?.check.close()
+    trial = nil
   }
 
   /// True while the file with the lock's name is the locked one. Without it others could take the folder for themselves.
@@ -103,10 +130,19 @@ final class FolderLock {
     return file.write(Array("\(number)".utf8)) ? number : nil
   }
 
+  /// Writes a former number over a raised one, with as many digits.
+  private static func restore(_ number: Int, in file: LockFile) {
+    let text = "\(number)"
+    let length = file.read(count: 32).count
+    _ = file.write(Array((String(repeating: "0", count: max(0, length - text.utf8.count)) + text).utf8))
+  }
+
   var isHeld: Bool { file != nil }
 
   /// Gives the folder back. Does nothing the second time.
   func release() {
+    if let file, let trial, trial.check.isUnchanged { Self.restore(trial.formerNumber, in: file) }
+    keepNumber()
     file?.release()
     file = nil
   }

@@ -14,18 +14,20 @@ struct SalvagedOutbox {
     var batch: MutationBatch
   }
 
-  /// The bytes of a batch that is not what this release writes.
-  struct UnreadableEntry {
+  /// A batch that is kept and not sent: it is not what this release writes, or it is not known whose it is.
+  struct SetAsideEntry {
     var batchID: BatchID
-    var userKey: String
+    /// Nil if the user is not known.
+    var userKey: String?
     var bytes: [UInt8]
     var reason: String
   }
 
-  /// A row of the refused batches. Nothing in it is sent, so that it is taken as it is.
-  private struct RejectedRow {
+  /// A row of the refused batches that can be read. Nothing in it is sent, so that it is taken as it is.
+  struct RejectedRow {
     var batchID: BatchID
-    var userKey: String
+    /// Nil if the user is not known.
+    var userKey: String?
     var batch: [UInt8]
     var code: Int64
     var message: String
@@ -35,36 +37,50 @@ struct SalvagedOutbox {
     var keptAt: Int64
   }
 
-  private var keepingTime = KeepingTime()
-  private var rejected: [RejectedRow] = []
-  var rejectedCount: Int { rejected.count }
-  /// False if there may be refused batches that could not be read.
-  private(set) var isRejectedComplete = true
-  /// What the oldest batches of documents were made for, by the key of their user.
-  private var bases: [String: [DocumentKey: BaseDocument]] = [:]
   /// In order of batch id.
-  private(set) var batches: [Entry] = []
-  /// Kept for a release that can read them.
-  private(set) var unreadable: [UnreadableEntry] = []
-  /// The number of batches that were seen and of which nothing could be kept.
-  private(set) var lostBatchCount = 0
-  /// False when the reading broke off somewhere.
+  var batches: [Entry] = []
+  /// Pending batches that are kept and not sent.
+  var setAside: [SetAsideEntry] = []
+  /// The number of pending batches that were seen and of which nothing could be kept.
+  var lostBatchCount = 0
+  /// False when the reading of pending batches broke off somewhere.
   var isComplete = true
+
+  var rejected: [RejectedRow] = []
+  /// Refused batches whose rows are damaged.
+  var setAsideRejected: [SetAsideEntry] = []
+  /// The number of refused batches that were seen and of which nothing could be kept.
+  var lostRejectedCount = 0
+  /// False when the reading of refused batches broke off somewhere.
+  var isRejectedComplete = true
+
+  /// By their numbers in the table.
+  var outcomes: [Int64: OutcomeRow] = [:]
+  /// What the oldest batches of documents were made for, by the key of their user.
+  var bases: [String: [DocumentKey: BaseDocument]] = [:]
   /// True if the file still says where the outbox lies.
   private(set) var hasTables = true
   /// Empty when it could not be read. Then the new cache gets another name, and batch ids may start over: the backend
   /// knows each batch by its own identity, which is saved with it.
   private(set) var cacheID = ""
   private(set) var highestBatchID: BatchID = 0
-  private var userKeys: [Int64: String] = [:]
+  private var hasCounter = false
+  private(set) var keepingTime = KeepingTime()
+  private(set) var userKeys: [Int64: String] = [:]
   /// The user's row of each batch that an index or the list of documents names; nil where they disagree.
-  private var owners: [BatchID: Int64?] = [:]
-  private var seen: Set<BatchID> = []
-  private let databaseID: DatabaseID
+  private(set) var owners: [BatchID: Int64?] = [:]
+  /// The batches that were found in the queue.
+  var seen: Set<BatchID> = []
+  /// The rows of `cache_unreadable_batches` that hold what such a row can hold.
+  var setAsideRowCount = 0
+  let databaseID: DatabaseID
 
-  var unreadableBatchCount: Int { unreadable.count + lostBatchCount }
-  /// The number of batches that were found in the tables and can be read.
-  var foundCount: Int { batches.count }
+  /// Pending batches that were seen and will not be sent.
+  var unreadableBatchCount: Int { setAside.count + lostBatchCount }
+  /// Refused batches that were seen and cannot be listed.
+  var unreadableRejectedCount: Int { setAsideRejected.count + lostRejectedCount }
+  /// The number of rows that only the tables of an outbox can have.
+  var foundCount: Int { batches.count + rejected.count + setAsideRowCount }
 
   /// Reads what can be read. The file is not changed.
   ///
@@ -77,6 +93,7 @@ struct SalvagedOutbox {
     options.isImmutable = isImmutable
     guard let database = try? Database(.file(path: path), options: options) else {
       (isComplete, hasTables, isRejectedComplete) = (false, false, false)
+      highestBatchID = CacheGlobals.skippedBatchIDs
       return
     }
     checkTables(database)
@@ -87,6 +104,7 @@ struct SalvagedOutbox {
     readSetAside(database)
     readRejected(database)
     readBases(database)
+    readOutcomes(database)
     database.close()
     readMissingBatches(of: path)
     finish()
@@ -105,7 +123,9 @@ struct SalvagedOutbox {
     func sql(_ column: String) -> String { "SELECT \(column) FROM cache_globals WHERE id = 1" }
     cacheID = (try? database.firstRow(sql("cache_id")) { try $0.string(at: 0) }) ?? ""
     let highest = try? database.firstRow(sql("highest_batch_id")) { try $0.int64(at: 0) }
-    if let highest, CountedNumber.range.contains(highest) { highestBatchID = highest }
+    if let highest, CountedNumber.range.contains(highest) {
+      (highestBatchID, hasCounter) = (highest, true)
+    }
     if let time = try? CacheGlobals(database: database).keepingTime() { keepingTime = time }
   }
 
@@ -121,7 +141,7 @@ struct SalvagedOutbox {
       }
     }
     // If both are damaged, from the pages. Users are never deleted, so every row that is found is right.
-    let missing = Set(owners.values.compactMap { $0 }).subtracting(userKeys.keys)
+    let missing = Set(owners.values.compactMap { $0 }).union(usersOfKeptRows(database)).subtracting(userKeys.keys)
     var found: [Int64: Set<String>] = [:]
     for row in DatabaseLeaves.rows(in: path, numbers: missing) {
       guard row.columns.count == 2, row.columns[0] == .null, case .text(let bytes) = row.columns[1],
@@ -130,6 +150,16 @@ struct SalvagedOutbox {
       found[row.number, default: []].insert(key)
     }
     for (number, keys) in found where keys.count == 1 { userKeys[number] = keys.first }
+  }
+
+  private mutating func usersOfKeptRows(_ database: Database) -> Set<Int64> {
+    var users: Set<Int64> = []
+    for table in ["cache_unreadable_batches", "cache_rejected_batches"] {
+      scan(database, "SELECT DISTINCT user_id FROM \(table) WHERE user_id > 0") { _, row in
+        if let user = try? row.int64(at: 0) { users.insert(user) }
+      }
+    }
+    return users
   }
 
   private mutating func readOwners(_ database: Database) {
@@ -147,56 +177,6 @@ struct SalvagedOutbox {
     }
   }
 
-  // MARK: - Batches
-
-  /// Numbers that no use of a cache can have given to a batch are damage, and nothing is counted from them.
-  private static func isBatchID(_ number: Int64) -> Bool { number > 0 && number < CountedNumber.limit }
-
-  private static let batch = "SELECT batch_id, user_id, batch FROM cache_mutation_batches NOT INDEXED"
-  /// Below this many, every number of a gap is looked up.
-  private static let gapLimit: Int64 = 50_000
-
-  private mutating func readQueue(_ database: Database) {
-    var (low, high) = (Int64(0), Int64.max)
-    let isWhole = scan(database, "\(Self.batch) ORDER BY batch_id") { outbox, row in
-      if let batchID = outbox.take(row) { low = batchID }
-    }
-    guard !isWhole else { return }
-    isComplete = false
-    scan(database, "\(Self.batch) WHERE batch_id > \(low) ORDER BY batch_id DESC") { outbox, row in
-      if let batchID = outbox.take(row) { high = batchID }
-    }
-    let end = min(high, max(highestBatchID, owners.keys.max() ?? 0) + 1)
-    var candidates = Set(owners.keys)
-    if end > low, end - low <= Self.gapLimit { candidates.formUnion(low..<end) }
-    for batchID in candidates.subtracting(seen).sorted() {
-      scan(database, "\(Self.batch) WHERE batch_id = \(batchID)") { outbox, row in _ = outbox.take(row) }
-    }
-  }
-
-  private mutating func readSetAside(_ database: Database) {
-    scan(database, "SELECT batch_id, user_id, batch FROM cache_unreadable_batches") { outbox, row in
-      _ = outbox.take(row)
-    }
-  }
-
-  private mutating func readRejected(_ database: Database) {
-    let columns = "batch_id, user_id, batch, code, message, rejected_seconds, rejected_nanos, kept_at"
-    let isWhole = scan(database, "SELECT \(columns) FROM cache_rejected_batches") { outbox, row in
-      guard let user = try? row.int64(at: 1), let userKey = outbox.userKeys[user], let batchID = try? row.int64(at: 0),
-        let batch = try? row.bytes(at: 2), (try? outbox.decode(batch, batchID)) != nil,
-        let code = try? row.int64(at: 3), let message = try? row.string(at: 4),
-        let seconds = try? row.int64(at: 5), let nanoseconds = try? row.int64(at: 6)
-      else { return outbox.isRejectedComplete = false }
-      let keptAt = (try? row.int64(at: 7)).flatMap { CountedNumber.range.contains($0) ? $0 : nil }
-      outbox.rejected.append(
-        RejectedRow(
-          batchID: batchID, userKey: userKey, batch: batch, code: code, message: message, seconds: seconds,
-          nanoseconds: nanoseconds, keptAt: keptAt ?? outbox.keepingTime.seconds))
-    }
-    if !isWhole { isRejectedComplete = false }
-  }
-
   /// From the beginning of the table, and if that breaks off from its end. What a batch was sent under is in its own row.
   private mutating func readBases(_ database: Database) {
     for order in ["ASC", "DESC"] {
@@ -208,68 +188,39 @@ struct SalvagedOutbox {
     }
   }
 
-  /// Looks through the pages of the file for batches that exist and were not found.
-  private mutating func readMissingBatches(of path: String) {
-    let missing = Set(owners.keys).subtracting(seen)
-    guard !missing.isEmpty else { return }
-    isComplete = false
-    for row in DatabaseLeaves.rows(in: path, numbers: missing) where row.columns.count >= 3 {
-      guard !seen.contains(row.number), let owner = owners[row.number], let user = owner,
-        case .integer(user) = row.columns[1], case .blob(let bytes) = row.columns[2],
-        (try? decode(bytes, row.number)) != nil
-      else { continue }
-      take(row.number, user: user, bytes)
-    }
-  }
-
-  /// - Returns: the number of the batch, if that can be read.
-  private mutating func take(_ row: Statement) -> BatchID? {
-    guard let batchID = try? row.int64(at: 0), Self.isBatchID(batchID) else {
-      lostBatchCount += 1
-      return nil
-    }
-    guard !seen.contains(batchID) else { return batchID }
-    let user = (try? row.int64(at: 1)) ?? owners[batchID].flatMap { $0 }
-    take(batchID, user: user, (try? row.bytes(at: 2)) ?? [])
-    return batchID
-  }
-
-  private mutating func take(_ batchID: BatchID, user: Int64?, _ bytes: [UInt8]) {
-    seen.insert(batchID)
-    let owner = owners[batchID].flatMap { $0 }
-    guard let userKey = user.flatMap({ userKeys[$0] }) ?? owner.flatMap({ userKeys[$0] }) else {
-      lostBatchCount += 1
-      return
-    }
-    do {
-      batches.append(Entry(userKey: userKey, batch: try decode(bytes, batchID)))
-    } catch {
-      unreadable.append(UnreadableEntry(batchID: batchID, userKey: userKey, bytes: bytes, reason: "\(error)"))
-    }
-  }
-
-  private func decode(_ bytes: [UInt8], _ batchID: BatchID) throws -> MutationBatch {
-    let batch = try CacheCodec.decodeBatch(bytes, database: databaseID)
-    guard batch.batchID == batchID else {
-      throw CacheError.unreadableBatch(batchID, reason: "the batch inside says id \(batch.batchID)")
-    }
-    return batch
-  }
-
   private mutating func finish() {
     lostBatchCount += Set(owners.keys).subtracting(seen).count
     batches.sort { $0.batch.batchID < $1.batch.batchID }
-    // Refused batches keep their numbers as well.
-    let kept = rejected.lazy.map(\.batchID).filter(Self.isBatchID)
-    highestBatchID = max(highestBatchID, seen.max() ?? 0, owners.keys.max() ?? 0, kept.max() ?? 0)
+    // Refused batches and those set aside keep their numbers as well.
+    let kept = rejected.map(\.batchID) + (setAside + setAsideRejected).map(\.batchID)
+    highestBatchID = max(
+      highestBatchID, seen.max() ?? 0, owners.keys.max() ?? 0, kept.lazy.filter(Self.isBatchID).max() ?? 0)
+    if !hasCounter { highestBatchID += CacheGlobals.skippedBatchIDs }
+    giveFreeNumbers()
     // Where it was lost, it goes on from the newest of them.
-    keepingTime.seconds = max(keepingTime.seconds, rejected.lazy.map(\.keptAt).max() ?? 0)
+    let keptAt = (rejected.map(\.keptAt) + outcomes.values.map(\.keptAt)).max() ?? 0
+    keepingTime.seconds = max(keepingTime.seconds, keptAt)
+  }
+
+  /// Two rows that are set aside under one number get two, so that neither takes the other's place.
+  private mutating func giveFreeNumbers() {
+    func number(_ wanted: BatchID, _ taken: inout Set<BatchID>) -> BatchID {
+      if Self.isBatchID(wanted), taken.insert(wanted).inserted { return wanted }
+      highestBatchID += 1
+      taken.insert(highestBatchID)
+      return highestBatchID
+    }
+    var taken: Set<BatchID> = []
+    for index in setAside.indices { setAside[index].batchID = number(setAside[index].batchID, &taken) }
+    for index in setAsideRejected.indices {
+      setAsideRejected[index].batchID = number(setAsideRejected[index].batchID, &taken)
+    }
   }
 
   /// Calls `body` with each row until one cannot be read.
   /// - Returns: True if all could be read.
   @discardableResult
-  private mutating func scan(
+  mutating func scan(
     _ database: Database, _ sql: String, _ body: (inout SalvagedOutbox, Statement) -> Void
   ) -> Bool {
     do {
@@ -280,69 +231,6 @@ struct SalvagedOutbox {
       return true
     } catch {
       return false
-    }
-  }
-
-  // MARK: - Saving
-
-  /// Stores the outbox in an empty database, under the same batch ids, with the overlays and the base documents that go with it.
-  func save(to database: Database, databaseID: DatabaseID) throws {
-    let documents = try CacheSchema.migrate(database)
-    let globals = CacheGlobals(database: database)
-    let queue = MutationQueue(database: database, databaseID: databaseID, globals: globals)
-    let overlays = OverlayTable(database: database, databaseID: databaseID)
-    let localDocuments = LocalDocuments(documents: documents, queue: queue, overlays: overlays)
-    try database.transaction("Save outbox", synchronous: .full) {
-      try globals.restore(cacheID: cacheID, highestBatchID: highestBatchID)
-      try globals.set(keepingTime)
-      var keysByUser: [MutationQueue.UserRow: Set<DocumentKey>] = [:]
-      for entry in batches {
-        let user = try queue.makeRow(userKey: entry.userKey)
-        try queue.insert(entry.batch, user: user)
-        keysByUser[user, default: []].formUnion(entry.batch.keys)
-      }
-      for entry in unreadable {
-        try database.update(
-          "INSERT INTO cache_unreadable_batches (batch_id, user_id, batch, reason) VALUES (?, ?, ?, ?)",
-          .integer(entry.batchID), .integer(queue.makeRow(userKey: entry.userKey)), .blob(entry.bytes),
-          .text(entry.reason))
-      }
-      try saveRejected(to: database, queue)
-      try saveBases(to: database, queue, keysByUser)
-      // The marks may be older than the batches: all of them count as sent.
-      for user in keysByUser.keys.sorted() {
-        try SentMarks(database: database).setMark(highestBatchID, of: user)
-      }
-      for (user, keys) in keysByUser.sorted(by: { $0.key < $1.key }) {
-        _ = try localDocuments.recalculate(localDocuments.remoteDocuments(for: keys), user: user)
-      }
-    }
-  }
-
-  /// Only for documents with a pending batch. Where the oldest one was lost, the next one counts as made for what that one was: if the backend
-  /// has carried it out, the two are compared.
-  private func saveBases(
-    to database: Database, _ queue: MutationQueue, _ keysByUser: [MutationQueue.UserRow: Set<DocumentKey>]
-  ) throws {
-    let table = BaseDocumentTable(database: database)
-    for (userKey, bases) in bases.sorted(by: { $0.key < $1.key }) {
-      let user = try queue.makeRow(userKey: userKey)
-      for (key, base) in bases.sorted(by: { $0.key < $1.key }) where keysByUser[user]?.contains(key) == true {
-        try table.set(base, of: key, user: user)
-      }
-    }
-  }
-
-  private func saveRejected(to database: Database, _ queue: MutationQueue) throws {
-    for row in rejected {
-      try database.update(
-        """
-        INSERT OR IGNORE INTO cache_rejected_batches
-          (batch_id, user_id, batch, code, message, rejected_seconds, rejected_nanos, kept_at)
-          VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-        .integer(row.batchID), .integer(queue.makeRow(userKey: row.userKey)), .blob(row.batch), .integer(row.code),
-        .text(row.message), .integer(row.seconds), .integer(row.nanoseconds), .integer(row.keptAt))
     }
   }
 }

@@ -6,7 +6,7 @@ internal import HearthStore
 /// The rule (firebase-ios-sdk lru_garbage_collector.cc): the oldest tenth of all targets and unneeded documents, at most 1,000, gives a
 /// bound on the scale of sequence numbers. First go the targets without a listener that were last used up to the
 /// bound and are not pinned, then the documents up to it that no target holds, no user has pending writes for, no view shows and no
-/// pinned query matches. Unlike there, a cache that is larger than its threshold always becomes smaller if anything in it may go:
+/// pinned query shows. Unlike there, a cache that is larger than its threshold always becomes smaller if anything in it may go:
 ///
 /// * What has to stay does not use up the share of the rest: targets in use or pinned and documents with pending writes do not count, and a
 ///   run that finds only documents that have to stay goes on behind them.
@@ -24,7 +24,7 @@ internal import HearthStore
 /// Every step is one transaction and holds by itself: a target's row, with its resume token, goes before the first of
 /// its documents, and each step asks again what is listened to, pending and shown. So the process may end, and a target or
 /// a document may come into use, between any two steps. Each step costs what it removes; nothing that stays is looked at,
-/// except the targets that are listened to and the documents that only views need.
+/// except the targets that are listened to, the documents that only views need, and the results of pinned queries with a limit.
 package struct GarbageCollectionRun {
   private enum Phase {
     case finishing
@@ -192,13 +192,13 @@ package struct GarbageCollectionRun {
       () -> (DocumentUses.Position?, Int, Int64) in
       // What clients show that have just come or have other targets is not known before the news are taken.
       guard !store.hasNewsOfClients else { return (position, 0, 0) }
-      let pinned = try store.pins.queries()
+      var kept = try KeptDocuments(in: store)
       var last: DocumentUses.Position?
       var (count, sparedCount) = (0, Int64(0))
       var bytes = 0
       for (key, position) in try store.uses.unneeded(after: position, upTo: bound, limit: limits.documents) {
         last = position
-        if try isShown(key) || store.isKept(key, by: pinned) {
+        if try isShown(key) || kept.contains(key) {
           sparedCount += 1
           continue
         }

@@ -12,6 +12,8 @@ package struct CacheCheckReport: Equatable, Sendable {
   package var savedBatchCount = 0
   /// The refused writes that a recovery would save, of all users.
   package var savedRejectedBatchCount = 0
+  /// Refused writes that a recovery would keep without being able to list them, or not find.
+  package var unreadableRejectedBatchCount = 0
   /// False if refused writes may be kept that could not be read.
   package var isRejectedComplete = true
   /// Batches that a recovery would keep for a release that can read them, or not find.
@@ -30,7 +32,8 @@ package struct CacheCheckReport: Equatable, Sendable {
         .object([
           ("wouldBeSaved", .integer(savedBatchCount)),
           ("rejectedWouldBeSaved", .integer(savedRejectedBatchCount)), ("unreadable", .integer(unreadableBatchCount)),
-          ("isComplete", .bool(isOutboxComplete)), ("areRejectedComplete", .bool(isRejectedComplete)),
+          ("rejectedUnreadable", .integer(unreadableRejectedBatchCount)), ("isComplete", .bool(isOutboxComplete)),
+          ("areRejectedComplete", .bool(isRejectedComplete)),
         ])
       ),
     ])
@@ -130,7 +133,8 @@ package enum CacheCheck {
     let hasLog = FileManager.default.fileExists(atPath: files.main + "-wal")
     let outbox = SalvagedOutbox(reading: files.main, databaseID: databaseID, isImmutable: !hasLog)
     report.savedBatchCount = outbox.batches.count
-    report.savedRejectedBatchCount = outbox.rejectedCount
+    report.savedRejectedBatchCount = outbox.rejected.count
+    report.unreadableRejectedBatchCount = outbox.unreadableRejectedCount
     report.isRejectedComplete = outbox.isRejectedComplete
     report.unreadableBatchCount = outbox.unreadableBatchCount
     report.isOutboxComplete = outbox.isComplete && outbox.hasTables

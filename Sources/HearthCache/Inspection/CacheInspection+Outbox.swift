@@ -10,12 +10,17 @@ package struct OutboxEntry: Equatable, Sendable {
   }
 
   package var batchID: BatchID
-  /// The ``OutboxOwner/name`` of its identity; nil for the signed-out user.
+  /// The ``OutboxOwner/name`` of its identity; nil for the signed-out user, and if ``isUserKnown`` is false.
   package var user: String?
   package var byteCount: Int
   /// True for a batch that a client could not read and that waits for a release that can.
   package var isSetAside: Bool
   package var contents: Contents
+  /// False if it is not known whose it is.
+  package var isUserKnown = true
+
+  /// The identity, as tables show it.
+  package var ownerInWords: String { isUserKnown ? OutboxOwner(name: user).inWords : OutboxOwner.unknownInWords }
 }
 
 extension CacheInspection {
@@ -29,7 +34,7 @@ extension CacheInspection {
       let condition = user == nil ? "" : "WHERE user_key = ? "
       let reason = isSetAside ? "reason" : "''"
       let statement = try database.prepare(
-        "SELECT batch_id, coalesce(batch, x''), coalesce(user_key, ''), \(reason) FROM \(table) LEFT JOIN cache_users USING (user_id) "
+        "SELECT batch_id, coalesce(batch, x''), user_key, \(reason) FROM \(table) LEFT JOIN cache_users USING (user_id) "
           + condition + "ORDER BY batch_id", user.map { [.text(MutationQueue.userKey($0))] } ?? [])
       while try statement.step() {
         guard try body(entry(statement, isSetAside: isSetAside)) else { return }
@@ -44,8 +49,10 @@ extension CacheInspection {
     } catch CacheError.unreadableBatch(_, let reason) {
       contents = .unreadable(reason: reason)
     }
+    let isUserKnown = !row.isNull(at: 2)
     return OutboxEntry(
-      batchID: try row.int64(at: 0), user: Self.user(ofKey: try row.string(at: 2)),
-      byteCount: (try? row.bytes(at: 1).count) ?? 0, isSetAside: isSetAside, contents: contents)
+      batchID: try row.int64(at: 0), user: isUserKnown ? Self.user(ofKey: try row.string(at: 2)) : nil,
+      byteCount: (try? row.bytes(at: 1).count) ?? 0, isSetAside: isSetAside, contents: contents,
+      isUserKnown: isUserKnown)
   }
 }

@@ -13,7 +13,7 @@ package struct CacheOverview: Equatable, Sendable {
     /// The ``OutboxOwner/name`` of an identity; nil for the signed-out user.
     package var id: String?
     package var pendingBatchCount: Int
-    /// Batches that could not be read and were set aside.
+    /// Batches of the user that could not be read and were set aside.
     package var unreadableBatchCount: Int
     /// Batches that the backend has refused and that are kept.
     package var rejectedBatchCount: Int
@@ -59,6 +59,8 @@ package struct CacheOverview: Equatable, Sendable {
   package var users: [User]
   /// Batches of all users that the backend has refused and that are kept until a program deals with them.
   package var rejectedBatchCount: Int
+  /// Batches that are kept and not sent, because they cannot be read or because it is not known whose they are, with those of no known user.
+  package var setAsideBatchCount: Int
   package var pinnedQueries: [PinnedQuery]
   /// True while a process has the folder for itself.
   package var isInExclusiveUse: Bool
@@ -90,11 +92,17 @@ extension CacheInspection {
       logBytes: Self.size(of: files.main + "-wal"),
       estimatedDocumentCount: try documents.estimatedDocumentCount(in: .everything(under: ResourcePath())),
       targetCount: try globals.targetCount(), users: try users(),
-      rejectedBatchCount: try rejectedBatchCount(), pinnedQueries: try pinnedQueries(),
+      rejectedBatchCount: try rejectedBatchCount(), setAsideBatchCount: try setAsideBatchCount(),
+      pinnedQueries: try pinnedQueries(),
       isInExclusiveUse: isLocked,
       exclusiveProcessID: isLocked ? LockHolder.processID(path: lock) : nil, clients: clients, backend: backend,
       knownDamage: files.markedDamage,
       filesSetAside: names.filter { $0.hasPrefix(CacheFile.fileName + ".corrupt") }.sorted())
+  }
+
+  /// The number of batches of all users, known or not, that are kept and not sent.
+  func setAsideBatchCount() throws -> Int {
+    Int(clamping: try database.firstRow("SELECT count(*) FROM cache_unreadable_batches") { try $0.int64(at: 0) } ?? 0)
   }
 
   private static func size(of path: String) -> Int64 {

@@ -4,13 +4,18 @@ internal import HearthStore
 /// One write that the backend has refused.
 package struct RejectedEntry: Equatable, Sendable {
   package var batchID: BatchID
-  /// The ``OutboxOwner/name`` of its identity; nil for the signed-out user.
+  /// The ``OutboxOwner/name`` of its identity; nil for the signed-out user, and if ``isUserKnown`` is false.
   package var user: String?
   package var contents: OutboxEntry.Contents
   /// Nil if the row does not say one.
   package var error: StatusError?
   /// The device's time of the refusal.
   package var rejectedAt: Timestamp?
+  /// False if it is not known whose it is.
+  package var isUserKnown = true
+
+  /// The identity, as tables show it.
+  package var ownerInWords: String { isUserKnown ? OutboxOwner(name: user).inWords : OutboxOwner.unknownInWords }
 }
 
 extension CacheInspection {
@@ -23,12 +28,18 @@ extension CacheInspection {
     let condition = user == nil ? "" : "WHERE user_key = ? "
     let statement = try database.prepare(
       """
-      SELECT batch_id, batch, coalesce(user_key, ''), code, message, rejected_seconds, rejected_nanos
+      SELECT batch_id, batch, user_key, code, message, rejected_seconds, rejected_nanos
       FROM cache_rejected_batches LEFT JOIN cache_users USING (user_id) \(condition)ORDER BY batch_id
       """, user.map { [.text(MutationQueue.userKey($0))] } ?? [])
     while try statement.step() {
       guard try body(rejectedEntry(statement)) else { return }
     }
+  }
+
+  /// The number of batches that wait or were set aside, also those of users whose row is lost.
+  func pendingBatchCount() throws -> Int {
+    let sql = "SELECT (SELECT count(*) FROM cache_mutation_batches) + (SELECT count(*) FROM cache_unreadable_batches)"
+    return Int(clamping: try database.firstRow(sql) { try $0.int64(at: 0) } ?? 0)
   }
 
   /// The number of refused batches of all users.
@@ -46,10 +57,13 @@ extension CacheInspection {
     let code = (try? row.int64(at: 3)).flatMap { Int(exactly: $0) }.flatMap(StatusCode.init(rawValue:))
     let nanoseconds = (try? row.int64(at: 6)).flatMap { Int32(exactly: $0) }
     let seconds = try? row.int64(at: 5)
+    let isUserKnown = !row.isNull(at: 2)
     return RejectedEntry(
-      batchID: try row.int64(at: 0), user: Self.user(ofKey: try row.string(at: 2)), contents: contents,
+      batchID: try row.int64(at: 0), user: isUserKnown ? Self.user(ofKey: try row.string(at: 2)) : nil,
+      contents: contents,
       error: try code.map { StatusError(code: $0, message: try row.string(at: 4)) },
-      rejectedAt: seconds.flatMap { seconds in nanoseconds.map { Timestamp(seconds: seconds, nanoseconds: $0) } })
+      rejectedAt: seconds.flatMap { seconds in nanoseconds.map { Timestamp(seconds: seconds, nanoseconds: $0) } },
+      isUserKnown: isUserKnown)
   }
 }
 
@@ -70,8 +84,8 @@ extension RejectedEntry {
 
   package var json: JSONText {
     var members: [(name: String, value: JSONText)] = [
-      ("batch", .integer(batchID)), ("user", OutboxOwner(name: user).userIDJSON),
-      ("owner", .string(OutboxOwner(name: user).inWords)),
+      ("batch", .integer(batchID)), ("user", isUserKnown ? OutboxOwner(name: user).userIDJSON : .null),
+      ("owner", .string(ownerInWords)),
       ("rejectedAt", rejectedAt.map { .string($0.rfc3339) } ?? .null),
       ("code", error.map { .string($0.code.description) } ?? .null),
       ("message", error.map { .string($0.message) } ?? .null),

@@ -110,12 +110,18 @@ package final class CacheInspection {
     }
     let found = try Dictionary(versions(in: database).map { ($0.component, $0.version) }, uniquingKeysWith: { $1 })
     // The server's data folder has the same mark in its header.
-    guard found["cache"] != nil || found["store"] == nil else {
+    let hasOutbox =
+      try database.firstRow("SELECT 1 FROM sqlite_master WHERE name = 'cache_mutation_batches'") { _ in true } != nil
+    guard found["cache"] != nil || found["store"] == nil || hasOutbox else {
       throw CacheInspectionError.notACache(
         path: path, reason: "it has documents and no outbox, as the files of `hearth serve` have")
     }
     for (component, known) in try knownVersions() where found[component] != known {
-      guard let version = found[component] else { throw CacheInspectionError.unfinished(path: path) }
+      guard let version = found[component] else {
+        guard hasOutbox else { throw CacheInspectionError.unfinished(path: path) }
+        let reason = "its list of versions lacks \"\(component)\""
+        throw CacheInspectionError.damaged(path: path, reason: reason)
+      }
       throw CacheInspectionError.otherRelease(path: path, component: component, found: version, known: known)
     }
     for schema in [ClientSchema.schema, DatabaseNameTable.schema] {

@@ -73,10 +73,8 @@ package enum CacheMaintenance {
   private static func holdings(folder: String) throws -> Holdings {
     do {
       return try CacheInspection.read(folder: folder) { cache in
-        let users = try cache.users()
         var holdings = Holdings(
-          pendingCount: users.reduce(0) { $0 + $1.pendingBatchCount + $1.unreadableBatchCount },
-          rejectedCount: try cache.rejectedBatchCount())
+          pendingCount: try cache.pendingBatchCount(), rejectedCount: try cache.rejectedBatchCount())
         try cache.forEachRejectedBatch {
           holdings.rejected.append($0.inWords)
           return holdings.rejected.count < namedRejected
@@ -89,7 +87,8 @@ package enum CacheMaintenance {
       let report = try CacheCheck.run(folder: folder)
       return Holdings(
         pendingCount: report.savedBatchCount + report.unreadableBatchCount,
-        rejectedCount: report.savedRejectedBatchCount, isPendingComplete: report.isOutboxComplete,
+        rejectedCount: report.savedRejectedBatchCount + report.unreadableRejectedBatchCount,
+        isPendingComplete: report.isOutboxComplete,
         isRejectedComplete: report.isRejectedComplete)
     }
   }

@@ -13,6 +13,7 @@ extension CacheOverview {
       ("estimatedDocuments", estimatedDocumentCount.map { .integer($0) } ?? .null),
       ("targets", .integer(targetCount)),
       ("pendingBatches", .integer(pendingBatchCount)), ("rejectedBatches", .integer(rejectedBatchCount)),
+      ("setAsideBatches", .integer(setAsideBatchCount)),
       ("users", .array(users.map(\.json))),
       (
         "pinnedQueries",
@@ -58,8 +59,8 @@ extension OutboxOwner {
 extension OutboxEntry {
   package var json: JSONText {
     var members: [(name: String, value: JSONText)] = [
-      ("batch", .integer(batchID)), ("user", OutboxOwner(name: user).userIDJSON),
-      ("owner", .string(OutboxOwner(name: user).inWords)), ("bytes", .integer(byteCount)),
+      ("batch", .integer(batchID)), ("user", isUserKnown ? OutboxOwner(name: user).userIDJSON : .null),
+      ("owner", .string(ownerInWords)), ("bytes", .integer(byteCount)),
       ("isSetAside", .bool(isSetAside)),
     ]
     switch contents {

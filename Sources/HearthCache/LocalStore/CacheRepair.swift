@@ -13,6 +13,7 @@ internal import HearthWire
 /// | batches | the owner is taken from `cache_batch_documents`; contents are never changed here |
 /// | marks of what was sent | all pending batches count as sent |
 /// | refused batches | those that cannot be read go to `cache_unreadable_batches`, without a user |
+/// | refused batches, unreadable batches | kept without a user where that one is not known |
 /// | attempts, outcomes | removed |
 /// | batches by document, overlays | rebuilt from the queue |
 /// | indexes | emptied and filled again; definitions that cannot be read are removed |
@@ -20,14 +21,24 @@ internal import HearthWire
 /// | counters | raised to what the rows say |
 /// | clients, notices, the lease | begun anew, see `ClientRepair` |
 ///
-/// Nothing that is only here, which is the outbox alone, is ever removed.
+/// No batch is ever removed. ``Report`` counts what is lost, and what is kept aside.
 struct CacheRepair {
   struct Report: CustomStringConvertible {
     var removedDocumentCount = 0
     var removedTargetCount = 0
     var removedKeyCount = 0
     var droppedTokenCount = 0
+    /// Pending batches whose user is not known.
     var setAsideBatchCount = 0
+    /// Refused batches, and batches that were set aside before, whose user turned out to be unknown.
+    var ownerlessBatchCount = 0
+    /// Refused batches that cannot be read.
+    var setAsideRejectedCount = 0
+    var lostOutcomeCount = 0
+    var lostBundleCount = 0
+    var lostNamedQueryCount = 0
+    var lostPinCount = 0
+    var lostBaseCount = 0
     /// True if the target of a client was removed from those in use.
     var hasRemovedUsedTargets = false
 
@@ -38,9 +49,19 @@ struct CacheRepair {
     }
 
     var description: String {
-      "\(removedDocumentCount) documents, \(removedTargetCount) targets and \(removedKeyCount) entries of targets "
-        + "removed, \(droppedTokenCount) resume tokens dropped, \(setAsideBatchCount) batches set aside whose user is not "
-        + "known, overlays and indexes made anew"
+      let parts = [
+        (removedDocumentCount, "documents removed"), (removedTargetCount, "targets removed"),
+        (removedKeyCount, "entries of targets removed"), (droppedTokenCount, "resume tokens dropped"),
+        (setAsideBatchCount, "pending batches set aside whose user is not known"),
+        (setAsideRejectedCount, "refused batches set aside that cannot be read"),
+        (ownerlessBatchCount, "refused or set aside batches kept whose user is not known"),
+        (lostOutcomeCount, "outcomes of writes lost"),
+        (lostBaseCount, "documents lost that pending writes were made for"),
+        (lostPinCount, "pinned queries lost"), (lostBundleCount, "bundles lost"),
+        (lostNamedQueryCount, "named queries lost"),
+      ]
+      let done = parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" } + ["overlays and indexes made anew"]
+      return done.joined(separator: ", ")
     }
   }
 
@@ -153,7 +174,7 @@ struct CacheRepair {
     return paths
   }
 
-  private func repairBundles() throws {
+  private mutating func repairBundles() throws {
     var bundles: [String] = []
     try database.forEachRow("SELECT bundle_id FROM bundles WHERE typeof(bundle_id) = 'text'") {
       if let id = try? $0.string(at: 0) { bundles.append(id) }
@@ -161,6 +182,7 @@ struct CacheRepair {
     }
     for id in bundles where (try? store.bundles.createTime(of: id)) == nil {
       try database.update("DELETE FROM bundles WHERE bundle_id = ?", .text(id))
+      report.lostBundleCount += 1
     }
     var names: [String] = []
     try database.forEachRow("SELECT name FROM named_queries WHERE typeof(name) = 'text'") {
@@ -169,16 +191,18 @@ struct CacheRepair {
     }
     for name in names where (try? store.bundles.query(named: name)) == nil {
       try database.update("DELETE FROM named_queries WHERE name = ?", .text(name))
+      report.lostNamedQueryCount += 1
     }
     for number in try store.pins.unreadable() {
       try database.update("DELETE FROM cache_pinned_queries WHERE pin_id = ?", .integer(number))
+      report.lostPinCount += 1
     }
   }
 
   // MARK: The queue and what is derived from it
 
   private mutating func repairQueue() throws {
-    report.setAsideBatchCount = try store.queue.repairOwners()
+    (report.setAsideBatchCount, report.ownerlessBatchCount) = try store.queue.repairOwners()
     let overlaid = try store.queue.rebuildDocuments()
     try database.update("DELETE FROM cache_overlays")
     for (user, keys) in overlaid.sorted(by: { $0.key < $1.key }) {
@@ -186,7 +210,7 @@ struct CacheRepair {
     }
   }
 
-  private func repairOutcomes() throws {
+  private mutating func repairOutcomes() throws {
     // A mark is never lowered: a process with the connection may send up to it without another look. What one said that cannot be read was at
     // most one reservation ahead.
     try database.update(
@@ -206,17 +230,21 @@ struct CacheRepair {
     if (try? store.sentMarks.attempts()) == nil { try database.update("DELETE FROM cache_write_attempts") }
     for id in try store.rejected.unreadable() {
       try store.queue.setAside(
-        id, from: "cache_rejected_batches", owner: "-1", reason: "refused by the backend, and damaged")
+        id, from: "cache_rejected_batches", owner: MutationQueue.unknownUser, reason: RejectedBatchTable.damagedReason)
+      report.setAsideRejectedCount += 1
     }
     for number in try store.outcomes.unreadable() {
       try database.update("DELETE FROM cache_write_outcomes WHERE number = ?", .integer(number))
+      report.lostOutcomeCount += 1
     }
     try store.queue.rebuildReceipts()
     try database.update("DELETE FROM cache_base_documents WHERE typeof(path) <> 'text'")
+    report.lostBaseCount += database.changedRowCount
     for path in try unreadablePaths(in: "cache_base_documents") {
       try database.update("DELETE FROM cache_base_documents WHERE path = CAST(? AS TEXT)", .blob(path))
+      report.lostBaseCount += database.changedRowCount
     }
-    try store.bases.repair()
+    report.lostBaseCount += try store.bases.repair()
   }
 
   private func repairUses() throws {

@@ -228,8 +228,10 @@ extension LocalStore {
   }
 
   /// True if ``updateClient(wantsNetwork:isVisible:)`` may change something. Writes nothing.
-  package func roleMayChange(wantsNetwork: Bool) throws -> Bool {
+  package func roleMayChange(wantsNetwork: Bool, isVisible: Bool) throws -> Bool {
     guard let locks, let member = state.membership else { return false }
+    // It could not be stored when it changed, and the others go by what the file says of this client.
+    if member.wantsNetwork != wantsNetwork || member.isVisible != isVisible { return true }
     guard member.leaseNumber != nil else { return locks.leaseIsFree }
     if leaseIsLost || !wantsNetwork { return true }
     return try otherClientNames().contains { !locks.isAlive($0) }
@@ -282,12 +284,12 @@ extension LocalStore {
     return state.membership?.hasTold ?? false
   }
 
-  /// Tells the others which targets agree with the backend. Only the holder of the lease may.
-  package func publish(_ states: [TargetID: Bool]) throws {
+  /// Tells the others how far targets agree with the backend. Only the holder of the lease may.
+  package func publish(_ states: [TargetID: TargetAgreement]) throws {
     guard hasOtherClients, !states.isEmpty else { return }
     try transaction("Publish target states", needsLease: true) {
-      for (target, isCurrent) in states.sorted(by: { $0.key < $1.key }) {
-        try clients.setCurrent(target, isCurrent)
+      for (target, agreement) in states.sorted(by: { $0.key < $1.key }) {
+        try clients.setAgreement(of: target, agreement)
         try tell(.targetState(target))
       }
     }
@@ -317,7 +319,7 @@ extension LocalStore {
   package func publishRejection(of target: TargetID, _ error: StatusError) throws {
     guard hasOtherClients else { return }
     try transaction("Publish rejected target", needsLease: true) {
-      try clients.setCurrent(target, false)
+      try clients.setAgreement(of: target, .open)
       try clients.stopUsing(target)
       try tell(.targetRejected(target, error))
     }
@@ -336,8 +338,8 @@ extension LocalStore {
     /// The results of the queries, and the other documents that were asked for.
     package var documents: DocumentMap = [:]
     package var confirmedKeys: [TargetID: Set<DocumentKey>] = [:]
-    /// For each target: true if the holder of the lease says that its view agrees with the backend.
-    package var currentTargets: [TargetID: Bool] = [:]
+    /// How far the view of each target agrees with the backend, as the holder of the lease says.
+    package var agreements: [TargetID: TargetAgreement] = [:]
   }
 
   /// Runs queries and reads documents and targets, all on one state of the file.
@@ -353,7 +355,7 @@ extension LocalStore {
       state.documents.merge(try localDocuments.localView(of: others, user: try userRow())) { _, new in new }
       for target in targetIDs {
         state.confirmedKeys[target] = try targets.keys(of: target)
-        state.currentTargets[target] = try clients.isCurrent(target)
+        state.agreements[target] = try clients.agreement(of: target)
       }
       return state
     }
@@ -365,9 +367,9 @@ extension LocalStore {
     return state.membership?.failure
   }
 
-  /// Returns true if the view of the target at the holder of the lease agrees with the backend.
-  package func isCurrent(_ target: TargetID) throws -> Bool {
-    guard isShared else { return false }
-    return try read("Get target state") { try clients.isCurrent(target) }
+  /// How far the view of the target at the holder of the lease agrees with the backend.
+  package func agreement(of target: TargetID) throws -> TargetAgreement {
+    guard isShared else { return .open }
+    return try read("Get target state") { try clients.agreement(of: target) }
   }
 }

@@ -22,6 +22,7 @@ extension LocalStore {
       guard try queue.firstPendingBatchID(for: key, user: user) == nil else {
         // A row is of an earlier batch. Without one, what the earlier ones were made for is not known, nor what they will make.
         try bases.insertIfMissing(.unknown(key), user: user)
+        if remote[key]?.isUnknown ?? true { try noteIncompleteView(of: key, user: user) }
         areAllKnown = false
         continue
       }
@@ -31,6 +32,19 @@ extension LocalStore {
       if base.mustBeCompared { areAllKnown = false }
     }
     return areAllKnown ? MutationBatch.guards(of: mutations, madeFor: known) : nil
+  }
+
+  /// Notes that the next batch of a document is made for a view without the document that the waiting ones change a part of: the cache has
+  /// lost it, by damage or by a salvage, and only their base is left. What they make of it has to be compared with the next batch.
+  private func noteIncompleteView(of key: DocumentKey, user: MutationQueue.UserRow) throws {
+    guard var base = try bases.base(of: key, user: user), base.document.isFound, base.next == nil else { return }
+    for batchID in try queue.pendingBatchIDs(for: [key], user: user)[key] ?? [] {
+      let mutations = try queue.batch(batchID, user: user)?.mutations ?? []
+      // The view shows all of what these make.
+      if mutations.contains(where: { $0.key == key && $0.replacesDocument }) { return }
+    }
+    base.next = .unknown(key)
+    try bases.set(base, of: key, user: user)
   }
 
   /// Brings bases up to date after a batch was committed: the next one was made for what it has made.

@@ -40,7 +40,7 @@ extension LocalStore {
       guard let active = state.targets[targetID] else { return }
       try touch(unconfirmedKeys.sorted())
       try targets.update(active.data.with(sequenceNumber: sequenceNumber()))
-      try clients.setCurrent(targetID, false)
+      try clients.setAgreement(of: targetID, .open)
       try clients.stopFollowing(targetID)
       forgetTarget(targetID)
     }

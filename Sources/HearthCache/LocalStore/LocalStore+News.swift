@@ -117,7 +117,7 @@ extension LocalStore {
     if gathered.concernsTargets { try database.part("Get new document changes") {} }
     let documents = try localDocuments.localView(of: gathered.keys, user: try userRow())
     if news.changes.isEmpty { news.changes = documents } else { news.changes.merge(documents) { _, new in new } }
-    for target in news.targetStates.keys { news.targetStates[target] = try clients.isCurrent(target) }
+    for target in news.targetStates.keys { news.targetStates[target] = try clients.agreement(of: target) }
     for target in news.resetTargets {
       // It may have been released since that was gathered.
       guard state.targets[target] != nil, let data = try targets.targetData(target) else { continue }
@@ -158,7 +158,7 @@ extension LocalStore {
         news.isFromPrimary = true
         guard !ignoresDocuments else { return }
         gathered.concernsTargets = true
-        if state.targets[target] != nil { news.targetStates[target] = false }
+        if state.targets[target] != nil { news.targetStates[target] = .open }
       case .targetRejected(let target, let error):
         news.isFromPrimary = true
         if state.targets[target] != nil { news.rejectedTargets.append((target, error)) }

@@ -125,10 +125,18 @@ extension LocalStore {
     }
   }
 
+  /// A refused batch of a user; nil if it is not kept.
+  package func rejectedBatch(_ batchID: BatchID, of user: String?) throws -> RejectedBatch? {
+    try read("Look for rejected batch") { try queue.row(of: user).flatMap { try rejected.batch(batchID, user: $0) } }
+  }
+
   /// Forgets refused batches of a user; nil for all of them.
   ///
+  /// - Parameter identities: Those of the batches that are meant; one without goes by its number alone.
   /// - Throws: `CacheError.unknownRejectedBatch` if one of them is not kept. Then all others are kept.
-  package func discardRejected(_ batches: [BatchID]?, of user: String?) throws {
+  package func discardRejected(
+    _ batches: [BatchID]?, identities: [BatchID: BatchIdentity] = [:], of user: String?
+  ) throws {
     try transaction("Discard rejected batches", synchronous: .full) {
       let row = try queue.row(of: user)
       guard let batches else {
@@ -136,7 +144,9 @@ extension LocalStore {
         return try tell(.outbox)
       }
       for batchID in batches {
-        guard let row, try rejected.remove(batchID, user: row) else {
+        guard let row, try rejected.holds(batchID, identities[batchID], user: row),
+          try rejected.remove(batchID, user: row)
+        else {
           throw CacheError.unknownRejectedBatch(batchID, user: user)
         }
       }
@@ -145,8 +155,12 @@ extension LocalStore {
   }
 
   /// Takes a refused batch out of the list, in the transaction that queues its mutations again.
-  func takeRejected(_ batchID: BatchID, user: MutationQueue.UserRow, name: String?) throws -> [Mutation] {
-    guard let kept = try rejected.batch(batchID, user: user), try rejected.remove(batchID, user: user) else {
+  func takeRejected(
+    _ batchID: BatchID, _ identity: BatchIdentity?, user: MutationQueue.UserRow, name: String?
+  ) throws -> [Mutation] {
+    guard let kept = try rejected.batch(batchID, user: user), identity == nil || kept.batch.identity == identity,
+      try rejected.remove(batchID, user: user)
+    else {
       throw CacheError.unknownRejectedBatch(batchID, user: name)
     }
     try tell(.outbox)

@@ -32,15 +32,6 @@ extension LocalStore {
     return keys
   }
 
-  /// Returns true for a document that a pinned query shows although the backend has not confirmed it for the query: one that the user has
-  /// written, or that came with another query. Of a query with a limit only the former, because others may lie far behind the limit.
-  func isKept(_ key: DocumentKey, by pinned: [Query]) throws -> Bool {
-    let holding = pinned.filter { $0.holds(key) }
-    guard !holding.isEmpty else { return false }
-    let document = try documents.document(for: key)
-    return holding.contains { ($0.limit == nil || document.hasCommittedMutations) && $0.matches(document) }
-  }
-
   /// The pinned queries, in the order in which they were pinned.
   package func pinnedQueries() throws -> [Query] {
     try read("List pinned queries") { try pins.queries() }

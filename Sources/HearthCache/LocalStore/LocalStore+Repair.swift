@@ -114,15 +114,14 @@ extension LocalStore {
   /// - Throws: `CacheError.filesAreLost`.
   package func lookForFiles() throws {
     guard let reason = lostFiles?() else { return }
-    if reopening == nil { reopening = .filesAreLost(reason) }
+    note(.filesAreLost(reason))
     throw CacheError.filesAreLost(reason: reason)
   }
 
   /// Has the cache opened anew after a failed sync.
   func noteFailedSync(_ error: any Error) {
-    guard case .file = database.location, reopening == nil, let error = error as? StoreError, error.isFailedSync
-    else { return }
-    reopening = .syncFailed(error.message)
+    guard case .file = database.location, let error = error as? StoreError, error.isFailedSync else { return }
+    note(.syncFailed(error.message))
   }
 
   private func hasFiles() -> Bool {
@@ -145,6 +144,13 @@ extension LocalStore {
   package func noteDamagedFile(_ reason: String) { fileIsDamaged(reason) }
 
   private func fileIsDamaged(_ reason: String) {
-    if reopening == nil { reopening = .fileIsDamaged(reason) }
+    note(.fileIsDamaged(reason))
+  }
+  /// The first cause counts, but what is done for repaired rows, which are in the file, does not do for any other.
+  private func note(_ cause: Reopening) {
+    switch reopening {
+    case nil, .targetsWereRepaired: reopening = cause
+    case .fileIsDamaged, .filesAreLost, .syncFailed: break
+    }
   }
 }

@@ -104,7 +104,7 @@ extension LocalStore {
       if let member = state.membership {
         try clients.stopUsing(targetID, by: member.client)
         if isPrimary {
-          try clients.setCurrent(targetID, false)
+          try clients.setAgreement(of: targetID, .open)
           try clients.stopFollowing(targetID)
         }
         try tell(.clients)
@@ -294,6 +294,8 @@ extension LocalStore {
     let removed = change.removed.sorted()
     for key in removed { try targets.remove(key, from: targetID) }
     try touch(removed)
+    // The next run of the query would begin without a document that its view goes on showing.
+    if try !removed.isEmpty && hasWaitingWrites(below: active.data.target) { try forgetLimboFreeVersion(of: &active) }
     try add(added, toTarget: targetID)
 
     let isMismatch = event.targetMismatches[targetID] != nil
@@ -368,7 +370,10 @@ extension LocalStore {
           state.viewReferences.remove(change.removedKeys, target: change.targetID)
         }
         guard !change.isFromCache, isPrimary else { continue }
-        let version = active.data.snapshotVersion
+        // Documents with waiting writes are not looked up: another user may see some that the backend does not have in this result.
+        let mayHoldOthers = try hasWaitingWrites(below: active.data.target)
+        let version = mayHoldOthers ? .none : active.data.snapshotVersion
+        if mayHoldOthers { try forgetLimboFreeVersion(of: &active) }
         active.data.lastLimboFreeSnapshotVersion = version
         let persisted = active.persisted.lastLimboFreeSnapshotVersion
         if version > .none, persisted == .none || Self.isDue(version, since: persisted) {
@@ -378,5 +383,18 @@ extension LocalStore {
         state.targets[change.targetID] = active
       }
     }
+  }
+
+  /// Returns whether the active user has waiting writes among the documents that a target may have.
+  private func hasWaitingWrites(below target: Target) throws -> Bool {
+    guard let user = try userRow() else { return false }
+    return try queue.hasPendingBatch(below: target.collectionGroup == nil ? target.path : ResourcePath(), user: user)
+  }
+
+  private func forgetLimboFreeVersion(of active: inout ActiveTarget) throws {
+    active.data.lastLimboFreeSnapshotVersion = .none
+    guard active.persisted.lastLimboFreeSnapshotVersion > .none else { return }
+    try targets.setLimboFreeVersion(.none, of: active.data.targetID)
+    active.persisted.lastLimboFreeSnapshotVersion = .none
   }
 }

@@ -23,8 +23,13 @@ extension LocalStore {
     try read("Look for batch") { try queue.holds(batchID, identity) }
   }
 
-  /// The waiting batch with this identity, of any user; nil if there is none. Looks through the bytes of the outbox.
-  package func pendingBatchID(of identity: BatchIdentity) throws -> BatchID? {
-    try read("Look for batch") { try queue.scannedBatchID(of: identity) }
+  /// A waiting batch of a user; nil if the outbox does not hold it.
+  package func pendingBatch(_ batchID: BatchID, of user: String?) throws -> MutationBatch? {
+    try read("Look for batch") { try queue.row(of: user).flatMap { try queue.batch(batchID, user: $0) } }
+  }
+
+  /// The waiting batches with these identities, of any user. Reads the whole outbox once.
+  package func pendingBatchIDs(of identities: Set<BatchIdentity>) throws -> [BatchIdentity: BatchID] {
+    try read("Look for batches") { try queue.batchIDs(of: identities) }
   }
 }

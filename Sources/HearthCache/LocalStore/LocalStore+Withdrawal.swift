@@ -8,15 +8,19 @@ extension LocalStore {
   /// committed, because the documents of the backend may then hold it and batches behind it.
   ///
   /// - Parameters:
+  ///   - identity: that of the batch that is meant, which another one with the number does not have; nil to go by the number alone.
   ///   - evenIfSent: true for a batch that may have reached the backend. It is not sent again; whether it is committed stays open.
   /// - Returns: its documents, as the active user's local view has them without it.
   /// - Throws: `CacheError.unknownBatch` when the owner's queue does not hold the batch, `CacheError.batchMayBeSent`.
   package func withdraw(
-    _ batchID: BatchID, evenIfSent: Bool, _ error: StatusError, of owner: Owner = .activeUser, at time: Timestamp
+    _ batchID: BatchID, _ identity: BatchIdentity? = nil, evenIfSent: Bool, _ error: StatusError,
+    of owner: Owner = .activeUser, at time: Timestamp
   ) throws -> DocumentMap {
     // A refusal does not fail the transaction: what that has read of other clients' changes stays read.
     let result: Result<DocumentMap, CacheError> = try transaction("Withdraw batch", synchronous: .full) {
-      guard let user = try row(of: owner), let batch = try queue.batch(batchID, user: user) else {
+      guard let user = try row(of: owner), let batch = try queue.batch(batchID, user: user),
+        identity == nil || batch.identity == identity
+      else {
         return .failure(.unknownBatch(batchID, user: name(of: owner)))
       }
       let mayBeSent = try batchID <= sentMarks.mark(of: user)

@@ -12,16 +12,19 @@ extension LocalStore {
     package var keepsOutcome: Bool
     /// The refused batch whose mutations are queued again in place of `mutations`; it leaves the list of those.
     package var resubmits: BatchID?
+    /// That of the refused batch; nil to go by its number alone.
+    package var resubmitsIdentity: BatchIdentity?
 
     package init(
       mutations: [Mutation], localWriteTime: Timestamp, identity: BatchIdentity? = nil, keepsOutcome: Bool = false,
-      resubmits: BatchID? = nil
+      resubmits: BatchID? = nil, resubmitsIdentity: BatchIdentity? = nil
     ) {
       self.mutations = mutations
       self.localWriteTime = localWriteTime
       self.identity = identity
       self.keepsOutcome = keepsOutcome
       self.resubmits = resubmits
+      self.resubmitsIdentity = resubmitsIdentity
     }
   }
 
@@ -72,7 +75,9 @@ extension LocalStore {
   private func enqueue(
     _ write: LocalWrite, user: MutationQueue.UserRow, name: String?, keepsFormer: Bool = false
   ) throws -> StoredWrite {
-    let mutations = try write.resubmits.map { try takeRejected($0, user: user, name: name) } ?? write.mutations
+    let mutations =
+      try write.resubmits.map { try takeRejected($0, write.resubmitsIdentity, user: user, name: name) }
+      ?? write.mutations
     guard !mutations.isEmpty else { throw CacheError.emptyBatch }
     // The view before the write: base values are taken from it, and the batch is applied on top of it, so that a write
     // costs the same however many batches are pending.

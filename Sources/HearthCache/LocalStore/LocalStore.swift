@@ -292,13 +292,14 @@ package final class LocalStore {
   /// needs. Runs after the transaction has read what it returns, so a view can still show what the cache just lost.
   private func collectTouchedDocuments() throws {
     guard !step.touchedKeys.isEmpty else { return }
-    var pinned: [Query]?
+    var kept: KeptDocuments?
     for key in step.touchedKeys.sorted() {
       if state.viewReferences.contains(key) { continue }
       if try targets.hasTarget(for: key) || queue.hasPendingBatch(for: key) { continue }
-      let queries = try pinned ?? pins.queries()
-      pinned = queries
-      if try isKept(key, by: queries) { continue }
+      var known = try kept ?? KeptDocuments(in: self)
+      let isKept = try known.contains(key)
+      kept = known
+      if isKept { continue }
       try documents.remove(key)
     }
   }

@@ -38,7 +38,10 @@ enum CacheSchema {
   }
 
   /// The names of the tables that hold the outbox.
-  static let outboxTables = ["cache_globals", "cache_users", "cache_mutation_batches", "cache_batch_documents"]
+  static let outboxTables = [
+    "cache_globals", "cache_users", "cache_mutation_batches", "cache_batch_documents", "cache_unreadable_batches",
+    "cache_rejected_batches",
+  ]
 
   private static let schema = Schema(
     component: "cache",
@@ -118,7 +121,8 @@ enum CacheSchema {
     ) WITHOUT ROWID
     """,
 
-    // Batches whose row did not hold what was written. They are out of the queue.
+    // Batches whose row did not hold what was written, or names no user. They are out of the queue. Without a user `user_id` is
+    // `MutationQueue.unknownUser`.
     """
     CREATE TABLE cache_unreadable_batches (
       batch_id INTEGER PRIMARY KEY,

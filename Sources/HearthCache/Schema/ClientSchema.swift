@@ -59,7 +59,8 @@ enum ClientSchema {
     """,
     "CREATE INDEX cache_client_targets_by_target ON cache_client_targets (target_id)",
 
-    // The targets whose view at the holder of the lease agrees with the backend. Kept while there are several clients.
+    // The targets whose view at the holder of the lease agrees with the backend, and, negated, those about which client and backend
+    // disagree for good (`TargetAgreement`). Kept while there are several clients.
     "CREATE TABLE cache_current_targets (target_id INTEGER PRIMARY KEY)",
 
     // What clients tell each other, in the transaction that changed it. `kind` is a `Notice.Kind`.

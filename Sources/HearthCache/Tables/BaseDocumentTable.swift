@@ -115,7 +115,9 @@ struct BaseDocumentTable {
 
   /// Removes the rows that cannot be read, and those without a pending batch. A batch without them counts as made for a document that
   /// is not known.
-  func repair() throws {
+  ///
+  /// - Returns: The number of rows that could not be read.
+  func repair() throws -> Int {
     try database.update(
       """
       DELETE FROM cache_base_documents WHERE NOT EXISTS (
@@ -132,5 +134,6 @@ struct BaseDocumentTable {
       try database.update(
         "DELETE FROM cache_base_documents WHERE user_id = ? AND path = ?", .integer(user), .text(path))
     }
+    return damaged.count
   }
 }

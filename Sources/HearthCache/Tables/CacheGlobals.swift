@@ -116,6 +116,9 @@ struct CacheGlobals {
       table: "cache_globals", row: "1", reason: "the highest number of a batch is lower than that of one that is kept")
   }
 
+  /// Where the counter is lost, the numbers of so many batches that are not there any more are not given again: callers may still name them.
+  static let skippedBatchIDs: BatchID = 1 << 20
+
   /// Raises counters that are behind the rows they count, and brings back those that no use can have raised so far.
   func repair() throws {
     let batches = Self.highestUsedBatchID
@@ -133,7 +136,7 @@ struct CacheGlobals {
       UPDATE cache_globals SET
         highest_batch_id = CASE WHEN highest_batch_id < \(batches) OR highest_batch_id >= 1 << 62
             OR typeof(highest_batch_id) <> 'integer'
-          THEN \(batches) ELSE highest_batch_id END,
+          THEN \(batches) + \(Self.skippedBatchIDs) ELSE highest_batch_id END,
         highest_target_id = CASE WHEN highest_target_id < \(targets) OR highest_target_id > 2147483645
             OR highest_target_id & 1 OR typeof(highest_target_id) <> 'integer'
           THEN (\(targets) + 1) / 2 * 2 ELSE highest_target_id END,

@@ -75,6 +75,8 @@ extension MutationQueue {
         (SELECT count(*) FROM cache_users INDEXED BY sqlite_autoindex_cache_users_1 WHERE user_id = ?1) <> 1
         OR EXISTS (SELECT 1 FROM cache_mutation_batches INDEXED BY cache_mutation_batches_by_user WHERE user_id = ?1)
         OR EXISTS (SELECT 1 FROM cache_batch_documents WHERE user_id = ?1)
+        OR EXISTS (SELECT 1 FROM cache_unreadable_batches WHERE user_id = ?1)
+        OR EXISTS (SELECT 1 FROM cache_rejected_batches WHERE user_id = ?1)
       """, .integer(user)
     ) { _ in true }
     guard problem == nil else { throw Self.pagesAreDamaged("The number \(user) of a new user is another one's.") }
@@ -100,20 +102,19 @@ extension MutationQueue {
   /// Returns batches of users that do not exist to the users that `cache_batch_documents` names. A batch whose user cannot be
   /// found is set aside: it must not be sent as anybody else.
   ///
-  /// - Returns: The number of batches that were set aside.
-  func repairOwners() throws -> Int {
-    // The number of a row that goes may be given to another user.
-    try database.update(
-      """
-      UPDATE cache_unreadable_batches SET user_id = -1
-      WHERE user_id IN (SELECT user_id FROM cache_users WHERE \(Self.isNoKey))
-      """)
-    try database.update(
-      """
-      UPDATE cache_rejected_batches SET user_id = -1
-      WHERE user_id IN (SELECT user_id FROM cache_users WHERE \(Self.isNoKey))
-      """)
+  /// - Returns: The number of batches that were set aside, and of those that are kept elsewhere and whose user was found unknown.
+  func repairOwners() throws -> (setAside: Int, ownerless: Int) {
     try database.update("DELETE FROM cache_users WHERE \(Self.isNoKey)")
+    // The number of a row that has gone may be given to another user.
+    var ownerlessCount = 0
+    for table in ["cache_unreadable_batches", "cache_rejected_batches"] {
+      try database.update(
+        """
+        UPDATE \(table) SET user_id = \(Self.unknownUser)
+        WHERE user_id <> \(Self.unknownUser) AND user_id NOT IN (SELECT user_id FROM cache_users)
+        """)
+      ownerlessCount += database.changedRowCount
+    }
     var setAsideCount = 0
     var lost: [BatchID] = []
     try database.forEachRow(
@@ -138,11 +139,11 @@ extension MutationQueue {
         try database.update(
           "UPDATE cache_mutation_batches SET user_id = ? WHERE batch_id = ?", .integer(owners[0]), id)
       } else {
-        try setAside(batchID, from: "cache_mutation_batches", owner: "-1", reason: "its user is not known")
+        try setAside(batchID, from: "cache_mutation_batches", owner: Self.unknownUser, reason: "its user is not known")
         setAsideCount += 1
       }
     }
-    return setAsideCount
+    return (setAsideCount, ownerlessCount)
   }
 
   /// Rebuilds the list of documents from all batches. A batch that cannot be read keeps the entries that can be.

@@ -8,6 +8,9 @@ internal import HearthWire
 struct MutationQueue {
   typealias UserRow = Int64
 
+  /// The row of rows that are kept although it is not known whose they are. No user has it, and nothing in them is sent.
+  static let unknownUser: UserRow = -1
+
   let database: Database
   let databaseID: DatabaseID
   let globals: CacheGlobals
@@ -203,15 +206,14 @@ struct MutationQueue {
     return batch?.identity == identity ? batchID : nil
   }
 
-  /// The batch with this identity, of any user, with a receipt or without. Looks through the bytes of the queue.
-  func scannedBatchID(of identity: BatchIdentity) throws -> BatchID? {
-    var found: BatchID?
-    try database.forEachRow(
-      "SELECT batch_id, batch FROM cache_mutation_batches WHERE instr(batch, ?) > 0", .blob(identity.bytes)
-    ) {
-      // The bytes may stand in the data of another batch.
-      if let batch = try? decode($0), batch.identity == identity { found = batch.batchID }
-      return found == nil
+  /// The batches with these identities, of any user, with a receipt or without. Reads the whole queue once, however many they are.
+  func batchIDs(of identities: Set<BatchIdentity>) throws -> [BatchIdentity: BatchID] {
+    var found: [BatchIdentity: BatchID] = [:]
+    try database.forEachRow("SELECT batch_id, batch FROM cache_mutation_batches") {
+      if let batch = try? decode($0), let identity = batch.identity, identities.contains(identity) {
+        found[identity] = batch.batchID
+      }
+      return found.count < identities.count
     }
     return found
   }
@@ -255,7 +257,7 @@ struct MutationQueue {
 
   /// Takes a batch out of its queue and keeps its row.
   func setAside(_ batch: UnreadableBatch) throws {
-    try setAside(batch.batchID, from: "cache_mutation_batches", owner: "user_id", reason: batch.reason)
+    try setAside(batch.batchID, from: "cache_mutation_batches", owner: nil, reason: batch.reason)
     try database.update(
       "DELETE FROM cache_batch_documents WHERE user_id = ? AND batch_id = ?", .integer(batch.user),
       .integer(batch.batchID))
@@ -263,13 +265,13 @@ struct MutationQueue {
 
   /// Moves a row to the unreadable batches: under its number, or a free one if another batch is kept under that.
   ///
-  /// - Parameter owner: The user of the row there, in SQL.
-  func setAside(_ batchID: BatchID, from table: String, owner: String, reason: String) throws {
+  /// - Parameter owner: The user of the row there; nil for that of the row here.
+  func setAside(_ batchID: BatchID, from table: String, owner: UserRow?, reason: String) throws {
     try database.update(
       """
       INSERT INTO cache_unreadable_batches (batch_id, user_id, batch, reason)
       SELECT CASE WHEN batch_id IN (SELECT batch_id FROM cache_unreadable_batches)
-          THEN \(CacheGlobals.highestUsedBatchID) + 1 ELSE batch_id END, \(owner), batch, ?
+          THEN \(CacheGlobals.highestUsedBatchID) + 1 ELSE batch_id END, \(owner.map { "\($0)" } ?? "user_id"), batch, ?
       FROM \(table) WHERE batch_id = ?
       """, .text(reason), .integer(batchID))
     try database.update("DELETE FROM \(table) WHERE batch_id = ?", .integer(batchID))
@@ -319,6 +321,17 @@ struct MutationQueue {
       "SELECT batch_id FROM cache_batch_documents WHERE user_id = ? AND path = ? ORDER BY batch_id LIMIT 1",
       .integer(user), .text(key.canonicalString)
     ) { try $0.int64(at: 0) }
+  }
+
+  /// Returns whether the user has a pending batch for a document at a path or anywhere below it; the empty path has all of them below it.
+  func hasPendingBatch(below path: ResourcePath, user: UserRow) throws -> Bool {
+    let sql = "SELECT 1 FROM cache_batch_documents WHERE user_id = ?"
+    guard !path.isEmpty else { return try database.firstRow("\(sql) LIMIT 1", .integer(user)) { _ in true } ?? false }
+    // "0" is the character after "/".
+    let text = path.canonicalString
+    return try database.firstRow(
+      "\(sql) AND path >= ? AND path < ? LIMIT 1", .integer(user), .text(text), .text(text + "0")
+    ) { _ in true } ?? false
   }
 
   /// Returns whether any user has a pending batch for the document.

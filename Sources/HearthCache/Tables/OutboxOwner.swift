@@ -99,6 +99,9 @@ package enum OutboxOwner: Equatable, Sendable {
   /// The id of a user; nil for all others.
   package var userID: String? { if case .user(let id) = self { id } else { nil } }
 
+  /// The identity of a batch of which it is not known whose it is, as tables show it.
+  package static let unknownInWords = "(unknown)"
+
   /// The identity as tables show it. What is no user id stands in parentheses.
   package var inWords: String {
     switch self {

@@ -33,6 +33,9 @@ package struct RejectedBatchLimits: Equatable, Sendable {
 struct RejectedBatchTable {
   typealias UserRow = MutationQueue.UserRow
 
+  /// The reason why a refused batch that cannot be read is set aside.
+  static let damagedReason = "refused by the backend, and damaged"
+
   let database: Database
   let databaseID: DatabaseID
 
@@ -83,6 +86,14 @@ struct RejectedBatchTable {
   func batch(_ batchID: BatchID, user: UserRow) throws -> RejectedBatch? {
     try database.firstRow(
       "\(Self.select) WHERE batch_id = ? AND user_id = ?", .integer(batchID), .integer(user), body: decode)
+  }
+
+  /// Returns whether the batch is kept and no other one under its number.
+  ///
+  /// - Parameter identity: Nil to ask for the number only.
+  func holds(_ batchID: BatchID, _ identity: BatchIdentity?, user: UserRow) throws -> Bool {
+    guard let identity else { return true }
+    return try batch(batchID, user: user)?.batch.identity == identity
   }
 
   /// - Returns: False if there was none.

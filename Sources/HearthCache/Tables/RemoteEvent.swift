@@ -8,6 +8,8 @@ package struct TargetChange: Equatable, Sendable {
   package var resumeToken: [UInt8]
   /// True if the backend has sent everything that the target holds.
   package var isCurrent: Bool
+  /// True if another client has found that client and backend disagree for good which documents the target has.
+  package var isDisputed = false
   package var added: Set<DocumentKey>
   package var modified: Set<DocumentKey>
   package var removed: Set<DocumentKey>

@@ -42,9 +42,11 @@ struct CacheCheckCommand: ParsableCommand {
     Terminal.write(
       "Pending batches that a recovery saves: \(report.savedBatchCount); unreadable: \(report.unreadableBatchCount)\(more)"
     )
-    if report.savedRejectedBatchCount > 0 || !report.isRejectedComplete {
-      let more = report.isRejectedComplete ? "" : "; not all could be read"
-      Terminal.write("Refused batches that a recovery saves: \(report.savedRejectedBatchCount)\(more)")
+    if report.savedRejectedBatchCount + report.unreadableRejectedBatchCount > 0 || !report.isRejectedComplete {
+      let more = report.isRejectedComplete ? "" : "; not all could be looked for"
+      Terminal.write(
+        "Refused batches that a recovery saves: \(report.savedRejectedBatchCount); unreadable: "
+          + "\(report.unreadableRejectedBatchCount)\(more)")
     }
     if !report.isSound {
       Terminal.write(

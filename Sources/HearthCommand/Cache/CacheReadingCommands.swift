@@ -37,6 +37,11 @@ struct CacheInfoCommand: ParsableCommand {
     if cache.rejectedBatchCount > 0 {
       line("rejected", "\(cache.rejectedBatchCount) batches that the backend has refused: see `hearth cache rejected`")
     }
+    if cache.setAsideBatchCount > 0 {
+      line(
+        "not sent",
+        "\(cache.setAsideBatchCount) batches set aside, unreadable or of no known user: see `hearth cache outbox`")
+    }
     for user in cache.users {
       let unreadable = user.unreadableBatchCount > 0 ? ", \(user.unreadableBatchCount) unreadable" : ""
       let rejected = user.rejectedBatchCount > 0 ? ", \(user.rejectedBatchCount) rejected" : ""
@@ -62,7 +67,7 @@ struct CacheInfoCommand: ParsableCommand {
 struct CacheOutboxCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "outbox", abstract: "List the writes that wait for the backend, in the order in which they are sent.",
-    discussion: "With JSON, one object per line and batch.")
+    discussion: "Those that are kept and not sent come last, as set aside. With JSON, one object per line and batch.")
 
   @OptionGroup var options: CacheOptions
 
@@ -86,9 +91,9 @@ struct CacheOutboxCommand: ParsableCommand {
   }
 
   private static func add(_ entry: OutboxEntry, to table: inout TextTable) {
-    let (number, user) = ("\(entry.batchID)", OutboxOwner(name: entry.user).inWords)
+    let (number, user) = ("\(entry.batchID)", entry.ownerInWords)
     switch entry.contents {
-    case .unreadable(let reason): table.add(number, user, "", "unreadable", reason)
+    case .unreadable(let reason): table.add(number, user, "", entry.isSetAside ? "set aside" : "unreadable", reason)
     case .batch(let batch):
       for mutation in batch.mutations {
         table.add(number, user, batch.localWriteTime.rfc3339, mutation.operationName, mutation.key.canonicalString)

@@ -28,13 +28,15 @@
         _ = fcntl(end, F_SETFD, FD_CLOEXEC)
         _ = fcntl(end, F_SETFL, O_NONBLOCK)
       }
-      descriptor = inotify_init1(O_CLOEXEC | O_NONBLOCK)
-      interruption = (ends[0], ends[1])
       // A user may have 128 of them by default.
-      guard descriptor >= 0 else {
+      let opened = inotify_init1(O_CLOEXEC | O_NONBLOCK)
+      // Nothing is set yet: `deinit`, which runs also where a complete object is given up, would close the pipe a second time.
+      guard opened >= 0 else {
         for end in ends { _ = close(end) }
         return nil
       }
+      descriptor = opened
+      interruption = (ends[0], ends[1])
     }
 
     func watch(_ path: String, for event: FileWatcher.Events) -> Bool {

@@ -14,14 +14,16 @@
     private let files = Mutex<[Int32: (path: String, event: FileWatcher.Events)]>([:])
 
     init?() {
-      queue = kqueue()
-      guard queue >= 0 else { return nil }
-      _ = fcntl(queue, F_SETFD, FD_CLOEXEC)
+      let opened = kqueue()
+      guard opened >= 0 else { return nil }
+      _ = fcntl(opened, F_SETFD, FD_CLOEXEC)
       var change = Self.event(0, EVFILT_USER, flags: EV_ADD)
-      guard kevent(queue, &change, 1, nil, 0, nil) == 0 else {
-        _ = close(queue)
+      // The property is not set yet: `deinit`, which runs also where a complete object is given up, would close the queue a second time.
+      guard kevent(opened, &change, 1, nil, 0, nil) == 0 else {
+        _ = close(opened)
         return nil
       }
+      queue = opened
     }
 
     private static func event(

@@ -210,6 +210,9 @@ extension BackendLink {
     targets = [:]
   }
 
+  /// True if it is the current stream, which does not count as open yet.
+  func isOpening(watchStream id: StreamID) -> Bool { watchStream.isOpening(id) }
+
   mutating func watchStreamOpened(_ id: StreamID, confirmed: ConfirmedKeys) -> [SyncAction] {
     guard watchStream.opened(id, now: now) else { return [] }
     var actions: [SyncAction] = []
@@ -292,7 +295,7 @@ extension BackendLink {
 
   /// What is known of the way to the backend.
   enum Reach {
-    /// The streams that are needed are open, and the backend has said something.
+    /// The backend has said something on the streams that are needed. A write that it refuses for a while is such an answer.
     case reached
     /// The last attempt to open a stream that is needed has failed, or nothing was heard for too long.
     case outOfReach
@@ -306,8 +309,8 @@ extension BackendLink {
     let isWriting = pipeline.stream.isReady
     if targets.isEmpty, pipeline.batches.isEmpty, !isWriting { return .notNeeded }
     let watches = targets.isEmpty || watchStream.isOpen && online.state == .online
-    if watches, isWriting || pipeline.batches.isEmpty { return .reached }
-    return online.state == .offline || failsToWrite ? .outOfReach : .connecting
+    if watches, isWriting || pipeline.batches.isEmpty || pipeline.isRefusedForNow { return .reached }
+    return online.state == .offline || failsToWrite && !pipeline.cameThrough ? .outOfReach : .connecting
   }
 
   /// True if the backend has answered every target that it should be asked for.

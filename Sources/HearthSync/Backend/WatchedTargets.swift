@@ -13,6 +13,8 @@ struct WatchedTargets: WatchTargetSource {
 
   func confirmedKeys(of targetID: TargetID) -> Set<DocumentKey> { confirmed(of: targetID) }
 
+  func continuedTarget(of targetID: TargetID) -> TargetID? { confirmed.continuedTarget(of: targetID) }
+
   func name(of key: DocumentKey) -> String { databaseID.name(of: key) }
 }
 

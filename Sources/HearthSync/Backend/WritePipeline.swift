@@ -45,6 +45,9 @@ struct WritePipeline {
   private(set) var user: String?
   /// The error with which the last stream ended; nil once a batch was answered.
   private(set) var lastError: StatusError?
+  /// True if the last stream that ended had come as far as the backend, which has answered the handshake. Credentials that it refuses later
+  /// do not count: another process may have better ones.
+  private(set) var cameThrough = false
   private(set) var stream: WriteStream
   private(set) var batches: [MutationBatch] = []
   /// True if the outbox held no batch behind the last one here when it was read last, and everything stored since is here too.
@@ -79,6 +82,9 @@ struct WritePipeline {
     // One that refuses a batch shows that the backend works.
     return !lastError.code.isPermanentForWrites
   }
+
+  /// True if the backend can be reached and wants nothing of what is sent before a pause is over, because of a quota for instance.
+  var isRefusedForNow: Bool { cameThrough && stream.isPausing }
 
   // MARK: - The outbox
 
@@ -189,6 +195,7 @@ struct WritePipeline {
     }
     let log = SyncAction.log(.debug, "Write stream closed: \(error?.description ?? "without an error")")
     lastError = error
+    cameThrough = closure.handshakeWasComplete && error?.code != .unauthenticated
     var unanswered = closure.handshakeWasComplete ? batches.filter { !answeredElsewhere.contains($0.batchID) } : []
     var rejected: Answered?
     // Answers come in order, so the error is about the first batch that has none. Before the handshake it is about the

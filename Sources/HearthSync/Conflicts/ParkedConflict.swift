@@ -20,8 +20,17 @@ struct ParkedConflict {
 
   /// Returns true if the application would be asked the same as before.
   func isAbout(_ other: OpenConflict) -> Bool {
-    conflict.batch == other.batch && LocalStore.isSameUser(conflict.owner, other.owner)
-      && conflict.bases.bases.mapValues(\.document) == other.bases.bases.mapValues(\.document)
-      && other.bases.bases.keys.allSatisfy { conflict.remote[$0] == other.remote[$0] }
+    let (bases, otherBases) = (conflict.bases.bases, other.bases.bases)
+    return conflict.batch == other.batch && LocalStore.isSameUser(conflict.owner, other.owner)
+      && bases.count == otherBases.count
+      && otherBases.allSatisfy { key, base in
+        Self.isSame(bases[key]?.document, base.document) && Self.isSame(conflict.remote[key], other.remote[key])
+      }
+  }
+
+  /// Returns true if nobody has written a document between two readings. One that does not exist has the time of its reading as its version.
+  private static func isSame(_ first: Document?, _ second: Document?) -> Bool {
+    guard let first, let second, first.isMissing, second.isMissing else { return first == second }
+    return true
   }
 }

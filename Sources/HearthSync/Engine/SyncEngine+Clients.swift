@@ -47,7 +47,7 @@ extension SyncEngine {
 
   func noteFailedCatchUp(_ error: any Error) {
     log(.debug, "The changes of other clients cannot be read: \(error)")
-    retryOnce(.catchUp)
+    retryOnce(.catchUp, isDue: !isHeldByOther(error))
   }
 
   /// Completes the calls that wait for batches which other clients have seen answered.
@@ -73,10 +73,16 @@ extension SyncEngine {
     }
   }
 
-  /// The event that shows which targets agree with the backend.
-  static func event(of states: [TargetID: Bool]) -> RemoteEvent? {
+  /// The event that shows how far targets agree with the backend.
+  static func event(of states: [TargetID: TargetAgreement]) -> RemoteEvent? {
     guard !states.isEmpty else { return nil }
-    return RemoteEvent(snapshotVersion: .none, targetChanges: states.mapValues { TargetChange(isCurrent: $0) })
+    return RemoteEvent(
+      snapshotVersion: .none,
+      targetChanges: states.mapValues {
+        var change = TargetChange(isCurrent: $0 != .open)
+        change.isDisputed = $0 == .disputed
+        return change
+      })
   }
 
   /// Acts on everything in the news but documents, answers and the states of targets.
@@ -162,7 +168,9 @@ extension SyncEngine {
     do {
       guard try localStore.isMember() else { return resume() }
       let isOthersTurn = leaveLeaseIfOthersWait() || yieldsToHeir()
-      if try !isOthersTurn && localStore.roleMayChange(wantsNetwork: needsLease) { return refreshRole() }
+      if try !isOthersTurn && localStore.roleMayChange(wantsNetwork: needsLease, isVisible: isVisible) {
+        return refreshRole()
+      }
     } catch {
       log(.debug, "The other clients cannot be looked up: \(error)")
     }
@@ -193,13 +201,13 @@ extension SyncEngine {
     endPrimaryWatch()
     isPrimary = true
     turn = LeaseTurn(began: now)
-    published = Published(isCurrent: state.currentTargets, inherited: views.watchedTargets)
+    published = Published(agreements: state.agreements, inherited: views.watchedTargets)
     views.beginToResolveLimbo(confirmedKeys: state.confirmedKeys)
     // The streams are still closed. A view that was made just now agrees with the backend when that says so, not before: nobody
     // knows yet which of its documents wait for the outcome of a write.
     // Of a target that nobody wants it to be asked for any more, nobody says when the agreement ends.
-    var shown = state.currentTargets.filter { views.hasListeners(on: $0.key) }
-    for (target, isCurrent) in shown { shown[target] = isCurrent && views.isWanted(target) }
+    var shown = state.agreements.filter { views.hasListeners(on: $0.key) }
+    for target in shown.keys where !views.isWanted(target) { shown[target] = .open }
     refreshViews(state.documents, event: Self.event(of: shown))
     // Storing what the views show may have found that another client has the lease by now.
     guard isPrimary else { return }
@@ -296,7 +304,7 @@ extension SyncEngine {
     let wasPrimary = isPrimary
     try storeTargetUses()
     let state = try localStore.state(of: views.activeQueries, on: views.targets, showing: views.shownKeys)
-    refreshViews(state.documents, event: isPrimary ? nil : Self.event(of: state.currentTargets))
+    refreshViews(state.documents, event: isPrimary ? nil : Self.event(of: state.agreements))
     // It has found out here that another client has the lease, and that one says which targets agree with the backend.
     if wasPrimary, !isPrimary { return try synchronizeViews() }
     let gone = try waits.pendingBatches.sorted { $0.key < $1.key }
@@ -311,12 +319,4 @@ extension SyncEngine {
     let owner = LocalStore.Owner.user(signedInUser)
     emit(try waits.lower { try localStore.highestUnacknowledgedBatchID(notAfter: $0, of: owner) })
   }
-}
-
-extension StatusError {
-  fileprivate static let outcomeUnknown = StatusError(
-    code: .unknown,
-    message:
-      "The write has left the outbox while this process did not run; whether the backend has committed it is not known."
-  )
 }

@@ -12,8 +12,8 @@ extension SyncEngine {
     guard isPrimary else { return }
     let others = try localStore.targetsOfOthers()
     // With the last client of a target goes what was told of it. The next one is told again.
-    for target in others.keys where published.isCurrent[target] == true {
-      if try !localStore.isCurrent(target) { published.isCurrent[target] = nil }
+    for target in others.keys where (published.agreements[target] ?? .open) != .open {
+      if try localStore.agreement(of: target) == .open { published.agreements[target] = nil }
     }
     // One that cannot be followed does not keep the others from it.
     var failure: (any Error)?
@@ -78,6 +78,7 @@ extension SyncEngine {
       let query = data.target.query
       let first = try run(query)
       follow(views.activate(query, on: data, with: first, isWatched: isWatched, onlineState: link.onlineState))
+      lookForOwnWrites(of: query)
     } catch {
       localStore.forgetTarget(target)
       throw error

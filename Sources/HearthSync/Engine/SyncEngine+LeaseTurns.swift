@@ -9,7 +9,7 @@ struct LeaseTurn {
   var isEnding = false
   /// True once the backend was reached in this turn.
   var hasConnected = false
-  /// The monotonic time since which the backend has been out of reach although something waits for it.
+  /// The monotonic time since which the backend has been out of reach whenever something waited for it.
   var cutOffSince: Duration?
   /// The monotonic time since which the free lease has been found to be left to another client.
   var yieldedSince: Duration?
@@ -21,7 +21,8 @@ struct LeaseTurn {
 /// the lease leaves it to a client of that user after a while: with nothing on its way, so that no batch is sent twice.
 ///
 /// Processes differ in what they can reach: one may have no network, no certificates, no valid token. A holder that has been cut off for
-/// `offlineLeaseTurn` leaves the lease to any other client that wants the network. While nobody can connect, it goes round in such turns.
+/// `offlineLeaseTurn` leaves the lease to any other client that wants the network, also if nothing waits for the backend at that moment: reads
+/// that are made once are answered as offline, and gone. While nobody can connect, it goes round in such turns.
 /// One that has a connection keeps it; a client that had its turn in vain gets another one rarely (`futileTurnPause`), or as soon as
 /// something changes that may help it.
 extension SyncEngine {
@@ -62,20 +63,28 @@ extension SyncEngine {
   /// Follows whether this client, which holds the lease, reaches the backend.
   private func noteConnection() throws {
     switch link.reach {
-    case .reached:
-      // Whoever had the lease before could not have reached it either if this client has found it out of reach at first.
-      let endsOutage = !turn.hasConnected && turn.cutOffSince != nil
-      // While the outbox waits for the application, the turn is of no use all the same.
-      if endsOutage || conflicts.open == nil { try localStore.noteConnection(endsOutage: endsOutage) }
-      turn.hasConnected = true
-      turn.cutOffSince = nil
-    case .outOfReach:
-      if turn.cutOffSince == nil, !link.isForbidden(for: .disabledByUser) { turn.cutOffSince = now }
-    case .notNeeded:
-      turn.cutOffSince = nil
-    case .connecting:
-      break
+    case .reached: try noteReached()
+    case .outOfReach: noteOutOfReach()
+    // The stream of the last read may still be open.
+    case .notNeeded: if link.onlineState == .online { try noteReached() }
+    case .connecting: break
     }
+  }
+
+  private func noteReached() throws {
+    // Whoever had the lease before could not have reached it either if this client has found it out of reach at first.
+    let endsOutage = !turn.hasConnected && turn.cutOffSince != nil
+    // While the outbox waits for the application, the turn is of no use all the same.
+    if endsOutage || conflicts.open == nil { try localStore.noteConnection(endsOutage: endsOutage) }
+    turn.hasConnected = true
+    turn.cutOffSince = nil
+  }
+
+  /// Notes that the backend is out of reach, if it is: at once, because a read may be over before the next look at the lease.
+  func noteOutOfReach() {
+    guard isPrimary, link.reach == .outOfReach, turn.cutOffSince == nil, !link.isForbidden(for: .disabledByUser)
+    else { return }
+    turn.cutOffSince = now
   }
 
   /// Something has changed that may help this client to reach the backend, or to send its outbox.

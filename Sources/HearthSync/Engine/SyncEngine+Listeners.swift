@@ -37,6 +37,7 @@ extension SyncEngine {
         if isPrimary, options.source == .default { try takeOverConfirmedKeys(of: allocated.targetID) }
         if !views.hasView(of: query) {
           try activate(query, on: allocated, initial, isWatched: options.source == .default)
+          lookForOwnWrites(of: query)
         }
         target = allocated
       }
@@ -70,7 +71,8 @@ extension SyncEngine {
 
   private func hold(_ listen: HeldListen) {
     heldListens.append(listen)
-    retryOnce(.beginListens)
+    // What it waits for was tried in this event, or is tried by the timer.
+    retryOnce(.beginListens, isDue: false)
   }
 
   /// Begins the listeners that had to wait for another process.
@@ -92,15 +94,15 @@ extension SyncEngine {
   ) throws {
     do {
       // Before the query runs: its result must not be older than what is said of it.
-      var isCurrent = try !isPrimary && localStore.isCurrent(target.targetID)
-      if isCurrent, initial != nil, localStore.hasNews {
-        isCurrent = false
+      var agreement = try isPrimary ? .open : localStore.agreement(of: target.targetID)
+      if agreement != .open, initial != nil, localStore.hasNews {
+        agreement = .open
         synchronizeSoon()
       }
       let first = try initial ?? run(query)
       follow(
         views.activate(
-          query, on: target, with: first, isCurrent: isCurrent, isWatched: isWatched, onlineState: link.onlineState))
+          query, on: target, with: first, agreement: agreement, isWatched: isWatched, onlineState: link.onlineState))
     } catch {
       releaseIfUnused(target.targetID)
       throw error
@@ -163,7 +165,7 @@ extension SyncEngine {
       try localStore.releaseTarget(target, unconfirmedKeys: unconfirmedKeys)
     } catch {
       if !leaseIsLost(error) { log(.warning, "The end of target \(target) could not be stored: \(error)") }
-      if localStore.isShared { retryOnce(.storeTargetUses) }
+      if localStore.isShared { retryOnce(.storeTargetUses, isDue: !isHeldByOther(error)) }
     }
   }
 

@@ -95,7 +95,10 @@ extension SyncEngine {
   /// The streams close at once, whatever else waits or fails: nothing of the former user's may be sent with the
   /// credentials of this one, nor the other way round.
   func userChanged(to user: String?) {
-    if !LocalStore.isSameUser(user, signedInUser) { emit(waits.userChanges()) }
+    if !LocalStore.isSameUser(user, signedInUser) {
+      emit(waits.userChanges() + heldWaits.map { .requestFailed($0, .userChanged) })
+      heldWaits = []
+    }
     follow(link.closeStreams(for: .credentialChange))
     retry(.changeUser(user))
   }

@@ -21,6 +21,8 @@ extension SyncEngine {
     }
     conflicts.parked = nil
     conflicts.open = parked.conflict
+    // What was read now is stored with the answers: others may have written the document in between, and deleted it again.
+    conflicts.open?.remote = open.remote
     outboxHasChanged = true
     for answer in parked.answers { conflictAnswered(answer.id, answer.result) }
     return true

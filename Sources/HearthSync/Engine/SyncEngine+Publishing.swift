@@ -5,7 +5,7 @@ internal import HearthModel
 extension SyncEngine {
   /// The states that the other clients know.
   struct Published {
-    var isCurrent: [TargetID: Bool] = [:]
+    var agreements: [TargetID: TargetAgreement] = [:]
     /// The targets whose state was published by the former holder of the lease, and of which the backend has said nothing since.
     var inherited: Set<TargetID> = []
     var onlineState: OnlineState?
@@ -35,15 +35,15 @@ extension SyncEngine {
       try publish()
     } catch {
       log(.debug, "The state of the client cannot be told to the others: \(error)")
-      if !leaseIsLost(error) { retryOnce(.publish) }
+      if !leaseIsLost(error) { retryOnce(.publish, isDue: !isHeldByOther(error)) }
     }
   }
 
-  /// Notifies the other clients of the targets that agree with the backend, and of the online state.
+  /// Notifies the other clients of how far targets agree with the backend, and of the online state.
   func publish() throws {
     guard isPrimary else { return }
     guard localStore.hasOtherClients else {
-      if published.isCurrent.isEmpty { return }
+      if published.agreements.isEmpty { return }
       // The next other client gets everything.
       try localStore.unpublish()
       published = Published()
@@ -52,9 +52,9 @@ extension SyncEngine {
     // Other clients that hear that it is offline take no target for one that agrees with the backend.
     if link.onlineState == .offline { published.inherited = [] }
     var states = views.syncStates
-    for target in published.inherited where states[target] == false { states[target] = published.isCurrent[target] }
-    try localStore.publish(states.filter { published.isCurrent[$0] != $1 })
-    published.isCurrent = states
+    for target in published.inherited where states[target] == .open { states[target] = published.agreements[target] }
+    try localStore.publish(states.filter { published.agreements[$0] != $1 })
+    published.agreements = states
     guard published.onlineState != link.onlineState else { return }
     try localStore.publish(link.onlineState)
     published.onlineState = link.onlineState

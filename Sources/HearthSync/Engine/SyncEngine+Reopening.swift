@@ -9,21 +9,29 @@ package struct SyncHandover {
   var pendingBatches: [BatchID: WriteWaits.Wait]
   /// Answers of the backend that could not be stored.
   var answers: [RetryableOperation]
+  /// The batches that other clients have seen answered.
+  var answersOfOthers: [News.Answer]
   /// Writes that are not stored yet.
   var heldWrites: [HeldWrite]
   /// The writes that are not stored yet, oldest first.
   package var heldWriteIDs: [WriteID] { heldWrites.map(\.write.id) }
   var isNetworkDisabled: Bool
   var createsIndexes: Bool
+  /// True if another client may have had the answer to a batch that the new cache does not have.
+  var hasOthers: Bool
 }
 
 extension SyncEngine {
   /// Ends this engine in favour of another one. Listeners and requests are not handed over: what they rely on is gone.
   package func handOver() -> SyncHandover {
-    SyncHandover(
+    // The next file may have none of the notices, and its clients read none from before they came.
+    try? localStore.catchUp()
+    return SyncHandover(
       user: signedInUser, pendingBatches: waits.pendingBatches, answers: retries.answers,
+      answersOfOthers: localStore.takeNews().answers,
       heldWrites: heldWrites,
-      isNetworkDisabled: link.isForbidden(for: .disabledByUser), createsIndexes: localStore.createsIndexes)
+      isNetworkDisabled: link.isForbidden(for: .disabledByUser), createsIndexes: localStore.createsIndexes,
+      hasOthers: (try? localStore.otherClientNames().isEmpty) != true)
   }
 
   /// Goes on for another engine, before the start.
@@ -40,23 +48,58 @@ extension SyncEngine {
     localStore.createsIndexes = handover.createsIndexes
     if handover.isNetworkDisabled { link.forbid(.disabledByUser) }
     // Before anything is sent: without its answer a batch would go out again. One that fails here stays in line.
-    for answer in handover.answers { attempt(answer) }
+    for answer in handover.answers { attempt(answer.keepingOutcome) }
+    for answer in handover.answersOfOthers { emit(waits.complete(answer.batchID, answer.error)) }
     for (batchID, wait) in waits.pendingBatches.sorted(by: { $0.key < $1.key })
     where (try? localStore.isPending(batchID, wait.identity)) == false {
-      let message = "Pending write \(batchID) could not be saved: \(reason)"
-      emit(waits.complete(batchID, StatusError(code: .dataLoss, message: message)))
+      completeMissing(batchID, wait, handover.hasOthers ? .outcomeUnknown : .notSaved(batchID, reason))
     }
-    heldWrites = handover.heldWrites.filter { !isStored($0.write) }
+    heldWrites = findStored(among: handover.heldWrites)
     if !heldWrites.isEmpty { retry(.storeWrites) }
   }
 
-  /// Looks for a write whose commit has failed: it was stored all the same if only the sync after it failed. Its caller waits for the answer
-  /// then.
-  private func isStored(_ write: SyncWrite) -> Bool {
-    guard let identity = write.identity, let batchID = try? localStore.pendingBatchID(of: identity) else {
+  /// Completes the calls that wait for a batch which is not in the reopened cache: another client has opened it before, and seen the batch
+  /// answered, or the batch is lost.
+  ///
+  /// - Parameter error: Where what became of it is not known.
+  private func completeMissing(_ batchID: BatchID, _ wait: WriteWaits.Wait, _ error: StatusError) {
+    guard let identity = wait.identity, case .ended(let outcome)? = try? localStore.fate(of: identity) else {
+      return emit(waits.complete(batchID, error))
+    }
+    let error: StatusError? = if case .failed(let error) = outcome { error } else { nil }
+    emit(waits.complete(batchID, error))
+  }
+
+  /// Takes writes whose commit has failed, and that were stored all the same because only the sync after it failed, off the held ones. Their
+  /// callers wait for the answers then. No other write can be in the file.
+  private func findStored(among writes: [HeldWrite]) -> [HeldWrite] {
+    let identities = writes.filter { $0.damagedFileCount > 0 }.compactMap(\.write.identity)
+    guard !identities.isEmpty, let stored = try? localStore.pendingBatchIDs(of: Set(identities)) else { return writes }
+    return writes.filter { held in
+      guard let identity = held.write.identity, let batchID = stored[identity] else { return true }
+      waits.add(held.write.id, for: batchID, identity)
       return false
     }
-    waits.add(write.id, for: batchID, identity)
-    return true
+  }
+}
+
+extension StatusError {
+  fileprivate static func notSaved(_ batchID: BatchID, _ reason: String) -> StatusError {
+    StatusError(code: .dataLoss, message: "Pending write \(batchID) could not be saved: \(reason)")
+  }
+}
+
+extension RetryableOperation {
+  /// The answer to a batch, so that its outcome is kept: processes that open the cache later wait for it, too.
+  fileprivate var keepingOutcome: RetryableOperation {
+    switch self {
+    case .acknowledge(var result, let owner):
+      result.batch.keepsOutcome = true
+      return .acknowledge(result, owner: owner)
+    case .reject(var batch, let error, let owner):
+      batch.keepsOutcome = true
+      return .reject(batch, error, owner: owner)
+    default: return self
+    }
   }
 }

@@ -12,16 +12,20 @@ extension SyncEngine {
     log(.error, "The cache failed; the client is offline until it works again: \(error)")
     follow(link.rest(for: operation.offlineCause))
     if case CacheError.unreadableBatch = error { retry(.setAsideUnreadableBatches) }
-    retry(operation)
+    retry(operation, isDue: !isHeldByOther(error))
   }
 
-  func retry(_ operation: RetryableOperation) {
-    emit(retries.append(operation, now: now, jitter: configuration.jitter))
+  /// Appends an operation.
+  ///
+  /// - Parameter isDue: False to leave the first attempt to the timer. An operation that has waited for another process in vain would otherwise
+  ///   wait once more in the same event, and the client with it.
+  func retry(_ operation: RetryableOperation, isDue: Bool = true) {
+    emit(retries.append(operation, isDue: isDue, now: now, jitter: configuration.jitter))
   }
 
   /// Appends an operation, unless it is in the list already.
-  func retryOnce(_ operation: RetryableOperation) {
-    if !retries.holds(operation) { retry(operation) }
+  func retryOnce(_ operation: RetryableOperation, isDue: Bool = true) {
+    if !retries.holds(operation) { retry(operation, isDue: isDue) }
   }
 
   /// Makes the attempts that are due.

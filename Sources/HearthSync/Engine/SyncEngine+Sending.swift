@@ -116,11 +116,11 @@ extension SyncEngine {
   // MARK: - Calls of the user
 
   /// Takes a batch back.
-  func withdraw(_ id: RequestID, _ batchID: BatchID, evenIfSent: Bool) {
+  func withdraw(_ id: RequestID, _ batchID: BatchID, _ identity: BatchIdentity?, evenIfSent: Bool) {
     do {
       let error = StatusError(code: .cancelled, message: "The write was cancelled before the backend answered.")
       let changes = try localStore.withdraw(
-        batchID, evenIfSent: evenIfSent, error, of: .user(signedInUser), at: wallTime)
+        batchID, identity, evenIfSent: evenIfSent, error, of: .user(signedInUser), at: wallTime)
       link.answeredElsewhere(batchID)
       forgetConflict(of: batchID)
       completeOutOfTurn(batchID, error)
@@ -129,7 +129,8 @@ extension SyncEngine {
       link.outboxHasGrown()
       fillWritePipeline()
     } catch CacheError.unknownBatch {
-      let message = "No write \(batchID) of the current user waits for the backend."
+      var message = "No write \(batchID) of the current user waits for the backend."
+      if identity != nil { message += " The cache was opened anew since the call." }
       emit(.requestFailed(id, StatusError(code: .notFound, message: message)))
     } catch {
       emit(.requestFailed(id, .storage("Write \(batchID) cannot be cancelled", error)))
@@ -153,9 +154,9 @@ extension SyncEngine {
     if let id { emit(.answer(id, .done)) }
   }
 
-  func discardRejected(_ id: RequestID, _ batches: [BatchID]?) {
+  func discardRejected(_ id: RequestID, _ batches: [BatchID]?, _ identities: [BatchID: BatchIdentity]) {
     do {
-      try localStore.discardRejected(batches, of: signedInUser)
+      try localStore.discardRejected(batches, identities: identities, of: signedInUser)
       outboxHasChanged = true
       emit(.answer(id, .done))
     } catch {

@@ -86,13 +86,20 @@ extension SyncEngine {
     // A result that is being computed does not have these changes.
     backgroundQueries.note(changes)
     if event != nil { statusWatch.wasConfirmed = true }
-    let (viewActions, failure) = views.apply(changes, event: event, refill: refill)
+    let (viewActions, failure) = views.apply(changes, event: event, refill: refill) { keys in
+      try localStore.state(of: [], on: [], showing: keys).documents
+    }
     follow(viewActions)
     if let failure, !retries.holds(.refreshViews) {
       log(.error, "Views could not be read from the cache: \(failure)")
       retry(.refreshViews)
     }
     return failure
+  }
+
+  /// Lets a view that has just been made say whether client and backend disagree.
+  func lookForOwnWrites(of query: Query) {
+    if views.mustLookForOwnWrites(of: query) { refreshViews([:]) }
   }
 
   private func execute(_ query: Query) throws -> DocumentMap {

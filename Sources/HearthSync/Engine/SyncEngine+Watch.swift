@@ -2,6 +2,13 @@ internal import HearthCache
 internal import HearthModel
 
 extension SyncEngine {
+  func watchStreamOpened(_ id: StreamID) {
+    guard link.isOpening(watchStream: id) else { return }
+    // Before the requests go out, which some lookups have to wait with.
+    follow(views.streamBegins())
+    follow(link.watchStreamOpened(id, confirmed: confirmedKeys))
+  }
+
   func watchStreamReceived(_ message: WatchResponse, on id: StreamID) {
     if !transfers.isEmpty { noteTransfer(by: message) }
     let (actions, outcome) = link.received(message, on: id, confirmed: confirmedKeys)

@@ -23,32 +23,29 @@ extension SyncEngine {
       return
     }
     var batches: [MutationBatch] = []
-    if queue.count > 1, let stored = try? store(queue) {
-      show(queue, stored)
-      batches = stored.map(\.batch)
-    } else {
-      for (index, write) in queue.enumerated() {
-        do {
-          for result in try store([write]) {
-            show(write, result, of: signedInUser)
-            batches.append(result.batch)
-          }
-        } catch let error where isHeldByOther(error) {
-          log(.notice, "Writes wait for another process: \(error)")
-          hold(Array(queue[index...]))
-          retry(.storeWrites)
-          break
-        } catch let error where cacheIsBeingReplaced {
-          // Those behind it wait too, so that the outbox keeps their order.
-          log(.notice, "Writes wait, because the cache is about to be closed: \(error)")
-          hold(Array(queue[index...]))
-          heldWrites[0].damagedFileCount += 1
-          break
-        } catch {
-          writeFailed(write, error)
-        }
+    if queue.count > 1 {
+      do {
+        let stored = try store(queue)
+        show(queue, stored, of: signedInUser)
+        batches = stored.map(\.batch)
+        queue = []
+      } catch {
+        if keep(queue, attempted: queue.count, after: error) { queue = [] }
       }
     }
+    for (index, write) in queue.enumerated() {
+      do {
+        let stored = try store([write])
+        show([write], stored, of: signedInUser)
+        batches += stored.map(\.batch)
+      } catch {
+        // Those behind it wait too, so that the outbox keeps their order.
+        if keep(Array(queue[index...]), attempted: 1, after: error) { break }
+        writeFailed(write, error)
+      }
+    }
+    // What was stored before them is sent when they are stored: to send it may need the file, too.
+    guard heldWrites.isEmpty else { return link.outboxHasGrown() }
     if localStore.hasOtherClients || localStore.mayMissBatches {
       // There may be batches of other clients before them in the outbox, or these may have been found there already.
       link.outboxHasGrown()
@@ -57,6 +54,24 @@ extension SyncEngine {
       // While a change of the user waits, they are not in the outbox that is sent.
       fillWritePipeline(inHand: localStore.isUser(signedInUser) ? batches : [])
     }
+  }
+
+  /// Keeps writes in memory whose storing failed for a reason that will go away.
+  ///
+  /// - Parameter attempted: The number of them that took part in the attempt, from the first one on.
+  /// - Returns: False if the error is one of the writes themselves.
+  private func keep(_ writes: [SyncWrite], attempted: Int, after error: any Error) -> Bool {
+    if isHeldByOther(error) {
+      log(.notice, "Writes wait for another process: \(error)")
+      hold(writes)
+      retry(.storeWrites, isDue: false)
+      return true
+    }
+    guard cacheIsBeingReplaced else { return false }
+    log(.notice, "Writes wait, because the cache is about to be closed: \(error)")
+    hold(writes)
+    for index in 0..<attempted { heldWrites[index].damagedFileCount += 1 }
+    return true
   }
 
   private func writeFailed(_ write: SyncWrite, _ error: any Error) {
@@ -79,30 +94,56 @@ extension SyncEngine {
     outboxHasChanged = true
   }
 
-  /// Stores the writes that had to wait for another process.
+  /// Stores the writes that had to wait for another process. They may be many, so they share commits.
   func storeHeldWrites() throws {
-    while let held = heldWrites.first {
-      do {
-        let results = try store([held.write], of: held.owner)
-        heldWrites.removeFirst()
-        outboxHasChanged = true
-        for result in results { show(held.write, result, of: held.owner) }
-      } catch {
-        if isHeldByOther(error) || localStore.ending != nil { throw error }
-        if cacheIsBeingReplaced, held.damagedFileCount < HeldWrite.damagedFileLimit {
-          heldWrites[0].damagedFileCount += 1
-          throw error
-        }
-        heldWrites.removeFirst()
-        outboxHasChanged = true
-        writeFailed(held.write, error)
-      }
+    while let first = heldWrites.first {
+      var group = heldWrites.prefix(Self.heldGroupSize).prefix { $0.owner == first.owner && $0.damagedFileCount == 0 }
+      if group.count > 1, try !storeTogether(Array(group)) { group = [first] }
+      // One that met damage may be what no file takes.
+      if group.count <= 1 { try storeHeld(first) }
     }
     link.outboxHasGrown()
     fillWritePipeline()
     let waits = heldWaits
     heldWaits = []
     for id in waits { waitForPendingWrites(id) }
+  }
+
+  private static let heldGroupSize = 256
+
+  /// Stores the first of the held writes with one commit.
+  ///
+  /// - Returns: False if one of them may be the reason why that fails.
+  private func storeTogether(_ group: [HeldWrite]) throws -> Bool {
+    let writes = group.map(\.write)
+    do {
+      let results = try store(writes, of: group[0].owner)
+      heldWrites.removeFirst(group.count)
+      show(writes, results, of: group[0].owner)
+      return true
+    } catch {
+      if isHeldByOther(error) || localStore.ending != nil { throw error }
+      guard cacheIsBeingReplaced else { return false }
+      for index in group.indices { heldWrites[index].damagedFileCount += 1 }
+      throw error
+    }
+  }
+
+  private func storeHeld(_ held: HeldWrite) throws {
+    do {
+      let results = try store([held.write], of: held.owner)
+      heldWrites.removeFirst()
+      show([held.write], results, of: held.owner)
+    } catch {
+      if isHeldByOther(error) || localStore.ending != nil { throw error }
+      if cacheIsBeingReplaced, held.damagedFileCount < HeldWrite.damagedFileLimit {
+        heldWrites[0].damagedFileCount += 1
+        throw error
+      }
+      heldWrites.removeFirst()
+      outboxHasChanged = true
+      writeFailed(held.write, error)
+    }
   }
 
   /// Tries to store the writes that had to wait for another process, without waiting for the next planned attempt. Those that cannot be
@@ -126,23 +167,20 @@ extension SyncEngine {
       many: writes.map {
         LocalStore.LocalWrite(
           mutations: $0.mutations, localWriteTime: $0.localWriteTime, identity: $0.identity,
-          keepsOutcome: $0.keepsOutcome, resubmits: $0.resubmits)
+          keepsOutcome: $0.keepsOutcome, resubmits: $0.resubmits, resubmitsIdentity: $0.resubmitsIdentity)
       }, of: .user(owner), keepsFormer: writes.count > 1 && views.mayReadCache)
   }
 
   /// Shows writes that were stored together. Those of a user whose change is not carried out yet are shown with that change.
-  private func show(_ writes: [SyncWrite], _ stored: [LocalStore.StoredWrite]) {
+  private func show(_ writes: [SyncWrite], _ stored: [LocalStore.StoredWrite], of owner: String?) {
     // Before anything takes the answers that other clients may have got by now.
     for (write, result) in zip(writes, stored) { waits.add(write.id, for: result.batch.batchID, result.batch.identity) }
-    guard !localStore.isUser(signedInUser) else { return refreshViews(after: writes, stored) }
-    for (write, result) in zip(writes, stored) { noteStored(write, result) }
-  }
-
-  private func show(_ write: SyncWrite, _ result: LocalStore.StoredWrite, of owner: String?) {
-    waits.add(write.id, for: result.batch.batchID, result.batch.identity)
-    noteStored(write, result)
-    // The write of a user whose change is not carried out yet is shown with that change.
-    if localStore.isUser(owner) { refreshViews(result.changes) }
+    let isShown = localStore.isUser(owner)
+    if isShown, stored.count > 1 { return refreshViews(after: writes, stored) }
+    for (write, result) in zip(writes, stored) {
+      noteStored(write, result)
+      if isShown { refreshViews(result.changes) }
+    }
   }
 
   /// Takes note that a write is stored, before it is shown.

@@ -151,6 +151,7 @@ package final class SyncEngine {
     case .start: start()
     case .listen(let id, let query, let options): listen(id, to: query, options)
     case .unlisten(let id): unlisten(id)
+    case .abandonRead(let id): follow(views.abandonFreshRead(of: id))
     case .writes(let writes): write(writes)
     case .request(let id, let request): perform(request, id)
     case .addSnapshotsInSyncListener(let id): addSnapshotsInSyncListener(id)
@@ -170,7 +171,7 @@ package final class SyncEngine {
     case .setVisibility(let isVisible):
       self.isVisible = isVisible
       refreshRole()
-    case .watchStreamOpened(let id): follow(link.watchStreamOpened(id, confirmed: confirmedKeys))
+    case .watchStreamOpened(let id): watchStreamOpened(id)
     case .watchStreamMessage(let id, let message): watchStreamReceived(message, on: id)
     case .watchStreamClosed(let id, let error): follow(link.watchStreamClosed(id, error))
     case .writeStreamOpened(let id): follow(link.writeStreamOpened(id))
@@ -191,10 +192,11 @@ package final class SyncEngine {
     case .readPendingWrites(let query, let maximum): readPendingWrites(id, query, maximumDocuments: maximum)
     case .readNamedQuery(let name): readNamedQuery(id, name)
     case .waitForPendingWrites: waitForPendingWrites(id)
-    case .withdraw(let batchID, let evenIfSent): withdraw(id, batchID, evenIfSent: evenIfSent)
+    case .withdraw(let batchID, let evenIfSent, let identity):
+      withdraw(id, batchID, identity, evenIfSent: evenIfSent)
     case .retryNow: retryNow(id)
     case .readFate(let identity, let write): readFate(id, identity, write)
-    case .discardRejected(let batches): discardRejected(id, batches)
+    case .discardRejected(let batches, let identities): discardRejected(id, batches, identities)
     case .setIndexes(let definitions): setIndexes(id, definitions)
     case .deleteAllIndexes: deleteAllIndexes(id)
     case .clear(let run): clear(id, run)
@@ -227,11 +229,11 @@ package final class SyncEngine {
     case .writes(let writes): for write in writes { emit(.completeWrite(write.id, .terminated)) }
     case .request(let id, _): emit(.requestFailed(id, .terminated))
     case .bundleBytes(let id, _), .bundleEnded(let id, _): failBundle(id, .failed, .terminated)
-    case .start, .unlisten, .backgroundQueryEnded, .addSnapshotsInSyncListener, .removeSnapshotsInSyncListener,
-      .changeUser, .connectivityChanged, .watchStreamOpened, .watchStreamMessage, .watchStreamClosed,
-      .writeStreamOpened, .writeStreamMessage, .writeStreamClosed, .lookedUp, .conflictAnswered, .timerFired,
-      .setIndexAutoCreation, .observeOutbox, .observeStatus, .othersChanged,
-      .saveWrites, .suspend, .resume, .setVisibility, .shutdown:
+    case .start, .unlisten, .abandonRead, .backgroundQueryEnded, .addSnapshotsInSyncListener,
+      .removeSnapshotsInSyncListener, .changeUser, .connectivityChanged, .watchStreamOpened, .watchStreamMessage,
+      .watchStreamClosed, .writeStreamOpened, .writeStreamMessage, .writeStreamClosed, .lookedUp, .conflictAnswered,
+      .timerFired, .setIndexAutoCreation, .observeOutbox, .observeStatus, .othersChanged, .saveWrites,
+      .suspend, .resume, .setVisibility, .shutdown:
       break
     }
   }
@@ -256,6 +258,7 @@ package final class SyncEngine {
       emit(action)
       if case .onlineStateChanged(let state) = action {
         outboxHasChanged = true
+        noteOutOfReach()
         follow(views.show(state))
       }
     }
@@ -290,7 +293,7 @@ package final class SyncEngine {
       try operation()
     } catch {
       log(.warning, "Other clients cannot be told of the targets in use: \(error)")
-      retryOnce(.storeTargetUses)
+      retryOnce(.storeTargetUses, isDue: !isHeldByOther(error))
     }
   }
 

@@ -21,13 +21,16 @@ package enum EngineRequest: Equatable, Sendable {
   case waitForPendingWrites
 
   /// Takes a batch out of the user's outbox that was not sent, or, if asked for, one whose fate stays open then. Answered when it is gone.
-  case withdraw(BatchID, evenIfSent: Bool)
+  ///
+  /// The identity is that of the batch that is meant; nil to go by the number alone. A cache that was opened anew may have another batch under
+  /// the number.
+  case withdraw(BatchID, evenIfSent: Bool, identity: BatchIdentity? = nil)
   /// Ends the pauses between attempts to reach the backend. Answered at once.
   case retryNow
   /// Looks a write up by its identity. Answered with its fate. If it still waits, its end is reported as that of the given write.
   case readFate(BatchIdentity, WriteID)
-  /// Forgets these of the user's refused batches; nil for all of them.
-  case discardRejected([BatchID]?)
+  /// Forgets these of the user's refused batches; nil for all of them. The identities are as for ``withdraw(_:evenIfSent:identity:)``.
+  case discardRejected([BatchID]?, identities: [BatchID: BatchIdentity] = [:])
 
   /// Makes these the indexes of the cache. Answered when they are stored, not when they are filled.
   case setIndexes([IndexDefinition])

@@ -12,6 +12,8 @@ package struct SyncWrite: Equatable, Sendable {
   package var keepsOutcome: Bool
   /// The refused batch whose mutations are written again, in place of `mutations`.
   package var resubmits: BatchID?
+  /// That of the refused batch; nil to go by its number alone.
+  package var resubmitsIdentity: BatchIdentity?
 
   package init(
     id: WriteID, mutations: [Mutation], localWriteTime: Timestamp, identity: BatchIdentity?,
@@ -78,6 +80,9 @@ package enum SyncEvent: Sendable {
 
   case listen(ListenerID, Query, ListenOptions)
   case unlisten(ListenerID)
+  /// Nobody waits for the answer to a read any more. The read goes on, so that the answer comes into the cache, unless another listener brings
+  /// that as well: then it ends with what the cache has.
+  case abandonRead(ListenerID)
   /// The writes that wait together, each a batch of its own, made durable in one commit.
   case writes([SyncWrite])
   /// An operation with one answer.

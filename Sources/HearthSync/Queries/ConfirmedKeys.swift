@@ -14,12 +14,15 @@ struct ConfirmedKeys {
     self.freshReads = freshReads
   }
 
+  /// The target whose state the target of a read continues from; nil for all other targets.
+  func continuedTarget(of targetID: TargetID) -> TargetID? { freshReads.listenedTarget(of: targetID) }
+
   func callAsFunction(of targetID: TargetID) -> Set<DocumentKey> {
     if let resolution = limbo.resolution(of: targetID) {
       return resolution.hasReceivedDocument ? [resolution.key] : []
     }
     var keys: Set<DocumentKey>?
-    for query in queries.queries(of: freshReads.listenedTarget(of: targetID) ?? targetID) {
+    for query in queries.queries(of: continuedTarget(of: targetID) ?? targetID) {
       keys = keys?.union(query.view.confirmedKeys) ?? query.view.confirmedKeys
     }
     return keys ?? []

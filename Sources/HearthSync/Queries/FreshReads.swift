@@ -4,7 +4,9 @@ internal import HearthModel
 /// Reads that want an answer of the backend although a listener to the same query is open.
 ///
 /// Each has a target of its own for the query, without a row in the cache, which continues from the state of the open one. All targets of a
-/// stream are at one version in a snapshot, so when the read's target is current, the view of the open one is as new.
+/// stream are at one version in a snapshot, so when the read's target is current, the view of the open one is as new. Where the backend's count
+/// of documents for the read's target disagrees, it is compared with the open one too, which is asked for anew then
+/// (`WatchChangeAggregator`): the read is answered when the view agrees again.
 struct FreshReads {
   private var reads: [TargetID: (listener: ListenerID, target: TargetID)] = [:]
 
@@ -57,6 +59,16 @@ extension QueryViews {
   /// Ends the read of a listener that goes.
   mutating func endFreshRead(of listener: ListenerID) -> [Action] {
     freshReads.target(of: listener).map { endFreshRead($0, isAnswered: false) } ?? []
+  }
+
+  /// Ends the read of a listener for which nobody waits, if another listener to the same target brings what it would have brought.
+  mutating func abandonFreshRead(of listener: ListenerID) -> [Action] {
+    guard let target = freshReads.target(of: listener), let listened = freshReads.listenedTarget(of: target),
+      queries.queries(of: listened).contains(where: { query in
+        query.listeners.contains { $0.id != listener && $0.listensToBackend }
+      })
+    else { return [] }
+    return endFreshRead(target, isAnswered: false)
   }
 
   private mutating func endFreshRead(_ target: TargetID, isAnswered: Bool) -> [Action] {

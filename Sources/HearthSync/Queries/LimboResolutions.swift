@@ -6,11 +6,16 @@ internal import HearthModel
 /// send it. Each such document is looked up with a target of its own, once however many views need it, and at most so
 /// many at a time as the limit allows; the others wait in the order in which they were found.
 ///
-/// | document | a view needs it | the last view that needed it does not | backend refuses |
-/// |---|---|---|---|
-/// | unknown | waits, or is looked up if a place is free | - | - |
-/// | waiting | - | forgotten | - |
-/// | being looked up | - | target released, place given to the next | place given to the next |
+/// One that exists as the view shows it stays in limbo for good. Its target stays too, so that the view hears of changes, but takes no place:
+/// otherwise the documents behind it would wait permanently. A new stream has to be asked for everything again, so the limit holds for them
+/// as well then.
+///
+/// | document | a view needs it | the last view that needed it does not | backend refuses | new stream |
+/// |---|---|---|---|---|
+/// | unknown | waits, or is looked up if a place is free | - | - | - |
+/// | waiting | - | forgotten | - | - |
+/// | being looked up | - | target released, place given to the next | place given to the next | - |
+/// | found | - | target released | forgotten | being looked up, or waits if no place is free |
 struct LimboResolutions {
   enum Action: Equatable {
     case listen(DocumentKey, TargetID)
@@ -24,6 +29,8 @@ struct LimboResolutions {
     var hasReceivedDocument = false
     /// True if the backend had sent everything about the document in the last snapshot.
     var isCurrent = false
+    /// True if nothing more is to be found out before the document changes.
+    var isFound: Bool { isCurrent && hasReceivedDocument }
   }
 
   private let limit: Int
@@ -42,6 +49,9 @@ struct LimboResolutions {
   var active: [DocumentKey: TargetID] { targetIDs }
   /// The documents that wait for a free place, in order.
   var enqueued: [DocumentKey] { waiting.elements }
+
+  /// True if no view has a document in limbo.
+  var isEmpty: Bool { viewsByKey.isEmpty }
 
   func resolution(of target: TargetID) -> Resolution? { resolutions[target] }
 
@@ -68,7 +78,7 @@ struct LimboResolutions {
 
   /// The documents of which the backend has said that they exist. Views show them as they were sent.
   var foundKeys: Set<DocumentKey> {
-    Set(resolutions.values.lazy.filter { $0.isCurrent && $0.hasReceivedDocument }.map(\.key))
+    Set(resolutions.values.lazy.filter(\.isFound).map(\.key))
   }
 
   /// A snapshot brought the document, or took it away again.
@@ -79,6 +89,21 @@ struct LimboResolutions {
   /// A snapshot said whether everything was sent.
   mutating func noteCurrent(_ target: TargetID, _ isCurrent: Bool) {
     resolutions[target]?.isCurrent = isCurrent
+  }
+
+  /// A stream is about to be asked for all targets. It has said nothing of them yet.
+  mutating func streamBegins() -> [Action] {
+    var actions: [Action] = []
+    for (index, target) in resolutions.keys.sorted().enumerated() {
+      if index < limit {
+        resolutions[target]?.isCurrent = false
+      } else if let key = resolutions.removeValue(forKey: target)?.key {
+        targetIDs[key] = nil
+        waiting.append(key)
+        actions.append(.unlisten(target))
+      }
+    }
+    return actions
   }
 
   /// Forgets all documents. Numbers of targets are not given again.
@@ -99,10 +124,9 @@ struct LimboResolutions {
 
   /// Checks in debug builds what must hold between two calls.
   func assertInvariants() {
-    assert(targetIDs.count <= limit, "\(targetIDs.count) documents are looked up, of at most \(limit) at a time.")
     assert(
-      waiting.isEmpty || targetIDs.count == limit,
-      "Documents wait although only \(targetIDs.count) of \(limit) places are taken: \(waiting.elements).")
+      waiting.isEmpty || takenPlaces >= limit,
+      "Documents wait although only \(takenPlaces) of \(limit) places are taken: \(waiting.elements).")
     assert(
       targetIDs.count == resolutions.count && targetIDs.allSatisfy { resolutions[$1]?.key == $0 },
       "The documents \(targetIDs) are looked up with the targets \(resolutions).")
@@ -130,9 +154,14 @@ struct LimboResolutions {
     return [.unlisten(target)]
   }
 
+  private var takenPlaces: Int { resolutions.values.count { !$0.isFound } }
+
   private mutating func fillPlaces() -> [Action] {
+    if waiting.isEmpty { return [] }
     var actions: [Action] = []
-    while targetIDs.count < limit, let key = waiting.popFirst() {
+    var free = limit - takenPlaces
+    while free > 0, let key = waiting.popFirst() {
+      free -= 1
       let target = takeTargetID()
       targetIDs[key] = target
       resolutions[target] = Resolution(key: key)

@@ -77,7 +77,7 @@ struct QueryListener {
     guard case .waiting(var kept?) = state else { return nil }
     (kept.isFromCache, kept.isAnswered) = (true, false)
     state = .raised(hadPendingWrites: kept.hasPendingWrites)
-    return kept
+    return kept.asFirstSnapshot(excludingMetadataChanges: kept.excludesMetadataChanges)
   }
 
   private mutating func raiseFirstIfReady() -> ViewSnapshot? {

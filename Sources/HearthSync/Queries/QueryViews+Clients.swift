@@ -41,13 +41,13 @@ extension QueryViews {
     }
   }
 
-  /// For each target with views: true if all of them agree with the backend, or disagree for good. Other clients, which know nothing of
-  /// documents in limbo, would wait permanently otherwise.
-  var syncStates: [TargetID: Bool] {
-    var states: [TargetID: Bool] = [:]
+  /// How far all views of each target agree with the backend. Other clients, which know nothing of documents in limbo, would wait permanently
+  /// without hearing of a dispute.
+  var syncStates: [TargetID: TargetAgreement] {
+    var states: [TargetID: TargetAgreement] = [:]
     for id in queries.ids {
       guard let query = queries[id] else { continue }
-      states[query.targetID] = (states[query.targetID] ?? true) && query.view.isAnswered
+      states[query.targetID] = min(states[query.targetID] ?? .complete, query.view.agreement)
     }
     return states
   }

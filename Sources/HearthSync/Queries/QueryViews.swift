@@ -3,14 +3,14 @@ internal import HearthModel
 
 /// The queries that have listeners: their views, the listeners, and the documents in limbo.
 ///
-/// It writes no storage, and reads only what a caller hands in as `refill`. The engine says what has changed and carries out the
-/// actions that each method returns, in order.
+/// It writes no storage, and reads only what a caller hands in as `refill` and `localDocuments`. The engine says what has changed and
+/// carries out the actions that each method returns, in order.
 ///
 /// | state | written by |
 /// |---|---|
 /// | `queries`: a query's entry | ``activate(_:on:with:onlineState:)``, ``unlisten(_:)``, ``reject(_:_:)`` |
 /// | `queries`: a query's listeners | ``listen(_:to:_:target:onlineState:)``, ``unlisten(_:)`` |
-/// | `queries`: a query's view | all of these, ``apply(_:event:refill:)``, ``show(_:)`` |
+/// | `queries`: a query's view | all of these, ``apply(_:event:refill:localDocuments:)``, ``show(_:)`` |
 /// | `limbo` | all that changes a view, ``limboRejected(_:)`` |
 /// | `freshReads` | ``readFreshly(_:_:)``, and what ends a read |
 /// | `inSyncListeners` | ``addSnapshotsInSyncListener(_:)``, ``removeSnapshotsInSyncListener(_:)`` |
@@ -117,24 +117,24 @@ struct QueryViews {
   ///
   /// - Parameters:
   ///   - first: The result of running the query.
-  ///   - isCurrent: True if another client knows that the result agrees with the backend.
+  ///   - agreement: How far another client knows that the result agrees with the backend.
   ///   - isWatched: True if the view is for a listener to the backend, of this client or another one.
   mutating func activate(
-    _ query: Query, on target: TargetData, with first: InitialViewState, isCurrent: Bool = false,
+    _ query: Query, on target: TargetData, with first: InitialViewState, agreement: TargetAgreement = .open,
     isWatched: Bool, onlineState: OnlineState
   ) -> [Action] {
-    let isCurrent = isCurrent || queries.queries(of: target.targetID).contains { $0.view.isAnswered }
+    let agreement = queries.queries(of: target.targetID).lazy.map(\.view.agreement).reduce(agreement, max)
     var view = View(
       query: query, confirmedKeys: first.confirmedKeys, hasCachedResults: !target.resumeToken.isEmpty,
       completeVersion: target.resumeToken.isEmpty ? .none : target.snapshotVersion, wasDropped: target.wasDropped,
       watcher: watcher(isWanted: isWatched || isWanted(target.targetID)))
-    let outcome = view.begin(with: first, isCurrent: isCurrent && onlineState != .offline)
+    let outcome = view.begin(with: first, onlineState == .offline ? .open : agreement)
     let id = queries.insert(query, targetID: target.targetID, view: view)
     let actions = limboChanged(by: id, outcome)
     // No listener waits for it yet.
     let found = limbo.foundKeys
     if !found.isEmpty { _ = queries.update(id) { $0.view.noteFound(found) } }
-    return actions
+    return onlineState == .offline ? actions : actions + joinTarget(id)
   }
 
   /// Adds a listener to a query that has a view, and gives it its first snapshot.
@@ -226,9 +226,11 @@ extension QueryViews {
   /// - Parameters:
   ///   - event: The snapshot of the backend that changed them, if it was one.
   ///   - refill: Runs a query on the cache, for a view whose limit lost documents. Must not use these views.
-  /// - Returns: The failure of `refill` as well, if there was one. A view that needed it asks for it again in the next round.
+  ///   - localDocuments: Reads documents of the cache, with the pending writes. Must not use these views.
+  /// - Returns: The failure of a read as well, if there was one. A view that needed it asks for it again in the next round.
   mutating func apply(
-    _ changes: DocumentMap, event: RemoteEvent? = nil, refill: (Query) throws -> DocumentMap
+    _ changes: DocumentMap, event: RemoteEvent? = nil, refill: (Query) throws -> DocumentMap,
+    localDocuments: (Set<DocumentKey>) throws -> DocumentMap
   ) -> (actions: [Action], failure: (any Error)?) {
     // Before the views change: a document that was found leaves limbo in that step, and its target is no longer needed.
     if let event { noteLimboDocuments(event) }
@@ -236,13 +238,17 @@ extension QueryViews {
     var round: [(QueryID, ViewSnapshot)] = []
     var reports: [LocalViewChanges] = []
     var failure: (any Error)?
+    var answered: Set<QueryID> = []
     for id in queries.ids {
       let outcome = queries.update(id) { query in
+        let wasAnswered = query.view.isAnswered
         let computed = Self.computeChanges(changes, of: &query, refill, &failure)
-        return query.view.apply(
+        let outcome = query.view.apply(
           computed, targetChange: event?.targetChanges[query.targetID],
           isPendingReset: event?.targetMismatches[query.targetID] != nil,
           snapshotVersion: event?.snapshotVersion ?? .none)
+        if outcome.snapshot == nil, query.view.isAnswered, !wasAnswered { answered.insert(id) }
+        return outcome
       }
       guard let outcome, let query = queries[id] else { continue }
       // Also for a view without a snapshot: what is in limbo may change without a visible change.
@@ -252,9 +258,10 @@ extension QueryViews {
         reports.append(LocalViewChanges(snapshot, targetID: query.targetID))
       }
     }
+    actions += noteOwnWrites(in: &round, localDocuments: localDocuments, &failure)
     // In one round after all views have changed, so that the mark "snapshots in sync" comes once, and behind all of them.
     actions += raise(round)
-    if event != nil { actions += raiseAnswered() }
+    if event != nil { actions += raiseAnswered(answered) }
     if !reports.isEmpty { actions.append(.report(reports)) }
     return (actions, failure)
   }
@@ -311,14 +318,16 @@ extension QueryViews {
   }
 
   /// Hands the state of views to the listeners that wait for an answer of the backend, where it has found all documents that their result
-  /// does not have.
-  private mutating func raiseAnswered() -> [Action] {
+  /// does not have, here or at another client.
+  ///
+  /// - Parameter answered: The views of which another client says so.
+  private mutating func raiseAnswered(_ answered: Set<QueryID>) -> [Action] {
     let found = limbo.foundKeys
-    guard !found.isEmpty else { return [] }
+    guard !found.isEmpty || !answered.isEmpty else { return [] }
     var actions: [Action] = []
     for id in queries.ids {
       queries.update(id) { query in
-        guard query.view.noteFound(found) else { return }
+        guard query.view.noteFound(found) || answered.contains(id) else { return }
         let viewSnapshot = query.view.snapshot()
         for index in query.listeners.indices {
           guard let snapshot = query.listeners[index].viewAnswered(viewSnapshot) else { continue }

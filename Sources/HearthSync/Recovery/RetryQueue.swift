@@ -106,6 +106,7 @@ enum RetryableOperation: Equatable {
 /// | append | attempt due | attempt due (of the first) |
 /// | append a change of the user | attempt due | in front of all but earlier changes; attempt due (of the first) |
 /// | append a probe that the last one proved useless | timer | timer |
+/// | append what has just waited for another process in vain | timer | its timer goes on |
 /// | attempt succeeded | - | first removed; timer if others remain |
 /// | attempt failed | - | its kind goes behind the others; timer |
 /// | timer | - | attempt due |
@@ -113,7 +114,7 @@ enum RetryableOperation: Equatable {
 /// Attempts that are due are made at the end of the event that caused them. A probe only reads, so its success proves
 /// little: until something has been stored again, the next one waits for the timer, and ever longer. Otherwise a cache
 /// that can be read but not written would make the client ask the backend for the same data again and again without a
-/// pause.
+/// pause. An operation that has waited for another process's lock would wait once more in the same event.
 struct RetryQueue {
   private var operations: [RetryableOperation] = []
   private var attemptsDue = 0
@@ -157,7 +158,10 @@ struct RetryQueue {
     return nil
   }
 
-  mutating func append(_ operation: RetryableOperation, now: Duration, jitter: () -> Double) -> [SyncAction] {
+  /// - Parameter isDue: False if the first attempt waits for the timer.
+  mutating func append(
+    _ operation: RetryableOperation, isDue: Bool = true, now: Duration, jitter: () -> Double
+  ) -> [SyncAction] {
     if operation.lane == .users {
       // Behind the other changes, before all else.
       operations = operations.filter { $0.lane == .users } + [operation] + operations.filter { $0.lane != .users }
@@ -165,6 +169,7 @@ struct RetryQueue {
       operations.append(operation)
     }
     if case .probe = operation, isProbeInDoubt { return startTimer(now: now, jitter: jitter) }
+    guard isDue else { return timerRuns ? [] : startTimer(now: now, jitter: jitter) }
     attemptsDue += 1
     return []
   }

@@ -64,6 +64,8 @@ struct StreamConnection<Session> {
     }
   }
 
+  func isOpening(_ id: StreamID) -> Bool { if case .opening(id) = state { true } else { false } }
+
   /// The stream on which requests can be sent.
   var openStreamID: StreamID? {
     guard case .open(let stream) = state else { return nil }

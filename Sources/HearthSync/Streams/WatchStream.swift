@@ -39,6 +39,8 @@ struct WatchStream {
     connection.idleTimerRuns ? stop() : nil
   }
 
+  func isOpening(_ id: StreamID) -> Bool { connection.isOpening(id) }
+
   /// Returns whether it was the current stream that opened.
   mutating func opened(_ id: StreamID, now: Duration) -> Bool {
     connection.opened(id, session: Session(), now: now)

@@ -62,6 +62,8 @@ struct View {
   /// Those of them that exist at the backend as they are shown. All targets of a stream are at one version in a snapshot, so nothing more
   /// is to be found out about them: backend and client do not agree which documents the query has.
   private var disputedKeys: Set<DocumentKey> = []
+  /// True if another client, which hears from the backend, has found such documents. Which ones it does not say.
+  private var isDisputedElsewhere = false
   private(set) var mutatedKeys: Set<DocumentKey> = []
   /// Documents that are shown as they were before the acknowledgement of a write, by the version that it made: the watch stream
   /// is to bring the outcome.
@@ -73,7 +75,7 @@ struct View {
   /// True if a document is shown as it was before the acknowledgement of a write.
   var holdsBack: Bool { !heldBack.isEmpty }
   /// True if the backend has sent everything that the target holds.
-  private var isCurrent = false
+  private(set) var isCurrent = false
   /// Only with ``Watcher/thisClient`` something can be found out about unconfirmed documents.
   private(set) var watcher: Watcher
   private var syncState = SyncState.initial
@@ -82,6 +84,9 @@ struct View {
   private var completeVersion: SnapshotVersion
   /// True if the cache had a complete result before, which it has lost.
   private let wasDropped: Bool
+  /// True if a pending write keeps documents of the backend's result out of this one, so that the backend has not sent those that take their
+  /// places; nil if that is not known.
+  private var awaitsOwnWrites: Bool?
   /// True if `limboKeys` is exact, so that only documents touched by a change need a new look.
   private var limboKeysAreExact = false
 
@@ -107,8 +112,13 @@ struct View {
   var isSynced: Bool { syncState == .synced }
 
   /// True if the view agrees with the backend, or disagrees for good.
-  var isAnswered: Bool {
-    isSynced || isCurrent && watcher == .thisClient && !limboKeys.isEmpty && limboKeys.isSubset(of: disputedKeys)
+  var isAnswered: Bool { agreement != .open }
+
+  var agreement: TargetAgreement {
+    if isSynced { return .complete }
+    guard isCurrent else { return .open }
+    if isDisputedElsewhere { return .disputed }
+    return watcher == .thisClient && !limboKeys.isEmpty && limboKeys.isSubset(of: disputedKeys) ? .disputed : .open
   }
 
   /// The documents of the result that the backend has not confirmed to belong to the target.
@@ -120,18 +130,19 @@ struct View {
 
   /// Takes over what running the query has given as the first state.
   ///
-  /// - Parameter isCurrent: True if the backend has sent everything that the target holds.
-  mutating func begin(with first: InitialViewState, isCurrent: Bool) -> Outcome {
+  /// - Parameter agreement: How far it is known that the target's result agrees with the backend.
+  mutating func begin(with first: InitialViewState, _ agreement: TargetAgreement) -> Outcome {
     assert(
       syncState == .initial && documents.isEmpty,
       "A view begins once; this one is \(syncState) with \(documents.count) documents.")
     assert(first.query == query, "A view of \(query) begins with a result of \(first.query).")
     documents = first.documents
     mutatedKeys = first.mutatedKeys
-    self.isCurrent = isCurrent
+    isCurrent = agreement != .open
+    isDisputedElsewhere = agreement == .disputed && watcher != .thisClient
     var outcome = Outcome()
     updateLimbo(DocumentViewChangeSet(), nil, isPendingReset: false, &outcome)
-    syncState = isCurrent && limboKeys.isEmpty ? .synced : .local
+    syncState = isCurrent && limboKeys.isEmpty && !isDisputedElsewhere ? .synced : .local
     if isSynced { hasCachedResults = true }
     assertInvariants()
     return outcome
@@ -150,6 +161,8 @@ struct View {
     let former = watcher
     watcher = new
     limboKeysAreExact = false
+    // From now on it is found out here.
+    if new == .thisClient { isDisputedElsewhere = false }
     if former == .nobody, new == .thisClient {
       isCurrent = false
       if isSynced { syncState = .local }
@@ -182,8 +195,45 @@ struct View {
   mutating func noteFound(_ keys: Set<DocumentKey>) -> Bool {
     guard !limboKeys.isEmpty else { return false }
     let wasAnswered = isAnswered
-    disputedKeys = limboKeys.intersection(keys)
+    let isExplained = awaitsOwnWrites ?? !keysMissingFromLimit.isEmpty
+    disputedKeys = isExplained ? [] : limboKeys.intersection(keys)
     return isAnswered && !wasAnswered
+  }
+
+  /// The documents of the backend's result that this one does not show, where that result fills the limit. Without them, others move up that
+  /// the backend may not have sent.
+  var keysMissingFromLimit: Set<DocumentKey> {
+    guard let limit = query.limit, confirmedKeys.count >= limit else { return [] }
+    return confirmedKeys.filter { !documents.contains($0) }
+  }
+
+  /// True if documents in limbo may be there only because of pending writes, and it is not known whether they are.
+  var mustLookForOwnWrites: Bool { awaitsOwnWrites == nil && !limboKeys.isEmpty && !keysMissingFromLimit.isEmpty }
+
+  /// Takes note of the documents that ``keysMissingFromLimit`` names, as they are here.
+  ///
+  /// While a write to one of them waits for its outcome, documents in limbo are no disagreement with the backend: the target has a hole, which
+  /// the backend fills with what it sends after the write.
+  ///
+  /// - Parameters:
+  ///   - missing: Nil if they could not be read.
+  ///   - found: As in ``noteFound(_:)``.
+  mutating func noteOwnWrites(to missing: DocumentMap?, found: Set<DocumentKey>) {
+    let former = awaitsOwnWrites
+    let awaits = missing?.values.contains(where: awaitsOutcome) ?? true
+    awaitsOwnWrites = awaits
+    if awaits || former != false { _ = noteFound(found) }
+  }
+
+  private func awaitsOutcome(of document: Document) -> Bool {
+    document.hasLocalMutations || document.hasCommittedMutations && document.version > lastSnapshotVersion
+  }
+
+  var hasDisputes: Bool { !disputedKeys.isEmpty }
+
+  /// The backend is about to be asked for everything anew.
+  mutating func forgetDisputes() {
+    disputedKeys = []
   }
 
   // MARK: - Documents that are held back
@@ -332,6 +382,7 @@ struct View {
       confirmedKeys.formUnion(targetChange.added)
       confirmedKeys.subtract(targetChange.removed)
       isCurrent = targetChange.isCurrent
+      isDisputedElsewhere = targetChange.isDisputed && watcher != .thisClient
     }
     if isPendingReset {
       completeVersion = .none
@@ -342,7 +393,8 @@ struct View {
     updateLimbo(
       changes.changeSet, targetChange, isPendingReset: isPendingReset, snapshotVersion: snapshotVersion, &outcome)
 
-    let newState: SyncState = isCurrent && limboKeys.isEmpty && !isPendingReset ? .synced : .local
+    let agrees = isCurrent && limboKeys.isEmpty && !isDisputedElsewhere && !isPendingReset
+    let newState: SyncState = agrees ? .synced : .local
     let syncStateChanged = newState != syncState
     syncState = newState
     if newState == .synced { hasCachedResults = true }

@@ -47,6 +47,15 @@ extension StatusError {
       code: .cancelled, message: "'waitForPendingWrites' callback is cancelled due to a user change.")
   }
 
+  /// A write of this client is gone from the outbox that it shares with others, and the notice of its answer as well.
+  static var outcomeUnknown: StatusError {
+    StatusError(
+      code: .unknown,
+      message:
+        "The write has left the outbox while this process did not look; whether the backend has committed it is not known."
+    )
+  }
+
   /// Failures that the developer should see even without a listener's or a write's own error handling.
   var deservesWarning: Bool {
     code == .permissionDenied || (code == .failedPrecondition && message.contains("requires an index"))

@@ -8,6 +8,8 @@ protocol WatchTargetSource {
   func isListened(_ targetID: TargetID) -> Bool
   /// The documents that the backend had confirmed for the target up to the last snapshot.
   func confirmedKeys(of targetID: TargetID) -> Set<DocumentKey>
+  /// The target whose state the target of a read continues from; nil for all other targets.
+  func continuedTarget(of targetID: TargetID) -> TargetID?
   /// The full resource name of a document, as the backend writes it.
   func name(of key: DocumentKey) -> String
 }
@@ -155,6 +157,14 @@ struct WatchChangeAggregator {
       if filter.count == 0 { remove(key, from: id, state: .missing(key, version: .none), source) }
       return
     }
+    compare(filter, with: id, source)
+    // What a read shows are the documents of the other target, and both are at one version in a snapshot.
+    if let other = source.continuedTarget(of: id), isActive(other, source) { compare(filter, with: other, source) }
+  }
+
+  private mutating func compare(
+    _ filter: WatchExistenceFilter, with id: TargetID, _ source: some WatchTargetSource
+  ) {
     let count = countOfDocuments(in: id, source)
     guard filter.count != count else { return }
     guard let names = filter.unchangedNames.flatMap(BloomFilter.init) else {
@@ -292,5 +302,6 @@ struct WatchChangeAggregator {
 }
 
 extension WatchTargetSource {
+  func continuedTarget(of targetID: TargetID) -> TargetID? { nil }
   func isListened(_ targetID: TargetID) -> Bool { listenedTarget(targetID) != nil }
 }

@@ -73,6 +73,25 @@ struct CacheMaintenanceTests {
     }
   }
 
+  @Test(
+    "a cache with pending writes that has lost a row of a small table is not deleted without a word",
+    arguments: [
+      "DELETE FROM schema_versions WHERE component = 'store'", "DELETE FROM schema_versions WHERE component = 'cache'",
+      "DELETE FROM schema_versions", "DELETE FROM cache_users",
+    ])
+  func clearWithLostRow(statement: String) throws {
+    let folder = try InspectedFolder()
+    let database = try Database(.file(path: folder.file))
+    try database.execute("PRAGMA foreign_keys = OFF")
+    try database.execute(statement)
+    database.close()
+    let refusal = try inspectionError {
+      _ = try CacheMaintenance.clear(folder: folder.path, discardsPendingWrites: false, discardsRejectedWrites: true)
+    }
+    #expect(refusal == .pendingWrites(folder: folder.path, count: 3))
+    #expect(try folder.folder.names().contains("cache.sqlite"))
+  }
+
   @Test("a cache in use is neither deleted nor collected")
   func inUse() throws {
     let folder = try InspectedFolder(isOpen: true)

@@ -139,7 +139,9 @@ final class SharedClient {
 
   /// The error with which each attempt to open a stream fails.
   var connectionError: StatusError?
-  /// True if each target that is asked for is answered at once, as one without documents.
+  /// The error with which the backend answers each batch, which ends the stream.
+  var writeError: StatusError?
+  /// True if each target that is asked for is answered at once, as one without documents, and its removal, too.
   var answersTargets = false
   /// True if a write stream that was closed is still answered, until ``endParting()``.
   var answersLate = false
@@ -153,6 +155,7 @@ final class SharedClient {
   private(set) var errors: [ListenerID: StatusError] = [:]
   private(set) var writes: [WriteID: StatusError?] = [:]
   private(set) var answers: [RequestID: EngineAnswer] = [:]
+  private(set) var failedRequests: [RequestID: StatusError] = [:]
   private(set) var warnings: [String] = []
   private(set) var queries: [BackgroundQueryJob] = []
   private(set) var lookUps: [(id: LookUpID, keys: [DocumentKey])] = []
@@ -244,7 +247,11 @@ final class SharedClient {
     case .sendWatch(let id, .addTarget(let request)):
       watched.insert(request.targetID)
       if answersTargets { answer(request.targetID, on: id) }
-    case .sendWatch(_, .removeTarget(let id)): watched.remove(id)
+    case .sendWatch(let id, .removeTarget(let target)):
+      watched.remove(target)
+      guard answersTargets else { return }
+      let removal = WatchTargetChange(state: .removed, targetIDs: [target])
+      inbox.append(.watchStreamMessage(id, .targetChange(removal)))
     case .openWriteStream(let id):
       writeStream = id
       inbox.append(.writeStreamOpened(id))
@@ -252,16 +259,21 @@ final class SharedClient {
       if answersLate { parting.append((id, sentBatches)) } else { inbox.append(.writeStreamClosed(id, nil)) }
       (writeStream, sentBatches) = (nil, [])
     case .sendWrite(let id, .handshake): inbox.append(.writeStreamMessage(id, WriteResponse(streamToken: [0])))
-    case .sendWrite(_, .writes(let mutations, _, _)):
+    case .sendWrite(let id, .writes(let mutations, _, _)):
       guard !mutations.isEmpty else { return }
-      sentBatches.append(mutations)
       sentBatchCount += 1
+      if let writeError {
+        writeStream = nil
+        return inbox.append(.writeStreamClosed(id, writeError))
+      }
+      sentBatches.append(mutations)
     case .startTimer(let kind, let delay): timers[kind] = cache.now + delay
     case .cancelTimer(let kind): timers[kind] = nil
     case .raiseSnapshot(let id, let snapshot): snapshots[id, default: []].append(snapshot)
     case .raiseError(let id, let error): errors[id] = error
     case .completeWrite(let id, let error): writes[id] = .some(error)
     case .answer(let id, let answer): answers[id] = answer
+    case .requestFailed(let id, let error): failedRequests[id] = error
     case .runBackgroundQuery(let query): queries.append(query)
     case .lookUp(let id, let keys): lookUps.append((id, keys))
     case .askResolver(let id, _): questions.append(id)

@@ -20,8 +20,14 @@ enum InterceptedServer {
 /// Observes the calls of a service and may replace its answers.
 protocol AnswerInterceptor: Sendable {
   func callBegan(_ method: String)
+  /// Hears of a request before the backend does.
+  func noteRequest(_ request: any Sendable)
   /// Returns the message to send in place of an answer, at the time to send it.
   func answer(_ answer: any Sendable, to method: String) async -> any Sendable
+}
+
+extension AnswerInterceptor {
+  func noteRequest(_ request: any Sendable) {}
 }
 
 private struct AnswerTaps<Answers: AnswerInterceptor>: CallInterceptor {
@@ -37,7 +43,10 @@ private struct AnswerTap<Answers: AnswerInterceptor>: CallTap {
   let answers: Answers
   let method: String
 
-  func request(_ message: any Message) async throws -> Bool { true }
+  func request(_ message: any Message) async throws -> Bool {
+    answers.noteRequest(message)
+    return true
+  }
 
   func response(_ message: any Message) async -> any Message {
     await answers.answer(message, to: method) as? any Message ?? message

@@ -19,6 +19,7 @@ package final class StallingProxy: Sendable {
     var isRefusing = false
     var isClosed = false
     var bytesFromBackend = 0
+    var closedByClientCount = 0
   }
 
   package let host: String
@@ -49,6 +50,9 @@ package final class StallingProxy: Sendable {
 
   /// What the backend sent on all connections until now, as far as the proxy has read it.
   package var bytesFromBackend: Int { state.withLock(\.bytesFromBackend) }
+
+  /// The connections that clients have closed until now, stalled ones included.
+  package var closedByClientCount: Int { state.withLock(\.closedByClientCount) }
 
   /// The port of `host`.
   package var port: Int { host.split(separator: ":").last.flatMap { Int($0) } ?? 0 }
@@ -94,7 +98,10 @@ package final class StallingProxy: Sendable {
         _ = shutdown(client, Int32(SHUT_RDWR))
         continue
       }
-      Thread.detachNewThread { [self] in forward(from: client, to: backend) { _, _ in } }
+      Thread.detachNewThread { [self] in
+        forward(from: client, to: backend) { _, _ in }
+        state.withLock { $0.closedByClientCount += 1 }
+      }
       Thread.detachNewThread { [self] in forward(from: backend, to: client) { $0.bytesFromBackend += $1 } }
     }
   }

@@ -1,0 +1,60 @@
+/// A damaged file was set aside, and this became of it.
+package struct CacheRecovery: Equatable, Sendable, CustomStringConvertible {
+  /// The reason why the file could not be used.
+  package var reason: String
+  /// The path of the damaged file now.
+  package var setAsidePath: String
+  /// The number of batches of pending writes, of all users, that were saved into the new file.
+  package var savedBatchCount: Int
+  /// The number of batches that are kept in the new file and not sent, because they cannot be read or their user is not known.
+  package var setAsideBatchCount: Int
+  /// The number of batches that were seen and of which nothing could be kept.
+  package var lostBatchCount: Int
+  /// True if the whole outbox could be read. Otherwise more batches may be lost than were counted.
+  package var isOutboxComplete: Bool
+  /// The number of refused batches, of all users, that were saved into the new file.
+  package var savedRejectedBatchCount: Int
+  /// The number of refused batches that are kept in the new file among the batches set aside, because they cannot be read.
+  package var setAsideRejectedBatchCount: Int
+  /// The number of refused batches that were seen and of which nothing could be kept.
+  package var lostRejectedBatchCount: Int
+  /// True if all refused batches could be looked for.
+  package var areRejectedComplete: Bool
+
+  package var unreadableBatchCount: Int { setAsideBatchCount + lostBatchCount }
+
+  init(of outbox: SalvagedOutbox, reason: String, setAsidePath: String) {
+    self.reason = reason
+    self.setAsidePath = setAsidePath
+    savedBatchCount = outbox.batches.count
+    setAsideBatchCount = outbox.setAside.count
+    lostBatchCount = outbox.lostBatchCount
+    isOutboxComplete = outbox.isComplete
+    savedRejectedBatchCount = outbox.rejected.count
+    setAsideRejectedBatchCount = outbox.setAsideRejected.count
+    lostRejectedBatchCount = outbox.lostRejectedCount
+    areRejectedComplete = outbox.isRejectedComplete
+  }
+
+  package var description: String {
+    var text = "The cache file was damaged (\(reason)) and set aside as \"\(setAsidePath)\". "
+    text += "Pending writes saved: \(savedBatchCount) batches"
+    if setAsideBatchCount > 0 {
+      text += "; kept, but unreadable or of an unknown user, and not sent: \(setAsideBatchCount)"
+    }
+    if lostBatchCount > 0 { text += "; lost: \(lostBatchCount)" }
+    if !isOutboxComplete { text += "; part of the outbox could not be looked through, more may be lost" }
+    text += "."
+    if savedRejectedBatchCount + setAsideRejectedBatchCount + lostRejectedBatchCount > 0 || !areRejectedComplete {
+      text += " Refused writes saved: \(savedRejectedBatchCount) batches"
+      if setAsideRejectedBatchCount > 0 { text += "; kept, but unreadable: \(setAsideRejectedBatchCount)" }
+      if lostRejectedBatchCount > 0 { text += "; lost: \(lostRejectedBatchCount)" }
+      if !areRejectedComplete { text += "; not all could be looked for, more may be lost" }
+      text += "."
+    }
+    if setAsideBatchCount + setAsideRejectedBatchCount > 0 {
+      text += " `hearth cache outbox` lists what is kept and not sent."
+    }
+    return text
+  }
+}

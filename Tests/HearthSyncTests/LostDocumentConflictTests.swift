@@ -1,0 +1,53 @@
+import HearthCache
+import HearthModel
+import Testing
+
+@testable import HearthSync
+
+/// Writes under a rule for conflicts that are made after the cache has lost documents, of which waiting writes still know what they were made
+/// for.
+@Suite("Writes over a lost document")
+struct LostDocumentConflictTests {
+  private static let former: MapValue = ["x": .integer(1), "y": .integer(1)]
+
+  private func room(_ fields: MapValue, at time: Int64) throws -> Document {
+    .found(key("rooms/a"), version: version(time), fields: EncodedFields(fields))
+  }
+
+  /// A client whose write of the document waits, and whose file was damaged since, so that only the outbox is left.
+  private func client(afterWriting mutation: Mutation) throws -> TestClient {
+    let rule = ConflictRule(.collection(ResourcePath(["rooms"])), .mergeFields(prefersRemote: false))
+    let client = try TestClient(durable: true, conflictRules: ConflictRules([rule]))
+    let listener = client.listen(rooms)
+    try client.fill(try #require(client.watched.keys.first), [room(Self.former, at: 5)], at: 5)
+    client.post(.unlisten(listener))
+    client.setNetwork(isEnabled: false)
+    client.write(mutation)
+    try client.restartSalvaged()
+    return client
+  }
+
+  @Test("overwrite nothing that was not to be seen when they were made")
+  func incompleteView() throws {
+    let client = try client(
+      afterWriting: .patch(key("rooms/a"), ["x": .integer(2)], mask: FieldMask([field("x")])))
+    #expect(try !client.engine.localStore.readDocument(key("rooms/a")).isFound)
+    client.write(.set(key("rooms/a"), ["z": .integer(1)]))
+    #expect(client.sentBatches.map(\.first?.precondition) == [.updateTime(version(5))])
+    try client.commit(at: 10)
+    let remote = try room(["x": .integer(2), "y": .integer(1)], at: 10)
+    client.post(.lookedUp(try #require(client.lookUps.first).id, .success([remote])))
+    let sent = try #require(client.sentBatches.first)
+    let document = try DocumentEdit(sent, on: remote).document(at: .epoch)
+    #expect(try document.fields.decoded() == ["x": .integer(2), "y": .integer(1), "z": .integer(1)])
+  }
+
+  @Test("are sent with what the waiting write has made, if that shows the whole document")
+  func wholeView() throws {
+    let client = try client(afterWriting: .set(key("rooms/a"), ["x": .integer(2)]))
+    client.write(.set(key("rooms/a"), ["z": .integer(1)]))
+    try client.commit(at: 10)
+    #expect(client.lookUps.isEmpty)
+    #expect(client.sentBatches.map(\.first?.precondition) == [.updateTime(version(10))])
+  }
+}

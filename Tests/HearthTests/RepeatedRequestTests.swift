@@ -1,0 +1,109 @@
+import Foundation
+import HearthStore
+import TestSupport
+import Testing
+
+@testable import Hearth
+@testable import HearthCache
+
+/// A process wants a cache for itself and gives up, because another one does not give it back in time, and is used all the same.
+@Suite("Asking for a cache once more", .timeLimit(.minutes(2)))
+struct RepeatedRequestTests {
+  private let unsaved: UnsavedWritesTests
+  private var folder: String { unsaved.folder.url.path }
+
+  init() throws {
+    unsaved = try UnsavedWritesTests()
+  }
+
+  /// A client that waits for the folder, and for a process that wants it, for 300 ms.
+  private func client(_ sharing: CacheSharing, path: String = "") throws -> ClientRuntime {
+    var configuration = try SuspensionTests.configuration(unsaved.folder.url.appendingPathComponent(path), sharing)
+    configuration.folderWaitLimit = .milliseconds(300)
+    let client = ClientRuntime(configuration)
+    client.setNetworkEnabled(false) { _ in }
+    return client
+  }
+
+  /// A client with a queue of its own.
+  private func otherProcess(_ sharing: CacheSharing) throws -> ClientRuntime {
+    try client(sharing, path: "../\(unsaved.folder.url.lastPathComponent)")
+  }
+
+  /// Makes the tables those of the release before, so that another client has to migrate them.
+  private func outdate() throws {
+    let database = try Database(.file(path: folder + "/cache.sqlite"))
+    defer { database.close() }
+    try database.execute("ALTER TABLE index_definitions DROP COLUMN latest_use")
+    try database.execute("UPDATE schema_versions SET version = 2 WHERE component = 'store'")
+  }
+
+  /// Expects that a call fails because another process has the folder.
+  private func expectInUse(_ client: ClientRuntime) async {
+    #expect(await unsaved.code { _ = try await unsaved.count(client) } == .failedPrecondition)
+  }
+
+  @Test(
+    "clients that could not leave in time leave at the next call, whatever it is for",
+    arguments: [CacheSharing.takingOver, .shared])
+  func later(_ sharing: CacheSharing) async throws {
+    let first = try client(.shared)
+    _ = try unsaved.write("a/first", first)
+    #expect(try await unsaved.count(first) == 1)
+    let stopped = try FolderLock(folder: folder, mode: .shared)
+    // Without this one it would be a second process that shares the cache.
+    if sharing == .shared { try outdate() }
+    let second = try otherProcess(sharing)
+    await expectInUse(second)
+    #expect(try await unsaved.count(first) == 1)
+    stopped.release()
+
+    _ = try unsaved.write("a/second", second)
+    #expect(try await unsaved.count(second) == 2)
+    await expectInUse(first)
+    for client in [first, second] { try await unsaved.stop(client) }
+  }
+
+  @Test("a user who signed in while the folder was in use is the one whose writes wait for it")
+  func choices() async throws {
+    let first = try client(.shared)
+    #expect(try await unsaved.count(first) == 0)
+    let stopped = try FolderLock(folder: folder, mode: .shared)
+    let second = try otherProcess(.takingOver)
+    await expectInUse(second)
+    second.userChanged(to: RequestUser(name: "alice"))
+    await expectInUse(second)
+    stopped.release()
+
+    _ = try unsaved.write("a/second", second)
+    #expect(try await unsaved.count(second) == 1)
+    second.userChanged(to: RequestUser(name: "bob"))
+    #expect(try await unsaved.count(second) == 0)
+    for client in [first, second] { try await unsaved.stop(client) }
+  }
+
+  @Test("clients work in between while another one asks all the time, beside a process that is stopped")
+  func asksAllTheTime() async throws {
+    let first = try client(.shared)
+    #expect(try await unsaved.count(first) == 0)
+    let stopped = try FolderLock(folder: folder, mode: .shared)
+    let second = try otherProcess(.takingOver)
+    await expectInUse(second)
+    let failures = Recorder<Void>()
+    let asking = Task {
+      while !Task.isCancelled {
+        _ = await unsaved.code { _ = try await unsaved.count(second) }
+        failures.record(())
+      }
+    }
+    defer { asking.cancel() }
+    for _ in 0..<2 { try await failures.next() }
+    let before = failures.events.count
+    for _ in 0..<30 { #expect(try await unsaved.count(first) == 0) }
+    #expect(failures.events.count - before < 15)
+    asking.cancel()
+    await asking.value
+    stopped.release()
+    for client in [first, second] { try await unsaved.stop(client) }
+  }
+}
