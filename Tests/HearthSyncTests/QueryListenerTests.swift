@@ -69,6 +69,15 @@ struct QueryListenerTests {
     #expect(listener.viewChanged(snapshot()) != nil)
   }
 
+  @Test("who was shown a synced result hears nothing when a view that nobody has watched is synced again")
+  func syncedAgain() {
+    var listener = listener(ListenOptions(includeQueryMetadataChanges: true, source: .cache))
+    #expect(listener.viewChanged(snapshot([a], fromCache: false, syncStateChanged: true)) != nil)
+    #expect(listener.viewChanged(snapshot([a], fromCache: false, syncStateChanged: true)) == nil)
+    #expect(listener.viewChanged(snapshot([a], fromCache: true, syncStateChanged: true)) != nil)
+    #expect(listener.viewChanged(snapshot([a], fromCache: false, syncStateChanged: true)) != nil)
+  }
+
   @Test("without metadata: only changes of the data are events, and metadata changes are left out of them")
   func withoutMetadata() throws {
     var listener = listener(ListenOptions())

@@ -14,7 +14,8 @@ internal import HearthModel
 struct QueryListener {
   private enum State {
     case waiting(ViewSnapshot?)
-    case raised(hadPendingWrites: Bool)
+    /// With whether the view had pending writes, and whether the last snapshot that the listener was shown was from the cache.
+    case raised(hadPendingWrites: Bool, wasFromCache: Bool)
   }
 
   let id: ListenerID
@@ -41,11 +42,14 @@ struct QueryListener {
     case .waiting:
       state = .waiting(snapshot)
       return raiseFirstIfReady()
-    case .raised(let hadPendingWrites):
-      state = .raised(hadPendingWrites: snapshot.hasPendingWrites)
-      if !snapshot.changes.isEmpty { return snapshot }
-      let metadataChanged = snapshot.syncStateChanged || snapshot.hasPendingWrites != hadPendingWrites
-      return metadataChanged && options.includeQueryMetadataChanges ? snapshot : nil
+    case .raised(let hadPendingWrites, let wasFromCache):
+      // A view that nobody watches any more agrees with nobody, which is not shown; then it may come back to what was shown.
+      let syncStateChanged = snapshot.syncStateChanged && snapshot.isFromCache != wasFromCache
+      let metadataChanged = syncStateChanged || snapshot.hasPendingWrites != hadPendingWrites
+      let isRaised = !snapshot.changes.isEmpty || metadataChanged && options.includeQueryMetadataChanges
+      state = .raised(
+        hadPendingWrites: snapshot.hasPendingWrites, wasFromCache: isRaised ? snapshot.isFromCache : wasFromCache)
+      return isRaised ? snapshot : nil
     }
   }
 
@@ -76,13 +80,13 @@ struct QueryListener {
     awaitsFreshAnswer = false
     guard case .waiting(var kept?) = state else { return nil }
     (kept.isFromCache, kept.isAnswered) = (true, false)
-    state = .raised(hadPendingWrites: kept.hasPendingWrites)
+    state = .raised(hadPendingWrites: kept.hasPendingWrites, wasFromCache: kept.isFromCache)
     return kept.asFirstSnapshot(excludingMetadataChanges: kept.excludesMetadataChanges)
   }
 
   private mutating func raiseFirstIfReady() -> ViewSnapshot? {
     guard case .waiting(let kept) = state, let kept, saysEnough(kept) else { return nil }
-    state = .raised(hadPendingWrites: kept.hasPendingWrites)
+    state = .raised(hadPendingWrites: kept.hasPendingWrites, wasFromCache: kept.isFromCache)
     return kept.asFirstSnapshot(excludingMetadataChanges: kept.excludesMetadataChanges)
   }
 
