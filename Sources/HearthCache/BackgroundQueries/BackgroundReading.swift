@@ -49,7 +49,7 @@ extension LocalStore {
     return try read("Begin background explanation") {
       guard try !isSmall(CollectionScope(of: query), limit: documentsOnLoop) else { return nil }
       // The keys of a query for all documents are all there are, and the planner does not ask for them.
-      let target = query.matchesAllDocuments ? nil : try knownTarget(query.target)
+      let target = query.matchesAllDocuments ? nil : try plannedTarget(of: query)
       let (user, databaseID) = (try userRow(), databaseID)
       return BackgroundReading(on: try PinnedSnapshot(of: database)) { database in
         let overlays = OverlayTable(database: database, databaseID: databaseID)

@@ -42,7 +42,7 @@ extension LocalStore {
     let body = { [self] () throws -> BackgroundQuery? in
       let scope = CollectionScope(of: query)
       if try isSmall(scope, limit: limits.documentsOnLoop) { return nil }
-      let data = try knownTarget(query.target)
+      let data = try plannedTarget(of: query)
       let steps: [BackgroundQuery.Step]
       let effort = try QueryExecutor(documents: documents).indexEffort(of: query, atMost: limits.documentsOnLoop)
       if effort == .small { return nil }

@@ -140,6 +140,19 @@ extension LocalStore {
     try activeTarget(target)?.data ?? targets.target(target)
   }
 
+  /// The target of a query that is to be run, with what is known of its result for the active user.
+  ///
+  /// A view counts as free of documents in limbo although the waiting writes of its user keep some of them from being looked up: for
+  /// another user such a result is no beginning, because it leaves those documents out.
+  func plannedTarget(of query: Query) throws -> TargetData? {
+    guard let data = try knownTarget(query.target) else { return nil }
+    let path = query.collectionGroup == nil ? query.path : ResourcePath()
+    guard data.lastLimboFreeSnapshotVersion > .none,
+      try queue.hasPendingBatch(ofOthersThan: userRow(), below: path)
+    else { return data }
+    return data.with(lastLimboFreeSnapshotVersion: .none)
+  }
+
   // MARK: - Reading
 
   /// The version of the last snapshot that was applied.
@@ -157,7 +170,7 @@ extension LocalStore {
     -> (documents: [Document], confirmedKeys: Set<DocumentKey>, execution: QueryExecution)
   {
     try read("Execute query") {
-      let data = try knownTarget(query.target)
+      let data = try plannedTarget(of: query)
       let confirmedKeys = try data.map { try targets.keys(of: $0.targetID) } ?? []
       let previous = data.flatMap { Self.previousResult(of: $0, keys: confirmedKeys) }
       let answer = try run(query, previous: usePreviousResults ? previous : nil)
@@ -198,7 +211,7 @@ extension LocalStore {
 
   private func previousResult(of query: Query) throws -> PreviousResult? {
     // The keys of a query for all documents are all there are, and the planner does not ask for them.
-    guard !query.matchesAllDocuments, let data = try knownTarget(query.target) else { return nil }
+    guard !query.matchesAllDocuments, let data = try plannedTarget(of: query) else { return nil }
     return Self.previousResult(of: data, keys: try targets.keys(of: data.targetID))
   }
 
@@ -294,8 +307,6 @@ extension LocalStore {
     let removed = change.removed.sorted()
     for key in removed { try targets.remove(key, from: targetID) }
     try touch(removed)
-    // The next run of the query would begin without a document that its view goes on showing.
-    if try !removed.isEmpty && hasWaitingWrites(below: active.data.target) { try forgetLimboFreeVersion(of: &active) }
     try add(added, toTarget: targetID)
 
     let isMismatch = event.targetMismatches[targetID] != nil
@@ -370,10 +381,7 @@ extension LocalStore {
           state.viewReferences.remove(change.removedKeys, target: change.targetID)
         }
         guard !change.isFromCache, isPrimary else { continue }
-        // Documents with waiting writes are not looked up: another user may see some that the backend does not have in this result.
-        let mayHoldOthers = try hasWaitingWrites(below: active.data.target)
-        let version = mayHoldOthers ? .none : active.data.snapshotVersion
-        if mayHoldOthers { try forgetLimboFreeVersion(of: &active) }
+        let version = active.data.snapshotVersion
         active.data.lastLimboFreeSnapshotVersion = version
         let persisted = active.persisted.lastLimboFreeSnapshotVersion
         if version > .none, persisted == .none || Self.isDue(version, since: persisted) {
@@ -383,18 +391,5 @@ extension LocalStore {
         state.targets[change.targetID] = active
       }
     }
-  }
-
-  /// Returns whether the active user has waiting writes among the documents that a target may have.
-  private func hasWaitingWrites(below target: Target) throws -> Bool {
-    guard let user = try userRow() else { return false }
-    return try queue.hasPendingBatch(below: target.collectionGroup == nil ? target.path : ResourcePath(), user: user)
-  }
-
-  private func forgetLimboFreeVersion(of active: inout ActiveTarget) throws {
-    active.data.lastLimboFreeSnapshotVersion = .none
-    guard active.persisted.lastLimboFreeSnapshotVersion > .none else { return }
-    try targets.setLimboFreeVersion(.none, of: active.data.targetID)
-    active.persisted.lastLimboFreeSnapshotVersion = .none
   }
 }

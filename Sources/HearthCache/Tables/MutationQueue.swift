@@ -334,6 +334,16 @@ struct MutationQueue {
     ) { _ in true } ?? false
   }
 
+  /// Returns whether another user has a pending batch for a document at a path or anywhere below it.
+  func hasPendingBatch(ofOthersThan user: UserRow?, below path: ResourcePath) throws -> Bool {
+    var others: [UserRow] = []
+    try database.forEachRow("SELECT user_id FROM cache_users WHERE user_id != ?", .integer(user ?? Self.unknownUser)) {
+      others.append(try $0.int64(at: 0))
+      return true
+    }
+    return try others.contains { try hasPendingBatch(below: path, user: $0) }
+  }
+
   /// Returns whether any user has a pending batch for the document.
   func hasPendingBatch(for key: DocumentKey) throws -> Bool {
     try database.firstRow(
