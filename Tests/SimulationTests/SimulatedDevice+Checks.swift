@@ -67,8 +67,11 @@ extension SimulatedDevice {
     }
     let former = before.dropFirst(left.count)
     let stays = zip(former, pending).allSatisfy { former, now in
+      var former = former
+      // Those of batches that were saved from a damaged file are kept.
+      if now.keepsOutcome { former.keepsOutcome = true }
       // Base values behind a refused batch are calculated anew.
-      former.batchID == now.batchID && former.mutations == now.mutations && (!left.isEmpty || former == now)
+      return former.batchID == now.batchID && former.mutations == now.mutations && (!left.isEmpty || former == now)
     }
     guard stays, pending.count >= former.count else {
       throw Failure(description: "the queue changed other than at its ends: \(before) became \(pending)")
