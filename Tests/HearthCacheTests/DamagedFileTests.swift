@@ -123,7 +123,7 @@ private final class DamagedCache {
       let target = try client.allocateTarget(collection(name).target).targetID
       try store.catchUp()
       try store.followTarget(target)
-      try store.publish([target: true])
+      try store.publish([target: .complete])
       try client.write(.set(key("\(name)/told"), [:]))
     }
   }

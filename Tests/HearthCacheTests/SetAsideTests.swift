@@ -181,6 +181,7 @@ struct SetAsideTests {
         folder: cache.folder.path, discardsPendingWrites: false, discardsRejectedWrites: true)
     }
     #expect(refusal == .pendingWrites(folder: cache.folder.path, count: 1))
+    #expect(FileManager.default.fileExists(atPath: cache.folder.file(CacheFile.fileName)))
   }
 
   @Test("count as sent when a later release puts them back into the queue of a saved outbox")

@@ -149,8 +149,13 @@ struct WriteOutcomeTests {
     #expect(try (1...3).map { try cache.store.fate(of: BatchIdentity(high: 7, low: $0)) } == fates)
     #expect(try cache.store.fate(of: BatchIdentity(high: 7, low: 4)) == .unknown)
     // They age as before.
-    try withdraw(cache, 256, at: 20 + 29 * KeepingTime.longestStep)
+    let day = KeepingTime.longestStep
+    for number in 1...29 { try withdraw(cache, UInt64(1000 + number), at: 20 + Int64(number) * day) }
+    try withdraw(cache, 256, at: 20 + 29 * day)
     #expect(try hasOutcome(cache, 2))
+    for number in 30...31 { try withdraw(cache, UInt64(1000 + number), at: 20 + Int64(number) * day) }
+    try withdraw(cache, 512, at: 20 + 31 * day + 50)
+    #expect(try !hasOutcome(cache, 2))
   }
 
   @Test("a batch that leaves the outbox takes its receipt's row along")

@@ -149,21 +149,8 @@ struct FreshReadTests {
     #expect(client.snapshots[read]?.map(\.summary) == ["server [1] +1"])
   }
 
-  @Test("documents that the backend's count excludes are asked for anew")
-  func mismatch() throws {
-    let client = try client()
-    let read = client.listen(rooms, Self.fresh)
-    try client.acknowledge(1)
-    try client.count(0, in: 1)
-    try client.current(1, token: "own")
-    try client.snapshot(20)
-    #expect(client.snapshots[read] == nil && client.watched[1]?.resumeToken == [])
-    try client.acknowledgeRemoval(1)
-    try client.acknowledge(1)
-    try client.count(0, in: 2)
-    try client.current(1, token: "own")
-    try client.snapshot(21)
-    // The listener's own target does not agree either, and is asked for again.
+  /// The listener's target has no documents any more, and the one that was in its view is looked up: the read is answered then.
+  private func expectEmptyAnswer(to read: ListenerID, of client: TestClient) throws {
     #expect(client.snapshots[read] == nil)
     try client.acknowledgeRemoval(2)
     try client.fill(2, [], at: 22)
@@ -180,6 +167,7 @@ struct FreshReadTests {
     try client.count(0, in: 1)
     try client.current(1, token: "own")
     try client.snapshot(20)
+    #expect(client.snapshots[read] == nil && client.watched[1]?.resumeToken == [])
     #expect(client.snapshots[ListenerID(rawValue: 1)]?.last?.isFromCache == true)
     #expect(client.watched[2]?.resumeToken == [], "the listener's target is asked for anew")
     try client.acknowledgeRemoval(1)
@@ -187,12 +175,7 @@ struct FreshReadTests {
     try client.current(1, token: "own")
     try client.snapshot(21)
     // The read's target has its whole result, the view has not.
-    #expect(client.snapshots[read] == nil)
-    try client.acknowledgeRemoval(2)
-    try client.fill(2, [], at: 22)
-    let limbo = try #require(client.watched.keys.first { $0 > 1 && !$0.isMultiple(of: 2) })
-    try client.fill(limbo, [], at: 23)
-    #expect(client.snapshots[read]?.map(\.summary) == ["server [] "])
+    try expectEmptyAnswer(to: read, of: client)
   }
 
   @Test("a document that the backend's names exclude is looked up before the read is answered")

@@ -54,11 +54,13 @@ struct LockedFileTests {
   func waitOfFormerUser() throws {
     try lock()
     client.write(set("rooms/1"))
-    client.post(.request(RequestID(rawValue: 900), .waitForPendingWrites))
+    let wait = client.request(.waitForPendingWrites)
+    #expect(client.answers[wait] == nil && client.failedRequests[wait] == nil)
     client.post(.changeUser("other"))
+    #expect(client.failedRequests[wait]?.code == .cancelled)
     try unlock()
-    #expect(client.failedRequests[RequestID(rawValue: 900)]?.code == .cancelled)
     #expect(client.answers.isEmpty)
+    #expect(try client.store.pendingBatches(of: .user(nil)).map(\.mutations.count) == [1])
   }
 
   @Test("a client that could not say that it wants the network again gets the connection for its user's writes")

@@ -22,50 +22,13 @@ struct ReopeningTests {
     }
   }
 
-  /// An engine on a cache in a folder.
-  private final class Client {
-    let cache: OpenedCache
-    let store: LocalStore
-    let engine: SyncEngine
-    private(set) var completed: [WriteID: StatusError?] = [:]
-
-    /// - Parameter name: that of a client which shares the cache.
-    init(_ folder: String, name: String? = nil) throws {
-      let opened = try CacheFile.openStore(
-        folder: folder, databaseID: TestClient.database,
-        options: CacheFile.Options(sharing: name == nil ? .alone : .shared, clientName: name)
-      ) { database, locks in
-        try LocalStore(
-          database: database, databaseID: TestClient.database,
-          garbageCollection: .leastRecentlyUsed(thresholdBytes: -1), user: nil, newCacheID: UUID().uuidString,
-          locks: locks)
-      }
-      (cache, store) = opened
-      engine = SyncEngine(localStore: store, configuration: SyncConfiguration(jitter: { 0 }))
-    }
-
-    func handle(_ event: SyncEvent) {
-      for case .completeWrite(let id, let error) in engine.handle(event, now: .zero) { completed[id] = .some(error) }
-    }
-
-    func write(_ numbers: Int...) {
-      handle(
-        .writes(
-          numbers.map {
-            SyncWrite(
-              id: WriteID(rawValue: $0), mutations: [set("rooms/\($0)")], localWriteTime: .epoch,
-              identity: BatchIdentity(high: 0, low: UInt64($0)))
-          }))
-    }
-  }
-
   private let folder = NSTemporaryDirectory() + "hearth-reopening-" + UUID().uuidString
 
   @Test(
     "writes that meet the trouble wait, in order, and are stored in the cache after it", arguments: Trouble.allCases)
   func writes(trouble: Trouble) throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    let first = try Client(folder)
+    let first = try FolderClient(folder)
     first.handle(.start)
     first.write(1)
     if trouble == .lostFiles {
@@ -83,9 +46,7 @@ struct ReopeningTests {
 
     let handover = first.engine.handOver()
     first.cache.close()
-    let second = try Client(folder)
-    second.engine.takeOver(handover, reason: "trouble")
-    second.handle(.start)
+    let second = try FolderClient(folder, continuing: handover)
     #expect(second.engine.heldWriteIDs.isEmpty)
     let keys = try second.store.pendingBatches().flatMap { $0.keys.map(\.canonicalString) }
     if trouble == .lostFiles {
@@ -101,7 +62,7 @@ struct ReopeningTests {
   @Test("writes that meet a failed sync together wait together: nothing is stored behind it")
   func failedSyncOfSeveral() throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    let client = try Client(folder)
+    let client = try FolderClient(folder)
     client.handle(.start)
     // The system reports it once.
     var isReported = false
@@ -119,7 +80,7 @@ struct ReopeningTests {
   @Test("a write whose commit failed and that is in the file all the same is not stored twice")
   func storedAllTheSame() throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    let first = try Client(folder)
+    let first = try FolderClient(folder)
     first.handle(.start)
     first.cache.database.injectFailure = { $0 == .commit ? Trouble.failedSync.error : nil }
     first.write(1)
@@ -127,7 +88,7 @@ struct ReopeningTests {
     let handover = first.engine.handOver()
     #expect(handover.heldWriteIDs.count == 1)
     first.cache.close()
-    let second = try Client(folder)
+    let second = try FolderClient(folder)
     let stored = try second.store.write(
       [set("rooms/1")], localWriteTime: .epoch, identity: BatchIdentity(high: 0, low: 1))
     second.engine.takeOver(handover, reason: "trouble")
@@ -141,10 +102,10 @@ struct ReopeningTests {
   @Test("of a write that another client may have had the answer to, it does not say that it is lost")
   func answeredByAnother() throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    let first = try Client(folder, name: "first")
+    let first = try FolderClient(folder, name: "first")
     first.handle(.start)
     first.write(1)
-    let other = try Client(folder, name: "other")
+    let other = try FolderClient(folder, name: "other")
     other.handle(.start)
     first.handle(.othersChanged)
     let handover = first.engine.handOver()
@@ -152,9 +113,7 @@ struct ReopeningTests {
     // The other one sends the batch, stores the answer, and loses the notice of it with the damaged file.
     try other.cache.database.execute("DELETE FROM cache_batch_documents")
     try other.cache.database.execute("DELETE FROM cache_mutation_batches")
-    let second = try Client(folder, name: "second")
-    second.engine.takeOver(handover, reason: "trouble")
-    second.handle(.start)
+    let second = try FolderClient(folder, name: "second", continuing: handover)
     #expect(second.completed.mapValues { $0?.code } == [WriteID(rawValue: 1): .unknown])
     other.cache.close()
     second.cache.close()
@@ -163,7 +122,7 @@ struct ReopeningTests {
   @Test("a write that no file takes fails in the end")
   func hopeless() throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    var client = try Client(folder)
+    var client = try FolderClient(folder)
     client.handle(.start)
     var rounds = 0
     client.cache.database.injectFailure = { $0 == .commit ? Trouble.damagedPage.error : nil }
@@ -172,7 +131,7 @@ struct ReopeningTests {
       rounds += 1
       let handover = client.engine.handOver()
       client.cache.close()
-      client = try Client(folder)
+      client = try FolderClient(folder)
       client.cache.database.injectFailure = { $0 == .commit ? Trouble.damagedPage.error : nil }
       client.engine.takeOver(handover, reason: "trouble")
       client.handle(.start)

@@ -322,24 +322,6 @@ struct SharedCacheTests {
     #expect(attempts.count { $0 == event.transaction } > 1)
   }
 
-  @Test("a call that waits until such a write is sent ends when the user changes")
-  func waitWhileFileIsLocked() throws {
-    let cache = try SharedCache()
-    let a = try cache.client("a", busyTimeout: .milliseconds(20))
-    let stopped = try Database(.file(path: cache.file))
-    defer { stopped.close() }
-    try stopped.execute("BEGIN IMMEDIATE")
-    a.write(set("rooms/1", 1))
-    let wait = a.request(.waitForPendingWrites)
-    #expect(a.answers[wait] == nil && a.failedRequests[wait] == nil)
-    a.post(.changeUser("bob"))
-    #expect(a.failedRequests[wait]?.code == .cancelled)
-    try stopped.execute("ROLLBACK")
-    cache.wait(60)
-    #expect(a.answers[wait] == nil)
-    #expect(try a.store.pendingBatches(of: .user(nil)).map(\.mutations.count) == [1])
-  }
-
   @Test("a listener that waits for its first result hears that the backend refuses its query")
   func rejectionBeforeFirstResult() throws {
     let cache = try SharedCache()

@@ -21,6 +21,7 @@ struct WatchChangeAggregatorTests {
 
     func listenedTarget(_ targetID: TargetID) -> TargetData? { targets[targetID] }
     func confirmedKeys(of targetID: TargetID) -> Set<DocumentKey> { keys[targetID] ?? [] }
+    func continuedTarget(of targetID: TargetID) -> TargetID? { nil }
     func name(of key: DocumentKey) -> String { TestClient.database.name(of: key) }
   }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Hearth
 import HearthTesting
+import TestSupport
 import Testing
 
 /// The product `HearthTesting`, used as a program's tests use it.
@@ -137,9 +138,9 @@ struct HearthTestingTests {
         backend.hold(.listens.at("slow"))
         backend.reject(.listens.at("slow"), with: .permissionDenied)
         let listener = db.collection("slow").addSnapshotListener { _, _ in }
-        while backend.heldCount == 0 { await Task.yield() }
+        try await waitUntil { backend.heldCount != 0 }
         listener.remove()
-        while backend.heldCount != 0 { await Task.yield() }
+        try await waitUntil { backend.heldCount == 0 }
         backend.release()
         let refused = await code { for try await _ in db.collection("slow").snapshots {} }
         #expect(refused == .permissionDenied)

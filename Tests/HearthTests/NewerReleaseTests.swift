@@ -25,14 +25,6 @@ struct NewerReleaseTests {
     try Database(.file(path: folder.appendingPathComponent("cache.sqlite").path))
   }
 
-  /// Leaves the tables as the release before the last one did.
-  private func outdate() throws {
-    let database = try otherProcess()
-    defer { database.close() }
-    try database.execute("ALTER TABLE index_definitions DROP COLUMN latest_use")
-    try database.execute("UPDATE schema_versions SET version = 2 WHERE component = 'store'")
-  }
-
   private func expectNewerRelease(_ error: NSError?, mentions text: String) {
     #expect(error?.code == FirestoreErrorCode.failedPrecondition.rawValue, "\(String(describing: error))")
     #expect(error?.localizedDescription.contains(text) == true, "\(String(describing: error))")
@@ -70,7 +62,7 @@ struct NewerReleaseTests {
     #expect(try await older.pendingWrites().count == 1)
     let (events, _) = older.collection("a").record()
     #expect(try await events.next().get().count == 1)
-    try outdate()
+    try outdateTables(in: folder.path)
     let newer = try await client()
     #expect(try await newer.pendingWrites().count == 1)
     #expect(try await newer.collection("a").getDocuments(source: .cache).ids == ["saved"])
@@ -89,7 +81,7 @@ struct NewerReleaseTests {
     #expect(try await events.next().get().count == 1)
     #expect(try await older.pendingWrites().count == 1)
     let stopped = try FolderLock(folder: folder.path, mode: .shared)
-    try outdate()
+    try outdateTables(in: folder.path)
     let settings = PersistentCacheSettings(directory: cache.directory)
     let newer = try TestFirestore(name: cache.name(), cache: settings).firestore
     let error = await thrown { try await newer.document("a/b").setData([:]) }

@@ -16,10 +16,10 @@ struct RepeatedRequestTests {
     unsaved = try UnsavedWritesTests()
   }
 
-  /// A client that waits for the folder, and for a process that wants it, for 300 ms.
+  /// A client that waits for the folder, and for a process that wants it, for a second.
   private func client(_ sharing: CacheSharing, path: String = "") throws -> ClientRuntime {
     var configuration = try SuspensionTests.configuration(unsaved.folder.url.appendingPathComponent(path), sharing)
-    configuration.folderWaitLimit = .milliseconds(300)
+    configuration.folderWaitLimit = .seconds(1)
     let client = ClientRuntime(configuration)
     client.setNetworkEnabled(false) { _ in }
     return client
@@ -28,14 +28,6 @@ struct RepeatedRequestTests {
   /// A client with a queue of its own.
   private func otherProcess(_ sharing: CacheSharing) throws -> ClientRuntime {
     try client(sharing, path: "../\(unsaved.folder.url.lastPathComponent)")
-  }
-
-  /// Makes the tables those of the release before, so that another client has to migrate them.
-  private func outdate() throws {
-    let database = try Database(.file(path: folder + "/cache.sqlite"))
-    defer { database.close() }
-    try database.execute("ALTER TABLE index_definitions DROP COLUMN latest_use")
-    try database.execute("UPDATE schema_versions SET version = 2 WHERE component = 'store'")
   }
 
   /// Expects that a call fails because another process has the folder.
@@ -52,7 +44,7 @@ struct RepeatedRequestTests {
     #expect(try await unsaved.count(first) == 1)
     let stopped = try FolderLock(folder: folder, mode: .shared)
     // Without this one it would be a second process that shares the cache.
-    if sharing == .shared { try outdate() }
+    if sharing == .shared { try outdateTables(in: folder) }
     let second = try otherProcess(sharing)
     await expectInUse(second)
     #expect(try await unsaved.count(first) == 1)

@@ -9,7 +9,7 @@ import HearthSync
 /// `SharedSimulation` has several engines on one file that stays, and looks at every commit. Here each process opens the folder as a
 /// running client does, and opens it anew, waits for it, gives it back and ends in the same way (``FolderProcess``). The ledger
 /// (``FolderLedger``) decides what may become of each write. All of it runs in one thread, and time passes only from timer to timer.
-final class FolderSimulation {
+final class FolderSimulation: RepeatableHistory {
   typealias Failure = Simulation.Failure
 
   static let databaseID = DatabaseID(projectID: "p")
@@ -56,7 +56,7 @@ final class FolderSimulation {
   private let printsTrace: Bool
   private(set) var problem: Failure?
 
-  init(seed: UInt64, keepsTrace: Bool, printsTrace: Bool = false) throws {
+  init(seed: UInt64, keepsTrace: Bool, printsTrace: Bool) throws {
     self.seed = seed
     self.keepsTrace = keepsTrace
     self.printsTrace = printsTrace

@@ -3,28 +3,7 @@ import HearthModel
 import HearthSync
 
 extension SharedSimulation {
-  /// Runs a seed; one that fails is run again for its trace.
-  static func run(seed: UInt64) throws {
-    do {
-      try SharedSimulation(seed: seed, keepsTrace: false).run()
-    } catch {
-      let again = try SharedSimulation(seed: seed, keepsTrace: true)
-      let repeated = Result { try again.run() }
-      let last = again.trace.suffix(12).map { String($0.prefix(300)) }.joined(separator: "\n  ")
-      var text = "seed \(seed): \(error)\nHEARTH_SIMULATION_SEED=\(seed) shows it all; the end:\n  \(last)"
-      if case .success = repeated {
-        text += "\n(a second run did not fail: something in it depends on more than the seed)"
-      }
-      throw Failure(description: text)
-    }
-  }
-
-  /// Runs one seed and prints what happens.
-  static func show(seed: UInt64) throws {
-    try SharedSimulation(seed: seed, keepsTrace: true, printsTrace: true).run()
-  }
-
-  private func run() throws {
+  func run() throws {
     defer { close() }
     for _ in 0..<history.stepCount { try step() }
     try settle()

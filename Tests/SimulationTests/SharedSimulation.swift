@@ -13,7 +13,7 @@ import HearthSync
 /// Each commit is compared with the one before by a reference that computes what the file and the views must be (``SharedReference``).
 /// After each step each client must show one state of the file that is not older than the last notice that it has read, and the
 /// outcome of each write is compared with a ledger.
-final class SharedSimulation {
+final class SharedSimulation: RepeatableHistory {
   typealias Failure = Simulation.Failure
 
   static let databaseID = DatabaseID(projectID: "p")
@@ -71,7 +71,7 @@ final class SharedSimulation {
   private let printsTrace: Bool
   private(set) var problem: Failure?
 
-  init(seed: UInt64, keepsTrace: Bool, printsTrace: Bool = false) throws {
+  init(seed: UInt64, keepsTrace: Bool, printsTrace: Bool) throws {
     self.seed = seed
     self.keepsTrace = keepsTrace
     self.printsTrace = printsTrace

@@ -64,8 +64,8 @@ final class ClientLoop {
   private var unsavedError: NSError?
   /// True once the client is being stopped: it is not suspended for another process any more, which has the folder soon anyway.
   private var isStopping = false
-  /// The time until which the cache is not given back, because that was in vain; nil before the first time.
-  private var yieldingRest: ContinuousClock.Instant?
+  /// The time until which the cache is not given back, because that was in vain.
+  private var restsUntil = ContinuousClock.now
   private var repairCount = 0
   /// A disk that keeps damaging the cache cannot be used.
   private static let repairLimit = 20
@@ -126,7 +126,7 @@ final class ClientLoop {
       HearthLog.error("\(error.localizedDescription)")
       unsavedError = client.giveWay(error)
       state = .failed(error)
-    } else if !isStopping, yieldingRest.map({ $0 <= .now }) ?? true, client.takeRequestToYield() {
+    } else if !isStopping, restsUntil <= .now, client.takeRequestToYield() {
       HearthLog.log(.notice, "Another process wants the cache for itself. It is given back.")
       client.suspend()
       let wait = FolderWait(client.configuration)
@@ -147,7 +147,7 @@ final class ClientLoop {
     do {
       try client.resume()
       state = .running(client)
-      yieldingRest = .now + held.restAfterYielding
+      restsUntil = .now + held.restAfterYielding
       watchForSuspension(post: post)
       HearthLog.log(.notice, "No other process had the cache for itself. This one uses it again.")
     } catch {
@@ -280,8 +280,8 @@ final class ClientLoop {
 
   /// Tries to open a folder that was in use.
   ///
-  /// - Returns: The wait in which the operation is to be held, because other clients were asked for the folder and hear of it only now; nil
-  ///   if the client runs, or the operation reports the error.
+  /// - Returns: A wait that holds the operation, because other clients were asked for the folder just now and have not answered yet; nil if the
+  ///   client runs, or the operation reports the error.
   private func openNow(_ wait: FolderWait, post: @escaping @Sendable (Message) -> Void) -> FolderWait? {
     do {
       try run(wait.configuration, post: post)
@@ -406,7 +406,7 @@ final class ClientLoop {
       state = .stopped(Self.makeEndings())
       wait.configuration.endRequest.withdraw()
       wait.configuration.cacheOpened?(NSError.terminated)
-      completion(wait.refuseHeld())
+      completion(wait.refuseHeld() ?? unsavedError)
     case .reopening(let wait, var remainder, _):
       state = .stopped(Self.makeEndings())
       let held = wait.refuseHeld()

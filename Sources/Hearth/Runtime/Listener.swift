@@ -61,13 +61,9 @@ final class ListenerHandle: NSObject, ListenerRegistration, Sendable {
   private let onRemove: @Sendable () -> Void
   private let onAbandon: @Sendable () -> Void
 
-  init(onRemove: @escaping @Sendable () -> Void, onAbandon: @escaping @Sendable () -> Void) {
+  init(onRemove: @escaping @Sendable () -> Void, onAbandon: @escaping @Sendable () -> Void = {}) {
     self.onRemove = onRemove
     self.onAbandon = onAbandon
-  }
-
-  convenience init(onRemove: @escaping @Sendable () -> Void) {
-    self.init(onRemove: onRemove, onAbandon: {})
   }
 
   func remove() {

@@ -67,7 +67,7 @@ extension RunningClient {
     for (id, operation) in lasting {
       guard let request = operation.engineRequest else { continue }
       if let identified = engine.identified(request) {
-        lasting[id] = operation.making(identified)
+        if identified != request { lasting[id] = operation.making(identified) }
       } else {
         lasting[id] = nil
         operation.fail(.firestore(Self.lostBatch(cause)))

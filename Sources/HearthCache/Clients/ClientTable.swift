@@ -296,7 +296,7 @@ struct ClientTable {
   /// A disputed target has its number negated in the table.
   func agreement(of target: TargetID) throws -> TargetAgreement {
     try database.firstRow(
-      "SELECT target_id < 0 FROM cache_current_targets WHERE target_id IN (?1, -?1) ORDER BY target_id LIMIT 1",
+      "SELECT target_id < 0 FROM cache_current_targets WHERE target_id IN (?1, -?1)",
       .integer(Int64(target))
     ) { try $0.int64(at: 0) != 0 ? .disputed : .complete } ?? .open
   }

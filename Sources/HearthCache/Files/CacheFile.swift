@@ -97,7 +97,8 @@ package enum CacheFile {
     package var sharing: CacheSharing
     /// A name that no other client of the cache has had; nil for an opener that no other client should know of.
     package var clientName: String?
-    /// The request of an opener that takes the folder over, or migrates the file. It is to be withdrawn when the folder is open, or no longer wanted.
+    /// The request of an opener that takes the folder over, or migrates the file. Its owner withdraws it when the folder is open, or no longer
+    /// wanted.
     package var endRequest: EndRequest?
 
     package init(
@@ -243,6 +244,7 @@ package enum CacheFile {
     guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else { return }
     let lock = try FolderLock(folder: folder)
     defer { lock.release() }
+    lock.keepNumber()
     try CacheFiles(folder: folder).deleteAll()
   }
 
@@ -268,7 +270,8 @@ package enum CacheFile {
     do {
       return try openChecked(files.main, options)
     } catch is OutdatedTables {
-      options.endRequest?.ask(clientsOf: files.folder)
+      // Whoever has the folder alone has nobody to ask, and a notice would count as a change of the database.
+      if lock.isShared { options.endRequest?.ask(clientsOf: files.folder) }
       try lock.exclusively {
         let database = try Database(.file(path: files.main), options: options.database)
         defer { database.close() }

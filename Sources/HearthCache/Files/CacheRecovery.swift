@@ -8,7 +8,7 @@ package struct CacheRecovery: Equatable, Sendable, CustomStringConvertible {
   package var savedBatchCount: Int
   /// The number of batches that are kept in the new file and not sent, because they cannot be read or their user is not known.
   package var setAsideBatchCount: Int
-  /// The number of batches that were seen and of which nothing could be kept.
+  /// The number of batches that were seen and could not be kept.
   package var lostBatchCount: Int
   /// True if the whole outbox could be read. Otherwise more batches may be lost than were counted.
   package var isOutboxComplete: Bool
@@ -16,7 +16,7 @@ package struct CacheRecovery: Equatable, Sendable, CustomStringConvertible {
   package var savedRejectedBatchCount: Int
   /// The number of refused batches that are kept in the new file among the batches set aside, because they cannot be read.
   package var setAsideRejectedBatchCount: Int
-  /// The number of refused batches that were seen and of which nothing could be kept.
+  /// The number of refused batches that were seen and could not be kept.
   package var lostRejectedBatchCount: Int
   /// True if all refused batches could be looked for.
   package var areRejectedComplete: Bool

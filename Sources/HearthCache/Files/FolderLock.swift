@@ -81,7 +81,7 @@ final class FolderLock {
 
   /// Takes the folder again after ``release()``.
   ///
-  /// - Returns: false, without the lock, when another holder had it meanwhile, or may have had.
+  /// - Returns: false, without the lock, when another holder had it, or may have had it, in between.
   /// - Throws: As ``init(folder:)``.
   func acquireUnchanged() throws(StoreError) -> Bool {
     assert(file == nil, "the lock of \"\(folder)\" is acquired again before it is released")
@@ -138,6 +138,9 @@ final class FolderLock {
   }
 
   var isHeld: Bool { file != nil }
+
+  /// True if others may have the folder as well.
+  var isShared: Bool { mode == .shared }
 
   /// Gives the folder back. Does nothing the second time.
   func release() {

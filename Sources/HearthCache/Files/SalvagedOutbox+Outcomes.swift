@@ -2,7 +2,7 @@ internal import HearthModel
 internal import HearthStore
 internal import HearthWire
 
-/// What became of writes with a receipt. Without it an application would take one that was committed for one that was never made.
+/// The outcomes of writes with a receipt. Without them an application would take a committed write for one that was never made.
 extension SalvagedOutbox {
   /// A row of the outcomes that can be read.
   struct OutcomeRow {

@@ -41,7 +41,7 @@ struct SalvagedOutbox {
   var batches: [Entry] = []
   /// Pending batches that are kept and not sent.
   var setAside: [SetAsideEntry] = []
-  /// The number of pending batches that were seen and of which nothing could be kept.
+  /// The number of pending batches that were seen and could not be kept.
   var lostBatchCount = 0
   /// False when the reading of pending batches broke off somewhere.
   var isComplete = true
@@ -49,7 +49,7 @@ struct SalvagedOutbox {
   var rejected: [RejectedRow] = []
   /// Refused batches whose rows are damaged.
   var setAsideRejected: [SetAsideEntry] = []
-  /// The number of refused batches that were seen and of which nothing could be kept.
+  /// The number of refused batches that were seen and could not be kept.
   var lostRejectedCount = 0
   /// False when the reading of refused batches broke off somewhere.
   var isRejectedComplete = true
@@ -93,7 +93,7 @@ struct SalvagedOutbox {
     options.isImmutable = isImmutable
     guard let database = try? Database(.file(path: path), options: options) else {
       (isComplete, hasTables, isRejectedComplete) = (false, false, false)
-      highestBatchID = CacheGlobals.skippedBatchIDs
+      finish()
       return
     }
     checkTables(database)

@@ -57,9 +57,11 @@ package struct CacheOverview: Equatable, Sendable {
   package var estimatedDocumentCount: Int?
   package var targetCount: Int64
   package var users: [User]
+  /// Batches of all users, known or not, that wait for the backend.
+  package var pendingBatchCount: Int
   /// Batches of all users that the backend has refused and that are kept until a program deals with them.
   package var rejectedBatchCount: Int
-  /// Batches that are kept and not sent, because they cannot be read or because it is not known whose they are, with those of no known user.
+  /// Batches of all users, known or not, that are kept and not sent: unreadable ones, or those of an unknown user.
   package var setAsideBatchCount: Int
   package var pinnedQueries: [PinnedQuery]
   /// True while a process has the folder for itself.
@@ -73,8 +75,6 @@ package struct CacheOverview: Equatable, Sendable {
   package var knownDamage: String?
   /// The damaged files that earlier recoveries have kept.
   package var filesSetAside: [String]
-
-  package var pendingBatchCount: Int { users.reduce(0) { $0 + $1.pendingBatchCount } }
 }
 
 extension CacheInspection {
@@ -92,12 +92,18 @@ extension CacheInspection {
       logBytes: Self.size(of: files.main + "-wal"),
       estimatedDocumentCount: try documents.estimatedDocumentCount(in: .everything(under: ResourcePath())),
       targetCount: try globals.targetCount(), users: try users(),
-      rejectedBatchCount: try rejectedBatchCount(), setAsideBatchCount: try setAsideBatchCount(),
+      pendingBatchCount: try queuedBatchCount(), rejectedBatchCount: try rejectedBatchCount(),
+      setAsideBatchCount: try setAsideBatchCount(),
       pinnedQueries: try pinnedQueries(),
       isInExclusiveUse: isLocked,
       exclusiveProcessID: isLocked ? LockHolder.processID(path: lock) : nil, clients: clients, backend: backend,
       knownDamage: files.markedDamage,
       filesSetAside: names.filter { $0.hasPrefix(CacheFile.fileName + ".corrupt") }.sorted())
+  }
+
+  /// The number of batches of all users, known or not, that wait for the backend.
+  func queuedBatchCount() throws -> Int {
+    Int(clamping: try database.firstRow("SELECT count(*) FROM cache_mutation_batches") { try $0.int64(at: 0) } ?? 0)
   }
 
   /// The number of batches of all users, known or not, that are kept and not sent.

@@ -36,12 +36,6 @@ extension CacheInspection {
     }
   }
 
-  /// The number of batches that wait or were set aside, also those of users whose row is lost.
-  func pendingBatchCount() throws -> Int {
-    let sql = "SELECT (SELECT count(*) FROM cache_mutation_batches) + (SELECT count(*) FROM cache_unreadable_batches)"
-    return Int(clamping: try database.firstRow(sql) { try $0.int64(at: 0) } ?? 0)
-  }
-
   /// The number of refused batches of all users.
   func rejectedBatchCount() throws -> Int {
     Int(clamping: try database.firstRow("SELECT count(*) FROM cache_rejected_batches") { try $0.int64(at: 0) } ?? 0)

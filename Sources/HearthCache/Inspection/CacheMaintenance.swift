@@ -37,10 +37,11 @@ package enum CacheMaintenance {
     } catch .unfinished, .damaged {
       // What is left of a cache may be deleted.
     }
-    return try exclusively(folder) {
+    return try exclusively(folder) { lock in
       let holdings = try holdings(folder: folder)
       if !discardsPendingWrites { try checkPending(holdings, folder) }
       if !discardsRejectedWrites { try checkRejected(holdings, folder) }
+      lock.keepNumber()
       do { try files.deleteAll() } catch let error as StoreError {
         throw CacheInspectionError.io(path: folder, reason: error.message)
       }
@@ -74,7 +75,8 @@ package enum CacheMaintenance {
     do {
       return try CacheInspection.read(folder: folder) { cache in
         var holdings = Holdings(
-          pendingCount: try cache.pendingBatchCount(), rejectedCount: try cache.rejectedBatchCount())
+          pendingCount: try cache.queuedBatchCount() + cache.setAsideBatchCount(),
+          rejectedCount: try cache.rejectedBatchCount())
         try cache.forEachRejectedBatch {
           holdings.rejected.append($0.inWords)
           return holdings.rejected.count < namedRejected
@@ -113,7 +115,7 @@ package enum CacheMaintenance {
     }
     let files = CacheFiles(folder: folder)
     if let damage = files.markedDamage { throw CacheInspectionError.damaged(path: files.main, reason: damage) }
-    return try exclusively(folder) {
+    return try exclusively(folder) { _ in
       do {
         let database = try Database(.file(path: files.main))
         defer { database.close() }
@@ -149,7 +151,7 @@ package enum CacheMaintenance {
 
   // MARK: - Locking
 
-  private static func exclusively<Result>(_ folder: String, _ body: () throws -> Result) throws -> Result {
+  private static func exclusively<Result>(_ folder: String, _ body: (FolderLock) throws -> Result) throws -> Result {
     let lock: FolderLock
     do {
       lock = try FolderLock(folder: folder)
@@ -159,7 +161,7 @@ package enum CacheMaintenance {
         : CacheInspectionError.noPermission(path: folder, reason: "its lock file cannot be written")
     }
     defer { lock.release() }
-    return try body()
+    return try body(lock)
   }
 }
 

@@ -144,9 +144,7 @@ extension LocalStore {
         return try tell(.outbox)
       }
       for batchID in batches {
-        guard let row, try rejected.holds(batchID, identities[batchID], user: row),
-          try rejected.remove(batchID, user: row)
-        else {
+        guard let row, try rejected.remove(batchID, identities[batchID], user: row) else {
           throw CacheError.unknownRejectedBatch(batchID, user: user)
         }
       }
@@ -158,9 +156,7 @@ extension LocalStore {
   func takeRejected(
     _ batchID: BatchID, _ identity: BatchIdentity?, user: MutationQueue.UserRow, name: String?
   ) throws -> [Mutation] {
-    guard let kept = try rejected.batch(batchID, user: user), identity == nil || kept.batch.identity == identity,
-      try rejected.remove(batchID, user: user)
-    else {
+    guard let kept = try rejected.batch(batchID, user: user), try rejected.remove(batchID, identity, user: user) else {
       throw CacheError.unknownRejectedBatch(batchID, user: name)
     }
     try tell(.outbox)

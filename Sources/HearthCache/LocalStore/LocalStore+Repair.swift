@@ -121,6 +121,7 @@ extension LocalStore {
   /// Has the cache opened anew after a failed sync.
   func noteFailedSync(_ error: any Error) {
     guard case .file = database.location, let error = error as? StoreError, error.isFailedSync else { return }
+    failedSync = error.message
     note(.syncFailed(error.message))
   }
 
@@ -146,7 +147,7 @@ extension LocalStore {
   private func fileIsDamaged(_ reason: String) {
     note(.fileIsDamaged(reason))
   }
-  /// The first cause counts, but what is done for repaired rows, which are in the file, does not do for any other.
+  /// The first cause is kept, except that any other replaces `targetsWereRepaired`: to open the cache anew for repaired rows cures nothing else.
   private func note(_ cause: Reopening) {
     switch reopening {
     case nil, .targetsWereRepaired: reopening = cause

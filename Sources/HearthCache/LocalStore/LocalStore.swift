@@ -77,6 +77,8 @@ package final class LocalStore {
 
   /// The reason to open the cache again; nil while this one can be used.
   package internal(set) var reopening: Reopening?
+  /// The reason of a failed sync: what is written behind it is not safe, whatever else was found before. Nil if none has failed.
+  var failedSync: String?
   /// The reason why this store must be given up, and its file left as it is: a newer release has migrated it. Nil while it can be used.
   package internal(set) var ending: StoreError?
   /// Looks for the files that this store was opened with: the reason why they are lost, or nil. Nil for a cache in memory.
@@ -210,7 +212,7 @@ package final class LocalStore {
         throw failed
       }
       // The system reports a failed sync once: what is written behind it seems to be safe.
-      if case .syncFailed(let reason)? = reopening { throw StoreError(kind: .io, message: reason) }
+      if let failedSync { throw StoreError(kind: .io, message: failedSync) }
     }
     do {
       let isOutermost = !database.isInTransaction
@@ -296,10 +298,8 @@ package final class LocalStore {
     for key in step.touchedKeys.sorted() {
       if state.viewReferences.contains(key) { continue }
       if try targets.hasTarget(for: key) || queue.hasPendingBatch(for: key) { continue }
-      var known = try kept ?? KeptDocuments(in: self)
-      let isKept = try known.contains(key)
-      kept = known
-      if isKept { continue }
+      if kept == nil { kept = try KeptDocuments(in: self) }
+      if try kept?.contains(key) == true { continue }
       try documents.remove(key)
     }
   }

@@ -4,14 +4,14 @@ internal import HearthModel
 /// cannot move by much.
 ///
 /// The clock is read whenever something is kept. Between two readings the scale goes on by what lies between them, as long as that is at most
-/// a day. It goes on by nothing when the clock has gone back, nor by what then leads to where the clock was before, of which at most a day is
-/// left out: a clock that goes back and forth measures nothing. A longer step may be a correction, so it counts only as far as it leads beyond
+/// a day. It stands still when the clock has gone back, and until the clock is where it was before, but for a day at most: a clock that goes
+/// back and forth measures nothing. A longer step may be a correction, so it counts only as far as it leads beyond
 /// every earlier reading, and as a day at most. So a device that begins in 1970 at each start and is corrected later ages by what has passed,
 /// and a clock that is years ahead for a while by a day, however often it is read.
 struct KeepingTime: Equatable {
   /// The point on the scale, in seconds. It never goes back.
   var seconds: Int64 = 0
-  /// What the next reading of the device's clock is compared with, in seconds since 1970: the last reading, or the one before the clock went
+  /// The reading that the next one is compared with, in seconds since 1970: the last one, or the one before the clock went
   /// back, which may lie a day ahead of the last.
   var lastReading: Int64 = 0
   /// The highest reading.

@@ -324,13 +324,13 @@ struct MutationQueue {
   }
 
   /// Returns whether the user has a pending batch for a document at a path or anywhere below it; the empty path has all of them below it.
-  func hasPendingBatch(below path: ResourcePath, user: UserRow) throws -> Bool {
-    let sql = "SELECT 1 FROM cache_batch_documents WHERE user_id = ?"
+  private func hasPendingBatch(below path: ResourcePath, user: UserRow) throws -> Bool {
+    let sql = "SELECT 1 FROM cache_batch_documents WHERE user_id = ?1"
     guard !path.isEmpty else { return try database.firstRow("\(sql) LIMIT 1", .integer(user)) { _ in true } ?? false }
     // "0" is the character after "/".
-    let text = path.canonicalString
     return try database.firstRow(
-      "\(sql) AND path >= ? AND path < ? LIMIT 1", .integer(user), .text(text), .text(text + "0")
+      "\(sql) AND (path = ?2 OR (path >= ?2 || '/' AND path < ?2 || '0')) LIMIT 1", .integer(user),
+      .text(path.canonicalString)
     ) { _ in true } ?? false
   }
 

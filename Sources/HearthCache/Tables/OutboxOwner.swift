@@ -99,7 +99,7 @@ package enum OutboxOwner: Equatable, Sendable {
   /// The id of a user; nil for all others.
   package var userID: String? { if case .user(let id) = self { id } else { nil } }
 
-  /// The identity of a batch of which it is not known whose it is, as tables show it.
+  /// The name that tables show for the owner of a batch whose owner is not known.
   package static let unknownInWords = "(unknown)"
 
   /// The identity as tables show it. What is no user id stands in parentheses.

@@ -88,16 +88,10 @@ struct RejectedBatchTable {
       "\(Self.select) WHERE batch_id = ? AND user_id = ?", .integer(batchID), .integer(user), body: decode)
   }
 
-  /// Returns whether the batch is kept and no other one under its number.
-  ///
-  /// - Parameter identity: Nil to ask for the number only.
-  func holds(_ batchID: BatchID, _ identity: BatchIdentity?, user: UserRow) throws -> Bool {
-    guard let identity else { return true }
-    return try batch(batchID, user: user)?.batch.identity == identity
-  }
-
-  /// - Returns: False if there was none.
-  func remove(_ batchID: BatchID, user: UserRow) throws -> Bool {
+  /// - Parameter identity: Nil to go by the number alone.
+  /// - Returns: False if there was none, or another one under its number.
+  func remove(_ batchID: BatchID, _ identity: BatchIdentity?, user: UserRow) throws -> Bool {
+    if let identity, try batch(batchID, user: user)?.batch.identity != identity { return false }
     let isKept =
       try database.firstRow(
         "SELECT 1 FROM cache_rejected_batches WHERE batch_id = ? AND user_id = ?", .integer(batchID), .integer(user)

@@ -83,7 +83,7 @@ struct OpenConflict {
       batch.mutations.filter { $0.key == key }, on: bases.bases[key]?.document ?? .unknown(key))
   }
 
-  /// True if the batch was made for a document of which it was known whether it is there. The condition that the batch was sent under says so,
+  /// True if the cache knew whether the document exists when the batch was written. The condition that the batch was sent under says so,
   /// too, when the document itself was lost.
   private func knowsBase(of key: DocumentKey) -> Bool {
     if let base = bases.bases[key]?.document, base.isFound || base.isMissing { return true }

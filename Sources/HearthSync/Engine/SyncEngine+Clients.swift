@@ -47,7 +47,7 @@ extension SyncEngine {
 
   func noteFailedCatchUp(_ error: any Error) {
     log(.debug, "The changes of other clients cannot be read: \(error)")
-    retryOnce(.catchUp, isDue: !isHeldByOther(error))
+    retryOnce(.catchUp, after: error)
   }
 
   /// Completes the calls that wait for batches which other clients have seen answered.

@@ -62,12 +62,12 @@ extension SyncEngine {
 
   /// Follows whether this client, which holds the lease, reaches the backend.
   private func noteConnection() throws {
+    noteOutOfReach()
     switch link.reach {
     case .reached: try noteReached()
-    case .outOfReach: noteOutOfReach()
     // The stream of the last read may still be open.
     case .notNeeded: if link.onlineState == .online { try noteReached() }
-    case .connecting: break
+    case .outOfReach, .connecting: break
     }
   }
 

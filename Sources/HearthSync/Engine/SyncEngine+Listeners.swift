@@ -165,7 +165,7 @@ extension SyncEngine {
       try localStore.releaseTarget(target, unconfirmedKeys: unconfirmedKeys)
     } catch {
       if !leaseIsLost(error) { log(.warning, "The end of target \(target) could not be stored: \(error)") }
-      if localStore.isShared { retryOnce(.storeTargetUses, isDue: !isHeldByOther(error)) }
+      if localStore.isShared { retryOnce(.storeTargetUses, after: error) }
     }
   }
 

@@ -35,7 +35,7 @@ extension SyncEngine {
       try publish()
     } catch {
       log(.debug, "The state of the client cannot be told to the others: \(error)")
-      if !leaseIsLost(error) { retryOnce(.publish, isDue: !isHeldByOther(error)) }
+      if !leaseIsLost(error) { retryOnce(.publish, after: error) }
     }
   }
 

@@ -61,7 +61,7 @@ extension SyncEngine {
   /// Completes the calls that wait for a batch which is not in the reopened cache: another client has opened it before, and seen the batch
   /// answered, or the batch is lost.
   ///
-  /// - Parameter error: Where what became of it is not known.
+  /// - Parameter error: The end of the calls if the outcome of the batch is not known.
   private func completeMissing(_ batchID: BatchID, _ wait: WriteWaits.Wait, _ error: StatusError) {
     guard let identity = wait.identity, case .ended(let outcome)? = try? localStore.fate(of: identity) else {
       return emit(waits.complete(batchID, error))
@@ -70,8 +70,8 @@ extension SyncEngine {
     emit(waits.complete(batchID, error))
   }
 
-  /// Takes writes whose commit has failed, and that were stored all the same because only the sync after it failed, off the held ones. Their
-  /// callers wait for the answers then. No other write can be in the file.
+  /// Removes those writes that are in the file although their commit has failed, because only the sync after it did. Their callers wait for the
+  /// answers then. No write whose commit was not tried can be in the file.
   private func findStored(among writes: [HeldWrite]) -> [HeldWrite] {
     let identities = writes.filter { $0.damagedFileCount > 0 }.compactMap(\.write.identity)
     guard !identities.isEmpty, let stored = try? localStore.pendingBatchIDs(of: Set(identities)) else { return writes }

@@ -28,6 +28,11 @@ extension SyncEngine {
     if !retries.holds(operation) { retry(operation, isDue: isDue) }
   }
 
+  /// Appends an operation that has failed with this error, unless it is in the list already.
+  func retryOnce(_ operation: RetryableOperation, after error: any Error) {
+    retryOnce(operation, isDue: !isHeldByOther(error))
+  }
+
   /// Makes the attempts that are due.
   ///
   /// Operations that they add to the list are not tried in the same round but when the timer fires, so that nothing

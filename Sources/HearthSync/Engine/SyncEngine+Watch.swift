@@ -4,7 +4,7 @@ internal import HearthModel
 extension SyncEngine {
   func watchStreamOpened(_ id: StreamID) {
     guard link.isOpening(watchStream: id) else { return }
-    // Before the requests go out, which some lookups have to wait with.
+    // Before the requests are sent: some lookups must wait, and are not among them.
     follow(views.streamBegins())
     follow(link.watchStreamOpened(id, confirmed: confirmedKeys))
   }

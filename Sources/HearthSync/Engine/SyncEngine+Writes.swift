@@ -97,10 +97,11 @@ extension SyncEngine {
   /// Stores the writes that had to wait for another process. They may be many, so they share commits.
   func storeHeldWrites() throws {
     while let first = heldWrites.first {
-      var group = heldWrites.prefix(Self.heldGroupSize).prefix { $0.owner == first.owner && $0.damagedFileCount == 0 }
-      if group.count > 1, try !storeTogether(Array(group)) { group = [first] }
+      let group = Array(
+        heldWrites.prefix(Self.heldGroupSize).prefix { $0.owner == first.owner && $0.damagedFileCount == 0 })
+      if group.count > 1, try storeTogether(group) { continue }
       // One that met damage may be what no file takes.
-      if group.count <= 1 { try storeHeld(first) }
+      for held in group.isEmpty ? [first] : group { try storeHeld(held) }
     }
     link.outboxHasGrown()
     fillWritePipeline()

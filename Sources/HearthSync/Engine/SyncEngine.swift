@@ -293,7 +293,7 @@ package final class SyncEngine {
       try operation()
     } catch {
       log(.warning, "Other clients cannot be told of the targets in use: \(error)")
-      retryOnce(.storeTargetUses, isDue: !isHeldByOther(error))
+      retryOnce(.storeTargetUses, after: error)
     }
   }
 

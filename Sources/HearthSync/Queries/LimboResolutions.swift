@@ -29,7 +29,7 @@ struct LimboResolutions {
     var hasReceivedDocument = false
     /// True if the backend had sent everything about the document in the last snapshot.
     var isCurrent = false
-    /// True if nothing more is to be found out before the document changes.
+    /// True if the backend has said everything about the document as it is now.
     var isFound: Bool { isCurrent && hasReceivedDocument }
   }
 

@@ -14,7 +14,7 @@ internal import HearthModel
 struct QueryListener {
   private enum State {
     case waiting(ViewSnapshot?)
-    /// With whether the view had pending writes, and whether the last snapshot that the listener was shown was from the cache.
+    /// `hadPendingWrites` is that of the view's last snapshot, `wasFromCache` that of the last one that the listener was shown.
     case raised(hadPendingWrites: Bool, wasFromCache: Bool)
   }
 

@@ -41,7 +41,7 @@ extension QueryViews {
     }
   }
 
-  /// How far all views of each target agree with the backend. Other clients, which know nothing of documents in limbo, would wait permanently
+  /// The agreement of each target's views with the backend. Other clients, which know nothing of documents in limbo, would wait permanently
   /// without hearing of a dispute.
   var syncStates: [TargetID: TargetAgreement] {
     var states: [TargetID: TargetAgreement] = [:]

@@ -302,6 +302,5 @@ struct WatchChangeAggregator {
 }
 
 extension WatchTargetSource {
-  func continuedTarget(of targetID: TargetID) -> TargetID? { nil }
   func isListened(_ targetID: TargetID) -> Bool { listenedTarget(targetID) != nil }
 }

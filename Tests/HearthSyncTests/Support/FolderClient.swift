@@ -1,0 +1,98 @@
+import Foundation
+import HearthCache
+import HearthModel
+import HearthStore
+import Testing
+
+@testable import HearthSync
+
+/// An engine on a cache in a folder, and the ends of the calls to it.
+final class FolderClient {
+  let cache: OpenedCache
+  let store: LocalStore
+  let engine: SyncEngine
+  private(set) var completed: [WriteID: StatusError?] = [:]
+  private var answers: [RequestID: StatusError?] = [:]
+  private var writeStream: StreamID?
+
+  /// - Parameter name: that of a client which shares the cache; nil for one that has it for itself.
+  init(_ folder: String, name: String? = nil) throws {
+    (cache, store) = try CacheFile.openStore(
+      folder: folder, databaseID: TestClient.database,
+      options: CacheFile.Options(sharing: name == nil ? .alone : .shared, clientName: name)
+    ) { database, locks in
+      try LocalStore(
+        database: database, databaseID: TestClient.database,
+        garbageCollection: .leastRecentlyUsed(thresholdBytes: -1), user: nil, newCacheID: UUID().uuidString,
+        locks: locks)
+    }
+    engine = SyncEngine(localStore: store, configuration: SyncConfiguration(jitter: { 0 }))
+  }
+
+  /// - Returns: A client that goes on for one that has ended.
+  convenience init(_ folder: String, name: String? = nil, continuing handover: SyncHandover) throws {
+    try self.init(folder, name: name)
+    engine.takeOver(handover, reason: "trouble")
+    handle(.start)
+  }
+
+  func handle(_ event: SyncEvent) {
+    for action in engine.handle(event, now: .zero) {
+      switch action {
+      case .completeWrite(let id, let error): completed[id] = .some(error)
+      case .answer(let id, _): answers[id] = .some(nil)
+      case .requestFailed(let id, let error): answers[id] = error
+      case .openWriteStream(let id): writeStream = id
+      default: break
+      }
+    }
+  }
+
+  /// Writes whose identities say which ones they are, together.
+  func write(_ numbers: Int...) {
+    handle(
+      .writes(
+        numbers.map {
+          SyncWrite(
+            id: WriteID(rawValue: $0), mutations: [set("rooms/\($0)")], localWriteTime: .epoch,
+            identity: BatchIdentity(high: 0, low: UInt64($0)))
+        }))
+  }
+
+  /// Stores a write that nobody waits for.
+  func storeWrite(_ number: UInt64) throws {
+    _ = try store.write(
+      [set("rooms/\(number)")], localWriteTime: .epoch, identity: BatchIdentity(high: 0, low: number))
+  }
+
+  func refuse(_ batchID: BatchID) throws {
+    let batch = try #require(try store.nextMutationBatch(after: batchID - 1))
+    _ = try store.reject(batch, StatusError(code: .permissionDenied, message: "no"), at: .epoch)
+  }
+
+  /// - Returns: The error of the request; nil if it has succeeded.
+  func request(_ request: EngineRequest) throws -> StatusError? {
+    let id = RequestID(rawValue: answers.count + 1)
+    handle(.request(id, request))
+    return try #require(answers[id])
+  }
+
+  /// The backend answers the oldest batch.
+  func receiveAnswer() throws {
+    let id = try #require(writeStream)
+    handle(.writeStreamOpened(id))
+    handle(.writeStreamMessage(id, WriteResponse(streamToken: [0], knowsBatchLabels: true)))
+    let version = SnapshotVersion(microseconds: 7)
+    handle(
+      .writeStreamMessage(
+        id, WriteResponse(streamToken: [1], commitVersion: version, results: [MutationResult(version: version)])))
+  }
+
+  /// Ends as a client does that has found damage.
+  func endAfterDamage() throws -> SyncHandover {
+    let handover = engine.handOver()
+    try cache.markDamaged("made to fail")
+    cache.close()
+    return handover
+  }
+}
