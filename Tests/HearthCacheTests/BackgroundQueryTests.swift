@@ -76,6 +76,11 @@ struct BackgroundQueryTests {
     try cache.store.notifyLocalViewChanges([LocalViewChanges(targetID: target, isFromCache: false)])
     let expected = try cache.store.run(query, usePreviousResults: true)
     #expect(expected.execution.plan == .previousResult)
+    // Another user's writes concern the collection and what is below it, and no other one.
+    _ = try cache.store.changeUser("other")
+    try cache.store.write(.set(try DocumentKey(parsing: "rooms-old/1"), [:]))
+    _ = try cache.store.changeUser(nil)
+    #expect(try cache.store.run(query, usePreviousResults: true).execution.plan == .previousResult)
     let backgroundQuery = try #require(
       try cache.store.makeBackgroundQuery(query, wantsConfirmedKeys: true, limits: Self.always, connections: 10))
     let answer = try run(backgroundQuery)
@@ -87,6 +92,10 @@ struct BackgroundQueryTests {
       try cache.store.makeBackgroundQuery(query, wantsConfirmedKeys: true, limits: limits, connections: 10) == nil)
     #expect(
       try cache.store.makeBackgroundQuery(rooms, wantsConfirmedKeys: true, limits: limits, connections: 10) != nil)
+    _ = try cache.store.changeUser("other")
+    try write(3, n: 1, to: cache)
+    _ = try cache.store.changeUser(nil)
+    #expect(try cache.store.run(query, usePreviousResults: true).execution.plan != .previousResult)
   }
 
   @Test("are big ones on a file, as long as connections are left")

@@ -17,7 +17,9 @@ struct FailedOpeningTests {
   private func open(
     _ sharing: CacheSharing = .shared, failure: StoreError? = nil, start: (LocalStore) throws -> Void = { _ in }
   ) throws -> (cache: OpenedCache, store: LocalStore) {
-    let options = CacheFile.Options(sharing: sharing, clientName: UUID().uuidString)
+    let endRequest = EndRequest()
+    defer { endRequest.withdraw() }
+    let options = CacheFile.Options(sharing: sharing, clientName: UUID().uuidString, endRequest: endRequest)
     return try CacheFile.openStore(folder: folder.path, databaseID: TestCache.databaseID, options: options) {
       if let failure { throw failure }
       let store = try LocalStore(
@@ -68,7 +70,7 @@ struct FailedOpeningTests {
       "ALTER TABLE index_definitions DROP COLUMN latest_use",
       "UPDATE schema_versions SET version = 2 WHERE component = 'store'", "CREATE VIEW migrated_tables AS SELECT 1")
     cache.suspend()
-    for sharing in [CacheSharing.shared, .takingOver] { try expectFailure(.misuse) { _ = try open(sharing) } }
+    for sharing in [CacheSharing.shared, .takingOver, .alone] { try expectFailure(.misuse) { _ = try open(sharing) } }
     #expect(try cache.resume())
     try store.write(.set(key("rooms/b"), [:]))
     #expect(try store.pendingBatchCount() == 2)

@@ -64,6 +64,18 @@ struct FailedSyncTests {
     cache.close()
   }
 
+  @Test("counts also where damage was found before it: nothing is stored behind it")
+  func behindDamage() throws {
+    let cache = try TestCache(.file)
+    cache.store.noteDamagedFile("found by another client")
+    cache.database.injectFailure = { $0 == .commit ? Self.failedSync : nil }
+    #expect(throws: StoreError.self) { try cache.store.write(.set(key("rooms/a"), [:])) }
+    cache.database.injectFailure = nil
+    #expect(cache.store.reopening == .fileIsDamaged("found by another client"))
+    #expect(throws: StoreError.self) { try cache.store.write(.set(key("rooms/a"), [:])) }
+    cache.close()
+  }
+
   @Test("is no other failure of the disk")
   func otherFailure() throws {
     let cache = try TestCache(.file)

@@ -295,6 +295,30 @@ struct SharedCacheTests {
     #expect((4...8).contains(commitCount))
   }
 
+  @Test("writes that wait beside one that cannot be stored are stored one by one, once")
+  func badWriteWhileFileIsLocked() throws {
+    let cache = try SharedCache()
+    let a = try cache.client("a", busyTimeout: .milliseconds(20))
+    let stopped = try Database(.file(path: cache.file))
+    defer { stopped.close() }
+    try stopped.execute("BEGIN IMMEDIATE")
+    for number in 0..<50 { a.write(set("rooms/\(1000 + number)", Int64(number))) }
+    let bad = WriteID(rawValue: 9000)
+    var write = SyncWrite(id: bad, mutations: [], localWriteTime: .epoch, identity: BatchIdentity(high: 1, low: 1))
+    write.resubmits = 77
+    a.post(.writes([write]))
+    var commitCount = 0
+    a.database.injectFailure = { point in
+      if case .transaction("Locally write mutations") = point { commitCount += 1 }
+      return nil
+    }
+    try stopped.execute("ROLLBACK")
+    cache.wait(120)
+    #expect(try a.store.pendingBatches().count == 50)
+    #expect(a.writes[bad]??.code == .notFound)
+    #expect(commitCount <= 54)
+  }
+
   @Test(
     "an event that meets a file that another process holds waits for it once",
     arguments: HeldFileEvent.allCases)

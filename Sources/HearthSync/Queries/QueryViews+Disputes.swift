@@ -5,12 +5,10 @@ internal import HearthModel
 extension QueryViews {
   /// A watch stream is about to be asked for all targets. What a former one has said of documents that were looked up may be over.
   mutating func streamBegins() -> [Action] {
-    var actions = Self.lookups(limbo.streamBegins())
-    for id in queries.ids where queries[id]?.view.hasDisputes == true {
-      queries.update(id) { $0.view.forgetDisputes() }
-      actions += notifyWaitingListeners(of: id)
-    }
-    return actions
+    let actions = Self.lookups(limbo.streamBegins())
+    let disputed = queries.ids.filter { queries[$0]?.view.hasDisputes == true }
+    for id in disputed { queries.update(id) { $0.view.forgetDisputes() } }
+    return actions + raiseAnswers(of: Set(disputed))
   }
 
   /// Lets a view that has just been made know what the other views of its target know of the backend: that it has sent everything, although they
@@ -22,7 +20,7 @@ extension QueryViews {
     let found = limbo.foundKeys
     let outcome = queries.update(id) { query in
       let outcome = query.view.apply(query.view.computeChanges([:]), targetChange: TargetChange(isCurrent: true))
-      _ = query.view.noteFound(found)
+      query.view.noteFound(found)
       return outcome
     }
     return outcome.map { limboChanged(by: id, $0) } ?? []
@@ -36,15 +34,16 @@ extension QueryViews {
   /// Finds out which documents in limbo are there because a pending write of the user has taken others out of a full limit, and brings the
   /// round of snapshots in line with that.
   ///
-  /// - Parameter localDocuments: Reads documents with the pending writes.
+  /// - Parameters:
+  ///   - answered: Gets the views that are not in the round and whose listeners may wait for this.
+  ///   - localDocuments: Reads documents with the pending writes.
   mutating func noteOwnWrites(
-    in round: inout [(QueryID, ViewSnapshot)], localDocuments: (Set<DocumentKey>) throws -> DocumentMap,
-    _ failure: inout (any Error)?
-  ) -> [Action] {
+    in round: inout [(QueryID, ViewSnapshot)], _ answered: inout Set<QueryID>,
+    localDocuments: (Set<DocumentKey>) throws -> DocumentMap, _ failure: inout (any Error)?
+  ) {
     // Nearly always there is none.
-    if limbo.isEmpty { return [] }
+    if limbo.isEmpty { return }
     let found = limbo.foundKeys
-    var actions: [Action] = []
     for id in queries.ids {
       guard let view = queries[id]?.view, !view.limboKeys.isEmpty else { continue }
       let keys = view.keysMissingFromLimit
@@ -62,22 +61,8 @@ extension QueryViews {
       if let index = round.firstIndex(where: { $0.0 == id }) {
         round[index].1.isAnswered = isAnswered
       } else {
-        actions += notifyWaitingListeners(of: id)
+        answered.insert(id)
       }
     }
-    return actions
-  }
-
-  /// Hands the state of a view to the listeners that wait for an answer of the backend.
-  private mutating func notifyWaitingListeners(of id: QueryID) -> [Action] {
-    var actions: [Action] = []
-    queries.update(id) { query in
-      let viewSnapshot = query.view.snapshot()
-      for index in query.listeners.indices {
-        guard let snapshot = query.listeners[index].viewAnswered(viewSnapshot) else { continue }
-        actions.append(.emit(.raiseSnapshot(query.listeners[index].id, snapshot)))
-      }
-    }
-    return actions.isEmpty ? [] : actions + snapshotsInSync
   }
 }

@@ -133,7 +133,7 @@ struct QueryViews {
     let actions = limboChanged(by: id, outcome)
     // No listener waits for it yet.
     let found = limbo.foundKeys
-    if !found.isEmpty { _ = queries.update(id) { $0.view.noteFound(found) } }
+    if !found.isEmpty { queries.update(id) { $0.view.noteFound(found) } }
     return onlineState == .offline ? actions : actions + joinTarget(id)
   }
 
@@ -258,10 +258,10 @@ extension QueryViews {
         reports.append(LocalViewChanges(snapshot, targetID: query.targetID))
       }
     }
-    actions += noteOwnWrites(in: &round, localDocuments: localDocuments, &failure)
+    noteOwnWrites(in: &round, &answered, localDocuments: localDocuments, &failure)
     // In one round after all views have changed, so that the mark "snapshots in sync" comes once, and behind all of them.
     actions += raise(round)
-    if event != nil { actions += raiseAnswered(answered) }
+    actions += raiseAnswers(of: answered)
     if !reports.isEmpty { actions.append(.report(reports)) }
     return (actions, failure)
   }
@@ -317,17 +317,12 @@ extension QueryViews {
     }
   }
 
-  /// Hands the state of views to the listeners that wait for an answer of the backend, where it has found all documents that their result
-  /// does not have, here or at another client.
-  ///
-  /// - Parameter answered: The views of which another client says so.
-  private mutating func raiseAnswered(_ answered: Set<QueryID>) -> [Action] {
-    let found = limbo.foundKeys
-    guard !found.isEmpty || !answered.isEmpty else { return [] }
+  /// Hands the state of these views to the listeners that wait for an answer of the backend.
+  mutating func raiseAnswers(of answered: Set<QueryID>) -> [Action] {
+    if answered.isEmpty { return [] }
     var actions: [Action] = []
-    for id in queries.ids {
+    for id in queries.ids where answered.contains(id) {
       queries.update(id) { query in
-        guard query.view.noteFound(found) || answered.contains(id) else { return }
         let viewSnapshot = query.view.snapshot()
         for index in query.listeners.indices {
           guard let snapshot = query.listeners[index].viewAnswered(viewSnapshot) else { continue }

@@ -190,14 +190,10 @@ struct View {
   // MARK: - Documents in dispute
 
   /// Takes note of documents that the backend was asked for one by one, and has.
-  ///
-  /// - Returns: True if everything is answered now that was not before.
-  mutating func noteFound(_ keys: Set<DocumentKey>) -> Bool {
-    guard !limboKeys.isEmpty else { return false }
-    let wasAnswered = isAnswered
+  mutating func noteFound(_ keys: Set<DocumentKey>) {
+    if limboKeys.isEmpty { return }
     let isExplained = awaitsOwnWrites ?? !keysMissingFromLimit.isEmpty
     disputedKeys = isExplained ? [] : limboKeys.intersection(keys)
-    return isAnswered && !wasAnswered
   }
 
   /// The documents of the backend's result that this one does not show, where that result fills the limit. Without them, others move up that
@@ -219,10 +215,8 @@ struct View {
   ///   - missing: Nil if they could not be read.
   ///   - found: As in ``noteFound(_:)``.
   mutating func noteOwnWrites(to missing: DocumentMap?, found: Set<DocumentKey>) {
-    let former = awaitsOwnWrites
-    let awaits = missing?.values.contains(where: awaitsOutcome) ?? true
-    awaitsOwnWrites = awaits
-    if awaits || former != false { _ = noteFound(found) }
+    awaitsOwnWrites = missing?.values.contains(where: awaitsOutcome) ?? true
+    noteFound(found)
   }
 
   private func awaitsOutcome(of document: Document) -> Bool {
