@@ -247,7 +247,7 @@ extension QueryViews {
           computed, targetChange: event?.targetChanges[query.targetID],
           isPendingReset: event?.targetMismatches[query.targetID] != nil,
           snapshotVersion: event?.snapshotVersion ?? .none)
-        if outcome.snapshot == nil, query.view.isAnswered, !wasAnswered { answered.insert(id) }
+        if outcome.snapshot == nil, query.view.isAnswered != wasAnswered { answered.insert(id) }
         return outcome
       }
       guard let outcome, let query = queries[id] else { continue }
@@ -317,7 +317,7 @@ extension QueryViews {
     }
   }
 
-  /// Hands the state of these views to the listeners that wait for an answer of the backend.
+  /// Hands the state of these views to the listeners that wait for an answer of the backend: it is one now, or is none any more.
   mutating func raiseAnswers(of answered: Set<QueryID>) -> [Action] {
     if answered.isEmpty { return [] }
     var actions: [Action] = []
