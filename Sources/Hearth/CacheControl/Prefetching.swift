@@ -15,7 +15,8 @@ extension Query {
   /// changed. It does not keep the documents from being collected later; ``pin()`` does. A memory cache with eager collection drops them
   /// when the prefetch ends, unless the query is pinned.
   ///
-  /// Offline it fails as soon as that is known, which takes at most ten seconds after a start; nothing is queued. Cancelling the task ends
+  /// Offline it fails as soon as that is known, which takes at most ten seconds after a start; nothing is queued. A query with a limit waits for
+  /// pending writes as ``getDocuments(source:completion:)`` does. Cancelling the task ends
   /// the transfer; what has come by then as a consistent state stays in the cache.
   ///
   /// - Parameter limit: The longest time to wait; nil for none but that.

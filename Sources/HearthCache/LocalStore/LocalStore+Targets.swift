@@ -324,6 +324,16 @@ extension LocalStore {
       active.persisted = active.data
     }
     state.targets[targetID] = active
+    guard active.data.target.limit != nil, isMismatch || !added.isEmpty || !removed.isEmpty else { return }
+    try tellOfKeys(of: targetID, areComplete: change.isCurrent && !isMismatch)
+  }
+
+  /// Tells the others that a target with a limit has other documents.
+  private func tellOfKeys(of target: TargetID, areComplete: Bool) throws {
+    guard hasOtherClients else { return }
+    // Nobody is to take the documents for the result before the holder of the lease has said so again.
+    if !areComplete { try clients.setAgreement(of: target, .open) }
+    try tell(.targetState(target))
   }
 
   /// Returns whether the row is stale enough to be worth a write of its own.

@@ -304,6 +304,12 @@ extension SyncEngine {
     let wasPrimary = isPrimary
     try storeTargetUses()
     let state = try localStore.state(of: views.activeQueries, on: views.targets, showing: views.shownKeys)
+    if !isPrimary {
+      // Those of a target of which the backend has not sent everything are no result.
+      for (target, keys) in state.confirmedKeys where (state.agreements[target] ?? .open) != .open {
+        views.takeOver(keys, of: target)
+      }
+    }
     refreshViews(state.documents, event: isPrimary ? nil : Self.event(of: state.agreements))
     // It has found out here that another client has the lease, and that one says which targets agree with the backend.
     if wasPrimary, !isPrimary { return try synchronizeViews() }

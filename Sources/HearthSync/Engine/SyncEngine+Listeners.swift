@@ -37,13 +37,13 @@ extension SyncEngine {
         if isPrimary, options.source == .default { try takeOverConfirmedKeys(of: allocated.targetID) }
         if !views.hasView(of: query) {
           try activate(query, on: allocated, initial, isWatched: options.source == .default)
-          lookForOwnWrites(of: query)
         }
         target = allocated
       }
     } catch {
       return listenFailed(HeldListen(id: id, query: query, options: options), error)
     }
+    lookForOwnWrites(of: query)
     follow(
       views.listen(
         id, to: query, options, target: target, onlineState: onlineState, awaitsFreshAnswer: isOpen))
