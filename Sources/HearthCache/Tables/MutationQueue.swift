@@ -317,21 +317,20 @@ struct MutationQueue {
   }
 
   func firstPendingBatchID(for key: DocumentKey, user: UserRow) throws -> BatchID? {
-    try database.firstRow(
-      "SELECT batch_id FROM cache_batch_documents WHERE user_id = ? AND path = ? ORDER BY batch_id LIMIT 1",
-      .integer(user), .text(key.canonicalString)
-    ) { try $0.int64(at: 0) }
+    try firstPendingBatchIDs(1, for: key, user: user).first
   }
 
-  /// Returns whether the user has a pending batch for a document at a path or anywhere below it; the empty path has all of them below it.
-  private func hasPendingBatch(below path: ResourcePath, user: UserRow) throws -> Bool {
-    let sql = "SELECT 1 FROM cache_batch_documents WHERE user_id = ?1"
-    guard !path.isEmpty else { return try database.firstRow("\(sql) LIMIT 1", .integer(user)) { _ in true } ?? false }
-    // "0" is the character after "/".
-    return try database.firstRow(
-      "\(sql) AND (path = ?2 OR (path >= ?2 || '/' AND path < ?2 || '0')) LIMIT 1", .integer(user),
-      .text(path.canonicalString)
-    ) { _ in true } ?? false
+  /// The ids of the user's oldest pending batches for the document, at most so many, ascending.
+  func firstPendingBatchIDs(_ count: Int64, for key: DocumentKey, user: UserRow) throws -> [BatchID] {
+    var first: [BatchID] = []
+    try database.forEachRow(
+      "SELECT batch_id FROM cache_batch_documents WHERE user_id = ? AND path = ? ORDER BY batch_id LIMIT ?",
+      .integer(user), .text(key.canonicalString), .integer(count)
+    ) {
+      first.append(try $0.int64(at: 0))
+      return true
+    }
+    return first
   }
 
   /// Returns whether another user has a pending batch for a document at a path or anywhere below it.

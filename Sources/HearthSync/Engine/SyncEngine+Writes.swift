@@ -164,11 +164,14 @@ extension SyncEngine {
   }
 
   private func store(_ writes: [SyncWrite], of owner: String?) throws -> [LocalStore.StoredWrite] {
-    try localStore.write(
+    // While some are held, none but these is stored.
+    let areDelayed = !heldWrites.isEmpty
+    return try localStore.write(
       many: writes.map {
         LocalStore.LocalWrite(
           mutations: $0.mutations, localWriteTime: $0.localWriteTime, identity: $0.identity,
-          keepsOutcome: $0.keepsOutcome, resubmits: $0.resubmits, resubmitsIdentity: $0.resubmitsIdentity)
+          keepsOutcome: $0.keepsOutcome, resubmits: $0.resubmits, resubmitsIdentity: $0.resubmitsIdentity,
+          isDelayed: areDelayed)
       }, of: .user(owner), keepsFormer: writes.count > 1 && views.mayReadCache)
   }
 
