@@ -314,7 +314,7 @@ final class RunningClient {
   func finish<Answer: Sendable>(
     _ id: RequestID, _ result: Result<Answer, any Error>, _ completion: (Result<Answer, NSError>) -> Void
   ) {
-    if case .failure = result, isTakenOver(id) { return }
+    if case .failure(let error) = result, isTakenOver(id, error) { return }
     complete(id) { completion(result.mapError { NSError.firestore($0) }) }
   }
 
@@ -533,7 +533,7 @@ final class RunningClient {
     case .statusChanged: readStatusSoon()
     case .completeWrite(let id, let error): completeWrite(id, error)
     case .answer(let id, let result): answer(id, .success(result))
-    case .requestFailed(let id, let error): if !isTakenOver(id) { answer(id, .failure(error)) }
+    case .requestFailed(let id, let error): if !isTakenOver(id, error) { answer(id, .failure(error)) }
     case .bundleProgress(let id, let progress): requests[id]?.progress(progress)
     }
   }
