@@ -70,14 +70,15 @@ extension SyncEngine {
     emit(waits.complete(batchID, error))
   }
 
-  /// Removes those writes that are in the file although their commit has failed, because only the sync after it did. Their callers wait for the
-  /// answers then. No write whose commit was not tried can be in the file.
+  /// Removes those writes that are in the file although their commit has failed, because only the sync after it did. They are saved then, and
+  /// their callers wait for the answers. No write whose commit was not tried can be in the file.
   private func findStored(among writes: [HeldWrite]) -> [HeldWrite] {
     let identities = writes.filter { $0.damagedFileCount > 0 }.compactMap(\.write.identity)
     guard !identities.isEmpty, let stored = try? localStore.pendingBatchIDs(of: Set(identities)) else { return writes }
     return writes.filter { held in
       guard let identity = held.write.identity, let batchID = stored[identity] else { return true }
       waits.add(held.write.id, for: batchID, identity)
+      if held.write.keepsOutcome { emit(.writeSaved(held.write.id)) }
       return false
     }
   }
