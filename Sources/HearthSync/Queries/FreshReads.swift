@@ -5,7 +5,7 @@ internal import HearthModel
 ///
 /// Each has a target of its own for the query, without a row in the cache, which continues from the state of the open one. All targets of a
 /// stream are at one version in a snapshot, so when the read's target is current, the view of the open one is as new. Where the backend's count
-/// of documents for the read's target disagrees, it is compared with the open one too, which is asked for anew then
+/// of documents for the read's target is not that of the open one in the same snapshot, the open one is asked for anew
 /// (`WatchChangeAggregator`): the read is answered when the view agrees again.
 struct FreshReads {
   private var reads: [TargetID: (listener: ListenerID, target: TargetID)] = [:]
