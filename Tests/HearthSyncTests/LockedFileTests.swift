@@ -76,6 +76,59 @@ struct LockedFileTests {
     #expect(other.sentBatches.map { $0[0].key } == [key("rooms/1")])
   }
 
+  /// Counts the transactions of these names.
+  private func count(_ names: String..., of client: SharedClient) -> () -> Int {
+    var count = 0
+    for name in names {
+      func note() {
+        count += 1
+        client.hooks[name] = note
+      }
+      client.hooks[name] = note
+    }
+    return { count }
+  }
+
+  @Test("a client that cannot store its role waits for the file ever more rarely")
+  func changedRole() throws {
+    _ = try cache.client("b", busyTimeout: .milliseconds(20))
+    let attempts = count("updateClientMetadataAndTryBecomePrimary", of: client)
+    try lock()
+    client.post(.setVisibility(true))
+    cache.wait(60)
+    #expect((2...12).contains(attempts()))
+    try unlock()
+    #expect(try cache.count("SELECT count(*) FROM cache_clients WHERE is_visible != 0") == 1)
+  }
+
+  @Test("a holder that cannot leave the lease waits for the file ever more rarely")
+  func turnThatCannotEnd() throws {
+    let other = try cache.client("b", busyTimeout: .milliseconds(20))
+    other.post(.changeUser("other"))
+    other.write(set("rooms/1"))
+    let attempts = count("Leave lease", "updateClientMetadataAndTryBecomePrimary", of: client)
+    try lock()
+    cache.wait(60)
+    #expect((2...14).contains(attempts()))
+    try unlock()
+    cache.wait(10)
+    #expect(other.engine.isPrimary && other.sentBatches.count == 1)
+  }
+
+  @Test("a state that could not be published does not let each event wait for the file")
+  func unpublishedState() throws {
+    let other = try cache.client("b", busyTimeout: .milliseconds(20))
+    other.listen(rooms)
+    cache.deliver()
+    let attempts = count("Publish online state", "Publish target states", of: client)
+    try lock()
+    try client.send(.targetChange(WatchTargetChange(state: .added, targetIDs: [2])))
+    for _ in 0..<20 { try client.send(.targetChange(WatchTargetChange(state: .noChange, targetIDs: [2]))) }
+    #expect(attempts() == 1)
+    try unlock()
+    #expect(other.engine.onlineState == .online)
+  }
+
   @Test("a big query's listener waits, too")
   func backgroundListenerWaits() throws {
     let other = try cache.client(

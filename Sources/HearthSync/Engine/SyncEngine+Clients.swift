@@ -138,28 +138,39 @@ extension SyncEngine {
   /// Stores what this client says of itself, and keeps, takes or gives back the lease.
   func refreshRole() {
     // A client that is not among the others takes no part.
-    if localStore.isShared, !retries.holds(.rejoin) { updateRole() }
+    if localStore.isShared, !retries.holds(.rejoin), !retries.holds(.storeRole) { updateRole() }
   }
 
   func updateRole() {
     do {
-      let wantsNetwork = needsLease
-      switch try localStore.updateClient(wantsNetwork: wantsNetwork, isVisible: isVisible) {
-      case .held:
-        takeLease()
-        // Of clients that were found dead this client has told the others, not itself.
-        if isPrimary, !views.foreignTargets.isEmpty { attemptToFollowOthers() }
-      case .taken:
-        // Others may have had it since this client was the primary one.
-        stepDown()
-        takeLease()
-      case .notHeld: loseLease()
-      }
+      try storeRole()
     } catch {
       log(.debug, "The client keeps its role, because the cache cannot be written: \(error)")
+      restIfHeldByOther(error)
     }
     lookForNews()
     emit(.startTimer(.clientMetadataRefresh, after: configuration.clientRefreshInterval))
+  }
+
+  /// Stores what this client says of itself, and goes on with the role that it has then.
+  func storeRole() throws {
+    switch try localStore.updateClient(wantsNetwork: needsLease, isVisible: isVisible) {
+    case .held:
+      takeLease()
+      // Of clients that were found dead this client has told the others, not itself.
+      if isPrimary, !views.foreignTargets.isEmpty { attemptToFollowOthers() }
+    case .taken:
+      // Others may have had it since this client was the primary one.
+      stepDown()
+      takeLease()
+    case .notHeld: loseLease()
+    }
+  }
+
+  /// Leaves the role as it is for a while after an attempt that has waited in vain for the process that holds the file. The next look at the
+  /// lease would wait as long, and the client with it.
+  func restIfHeldByOther(_ error: any Error) {
+    if isHeldByOther(error) { retryOnce(.storeRole, isDue: false) }
   }
 
   /// Looks for news that this client was not woken for, and after the lease if there is a reason.
@@ -167,9 +178,14 @@ extension SyncEngine {
     lookForNews()
     do {
       guard try localStore.isMember() else { return resume() }
-      let isOthersTurn = leaveLeaseIfOthersWait() || yieldsToHeir()
-      if try !isOthersTurn && localStore.roleMayChange(wantsNetwork: needsLease, isVisible: isVisible) {
-        return refreshRole()
+      if !retries.holds(.storeRole) {
+        let isOthersTurn = leaveLeaseIfOthersWait() || yieldsToHeir()
+        // To leave the lease may have waited in vain: then the role rests.
+        if try !isOthersTurn && !retries.holds(.storeRole)
+          && localStore.roleMayChange(wantsNetwork: needsLease, isVisible: isVisible)
+        {
+          return refreshRole()
+        }
       }
     } catch {
       log(.debug, "The other clients cannot be looked up: \(error)")

@@ -67,6 +67,7 @@ extension SyncEngine {
       try localStore.leaveLease(to: heir, isFutile: isCutOff || conflicts.waitForApplication)
     } catch {
       log(.debug, "The lease could not be left to another client: \(error)")
+      restIfHeldByOther(error)
       return leaseIsLost(error)
     }
     loseLease()
@@ -85,7 +86,6 @@ extension SyncEngine {
     }
   }
 
-  private func noteReached() throws {
   /// True if the watch stream has been opened since the last failure, and has lasted, although nothing is asked on it.
   private var endsOutageUnasked: Bool {
     guard let outage = turn.outage, let opened = link.watchStreamOpenedAt, opened >= outage.lastFailure else {
@@ -94,6 +94,7 @@ extension SyncEngine {
     return now - opened >= configuration.streamHealthyAfter
   }
 
+  private func noteReached() throws {
     // Whoever had the lease before could not have reached it either if this client has found it out of reach at first.
     let endsOutage = !turn.hasConnected && turn.outage != nil
     // While the outbox waits for the application, the turn is of no use all the same.

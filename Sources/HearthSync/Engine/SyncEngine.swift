@@ -326,6 +326,7 @@ package final class SyncEngine {
       case .catchUp: try catchUp()
       case .storeTargetUses: try storeTargetUses()
       case .rejoin: try rejoin()
+      case .storeRole: try storeRole()
       case .becomePrimary: try becomePrimary()
       case .synchronizeViews: try synchronizeViews()
       case .followOthers: try followOthers()
