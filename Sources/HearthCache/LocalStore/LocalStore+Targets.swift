@@ -170,10 +170,10 @@ extension LocalStore {
     -> (documents: [Document], confirmedKeys: Set<DocumentKey>, execution: QueryExecution)
   {
     try read("Execute query") {
-      let data = try plannedTarget(of: query)
+      let data = try usePreviousResults ? plannedTarget(of: query) : knownTarget(query.target)
       let confirmedKeys = try data.map { try targets.keys(of: $0.targetID) } ?? []
-      let previous = data.flatMap { Self.previousResult(of: $0, keys: confirmedKeys) }
-      let answer = try run(query, previous: usePreviousResults ? previous : nil)
+      let previous = usePreviousResults ? data.flatMap { Self.previousResult(of: $0, keys: confirmedKeys) } : nil
+      let answer = try run(query, previous: previous)
       return (answer.documents, confirmedKeys, answer.execution)
     }
   }
