@@ -27,9 +27,4 @@ extension LocalStore {
   package func pendingBatch(_ batchID: BatchID, of user: String?) throws -> MutationBatch? {
     try read("Look for batch") { try queue.row(of: user).flatMap { try queue.batch(batchID, user: $0) } }
   }
-
-  /// The waiting batches with these identities, of any user. Reads the whole outbox once.
-  package func pendingBatchIDs(of identities: Set<BatchIdentity>) throws -> [BatchIdentity: BatchID] {
-    try read("Look for batches") { try queue.batchIDs(of: identities) }
-  }
 }

@@ -312,9 +312,9 @@ extension SyncEngine {
     // An answer may have come between two of these transactions, or its notice could not be read.
     if !gone.isEmpty { try localStore.catchUp() }
     if localStore.hasNews { refreshViews([:]) }
-    for batchID in gone where waits.pendingBatches[batchID] != nil {
+    for batchID in gone {
       // The notice of its answer was removed before this client read it.
-      emit(waits.complete(batchID, .outcomeUnknown))
+      if let wait = waits.pendingBatches[batchID] { try completeMissing(batchID, wait, .outcomeUnknown) }
     }
     let owner = LocalStore.Owner.user(signedInUser)
     emit(try waits.lower { try localStore.highestUnacknowledgedBatchID(notAfter: $0, of: owner) })

@@ -96,6 +96,7 @@ extension SyncEngine {
 
   /// Stores the writes that had to wait for another process. They may be many, so they share commits.
   func storeHeldWrites() throws {
+    try findStoredWrites()
     while let first = heldWrites.first {
       let group = Array(
         heldWrites.prefix(Self.heldGroupSize).prefix { $0.owner == first.owner && $0.damagedFileCount == 0 })

@@ -88,6 +88,11 @@ final class FolderClient {
         id, WriteResponse(streamToken: [1], commitVersion: version, results: [MutationResult(version: version)])))
   }
 
+  /// Makes reads of this name fail.
+  func failReads(named name: String, with error: StoreError = StoreError(kind: .io, message: "made to fail")) {
+    cache.database.injectFailure = { $0 == .transaction(name) ? error : nil }
+  }
+
   /// Ends as a client does that has found damage.
   func endAfterDamage() throws -> SyncHandover {
     let handover = engine.handOver()
