@@ -89,6 +89,8 @@ package final class LocalStore {
   package var rejectedBatchLimits = RejectedBatchLimits()
   /// The documents whose pending writes keep what they were made for.
   package var conflictRules = ConflictRules()
+  /// The number of transactions that have written, or could have.
+  package private(set) var writeTransactionCount = 0
   /// Told about each repair, in words for a log.
   package var repaired: ((String) -> Void)?
 
@@ -222,6 +224,7 @@ package final class LocalStore {
         if isEager { try collectTouchedDocuments() }
         return result
       }
+      if isOutermost { writeTransactionCount += 1 }
       if let failed = database.failedCheckpoint { noteFailedSync(failed) }
       return result
     } catch {

@@ -12,11 +12,16 @@ extension SyncEngine {
       log(.error, "Listener \(id.rawValue) is in use; a second listen under the same number is ignored.")
       return
     }
+    let needsTarget = views.needsTarget(for: query, options)
+    // To take the target into use, a read would wait for the same process once more.
+    if options.isOneTimeRead, let error = storeWritesBeforeRead(needsFile: needsTarget), needsTarget {
+      return emit(.raiseError(id, .listenFailed(error)))
+    }
     if options.reportsTransfer { transfers[id] = Transfer(query: query) }
     let listen = HeldListen(id: id, query: query, options: options)
     // The writes before it wait: it begins with them.
     let mustWait = !heldWrites.isEmpty || !heldListens.isEmpty
-    if mustWait, views.needsTarget(for: query, options), !options.isOneTimeRead { hold(listen) } else { begin(listen) }
+    if mustWait, needsTarget, !options.isOneTimeRead { hold(listen) } else { begin(listen) }
   }
 
   private func begin(_ listen: HeldListen) {
@@ -62,6 +67,7 @@ extension SyncEngine {
   ///
   /// A read that is made once fails: its caller can decide what to do instead.
   func listenFailed(_ listen: HeldListen, _ error: any Error) {
+    if isHeldByOther(error) { noteVainWait() }
     guard isHeldByOther(error), !listen.options.isOneTimeRead else {
       return emit(.raiseError(listen.id, .listenFailed(error)))
     }

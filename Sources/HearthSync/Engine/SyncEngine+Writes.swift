@@ -20,7 +20,7 @@ extension SyncEngine {
     }
     guard heldWrites.isEmpty else {
       hold(queue)
-      return
+      return tryHeldCalls()
     }
     var batches: [MutationBatch] = []
     if queue.count > 1 {
@@ -63,6 +63,7 @@ extension SyncEngine {
   private func keep(_ writes: [SyncWrite], attempted: Int, after error: any Error) -> Bool {
     if isHeldByOther(error) {
       log(.notice, "Writes wait for another process: \(error)")
+      noteVainWait()
       hold(writes)
       retry(.storeWrites, isDue: false)
       return true
@@ -124,6 +125,7 @@ extension SyncEngine {
       show(writes, results, of: group[0].owner)
       return true
     } catch {
+      if isHeldByOther(error) { noteVainWait() }
       if isHeldByOther(error) || localStore.ending != nil { throw error }
       guard cacheIsBeingReplaced else { return false }
       for index in group.indices { heldWrites[index].damagedFileCount += 1 }
@@ -137,6 +139,7 @@ extension SyncEngine {
       heldWrites.removeFirst()
       show([held.write], results, of: held.owner)
     } catch {
+      if isHeldByOther(error) { noteVainWait() }
       if isHeldByOther(error) || localStore.ending != nil { throw error }
       if cacheIsBeingReplaced, held.damagedFileCount < HeldWrite.damagedFileLimit {
         heldWrites[0].damagedFileCount += 1

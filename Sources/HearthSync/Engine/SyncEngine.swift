@@ -71,6 +71,8 @@ package final class SyncEngine {
   var heldWrites: [HeldWrite] = []
   var heldWaits: [RequestID] = []
   var heldListens: [HeldListen] = []
+  /// The monotonic time before which no read waits for another process that holds the file. Written in SyncEngine+HeldCalls.swift.
+  var heldCallsRest = Duration.zero
 
   /// Written in SyncEngine+Sending.swift.
   var sending = SendingMark()
@@ -123,8 +125,11 @@ package final class SyncEngine {
     if link.isForbidden(for: .shutdown) {
       refuse(event)
     } else {
+      let writeCount = localStore.writeTransactionCount
       dispatch(event)
       runRetries()
+      // The file was free a moment ago.
+      if localStore.writeTransactionCount != writeCount { tryHeldCalls() }
       endSendingIfStopped()
       settle()
     }
@@ -164,7 +169,9 @@ package final class SyncEngine {
     case .bundleEnded(let id, let error): bundleEnded(id, error)
     case .changeUser(let user): userChanged(to: user)
     case .connectivityChanged: connectivityChanged()
-    case .othersChanged: lookForNews()
+    case .othersChanged:
+      lookForNews()
+      tryHeldCalls()
     case .saveWrites: storeHeldWrites(attempts: 1)
     case .suspend: suspend()
     case .resume: resume()
@@ -217,7 +224,9 @@ package final class SyncEngine {
     case .asyncQueueRetry: retries.timerFired(now: now)
     case .conflictRetry: conflictTimerFired()
     case .lruGarbageCollection: garbageCollectionTimerFired()
-    case .clientMetadataRefresh: clientRefreshTimerFired()
+    case .clientMetadataRefresh:
+      clientRefreshTimerFired()
+      tryHeldCalls()
     case .indexBackfill: indexFillTimerFired()
     }
   }
