@@ -179,4 +179,58 @@ struct CacheListenerTests {
     cache.deliver()
     #expect(b.value(second, "1") == 2 && b.snapshots[second]?.last?.isFromCache == false)
   }
+
+  @Test("a read does not take over an agreement whose end this client has not been shown")
+  func secondaryClientBehind() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    let listener = b.listen(rooms, Self.cache)
+    let first = b.listen(rooms, .get)
+    cache.deliver()
+    try a.fill(2, [found("rooms/1", 10, number(1))], at: 10)
+    cache.deliver()
+    b.post(.unlisten(first))
+    b.isRunning = false
+    cache.deliver()
+    #expect(a.watched.isEmpty)
+    try a.send(.targetChange(WatchTargetChange(state: .removed, targetIDs: [2])))
+    b.isRunning = true
+    #expect(b.snapshots[listener]?.last?.isFromCache == false, "it does not know yet")
+    let second = b.listen(rooms, .get)
+    #expect(b.snapshots[second] == nil, "it waits for the backend")
+    cache.deliver()
+    try a.fill(2, [found("rooms/1", 20, number(2))], at: 20)
+    cache.deliver()
+    #expect(b.value(second, "1") == 2 && b.snapshots[second]?.last?.isFromCache == false)
+  }
+
+  @Test("a read takes over what this client was not shown of an agreement that lasts, with its documents")
+  func secondaryClientBehindAgreement() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    b.listen(rooms, Self.cache)
+    cache.deliver()
+    b.isRunning = false
+    a.listen(rooms)
+    try a.fill(try #require(a.watched.first), [found("rooms/1", 10, number(1))], at: 10)
+    cache.deliver()
+    b.isRunning = true
+    let read = b.listen(rooms, .get)
+    #expect(b.snapshots[read]?.map(\.summary) == ["server [1] +1"])
+  }
+
+  @Test("a read begins although the backend has refused its target just before")
+  func secondaryClientBehindRefusal() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    let listener = b.listen(rooms, Self.cache)
+    let first = b.listen(rooms, .get)
+    cache.deliver()
+    b.post(.unlisten(first))
+    try a.refuse(2)
+    let second = b.listen(rooms, .get)
+    #expect(b.errors[listener]?.code == .permissionDenied)
+    #expect(b.errors[second] == nil && b.snapshots[second] == nil)
+    cache.deliver()
+    try a.fill(try #require(a.watched.first), [found("rooms/1", 10, number(1))], at: 10)
+    cache.deliver()
+    #expect(b.snapshots[second]?.map(\.summary) == ["server [1] +1"])
+  }
 }

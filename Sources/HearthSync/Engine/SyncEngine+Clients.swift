@@ -85,6 +85,21 @@ extension SyncEngine {
       })
   }
 
+  /// Shows what other clients have changed up to now, before a listener relies on a view that had only listeners to the cache: that the view
+  /// agrees with the backend no longer may be among it.
+  func showNews() throws {
+    if localStore.hasNews { refreshViews([:]) }
+    // Notices are missing.
+    guard retries.holds(.synchronizeViews) else { return }
+    do {
+      try synchronizeViews()
+    } catch {
+      // The listener does not begin, and the file says that its target is to be watched.
+      retryOnce(.storeTargetUses, after: error)
+      throw error
+    }
+  }
+
   /// Acts on everything in the news but documents, answers and the states of targets.
   func follow(_ news: News) {
     if news.mustEnd { emit(.yieldCache) }

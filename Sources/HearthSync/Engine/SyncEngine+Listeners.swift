@@ -39,6 +39,11 @@ extension SyncEngine {
     do {
       if views.needsTarget(for: query, options) {
         let allocated = try localStore.allocateTarget(query.target, isWatched: options.source == .default)
+        if !isPrimary, options.source == .default, views.hasView(of: query) {
+          try showNews()
+          // The backend has refused the target in between.
+          guard views.hasView(of: query) else { return begin(id, to: query, options, nil) }
+        }
         if isPrimary, options.source == .default { try takeOverConfirmedKeys(of: allocated.targetID) }
         if !views.hasView(of: query) {
           try activate(query, on: allocated, initial, isWatched: options.source == .default)
