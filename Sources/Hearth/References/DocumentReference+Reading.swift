@@ -17,7 +17,8 @@ extension DocumentReference {
   /// | cache | the cached document; a document known to be deleted gives `exists == false`; else `unavailable` | the same |
   ///
   /// ``FirestoreSource/server`` asks the backend also while a listener to the document is open (firebase-ios-sdk#14871), except in a
-  /// process that shares the cache with another one which holds the connection: there the open listener's latest state is the answer.
+  /// process that shares the cache with another one which holds the connection: there the open listener's latest state is the answer. If that
+  /// process has written nothing for 10 seconds, it is asked for a sign of life first; without one the read ends as offline after 10 more.
   ///
   /// Online, a missing document is a success with `exists == false`. As long as it is unknown whether the backend can be reached, reads
   /// wait for the first connection attempt, at most 10 seconds. Errors of the backend, such as `permissionDenied`, are passed on

@@ -232,6 +232,7 @@ extension SyncEngine {
     for target in views.watchedTargets.sorted() {
       if let data = targets[target] { follow(link.watch(data, confirmed: confirmedKeys)) }
     }
+    askBackendForWaitingReads()
     openStreams()
     startGarbageCollectionTimer(after: configuration.firstGarbageCollectionAfter)
     startIndexFillIfNeeded()

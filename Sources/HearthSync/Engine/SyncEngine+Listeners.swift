@@ -33,8 +33,7 @@ extension SyncEngine {
   ///
   /// - Parameter initial: the first state of the view if the query has none, nil for running the query now.
   func begin(_ id: ListenerID, to query: Query, _ options: ListenOptions, _ initial: InitialViewState?) {
-    let onlineState = link.onlineState
-    let isOpen = options.needsFreshAnswer && onlineState != .offline && isAsked(for: query.target)
+    let isOpen = options.needsFreshAnswer && link.onlineState != .offline && isAsked(for: query.target)
     var target: TargetData?
     do {
       if views.needsTarget(for: query, options) {
@@ -56,7 +55,9 @@ extension SyncEngine {
     }
     follow(
       views.listen(
-        id, to: query, options, target: target, onlineState: onlineState, awaitsFreshAnswer: isOpen))
+        id, to: query, options, target: target, onlineState: link.onlineState,
+        awaitsFreshAnswer: isOpen || mustHearPrimary(before: query, options)))
+    if mustHearPrimary(before: query, options) { return awaitSignOfLife(id) }
     guard isOpen, let known = views.targetID(of: query.target).flatMap({ link.request(for: $0) }) else { return }
     follow(views.readFreshly(id, known))
   }

@@ -64,6 +64,9 @@ package final class SyncEngine {
   var turn = LeaseTurn()
   /// Written in SyncEngine+PrimaryWatch.swift.
   var primaryWatch = PrimaryWatch.idle
+  /// The monotonic time at which a secondary client has found out last that the primary one has written something; nil if it never has.
+  /// Written in SyncEngine+PrimaryWatch.swift.
+  var primaryHeard: Duration?
 
   /// The writes that wait because another process holds the file or because it is damaged and is about to be replaced, in order, and the
   /// calls that wait for them to be answered.
