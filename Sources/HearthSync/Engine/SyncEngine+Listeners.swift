@@ -37,11 +37,13 @@ extension SyncEngine {
     var target: TargetData?
     do {
       if views.needsTarget(for: query, options) {
-        let allocated = try localStore.allocateTarget(query.target, isWatched: options.source == .default)
+        var allocated = try localStore.allocateTarget(query.target, isWatched: options.source == .default)
         if !isPrimary, options.source == .default, views.hasView(of: query) {
           try showNews()
           // The backend has refused the target in between.
           guard views.hasView(of: query) else { return begin(id, to: query, options, nil) }
+          // What the client uses may have been stored again meanwhile, without this listener.
+          allocated = try localStore.allocateTarget(query.target)
         }
         if isPrimary, options.source == .default { try takeOverConfirmedKeys(of: allocated.targetID) }
         if !views.hasView(of: query) {
