@@ -95,7 +95,8 @@ extension Firestore {
   // MARK: - Listeners
 
   /// Calls the listener once now and then after each round in which at least one snapshot listener was called: all listeners then
-  /// show the same state. It does not mean that this state is the backend's.
+  /// show the same state. It does not mean that this state is the backend's. While another process has the cache's folder, it is not called;
+  /// the first call comes when the client runs.
   ///
   /// - Parameter listener: Called on the settings' queue, after the snapshot listeners of the round.
   @discardableResult
@@ -110,7 +111,8 @@ extension Firestore {
   /// are sent by the object that ``firestore()`` gives next; those of a cache in memory are lost. Their completions are never called.
   ///
   /// Writes that could not be saved, because another process holds the cache's file, are tried again, for about 20 s. If that fails, they
-  /// are lost: their completions get `unavailable`, and so does this method.
+  /// are lost: their completions get `unavailable`, and so does this method. It also gets that error if writes without a completion were
+  /// refused before, because the cache could not be used.
   ///
   /// Afterwards only this method, ``clearPersistence(completion:)`` and `remove()` of listeners may be called; everything else is
   /// a programming error. Repeated calls are harmless. A write, a read and a sequence of snapshots that a task waits for end with

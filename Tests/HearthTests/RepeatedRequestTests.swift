@@ -74,6 +74,27 @@ struct RepeatedRequestTests {
     for client in [first, second] { try await unsaved.stop(client) }
   }
 
+  @Test("a listener for snapshots in sync that was added while the folder was in use is called once the client runs")
+  func listenerForSync() async throws {
+    let first = try client(.alone)
+    #expect(try await unsaved.count(first) == 0)
+    let second = try otherProcess(.alone)
+    let calls = Recorder<String>()
+    let waited = second.addSnapshotsInSyncListener { calls.record("waited") }
+    await expectInUse(second)
+    let later = second.addSnapshotsInSyncListener { calls.record("later") }
+    let removed = second.addSnapshotsInSyncListener { calls.record("removed") }
+    removed.remove()
+    #expect(calls.events.isEmpty)
+    try await unsaved.stop(first)
+    _ = try unsaved.write("a/b", second)
+    #expect(try await calls.next() == "waited")
+    #expect(try await calls.next() == "later")
+    for handle in [waited, later] { handle.remove() }
+    try await unsaved.stop(second)
+    #expect(!calls.events.contains("removed"))
+  }
+
   @Test("clients work in between while another one asks all the time, beside a process that is stopped")
   func asksAllTheTime() async throws {
     let first = try client(.shared)

@@ -3,6 +3,7 @@ import HearthCache
 import HearthModel
 import HearthStore
 import HearthSync
+import MetricsTestKit
 import TestSupport
 import Testing
 
@@ -175,6 +176,50 @@ struct UnsavedWritesTests {
     #expect(await code { try await stop(client) } == .unavailable)
     #expect(await code { try await written.value() } == .unavailable)
     try await stop(owner)
+  }
+
+  @Test(
+    "those that nobody heard of, because another process has the folder, are reported by the end of the client, once",
+    arguments: [false, true])
+  func refusedWithoutCompletion(_ isMeasured: Bool) async throws {
+    let owner = try await client(.alone)
+    #expect(try await count(owner) == 0)
+    let path = folder.url.appendingPathComponent("../\(folder.url.lastPathComponent)")
+    var configuration = try SuspensionTests.configuration(path)
+    configuration.folderWaitLimit = .milliseconds(100)
+    if isMeasured {
+      configuration.instruments = ClientInstruments(
+        InstrumentSources(metrics: TestMetrics()), databaseID: configuration.databaseID)
+    }
+    let client = ClientRuntime(configuration)
+    client.write([.set(try DocumentKey(parsing: "a/waited"), [:])], nil)
+    #expect(await code { _ = try await count(client) } == .failedPrecondition)
+    client.write([.set(try DocumentKey(parsing: "a/later"), [:])], nil)
+    let heard = try write("a/heard", client)
+    #expect(await code { try await heard.value() } == .failedPrecondition)
+    let error = await thrown { try await stop(client) }
+    #expect(error?.code == FirestoreErrorCode.unavailable.rawValue)
+    #expect(error?.localizedDescription.contains("2 writes are not saved") == true)
+    try await stop(client)
+    try await stop(owner)
+  }
+
+  @Test("those that were refused while another process had the folder are reported although the client has run since")
+  func refusedBeforeRunning() async throws {
+    let owner = try await client(.alone)
+    #expect(try await count(owner) == 0)
+    var configuration = try SuspensionTests.configuration(
+      folder.url.appendingPathComponent("../\(folder.url.lastPathComponent)"))
+    configuration.folderWaitLimit = .milliseconds(100)
+    let client = ClientRuntime(configuration)
+    client.setNetworkEnabled(false) { _ in }
+    client.write([.set(try DocumentKey(parsing: "a/lost"), [:])], nil)
+    #expect(await code { _ = try await count(client) } == .failedPrecondition)
+    try await stop(owner)
+    client.write([.set(try DocumentKey(parsing: "a/saved"), [:])], nil)
+    #expect(try await pendingWrites(client).flatMap(\.keys).map(\.canonicalString) == ["a/saved"])
+    let error = await thrown { try await stop(client) }
+    #expect(error?.localizedDescription.contains("1 write is not saved") == true)
   }
 
   @Test("those of a client that waits for its folder are stored at its end if the folder is free then")

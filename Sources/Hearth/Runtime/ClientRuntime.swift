@@ -92,9 +92,13 @@ final class ClientRuntime: Sendable {
 
   func write(_ mutations: [Mutation], _ completion: WriteCompletion?) {
     let id = WriteID(rawValue: nextID())
-    let completion = instruments.write(completion, mutationCount: mutations.count)
     post(
-      .call(.writes([PendingLocalWrite(id: id, mutations: mutations, localWriteTime: .now(), completion: completion)])))
+      .call(
+        .writes([
+          PendingLocalWrite(
+            id: id, mutations: mutations, localWriteTime: .now(),
+            completion: instruments.write(completion, mutationCount: mutations.count), hasCaller: completion != nil)
+        ])))
   }
 
   /// Writes with a receipt.

@@ -125,6 +125,8 @@ struct ClientChoices {
   private var userChange: ClientCall?
   private var indexes: ClientCall?
   private var network: ClientCall?
+  /// Those that were added and not removed, also of a client that runs. They have no error by which callers could learn to add them again.
+  private var syncListeners: [ListenerID: Listener<Void>] = [:]
 
   mutating func note(_ call: ClientCall) {
     switch call {
@@ -135,13 +137,28 @@ struct ClientChoices {
     case .request(let id, let request):
       // The caller has an answer: that the client could not run.
       if let state = request.networkState { network = .request(id, .networkSwitch(isEnabled: state) { _ in }) }
-    case .writes, .listen, .unlisten, .abandonRead, .listenForSync, .unlistenForSync, .observeOutbox, .unobserveOutbox,
-      .observeStatus, .unobserveStatus, .bundleBytes, .bundleEnded:
+    case .listenForSync(let listener):
+      syncListeners[listener.id] = listener
+    case .unlistenForSync(let id):
+      syncListeners[id] = nil
+    case .writes, .listen, .unlisten, .abandonRead, .observeOutbox, .unobserveOutbox, .observeStatus, .unobserveStatus,
+      .bundleBytes, .bundleEnded:
       break
     }
   }
 
   var messages: [ClientLoop.Message] {
     [userChange, indexes, network].compactMap { $0.map(ClientLoop.Message.call) }
+  }
+
+  /// The messages that add the listeners for "snapshots in sync" to a client that has none of them.
+  var listeners: [ClientLoop.Message] {
+    syncListeners.values.sorted { $0.id.rawValue < $1.id.rawValue }.map { .call(.listenForSync($0)) }
+  }
+
+  /// Ends the listeners of a client that will not run again.
+  mutating func endListeners() {
+    for (_, listener) in syncListeners { listener.remove() }
+    syncListeners = [:]
   }
 }

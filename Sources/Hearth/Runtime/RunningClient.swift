@@ -457,12 +457,12 @@ final class RunningClient {
     return end(error, writesIn: .outOfReach)
   }
 
-  /// Ends everything with an error, and leaves the cache as it is. Writes that are not stored yet are refused.
+  /// Ends everything with an error, and leaves the cache as it is. Writes that are not stored yet are refused. Listeners for "snapshots in
+  /// sync" stay with the loop, which adds them to the next client.
   ///
   /// - Parameter place: The place of the writes that were saved.
   /// - Returns: an error if there are writes that were not saved.
   func end(_ error: NSError, writesIn place: AbandonedWrites.Place) -> NSError? {
-    for (_, listener) in syncListeners { listener.remove() }
     defer { close(failing: error) }
     return abandonedWrites(error, savedIn: place).end(writes)
   }
