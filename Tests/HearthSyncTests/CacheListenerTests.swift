@@ -87,20 +87,59 @@ struct CacheListenerTests {
     #expect(client.snapshots[listener]?.last?.ids == [])
   }
 
-  @Test("a document that the backend had confirmed for the query stays pending, unless the acknowledgement changes it")
-  func confirmedBefore() throws {
+  /// A client with a listener to the cache, of a query whose document the backend has confirmed before.
+  private func makeConfirmed(_ query: Query) throws -> (TestClient, ListenerID) {
     let client = try TestClient(durable: true)
-    let first = client.listen(rooms)
+    let first = client.listen(query)
     try client.fill(2, [found("rooms/1", 10, ["n": 1])], at: 10)
     client.post(.unlisten(first))
-    let listener = client.listen(rooms, Self.cache)
+    try client.acknowledgeRemoval(2)
+    return (client, client.listen(query, Self.cache))
+  }
+
+  @Test("a query has the acknowledgement of a document that the backend had confirmed for it in the next snapshot")
+  func confirmedBefore() throws {
+    let (client, listener) = try makeConfirmed(rooms)
     client.write(set("rooms/1", 2))
+    _ = client.takeTold()
     try client.commit(at: 20)
-    #expect(client.snapshots[listener]?.last?.hasPendingWrites == true)
+    #expect(client.takeTold() == ["write 3: OK"])
+    client.write(set("rooms/2"))
+    #expect(client.snapshots[listener]?.last?.summary == "cache pending [1 2] +2")
+    #expect(client.snapshots[listener]?.last?.mutatedKeys == [key("rooms/2")])
+    #expect(client.snapshots[listener]?.last?.documents.first?.hasLocalMutations == false)
+    let second = client.listen(rooms, Self.cache)
+    #expect(client.snapshots[second]?.last?.mutatedKeys == [key("rooms/2")])
     client.write(
       .set(key("rooms/1"), [:], transforms: [FieldTransform(path: field("at"), operation: .serverTimestamp)]))
-    try client.commit(at: 21, transformResults: [[.timestamp(Timestamp(seconds: 7, nanoseconds: 0))]])
-    #expect(client.snapshots[listener]?.last?.summary == "cache [1] ~1")
+    try client.commit(at: 21)
+    try client.commit(at: 22, transformResults: [[.timestamp(Timestamp(seconds: 7, nanoseconds: 0))]])
+    #expect(client.snapshots[listener]?.last?.summary == "cache [1 2] ~1")
+  }
+
+  @Test("a listener to a document that the backend had confirmed is shown the acknowledgement")
+  func confirmedDocument() throws {
+    let (client, listener) = try makeConfirmed(Self.room)
+    client.write(set("rooms/1", 2))
+    #expect(client.snapshots[listener]?.last?.hasPendingWrites == true)
+    try client.commit(at: 20)
+    #expect(client.snapshots[listener]?.last?.summary == "cache [1] =1")
+  }
+
+  @Test("a document whose acknowledgement was taken over without a snapshot leaves the result when the backend says so")
+  func confirmedBeforeThenGone() throws {
+    let (client, listener) = try makeConfirmed(rooms)
+    client.write(set("rooms/1", 2))
+    try client.commit(at: 20)
+    let watching = client.listen(rooms)
+    #expect(client.snapshots[watching]?.last?.hasPendingWrites == false)
+    try client.acknowledge(2)
+    try client.take("rooms/1", outOf: 2)
+    try client.current(2, token: "token-30")
+    try client.snapshot(30)
+    let lookUp = try #require(client.watched.keys.first { $0 != 2 })
+    try client.fill(lookUp, [], at: 40)
+    #expect(client.snapshots[listener]?.last?.ids == [])
   }
 
   @Test("a view that waits for the backend shows the acknowledged state when its last listener to the backend goes")
