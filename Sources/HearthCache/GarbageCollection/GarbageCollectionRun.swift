@@ -24,7 +24,8 @@ internal import HearthStore
 /// Every step is one transaction and holds by itself: a target's row, with its resume token, goes before the first of
 /// its documents, and each step asks again what is listened to, pending and shown. So the process may end, and a target or
 /// a document may come into use, between any two steps. Each step costs what it removes; nothing that stays is looked at,
-/// except the targets that are listened to, the documents that only views need, and the results of pinned queries with a limit.
+/// except the targets that are listened to, the documents that only views need, and the results of pinned queries with a limit. Those are read
+/// once, and a step reads no more of them than it may remove.
 package struct GarbageCollectionRun {
   private enum Phase {
     case finishing
@@ -66,6 +67,7 @@ package struct GarbageCollectionRun {
   private let limits: StepLimits
   private var phase = Phase.finishing
   private var pass = Pass()
+  private var edges = ResultEdges()
   package private(set) var report = GarbageCollectionReport()
 
   package init(_ parameters: GarbageCollectionParameters) {
@@ -187,18 +189,23 @@ package struct GarbageCollectionRun {
   private mutating func removeDocuments(
     _ store: LocalStore, after position: DocumentUses.Position, isShown: (DocumentKey) -> Bool
   ) throws -> DocumentUses.Position? {
-    let (bound, limits) = (pass.bound, limits)
-    let (last, count, sparedCount) = try store.transaction("Collect garbage", needsLease: true) {
-      () -> (DocumentUses.Position?, Int, Int64) in
+    let (bound, limits, edges) = (pass.bound, limits, edges)
+    let (last, count, sparedCount, edgesAfter) = try store.transaction("Collect garbage", needsLease: true) {
+      () -> (DocumentUses.Position?, Int, Int64, ResultEdges) in
       // What clients show that have just come or have other targets is not known before the news are taken.
-      guard !store.hasNewsOfClients else { return (position, 0, 0) }
-      var kept = try KeptDocuments(in: store)
+      guard !store.hasNewsOfClients else { return (position, 0, 0, edges) }
+      var kept = try KeptDocuments(
+        in: store, edges, within: ResultEdges.Allowance(documents: limits.documents, bytes: limits.documentBytes))
       var last: DocumentUses.Position?
       var (count, sparedCount) = (0, Int64(0))
       var bytes = 0
-      for (key, position) in try store.uses.unneeded(after: position, upTo: bound, limit: limits.documents) {
-        last = position
-        if try isShown(key) || kept.contains(key) {
+      for (key, next) in try store.uses.unneeded(after: position, upTo: bound, limit: limits.documents) {
+        guard let isKept = try isShown(key) ? true : kept.contains(key) else {
+          // The next step goes on with this document, and with the result that has to be read for it.
+          return (last ?? position, count, sparedCount, kept.edges)
+        }
+        last = next
+        if isKept {
           sparedCount += 1
           continue
         }
@@ -214,8 +221,9 @@ package struct GarbageCollectionRun {
         count += 1
         if bytes >= limits.documentBytes { break }
       }
-      return (last, count, sparedCount)
+      return (last, count, sparedCount, kept.edges)
     }
+    self.edges = edgesAfter
     report.removedDocumentCount += count
     if count > 0 { pass.hasRemoved = true }
     pass.sparedCount += sparedCount

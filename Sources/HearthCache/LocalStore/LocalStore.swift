@@ -33,6 +33,8 @@ package final class LocalStore {
     var createsIndexes = false
     /// Kept for eager garbage collection only.
     var viewReferences = ViewReferences()
+    /// As above.
+    var resultEdges = ResultEdges()
     /// Nil for the only client that a cache can have.
     var membership: Membership?
 
@@ -298,10 +300,11 @@ package final class LocalStore {
     for key in step.touchedKeys.sorted() {
       if state.viewReferences.contains(key) { continue }
       if try targets.hasTarget(for: key) || queue.hasPendingBatch(for: key) { continue }
-      if kept == nil { kept = try KeptDocuments(in: self) }
-      if try kept?.contains(key) == true { continue }
+      if kept == nil { kept = try KeptDocuments(in: self, state.resultEdges, within: .unlimited) }
+      if try kept?.contains(key) != false { continue }
       try documents.remove(key)
     }
+    if let kept { state.resultEdges = kept.edges }
   }
 
   /// The current user's row, nil as long as the user has never written.
