@@ -47,20 +47,12 @@ public final class AggregateQuery: NSObject, Sendable {
   ///     be reached and else the cache.
   ///   - completion: Called once on the settings' queue. Errors: `unavailable` with ``AggregateSource/server`` when the backend
   ///     cannot be reached or the network is disabled; `invalidArgument` for no or more than five aggregations; errors of the
-  ///     backend, such as `permissionDenied` or `failedPrecondition` for a missing index.
+  ///     backend, such as `permissionDenied` or `failedPrecondition` for a missing index. Not called if the client is terminated before
+  ///     there is an answer.
   public func getAggregation(
     source: AggregateSource, completion: @escaping (AggregateQuerySnapshot?, (any Error)?) -> Void
   ) {
-    let queue = query.firestore.runtime().callbackQueue
-    let completion = UncheckedSendableBox(completion)
-    get(source) { result in
-      queue.async {
-        switch result {
-        case .success(let snapshot): completion.value(snapshot, nil)
-        case .failure(let error): completion.value(nil, error)
-        }
-      }
-    }
+    get(source, query.firestore.onCallbackQueue(answering: completion))
   }
 
   /// Same as ``getAggregation(source:completion:)``. Throws `CancellationError` when the task is cancelled.

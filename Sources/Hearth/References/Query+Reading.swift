@@ -22,19 +22,10 @@ extension Query {
   ///
   /// - Parameters:
   ///   - source: The source of the answer.
-  ///   - completion: Called once on the settings' queue, with either a snapshot or an error; not called if the client is terminated while
-  ///     the read waits for the backend.
+  ///   - completion: Called once on the settings' queue, with either a snapshot or an error; not called if the client is terminated before
+  ///     there is an answer.
   public func getDocuments(source: FirestoreSource, completion: @escaping (QuerySnapshot?, (any Error)?) -> Void) {
-    let queue = firestore.runtime().callbackQueue
-    let completion = UncheckedSendableBox(completion)
-    get(source: source, isCallback: true) { result in
-      queue.async {
-        switch result {
-        case .success(let snapshot): completion.value(snapshot, nil)
-        case .failure(let error): completion.value(nil, error)
-        }
-      }
-    }
+    get(source: source, firestore.onCallbackQueue(answering: completion))
   }
 
   /// Same as ``getDocuments(source:completion:)`` with ``FirestoreSource/default``.
@@ -134,18 +125,14 @@ extension Query {
 
   @discardableResult
   private func get(
-    source: FirestoreSource, isCallback: Bool = false,
-    _ completion: @escaping @Sendable (Result<QuerySnapshot, NSError>) -> Void
+    source: FirestoreSource, _ completion: @escaping @Sendable (Result<QuerySnapshot, NSError>) -> Void
   ) -> ListenerHandle? {
     requireRunnable()
-    return firestore.runtime().instruments.read(of: collectionName, completion) {
-      start(source, isCallback: isCallback, $0)
-    }
+    return firestore.runtime().instruments.read(of: collectionName, completion) { start(source, $0) }
   }
 
   private func start(
-    _ source: FirestoreSource, isCallback: Bool,
-    _ completion: @escaping @Sendable (Result<QuerySnapshot, NSError>) -> Void
+    _ source: FirestoreSource, _ completion: @escaping @Sendable (Result<QuerySnapshot, NSError>) -> Void
   ) -> ListenerHandle? {
     if let fault {
       return firestore.runtime().refuse(fault, on: nil) { _ in completion(.failure(fault)) }
@@ -156,7 +143,7 @@ extension Query {
       }
       return nil
     }
-    return firestore.runtime().getOnce(model, isFresh: source == .server, isCallback: isCallback) { [self] result in
+    return firestore.runtime().getOnce(model, isFresh: source == .server) { [self] result in
       completion(
         result.flatMap { view in
           guard source == .server, !view.isAnswered else { return .success(QuerySnapshot(query: self, view: view)) }
