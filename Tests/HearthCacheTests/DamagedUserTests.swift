@@ -1,4 +1,3 @@
-import Foundation
 import HearthModel
 import HearthStore
 import Testing
@@ -88,30 +87,10 @@ struct DamagedUserTests {
     _ = try cache.store.changeUser("alice")
     try cache.store.write(.set(key("rooms/a"), [:]))
     _ = try cache.store.allocateTarget(collection("rooms").target)
-    let pages = try [name, other].map { name in
-      try cache.database.firstRow("SELECT rootpage FROM sqlite_master WHERE name = ?", .text(name)) {
-        try $0.int64(at: 0)
-      }
-    }
-    cache.close()
-    try swap(try #require(pages[0]), try #require(pages[1]), in: cache.folder.file(CacheFile.fileName))
-    let opened = try CacheFile.openStore(folder: cache.folder.path, databaseID: TestCache.databaseID) { database, _ in
-      try LocalStore(
-        database: database, databaseID: TestCache.databaseID, garbageCollection: TestCache.lru, user: "alice",
-        newCacheID: "new")
-    }
+    try cache.swapPages(name, other)
+    let opened = try cache.openAsClient(user: "alice")
     defer { opened.cache.close() }
     #expect(opened.cache.recovery?.savedBatchCount == 1)
     #expect(try opened.store.pendingBatches().map(\.batchID) == [1])
-  }
-
-  private func swap(_ first: Int64, _ second: Int64, in path: String) throws {
-    let url = URL(fileURLWithPath: path)
-    var bytes = try Data(contentsOf: url)
-    let ranges = [first, second].map { Int($0 - 1) * 8192..<Int($0) * 8192 }
-    let contents = ranges.map { Data(bytes[$0]) }
-    bytes.replaceSubrange(ranges[0], with: contents[1])
-    bytes.replaceSubrange(ranges[1], with: contents[0])
-    try bytes.write(to: url)
   }
 }

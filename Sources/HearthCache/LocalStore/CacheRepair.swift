@@ -77,6 +77,7 @@ struct CacheRepair {
   /// Inside a transaction.
   static func run(on store: LocalStore) throws -> Report {
     var repair = CacheRepair(store)
+    try store.queue.checkIndexOfBatches()
     try repair.repairDocuments()
     try repair.repairTargets()
     try repair.repairTargetDocuments()

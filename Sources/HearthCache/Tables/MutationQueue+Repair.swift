@@ -66,6 +66,40 @@ extension MutationQueue {
     if let problem { throw Self.pagesAreDamaged("An index of \(problem) does not fit the table.") }
   }
 
+  /// Compares all batches with their index. What a repair makes anew from rows that belong to other users would belong to those, too.
+  func checkIndexOfBatches() throws {
+    let batchID = try database.firstRow(
+      """
+      SELECT batch_id FROM cache_mutation_batches AS b NOT INDEXED
+      WHERE NOT EXISTS (SELECT 1 FROM cache_mutation_batches AS i INDEXED BY cache_mutation_batches_by_user
+        WHERE i.user_id IS b.user_id AND i.batch_id = b.batch_id)
+      UNION ALL
+      SELECT batch_id FROM cache_mutation_batches AS i INDEXED BY cache_mutation_batches_by_user
+      WHERE NOT EXISTS (SELECT 1 FROM cache_mutation_batches AS b NOT INDEXED WHERE b.batch_id = i.batch_id)
+      LIMIT 1
+      """
+    ) { try $0.int64(at: 0) }
+    if let batchID { throw Self.isOnlyInOnePlace(batchID) }
+  }
+
+  /// Makes sure that a batch that a user's queue does not have is not in the index of that queue either. It would be sent as that user's, and no
+  /// answer would end it.
+  func checkAbsence(of batchID: BatchID, user: UserRow) throws {
+    if try isIndexed(batchID, user: user) { throw Self.isOnlyInOnePlace(batchID) }
+  }
+
+  func isIndexed(_ batchID: BatchID, user: UserRow) throws -> Bool {
+    try database.firstRow(
+      """
+      SELECT 1 FROM cache_mutation_batches INDEXED BY cache_mutation_batches_by_user WHERE user_id = ? AND batch_id = ?
+      """, .integer(user), .integer(batchID)
+    ) { _ in true } ?? false
+  }
+
+  static func isOnlyInOnePlace(_ batchID: BatchID) -> StoreError {
+    pagesAreDamaged("cache_mutation_batches and its index disagree about batch \(batchID).")
+  }
+
   /// Makes sure that a new user did not get the number of another one, whose writes would go out as the new user's. That happens
   /// where the table has lost its rows, and its index has not.
   func checkIsNobodys(_ user: UserRow) throws {

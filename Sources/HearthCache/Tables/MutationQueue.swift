@@ -110,9 +110,7 @@ struct MutationQueue {
     try database.update(
       "UPDATE cache_mutation_batches SET batch = ? WHERE batch_id = ?",
       .blob(CacheCodec.encode(batch: batch, database: databaseID)), .integer(batch.batchID))
-    guard database.changedRowCount == 1 else {
-      throw Self.pagesAreDamaged("Batch \(batch.batchID) is in an index and not in cache_mutation_batches.")
-    }
+    guard database.changedRowCount == 1 else { throw Self.isOnlyInOnePlace(batch.batchID) }
   }
 
   func remove(_ batch: MutationBatch, user: UserRow) throws {
@@ -137,7 +135,10 @@ struct MutationQueue {
       """,
       .integer(batchID), .blob(identity?.bytes ?? []), .integer(user ?? 0)
     ) { try $0.int64(at: 0) }
-    guard let place else { return false }
+    guard let place else {
+      if let user { try checkAbsence(of: batchID, user: user) }
+      return false
+    }
     guard let identity, place == 0 else { return true }
     // A row that cannot be read is not taken for another batch.
     let stored = try? database.firstRow(
@@ -146,9 +147,11 @@ struct MutationQueue {
   }
 
   func batch(_ batchID: BatchID, user: UserRow) throws -> MutationBatch? {
-    try database.firstRow(
+    let batch = try database.firstRow(
       "SELECT batch_id, batch FROM cache_mutation_batches WHERE batch_id = ? AND user_id = ?",
       .integer(batchID), .integer(user), body: decode)
+    if batch == nil { try checkAbsence(of: batchID, user: user) }
+    return batch
   }
 
   /// The first batch behind `batchID` in the user's queue.
@@ -235,6 +238,7 @@ struct MutationQueue {
         _ = try decode($0)
       } catch CacheError.unreadableBatch(let batchID, let reason) {
         let user = try $0.int64(at: 2)
+        guard try isIndexed(batchID, user: user) else { throw Self.isOnlyInOnePlace(batchID) }
         batches.append(
           UnreadableBatch(batchID: batchID, reason: reason, user: user, keys: try keys(of: batchID, user: user)))
       }
