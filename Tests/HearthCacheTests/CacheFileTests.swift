@@ -242,6 +242,41 @@ struct CacheFileTests {
     #expect(try folder.names().filter { $0.contains(".new") } == [])
   }
 
+  @Test(
+    "a recovery whose new file still needs its log sets nothing aside, and begins anew at the next opening",
+    arguments: [StoreError.Kind.full, .unavailable])
+  func replacementWithLog(failure: StoreError.Kind) throws {
+    do {
+      let cache = try open()
+      try makeStore(cache).write(.set(key("rooms/a"), [:]))
+      try cache.database.execute("DROP TABLE cache_targets")
+      cache.close()
+    }
+    let files = CacheFiles(folder: folder.path)
+    let before = try Data(contentsOf: URL(fileURLWithPath: files.main))
+    let replacement = try Database(.file(path: files.replacement))
+    try SalvagedOutbox(reading: files.main, databaseID: TestCache.databaseID)
+      .save(to: replacement, databaseID: TestCache.databaseID)
+    let reader = try Database(.file(path: files.replacement), options: Database.Options(isReadOnly: true))
+    try reader.readTransaction("Read new file") {
+      _ = try reader.firstRow("SELECT count(*) FROM cache_users") { try $0.int64(at: 0) }
+      if failure == .full {
+        let full = StoreError(kind: .full, message: "the disk is full")
+        replacement.injectFailure = { $0 == .statement("PRAGMA wal_checkpoint(TRUNCATE)") ? full : nil }
+      }
+      #expect(try error { _ = try files.replaceMain(by: replacement) }.kind == failure)
+    }
+    reader.keepLogAtClose()
+    reader.close()
+    #expect(try Data(contentsOf: URL(fileURLWithPath: files.main)) == before)
+    #expect(try folder.names().filter { $0.hasPrefix("cache.sqlite.corrupt") } == [])
+    let cache = try open()
+    defer { cache.close() }
+    #expect(cache.recovery?.savedBatchCount == 1)
+    #expect(try makeStore(cache).pendingBatchCount() == 1)
+    #expect(try folder.names().filter { $0.contains(".new") } == [])
+  }
+
   @Test("is deleted with everything that was set aside, and only when it is closed")
   func delete() throws {
     try CacheFile.delete(folder: folder.path)

@@ -345,17 +345,12 @@ package enum CacheFile {
     try files.removeScratch()
     defer { try? files.removeScratch() }
     let template = try Database(.file(path: files.template))
-    do {
-      _ = try CacheSchema.migrate(template)
-      if layout == .rewrittenShared { try ClientSchema.schema.migrate(template) }
-      if layout != .asMade { try DatabaseNameTable.schema.migrate(template) }
-      if layout != .asMade { try template.rewrite() }
-    } catch {
-      template.close()
-      throw error
-    }
-    template.close()
-    try SchemaGraft.copy(files.main, to: files.graft, schemaOf: files.template)
+    defer { template.close() }
+    _ = try CacheSchema.migrate(template)
+    if layout == .rewrittenShared { try ClientSchema.schema.migrate(template) }
+    if layout != .asMade { try DatabaseNameTable.schema.migrate(template) }
+    if layout != .asMade { try template.rewrite() }
+    try SchemaGraft.copy(files.main, to: files.graft, schemaOf: template)
     var grafted = SalvagedOutbox(reading: files.graft, databaseID: databaseID)
     grafted.isComplete = false
     return grafted
@@ -366,14 +361,9 @@ package enum CacheFile {
   ) throws -> CacheRecovery {
     let outbox = try readOutbox(files, databaseID: databaseID)
     let replacement = try Database(.file(path: files.replacement), options: options.database)
-    do {
-      try outbox.save(to: replacement, databaseID: databaseID)
-    } catch {
-      replacement.close()
-      throw error
-    }
-    replacement.close()
-    let setAsidePath = try files.replaceMain()
+    defer { replacement.close() }
+    try outbox.save(to: replacement, databaseID: databaseID)
+    let setAsidePath = try files.replaceMain(by: replacement)
     return CacheRecovery(of: outbox, reason: reason, setAsidePath: setAsidePath)
   }
 }
