@@ -33,14 +33,25 @@ extension SalvagedOutbox {
 
   private mutating func take(_ batchID: BatchID, user: UserRow?, _ bytes: [UInt8]) {
     seen.insert(batchID)
+    let batch = Result { try decode(bytes, batchID) }
+    if let batch = try? batch.get(), isAnswered(batch) { return }
+    guard witnesses[batchID] != nil || !areWitnessesComplete else {
+      return keep(batchID, nil, bytes, "it may have been answered before: no index names it")
+    }
     guard let userKey = owner(of: batchID, row: user).flatMap({ userKeys[$0] }) else {
       return keep(batchID, nil, bytes, "its user is not known")
     }
     do {
-      batches.append(Entry(userKey: userKey, batch: try decode(bytes, batchID)))
+      batches.append(Entry(userKey: userKey, batch: try batch.get()))
     } catch {
       keep(batchID, userKey, bytes, "\(error)")
     }
+  }
+
+  /// Returns true for a batch of which the file says what became of it.
+  private func isAnswered(_ batch: MutationBatch) -> Bool {
+    guard let identity = batch.identity else { return false }
+    return outcomes[OutcomeTable.number(of: identity)]?.identity == identity || rejectedIdentities.contains(identity)
   }
 
   /// Keeps a batch that is not to be sent, if anything of it is left.
@@ -85,6 +96,7 @@ extension SalvagedOutbox {
       let bytes = (try? row.bytes(at: 2)) ?? []
       let batchID = (try? row.int64(at: 0)) ?? 0
       let batch = Self.isBatchID(batchID) ? try? outbox.decode(bytes, batchID) : nil
+      if let batch, outbox.isAnswered(batch) { return }
       let owner = user.flatMap { $0 > 0 ? outbox.owner(of: batchID, row: $0) : nil }
       let userKey = owner.flatMap { outbox.userKeys[$0] }
       if let userKey, let batch, outbox.seen.insert(batchID).inserted {
@@ -108,7 +120,9 @@ extension SalvagedOutbox {
         outbox.lostRejectedCount += 1
         return
       }
-      guard (try? outbox.decode(bytes, batchID)) != nil, let code = try? row.int64(at: 3),
+      let batch = try? outbox.decode(bytes, batchID)
+      if let identity = batch?.identity { outbox.rejectedIdentities.insert(identity) }
+      guard batch != nil, let code = try? row.int64(at: 3),
         let message = try? row.string(at: 4), let seconds = try? row.int64(at: 5),
         let nanoseconds = try? row.int64(at: 6)
       else {

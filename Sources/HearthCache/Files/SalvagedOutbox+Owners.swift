@@ -37,12 +37,13 @@ extension SalvagedOutbox {
   // MARK: - Witnesses
 
   mutating func readWitnesses(_ database: Database) {
-    scan(
+    let index = scan(
       database, "SELECT batch_id, user_id FROM cache_mutation_batches INDEXED BY cache_mutation_batches_by_user"
     ) { outbox, row in outbox.note(row, \.index) }
-    scan(database, "SELECT batch_id, user_id FROM cache_batch_documents") { outbox, row in
+    let documents = scan(database, "SELECT batch_id, user_id FROM cache_batch_documents") { outbox, row in
       outbox.note(row, \.documents)
     }
+    areWitnessesComplete = index && documents
   }
 
   private mutating func note(_ row: Statement, _ place: WritableKeyPath<Witnesses, Set<UserRow>>) {

@@ -8,6 +8,9 @@ internal import HearthWire
 /// beginning, where that breaks off from its end, and what lies between is looked up by every number that an index or the
 /// list of documents still names. Where the pages that lead to the batches are damaged, the pages that hold them are read
 /// directly; then only batches count that an index names, because a page may also hold what was answered long ago.
+///
+/// The same is true of the whole table, where a write of one of its pages was lost. So a batch that has an outcome, or that was refused, is not
+/// pending any more, and one that neither the index nor the list of documents names, although both can be read as a whole, is set aside.
 struct SalvagedOutbox {
   struct Entry {
     var userKey: String
@@ -54,6 +57,8 @@ struct SalvagedOutbox {
   /// False when the reading of refused batches broke off somewhere.
   var isRejectedComplete = true
 
+  /// The identities of those that can be read.
+  var rejectedIdentities: Set<BatchIdentity> = []
   /// By their numbers in the table.
   var outcomes: [Int64: OutcomeRow] = [:]
   /// What the oldest batches of documents were made for, by the row of their user.
@@ -71,6 +76,8 @@ struct SalvagedOutbox {
   var areUsersComplete = false
   /// For each batch that the index of the queue or the list of documents names.
   var witnesses: [BatchID: Witnesses] = [:]
+  /// True if both could be read.
+  var areWitnessesComplete = false
   /// The batches that were found in the queue.
   var seen: Set<BatchID> = []
   /// The rows of `cache_unreadable_batches` that hold what such a row can hold.
@@ -102,11 +109,12 @@ struct SalvagedOutbox {
     readGlobals(database)
     readWitnesses(database)
     readUsers(database, path)
+    // They say which batches of the queue were answered.
+    readOutcomes(database)
+    readRejected(database)
     readQueue(database)
     readSetAside(database)
-    readRejected(database)
     readBases(database)
-    readOutcomes(database)
     database.close()
     readMissingBatches(of: path)
     finish()
