@@ -131,12 +131,11 @@ extension SalvagedOutbox {
           SetAsideEntry(batchID: batchID, userKey: nil, bytes: bytes, reason: RejectedBatchTable.damagedReason))
         return
       }
-      let keptAt = (try? row.int64(at: 7)).flatMap { CountedNumber.range.contains($0) ? $0 : nil }
       outbox.rejected.append(
         RejectedRow(
           batchID: batchID, userKey: (try? row.int64(at: 1)).flatMap { outbox.userKeys[$0] }, batch: bytes,
           code: code, message: message, seconds: seconds, nanoseconds: nanoseconds,
-          keptAt: keptAt ?? outbox.keepingTime.seconds))
+          keptAt: outbox.keptAt(row, 7)))
     }
   }
 

@@ -27,8 +27,9 @@ extension SalvagedOutbox {
       try saveOutcomes(to: database)
       // The marks may be older than the batches: all of them count as sent, also those that a later release puts back into the queue.
       let others = try setAside.compactMap(\.userKey).map { try queue.makeRow(userKey: $0) }
+      let last = (batches.map(\.batch.batchID) + setAside.map(\.batchID)).reduce(highestBatchID, max)
       for user in Set(keysByUser.keys).union(others).sorted() {
-        try SentMarks(database: database).setMark(highestBatchID, of: user)
+        try SentMarks(database: database).setMark(last, of: user)
       }
       for (user, keys) in keysByUser.sorted(by: { $0.key < $1.key }) {
         _ = try localDocuments.recalculate(localDocuments.remoteDocuments(for: keys), user: user)

@@ -133,10 +133,12 @@ struct SalvagedOutbox {
     func sql(_ column: String) -> String { "SELECT \(column) FROM cache_globals WHERE id = 1" }
     cacheID = (try? database.firstRow(sql("cache_id")) { try $0.string(at: 0) }) ?? ""
     let highest = try? database.firstRow(sql("highest_batch_id")) { try $0.int64(at: 0) }
-    if let highest, CountedNumber.range.contains(highest) {
+    if let highest, CountedNumber.counters.contains(highest) {
       (highestBatchID, hasCounter) = (highest, true)
     }
-    if let time = try? CacheGlobals(database: database).keepingTime() { keepingTime = time }
+    if let time = try? CacheGlobals(database: database).keepingTime(), CountedNumber.bases.contains(time.seconds) {
+      keepingTime = time
+    }
   }
 
   /// From the beginning of the table, and if that breaks off from its end. What a batch was sent under is in its own row.
@@ -155,8 +157,8 @@ struct SalvagedOutbox {
     batches.sort { $0.batch.batchID < $1.batch.batchID }
     // Refused batches and those set aside keep their numbers as well.
     let kept = rejected.map(\.batchID) + (setAside + setAsideRejected).map(\.batchID)
-    highestBatchID = max(
-      highestBatchID, seen.max() ?? 0, witnesses.keys.max() ?? 0, kept.lazy.filter(Self.isBatchID).max() ?? 0)
+    highestBatchID = [Array(seen), Array(witnesses.keys), kept].joined()
+      .reduce(highestBatchID) { CountedNumber.bases.contains($1) ? max($0, $1) : $0 }
     if !hasCounter { highestBatchID += CacheGlobals.skippedBatchIDs }
     giveFreeNumbers()
     // Where it was lost, it goes on from the newest of them.
