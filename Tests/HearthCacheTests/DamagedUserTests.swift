@@ -39,6 +39,28 @@ struct DamagedUserTests {
     #expect(try cache.store.write(.set(key("rooms/b"), [:])).batchID == 3)
   }
 
+  @Test("a user who comes back under another number cannot take back what a process may have sent already")
+  func reserved() throws {
+    let cache = try TestCache(.file)
+    defer { cache.close() }
+    _ = try cache.store.changeUser("alice")
+    try cache.store.write(.set(key("rooms/a"), [:]))
+    #expect(try cache.store.noteSending(1, reserving: 2).reserved == 3)
+    try cache.store.acknowledgeNext(at: 1)
+    _ = try cache.store.changeUser("bob")
+    try damage(cache, "x'FF00'", of: "alice")
+    #expect(try cache.store.write(.set(key("rooms/b"), [:])).batchID == 2)
+    _ = try cache.store.changeUser("alice")
+    for number: BatchID in [3, 4] {
+      #expect(try cache.store.write(.set(key("rooms/\(number)"), [:])).batchID == number)
+    }
+    #expect(throws: CacheError.batchMayBeSent(3)) {
+      try cache.store.withdraw(3, evenIfSent: false, .rejected, at: .epoch)
+    }
+    _ = try cache.store.withdraw(4, evenIfSent: false, .rejected, at: .epoch)
+    #expect(try cache.store.pendingBatches().map(\.batchID) == [3])
+  }
+
   @Test("what was set aside before stays aside when another user gets the number of the row", arguments: garbage)
   func setAsideBefore(value: String) throws {
     let cache = try TestCache(.file)

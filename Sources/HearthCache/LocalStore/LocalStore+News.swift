@@ -82,6 +82,8 @@ extension LocalStore {
     if version != member.dataVersion {
       try checkSchema()
       state.membership?.dataVersion = version
+      // The other client may have repaired the users.
+      state.userRow = nil
       do {
         try refreshSharing()
       } catch {
@@ -172,7 +174,10 @@ extension LocalStore {
       case .outbox: news.concernsOutbox = true
       case .retryNow: news.asksForRetry = true
       case .end: news.mustEnd = true
-      case .repaired: noteRepairByOther()
+      case .repaired:
+        noteRepairByOther()
+        // Batches may have another owner, or none, and overlays are made anew.
+        news.noteGap()
       // Whatever a newer release tells: everything that is shown is read anew.
       case nil: news.noteGap()
       }

@@ -22,7 +22,8 @@ package final class LocalStore {
   /// The state in memory. A value, so that a failed transaction restores the one from before it.
   struct State {
     var user: String?
-    /// Nil until the user has written something. Rows are never deleted, so a known number stays right.
+    /// Nil until it is looked up, and while the user has written nothing. A repair removes rows, and another user can get the number: it is
+    /// forgotten with each repair and with each change by another client.
     var userRow: MutationQueue.UserRow?
     /// The targets that have a listener.
     var targets: [TargetID: ActiveTarget] = [:]

@@ -99,12 +99,20 @@ extension MutationQueue {
     throw CacheError.corruptRecord(table: "cache_users", row: "\(damaged)", reason: "the key names no user")
   }
 
+  /// Removes the users whose key is damaged.
+  ///
+  /// - Returns: Their number.
+  func removeUnreadableUsers() throws -> Int {
+    try database.update("DELETE FROM cache_users WHERE \(Self.isNoKey)")
+    return database.changedRowCount
+  }
+
   /// Returns batches of users that do not exist to the users that `cache_batch_documents` names. A batch whose user cannot be
   /// found is set aside: it must not be sent as anybody else.
   ///
-  /// - Returns: The number of batches that were set aside, and of those that are kept elsewhere and whose user was found unknown.
-  func repairOwners() throws -> (setAside: Int, ownerless: Int) {
-    try database.update("DELETE FROM cache_users WHERE \(Self.isNoKey)")
+  /// - Returns: The batches that were set aside with the numbers of their users, and the number of those that are kept elsewhere and whose user
+  ///   was found unknown.
+  func repairOwners() throws -> (setAside: [(batchID: BatchID, user: UserRow)], ownerless: Int) {
     // The number of a row that has gone may be given to another user.
     var ownerlessCount = 0
     for table in ["cache_unreadable_batches", "cache_rejected_batches"] {
@@ -115,15 +123,18 @@ extension MutationQueue {
         """)
       ownerlessCount += database.changedRowCount
     }
-    var setAsideCount = 0
-    var lost: [BatchID] = []
+    var setAside: [(batchID: BatchID, user: UserRow)] = []
+    var lost: [(batchID: BatchID, user: UserRow)] = []
     try database.forEachRow(
-      "SELECT batch_id FROM cache_mutation_batches WHERE user_id NOT IN (SELECT user_id FROM cache_users)"
+      """
+      SELECT batch_id, CASE typeof(user_id) WHEN 'integer' THEN user_id ELSE \(Self.unknownUser) END
+      FROM cache_mutation_batches WHERE user_id NOT IN (SELECT user_id FROM cache_users)
+      """
     ) {
-      lost.append(try $0.int64(at: 0))
+      lost.append((try $0.int64(at: 0), try $0.int64(at: 1)))
       return true
     }
-    for batchID in lost {
+    for (batchID, user) in lost {
       let id = Statement.Parameter.integer(batchID)
       var owners: [UserRow] = []
       try database.forEachRow(
@@ -139,11 +150,12 @@ extension MutationQueue {
         try database.update(
           "UPDATE cache_mutation_batches SET user_id = ? WHERE batch_id = ?", .integer(owners[0]), id)
       } else {
-        try setAside(batchID, from: "cache_mutation_batches", owner: Self.unknownUser, reason: "its user is not known")
-        setAsideCount += 1
+        try self.setAside(
+          batchID, from: "cache_mutation_batches", owner: Self.unknownUser, reason: "its user is not known")
+        setAside.append((batchID, user))
       }
     }
-    return (setAsideCount, ownerlessCount)
+    return (setAside, ownerlessCount)
   }
 
   /// Rebuilds the list of documents from all batches. A batch that cannot be read keeps the entries that can be.
