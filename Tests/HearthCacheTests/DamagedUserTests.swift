@@ -39,6 +39,34 @@ struct DamagedUserTests {
     #expect(try cache.store.write(.set(key("rooms/b"), [:])).batchID == 3)
   }
 
+  @Test("a start sets them aside and keeps the rest of the cache", arguments: garbage)
+  func start(value: String) throws {
+    let cache = try TestCache(.file)
+    let target = try cache.store.allocateTarget(collection("rooms").target).targetID
+    try cache.store.receive(found("rooms/a", 3, [:]), at: 3, for: [target], token: "token")
+    try cache.store.releaseTarget(target)
+    try cache.store.pin(collection("rooms"))
+    _ = try cache.store.changeUser("alice")
+    try cache.store.write(.set(key("rooms/b"), [:]))
+    try damage(cache, value, of: "alice")
+    cache.close()
+    let opened = try CacheFile.openStore(folder: cache.folder.path, databaseID: TestCache.databaseID) { database, _ in
+      try LocalStore(
+        database: database, databaseID: TestCache.databaseID, garbageCollection: TestCache.lru, user: nil,
+        newCacheID: "new")
+    }
+    defer { opened.cache.close() }
+    #expect(opened.cache.recovery == nil && opened.store.reopening == nil)
+    #expect(try opened.store.pinnedQueries() == [collection("rooms")])
+    #expect(try opened.store.found(collection("rooms")) == ["rooms/a"])
+    #expect(try opened.store.targetData(for: collection("rooms").target)?.resumeToken == [UInt8]("token".utf8))
+    #expect(try opened.store.isPending(1, nil) == false)
+    let kept = try opened.cache.database.firstRow("SELECT user_id FROM cache_unreadable_batches") {
+      try $0.int64(at: 0)
+    }
+    #expect(kept == MutationQueue.unknownUser)
+  }
+
   @Test("a user who comes back under another number cannot take back what a process may have sent already")
   func reserved() throws {
     let cache = try TestCache(.file)

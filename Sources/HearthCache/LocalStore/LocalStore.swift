@@ -154,15 +154,32 @@ package final class LocalStore {
 
   /// Reads the counters once, so that a damaged file is noticed before anything is sent or promised.
   package func start() throws {
-    try read("Start local store") {
-      try globals.check()
-      try globals.checkBatchCounter()
-      try queue.checkOwners()
-      if let user = try userRow() { _ = try queue.highestBatchID(user: user) }
+    try withRepairedRows {
+      try read("Start local store") {
+        try globals.check()
+        try globals.checkBatchCounter()
+        try queue.checkOwners()
+        if let user = try userRow() { _ = try queue.highestBatchID(user: user) }
+      }
     }
-    try retryUnreadableBatches()
-    // Nothing is in memory yet that a repair could disagree with.
-    if case .targetsWereRepaired = reopening, state.targets.isEmpty { reopening = nil }
+    try withRepairedRows { try retryUnreadableBatches() }
+  }
+
+  /// Executes a step of the start, and once more if rows were repaired in it: nothing is in memory yet that a repair could disagree with.
+  private func withRepairedRows(_ body: () throws -> Void) throws {
+    do {
+      try body()
+    } catch {
+      guard isUsableAfterRepair() else { throw error }
+      return try body()
+    }
+    _ = isUsableAfterRepair()
+  }
+
+  private func isUsableAfterRepair() -> Bool {
+    guard case .targetsWereRepaired = reopening, state.targets.isEmpty else { return false }
+    reopening = nil
+    return true
   }
 
   /// Returns whether garbage collection must keep a target.
