@@ -17,9 +17,11 @@ struct RepeatedRequestTests {
   }
 
   /// A client that waits for the folder, and for a process that wants it, for a second.
-  private func client(_ sharing: CacheSharing, path: String = "") throws -> ClientRuntime {
+  private func client(
+    _ sharing: CacheSharing, path: String = "", waiting limit: Duration = .seconds(1)
+  ) throws -> ClientRuntime {
     var configuration = try SuspensionTests.configuration(unsaved.folder.url.appendingPathComponent(path), sharing)
-    configuration.folderWaitLimit = .seconds(1)
+    configuration.folderWaitLimit = limit
     let client = ClientRuntime(configuration)
     client.setNetworkEnabled(false) { _ in }
     return client
@@ -97,5 +99,28 @@ struct RepeatedRequestTests {
     await asking.value
     stopped.release()
     for client in [first, second] { try await unsaved.stop(client) }
+  }
+
+  @Test("clients go on, with their writes, although a process has the folder for longer than they wait before it fails")
+  func failsLate() async throws {
+    let client = try client(.shared, waiting: .milliseconds(200))
+    _ = try unsaved.write("a/first", client)
+    #expect(try await unsaved.count(client) == 1)
+    let request = EndRequest()
+    request.ask(clientsOf: folder)
+    var taken: FolderLock?
+    try await waitUntil {
+      taken = try? FolderLock(folder: folder)
+      return taken != nil
+    }
+    _ = try unsaved.write("a/second", client)
+    let code = await unsaved.code { _ = try await unsaved.count(client) }
+    try #require(code == .unavailable, "the client does not wait for longer")
+    _ = try unsaved.write("a/third", client)
+    #expect(await unsaved.code { _ = try await unsaved.count(client) } == .unavailable)
+    taken?.release()
+    request.withdraw()
+    try await waitUntil { (try? await unsaved.count(client)) == 3 }
+    try await unsaved.stop(client)
   }
 }

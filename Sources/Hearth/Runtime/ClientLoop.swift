@@ -14,7 +14,7 @@ internal import HearthSync
 /// | running | - | go to the running client | closes everything: stopped |
 /// | reopening | - | wait in order while another process or client has the damaged file open, at most `FolderWait.limit`; then writes go on waiting and others try once: running, or report the error | tries the folder once more: as running, or stopped |
 /// | suspended | - | wait in order, like messages of streams and timers: running, or locked if another process took the folder | resumes, and goes on from there |
-/// | yielding, while another process wants the cache for itself | - | as suspended: running if that fails, otherwise failed | resumes, and goes on from there |
+/// | yielding, while another process wants the cache for itself | - | as suspended, and after `FolderWait.limit` as waiting for the file: running if that fails, otherwise failed | resumes, and goes on from there |
 /// | locked | - | try to open the folder once: running, or report the error; waiting, if others were asked to give the folder back | stopped |
 /// | failed, also after another process has taken the cache over | - | report the error; nothing on disk changes | stopped |
 /// | stopped | - | tasks get `cancelled`, callbacks are silent | completes when everything is closed |
@@ -140,17 +140,23 @@ final class ClientLoop {
   /// - Parameter wait: For as long as the other process may try; nil to come back now.
   private func comeBack(within wait: FolderWait?, post: @escaping @Sendable (Message) -> Void) {
     guard case .yielding(let client, let held) = state else { return }
-    if client.isCacheWanted, let pause = wait?.nextPause() {
+    // Before the folder is tried: a process that fails gives it back first, and then withdraws its request.
+    let isWanted = client.isCacheWanted
+    if isWanted, let pause = wait?.nextPause() {
       planAttempt(after: pause)
       return
     }
     do {
-      try client.resume()
+      guard try client.resume() else { throw RunningClient.cacheWasTaken }
       state = .running(client)
       restsUntil = .now + held.restAfterYielding
       watchForSuspension(post: post)
       HearthLog.log(.notice, "No other process had the cache for itself. This one uses it again.")
     } catch {
+      if isWanted, let wait, FolderWait.isWorthwhile(after: error) {
+        // The other process has the folder for itself, and may still fail.
+        return planAttempt(after: wait.endTime(after: error))
+      }
       let isMigrated = (error as? StoreError)?.kind == .newerSchema
       let error = isMigrated ? NSError.firestore(opening: error) : RunningClient.cacheWasTaken
       HearthLog.error("\(error.localizedDescription)")
@@ -256,7 +262,7 @@ final class ClientLoop {
   private func resume(post: @escaping @Sendable (Message) -> Void) {
     guard case .suspended(let client, let wait) = state else { return }
     do {
-      try client.resume()
+      guard try client.resume() else { throw RunningClient.folderWasUsed }
       state = .running(client)
       watchForSuspension(post: post)
     } catch {

@@ -416,16 +416,21 @@ final class RunningClient {
     cache.suspend()
   }
 
-  /// - Throws: When another process has, or had, the folder. The client must then be ended.
-  func resume() throws {
-    guard try !cache.resume() else {
-      wakeUps = cache.client.flatMap { ClientWakeUps($0, post: post) }
-      return run(.resume)
-    }
-    throw StoreError(
-      kind: .unavailable,
-      message: "Another process used the cache folder while this one was suspended. Listen and read again.")
+  /// Goes on with the folder. The client must be ended if that fails, unless it is tried again.
+  ///
+  /// - Returns: False when another process had the folder for itself in between.
+  /// - Throws: As `OpenedCache.resume()`.
+  func resume() throws -> Bool {
+    guard try cache.resume() else { return false }
+    wakeUps = cache.client.flatMap { ClientWakeUps($0, post: post) }
+    run(.resume)
+    return true
   }
+
+  /// The error of a client whose folder another process has used while it was suspended.
+  static let folderWasUsed = StoreError(
+    kind: .unavailable,
+    message: "Another process used the cache folder while this one was suspended. Listen and read again.")
 
   /// True while another process wants the cache for itself: to delete it, to take it over or to migrate it.
   var isCacheWanted: Bool { cache.isWantedByOther }

@@ -72,7 +72,12 @@ package final class OpenedCache {
       try CacheFile.checkIsKnown(files)
       return false
     }
-    try client?.resume()
+    do {
+      try client?.resume()
+    } catch {
+      lock.release()
+      throw error
+    }
     return true
   }
 
