@@ -1,5 +1,4 @@
 import Foundation
-import HearthCache
 import HearthModel
 import HearthStore
 import HearthSync
@@ -7,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Hearth
+@testable import HearthCache
 
 /// A write that waits for another process, which holds the cache's file or its folder, exists only in memory. Nobody may take it for saved.
 @Suite("Writes that are not saved yet", .timeLimit(.minutes(2)))
@@ -189,5 +189,31 @@ struct UnsavedWritesTests {
     let next = try await self.client()
     #expect(try await pendingWrites(next).count == 1)
     try await stop(next)
+  }
+
+  @Test("those that wait for a damaged cache make the end of the client fail if it cannot be opened any more")
+  func lostInReopening() throws {
+    let path = folder.url.path
+    let queue = DispatchQueue(label: "client")
+    let ends = Recorder<NSError?>()
+    try queue.sync {
+      let loop = ClientLoop(try SuspensionTests.configuration(folder.url, .shared), on: queue)
+      func handle(_ message: ClientLoop.Message) { loop.handle([message]) { _ in } }
+      handle(.start)
+      let other = try FolderLock(folder: path, mode: .shared)
+      defer { other.release() }
+      try CacheFiles(folder: path).mark("made to fail")
+      handle(.fromClient(number: 1, .othersChanged))
+      let mutation = Mutation.set(try DocumentKey(parsing: "a/b"), ["n": .integer(1)])
+      let write = PendingLocalWrite(id: WriteID(rawValue: 1), mutations: [mutation], localWriteTime: .epoch)
+      handle(.call(.writes([write])))
+      let newerRelease = try Database(.file(path: path + "/cache.sqlite"))
+      try newerRelease.execute("UPDATE schema_versions SET version = 99 WHERE component = 'cache'")
+      newerRelease.close()
+      handle(.stop { ends.record($0) })
+    }
+    #expect(ends.events.count == 1)
+    let message = ends.events.first??.localizedDescription
+    #expect(message?.contains("1 write is not saved") == true, "\(String(describing: message))")
   }
 }

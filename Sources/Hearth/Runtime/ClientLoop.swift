@@ -362,6 +362,7 @@ final class ClientLoop {
     } catch {
       guard FolderWait.isWorthwhile(after: error) else {
         abandon(remainder, after: error)
+        if isStopping { unsavedError = unsavedError ?? wait.unsavedError }
         return handle(wait.takeHeld(), post: post)
       }
       planAttempt(after: wait.nextPause() ?? FolderWait.pauseAfterLimit)
