@@ -56,8 +56,9 @@ package struct GarbageCollectionRun {
     /// True if the share of what may be removed is less than one.
     var isOfFew = false
     var hasRemoved = false
-    /// Unneeded documents up to the bound that stay.
+    /// Unneeded documents that stay, and how far they were looked at. A pass that follows goes on behind them.
     var sparedCount: Int64 = 0
+    var position = DocumentUses.Position.start
 
     var findsMore: Bool { !hasRemoved && sparedCount > 0 && rank < count }
   }
@@ -95,7 +96,11 @@ package struct GarbageCollectionRun {
     case .removingTargets(let position):
       next.phase = try next.removeTargets(store, after: position).map { .removingTargets(after: $0) } ?? .removingKeys
     case .removingKeys:
-      if try !next.removeKeys(store) { next.phase = .removingDocuments(after: .start) }
+      if try !next.removeKeys(store) {
+        // The documents of targets that are gone may come before those that stay.
+        if next.pass.hasRemoved { (next.pass.sparedCount, next.pass.position) = (0, .start) }
+        next.phase = .removingDocuments(after: next.pass.position)
+      }
     case .removingDocuments(let position):
       let last = try next.removeDocuments(store, after: position, isShown: isShown)
       next.phase = last.map { .removingDocuments(after: $0) } ?? (next.goesOn ? .measuring : .vacuuming)
@@ -123,7 +128,9 @@ package struct GarbageCollectionRun {
       phase = report.hasCollected || free > used / 3 ? .vacuuming : .finished
       return
     }
-    pass = try store.read("Collect garbage") { try makePass(store, sparing: pass.sparedCount) }
+    let former = pass
+    pass = try store.read("Collect garbage") { try makePass(store, sparing: former.sparedCount) }
+    (pass.sparedCount, pass.position) = (former.sparedCount, former.position)
     report.hasCollected = true
     phase = .removingTargets(after: .start)
   }
@@ -219,6 +226,7 @@ package struct GarbageCollectionRun {
     report.removedDocumentCount += count
     if count > 0 { pass.hasRemoved = true }
     pass.sparedCount += sparedCount
+    if let last { pass.position = last }
     return last
   }
 
