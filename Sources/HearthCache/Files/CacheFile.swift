@@ -285,18 +285,15 @@ package enum CacheFile {
   ///
   /// - Throws: `StoreError` `newerSchema`. Nothing, if the versions are damaged too.
   fileprivate static func checkIsKnown(_ files: CacheFiles) throws {
+    guard files.hasMain else { return }
     var options = Database.Options()
     options.isReadOnly = true
     options.toleratesDamage = true
     // So that no files are made beside it.
     options.isImmutable = !files.hasLog
-    guard files.hasMain, let database = try? Database(.file(path: files.main), options: options) else { return }
-    defer { database.close() }
-    do {
-      try CacheSchema.checkVersions(in: database)
-    } catch let error as StoreError where error.kind == .newerSchema {
-      throw error
-    } catch {}
+    let database = try? Database(.file(path: files.main), options: options)
+    defer { database?.close() }
+    try CacheSchema.checkVersionsOfDamaged(database, path: files.main)
   }
 
   /// Opens the database and looks at what every use needs: the header, the tables, the counters.

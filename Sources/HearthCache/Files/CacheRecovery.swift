@@ -21,8 +21,6 @@ package struct CacheRecovery: Equatable, Sendable, CustomStringConvertible {
   /// True if all refused batches could be looked for.
   package var areRejectedComplete: Bool
 
-  package var unreadableBatchCount: Int { setAsideBatchCount + lostBatchCount }
-
   init(of outbox: SalvagedOutbox, reason: String, setAsidePath: String) {
     self.reason = reason
     self.setAsidePath = setAsidePath
