@@ -141,14 +141,19 @@ extension LocalStore {
   }
 
   /// The target of a query that is to be run, with what is known of its result for the active user.
+  func plannedTarget(of query: Query) throws -> TargetData? {
+    try knownTarget(query.target).map { try Self.planned($0, of: query, for: userRow(), queue) }
+  }
+
+  /// A query's target with what is known of its result for a user; nil for one who has written nothing.
   ///
   /// A view counts as free of documents in limbo although the waiting writes of its user keep some of them from being looked up: for
   /// another user such a result is no beginning, because it leaves those documents out.
-  func plannedTarget(of query: Query) throws -> TargetData? {
-    guard let data = try knownTarget(query.target) else { return nil }
+  static func planned(
+    _ data: TargetData, of query: Query, for user: MutationQueue.UserRow?, _ queue: MutationQueue
+  ) throws -> TargetData {
     let path = query.collectionGroup == nil ? query.path : ResourcePath()
-    guard data.lastLimboFreeSnapshotVersion > .none,
-      try queue.hasPendingBatch(ofOthersThan: userRow(), below: path)
+    guard data.lastLimboFreeSnapshotVersion > .none, try queue.hasPendingBatch(ofOthersThan: user, below: path)
     else { return data }
     return data.with(lastLimboFreeSnapshotVersion: .none)
   }
