@@ -11,6 +11,15 @@ let settings: [SwiftSetting] =
   [.enableUpcomingFeature("InternalImportsByDefault"), .enableUpcomingFeature("MemberImportVisibility")] + warnings
   + coverage
 
+/// Continuous integration sets HEARTH_OPTIMIZED_CORE: histories of the simulations compute in these modules for most of their time. Assertions
+/// stay on.
+let coreSettings: [SwiftSetting] =
+  Context.environment["HEARTH_OPTIMIZED_CORE"] == nil
+  ? settings
+  : settings + [
+    .unsafeFlags(["-O", "-wmo", "-num-threads", "2", "-assert-config", "Debug"], .when(configuration: .debug))
+  ]
+
 let protobuf = Target.Dependency.product(name: "SwiftProtobuf", package: "swift-protobuf")
 let grpcCore = Target.Dependency.product(name: "GRPCCore", package: "grpc-swift-2")
 let grpcProtobuf = Target.Dependency.product(name: "GRPCProtobuf", package: "grpc-swift-protobuf")
@@ -102,18 +111,18 @@ let package = Package(
       name: "CSQLite", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"])]),
 
-    .target(name: "HearthModel", swiftSettings: settings),
-    .target(name: "HearthWire", dependencies: ["HearthModel", protobuf], swiftSettings: settings),
+    .target(name: "HearthModel", swiftSettings: coreSettings),
+    .target(name: "HearthWire", dependencies: ["HearthModel", protobuf], swiftSettings: coreSettings),
     .target(
       name: "HearthStore",
       dependencies: [
         "HearthModel",
         .target(name: "CSQLite", condition: .when(platforms: [.linux, .android, .windows, .openbsd])),
-      ], swiftSettings: settings),
+      ], swiftSettings: coreSettings),
     .target(
-      name: "HearthCache", dependencies: ["HearthStore", "HearthWire", "HearthModel"], swiftSettings: settings),
+      name: "HearthCache", dependencies: ["HearthStore", "HearthWire", "HearthModel"], swiftSettings: coreSettings),
     .target(
-      name: "HearthSync", dependencies: ["HearthCache", "HearthStore", "HearthModel"], swiftSettings: settings),
+      name: "HearthSync", dependencies: ["HearthCache", "HearthStore", "HearthModel"], swiftSettings: coreSettings),
     .target(
       name: "HearthTransport",
       dependencies: ["HearthWire", "HearthModel", protobuf, grpcCore, grpcProtobuf, grpcTransport, logging, jwt],

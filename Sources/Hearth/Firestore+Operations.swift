@@ -38,9 +38,13 @@ extension Firestore {
   /// A refused write counts as answered. With an empty queue it succeeds at once, also offline; otherwise it waits as long as the client
   /// is offline. It does not wait for writes that are made after the call.
   ///
-  /// - Parameter completion: Called once on the settings' queue; with `cancelled` if the user changes meanwhile.
+  /// - Parameter completion: Called once on the settings' queue; with `cancelled` if the user changes meanwhile. Not called if the client is
+  ///   terminated before.
   public func waitForPendingWrites(completion: @escaping ((any Error)?) -> Void) {
-    runtime().waitForPendingWrites(onCallbackQueue(completion))
+    let completion = onCallbackQueue(completion)
+    runtime().waitForPendingWrites { [self] error in
+      if reports(error) { completion(error) }
+    }
   }
 
   /// Same as ``waitForPendingWrites(completion:)``.
@@ -95,7 +99,8 @@ extension Firestore {
   // MARK: - Listeners
 
   /// Calls the listener once now and then after each round in which at least one snapshot listener was called: all listeners then
-  /// show the same state. It does not mean that this state is the backend's.
+  /// show the same state. It does not mean that this state is the backend's. While another process has the cache's folder, it is not called;
+  /// the first call comes when the client runs.
   ///
   /// - Parameter listener: Called on the settings' queue, after the snapshot listeners of the round.
   @discardableResult
@@ -107,14 +112,25 @@ extension Firestore {
   // MARK: - Life cycle
 
   /// Ends this object: listeners are silent, the connection and the cache's file are closed. Queued writes stay in a cache on disk and
-  /// are sent by the object that ``firestore()`` gives next; those of a cache in memory are lost. Their completions are never called.
+  /// are sent by the object that ``firestore()`` gives next; those of a cache in memory are lost.
   ///
   /// Writes that could not be saved, because another process holds the cache's file, are tried again, for about 20 s. If that fails, they
-  /// are lost: their completions get `unavailable`, and so does this method.
+  /// are lost: their completions get `unavailable`, and so does this method. It also gets that error if writes without a completion were
+  /// refused before, because the cache could not be used.
+  ///
+  /// What still waits ends as follows:
+  ///
+  /// | call | a task | a completion |
+  /// |---|---|---|
+  /// | a saved write; a read of documents, aggregations or a named query; ``waitForPendingWrites(completion:)``; a transaction | `cancelled` | is not called, as in the official SDK |
+  /// | a bundle that is not loaded; a switch of the network and a configuration of indexes that wait for the cache's folder | `cancelled` | `cancelled` |
+  /// | a sequence of snapshots | `cancelled` | |
+  ///
+  /// A transaction's block that goes on afterwards gets `failedPrecondition` from ``Transaction/getDocument(_:)``; if it ends with an error,
+  /// the task gets that one. ``getQuery(named:)`` has no error and gives nil.
   ///
   /// Afterwards only this method, ``clearPersistence(completion:)`` and `remove()` of listeners may be called; everything else is
-  /// a programming error. Repeated calls are harmless. A write, a read and a sequence of snapshots that a task waits for end with
-  /// `cancelled`.
+  /// a programming error. Repeated calls are harmless.
   ///
   /// - Parameter completion: Called once on the settings' queue when everything is closed; with `unavailable` if there are writes that
   ///   could not be saved, in the first call only. The official SDK has no such error.
@@ -156,31 +172,5 @@ extension Firestore {
     }
     guard let folder = cacheFolder else { return completion(nil) }
     CacheClearing(folder: folder, completion).begin()
-  }
-
-  // MARK: - Callbacks
-
-  func onCallbackQueue(_ completion: (((any Error)?) -> Void)?) -> @Sendable (NSError?) -> Void {
-    callback(completion, on: runtime().callbackQueue)
-  }
-
-  func onSettingsQueue(_ completion: (((any Error)?) -> Void)?) -> @Sendable (NSError?) -> Void {
-    callback(completion, on: settingsQueue)
-  }
-
-  private func callback(
-    _ completion: (((any Error)?) -> Void)?, on queue: DispatchQueue
-  ) -> @Sendable (NSError?) -> Void {
-    guard let completion else { return { _ in } }
-    let box = UncheckedSendableBox(completion)
-    return { error in queue.async { box.value(error) } }
-  }
-
-  nonisolated(nonsending) func outcome(
-    _ operation: (@escaping @Sendable (NSError?) -> Void) -> Void
-  ) async throws {
-    let outcome = Outcome<Void>()
-    operation { outcome.resolve($0) }
-    try await outcome.value()
   }
 }

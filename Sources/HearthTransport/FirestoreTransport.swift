@@ -66,7 +66,6 @@ package final class FirestoreTransport: Sendable {
   }
 
   /// Closes all streams, cancels all calls and ends the connections. Streams and calls that begin later fail.
-  /// are made from now on fail.
   package func shutdown() async {
     let (streams, connections) = state.withLock { state in
       state.isShutDown = true

@@ -22,6 +22,8 @@ struct BatchNumberTests {
     arguments: [
       "DELETE FROM cache_globals", "UPDATE cache_globals SET highest_batch_id = 0",
       "UPDATE cache_globals SET highest_batch_id = 9223372036854775807",
+      "UPDATE cache_globals SET highest_batch_id = 4611686018427387903",
+      "DROP TABLE cache_targets; UPDATE cache_globals SET highest_batch_id = 4611686018427387903",
       "DROP TABLE cache_targets; UPDATE cache_globals SET highest_batch_id = 'a'",
     ])
   func lostCounter(damage: String) throws {

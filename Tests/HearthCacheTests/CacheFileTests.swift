@@ -107,6 +107,48 @@ struct CacheFileTests {
     #expect(try folder.names() == before)
   }
 
+  @Test("of a newer release is not recovered, although its list of tables is lost")
+  func newerReleaseWithoutTableList() throws {
+    let cache = try open()
+    let store = try makeStore(cache)
+    for path in ["cache/a", "store/a", "rooms/a"] { try store.write(.set(key(path), [:])) }
+    try cache.database.execute("UPDATE schema_versions SET version = 2 WHERE component = 'cache'")
+    cache.close()
+    try loseTableList()
+    let before = try Data(contentsOf: URL(fileURLWithPath: folder.file(CacheFile.fileName)))
+    let refused = try error { _ = try open() }
+    #expect(refused.kind == .newerSchema && refused.message.contains("\"cache\""), "\(refused.message)")
+    #expect(try Data(contentsOf: URL(fileURLWithPath: folder.file(CacheFile.fileName))) == before)
+  }
+
+  @Test("whose collections have the names of its components is recovered when its list of tables is lost")
+  func collectionsNamedLikeComponents() throws {
+    let cache = try open()
+    let store = try makeStore(cache)
+    for (version, name) in zip(Int64(1)..., ["a", "b", "c", "cache", "store"]) {
+      try store.receive(found("\(name)/a", version, [:]), at: version)
+    }
+    try store.write(.set(key("rooms/a"), [:]))
+    cache.close()
+    try loseTableList()
+    let reopened = try open()
+    #expect(reopened.recovery?.savedBatchCount == 1)
+    reopened.close()
+  }
+
+  /// Overwrites all pages on which the list of tables lies, but the header of the file.
+  private func loseTableList() throws {
+    let file = URL(fileURLWithPath: folder.file(CacheFile.fileName))
+    var bytes = try Data(contentsOf: file)
+    let pageBytes = 8192
+    for page in 0..<bytes.count / pageBytes {
+      let range = page * pageBytes + (page == 0 ? 100 : 0)..<(page + 1) * pageBytes
+      guard page == 0 || bytes[range].range(of: Data("CREATE TABLE".utf8)) != nil else { continue }
+      bytes.replaceSubrange(range, with: Data(repeating: 0xA5, count: range.count))
+    }
+    try bytes.write(to: file)
+  }
+
   @Test("has its tables at the same pages as every other new one")
   func sameTables() throws {
     func tables(_ database: Database) throws -> [String] {
@@ -164,7 +206,7 @@ struct CacheFileTests {
     let cache = try open()
     defer { cache.close() }
     let recovery = try #require(cache.recovery)
-    #expect(recovery.savedBatchCount == 3 && recovery.unreadableBatchCount == 1 && recovery.isOutboxComplete)
+    #expect(recovery.savedBatchCount == 3 && recovery.setAsideBatchCount == 1 && recovery.isOutboxComplete)
     #expect(recovery.description.contains(recovery.setAsidePath))
     let store = try makeStore(cache, newCacheID: "second")
     #expect(store.cacheID == "first")
@@ -239,6 +281,41 @@ struct CacheFileTests {
     #expect(cache.recovery == nil)
     #expect(try makeStore(cache).pendingBatchCount() == 1)
     cache.close()
+    #expect(try folder.names().filter { $0.contains(".new") } == [])
+  }
+
+  @Test(
+    "a recovery whose new file still needs its log sets nothing aside, and begins anew at the next opening",
+    arguments: [StoreError.Kind.full, .unavailable])
+  func replacementWithLog(failure: StoreError.Kind) throws {
+    do {
+      let cache = try open()
+      try makeStore(cache).write(.set(key("rooms/a"), [:]))
+      try cache.database.execute("DROP TABLE cache_targets")
+      cache.close()
+    }
+    let files = CacheFiles(folder: folder.path)
+    let before = try Data(contentsOf: URL(fileURLWithPath: files.main))
+    let replacement = try Database(.file(path: files.replacement))
+    try SalvagedOutbox(reading: files.main, databaseID: TestCache.databaseID)
+      .save(to: replacement, databaseID: TestCache.databaseID)
+    let reader = try Database(.file(path: files.replacement), options: Database.Options(isReadOnly: true))
+    try reader.readTransaction("Read new file") {
+      _ = try reader.firstRow("SELECT count(*) FROM cache_users") { try $0.int64(at: 0) }
+      if failure == .full {
+        let full = StoreError(kind: .full, message: "the disk is full")
+        replacement.injectFailure = { $0 == .statement("PRAGMA wal_checkpoint(TRUNCATE)") ? full : nil }
+      }
+      #expect(try error { _ = try files.replaceMain(by: replacement) }.kind == failure)
+    }
+    reader.keepLogAtClose()
+    reader.close()
+    #expect(try Data(contentsOf: URL(fileURLWithPath: files.main)) == before)
+    #expect(try folder.names().filter { $0.hasPrefix("cache.sqlite.corrupt") } == [])
+    let cache = try open()
+    defer { cache.close() }
+    #expect(cache.recovery?.savedBatchCount == 1)
+    #expect(try makeStore(cache).pendingBatchCount() == 1)
     #expect(try folder.names().filter { $0.contains(".new") } == [])
   }
 

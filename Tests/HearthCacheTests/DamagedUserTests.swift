@@ -1,4 +1,3 @@
-import Foundation
 import HearthModel
 import HearthStore
 import Testing
@@ -37,6 +36,56 @@ struct DamagedUserTests {
       #expect(try cache.store.isPending(2, nil) == false)
     }
     #expect(try cache.store.write(.set(key("rooms/b"), [:])).batchID == 3)
+  }
+
+  @Test("a start sets them aside and keeps the rest of the cache", arguments: garbage)
+  func start(value: String) throws {
+    let cache = try TestCache(.file)
+    let target = try cache.store.allocateTarget(collection("rooms").target).targetID
+    try cache.store.receive(found("rooms/a", 3, [:]), at: 3, for: [target], token: "token")
+    try cache.store.releaseTarget(target)
+    try cache.store.pin(collection("rooms"))
+    _ = try cache.store.changeUser("alice")
+    try cache.store.write(.set(key("rooms/b"), [:]))
+    try damage(cache, value, of: "alice")
+    cache.close()
+    let opened = try CacheFile.openStore(folder: cache.folder.path, databaseID: TestCache.databaseID) { database, _ in
+      try LocalStore(
+        database: database, databaseID: TestCache.databaseID, garbageCollection: TestCache.lru, user: nil,
+        newCacheID: "new")
+    }
+    defer { opened.cache.close() }
+    #expect(opened.cache.recovery == nil && opened.store.reopening == nil)
+    #expect(try opened.store.pinnedQueries() == [collection("rooms")])
+    #expect(try opened.store.found(collection("rooms")) == ["rooms/a"])
+    #expect(try opened.store.targetData(for: collection("rooms").target)?.resumeToken == [UInt8]("token".utf8))
+    #expect(try opened.store.isPending(1, nil) == false)
+    let kept = try opened.cache.database.firstRow("SELECT user_id FROM cache_unreadable_batches") {
+      try $0.int64(at: 0)
+    }
+    #expect(kept == MutationQueue.unknownUser)
+  }
+
+  @Test("a user who comes back under another number cannot take back what a process may have sent already")
+  func reserved() throws {
+    let cache = try TestCache(.file)
+    defer { cache.close() }
+    _ = try cache.store.changeUser("alice")
+    try cache.store.write(.set(key("rooms/a"), [:]))
+    #expect(try cache.store.noteSending(1, reserving: 2).reserved == 3)
+    try cache.store.acknowledgeNext(at: 1)
+    _ = try cache.store.changeUser("bob")
+    try damage(cache, "x'FF00'", of: "alice")
+    #expect(try cache.store.write(.set(key("rooms/b"), [:])).batchID == 2)
+    _ = try cache.store.changeUser("alice")
+    for number: BatchID in [3, 4] {
+      #expect(try cache.store.write(.set(key("rooms/\(number)"), [:])).batchID == number)
+    }
+    #expect(throws: CacheError.batchMayBeSent(3)) {
+      try cache.store.withdraw(3, evenIfSent: false, .rejected, at: .epoch)
+    }
+    _ = try cache.store.withdraw(4, evenIfSent: false, .rejected, at: .epoch)
+    #expect(try cache.store.pendingBatches().map(\.batchID) == [3])
   }
 
   @Test("what was set aside before stays aside when another user gets the number of the row", arguments: garbage)
@@ -88,30 +137,10 @@ struct DamagedUserTests {
     _ = try cache.store.changeUser("alice")
     try cache.store.write(.set(key("rooms/a"), [:]))
     _ = try cache.store.allocateTarget(collection("rooms").target)
-    let pages = try [name, other].map { name in
-      try cache.database.firstRow("SELECT rootpage FROM sqlite_master WHERE name = ?", .text(name)) {
-        try $0.int64(at: 0)
-      }
-    }
-    cache.close()
-    try swap(try #require(pages[0]), try #require(pages[1]), in: cache.folder.file(CacheFile.fileName))
-    let opened = try CacheFile.openStore(folder: cache.folder.path, databaseID: TestCache.databaseID) { database, _ in
-      try LocalStore(
-        database: database, databaseID: TestCache.databaseID, garbageCollection: TestCache.lru, user: "alice",
-        newCacheID: "new")
-    }
+    try cache.swapPages(name, other)
+    let opened = try cache.openAsClient(user: "alice")
     defer { opened.cache.close() }
     #expect(opened.cache.recovery?.savedBatchCount == 1)
     #expect(try opened.store.pendingBatches().map(\.batchID) == [1])
-  }
-
-  private func swap(_ first: Int64, _ second: Int64, in path: String) throws {
-    let url = URL(fileURLWithPath: path)
-    var bytes = try Data(contentsOf: url)
-    let ranges = [first, second].map { Int($0 - 1) * 8192..<Int($0) * 8192 }
-    let contents = ranges.map { Data(bytes[$0]) }
-    bytes.replaceSubrange(ranges[0], with: contents[1])
-    bytes.replaceSubrange(ranges[1], with: contents[0])
-    try bytes.write(to: url)
   }
 }

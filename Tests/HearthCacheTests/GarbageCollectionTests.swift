@@ -154,6 +154,37 @@ struct GarbageCollectionTests {
     #expect(try storedPaths(cache).count == 5 && cache.store.targetData(for: rooms(100)) != nil)
   }
 
+  @Test("a run looks once at each document that stays, however many passes it takes")
+  func looksAtOnce() throws {
+    let cache = try TestCache(.memory)
+    defer { cache.close() }
+    for number in 0..<200 { try cache.store.receive(found("rooms/shown\(number)", 3, [:]), at: Int64(number) + 1) }
+    try cache.store.receive(found("rooms/last", 3, [:]), at: 300)
+    var looks: [DocumentKey: Int] = [:]
+    let parameters = GarbageCollectionParameters(thresholdBytes: 0, percentile: 10, maxSequenceNumbers: 5)
+    let report = try cache.store.collectGarbage(parameters) {
+      looks[$0, default: 0] += 1
+      return $0.id.hasPrefix("shown")
+    }
+    #expect(looks.count == 201 && looks.values.allSatisfy { $0 == 1 })
+    #expect(report.removedDocumentCount == 1 && report.stepCount > 100)
+  }
+
+  @Test("documents of a query that was used late go with it, also if they were used before others that stay")
+  func lateQueryWithEarlyDocument() throws {
+    let cache = try TestCache(.memory)
+    defer { cache.close() }
+    let id = try cache.store.allocateTarget(rooms(1)).targetID
+    try cache.store.receive(found("rooms/early", 3, [:]), at: 3, for: [id], token: "t")
+    try cache.store.releaseTarget(id)
+    for number in 4..<9 { try cache.store.receive(found("rooms/shown\(number)", 3, [:]), at: Int64(number)) }
+    #expect(try cache.store.allocateTarget(rooms(1)).targetID == id)
+    try cache.store.releaseTarget(id)
+    let parameters = GarbageCollectionParameters(thresholdBytes: 0, percentile: 100, maxSequenceNumbers: 1)
+    let report = try cache.store.collectGarbage(parameters) { $0.id.hasPrefix("shown") }
+    #expect(report.removedTargetCount == 1 && report.removedDocumentCount == 1)
+  }
+
   @Test("what comes into use between two steps stays")
   func usedBetweenSteps() throws {
     // After how many steps the target is listened to again, and a document written.

@@ -155,6 +155,89 @@ struct PinTests {
     #expect(try cache.store.found(rooms) == ["rooms/2"])
   }
 
+  /// A cache with a pinned query whose result, the first 300 rooms of even number, fills its limit, and with others that nothing needs: one
+  /// within the result and 30 behind it.
+  private func makeLargeResult(_ garbageCollection: GarbageCollection = TestCache.lru) throws -> (TestCache, TargetID) {
+    let cache = try TestCache(.memory, garbageCollection)
+    let query = Self.byNumber.with(limit: 300, type: .first)
+    try cache.store.pin(query)
+    let target = try cache.store.allocateTarget(query.target).targetID
+    var event = RemoteEvent(snapshotVersion: version(5))
+    for number: Int64 in 1...300 { event.documentUpdates[key("rooms/\(2 * number)")] = numbered(2 * number, 3) }
+    event.targetChanges[target] = TargetChange(
+      resumeToken: [1], isCurrent: true, added: Set(event.documentUpdates.keys))
+    _ = try cache.store.apply(event)
+    try cache.store.receive(numbered(301, 6), at: 6)
+    for number: Int64 in 0..<30 { try cache.store.receive(numbered(1000 + number, 7), at: 7 + number) }
+    return (cache, target)
+  }
+
+  private static let smallSteps = GarbageCollectionRun.StepLimits(documents: 5)
+
+  @Test("a run reads the result of a pinned query once, a part in each step")
+  func boundedSteps() throws {
+    let (cache, _) = try makeLargeResult()
+    defer { cache.close() }
+    var run = GarbageCollectionRun(Self.everything, limits: Self.smallSteps)
+    var counts: [Int] = []
+    while !run.isFinished {
+      counts.append(try cache.statementSteps { _ = try cache.store.advance(&run) { _ in false } })
+    }
+    #expect(counts.allSatisfy { $0 < 250 }, "\(counts)")
+    #expect(counts.count > 300 / 5)
+    #expect(run.report.removedDocumentCount == 30)
+    #expect(try cache.store.found(rooms).count == 301 && cache.store.read("rooms/301").isFound)
+  }
+
+  @Test("large documents end a step that reads the result of a pinned query earlier")
+  func boundedBytes() throws {
+    let (cache, _) = try makeLargeResult()
+    defer { cache.close() }
+    var run = GarbageCollectionRun(
+      Self.everything, limits: GarbageCollectionRun.StepLimits(documents: 1000, documentBytes: 1))
+    while !run.isFinished { _ = try cache.store.advance(&run) { _ in false } }
+    #expect(run.report.stepCount > 300)
+    #expect(run.report.removedDocumentCount == 30)
+  }
+
+  @Test("a result that changes while it is read is read anew, and is kept as a whole if it changes all the time")
+  func changesWhileRead() throws {
+    for changeCount in [0, 1, 100] {
+      let (cache, target) = try makeLargeResult()
+      defer { cache.close() }
+      var run = GarbageCollectionRun(Self.everything, limits: Self.smallSteps)
+      var stepCount = 0
+      while !run.isFinished {
+        _ = try cache.store.advance(&run) { _ in false }
+        stepCount += 1
+        // Of these, one becomes the new edge.
+        if stepCount % 20 == 0, stepCount / 20 <= changeCount {
+          let number = Int64(stepCount / 20)
+          try cache.store.receive(
+            missing("rooms/\(2 * number)", 50 + number), numbered(1010, 50 + number), at: 50 + number, for: [target],
+            token: "t\(number)")
+        }
+      }
+      let left = try cache.store.found(rooms)
+      #expect(left.contains("rooms/1005") == (changeCount > 0), "\(changeCount) changes")
+      #expect(left.contains("rooms/1029") == (changeCount > 1), "\(changeCount) changes")
+    }
+  }
+
+  @Test("eager collection reads the result of a pinned query once for each of its versions")
+  func eagerEdge() throws {
+    let (cache, target) = try makeLargeResult(.eager)
+    defer { cache.close() }
+    func cost(_ number: Int64, at time: Int64) throws -> Int {
+      try cache.statementSteps { try cache.store.receive(numbered(number, time), at: time) }
+    }
+    #expect(try cost(2000, at: 60) < 100)
+    #expect(try cost(303, at: 61) < 100)
+    try cache.store.receive(missing("rooms/2", 62), numbered(3000, 62), at: 62, for: [target], token: "t")
+    #expect(try cost(2000, at: 63) > 300)
+    #expect(try cache.store.read("rooms/2000").isFound && cache.store.read("rooms/303").isFound)
+  }
+
   @Test("documents that a pinned query keeps do not keep the rest in the cache")
   func ownDocumentsDoNotBlock() throws {
     let cache = try TestCache(.memory)

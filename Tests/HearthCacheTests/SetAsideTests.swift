@@ -44,11 +44,11 @@ struct SetAsideTests {
     try CacheInspection.read(folder: folder.path) { cache in
       var (outbox, rejected): ([String], [String]) = ([], [])
       try cache.forEachPendingBatch {
-        outbox.append("\($0.batchID) \($0.ownerInWords)\($0.isSetAside ? " set aside" : "")")
+        outbox.append("\($0.batchID) \($0.owner.inWords)\($0.isSetAside ? " set aside" : "")")
         return true
       }
       try cache.forEachRejectedBatch {
-        rejected.append("\($0.batchID) \($0.ownerInWords)")
+        rejected.append("\($0.batchID) \($0.owner.inWords)")
         return true
       }
       return (outbox, rejected)

@@ -87,20 +87,59 @@ struct CacheListenerTests {
     #expect(client.snapshots[listener]?.last?.ids == [])
   }
 
-  @Test("a document that the backend had confirmed for the query stays pending, unless the acknowledgement changes it")
-  func confirmedBefore() throws {
+  /// A client with a listener to the cache, of a query whose document the backend has confirmed before.
+  private func makeConfirmed(_ query: Query) throws -> (TestClient, ListenerID) {
     let client = try TestClient(durable: true)
-    let first = client.listen(rooms)
+    let first = client.listen(query)
     try client.fill(2, [found("rooms/1", 10, ["n": 1])], at: 10)
     client.post(.unlisten(first))
-    let listener = client.listen(rooms, Self.cache)
+    try client.acknowledgeRemoval(2)
+    return (client, client.listen(query, Self.cache))
+  }
+
+  @Test("a query has the acknowledgement of a document that the backend had confirmed for it in the next snapshot")
+  func confirmedBefore() throws {
+    let (client, listener) = try makeConfirmed(rooms)
     client.write(set("rooms/1", 2))
+    _ = client.takeTold()
     try client.commit(at: 20)
-    #expect(client.snapshots[listener]?.last?.hasPendingWrites == true)
+    #expect(client.takeTold() == ["write 3: OK"])
+    client.write(set("rooms/2"))
+    #expect(client.snapshots[listener]?.last?.summary == "cache pending [1 2] +2")
+    #expect(client.snapshots[listener]?.last?.mutatedKeys == [key("rooms/2")])
+    #expect(client.snapshots[listener]?.last?.documents.first?.hasLocalMutations == false)
+    let second = client.listen(rooms, Self.cache)
+    #expect(client.snapshots[second]?.last?.mutatedKeys == [key("rooms/2")])
     client.write(
       .set(key("rooms/1"), [:], transforms: [FieldTransform(path: field("at"), operation: .serverTimestamp)]))
-    try client.commit(at: 21, transformResults: [[.timestamp(Timestamp(seconds: 7, nanoseconds: 0))]])
-    #expect(client.snapshots[listener]?.last?.summary == "cache [1] ~1")
+    try client.commit(at: 21)
+    try client.commit(at: 22, transformResults: [[.timestamp(Timestamp(seconds: 7, nanoseconds: 0))]])
+    #expect(client.snapshots[listener]?.last?.summary == "cache [1 2] ~1")
+  }
+
+  @Test("a listener to a document that the backend had confirmed is shown the acknowledgement")
+  func confirmedDocument() throws {
+    let (client, listener) = try makeConfirmed(Self.room)
+    client.write(set("rooms/1", 2))
+    #expect(client.snapshots[listener]?.last?.hasPendingWrites == true)
+    try client.commit(at: 20)
+    #expect(client.snapshots[listener]?.last?.summary == "cache [1] =1")
+  }
+
+  @Test("a document whose acknowledgement was taken over without a snapshot leaves the result when the backend says so")
+  func confirmedBeforeThenGone() throws {
+    let (client, listener) = try makeConfirmed(rooms)
+    client.write(set("rooms/1", 2))
+    try client.commit(at: 20)
+    let watching = client.listen(rooms)
+    #expect(client.snapshots[watching]?.last?.hasPendingWrites == false)
+    try client.acknowledge(2)
+    try client.take("rooms/1", outOf: 2)
+    try client.current(2, token: "token-30")
+    try client.snapshot(30)
+    let lookUp = try #require(client.watched.keys.first { $0 != 2 })
+    try client.fill(lookUp, [], at: 40)
+    #expect(client.snapshots[listener]?.last?.ids == [])
   }
 
   @Test("a view that waits for the backend shows the acknowledged state when its last listener to the backend goes")
@@ -178,5 +217,59 @@ struct CacheListenerTests {
     try a.fill(2, [found("rooms/1", 20, number(2))], at: 20)
     cache.deliver()
     #expect(b.value(second, "1") == 2 && b.snapshots[second]?.last?.isFromCache == false)
+  }
+
+  @Test("a read does not take over an agreement whose end this client has not been shown")
+  func secondaryClientBehind() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    let listener = b.listen(rooms, Self.cache)
+    let first = b.listen(rooms, .get)
+    cache.deliver()
+    try a.fill(2, [found("rooms/1", 10, number(1))], at: 10)
+    cache.deliver()
+    b.post(.unlisten(first))
+    b.isRunning = false
+    cache.deliver()
+    #expect(a.watched.isEmpty)
+    try a.send(.targetChange(WatchTargetChange(state: .removed, targetIDs: [2])))
+    b.isRunning = true
+    #expect(b.snapshots[listener]?.last?.isFromCache == false, "it does not know yet")
+    let second = b.listen(rooms, .get)
+    #expect(b.snapshots[second] == nil, "it waits for the backend")
+    cache.deliver()
+    try a.fill(2, [found("rooms/1", 20, number(2))], at: 20)
+    cache.deliver()
+    #expect(b.value(second, "1") == 2 && b.snapshots[second]?.last?.isFromCache == false)
+  }
+
+  @Test("a read takes over what this client was not shown of an agreement that lasts, with its documents")
+  func secondaryClientBehindAgreement() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    b.listen(rooms, Self.cache)
+    cache.deliver()
+    b.isRunning = false
+    a.listen(rooms)
+    try a.fill(try #require(a.watched.first), [found("rooms/1", 10, number(1))], at: 10)
+    cache.deliver()
+    b.isRunning = true
+    let read = b.listen(rooms, .get)
+    #expect(b.snapshots[read]?.map(\.summary) == ["server [1] +1"])
+  }
+
+  @Test("a read begins although the backend has refused its target just before")
+  func secondaryClientBehindRefusal() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    let listener = b.listen(rooms, Self.cache)
+    let first = b.listen(rooms, .get)
+    cache.deliver()
+    b.post(.unlisten(first))
+    try a.refuse(2)
+    let second = b.listen(rooms, .get)
+    #expect(b.errors[listener]?.code == .permissionDenied)
+    #expect(b.errors[second] == nil && b.snapshots[second] == nil)
+    cache.deliver()
+    try a.fill(try #require(a.watched.first), [found("rooms/1", 10, number(1))], at: 10)
+    cache.deliver()
+    #expect(b.snapshots[second]?.map(\.summary) == ["server [1] +1"])
   }
 }

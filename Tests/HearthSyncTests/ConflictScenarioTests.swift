@@ -139,6 +139,62 @@ struct ConflictScenarioTests {
     #expect(try stored.fields.decoded()["x"] == .integer(2))
   }
 
+  @Test("a write that is made while a conflict is open is compared with what its author saw")
+  func rewrittenDuringConflict() throws {
+    let client = try client()
+    try know(client, room(["x": .integer(1), "y": .integer(0)], at: 5), at: 5)
+    client.write(try patch("x", 2))
+    client.write(try patch("z", 2))
+    client.setNetwork(isEnabled: true)
+    try client.refuseWrite(.failedPrecondition)
+    answer(client, try room(["x": .integer(1), "y": .integer(5)], at: 8))
+    try client.refuseWrite(.failedPrecondition)
+    client.request(.withdraw(2, evenIfSent: true))
+    let seen = try client.engine.localStore.readDocument(key("rooms/a")).fields.decoded()
+    #expect(seen == ["x": .integer(2), "y": .integer(5)])
+    client.write(.set(key("rooms/a"), ["x": .integer(2), "y": .integer(5), "z": .integer(3)]))
+    answer(client, try room(["x": .integer(1), "y": .integer(6)], at: 12))
+    try client.commit(at: 14)
+    let remote = try room(["x": .integer(2), "y": .integer(6)], at: 14)
+    answer(client, remote)
+    let document = try DocumentEdit(try #require(client.sentBatches.first), on: remote).document(at: .epoch)
+    #expect(try document.fields.decoded() == ["x": .integer(2), "y": .integer(6), "z": .integer(3)])
+  }
+
+  @Test("a write behind another one is compared with what its author saw, also if others have changed that")
+  func changedBetweenWrites() throws {
+    let client = try client()
+    client.listen(Query(path: ResourcePath(["rooms"])))
+    try client.fill(2, [room(["x": .integer(1), "y": .integer(0)], at: 5)], at: 5)
+    client.write(try patch("x", 2))
+    try client.put(room(["x": .integer(1), "y": .integer(5)], at: 8), into: 2)
+    try client.snapshot(8)
+    let seen = try client.engine.localStore.readDocument(key("rooms/a")).fields.decoded()
+    #expect(seen == ["x": .integer(2), "y": .integer(5)])
+    client.write(.set(key("rooms/a"), ["x": .integer(2), "y": .integer(5), "z": .integer(3)]))
+    try client.refuseWrite(.failedPrecondition)
+    answer(client, try room(["x": .integer(1), "y": .integer(6)], at: 9))
+    try client.commit(at: 11)
+    let remote = try room(["x": .integer(2), "y": .integer(6)], at: 11)
+    answer(client, remote)
+    let document = try DocumentEdit(try #require(client.sentBatches.first), on: remote).document(at: .epoch)
+    #expect(try document.fields.decoded() == ["x": .integer(2), "y": .integer(6), "z": .integer(3)])
+  }
+
+  @Test("a write that is made after the resolution of an earlier one is made for what comes out of that")
+  func writtenAfterResolution() throws {
+    let client = try client()
+    try know(client, room(["x": .integer(1), "y": .integer(0)], at: 5), at: 5)
+    client.write(try patch("x", 2))
+    client.setNetwork(isEnabled: true)
+    try client.refuseWrite(.failedPrecondition)
+    answer(client, try room(["x": .integer(1), "y": .integer(5)], at: 8))
+    client.write(.set(key("rooms/a"), ["x": .integer(2), "y": .integer(5), "z": .integer(3)]))
+    try client.commit(at: 10)
+    #expect(client.lookUps.isEmpty)
+    #expect(client.sentBatches.map(\.first?.precondition) == [.updateTime(version(10))])
+  }
+
   @Test("a write under a new rule behind one without is compared with what that one has made")
   func ruleAddedWhileWritesWait() throws {
     let client = try TestClient(durable: true)

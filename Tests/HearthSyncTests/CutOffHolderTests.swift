@@ -216,6 +216,66 @@ struct CutOffHolderTests {
     #expect(try changes(cache) <= 1 + cache.now.components.seconds / 60)
   }
 
+  /// A read that is over as soon as the attempt to connect has failed; the client goes on trying for a moment.
+  private func readInVain(_ client: SharedClient, in cache: SharedCache) {
+    let read = client.listen(rooms, .get)
+    cache.deliver()
+    for _ in 0..<12 where client.snapshots[read] == nil { cache.wait() }
+    #expect(client.snapshots[read]?.last?.isFromCache == true)
+    client.post(.unlisten(read))
+  }
+
+  @Test(
+    "one failure is none of a minute: a holder to which nothing is asked since keeps the lease",
+    arguments: [true, false])
+  func oneFailure(isOver: Bool) throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    a.connectionError = Self.noRoute
+    b.connectionError = Self.noRoute
+    readInVain(a, in: cache)
+    if isOver { a.connectionError = nil }
+    a.answersTargets = true
+    cache.wait(120)
+    #expect(a.engine.isPrimary)
+    #expect(try changes(cache) == 1)
+    a.connectionError = nil
+    #expect(read(a, in: cache)?.isFromCache == false)
+  }
+
+  @Test("failures between which the backend was reached are none of a minute", arguments: [true, false])
+  func separateFailures(isAsked: Bool) throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    b.answersTargets = true
+    a.connectionError = Self.noRoute
+    readInVain(a, in: cache)
+    // The stream that the read has begun opens, and lasts although nothing is asked.
+    a.connectionError = nil
+    a.answersTargets = true
+    cache.wait(3)
+    if isAsked { #expect(read(a, in: cache)?.isFromCache == false) }
+    cache.wait(40)
+    a.connectionError = Self.noRoute
+    a.breakWatchStream()
+    cache.wait(20)
+    readInVain(a, in: cache)
+    cache.wait(30)
+    #expect(a.engine.isPrimary)
+    for _ in 0..<6 where a.engine.isPrimary {
+      readInVain(a, in: cache)
+      cache.wait(10)
+    }
+    #expect(!a.engine.isPrimary)
+  }
+
+  @Test("a holder whose token is refused on each stream leaves the lease, also if others only make reads")
+  func refusedStreams() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    a.openedStreamError = Self.badToken
+    b.answersTargets = true
+    for _ in 0..<12 where !b.engine.isPrimary { _ = read(b, in: cache) }
+    #expect(b.engine.isPrimary)
+  }
+
   @Test("a holder that has been reached by a read since keeps the lease")
   func reachedByReads() throws {
     let (cache, a, b) = try SharedCache.makePair()

@@ -193,6 +193,28 @@ struct FreshReadTests {
     #expect(client.snapshots[read]?.map(\.summary) == ["server [] "])
   }
 
+  @Test("the same where client and backend disagree about another document of the result")
+  func namesBesideADispute() throws {
+    let client = try TestClient()
+    client.listen(rooms)
+    let (one, two) = (found("rooms/1", 10, ["n": 1]), found("rooms/2", 10, ["n": 2]))
+    try client.fill(2, [one, two], at: 10)
+    let positive = rooms.filtered("n", .greaterThan, 0)
+    client.listen(positive)
+    try client.fill(4, [one], at: 20)
+    try client.fill(1, [two], at: 30)
+    let read = client.listen(positive, Self.fresh)
+    try client.acknowledge(3)
+    try client.count(0, in: 3, names: BloomFilterData(bitmap: [0], padding: 0, hashCount: 1))
+    try client.current(3, token: "own")
+    try client.snapshot(40)
+    #expect(client.snapshots[read] == nil)
+    #expect(client.engine.activeLimboDocuments == [key("rooms/2"): 1, key("rooms/1"): 5])
+    try client.fill(5, [], at: 41)
+    #expect(client.snapshots[read]?.map(\.summary) == ["cache [2] +2"])
+    #expect(client.snapshots[read]?.last?.isAnswered == true)
+  }
+
   @Test("a client that loses the connection to another process answers from its view")
   func lostLease() throws {
     let (cache, a, b) = try SharedCache.makePair()

@@ -76,6 +76,59 @@ struct LockedFileTests {
     #expect(other.sentBatches.map { $0[0].key } == [key("rooms/1")])
   }
 
+  /// Counts the transactions of these names.
+  private func count(_ names: String..., of client: SharedClient) -> () -> Int {
+    var count = 0
+    for name in names {
+      func note() {
+        count += 1
+        client.hooks[name] = note
+      }
+      client.hooks[name] = note
+    }
+    return { count }
+  }
+
+  @Test("a client that cannot store its role waits for the file ever more rarely")
+  func changedRole() throws {
+    _ = try cache.client("b", busyTimeout: .milliseconds(20))
+    let attempts = count("updateClientMetadataAndTryBecomePrimary", of: client)
+    try lock()
+    client.post(.setVisibility(true))
+    cache.wait(60)
+    #expect((2...12).contains(attempts()))
+    try unlock()
+    #expect(try cache.count("SELECT count(*) FROM cache_clients WHERE is_visible != 0") == 1)
+  }
+
+  @Test("a holder that cannot leave the lease waits for the file ever more rarely")
+  func turnThatCannotEnd() throws {
+    let other = try cache.client("b", busyTimeout: .milliseconds(20))
+    other.post(.changeUser("other"))
+    other.write(set("rooms/1"))
+    let attempts = count("Leave lease", "updateClientMetadataAndTryBecomePrimary", of: client)
+    try lock()
+    cache.wait(60)
+    #expect((2...14).contains(attempts()))
+    try unlock()
+    cache.wait(10)
+    #expect(other.engine.isPrimary && other.sentBatches.count == 1)
+  }
+
+  @Test("a state that could not be published does not let each event wait for the file")
+  func unpublishedState() throws {
+    let other = try cache.client("b", busyTimeout: .milliseconds(20))
+    other.listen(rooms)
+    cache.deliver()
+    let attempts = count("Publish online state", "Publish target states", of: client)
+    try lock()
+    try client.send(.targetChange(WatchTargetChange(state: .added, targetIDs: [2])))
+    for _ in 0..<20 { try client.send(.targetChange(WatchTargetChange(state: .noChange, targetIDs: [2]))) }
+    #expect(attempts() == 1)
+    try unlock()
+    #expect(other.engine.onlineState == .online)
+  }
+
   @Test("a big query's listener waits, too")
   func backgroundListenerWaits() throws {
     let other = try cache.client(
@@ -127,5 +180,106 @@ struct LockedFileTests {
     try unlock()
     #expect(client.writes[write]??.message.contains("made to fail") == true)
     #expect(client.ids(listener) == [])
+  }
+
+  // MARK: - The file is free again, and the next planned attempt is far away
+
+  /// Makes a write that waits, and the file free.
+  private func holdWrite() throws {
+    try lock()
+    client.write(set("rooms/1"))
+    #expect(client.engine.heldWriteIDs.count == 1)
+    try stopped.execute("ROLLBACK")
+  }
+
+  @Test("a read from the backend that is made once has the writes before it")
+  func readFollows() throws {
+    try holdWrite()
+    let read = client.listen(rooms, .get)
+    try client.fill(try #require(client.watched.first), [], at: 10)
+    #expect(client.snapshots[read]?.map(\.summary) == ["server pending [1] +1"])
+  }
+
+  @Test(
+    "a read of the cache has the writes before it",
+    arguments: [
+      .readDocument(key("rooms/1")), .readQuery(rooms),
+      .readAggregation(rooms, [Aggregation(alias: "n", operation: .count(upTo: nil))]),
+      .readPendingWrites(rooms, maximumDocuments: 10),
+    ] as [EngineRequest])
+  func cacheReadFollows(request: EngineRequest) throws {
+    try holdWrite()
+    let read = client.request(request)
+    #expect(client.engine.heldWriteIDs.isEmpty)
+    switch client.answers[read] {
+    case .document(let document): #expect(document.hasLocalMutations)
+    case .snapshot(let snapshot): #expect(snapshot.ids == ["1"])
+    case .aggregation, .pendingWrites: break
+    default: Issue.record("no answer to \(request)")
+    }
+  }
+
+  @Test("what waits is stored when another client wakes this one")
+  func wokenByOther() throws {
+    try holdWrite()
+    client.post(.othersChanged)
+    #expect(client.engine.heldWriteIDs.isEmpty)
+  }
+
+  @Test("what waits is stored with the next write, in order")
+  func nextWrite() throws {
+    try holdWrite()
+    client.write(set("rooms/2"))
+    #expect(client.engine.heldWriteIDs.isEmpty)
+    #expect(try client.store.pendingBatches().flatMap(\.keys) == [key("rooms/1"), key("rooms/2")])
+  }
+
+  @Test("what waits is stored, and begins, when something else was stored")
+  func afterTransaction() throws {
+    client.listen(rooms)
+    let target = try #require(client.watched.first)
+    try lock()
+    client.write(set("rooms/1"))
+    client.listen(collection("halls"))
+    try stopped.execute("ROLLBACK")
+    #expect(client.engine.heldWriteIDs.count == 1 && client.watched.count == 1)
+    try client.fill(target, [], at: 10)
+    #expect(client.engine.heldWriteIDs.isEmpty && client.watched.count == 2)
+  }
+
+  @Test("what waits is stored within a second, however long the file was held")
+  func withinSecond() throws {
+    try lock()
+    client.write(set("rooms/1"))
+    cache.wait(60)
+    try stopped.execute("ROLLBACK")
+    cache.wait(1)
+    #expect(client.engine.heldWriteIDs.isEmpty)
+  }
+
+  @Test("a held file keeps one read waiting, and the next ones only for a moment", arguments: [false, true])
+  func readsWaitOnce(behindWrite: Bool) throws {
+    try lock()
+    if behindWrite { client.write(set("rooms/1")) } else { client.listen(collection("halls")) }
+    var waits = 0
+    client.database.injectFailure = {
+      if [.transaction("Locally write mutations"), .transaction("Allocate target")].contains($0) { waits += 1 }
+      return nil
+    }
+    func read() {
+      let reads = [client.listen(rooms, .get), client.listen(Query(path: key("rooms/1").path), .get)]
+      #expect(reads.allSatisfy { client.errors[$0]?.code == .unavailable })
+      let cached = client.request(.readDocument(key("rooms/1")))
+      #expect(client.answers[cached] != nil)
+    }
+    read()
+    #expect(waits == 0, "the call before them has waited")
+    // No timer fires.
+    client.isRunning = false
+    cache.wait(1)
+    client.isRunning = true
+    read()
+    #expect(waits == 1)
+    try unlock()
   }
 }

@@ -42,6 +42,24 @@ struct LostDocumentConflictTests {
     #expect(try document.fields.decoded() == ["x": .integer(2), "y": .integer(1), "z": .integer(1)])
   }
 
+  @Test("overwrite nothing that was not to be seen when they were made, also while a conflict is open")
+  func incompleteViewDuringConflict() throws {
+    let client = try client(
+      afterWriting: .patch(key("rooms/a"), ["x": .integer(2)], mask: FieldMask([field("x")])))
+    #expect(client.sentBatches.map(\.first?.precondition) == [.updateTime(version(5))])
+    try client.refuseWrite(.failedPrecondition)
+    client.write(.set(key("rooms/a"), ["z": .integer(1)]))
+    let theirs = try room(["x": .integer(1), "y": .integer(9)], at: 8)
+    client.post(.lookedUp(client.lookUps.removeFirst().id, .success([theirs])))
+    #expect(client.sentBatches.map(\.first?.precondition) == [.updateTime(version(8))])
+    try client.commit(at: 10)
+    let remote = try room(["x": .integer(2), "y": .integer(9)], at: 10)
+    client.post(.lookedUp(try #require(client.lookUps.first).id, .success([remote])))
+    let sent = try #require(client.sentBatches.first)
+    let document = try DocumentEdit(sent, on: remote).document(at: .epoch)
+    #expect(try document.fields.decoded() == ["x": .integer(2), "y": .integer(9), "z": .integer(1)])
+  }
+
   @Test("are sent with what the waiting write has made, if that shows the whole document")
   func wholeView() throws {
     let client = try client(afterWriting: .set(key("rooms/a"), ["x": .integer(2)]))

@@ -4,9 +4,9 @@ import Testing
 
 @testable import HearthSync
 
-/// A pending write of the user takes a document out of a full limit, and the next one in the cache moves up. The backend may have a better one,
-/// which it sends after the write.
-@Suite("A limit with a hole that a pending write has made")
+/// A pending write of the user takes a document out of a full limit, or moves it back. The backend may have one that takes its place, which it
+/// sends after the write, whatever the cache has.
+@Suite("A limit with a gap that a pending write has made")
 struct OwnWriteInLimitTests {
   private static let first = rooms.ordered(by: "n").with(limit: 2)
   private static let last = rooms.ordered(by: "n", .descending).with(limit: 2, type: .last)
@@ -17,11 +17,11 @@ struct OwnWriteInLimitTests {
     found("rooms/\(number)", version, ["n": .integer(number)])
   }
 
-  /// A client with the rooms 1, 2 and 4 in its cache and without a listener.
-  private func client() throws -> TestClient {
+  /// A client with these rooms in its cache and without a listener.
+  private func client(_ numbers: [Int64] = [1, 2, 4]) throws -> TestClient {
     let client = try TestClient(durable: true)
     let all = client.listen(rooms)
-    try client.fill(2, [room(1), room(2), room(4)], at: 10)
+    try client.fill(2, numbers.map { room($0) }, at: 10)
     client.post(.unlisten(all))
     return client
   }
@@ -48,13 +48,106 @@ struct OwnWriteInLimitTests {
     try client.commit(at: 40)
     try client.snapshot(35)
     #expect(client.snapshots[read] == nil, "the snapshot is older than the write")
+    try send(write, client)
+    #expect(client.snapshots[read]?.count == 1)
+    #expect(client.snapshots[read]?.last?.ids == (query == Self.first ? ["2", "3"] : ["3", "2"]))
+    #expect(client.snapshots[read]?.last?.isFromCache == false)
+  }
+
+  /// The backend commits the first write, and sends what it has then.
+  private func commit(_ write: Mutation, _ client: TestClient) throws {
+    try client.commit(at: 40)
+    try send(write, client)
+  }
+
+  private func send(_ write: Mutation, _ client: TestClient) throws {
     let isRemoved = write == Self.removal
     try client.take("rooms/1", outOf: 4, as: isRemoved ? missing("rooms/1", 40) : found("rooms/1", 40, ["n": 9]))
     try client.put(room(3), into: 4)
     try client.snapshot(41)
-    #expect(client.snapshots[read]?.count == 1)
-    #expect(client.snapshots[read]?.last?.ids == (query == Self.first ? ["2", "3"] : ["3", "2"]))
+  }
+
+  @Test(
+    "a read waits as well where nothing else is in the cache, and a listener does not",
+    arguments: [first, last], [removal, move])
+  func nothingElse(_ query: Query, _ write: Mutation) throws {
+    let client = try client([1, 2])
+    client.write(write)
+    let read = client.listen(query, .get)
+    let listener = client.listen(query)
+    try client.fill(4, [room(1), room(2)], at: 20)
+    #expect(client.snapshots[read] == nil)
+    #expect(client.snapshots[listener]?.last?.isFromCache == false && client.engine.activeLimboDocuments.isEmpty)
+    try commit(write, client)
+    #expect(client.snapshots[read]?.map(\.ids) == [query == Self.first ? ["2", "3"] : ["3", "2"]])
     #expect(client.snapshots[read]?.last?.isFromCache == false)
+  }
+
+  @Test(
+    "and where a document with a pending write of its own takes the place",
+    arguments: [
+      ([1, 2], set("rooms/5", 5)), ([1, 2, 4], .patch(key("rooms/4"), ["m": 1], mask: FieldMask([field("m")]))),
+    ] as [([Int64], Mutation)])
+  func otherWrite(_ cached: [Int64], _ other: Mutation) throws {
+    let client = try client(cached)
+    client.write(Self.removal)
+    client.write(other)
+    let read = client.listen(Self.first, .get)
+    try client.fill(4, [room(1), room(2)], at: 20)
+    #expect(client.snapshots[read] == nil && client.engine.activeLimboDocuments.isEmpty)
+    try commit(Self.removal, client)
+    #expect(client.snapshots[read]?.map(\.ids) == [["2", "3"]])
+  }
+
+  @Test(
+    "a read does not wait for writes that leave no gap",
+    arguments: [
+      ([.patch(key("rooms/2"), ["m": 1], mask: FieldMask([field("m")]))], ["1", "2"]),
+      ([set("rooms/0", 0)], ["0", "1"]),
+      ([removal, set("rooms/0", 0)], ["0", "2"]),
+      ([.delete(key("rooms/2")), .set(key("rooms/x"), ["n": 1.5])], ["1", "x"]),
+      ([.patch(key("rooms/2"), ["n": 0], mask: FieldMask([field("n")]))], ["2", "1"]),
+    ] as [([Mutation], [String])])
+  func noGap(_ writes: [Mutation], _ expected: [String]) throws {
+    let client = try client([1, 2])
+    for write in writes { client.write(write) }
+    let read = client.listen(Self.first, .get)
+    try client.fill(4, [room(1), room(2)], at: 20)
+    #expect(client.snapshots[read]?.map(\.ids) == [expected])
+    #expect(client.snapshots[read]?.last?.isFromCache == false)
+  }
+
+  @Test("a read from the server beside a listener waits as well")
+  func freshRead() throws {
+    let client = try client([1, 2])
+    client.listen(Self.first)
+    try client.fill(4, [room(1), room(2)], at: 20)
+    client.write(Self.removal)
+    var fresh = ListenOptions.get
+    fresh.needsFreshAnswer = true
+    let read = client.listen(Self.first, fresh)
+    try client.fill(1, [], at: 30)
+    #expect(client.snapshots[read] == nil)
+    try commit(Self.removal, client)
+    #expect(client.snapshots[read]?.map(\.ids) == [["2", "3"]])
+  }
+
+  @Test("without a gap, and without writes, the cache is not asked again")
+  func cost() throws {
+    let client = try client([1, 2])
+    client.listen(Self.first)
+    client.listen(rooms)
+    try client.fill(2, [room(1), room(2)], at: 20)
+    try client.fill(4, [room(1), room(2)], at: 21)
+    client.failing = ["Synchronize views"]
+    try client.put(found("rooms/1", 30, ["n": 0]), into: 2, 4)
+    try client.snapshot(30)
+    client.write(set("rooms/0", -1))
+    try client.commit(at: 40)
+    try client.put(found("rooms/0", 40, number(-1)), into: 2, 4)
+    try client.take("rooms/2", outOf: 4)
+    try client.snapshot(41)
+    #expect(!client.logs.contains { $0.0 == .error })
   }
 
   @Test("further reads of the same result wait as well")
@@ -74,6 +167,13 @@ struct OwnWriteInLimitTests {
     client.setNetwork(isEnabled: false)
     #expect(client.snapshots[read]?.map(\.ids) == [["2", "4"]])
     #expect(client.snapshots[read]?.last?.isAnswered == false)
+    let other = try self.client([1, 2])
+    other.write(Self.removal)
+    let second = other.listen(Self.first, .get)
+    try other.fill(4, [room(1), room(2)], at: 20)
+    other.setNetwork(isEnabled: false)
+    #expect(other.snapshots[second]?.map(\.summary) == ["cache [2] +2"])
+    #expect(other.snapshots[second]?.last?.isAnswered == false)
   }
 
   @Test("where the backend's result does not fill the limit, nothing can be missing")
@@ -102,14 +202,38 @@ struct OwnWriteInLimitTests {
     #expect(client.snapshots[mirrored]?.map(\.ids) == [["2", "1"]])
   }
 
-  @Test("a client without the connection waits as well")
-  func secondaryClient() throws {
+  // MARK: - Several clients
+
+  /// A client with the streams and another one, with the rooms 1, 2 and 4 in their cache.
+  private func pair(_ users: (String, String)? = nil) throws -> (SharedCache, SharedClient, SharedClient) {
     let (cache, a, b) = try SharedCache.makePair()
+    if let users {
+      a.post(.changeUser(users.0))
+      b.post(.changeUser(users.1))
+    }
     let all = b.listen(rooms)
     cache.deliver()
     try a.fill(2, [room(1), room(2), room(4)], at: 10)
     cache.deliver()
     b.post(.unlisten(all))
+    cache.deliver()
+    return (cache, a, b)
+  }
+
+  /// The backend commits the removal, and sends what it has then.
+  private func commitRemoval(_ client: SharedClient, _ cache: SharedCache) throws {
+    try client.commit(at: 40)
+    try client.send(
+      .documentChange(
+        WatchDocumentChange(key: key("rooms/1"), removedTargetIDs: [4], document: missing("rooms/1", 40))))
+    try client.put([room(3)], into: 4)
+    try client.send(.targetChange(WatchTargetChange(state: .noChange, targetIDs: [], readTime: version(41))))
+    cache.deliver()
+  }
+
+  @Test("a client without the connection waits as well")
+  func secondaryClient() throws {
+    let (cache, a, b) = try pair()
     b.write(Self.removal)
     cache.deliver()
     let read = b.listen(Self.first, .get)
@@ -119,13 +243,77 @@ struct OwnWriteInLimitTests {
     try a.fill(1, [room(4)], at: 30)
     cache.deliver()
     #expect(b.snapshots[read] == nil)
-    try a.commit(at: 40)
-    try a.send(
+    try commitRemoval(a, cache)
+    #expect(b.ids(read) == ["2", "3"] && b.snapshots[read]?.last?.isFromCache == false)
+  }
+
+  @Test(
+    "it waits at once, also where the one with the connection has not heard of the write", arguments: [true, false])
+  func secondaryClientAtOnce(isListening: Bool) throws {
+    let (cache, a, b) = try pair()
+    let listener = (isListening ? b : a).listen(Self.first)
+    cache.deliver()
+    try a.fill(4, [room(1), room(2)], at: 20)
+    cache.deliver()
+    #expect((isListening ? b : a).snapshots[listener]?.last?.isFromCache == false)
+    b.write(Self.removal)
+    let second = b.listen(Self.first)
+    #expect(b.snapshots[second]?.last?.summary == "cache [2 4] +2 +4")
+    let reads = [Self.first, Self.last].map { b.listen($0, .get) }
+    #expect(reads.allSatisfy { b.snapshots[$0] == nil })
+    cache.deliver()
+    let lookup = try #require(a.watched.first { !$0.isMultiple(of: 2) })
+    try a.fill(lookup, [room(4)], at: 30)
+    cache.deliver()
+    #expect(reads.allSatisfy { b.snapshots[$0] == nil })
+    try commitRemoval(a, cache)
+    #expect(reads.map { b.ids($0) } == [["2", "3"], ["3", "2"]])
+    #expect((reads + [second]).allSatisfy { b.snapshots[$0]?.last?.isFromCache == false })
+  }
+
+  @Test("a write of one user keeps no read of another one waiting")
+  func otherUsersWrite() throws {
+    let (cache, a, b) = try pair(("alice", "bob"))
+    a.write(Self.removal)
+    cache.deliver()
+    let read = b.listen(Self.first, .get)
+    let listener = b.listen(Self.first)
+    cache.deliver()
+    try a.fill(4, [room(1), room(2)], at: 20)
+    cache.deliver()
+    #expect(b.snapshots[read] == nil, "the document that has moved up at the other client is looked up")
+    try a.fill(1, [room(4)], at: 30)
+    cache.deliver()
+    for id in [read, listener] { #expect(b.ids(id) == ["1", "2"] && b.snapshots[id]?.last?.isFromCache == false) }
+    // The own view of the client with the write waits.
+    let own = a.listen(Self.first, .get)
+    #expect(a.snapshots[own] == nil)
+    try commitRemoval(a, cache)
+    #expect(a.ids(own) == ["2", "3"] && b.ids(listener) == ["2", "3"])
+  }
+
+  @Test("a gap that only a client without the connection has is seen by that client, until its write is sent")
+  func secondaryUser() throws {
+    let (cache, a, b) = try pair(("alice", "bob"))
+    let listener = b.listen(Self.first)
+    cache.deliver()
+    try a.fill(4, [room(1), room(2)], at: 20)
+    cache.deliver()
+    b.write(Self.removal)
+    let read = b.listen(Self.first, .get)
+    cache.deliver()
+    #expect(b.snapshots[listener]?.last?.ids == ["2", "4"] && b.snapshots[listener]?.last?.isFromCache == true)
+    #expect(b.snapshots[read] == nil)
+    cache.takeLease(for: b)
+    cache.deliver()
+    try b.commit(at: 40)
+    try b.send(.targetChange(WatchTargetChange(state: .added, targetIDs: [4])))
+    try b.send(
       .documentChange(
         WatchDocumentChange(key: key("rooms/1"), removedTargetIDs: [4], document: missing("rooms/1", 40))))
-    try a.put([room(3)], into: 4)
-    try a.send(.targetChange(WatchTargetChange(state: .noChange, targetIDs: [], readTime: version(41))))
-    cache.deliver()
-    #expect(b.ids(read) == ["2", "3"] && b.snapshots[read]?.last?.isFromCache == false)
+    try b.put([room(3)], into: 4)
+    try b.send(.targetChange(WatchTargetChange(state: .current, targetIDs: [4], resumeToken: [1])))
+    try b.send(.targetChange(WatchTargetChange(state: .noChange, targetIDs: [], readTime: version(41))))
+    #expect(b.ids(read) == ["2", "3"] && b.snapshots[listener]?.last?.isFromCache == false)
   }
 }

@@ -98,4 +98,89 @@ struct PrimaryWatchTests {
     cache.wait(30)
     #expect(b.snapshots[read]?.last?.isFromCache == true)
   }
+
+  // MARK: - Reads
+
+  enum Watchers: CaseIterable {
+    /// Only the client with the connection listens to the query.
+    case primary
+    /// The other one as well.
+    case both
+  }
+
+  /// The backend has answered the query some time ago, and nothing has happened since.
+  private func makeQuietPair(_ watchers: Watchers = .both) throws -> (SharedCache, SharedClient, SharedClient) {
+    let (cache, a, b) = try makePair()
+    a.listen(rooms)
+    if watchers == .both { b.listen(rooms) }
+    cache.deliver()
+    let target = try #require(a.engine.targetID(of: rooms))
+    try a.fill(target, [found("rooms/1", 20, ["n": .integer(1)])], at: 20)
+    cache.wait(60)
+    return (cache, a, b)
+  }
+
+  @Test(
+    "a read is not answered with what a primary client has said that was stopped since", arguments: Watchers.allCases)
+  func readBesideStopped(watchers: Watchers) throws {
+    let (cache, a, b) = try makeQuietPair(watchers)
+    a.isRunning = false
+    cache.wait(60)
+    let reads = [b.listen(rooms, .get), b.listen(rooms, .get)]
+    cache.wait(5)
+    #expect(reads.allSatisfy { b.snapshots[$0] == nil }, "a sign of life may come")
+    cache.wait(20)
+    for read in reads { #expect(b.snapshots[read]?.map(\.summary) == ["cache [1] +1"]) }
+    #expect(b.engine.onlineState == .offline)
+  }
+
+  @Test("a read is answered as soon as a quiet primary client has given a sign of life", arguments: Watchers.allCases)
+  func readBesideQuiet(watchers: Watchers) throws {
+    let (cache, _, b) = try makeQuietPair(watchers)
+    let read = b.listen(rooms, .get)
+    #expect(b.snapshots[read] == nil)
+    cache.deliver()
+    #expect(b.snapshots[read]?.map(\.summary) == ["server [1] +1"])
+    // That holds for a while.
+    cache.wait(5)
+    let next = b.listen(rooms, .get)
+    #expect(b.snapshots[next]?.map(\.summary) == ["server [1] +1"])
+  }
+
+  @Test("a read that was removed waits for nothing")
+  func removedRead() throws {
+    let (cache, a, b) = try makeQuietPair()
+    a.isRunning = false
+    b.post(.unlisten(b.listen(rooms, .get)))
+    cache.wait(60)
+    #expect(b.engine.onlineState == .online)
+  }
+
+  @Test("a read that waits for a sign of life of a client that has ended is answered by the backend")
+  func readBesideEnded() throws {
+    let (cache, a, b) = try makeQuietPair()
+    a.isRunning = false
+    let read = b.listen(rooms, .get)
+    a.kill()
+    cache.wait(1)
+    #expect(b.engine.isPrimary && b.snapshots[read] == nil)
+    for target in b.watched.sorted().reversed() {
+      try b.fill(target, [found("rooms/1", 20, ["n": .integer(1)])], at: 30)
+    }
+    #expect(b.snapshots[read]?.map(\.summary) == ["server [1] +1"])
+  }
+
+  @Test(
+    "a read that waits for a sign of life when this client gets the connection without a network has what the cache has"
+  )
+  func readWithoutNetwork() throws {
+    let (cache, a, b) = try makeQuietPair()
+    a.isRunning = false
+    _ = b.request(.disableNetwork)
+    let read = b.listen(rooms, .get)
+    a.kill()
+    cache.wait(1)
+    #expect(b.engine.isPrimary)
+    #expect(b.snapshots[read]?.first?.summary == "cache [1] +1")
+  }
 }

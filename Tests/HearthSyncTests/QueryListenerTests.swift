@@ -57,6 +57,22 @@ struct QueryListenerTests {
     #expect(late.viewChanged(snapshot()) != nil)
   }
 
+  @Test("who waits for the backend waits for an answer, also where the result agrees with it")
+  func unanswered() {
+    var unanswered = snapshot([a], fromCache: false)
+    unanswered.isAnswered = false
+    var other = listener()
+    #expect(other.viewChanged(unanswered) != nil)
+    var waiting = listener(.get)
+    #expect(waiting.viewChanged(unanswered) == nil)
+    let raised = waiting.onlineStateChanged(.offline)
+    #expect(raised?.isFromCache == true && raised?.isAnswered == false)
+    var answered = listener(.get)
+    _ = answered.viewChanged(unanswered)
+    unanswered.isAnswered = true
+    #expect(answered.viewAnswered(unanswered)?.isFromCache == false)
+  }
+
   @Test("going offline before the view has said anything shows nothing")
   func offlineWithoutSnapshot() {
     var listener = listener()

@@ -77,16 +77,16 @@ struct ReopeningTests {
     client.cache.close()
   }
 
-  @Test("a write whose commit failed and that is in the file all the same is not stored twice")
+  @Test("a write whose commit failed and that is in the file all the same is not stored twice, and counts as saved")
   func storedAllTheSame() throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let first = try FolderClient(folder)
     first.handle(.start)
     first.cache.database.injectFailure = { $0 == .commit ? Trouble.failedSync.error : nil }
-    first.write(1)
+    first.write(1, keepsOutcome: true)
     first.cache.database.injectFailure = nil
     let handover = first.engine.handOver()
-    #expect(handover.heldWriteIDs.count == 1)
+    #expect(handover.heldWriteIDs.count == 1 && first.saved.isEmpty)
     first.cache.close()
     let second = try FolderClient(folder)
     let stored = try second.store.write(
@@ -95,6 +95,7 @@ struct ReopeningTests {
     second.handle(.start)
     #expect(second.engine.heldWriteIDs.isEmpty)
     #expect(try second.store.pendingBatches().map(\.batchID) == [stored.batchID])
+    #expect(second.saved == [WriteID(rawValue: 1)] && second.completed.isEmpty)
     #expect(second.engine.handOver().pendingBatches[stored.batchID]?.writes == [WriteID(rawValue: 1)])
     second.cache.close()
   }

@@ -172,6 +172,38 @@ struct ResultCompletenessTests {
     #expect(snapshot.completeness == .complete(asOf: version(10)))
   }
 
+  @Test("where another client follows the target, a full limit is as certain as there")
+  func secondaryLimit() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    let listener = b.listen(firstTwo)
+    cache.deliver()
+    try a.fill(2, [found("rooms/a", 1, ["n": 1]), found("rooms/b", 1, ["n": 2])], at: 10)
+    cache.deliver()
+    #expect(b.snapshots[listener]?.last?.completeness == .complete(asOf: .none))
+    b.write(.delete(key("rooms/b")))
+    #expect(b.ids(listener) == ["a"] && b.snapshots[listener]?.last?.isFromCache == false)
+    #expect(b.snapshots[listener]?.last?.completeness == .limitUncertain(asOf: .none))
+  }
+
+  @Test("the same when the documents within the limit have changed since the listen")
+  func secondaryLimitMoves() throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    let first = a.listen(firstTwo)
+    try a.fill(2, [found("rooms/a", 1, ["n": 1]), found("rooms/b", 1, ["n": 2])], at: 10)
+    cache.deliver()
+    let listener = b.listen(firstTwo)
+    #expect(b.snapshots[listener]?.last?.completeness == .complete(asOf: version(10)))
+    try a.send(.documentChange(WatchDocumentChange(key: key("rooms/b"), removedTargetIDs: [2], document: nil)))
+    try a.put([found("rooms/0", 15, ["n": 0])], into: 2)
+    try a.send(.targetChange(WatchTargetChange(state: .noChange, targetIDs: [], readTime: version(20))))
+    cache.deliver()
+    #expect(a.ids(first) == ["0", "a"] && a.snapshots[first]?.last?.completeness == .complete(asOf: version(20)))
+    #expect(b.ids(listener) == ["0", "a"] && b.snapshots[listener]?.last?.isFromCache == false)
+    #expect(b.snapshots[listener]?.last?.completeness.isComplete == true)
+    b.write(.delete(key("rooms/0")))
+    #expect(b.snapshots[listener]?.last?.completeness.isComplete == false)
+  }
+
   @Test("where another client follows the target, a result is known to be complete, at the next listen also as of when")
   func secondary() throws {
     let (cache, a, b) = try SharedCache.makePair()

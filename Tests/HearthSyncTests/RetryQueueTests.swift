@@ -94,6 +94,22 @@ struct RetryQueueTests {
     #expect(queue.deferDueAttempts(now: .zero, jitter: { 0 }) == [])
   }
 
+  @Test("what is left when the lease is lost in an attempt waits for the timer")
+  func lostLease() {
+    var queue = queue()
+    for operation in [RetryableOperation.followOthers, .synchronizeViews, .storeWrites] {
+      _ = append(operation, to: &queue)
+    }
+    #expect(queue.takeDueAttempts() == 3)
+    #expect(attempt(&queue, succeeds: false) == [.startTimer(.asyncQueueRetry, after: .zero)])
+    queue.timerFired(now: .zero)
+    #expect(queue.takeDueAttempts() == 1)
+    queue.leaseIsLost()
+    #expect(queue.first == .synchronizeViews)
+    #expect(queue.deferDueAttempts(now: .zero, jitter: { 0 }) == [.startTimer(.asyncQueueRetry, after: .seconds(1))])
+    #expect(queue.deferDueAttempts(now: .zero, jitter: { 0 }) == [])
+  }
+
   @Test("a timer that does not run has no effect; stopping ends a running one")
   func timers() {
     var queue = queue()

@@ -86,4 +86,126 @@ struct SharedReopeningTests {
     second.cache.close()
     next.cache.close()
   }
+
+  @Test("an outcome that cannot be read at once is not reported as unknown")
+  func unreadableOutcome() throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let first = try FolderClient(folder, name: "first")
+    first.handle(.start)
+    first.write(1)
+    let handover = try first.endAfterDamage()
+    let other = try FolderClient(folder, name: "other")
+    try answer(try #require(try other.store.pendingBatches().first), isRefused: true, in: other.store)
+    let second = try FolderClient(folder, name: "later")
+    second.failReads(named: "Look for outcome")
+    second.engine.takeOver(handover, reason: "trouble")
+    second.cache.database.injectFailure = nil
+    second.handle(.start)
+    #expect(second.completed == [WriteID(rawValue: 1): Self.refusal])
+    second.cache.close()
+    other.cache.close()
+  }
+
+  // MARK: - Writes whose commit has failed
+
+  /// A client whose write was not saved, as far as it knows, with the receipt of it, and another one that has saved it from the same file.
+  private func makeDoubtful() throws -> (SyncHandover, FolderClient, MutationBatch) {
+    let first = try FolderClient(folder, name: "first")
+    first.handle(.start)
+    // SQLITE_IOERR_FSYNC
+    let failure = StoreError(kind: .io, message: "made to fail", sqliteCode: 10 | 4 << 8)
+    first.cache.database.injectFailure = { $0 == .commit ? failure : nil }
+    let identity = BatchIdentity(high: 0, low: 1)
+    first.handle(
+      .writes([
+        SyncWrite(
+          id: WriteID(rawValue: 1), mutations: [set("rooms/1")], localWriteTime: .epoch, identity: identity,
+          keepsOutcome: true)
+      ]))
+    first.cache.database.injectFailure = nil
+    #expect(first.engine.heldWriteIDs.count == 1)
+    let handover = try first.endAfterDamage()
+    let other = try FolderClient(folder, name: "other")
+    let write = LocalStore.LocalWrite(
+      mutations: [set("rooms/1")], localWriteTime: .epoch, identity: identity, keepsOutcome: true)
+    let batch = try #require(try other.store.write(many: [write]).first?.batch)
+    return (handover, other, batch)
+  }
+
+  @Test(
+    "a write that is in the file all the same and that another client has sent is not sent again",
+    arguments: [false, true])
+  func doubtfulWriteAnswered(isRefused: Bool) throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let (handover, other, batch) = try makeDoubtful()
+    try answer(batch, isRefused: isRefused, in: other.store)
+    let second = try FolderClient(folder, name: "later")
+    second.engine.takeOver(handover, reason: "trouble")
+    let ends = second.engine.handle(.start, now: .zero).compactMap { action -> String? in
+      switch action {
+      case .writeSaved(let id): "\(id.rawValue) saved"
+      case .completeWrite(let id, let error): "\(id.rawValue) \(error?.message ?? "committed")"
+      default: nil
+      }
+    }
+    #expect(ends == ["1 saved", isRefused ? "1 refused" : "1 committed"])
+    #expect(second.engine.heldWriteIDs.isEmpty)
+    #expect(try second.store.pendingBatches().isEmpty)
+    second.cache.close()
+    other.cache.close()
+  }
+
+  @Test("a write that may be in the file is not stored before it was looked for", arguments: [false, true])
+  func doubtfulWriteUnreadable(isAnswered: Bool) throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let (handover, other, batch) = try makeDoubtful()
+    if isAnswered { try answer(batch, isRefused: false, in: other.store) }
+    let second = try FolderClient(folder, name: "later")
+    second.failReads(named: "Look for outcomes")
+    second.engine.takeOver(handover, reason: "trouble")
+    second.handle(.start)
+    #expect(second.engine.heldWriteIDs.count == 1)
+    second.cache.database.injectFailure = nil
+    second.handle(.saveWrites)
+    #expect(second.engine.heldWriteIDs.isEmpty)
+    #expect(try second.store.pendingBatches().map(\.batchID) == (isAnswered ? [] : [batch.batchID]))
+    #expect(second.completed == (isAnswered ? [WriteID(rawValue: 1): nil] : [:]))
+    second.cache.close()
+    other.cache.close()
+  }
+
+  @Test("a write that no file lets be looked for ends in the end")
+  func doubtfulWriteHopeless() throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    var (handover, other, _) = try makeDoubtful()
+    other.cache.close()
+    var completed: [WriteID: StatusError?] = [:]
+    for number in 0..<20 where completed.isEmpty {
+      let client = try FolderClient(folder, name: "later\(number)")
+      client.failReads(
+        named: "Look for outcomes", with: StoreError(kind: .corrupt, message: "made to fail", sqliteCode: 11))
+      client.engine.takeOver(handover, reason: "trouble")
+      client.handle(.start)
+      completed = client.completed
+      client.cache.database.injectFailure = nil
+      handover = client.engine.handOver()
+      client.cache.close()
+    }
+    #expect(completed.mapValues { $0?.code } == [WriteID(rawValue: 1): .unknown])
+  }
+
+  @Test("a write that has met damage leaves its outcome to be found, should its commit fail once more")
+  func outcomeOfHeldWrite() throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let first = try FolderClient(folder, name: "first")
+    first.handle(.start)
+    first.cache.database.injectFailure = {
+      $0 == .commit ? StoreError(kind: .corrupt, message: "made to fail", sqliteCode: 11) : nil
+    }
+    first.write(1)
+    first.cache.database.injectFailure = nil
+    let second = try FolderClient(folder, name: "later", continuing: try first.endAfterDamage())
+    #expect(try second.store.pendingBatches().map(\.keepsOutcome) == [true])
+    second.cache.close()
+  }
 }

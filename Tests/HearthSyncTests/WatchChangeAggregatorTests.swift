@@ -10,6 +10,8 @@ struct WatchChangeAggregatorTests {
   private struct Targets: WatchTargetSource {
     var targets: [TargetID: TargetData] = [:]
     var keys: [TargetID: Set<DocumentKey>] = [:]
+    /// The targets that those of reads continue from.
+    var continued: [TargetID: TargetID] = [:]
 
     init(_ queries: [TargetID: Query], keys: [TargetID: Set<DocumentKey>] = [:], limbo: Set<TargetID> = []) {
       for (id, query) in queries {
@@ -21,7 +23,7 @@ struct WatchChangeAggregatorTests {
 
     func listenedTarget(_ targetID: TargetID) -> TargetData? { targets[targetID] }
     func confirmedKeys(of targetID: TargetID) -> Set<DocumentKey> { keys[targetID] ?? [] }
-    func continuedTarget(of targetID: TargetID) -> TargetID? { nil }
+    func continuedTarget(of targetID: TargetID) -> TargetID? { continued[targetID] }
     func name(of key: DocumentKey) -> String { TestClient.database.name(of: key) }
   }
 
@@ -154,6 +156,54 @@ struct WatchChangeAggregatorTests {
     #expect(event.targetChanges[2]?.removed == [key("rooms/a"), key("rooms/b")])
     #expect(event.targetChanges[2]?.isCurrent == false)
     #expect(aggregator.makeRemoteEvent(at: version(22), source: targets).targetMismatches.isEmpty)
+  }
+
+  /// A listener's target 2 in sync with two documents, and the target of a read, 1, which continues from it.
+  private func reading() -> (aggregator: WatchChangeAggregator, targets: Targets) {
+    let keys: Set<DocumentKey> = [key("rooms/a"), key("rooms/b")]
+    var targets = Targets([1: collection("rooms"), 2: collection("rooms")], keys: [1: keys, 2: keys])
+    targets.continued = [1: 2]
+    var aggregator = aggregator(targets)
+    aggregator.handle(change(.current, [2], token: "t"), source: targets)
+    _ = aggregator.makeRemoteEvent(at: version(10), source: targets)
+    return (aggregator, targets)
+  }
+
+  @Test("a filter for the target of a read is compared with the listener's when the snapshot is complete")
+  func existenceFilterOfRead() {
+    var (aggregator, targets) = reading()
+    aggregator.handle(put(found("rooms/c", 15), 1), source: targets)
+    aggregator.handle(WatchExistenceFilter(targetID: 1, count: 3), source: targets)
+    // The backend sends each target by itself, and something new after the filter.
+    aggregator.handle(put(found("rooms/d", 16), 1), source: targets)
+    aggregator.handle(put(found("rooms/c", 15), 2), source: targets)
+    aggregator.handle(put(found("rooms/d", 16), 2), source: targets)
+    let event = aggregator.makeRemoteEvent(at: version(20), source: targets)
+    #expect(event.targetMismatches.isEmpty)
+    #expect(event.targetChanges[2]?.added == [key("rooms/c"), key("rooms/d")])
+    #expect(event.targetChanges[2]?.removed == [])
+    #expect(aggregator.makeRemoteEvent(at: version(21), source: targets).targetMismatches.isEmpty)
+  }
+
+  @Test("a listener's target that has other documents than that of a read is asked for anew")
+  func mismatchOfRead() {
+    var (aggregator, targets) = reading()
+    aggregator.handle(take("rooms/a", 1), source: targets)
+    aggregator.handle(WatchExistenceFilter(targetID: 1, count: 1), source: targets)
+    let event = aggregator.makeRemoteEvent(at: version(20), source: targets)
+    #expect(event.targetMismatches == [2: .existenceFilterMismatch])
+    #expect(event.targetChanges[2]?.removed == [key("rooms/a"), key("rooms/b")])
+    #expect(aggregator.makeRemoteEvent(at: version(21), source: targets).targetMismatches.isEmpty)
+  }
+
+  @Test("a filter of a read that was answered for an earlier request says nothing of the next one")
+  func filterOfEarlierRead() {
+    var (aggregator, targets) = reading()
+    aggregator.handle(WatchExistenceFilter(targetID: 1, count: 3), source: targets)
+    aggregator.requestSent(1)
+    aggregator.handle(change(.added, [1]), source: targets)
+    let event = aggregator.makeRemoteEvent(at: version(20), source: targets)
+    #expect(event.targetMismatches[2] == nil)
   }
 
   @Test("an existence filter of a single document: zero means that it is gone")

@@ -123,11 +123,14 @@ struct BundleTests {
     ] {
       let (progress, error) = await withCheckedContinuation { continuation in
         let last = LastProgress()
-        let task = db.loadBundle(data) { progress, error in
+        // The bytes come when somebody observes.
+        let gate = DispatchSemaphore(value: 0)
+        let task = db.loadBundle(WaitingStream(data, until: gate)) { progress, error in
           #expect(progress == last.value.withLock { $0 })
           continuation.resume(returning: (progress, error as NSError?))
         }
         task.addObserver { progress in last.value.withLock { $0 = progress } }
+        gate.signal()
       }
       #expect(error?.code == FirestoreErrorCode.invalidArgument.rawValue)
       #expect(progress?.state == .error, "the completion gets the last progress beside the error")

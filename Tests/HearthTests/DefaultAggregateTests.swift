@@ -221,4 +221,21 @@ struct DefaultAggregateTests {
       #expect(error?.code == FirestoreErrorCode.invalidArgument.rawValue)
     }
   }
+
+  @Test("a task that is cancelled while the query is read for it leaves no listener")
+  func cancelled() async throws {
+    try await run(passing: 0) { db, server in
+      db.document("rows/0").delete(completion: nil)
+      func begin() -> (Task<Void, any Error>, ClientEndTests.Weak<AggregateQuery>) {
+        let query = db.collection("rows").order(by: "n").limit(to: 3).aggregate(Self.fields)
+        return (Task { _ = try await query.getAggregation(source: .default) }, ClientEndTests.Weak(query))
+      }
+      let (task, query) = begin()
+      // The backend sends what takes the place of the deleted row only after the write, whose answer is held back.
+      try await waitUntil { try await db.collection("rows").getDocuments(source: .cache).count == 2 }
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+      await query.gone()
+    }
+  }
 }

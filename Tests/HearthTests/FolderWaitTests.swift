@@ -86,19 +86,30 @@ struct FolderWaitTests {
     try await db.terminate()
   }
 
-  @Test("a client that waits for its folder is terminated at once, and its writes and tasks end")
+  @Test("a client that waits for its folder is terminated at once, and what it was asked for ends")
   func terminated() async throws {
     let holder = try takeFolder()
     let db = try client()
+    let queue = db.settings.dispatchQueue
     let ends = Recorder<Int?>()
     db.document("a/b").setData(["n": 1]) { ends.record(($0 as NSError?)?.code) }
     db.disableNetwork { ends.record(($0 as NSError?)?.code) }
+    // Those of reads are not called.
+    let read = Recorder<String>()
+    db.document("a/b").getDocument(source: .cache) { _, _ in read.record("document") }
+    db.collection("a").getDocuments(source: .cache) { _, _ in read.record("query") }
+    for source in [AggregateSource.cache, .default] {
+      db.collection("a").count.getAggregation(source: source) { _, _ in read.record("count") }
+    }
+    db.getQuery(named: "a") { _ in read.record("named query") }
+    db.waitForPendingWrites { _ in read.record("wait") }
     // The write was never saved.
     #expect(await thrown { try await db.terminate() }?.code == FirestoreErrorCode.unavailable.rawValue)
     #expect(holder.isHeld)
     #expect(try await ends.next() == FirestoreErrorCode.unavailable.rawValue)
     #expect(try await ends.next() == FirestoreErrorCode.cancelled.rawValue)
-    #expect(ends.events.count == 2)
+    await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+    #expect(ends.events.count == 2 && read.events == [])
   }
 
   @Test("deleting an app says that a write which waits for the folder was not saved")

@@ -74,7 +74,9 @@ struct LifeCycleTests {
       db.document("a/b").getDocument(source: source) { _, _ in ends.record("document") }
       db.collection("a").getDocuments(source: source) { _, _ in ends.record("query") }
     }
-    let task = Task { try await db.document("a/b").getDocument() }
+    // Made before the end: afterwards none can be.
+    let document = db.document("a/b")
+    let task = Task { try await document.getDocument() }
     // Answered after the reads have begun, which come before it.
     _ = try await db.collection("a").getDocuments(source: .cache)
     db.terminate { _ in ends.record("terminated") }

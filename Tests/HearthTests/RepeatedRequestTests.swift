@@ -17,9 +17,11 @@ struct RepeatedRequestTests {
   }
 
   /// A client that waits for the folder, and for a process that wants it, for a second.
-  private func client(_ sharing: CacheSharing, path: String = "") throws -> ClientRuntime {
+  private func client(
+    _ sharing: CacheSharing, path: String = "", waiting limit: Duration = .seconds(1)
+  ) throws -> ClientRuntime {
     var configuration = try SuspensionTests.configuration(unsaved.folder.url.appendingPathComponent(path), sharing)
-    configuration.folderWaitLimit = .seconds(1)
+    configuration.folderWaitLimit = limit
     let client = ClientRuntime(configuration)
     client.setNetworkEnabled(false) { _ in }
     return client
@@ -74,6 +76,27 @@ struct RepeatedRequestTests {
     for client in [first, second] { try await unsaved.stop(client) }
   }
 
+  @Test("a listener for snapshots in sync that was added while the folder was in use is called once the client runs")
+  func listenerForSync() async throws {
+    let first = try client(.alone)
+    #expect(try await unsaved.count(first) == 0)
+    let second = try otherProcess(.alone)
+    let calls = Recorder<String>()
+    let waited = second.addSnapshotsInSyncListener { calls.record("waited") }
+    await expectInUse(second)
+    let later = second.addSnapshotsInSyncListener { calls.record("later") }
+    let removed = second.addSnapshotsInSyncListener { calls.record("removed") }
+    removed.remove()
+    #expect(calls.events.isEmpty)
+    try await unsaved.stop(first)
+    _ = try unsaved.write("a/b", second)
+    #expect(try await calls.next() == "waited")
+    #expect(try await calls.next() == "later")
+    for handle in [waited, later] { handle.remove() }
+    try await unsaved.stop(second)
+    #expect(!calls.events.contains("removed"))
+  }
+
   @Test("clients work in between while another one asks all the time, beside a process that is stopped")
   func asksAllTheTime() async throws {
     let first = try client(.shared)
@@ -97,5 +120,28 @@ struct RepeatedRequestTests {
     await asking.value
     stopped.release()
     for client in [first, second] { try await unsaved.stop(client) }
+  }
+
+  @Test("clients go on, with their writes, although a process has the folder for longer than they wait before it fails")
+  func failsLate() async throws {
+    let client = try client(.shared, waiting: .milliseconds(200))
+    _ = try unsaved.write("a/first", client)
+    #expect(try await unsaved.count(client) == 1)
+    let request = EndRequest()
+    request.ask(clientsOf: folder)
+    var taken: FolderLock?
+    try await waitUntil {
+      taken = try? FolderLock(folder: folder)
+      return taken != nil
+    }
+    _ = try unsaved.write("a/second", client)
+    let code = await unsaved.code { _ = try await unsaved.count(client) }
+    try #require(code == .unavailable, "the client does not wait for longer")
+    _ = try unsaved.write("a/third", client)
+    #expect(await unsaved.code { _ = try await unsaved.count(client) } == .unavailable)
+    taken?.release()
+    request.withdraw()
+    try await waitUntil { (try? await unsaved.count(client)) == 3 }
+    try await unsaved.stop(client)
   }
 }

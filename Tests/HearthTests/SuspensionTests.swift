@@ -103,6 +103,27 @@ struct SuspensionTests {
     await stop()
   }
 
+  @Test("goes on calling a listener for snapshots in sync when it runs again after another process had the folder")
+  func listenerForSync() async throws {
+    #expect(try await pendingCount() == 0)
+    let calls = Recorder<Void>()
+    let handle = runtime.addSnapshotsInSyncListener { calls.record(()) }
+    try await calls.next()
+    await suspend()
+    let other = try otherProcess()
+    other.setNetworkEnabled(false) { _ in }
+    let opened = Outcome<[MutationBatch]>()
+    other.pendingWrites { opened.resolve($0.map(\.batches).mapError { $0 }) }
+    #expect(try await opened.value().isEmpty)
+    runtime.post(.resume)
+    #expect(await thrown { _ = try await pendingCount() }?.code == FirestoreErrorCode.failedPrecondition.rawValue)
+    await withCheckedContinuation { continuation in other.stop { _ in continuation.resume() } }
+    #expect(try await pendingCount() == 0)
+    try await calls.next()
+    handle.remove()
+    await stop()
+  }
+
   @Test("does not use the folder that another process had and left either, until it is opened anew")
   func takenAndLeft() async throws {
     try write("a/before")

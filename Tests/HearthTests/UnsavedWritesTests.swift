@@ -1,12 +1,13 @@
 import Foundation
-import HearthCache
 import HearthModel
 import HearthStore
 import HearthSync
+import MetricsTestKit
 import TestSupport
 import Testing
 
 @testable import Hearth
+@testable import HearthCache
 
 /// A write that waits for another process, which holds the cache's file or its folder, exists only in memory. Nobody may take it for saved.
 @Suite("Writes that are not saved yet", .timeLimit(.minutes(2)))
@@ -189,5 +190,75 @@ struct UnsavedWritesTests {
     let next = try await self.client()
     #expect(try await pendingWrites(next).count == 1)
     try await stop(next)
+  }
+
+  @Test("those that wait for a damaged cache make the end of the client fail if it cannot be opened any more")
+  func lostInReopening() throws {
+    let path = folder.url.path
+    let queue = DispatchQueue(label: "client")
+    let ends = Recorder<NSError?>()
+    try queue.sync {
+      let loop = ClientLoop(try SuspensionTests.configuration(folder.url, .shared), on: queue)
+      func handle(_ message: ClientLoop.Message) { loop.handle([message]) { _ in } }
+      handle(.start)
+      let other = try FolderLock(folder: path, mode: .shared)
+      defer { other.release() }
+      try CacheFiles(folder: path).mark("made to fail")
+      handle(.fromClient(number: 1, .othersChanged))
+      let mutation = Mutation.set(try DocumentKey(parsing: "a/b"), ["n": .integer(1)])
+      let write = PendingLocalWrite(id: WriteID(rawValue: 1), mutations: [mutation], localWriteTime: .epoch)
+      handle(.call(.writes([write])))
+      let newerRelease = try Database(.file(path: path + "/cache.sqlite"))
+      try newerRelease.execute("UPDATE schema_versions SET version = 99 WHERE component = 'cache'")
+      newerRelease.close()
+      handle(.stop { ends.record($0) })
+    }
+    #expect(ends.events.count == 1)
+    let message = ends.events.first??.localizedDescription
+    #expect(message?.contains("1 write is not saved") == true, "\(String(describing: message))")
+  }
+
+  @Test(
+    "those that nobody heard of, because another process has the folder, are reported by the end of the client, once",
+    arguments: [false, true])
+  func refusedWithoutCompletion(_ isMeasured: Bool) async throws {
+    let owner = try await client(.alone)
+    #expect(try await count(owner) == 0)
+    let path = folder.url.appendingPathComponent("../\(folder.url.lastPathComponent)")
+    var configuration = try SuspensionTests.configuration(path)
+    configuration.folderWaitLimit = .milliseconds(100)
+    if isMeasured {
+      configuration.instruments = ClientInstruments(
+        InstrumentSources(metrics: TestMetrics()), databaseID: configuration.databaseID)
+    }
+    let client = ClientRuntime(configuration)
+    client.write([.set(try DocumentKey(parsing: "a/waited"), [:])], nil)
+    #expect(await code { _ = try await count(client) } == .failedPrecondition)
+    client.write([.set(try DocumentKey(parsing: "a/later"), [:])], nil)
+    let heard = try write("a/heard", client)
+    #expect(await code { try await heard.value() } == .failedPrecondition)
+    let error = await thrown { try await stop(client) }
+    #expect(error?.code == FirestoreErrorCode.unavailable.rawValue)
+    #expect(error?.localizedDescription.contains("2 writes are not saved") == true)
+    try await stop(client)
+    try await stop(owner)
+  }
+
+  @Test("those that were refused while another process had the folder are reported although the client has run since")
+  func refusedBeforeRunning() async throws {
+    let owner = try await client(.alone)
+    #expect(try await count(owner) == 0)
+    var configuration = try SuspensionTests.configuration(
+      folder.url.appendingPathComponent("../\(folder.url.lastPathComponent)"))
+    configuration.folderWaitLimit = .milliseconds(100)
+    let client = ClientRuntime(configuration)
+    client.setNetworkEnabled(false) { _ in }
+    client.write([.set(try DocumentKey(parsing: "a/lost"), [:])], nil)
+    #expect(await code { _ = try await count(client) } == .failedPrecondition)
+    try await stop(owner)
+    client.write([.set(try DocumentKey(parsing: "a/saved"), [:])], nil)
+    #expect(try await pendingWrites(client).flatMap(\.keys).map(\.canonicalString) == ["a/saved"])
+    let error = await thrown { try await stop(client) }
+    #expect(error?.localizedDescription.contains("1 write is not saved") == true)
   }
 }

@@ -98,6 +98,9 @@ final class ConflictClient {
 
   func close() { device.end(process) }
 
+  /// True while the backend or the application is asked about a conflict.
+  var isComparing: Bool { !lookUps.isEmpty || !questions.isEmpty }
+
   // MARK: - The application
 
   func view(of key: DocumentKey) throws -> Document {

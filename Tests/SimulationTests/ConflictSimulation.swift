@@ -107,6 +107,7 @@ final class ConflictSimulation {
     case 62..<64: try release(client)
     case 64..<67 where client.device.place == .file: try damage(client)
     case 64..<72 where client.device.place == .shared: passTime(client)
+    case 72..<78 where client.isComparing: try editMeanwhile(client)
     default: _ = client.advance(succeeds: generator.chance(90))
     }
   }
@@ -115,6 +116,12 @@ final class ConflictSimulation {
   private func release(_ client: ConflictClient) throws {
     client.loseAnswer()
     try client.restart()
+  }
+
+  /// The user goes on while a conflict is open: cancels a write, and makes another one.
+  private func editMeanwhile(_ client: ConflictClient) throws {
+    if generator.chance(30) { try client.withdrawOne(evenIfSent: true) }
+    try edit(client)
   }
 
   /// Something in the file becomes unreadable, before the next process begins or while this one runs.

@@ -116,12 +116,9 @@ extension FolderSimulation {
     }
   }
 
-  /// The pages that say which release has written the file.
+  /// The page that says which release has written the file.
   private func pagesOfVersions() -> Set<Int> {
-    var pages: Set<Int> = [0]
-    guard let bytes = FileManager.default.contents(atPath: file) else { return pages }
-    // Without the list of tables SQLite finds none.
-    for page in Self.pagesOfTableList(bytes) { pages.insert(page - 1) }
+    var pages: Set<Int> = []
     try? withFile { database in
       let sql = "SELECT rootpage FROM sqlite_master WHERE tbl_name = 'schema_versions' AND rootpage > 0"
       try database.forEachRow(sql) {

@@ -60,6 +60,8 @@ extension SimulatedDevice {
   /// The process ends without a word and another begins on the same cache.
   func restart() throws {
     world.note("\(name) restarts")
+    // What no file has yet ends with the process.
+    for id in engine.heldWriteIDs { world.ledger.mayBeLost(id.rawValue) }
     end()
     if folder != nil { close() }
     try begin()

@@ -42,43 +42,49 @@ public final class AggregateQuery: NSObject, Sendable {
 
   /// Computes the aggregation once.
   ///
+  /// With ``AggregateSource/default``, an aggregation that cannot be put together from the backend's values and the pending writes, such as
+  /// one of a query with a limit, reads the query as ``Query/getDocuments(source:completion:)`` does. While a pending write takes a document
+  /// out of a result that fills its limit, it then waits until the write is answered.
+  ///
   /// - Parameters:
   ///   - source: The backend, the cache of this device, which also works offline, or with ``AggregateSource/default`` the backend if it can
   ///     be reached and else the cache.
   ///   - completion: Called once on the settings' queue. Errors: `unavailable` with ``AggregateSource/server`` when the backend
   ///     cannot be reached or the network is disabled; `invalidArgument` for no or more than five aggregations; errors of the
-  ///     backend, such as `permissionDenied` or `failedPrecondition` for a missing index.
+  ///     backend, such as `permissionDenied` or `failedPrecondition` for a missing index. Not called if the client is terminated before
+  ///     there is an answer.
   public func getAggregation(
     source: AggregateSource, completion: @escaping (AggregateQuerySnapshot?, (any Error)?) -> Void
   ) {
-    let queue = query.firestore.runtime().callbackQueue
-    let completion = UncheckedSendableBox(completion)
-    get(source) { result in
-      queue.async {
-        switch result {
-        case .success(let snapshot): completion.value(snapshot, nil)
-        case .failure(let error): completion.value(nil, error)
-        }
-      }
-    }
+    get(source, query.firestore.onCallbackQueue(answering: completion))
   }
 
   /// Same as ``getAggregation(source:completion:)``. Throws `CancellationError` when the task is cancelled.
   @discardableResult
   nonisolated(nonsending) public func getAggregation(source: AggregateSource) async throws -> AggregateQuerySnapshot {
     let outcome = Outcome<AggregateQuerySnapshot>()
-    get(source) { outcome.resolve($0.mapError { $0 }) }
-    return try await outcome.value()
+    let registration = get(source) { outcome.resolve($0.mapError { $0 }) }
+    do {
+      return try await outcome.value()
+    } catch {
+      registration?.remove()
+      throw error
+    }
   }
 
+  /// - Returns: Ends a wait for documents; nil if there is none.
+  @discardableResult
   private func get(
     _ source: AggregateSource, _ completion: @escaping @Sendable (Result<AggregateQuerySnapshot, NSError>) -> Void
-  ) {
+  ) -> ListenerHandle? {
     let runtime = query.firestore.runtime()
     let finish: @Sendable (Result<AggregateResult, NSError>) -> Void = { [self] result in
       completion(result.map { AggregateQuerySnapshot(query: self, result: $0) })
     }
-    if let error = query.fault ?? (source == .server ? nil : refusal) { return completion(.failure(error)) }
+    if let error = query.fault ?? (source == .server ? nil : refusal) {
+      completion(.failure(error))
+      return nil
+    }
     switch source {
     case .server:
       runtime.callBackend(
@@ -86,8 +92,9 @@ public final class AggregateQuery: NSObject, Sendable {
           AggregateResult(backend: try await transport.aggregate(model, aggregations))
         }, finish)
     case .cache: runtime.aggregate(query.model, aggregations, finish)
-    case .default: DefaultAggregation(runtime, query.model, aggregations, finish).run()
+    case .default: return DefaultAggregation(runtime, query.model, aggregations, finish).run()
     }
+    return nil
   }
 
   /// The error of a query that no source answers; nil if it can be run. The backend itself says what it refuses.

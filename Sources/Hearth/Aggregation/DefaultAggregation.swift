@@ -2,6 +2,7 @@ internal import Foundation
 internal import HearthModel
 internal import HearthSync
 internal import HearthTransport
+internal import Synchronization
 
 /// An aggregation by the backend with the pending writes on top, or on the cache when the backend cannot be reached.
 ///
@@ -22,10 +23,39 @@ struct DefaultAggregation: Sendable {
     var documents: [Document]?
   }
 
+  /// The reading of the query, if it comes to that.
+  private final class Reading: Sendable {
+    private struct State {
+      var handle: ListenerHandle?
+      var isWanted = true
+    }
+
+    private let state = Mutex(State())
+
+    func begin(_ start: () -> ListenerHandle) {
+      guard state.withLock({ $0.isWanted }) else { return }
+      let handle = start()
+      let isWanted = state.withLock { state in
+        if state.isWanted { state.handle = handle }
+        return state.isWanted
+      }
+      if !isWanted { handle.remove() }
+    }
+
+    func end() {
+      let handle = state.withLock { state in
+        state.isWanted = false
+        return state.handle.take()
+      }
+      handle?.remove()
+    }
+  }
+
   private let runtime: ClientRuntime
   private let query: HearthModel.Query
   private let aggregations: [Aggregation]
   private let completion: @Sendable (Result<AggregateResult, NSError>) -> Void
+  private let reading = Reading()
 
   init(
     _ runtime: ClientRuntime, _ query: HearthModel.Query, _ aggregations: [Aggregation],
@@ -37,8 +67,10 @@ struct DefaultAggregation: Sendable {
     self.completion = completion
   }
 
-  func run() {
+  /// - Returns: Ends the reading of the query for a caller that does not wait any more.
+  func run() -> ListenerHandle {
     attempt(1)
+    return ListenerHandle { [reading] in reading.end() }
   }
 
   private func attempt(_ number: Int) {
@@ -115,15 +147,17 @@ struct DefaultAggregation: Sendable {
   }
 
   private func runQuery() {
-    _ = runtime.getOnce(LiveAggregation.listened(query, for: aggregations)) { [query, aggregations] result in
-      completion(
-        result.flatMap { view in
-          do throws(StatusError) {
-            return .success(try LiveAggregation.result(of: aggregations, over: query, in: view))
-          } catch {
-            return .failure(.firestore(error))
-          }
-        })
+    reading.begin {
+      runtime.getOnce(LiveAggregation.listened(query, for: aggregations)) { [query, aggregations] result in
+        completion(
+          result.flatMap { view in
+            do throws(StatusError) {
+              return .success(try LiveAggregation.result(of: aggregations, over: query, in: view))
+            } catch {
+              return .failure(.firestore(error))
+            }
+          })
+      }
     }
   }
 }

@@ -14,7 +14,7 @@ extension Firestore {
   ///   - completion: Called once on the settings' queue, after all observers of the task: with the final progress, and with an error
   ///     beside it if the loading has failed (`invalidArgument` for data that are not a bundle of this database, `unknown` for empty data).
   ///     That is the task's last one, nil if the bundle could not be begun. After an error nothing of the bundle
-  ///     is in the cache.
+  ///     is in the cache. If the client is terminated before the bundle is loaded, the error is `cancelled`.
   @discardableResult
   public func loadBundle(
     _ bundleData: Data, completion: ((LoadBundleTaskProgress?, (any Error)?) -> Void)? = nil
@@ -72,11 +72,12 @@ extension Firestore {
   /// - Parameters:
   ///   - name: The name of the query in the bundle.
   ///   - completion: Called once on the settings' queue; with nil if there is none, or if the cache cannot be read, which is then in
-  ///     the log.
+  ///     the log. Not called if the client is terminated while it waits for the cache.
   public func getQuery(named name: String, completion: @escaping (Query?) -> Void) {
     let queue = runtime().callbackQueue
     let completion = UncheckedSendableBox(completion)
     runtime().readNamedQuery(name) { [self] result in
+      guard reports(result.failure) else { return }
       let query = query(result)
       queue.async { completion.value(query) }
     }

@@ -16,7 +16,9 @@ extension Query {
   /// when the prefetch ends, unless the query is pinned.
   ///
   /// Offline it fails as soon as that is known, which takes at most ten seconds after a start; nothing is queued. Cancelling the task ends
-  /// the transfer; what has come by then as a consistent state stays in the cache.
+  /// the transfer; what has come by then as a consistent state stays in the cache. While a pending write takes a document out of a result that
+  /// fills its limit, the prefetch waits until the write is answered, because the backend sends what moves up only then; `limit` bounds the
+  /// wait.
   ///
   /// - Parameter limit: The longest time to wait; nil for none but that.
   /// - Throws: `unavailable` if the backend cannot be reached; `deadlineExceeded` when the time is over; errors of the backend, such as

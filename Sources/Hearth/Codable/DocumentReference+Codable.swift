@@ -9,7 +9,8 @@ extension DocumentReference {
   ///   - serverTimestampBehavior: The value of server timestamps that the backend has not set yet.
   ///   - decoder: Strategies and `userInfo`. Not to be changed until the completion is called.
   ///   - source: The source of the document.
-  ///   - completion: Called once on the settings' queue with the value or the error of reading or decoding.
+  ///   - completion: Called once on the settings' queue with the value or the error of reading or decoding; not called if the client is
+  ///     terminated before there is an answer.
   public func getDocument<T: Decodable>(
     as type: T.Type, with serverTimestampBehavior: ServerTimestampBehavior = .none,
     decoder: Firestore.Decoder = .init(), source: FirestoreSource = .default,

@@ -17,7 +17,8 @@ extension DocumentReference {
   /// | cache | the cached document; a document known to be deleted gives `exists == false`; else `unavailable` | the same |
   ///
   /// ``FirestoreSource/server`` asks the backend also while a listener to the document is open (firebase-ios-sdk#14871), except in a
-  /// process that shares the cache with another one which holds the connection: there the open listener's latest state is the answer.
+  /// process that shares the cache with another one which holds the connection: there the open listener's latest state is the answer. If that
+  /// process has written nothing for 10 seconds, it is asked for a sign of life first; without one the read ends as offline after 10 more.
   ///
   /// Online, a missing document is a success with `exists == false`. As long as it is unknown whether the backend can be reached, reads
   /// wait for the first connection attempt, at most 10 seconds. Errors of the backend, such as `permissionDenied`, are passed on
@@ -25,19 +26,10 @@ extension DocumentReference {
   ///
   /// - Parameters:
   ///   - source: The source of the answer.
-  ///   - completion: Called once on the settings' queue, with either a snapshot or an error; not called if the client is terminated while
-  ///     the read waits for the backend.
+  ///   - completion: Called once on the settings' queue, with either a snapshot or an error; not called if the client is terminated before
+  ///     there is an answer.
   public func getDocument(source: FirestoreSource, completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void) {
-    let queue = firestore.runtime().callbackQueue
-    let completion = UncheckedSendableBox(completion)
-    get(source: source, isCallback: true) { result in
-      queue.async {
-        switch result {
-        case .success(let snapshot): completion.value(snapshot, nil)
-        case .failure(let error): completion.value(nil, error)
-        }
-      }
-    }
+    get(source: source, firestore.onCallbackQueue(answering: completion))
   }
 
   /// Same as ``getDocument(source:completion:)`` with ``FirestoreSource/default``.
@@ -128,17 +120,13 @@ extension DocumentReference {
 
   @discardableResult
   private func get(
-    source: FirestoreSource, isCallback: Bool = false,
-    _ completion: @escaping @Sendable (Result<DocumentSnapshot, NSError>) -> Void
+    source: FirestoreSource, _ completion: @escaping @Sendable (Result<DocumentSnapshot, NSError>) -> Void
   ) -> ListenerHandle? {
-    firestore.runtime().instruments.read(of: key.collectionGroup, completion) {
-      start(source, isCallback: isCallback, $0)
-    }
+    firestore.runtime().instruments.read(of: key.collectionGroup, completion) { start(source, $0) }
   }
 
   private func start(
-    _ source: FirestoreSource, isCallback: Bool,
-    _ completion: @escaping @Sendable (Result<DocumentSnapshot, NSError>) -> Void
+    _ source: FirestoreSource, _ completion: @escaping @Sendable (Result<DocumentSnapshot, NSError>) -> Void
   ) -> ListenerHandle? {
     guard source != .cache else {
       firestore.runtime().readDocument(key) { [self] result in
@@ -146,7 +134,7 @@ extension DocumentReference {
       }
       return nil
     }
-    return firestore.runtime().getOnce(model, isFresh: source == .server, isCallback: isCallback) { [self] result in
+    return firestore.runtime().getOnce(model, isFresh: source == .server) { [self] result in
       completion(result.flatMap { online(snapshot($0), source) })
     }
   }

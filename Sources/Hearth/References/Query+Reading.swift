@@ -15,26 +15,17 @@ extension Query {
   /// is that listener's latest state. With ``FirestoreSource/server`` the backend is asked anew in that case too, and being offline is the
   /// error `unavailable`. With ``FirestoreSource/cache`` the backend is never asked. As long as it is not known whether
   /// the backend can be reached, reads wait for the first connection attempt, at most 10 seconds. While a pending write takes a document out
-  /// of a result that fills its limit, the read of it waits until the write is answered, because the backend sends what moves up only then; a
-  /// ``ReadPolicy`` bounds the wait. Errors of the backend, such as
+  /// of a result that fills its limit, or moves it back, the read of it waits until the write is answered, because the backend sends what takes
+  /// its place only then; a ``ReadPolicy`` bounds the wait, and being offline ends it. Errors of the backend, such as
   /// `permissionDenied` or `failedPrecondition` for a missing index, come as they are. A query with ``limit(toLast:)`` and without
   /// an order is a programming error when it is run.
   ///
   /// - Parameters:
   ///   - source: The source of the answer.
-  ///   - completion: Called once on the settings' queue, with either a snapshot or an error; not called if the client is terminated while
-  ///     the read waits for the backend.
+  ///   - completion: Called once on the settings' queue, with either a snapshot or an error; not called if the client is terminated before
+  ///     there is an answer.
   public func getDocuments(source: FirestoreSource, completion: @escaping (QuerySnapshot?, (any Error)?) -> Void) {
-    let queue = firestore.runtime().callbackQueue
-    let completion = UncheckedSendableBox(completion)
-    get(source: source, isCallback: true) { result in
-      queue.async {
-        switch result {
-        case .success(let snapshot): completion.value(snapshot, nil)
-        case .failure(let error): completion.value(nil, error)
-        }
-      }
-    }
+    get(source: source, firestore.onCallbackQueue(answering: completion))
   }
 
   /// Same as ``getDocuments(source:completion:)`` with ``FirestoreSource/default``.
@@ -134,18 +125,14 @@ extension Query {
 
   @discardableResult
   private func get(
-    source: FirestoreSource, isCallback: Bool = false,
-    _ completion: @escaping @Sendable (Result<QuerySnapshot, NSError>) -> Void
+    source: FirestoreSource, _ completion: @escaping @Sendable (Result<QuerySnapshot, NSError>) -> Void
   ) -> ListenerHandle? {
     requireRunnable()
-    return firestore.runtime().instruments.read(of: collectionName, completion) {
-      start(source, isCallback: isCallback, $0)
-    }
+    return firestore.runtime().instruments.read(of: collectionName, completion) { start(source, $0) }
   }
 
   private func start(
-    _ source: FirestoreSource, isCallback: Bool,
-    _ completion: @escaping @Sendable (Result<QuerySnapshot, NSError>) -> Void
+    _ source: FirestoreSource, _ completion: @escaping @Sendable (Result<QuerySnapshot, NSError>) -> Void
   ) -> ListenerHandle? {
     if let fault {
       return firestore.runtime().refuse(fault, on: nil) { _ in completion(.failure(fault)) }
@@ -156,7 +143,7 @@ extension Query {
       }
       return nil
     }
-    return firestore.runtime().getOnce(model, isFresh: source == .server, isCallback: isCallback) { [self] result in
+    return firestore.runtime().getOnce(model, isFresh: source == .server) { [self] result in
       completion(
         result.flatMap { view in
           guard source == .server, !view.isAnswered else { return .success(QuerySnapshot(query: self, view: view)) }

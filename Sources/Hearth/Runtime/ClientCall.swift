@@ -87,6 +87,8 @@ struct PendingLocalWrite: Sendable {
   var mutations: [Mutation]
   var localWriteTime: HearthModel.Timestamp
   var completion: WriteCompletion?
+  /// False for a write without a completion: nobody hears of a refusal.
+  var hasCaller = true
   /// Drawn before for a write with a receipt, whose outcome is kept under it.
   var identity: BatchIdentity?
   /// The refused batch that is written again.

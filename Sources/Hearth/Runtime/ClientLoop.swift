@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HearthCache
+internal import HearthModel
 internal import HearthStore
 internal import HearthSync
 
@@ -14,10 +15,10 @@ internal import HearthSync
 /// | running | - | go to the running client | closes everything: stopped |
 /// | reopening | - | wait in order while another process or client has the damaged file open, at most `FolderWait.limit`; then writes go on waiting and others try once: running, or report the error | tries the folder once more: as running, or stopped |
 /// | suspended | - | wait in order, like messages of streams and timers: running, or locked if another process took the folder | resumes, and goes on from there |
-/// | yielding, while another process wants the cache for itself | - | as suspended: running if that fails, otherwise failed | resumes, and goes on from there |
+/// | yielding, while another process wants the cache for itself | - | as suspended, and after `FolderWait.limit` as waiting for the file: running if that fails, otherwise failed | resumes, and goes on from there |
 /// | locked | - | try to open the folder once: running, or report the error; waiting, if others were asked to give the folder back | stopped |
 /// | failed, also after another process has taken the cache over | - | report the error; nothing on disk changes | stopped |
-/// | stopped | - | tasks get `cancelled`, callbacks are silent | completes when everything is closed |
+/// | stopped | - | end with `cancelled`; listeners on a queue are silent | completes when everything is closed |
 final class ClientLoop {
   enum Message: Sendable {
     case start
@@ -62,6 +63,9 @@ final class ClientLoop {
   private var clientCount = 0
   /// The error of writes that could not be saved when the last client ended. The next call that stops the client reports it.
   private var unsavedError: NSError?
+  /// The writes without a completion that were refused because there was no cache. The next call that stops the client reports them, as
+  /// nothing else has.
+  private var refusedWriteCount = 0
   /// True once the client is being stopped: it is not suspended for another process any more, which has the folder soon anyway.
   private var isStopping = false
   /// The time until which the cache is not given back, because that was in vain.
@@ -124,7 +128,8 @@ final class ClientLoop {
     guard case .running(let client) = state else { return }
     if let error = client.endingError {
       HearthLog.error("\(error.localizedDescription)")
-      unsavedError = client.giveWay(error)
+      unsavedError = client.giveWay(error) ?? unsavedError
+      choices.endListeners()
       state = .failed(error)
     } else if !isStopping, restsUntil <= .now, client.takeRequestToYield() {
       HearthLog.log(.notice, "Another process wants the cache for itself. It is given back.")
@@ -140,22 +145,29 @@ final class ClientLoop {
   /// - Parameter wait: For as long as the other process may try; nil to come back now.
   private func comeBack(within wait: FolderWait?, post: @escaping @Sendable (Message) -> Void) {
     guard case .yielding(let client, let held) = state else { return }
-    if client.isCacheWanted, let pause = wait?.nextPause() {
+    // Before the folder is tried: a process that fails gives it back first, and then withdraws its request.
+    let isWanted = client.isCacheWanted
+    if isWanted, let pause = wait?.nextPause() {
       planAttempt(after: pause)
       return
     }
     do {
-      try client.resume()
+      guard try client.resume() else { throw RunningClient.cacheWasTaken }
       state = .running(client)
       restsUntil = .now + held.restAfterYielding
       watchForSuspension(post: post)
       HearthLog.log(.notice, "No other process had the cache for itself. This one uses it again.")
     } catch {
+      if isWanted, let wait, FolderWait.isWorthwhile(after: error) {
+        // The other process has the folder for itself, and may still fail.
+        return planAttempt(after: wait.endTime(after: error))
+      }
       let isMigrated = (error as? StoreError)?.kind == .newerSchema
       let error = isMigrated ? NSError.firestore(opening: error) : RunningClient.cacheWasTaken
       HearthLog.error("\(error.localizedDescription)")
       let unsaved = client.end(error, writesIn: .outOfReach)
-      unsavedError = unsaved ?? (isStopping ? held.unsavedError : nil)
+      unsavedError = unsaved ?? (isStopping ? held.unsavedError : nil) ?? unsavedError
+      choices.endListeners()
       state = .failed(error)
     }
     handle(held.takeHeld(), post: post)
@@ -164,9 +176,14 @@ final class ClientLoop {
   private func handle(_ call: ClientCall) {
     switch state {
     case .running(let client): client.handle(call)
-    case .failed(let error), .locked(_, let error), .reopening(_, _, let error?): call.refuse(error)
+    case .failed(let error), .locked(_, let error), .reopening(_, _, let error?): refuse(call, error)
     case .idle, .waiting, .reopening, .suspended, .yielding, .stopped: call.refuse(nil)
     }
+  }
+
+  private func refuse(_ call: ClientCall, _ error: NSError) {
+    if case .writes(let writes) = call { refusedWriteCount += writes.count { !$0.hasCaller } }
+    call.refuse(error)
   }
 
   private func start(post: @escaping @Sendable (Message) -> Void) {
@@ -256,13 +273,13 @@ final class ClientLoop {
   private func resume(post: @escaping @Sendable (Message) -> Void) {
     guard case .suspended(let client, let wait) = state else { return }
     do {
-      try client.resume()
+      guard try client.resume() else { throw RunningClient.folderWasUsed }
       state = .running(client)
       watchForSuspension(post: post)
     } catch {
       let error = NSError.firestore(opening: error)
       HearthLog.error("The cache cannot be used any more: \(error.localizedDescription)")
-      unsavedError = client.end(error, writesIn: .outOfReach)
+      unsavedError = client.end(error, writesIn: .outOfReach) ?? unsavedError
       state = .locked(wait, error)
     }
     let unsaved = wait.unsavedError
@@ -285,7 +302,7 @@ final class ClientLoop {
   private func openNow(_ wait: FolderWait, post: @escaping @Sendable (Message) -> Void) -> FolderWait? {
     do {
       try run(wait.configuration, post: post)
-      handle(choices.messages, post: post)
+      handle(choices.messages + choices.listeners, post: post)
       return nil
     } catch {
       guard FolderWait.isWorthwhile(after: error), wait.configuration.endRequest.isMade else {
@@ -298,7 +315,7 @@ final class ClientLoop {
       // It was called when the first wait was over.
       configuration.cacheOpened = nil
       let again = FolderWait(configuration)
-      for message in choices.messages { again.hold(message) }
+      for message in choices.messages + choices.listeners { again.hold(message) }
       state = .waiting(again)
       planAttempt(after: again.nextPause() ?? FolderWait.pauseAfterLimit)
       return again
@@ -356,6 +373,7 @@ final class ClientLoop {
     } catch {
       guard FolderWait.isWorthwhile(after: error) else {
         abandon(remainder, after: error)
+        if isStopping { unsavedError = unsavedError ?? wait.unsavedError }
         return handle(wait.takeHeld(), post: post)
       }
       planAttempt(after: wait.nextPause() ?? FolderWait.pauseAfterLimit)
@@ -393,6 +411,8 @@ final class ClientLoop {
     resume(post: post)
     comeBack(within: nil, post: post)
     suspensionWatch = nil
+    choices.endListeners()
+    let lost = unsavedError ?? refusedWritesError
     switch state {
     case .stopped(let endings):
       endings.async { completion(nil) }
@@ -400,22 +420,27 @@ final class ClientLoop {
       let endings = Self.makeEndings()
       state = .stopped(endings)
       endings.suspend()
-      let error = client.stop { endings.resume() } ?? unsavedError
+      let error = client.stop { endings.resume() } ?? lost
       endings.async { completion(error) }
     case .waiting(let wait):
       state = .stopped(Self.makeEndings())
       wait.configuration.endRequest.withdraw()
       wait.configuration.cacheOpened?(NSError.terminated)
-      completion(wait.refuseHeld() ?? unsavedError)
+      completion(wait.refuseHeld() ?? lost)
     case .reopening(let wait, var remainder, _):
       state = .stopped(Self.makeEndings())
       let held = wait.refuseHeld()
-      completion(remainder.abandon(.terminated) ?? held ?? unsavedError)
+      completion(remainder.abandon(.terminated) ?? held ?? lost)
     case .idle, .suspended, .yielding, .locked, .failed:
       if case .locked(let wait, _) = state { wait.configuration.endRequest.withdraw() }
       state = .stopped(Self.makeEndings())
-      completion(unsavedError)
+      completion(lost)
     }
+  }
+
+  private var refusedWritesError: NSError? {
+    guard refusedWriteCount > 0 else { return nil }
+    return .firestore(StatusError.notSaved(writeCount: refusedWriteCount, because: "The cache could not be used."))
   }
 
   /// Opens the folder before the client ends, if it is free, so that the writes that wait for it are stored.

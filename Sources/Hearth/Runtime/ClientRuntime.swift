@@ -70,6 +70,7 @@ final class ClientRuntime: Sendable {
   /// Locked only while a drain runs, so there is never contention.
   private let loop: Mutex<ClientLoop>
   private let lastID = Atomic<Int>(0)
+  private let isStopping = Atomic<Bool>(false)
 
   init(_ configuration: ClientConfiguration) {
     callbackQueue = DispatchQueue(label: "hearth.callbacks", target: configuration.callbackQueue)
@@ -92,9 +93,13 @@ final class ClientRuntime: Sendable {
 
   func write(_ mutations: [Mutation], _ completion: WriteCompletion?) {
     let id = WriteID(rawValue: nextID())
-    let completion = instruments.write(completion, mutationCount: mutations.count)
     post(
-      .call(.writes([PendingLocalWrite(id: id, mutations: mutations, localWriteTime: .now(), completion: completion)])))
+      .call(
+        .writes([
+          PendingLocalWrite(
+            id: id, mutations: mutations, localWriteTime: .now(),
+            completion: instruments.write(completion, mutationCount: mutations.count), hasCaller: completion != nil)
+        ])))
   }
 
   /// Writes with a receipt.
@@ -136,12 +141,9 @@ final class ClientRuntime: Sendable {
   ///
   /// - Parameters:
   ///   - isFresh: True to ask the backend even if a listener to the same query is open.
-  ///   - isCallback: True if the completion leads to one of the application's, which is not called when the client is terminated. Tasks
-  ///     get `cancelled`.
   ///   - received: Called on the loop with the number of documents that the backend has sent so far.
   func getOnce(
-    _ query: HearthModel.Query, isFresh: Bool = false, isCallback: Bool = false,
-    received: (@Sendable (Int) -> Void)? = nil,
+    _ query: HearthModel.Query, isFresh: Bool = false, received: (@Sendable (Int) -> Void)? = nil,
     _ completion: @escaping @Sendable (SnapshotEvent) -> Void
   ) -> ListenerHandle {
     var options = ListenOptions()
@@ -151,8 +153,7 @@ final class ClientRuntime: Sendable {
     options.needsFreshAnswer = isFresh
     options.reportsTransfer = received != nil
     let listener = Listener(
-      id: ListenerID(rawValue: nextID()), queue: nil, isCallback: isCallback, received: received,
-      callback: completion)
+      id: ListenerID(rawValue: nextID()), queue: nil, received: received, callback: completion)
     post(.call(.listen(listener, query, options, isOneShot: true)))
     return handle(listener, abandon: { .abandonRead($0) }) { .unlisten($0) }
   }
@@ -298,7 +299,8 @@ final class ClientRuntime: Sendable {
     post(.call(.bundleEnded(id, error)))
   }
 
-  /// Makes a call to the backend outside the streams. Fails with `unavailable` at once while the network is disabled.
+  /// Makes a call to the backend outside the streams. Fails with `unavailable` at once while the network is disabled, and with `cancelled`
+  /// when the client is stopped.
   ///
   /// - Parameters:
   ///   - failsWhenOffline: True to fail with `unavailable` also when the last attempt to reach the backend has failed.
@@ -310,11 +312,12 @@ final class ClientRuntime: Sendable {
   ) {
     let call = BackendCall(
       failsWhenOffline: failsWhenOffline,
-      run: { transport in
+      run: { [weak self] transport in
         do throws(StatusError) {
           completion(.success(try await body(transport)))
         } catch {
-          completion(.failure(.firestore(error)))
+          let isStopped = self?.isStopping.load(ordering: .relaxed) ?? true
+          completion(.failure(isStopped ? .terminated : .firestore(error)))
         }
       }, fail: { completion(.failure($0)) })
     request(.callBackend(call))
@@ -345,6 +348,7 @@ final class ClientRuntime: Sendable {
   ///
   /// - Parameter completion: Gets an error in the first call if there are writes that could not be stored.
   func stop(_ completion: @escaping @Sendable (NSError?) -> Void) {
+    isStopping.store(true, ordering: .relaxed)
     post(.stop(completion))
   }
 

@@ -11,6 +11,7 @@ internal import HearthSync
 /// |---|---|---|
 /// | waiting, at most ``limit`` | wait in order, and then take effect as if the folder had been free | the folder is free, or the time is over |
 /// | waiting for the file, without a limit: the folder is free, but another process holds the file, as one does that is stopped in a transaction | as in a running client: writes and listeners wait, in order; what can be asked again ends after ``limit`` with `unavailable` | the file is free |
+/// | waiting for a process that was given the folder, and still wants it: it migrates a large file, for example | likewise | that process has failed, or has succeeded |
 /// | given up | each one first tries to open the folder, once and without waiting, and else gets the error. If this client asks others to give the folder back, it waits as before | the folder is free |
 ///
 /// Nothing here blocks: the loop tries the folder and is free in the pauses. Confined to the loop.
@@ -19,7 +20,7 @@ final class FolderWait {
   private let deadline: ContinuousClock.Instant
   private var pause = FolderWait.firstPause
   private var held: [ClientLoop.Message] = []
-  /// The error of operations that do not wait for the file; nil before the time is over.
+  /// The error of operations that do not wait for longer; nil before the time is over.
   private var fileError: NSError?
 
   /// The longest wait: more than another process needs to close the folder, less than a person would wait.
@@ -55,6 +56,13 @@ final class FolderWait {
     if let pause = nextPause() { return pause }
     // A program that is content with a cache in memory is not kept waiting.
     guard Self.isFileHeld(error), configuration.cacheOpened == nil else { return nil }
+    return endTime(after: error)
+  }
+
+  /// Ends the operations that can be asked again, now and from now on, with the error. The others go on waiting.
+  ///
+  /// - Returns: The pause before the next attempt.
+  func endTime(after error: any Error) -> Duration {
     fileError = .firestore(Self.givenUp(error))
     let held = takeHeld()
     for message in held { hold(message) }
@@ -125,6 +133,8 @@ struct ClientChoices {
   private var userChange: ClientCall?
   private var indexes: ClientCall?
   private var network: ClientCall?
+  /// Those that were added and not removed, also of a client that runs. They have no error by which callers could learn to add them again.
+  private var syncListeners: [ListenerID: Listener<Void>] = [:]
 
   mutating func note(_ call: ClientCall) {
     switch call {
@@ -135,13 +145,28 @@ struct ClientChoices {
     case .request(let id, let request):
       // The caller has an answer: that the client could not run.
       if let state = request.networkState { network = .request(id, .networkSwitch(isEnabled: state) { _ in }) }
-    case .writes, .listen, .unlisten, .abandonRead, .listenForSync, .unlistenForSync, .observeOutbox, .unobserveOutbox,
-      .observeStatus, .unobserveStatus, .bundleBytes, .bundleEnded:
+    case .listenForSync(let listener):
+      syncListeners[listener.id] = listener
+    case .unlistenForSync(let id):
+      syncListeners[id] = nil
+    case .writes, .listen, .unlisten, .abandonRead, .observeOutbox, .unobserveOutbox, .observeStatus, .unobserveStatus,
+      .bundleBytes, .bundleEnded:
       break
     }
   }
 
   var messages: [ClientLoop.Message] {
     [userChange, indexes, network].compactMap { $0.map(ClientLoop.Message.call) }
+  }
+
+  /// The messages that add the listeners for "snapshots in sync" to a client that has none of them.
+  var listeners: [ClientLoop.Message] {
+    syncListeners.values.sorted { $0.id.rawValue < $1.id.rawValue }.map { .call(.listenForSync($0)) }
+  }
+
+  /// Ends the listeners of a client that will not run again.
+  mutating func endListeners() {
+    for (_, listener) in syncListeners { listener.remove() }
+    syncListeners = [:]
   }
 }

@@ -18,22 +18,20 @@ final class Listener<Event: Sendable>: Sendable {
   /// Called on the client's loop with the number of documents that the backend has sent so far; nil if nobody wants to know.
   let received: (@Sendable (Int) -> Void)?
   private let queue: DispatchQueue?
-  /// True if a task of this library waits for the events, rather than a callback of the application.
-  let isAwaited: Bool
+  /// True if something of this library hears the events directly, rather than a callback of the application on its queue.
+  var isAwaited: Bool { queue == nil }
   /// Nil after the removal.
   private let callback: Mutex<(@Sendable (Event) -> Void)?>
 
-  /// - Parameters:
-  ///   - queue: The queue of the callback, a serial one; nil calls it directly on the client's loop. So calls come one after the other.
-  ///   - isCallback: True if the callback leads to one of the application's, also where it has no queue here.
+  /// - Parameter queue: The queue of the callback, a serial one; nil calls it directly on the client's loop. So calls come one after the
+  ///   other.
   init(
-    id: ListenerID, queue: DispatchQueue?, isCallback: Bool = false, received: (@Sendable (Int) -> Void)? = nil,
+    id: ListenerID, queue: DispatchQueue?, received: (@Sendable (Int) -> Void)? = nil,
     callback: @escaping @Sendable (Event) -> Void
   ) {
     self.id = id
     self.received = received
     self.queue = queue
-    isAwaited = queue == nil && !isCallback
     self.callback = Mutex(callback)
   }
 

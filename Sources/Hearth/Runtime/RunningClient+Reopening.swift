@@ -111,8 +111,12 @@ extension RunningClient {
     }
   }
 
-  /// True if the request, which the cache has just refused, stays for the client that opens the cache anew.
-  func isTakenOver(_ id: RequestID) -> Bool {
+  /// True if the request, which has just failed, stays for the client that opens the cache anew.
+  ///
+  /// - Parameter error: The error that it has failed with.
+  func isTakenOver(_ id: RequestID, _ error: any Error) -> Bool {
+    // A user who has signed out ends a call for good, also in the event in which the damage is found: the next client would ask for another one.
+    if let status = error as? StatusError, status == .userChanged { return false }
     guard reopening != nil, let request = requests[id], request.outlivesDamage,
       request.damageCount < ClientRequest.damageLimit
     else { return false }

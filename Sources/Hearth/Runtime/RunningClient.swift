@@ -314,7 +314,7 @@ final class RunningClient {
   func finish<Answer: Sendable>(
     _ id: RequestID, _ result: Result<Answer, any Error>, _ completion: (Result<Answer, NSError>) -> Void
   ) {
-    if case .failure = result, isTakenOver(id) { return }
+    if case .failure(let error) = result, isTakenOver(id, error) { return }
     complete(id) { completion(result.mapError { NSError.firestore($0) }) }
   }
 
@@ -416,16 +416,21 @@ final class RunningClient {
     cache.suspend()
   }
 
-  /// - Throws: When another process has, or had, the folder. The client must then be ended.
-  func resume() throws {
-    guard try !cache.resume() else {
-      wakeUps = cache.client.flatMap { ClientWakeUps($0, post: post) }
-      return run(.resume)
-    }
-    throw StoreError(
-      kind: .unavailable,
-      message: "Another process used the cache folder while this one was suspended. Listen and read again.")
+  /// Goes on with the folder. The client must be ended if that fails, unless it is tried again.
+  ///
+  /// - Returns: False when another process had the folder for itself in between.
+  /// - Throws: As `OpenedCache.resume()`.
+  func resume() throws -> Bool {
+    guard try cache.resume() else { return false }
+    wakeUps = cache.client.flatMap { ClientWakeUps($0, post: post) }
+    run(.resume)
+    return true
   }
+
+  /// The error of a client whose folder another process has used while it was suspended.
+  static let folderWasUsed = StoreError(
+    kind: .unavailable,
+    message: "Another process used the cache folder while this one was suspended. Listen and read again.")
 
   /// True while another process wants the cache for itself: to delete it, to take it over or to migrate it.
   var isCacheWanted: Bool { cache.isWantedByOther }
@@ -457,12 +462,12 @@ final class RunningClient {
     return end(error, writesIn: .outOfReach)
   }
 
-  /// Ends everything with an error, and leaves the cache as it is. Writes that are not stored yet are refused.
+  /// Ends everything with an error, and leaves the cache as it is. Writes that are not stored yet are refused. Listeners for "snapshots in
+  /// sync" stay with the loop, which adds them to the next client.
   ///
   /// - Parameter place: The place of the writes that were saved.
   /// - Returns: an error if there are writes that were not saved.
   func end(_ error: NSError, writesIn place: AbandonedWrites.Place) -> NSError? {
-    for (_, listener) in syncListeners { listener.remove() }
     defer { close(failing: error) }
     return abandonedWrites(error, savedIn: place).end(writes)
   }
@@ -533,7 +538,7 @@ final class RunningClient {
     case .statusChanged: readStatusSoon()
     case .completeWrite(let id, let error): completeWrite(id, error)
     case .answer(let id, let result): answer(id, .success(result))
-    case .requestFailed(let id, let error): if !isTakenOver(id) { answer(id, .failure(error)) }
+    case .requestFailed(let id, let error): if !isTakenOver(id, error) { answer(id, .failure(error)) }
     case .bundleProgress(let id, let progress): requests[id]?.progress(progress)
     }
   }

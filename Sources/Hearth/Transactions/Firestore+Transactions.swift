@@ -36,7 +36,8 @@ extension Firestore {
   ///   - updateBlock: Gives the result. When it stores an error, nothing is written: an error of ``FirestoreErrorDomain`` that
   ///     is worth another attempt, such as `aborted`, has the block run again, every other one ends the transaction.
   ///   - completion: Called once on the settings' queue with the result of the last run, or with an error: `aborted` or
-  ///     `failedPrecondition` when the documents kept changing, and errors of the backend.
+  ///     `failedPrecondition` when the documents kept changing, and errors of the backend. Not called with an error once the client is
+  ///     terminated.
   public func runTransaction(
     _ updateBlock: @escaping (Transaction, NSErrorPointer) -> Any?, completion: @escaping (Any?, (any Error)?) -> Void
   ) {
@@ -50,7 +51,8 @@ extension Firestore {
   ) {
     let queue = runtime().callbackQueue
     let completion = UncheckedSendableBox(completion)
-    run(updateBlock, options) { result in
+    run(updateBlock, options) { [self] result in
+      guard reports(result.value.failure) else { return }
       queue.async {
         switch result.value {
         case .success(let value): completion.value(value, nil)

@@ -19,6 +19,8 @@ package struct News {
   package var hasNewBatches = false
   /// The targets in use for which this is news, and how far they agree with the backend.
   package var targetStates: [TargetID: TargetAgreement] = [:]
+  /// The documents that the backend has confirmed for those of them that have a limit and are not open.
+  package var confirmedKeys: [TargetID: Set<DocumentKey>] = [:]
   /// The targets that the backend has refused, in order.
   package var rejectedTargets: [(target: TargetID, error: StatusError)] = []
   /// The targets whose rows something else than a snapshot of the backend has written.

@@ -9,7 +9,8 @@ enum Notice {
   case batchQueued(BatchID, user: MutationQueue.UserRow)
   /// A batch has left the outbox: the backend has committed it, or it is lost with this error.
   case batchAnswered(BatchID, user: MutationQueue.UserRow, StatusError?)
-  /// The view of the target at the holder of the lease has come to agree with the backend, or no longer agrees.
+  /// The view of the target at the holder of the lease has come to agree with the backend, or no longer agrees, or the target has a limit and
+  /// other documents than before.
   case targetState(TargetID)
   /// The backend has refused the target.
   case targetRejected(TargetID, StatusError)

@@ -72,7 +72,12 @@ package final class OpenedCache {
       try CacheFile.checkIsKnown(files)
       return false
     }
-    try client?.resume()
+    do {
+      try client?.resume()
+    } catch {
+      lock.release()
+      throw error
+    }
     return true
   }
 
@@ -285,18 +290,15 @@ package enum CacheFile {
   ///
   /// - Throws: `StoreError` `newerSchema`. Nothing, if the versions are damaged too.
   fileprivate static func checkIsKnown(_ files: CacheFiles) throws {
+    guard files.hasMain else { return }
     var options = Database.Options()
     options.isReadOnly = true
     options.toleratesDamage = true
     // So that no files are made beside it.
     options.isImmutable = !files.hasLog
-    guard files.hasMain, let database = try? Database(.file(path: files.main), options: options) else { return }
-    defer { database.close() }
-    do {
-      try CacheSchema.checkVersions(in: database)
-    } catch let error as StoreError where error.kind == .newerSchema {
-      throw error
-    } catch {}
+    let database = try? Database(.file(path: files.main), options: options)
+    defer { database?.close() }
+    try CacheSchema.checkVersionsOfDamaged(database, path: files.main)
   }
 
   /// Opens the database and looks at what every use needs: the header, the tables, the counters.
@@ -345,17 +347,12 @@ package enum CacheFile {
     try files.removeScratch()
     defer { try? files.removeScratch() }
     let template = try Database(.file(path: files.template))
-    do {
-      _ = try CacheSchema.migrate(template)
-      if layout == .rewrittenShared { try ClientSchema.schema.migrate(template) }
-      if layout != .asMade { try DatabaseNameTable.schema.migrate(template) }
-      if layout != .asMade { try template.rewrite() }
-    } catch {
-      template.close()
-      throw error
-    }
-    template.close()
-    try SchemaGraft.copy(files.main, to: files.graft, schemaOf: files.template)
+    defer { template.close() }
+    _ = try CacheSchema.migrate(template)
+    if layout == .rewrittenShared { try ClientSchema.schema.migrate(template) }
+    if layout != .asMade { try DatabaseNameTable.schema.migrate(template) }
+    if layout != .asMade { try template.rewrite() }
+    try SchemaGraft.copy(files.main, to: files.graft, schemaOf: template)
     var grafted = SalvagedOutbox(reading: files.graft, databaseID: databaseID)
     grafted.isComplete = false
     return grafted
@@ -366,14 +363,9 @@ package enum CacheFile {
   ) throws -> CacheRecovery {
     let outbox = try readOutbox(files, databaseID: databaseID)
     let replacement = try Database(.file(path: files.replacement), options: options.database)
-    do {
-      try outbox.save(to: replacement, databaseID: databaseID)
-    } catch {
-      replacement.close()
-      throw error
-    }
-    replacement.close()
-    let setAsidePath = try files.replaceMain()
+    defer { replacement.close() }
+    try outbox.save(to: replacement, databaseID: databaseID)
+    let setAsidePath = try files.replaceMain(by: replacement)
     return CacheRecovery(of: outbox, reason: reason, setAsidePath: setAsidePath)
   }
 }

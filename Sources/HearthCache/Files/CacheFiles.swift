@@ -52,8 +52,17 @@ struct CacheFiles {
   }
 
   /// Sets the damaged database aside and puts the replacement in its place. One that was set aside earlier is deleted.
+  ///
+  /// - Parameter new: The replacement, which this closes.
   /// - Returns: The path of the damaged one now.
-  func replaceMain() throws -> String {
+  /// - Throws: `StoreError`; nothing has changed if the log of the replacement could not be moved into its file: an interruption between two
+  ///   renames would separate them.
+  func replaceMain(by new: Database) throws -> String {
+    defer { new.close() }
+    guard try new.truncateLog() else {
+      throw StoreError(kind: .unavailable, message: "Another program reads \(new.name), a file of a recovery.")
+    }
+    new.close()
     for name in try names() where name.hasPrefix(CacheFile.fileName + ".corrupt") {
       try removeFile(folder + "/" + name)
     }
@@ -89,11 +98,8 @@ struct CacheFiles {
   private func installReplacement() throws {
     // The mark of the damaged database must not be taken for one of the new database.
     if exists(marker) { try removeFile(marker) }
-    // A log that belongs to the damaged database must not be taken for the new one's.
-    for companion in Self.companions where exists(main + companion) { try removeFile(main + companion) }
-    for companion in Self.companions where exists(replacement + companion) {
-      try move(replacement + companion, to: main + companion)
-    }
+    // A log that belongs to the damaged database must not be taken for the new one's, whose log is empty.
+    for database in [main, replacement] { try removeCompanions(of: database) }
     try move(replacement, to: main)
   }
 
@@ -102,7 +108,12 @@ struct CacheFiles {
   }
 
   private func remove(_ database: String) throws {
-    for path in Self.companions.map({ database + $0 }) + [database] where exists(path) { try removeFile(path) }
+    try removeCompanions(of: database)
+    if exists(database) { try removeFile(database) }
+  }
+
+  private func removeCompanions(of database: String) throws {
+    for path in Self.companions.map({ database + $0 }) where exists(path) { try removeFile(path) }
   }
 
   private func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }

@@ -6,7 +6,8 @@ package struct CacheRecovery: Equatable, Sendable, CustomStringConvertible {
   package var setAsidePath: String
   /// The number of batches of pending writes, of all users, that were saved into the new file.
   package var savedBatchCount: Int
-  /// The number of batches that are kept in the new file and not sent, because they cannot be read or their user is not known.
+  /// The number of batches that are kept in the new file and not sent, because they cannot be read, their user is not known, or they may have
+  /// been answered.
   package var setAsideBatchCount: Int
   /// The number of batches that were seen and could not be kept.
   package var lostBatchCount: Int
@@ -20,8 +21,6 @@ package struct CacheRecovery: Equatable, Sendable, CustomStringConvertible {
   package var lostRejectedBatchCount: Int
   /// True if all refused batches could be looked for.
   package var areRejectedComplete: Bool
-
-  package var unreadableBatchCount: Int { setAsideBatchCount + lostBatchCount }
 
   init(of outbox: SalvagedOutbox, reason: String, setAsidePath: String) {
     self.reason = reason
@@ -40,7 +39,7 @@ package struct CacheRecovery: Equatable, Sendable, CustomStringConvertible {
     var text = "The cache file was damaged (\(reason)) and set aside as \"\(setAsidePath)\". "
     text += "Pending writes saved: \(savedBatchCount) batches"
     if setAsideBatchCount > 0 {
-      text += "; kept, but unreadable or of an unknown user, and not sent: \(setAsideBatchCount)"
+      text += "; kept and not sent, as unreadable, of an unknown user or perhaps answered: \(setAsideBatchCount)"
     }
     if lostBatchCount > 0 { text += "; lost: \(lostBatchCount)" }
     if !isOutboxComplete { text += "; part of the outbox could not be looked through, more may be lost" }

@@ -12,7 +12,7 @@ extension SalvagedOutbox {
 
   mutating func readQueue(_ database: Database) {
     let select = "SELECT batch_id, user_id, \(Self.bytes) FROM cache_mutation_batches NOT INDEXED"
-    let isWhole = scanAround(database, select, named: Set(owners.keys)) { outbox, row in outbox.take(row) }
+    let isWhole = scanAround(database, select, named: Set(witnesses.keys)) { outbox, row in outbox.take(row) }
     if !isWhole { isComplete = false }
   }
 
@@ -28,20 +28,30 @@ extension SalvagedOutbox {
       return keep(batchID, userKey, bytes, "the batch has the number \(batchID), which no batch is given")
     }
     guard !seen.contains(batchID) else { return }
-    take(batchID, user: user ?? owners[batchID].flatMap { $0 }, bytes)
+    take(batchID, user: user, bytes)
   }
 
-  private mutating func take(_ batchID: BatchID, user: Int64?, _ bytes: [UInt8]) {
+  private mutating func take(_ batchID: BatchID, user: UserRow?, _ bytes: [UInt8]) {
     seen.insert(batchID)
-    let owner = owners[batchID].flatMap { $0 }
-    guard let userKey = user.flatMap({ userKeys[$0] }) ?? owner.flatMap({ userKeys[$0] }) else {
+    let batch = Result { try decode(bytes, batchID) }
+    if let batch = try? batch.get(), isAnswered(batch) { return }
+    guard witnesses[batchID] != nil || !areWitnessesComplete else {
+      return keep(batchID, nil, bytes, "it may have been answered before: no index names it")
+    }
+    guard let userKey = owner(of: batchID, row: user).flatMap({ userKeys[$0] }) else {
       return keep(batchID, nil, bytes, "its user is not known")
     }
     do {
-      batches.append(Entry(userKey: userKey, batch: try decode(bytes, batchID)))
+      batches.append(Entry(userKey: userKey, batch: try batch.get()))
     } catch {
       keep(batchID, userKey, bytes, "\(error)")
     }
+  }
+
+  /// Returns true for a batch of which the file says what became of it.
+  private func isAnswered(_ batch: MutationBatch) -> Bool {
+    guard let identity = batch.identity else { return false }
+    return outcomes[OutcomeTable.number(of: identity)]?.identity == identity || rejectedIdentities.contains(identity)
   }
 
   /// Keeps a batch that is not to be sent, if anything of it is left.
@@ -63,13 +73,13 @@ extension SalvagedOutbox {
 
   /// Looks through the pages of the file for batches that exist and were not found.
   mutating func readMissingBatches(of path: String) {
-    let missing = Set(owners.keys).subtracting(seen)
+    let missing = Set(witnesses.keys).subtracting(seen)
     guard !missing.isEmpty else { return }
     isComplete = false
     for row in DatabaseLeaves.rows(in: path, numbers: missing) where row.columns.count >= 3 {
-      guard !seen.contains(row.number), let owner = owners[row.number], let user = owner,
-        case .integer(user) = row.columns[1], case .blob(let bytes) = row.columns[2],
-        (try? decode(bytes, row.number)) != nil
+      guard !seen.contains(row.number), case .integer(let user) = row.columns[1],
+        witnesses[row.number]?.users.contains(user) == true, owner(of: row.number, row: user) == user,
+        case .blob(let bytes) = row.columns[2], (try? decode(bytes, row.number)) != nil
       else { continue }
       take(row.number, user: user, bytes)
     }
@@ -83,13 +93,13 @@ extension SalvagedOutbox {
     let isWhole = scanAround(database, select) { outbox, row in
       let (user, reason) = (try? row.int64(at: 1), try? row.string(at: 3))
       if user != nil, reason != nil { outbox.setAsideRowCount += 1 }
-      let userKey = user.flatMap { outbox.userKeys[$0] }
       let bytes = (try? row.bytes(at: 2)) ?? []
       let batchID = (try? row.int64(at: 0)) ?? 0
-      if let userKey, Self.isBatchID(batchID), !outbox.seen.contains(batchID),
-        let batch = try? outbox.decode(bytes, batchID)
-      {
-        outbox.seen.insert(batchID)
+      let batch = Self.isBatchID(batchID) ? try? outbox.decode(bytes, batchID) : nil
+      if let batch, outbox.isAnswered(batch) { return }
+      let owner = user.flatMap { $0 > 0 ? outbox.owner(of: batchID, row: $0) : nil }
+      let userKey = owner.flatMap { outbox.userKeys[$0] }
+      if let userKey, let batch, outbox.seen.insert(batchID).inserted {
         outbox.batches.append(Entry(userKey: userKey, batch: batch))
       } else {
         outbox.keep(batchID, userKey, bytes, reason ?? "it was set aside before")
@@ -110,7 +120,9 @@ extension SalvagedOutbox {
         outbox.lostRejectedCount += 1
         return
       }
-      guard (try? outbox.decode(bytes, batchID)) != nil, let code = try? row.int64(at: 3),
+      let batch = try? outbox.decode(bytes, batchID)
+      if let identity = batch?.identity { outbox.rejectedIdentities.insert(identity) }
+      guard batch != nil, let code = try? row.int64(at: 3),
         let message = try? row.string(at: 4), let seconds = try? row.int64(at: 5),
         let nanoseconds = try? row.int64(at: 6)
       else {
@@ -119,12 +131,11 @@ extension SalvagedOutbox {
           SetAsideEntry(batchID: batchID, userKey: nil, bytes: bytes, reason: RejectedBatchTable.damagedReason))
         return
       }
-      let keptAt = (try? row.int64(at: 7)).flatMap { CountedNumber.range.contains($0) ? $0 : nil }
       outbox.rejected.append(
         RejectedRow(
           batchID: batchID, userKey: (try? row.int64(at: 1)).flatMap { outbox.userKeys[$0] }, batch: bytes,
           code: code, message: message, seconds: seconds, nanoseconds: nanoseconds,
-          keptAt: keptAt ?? outbox.keepingTime.seconds))
+          keptAt: outbox.keptAt(row, 7)))
     }
   }
 

@@ -30,15 +30,20 @@ extension SalvagedOutbox {
 
   private func outcome(_ row: Statement) -> OutcomeRow? {
     guard let bytes = try? row.bytes(at: 1), let identity = BatchIdentity(bytes: bytes),
-      let keptAt = try? row.int64(at: 2), CountedNumber.range.contains(keptAt), let code = try? row.int64(at: 3),
-      let message = try? row.string(at: 4), let result = try? row.bytes(at: 5)
+      let code = try? row.int64(at: 3), let message = try? row.string(at: 4), let result = try? row.bytes(at: 5)
     else { return nil }
     if code == 0 {
       guard (try? CacheCodec.decodeCommit(result, database: databaseID)) != nil else { return nil }
     } else {
       guard Int(exactly: code).flatMap(StatusCode.init(rawValue:)) != nil else { return nil }
     }
-    return OutcomeRow(identity: identity, keptAt: keptAt, code: code, message: message, result: result)
+    return OutcomeRow(identity: identity, keptAt: keptAt(row, 2), code: code, message: message, result: result)
+  }
+
+  /// The time from which a row ages; now where the column does not say one, as after a repair.
+  func keptAt(_ row: Statement, _ column: Int) -> Int64 {
+    guard let time = try? row.int64(at: column), CountedNumber.bases.contains(time) else { return keepingTime.seconds }
+    return time
   }
 
   func saveOutcomes(to database: Database) throws {

@@ -26,8 +26,10 @@ extension SalvagedOutbox {
       try saveBases(to: database, queue, keysByUser)
       try saveOutcomes(to: database)
       // The marks may be older than the batches: all of them count as sent, also those that a later release puts back into the queue.
-      for userKey in Set(batches.map(\.userKey) + setAside.compactMap(\.userKey)).sorted() {
-        try SentMarks(database: database).setMark(highestBatchID, of: queue.makeRow(userKey: userKey))
+      let others = try setAside.compactMap(\.userKey).map { try queue.makeRow(userKey: $0) }
+      let last = (batches.map(\.batch.batchID) + setAside.map(\.batchID)).reduce(highestBatchID, max)
+      for user in Set(keysByUser.keys).union(others).sorted() {
+        try SentMarks(database: database).setMark(last, of: user)
       }
       for (user, keys) in keysByUser.sorted(by: { $0.key < $1.key }) {
         _ = try localDocuments.recalculate(localDocuments.remoteDocuments(for: keys), user: user)
@@ -41,8 +43,8 @@ extension SalvagedOutbox {
     to database: Database, _ queue: MutationQueue, _ keysByUser: [MutationQueue.UserRow: Set<DocumentKey>]
   ) throws {
     let table = BaseDocumentTable(database: database)
-    for (userKey, bases) in bases.sorted(by: { $0.key < $1.key }) {
-      let user = try queue.makeRow(userKey: userKey)
+    for (number, bases) in bases.sorted(by: { $0.key < $1.key }) {
+      guard let user = try userKeys[number].map({ try queue.makeRow(userKey: $0) }) else { continue }
       for (key, base) in bases.sorted(by: { $0.key < $1.key }) where keysByUser[user]?.contains(key) == true {
         try table.set(base, of: key, user: user)
       }

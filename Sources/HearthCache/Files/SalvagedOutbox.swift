@@ -8,6 +8,9 @@ internal import HearthWire
 /// beginning, where that breaks off from its end, and what lies between is looked up by every number that an index or the
 /// list of documents still names. Where the pages that lead to the batches are damaged, the pages that hold them are read
 /// directly; then only batches count that an index names, because a page may also hold what was answered long ago.
+///
+/// The same is true of the whole table, where a write of one of its pages was lost. So a batch that has an outcome, or that was refused, is not
+/// pending any more, and one that neither the index nor the list of documents names, although both can be read as a whole, is set aside.
 struct SalvagedOutbox {
   struct Entry {
     var userKey: String
@@ -54,10 +57,12 @@ struct SalvagedOutbox {
   /// False when the reading of refused batches broke off somewhere.
   var isRejectedComplete = true
 
+  /// The identities of those that can be read.
+  var rejectedIdentities: Set<BatchIdentity> = []
   /// By their numbers in the table.
   var outcomes: [Int64: OutcomeRow] = [:]
-  /// What the oldest batches of documents were made for, by the key of their user.
-  var bases: [String: [DocumentKey: BaseDocument]] = [:]
+  /// What the oldest batches of documents were made for, by the row of their user.
+  var bases: [UserRow: [DocumentKey: BaseDocument]] = [:]
   /// True if the file still says where the outbox lies.
   private(set) var hasTables = true
   /// Empty when it could not be read. Then the new cache gets another name, and batch ids may start over: the backend
@@ -66,9 +71,13 @@ struct SalvagedOutbox {
   private(set) var highestBatchID: BatchID = 0
   private var hasCounter = false
   private(set) var keepingTime = KeepingTime()
-  private(set) var userKeys: [Int64: String] = [:]
-  /// The user's row of each batch that an index or the list of documents names; nil where they disagree.
-  private(set) var owners: [BatchID: Int64?] = [:]
+  var userKeys: [UserRow: String] = [:]
+  /// True if the table of users and its index could be read, and agree.
+  var areUsersComplete = false
+  /// For each batch that the index of the queue or the list of documents names.
+  var witnesses: [BatchID: Witnesses] = [:]
+  /// True if both could be read.
+  var areWitnessesComplete = false
   /// The batches that were found in the queue.
   var seen: Set<BatchID> = []
   /// The rows of `cache_unreadable_batches` that hold what such a row can hold.
@@ -98,19 +107,20 @@ struct SalvagedOutbox {
     }
     checkTables(database)
     readGlobals(database)
-    readOwners(database)
+    readWitnesses(database)
     readUsers(database, path)
+    // They say which batches of the queue were answered.
+    readOutcomes(database)
+    readRejected(database)
     readQueue(database)
     readSetAside(database)
-    readRejected(database)
     readBases(database)
-    readOutcomes(database)
     database.close()
     readMissingBatches(of: path)
     finish()
   }
 
-  // MARK: - Owners and counters
+  // MARK: - Counters and bases
 
   private mutating func checkTables(_ database: Database) {
     let names = CacheSchema.outboxTables.map { "'\($0)'" }.joined(separator: ", ")
@@ -123,57 +133,11 @@ struct SalvagedOutbox {
     func sql(_ column: String) -> String { "SELECT \(column) FROM cache_globals WHERE id = 1" }
     cacheID = (try? database.firstRow(sql("cache_id")) { try $0.string(at: 0) }) ?? ""
     let highest = try? database.firstRow(sql("highest_batch_id")) { try $0.int64(at: 0) }
-    if let highest, CountedNumber.range.contains(highest) {
+    if let highest, CountedNumber.counters.contains(highest) {
       (highestBatchID, hasCounter) = (highest, true)
     }
-    if let time = try? CacheGlobals(database: database).keepingTime() { keepingTime = time }
-  }
-
-  /// From the table and from its index, each of which has all that is wanted.
-  private mutating func readUsers(_ database: Database, _ path: String) {
-    for source in ["NOT INDEXED", "INDEXED BY sqlite_autoindex_cache_users_1"] {
-      scan(database, "SELECT user_id, user_key FROM cache_users \(source)") { outbox, row in
-        // The page may be that of another table or index.
-        guard let number = try? row.int64(at: 0), let key = try? row.string(at: 1), OutboxOwner.isKey(key),
-          outbox.userKeys[number] == nil
-        else { return }
-        outbox.userKeys[number] = key
-      }
-    }
-    // If both are damaged, from the pages. Users are never deleted, so every row that is found is right.
-    let missing = Set(owners.values.compactMap { $0 }).union(usersOfKeptRows(database)).subtracting(userKeys.keys)
-    var found: [Int64: Set<String>] = [:]
-    for row in DatabaseLeaves.rows(in: path, numbers: missing) {
-      guard row.columns.count == 2, row.columns[0] == .null, case .text(let bytes) = row.columns[1],
-        let key = String(validating: bytes, as: UTF8.self), OutboxOwner.isKey(key)
-      else { continue }
-      found[row.number, default: []].insert(key)
-    }
-    for (number, keys) in found where keys.count == 1 { userKeys[number] = keys.first }
-  }
-
-  private mutating func usersOfKeptRows(_ database: Database) -> Set<Int64> {
-    var users: Set<Int64> = []
-    for table in ["cache_unreadable_batches", "cache_rejected_batches"] {
-      scan(database, "SELECT DISTINCT user_id FROM \(table) WHERE user_id > 0") { _, row in
-        if let user = try? row.int64(at: 0) { users.insert(user) }
-      }
-    }
-    return users
-  }
-
-  private mutating func readOwners(_ database: Database) {
-    for table in ["cache_mutation_batches INDEXED BY cache_mutation_batches_by_user", "cache_batch_documents"] {
-      scan(database, "SELECT batch_id, user_id FROM \(table) WHERE user_id > 0") { outbox, row in
-        guard let batchID = try? row.int64(at: 0), Self.isBatchID(batchID), let user = try? row.int64(at: 1) else {
-          return
-        }
-        if let known = outbox.owners[batchID], known != user {
-          outbox.owners[batchID] = .some(nil)
-        } else {
-          outbox.owners[batchID] = user
-        }
-      }
+    if let time = try? CacheGlobals(database: database).keepingTime(), CountedNumber.bases.contains(time.seconds) {
+      keepingTime = time
     }
   }
 
@@ -181,20 +145,20 @@ struct SalvagedOutbox {
   private mutating func readBases(_ database: Database) {
     for order in ["ASC", "DESC"] {
       let isWhole = scan(database, "\(BaseDocumentTable.select) ORDER BY hash \(order)") { outbox, row in
-        guard let entry = try? BaseDocumentTable.entry(row), let userKey = outbox.userKeys[entry.user] else { return }
-        outbox.bases[userKey, default: [:]][entry.key] = entry.base
+        guard let entry = try? BaseDocumentTable.entry(row) else { return }
+        outbox.bases[entry.user, default: [:]][entry.key] = entry.base
       }
       if isWhole { return }
     }
   }
 
   private mutating func finish() {
-    lostBatchCount += Set(owners.keys).subtracting(seen).count
+    lostBatchCount += Set(witnesses.keys).subtracting(seen).count
     batches.sort { $0.batch.batchID < $1.batch.batchID }
     // Refused batches and those set aside keep their numbers as well.
     let kept = rejected.map(\.batchID) + (setAside + setAsideRejected).map(\.batchID)
-    highestBatchID = max(
-      highestBatchID, seen.max() ?? 0, owners.keys.max() ?? 0, kept.lazy.filter(Self.isBatchID).max() ?? 0)
+    highestBatchID = [Array(seen), Array(witnesses.keys), kept].joined()
+      .reduce(highestBatchID) { CountedNumber.bases.contains($1) ? max($0, $1) : $0 }
     if !hasCounter { highestBatchID += CacheGlobals.skippedBatchIDs }
     giveFreeNumbers()
     // Where it was lost, it goes on from the newest of them.

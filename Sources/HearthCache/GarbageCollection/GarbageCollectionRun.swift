@@ -24,7 +24,8 @@ internal import HearthStore
 /// Every step is one transaction and holds by itself: a target's row, with its resume token, goes before the first of
 /// its documents, and each step asks again what is listened to, pending and shown. So the process may end, and a target or
 /// a document may come into use, between any two steps. Each step costs what it removes; nothing that stays is looked at,
-/// except the targets that are listened to, the documents that only views need, and the results of pinned queries with a limit.
+/// except the targets that are listened to, once in a run the documents that only views or pinned queries need, and the results of pinned
+/// queries with a limit. Those are read once as well, and a step reads no more of them than it may remove.
 package struct GarbageCollectionRun {
   private enum Phase {
     case finishing
@@ -56,8 +57,9 @@ package struct GarbageCollectionRun {
     /// True if the share of what may be removed is less than one.
     var isOfFew = false
     var hasRemoved = false
-    /// Unneeded documents up to the bound that stay.
+    /// Unneeded documents that stay, and how far they were looked at. A pass that follows goes on behind them.
     var sparedCount: Int64 = 0
+    var position = DocumentUses.Position.start
 
     var findsMore: Bool { !hasRemoved && sparedCount > 0 && rank < count }
   }
@@ -66,6 +68,7 @@ package struct GarbageCollectionRun {
   private let limits: StepLimits
   private var phase = Phase.finishing
   private var pass = Pass()
+  private var edges = ResultEdges()
   package private(set) var report = GarbageCollectionReport()
 
   package init(_ parameters: GarbageCollectionParameters) {
@@ -95,7 +98,11 @@ package struct GarbageCollectionRun {
     case .removingTargets(let position):
       next.phase = try next.removeTargets(store, after: position).map { .removingTargets(after: $0) } ?? .removingKeys
     case .removingKeys:
-      if try !next.removeKeys(store) { next.phase = .removingDocuments(after: .start) }
+      if try !next.removeKeys(store) {
+        // The documents of targets that are gone may come before those that stay.
+        if next.pass.hasRemoved { (next.pass.sparedCount, next.pass.position) = (0, .start) }
+        next.phase = .removingDocuments(after: next.pass.position)
+      }
     case .removingDocuments(let position):
       let last = try next.removeDocuments(store, after: position, isShown: isShown)
       next.phase = last.map { .removingDocuments(after: $0) } ?? (next.goesOn ? .measuring : .vacuuming)
@@ -123,7 +130,9 @@ package struct GarbageCollectionRun {
       phase = report.hasCollected || free > used / 3 ? .vacuuming : .finished
       return
     }
-    pass = try store.read("Collect garbage") { try makePass(store, sparing: pass.sparedCount) }
+    let former = pass
+    pass = try store.read("Collect garbage") { try makePass(store, sparing: former.sparedCount) }
+    (pass.sparedCount, pass.position) = (former.sparedCount, former.position)
     report.hasCollected = true
     phase = .removingTargets(after: .start)
   }
@@ -187,18 +196,23 @@ package struct GarbageCollectionRun {
   private mutating func removeDocuments(
     _ store: LocalStore, after position: DocumentUses.Position, isShown: (DocumentKey) -> Bool
   ) throws -> DocumentUses.Position? {
-    let (bound, limits) = (pass.bound, limits)
-    let (last, count, sparedCount) = try store.transaction("Collect garbage", needsLease: true) {
-      () -> (DocumentUses.Position?, Int, Int64) in
+    let (bound, limits, edges) = (pass.bound, limits, edges)
+    let (last, count, sparedCount, edgesAfter) = try store.transaction("Collect garbage", needsLease: true) {
+      () -> (DocumentUses.Position?, Int, Int64, ResultEdges) in
       // What clients show that have just come or have other targets is not known before the news are taken.
-      guard !store.hasNewsOfClients else { return (position, 0, 0) }
-      var kept = try KeptDocuments(in: store)
+      guard !store.hasNewsOfClients else { return (position, 0, 0, edges) }
+      var kept = try KeptDocuments(
+        in: store, edges, within: ResultEdges.Allowance(documents: limits.documents, bytes: limits.documentBytes))
       var last: DocumentUses.Position?
       var (count, sparedCount) = (0, Int64(0))
       var bytes = 0
-      for (key, position) in try store.uses.unneeded(after: position, upTo: bound, limit: limits.documents) {
-        last = position
-        if try isShown(key) || kept.contains(key) {
+      for (key, next) in try store.uses.unneeded(after: position, upTo: bound, limit: limits.documents) {
+        guard let isKept = try isShown(key) ? true : kept.contains(key) else {
+          // The next step goes on with this document, and with the result that has to be read for it.
+          return (last ?? position, count, sparedCount, kept.edges)
+        }
+        last = next
+        if isKept {
           sparedCount += 1
           continue
         }
@@ -214,11 +228,13 @@ package struct GarbageCollectionRun {
         count += 1
         if bytes >= limits.documentBytes { break }
       }
-      return (last, count, sparedCount)
+      return (last, count, sparedCount, kept.edges)
     }
+    self.edges = edgesAfter
     report.removedDocumentCount += count
     if count > 0 { pass.hasRemoved = true }
     pass.sparedCount += sparedCount
+    if let last { pass.position = last }
     return last
   }
 

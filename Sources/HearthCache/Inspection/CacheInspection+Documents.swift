@@ -11,8 +11,13 @@ extension CacheInspection {
   }
 
   private func localMutations(_ viewpoint: Viewpoint) throws -> UserOverlays? {
-    guard case .user(let user) = viewpoint, let row = try row(of: user) else { return nil }
-    return UserOverlays(table: overlays, user: row)
+    try row(of: viewpoint).map { UserOverlays(table: overlays, user: $0) }
+  }
+
+  /// Nil for the backend, and for a user who has written nothing.
+  private func row(of viewpoint: Viewpoint) throws -> MutationQueue.UserRow? {
+    guard case .user(let user) = viewpoint else { return nil }
+    return try row(of: user)
   }
 
   // MARK: - Queries
@@ -26,7 +31,8 @@ extension CacheInspection {
     let executor = QueryExecutor(documents: documents, localMutations: try localMutations(viewpoint))
     var previous: PreviousResult?
     if !query.matchesAllDocuments, let target = try targets.target(query.target) {
-      previous = LocalStore.previousResult(of: target, keys: try targets.keys(of: target.targetID))
+      let planned = try LocalStore.planned(target, of: query, for: row(of: viewpoint), queue)
+      previous = LocalStore.previousResult(of: planned, keys: try targets.keys(of: target.targetID))
     }
     var result = try executor.run(query, previous: previous, clock: clock)
     if clock != nil { result.execution.missingIndexes = try executor.missingIndexes(for: query) }
@@ -35,7 +41,7 @@ extension CacheInspection {
 
   /// The document; of kind `unknown` when the cache has none.
   package func document(for key: DocumentKey, as viewpoint: Viewpoint) throws -> Document {
-    guard case .user(let user) = viewpoint, let row = try row(of: user) else { return try documents.document(for: key) }
+    guard let row = try row(of: viewpoint) else { return try documents.document(for: key) }
     return try LocalDocuments(documents: documents, queue: queue, overlays: overlays).document(for: key, user: row)
   }
 

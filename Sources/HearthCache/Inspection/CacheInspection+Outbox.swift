@@ -10,17 +10,12 @@ package struct OutboxEntry: Equatable, Sendable {
   }
 
   package var batchID: BatchID
-  /// The ``OutboxOwner/name`` of its identity; nil for the signed-out user, and if ``isUserKnown`` is false.
-  package var user: String?
+  /// Nil if it is not known whose it is.
+  package var owner: OutboxOwner?
   package var byteCount: Int
   /// True for a batch that a client could not read and that waits for a release that can.
   package var isSetAside: Bool
   package var contents: Contents
-  /// False if it is not known whose it is.
-  package var isUserKnown = true
-
-  /// The identity, as tables show it.
-  package var ownerInWords: String { isUserKnown ? OutboxOwner(name: user).inWords : OutboxOwner.unknownInWords }
 }
 
 extension CacheInspection {
@@ -49,10 +44,13 @@ extension CacheInspection {
     } catch CacheError.unreadableBatch(_, let reason) {
       contents = .unreadable(reason: reason)
     }
-    let isUserKnown = !row.isNull(at: 2)
     return OutboxEntry(
-      batchID: try row.int64(at: 0), user: isUserKnown ? Self.user(ofKey: try row.string(at: 2)) : nil,
-      byteCount: (try? row.bytes(at: 1).count) ?? 0, isSetAside: isSetAside, contents: contents,
-      isUserKnown: isUserKnown)
+      batchID: try row.int64(at: 0), owner: try Self.owner(row), byteCount: (try? row.bytes(at: 1).count) ?? 0,
+      isSetAside: isSetAside, contents: contents)
+  }
+
+  /// The owner of a batch whose row has the key of its user in the third column.
+  static func owner(_ row: Statement) throws -> OutboxOwner? {
+    row.isNull(at: 2) ? nil : OutboxOwner(key: try row.string(at: 2))
   }
 }

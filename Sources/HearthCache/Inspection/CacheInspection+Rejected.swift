@@ -4,18 +4,13 @@ internal import HearthStore
 /// One write that the backend has refused.
 package struct RejectedEntry: Equatable, Sendable {
   package var batchID: BatchID
-  /// The ``OutboxOwner/name`` of its identity; nil for the signed-out user, and if ``isUserKnown`` is false.
-  package var user: String?
+  /// Nil if it is not known whose it is.
+  package var owner: OutboxOwner?
   package var contents: OutboxEntry.Contents
   /// Nil if the row does not say one.
   package var error: StatusError?
   /// The device's time of the refusal.
   package var rejectedAt: Timestamp?
-  /// False if it is not known whose it is.
-  package var isUserKnown = true
-
-  /// The identity, as tables show it.
-  package var ownerInWords: String { isUserKnown ? OutboxOwner(name: user).inWords : OutboxOwner.unknownInWords }
 }
 
 extension CacheInspection {
@@ -51,13 +46,10 @@ extension CacheInspection {
     let code = (try? row.int64(at: 3)).flatMap { Int(exactly: $0) }.flatMap(StatusCode.init(rawValue:))
     let nanoseconds = (try? row.int64(at: 6)).flatMap { Int32(exactly: $0) }
     let seconds = try? row.int64(at: 5)
-    let isUserKnown = !row.isNull(at: 2)
     return RejectedEntry(
-      batchID: try row.int64(at: 0), user: isUserKnown ? Self.user(ofKey: try row.string(at: 2)) : nil,
-      contents: contents,
+      batchID: try row.int64(at: 0), owner: try Self.owner(row), contents: contents,
       error: try code.map { StatusError(code: $0, message: try row.string(at: 4)) },
-      rejectedAt: seconds.flatMap { seconds in nanoseconds.map { Timestamp(seconds: seconds, nanoseconds: $0) } },
-      isUserKnown: isUserKnown)
+      rejectedAt: seconds.flatMap { seconds in nanoseconds.map { Timestamp(seconds: seconds, nanoseconds: $0) } })
   }
 }
 
@@ -78,8 +70,7 @@ extension RejectedEntry {
 
   package var json: JSONText {
     var members: [(name: String, value: JSONText)] = [
-      ("batch", .integer(batchID)), ("user", isUserKnown ? OutboxOwner(name: user).userIDJSON : .null),
-      ("owner", .string(ownerInWords)),
+      ("batch", .integer(batchID)), ("user", owner.map(\.userIDJSON) ?? .null), ("owner", .string(owner.inWords)),
       ("rejectedAt", rejectedAt.map { .string($0.rfc3339) } ?? .null),
       ("code", error.map { .string($0.code.description) } ?? .null),
       ("message", error.map { .string($0.message) } ?? .null),

@@ -73,7 +73,12 @@ package enum CacheMaintenance {
 
   private static func holdings(folder: String) throws -> Holdings {
     do {
+      let files = CacheFiles(folder: folder)
+      if let damage = files.markedDamage { throw CacheInspectionError.damaged(path: files.main, reason: damage) }
       return try CacheInspection.read(folder: folder) { cache in
+        // As a client does when it starts. A table and an index that do not fit may both look empty.
+        try cache.queue.checkOwners()
+        try cache.queue.checkIndexOfBatches()
         var holdings = Holdings(
           pendingCount: try cache.queuedBatchCount() + cache.setAsideBatchCount(),
           rejectedCount: try cache.rejectedBatchCount())

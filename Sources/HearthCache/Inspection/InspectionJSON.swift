@@ -59,8 +59,8 @@ extension OutboxOwner {
 extension OutboxEntry {
   package var json: JSONText {
     var members: [(name: String, value: JSONText)] = [
-      ("batch", .integer(batchID)), ("user", isUserKnown ? OutboxOwner(name: user).userIDJSON : .null),
-      ("owner", .string(ownerInWords)), ("bytes", .integer(byteCount)),
+      ("batch", .integer(batchID)), ("user", owner.map(\.userIDJSON) ?? .null), ("owner", .string(owner.inWords)),
+      ("bytes", .integer(byteCount)),
       ("isSetAside", .bool(isSetAside)),
     ]
     switch contents {

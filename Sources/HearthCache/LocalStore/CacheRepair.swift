@@ -10,8 +10,9 @@ internal import HearthWire
 /// | targets | removed; the next listen begins without a token |
 /// | documents of targets | removed with the token of the target |
 /// | uses of documents | rebuilt from what refers to the documents |
+/// | users | those whose key is damaged are removed |
 /// | batches | the owner is taken from `cache_batch_documents`; contents are never changed here |
-/// | marks of what was sent | all pending batches count as sent |
+/// | marks of what was sent | all pending batches count as sent; those of removed users hold for users who come later |
 /// | refused batches | those that cannot be read go to `cache_unreadable_batches`, without a user |
 /// | refused batches, unreadable batches | kept without a user where that one is not known |
 /// | attempts, outcomes | removed |
@@ -28,8 +29,10 @@ struct CacheRepair {
     var removedTargetCount = 0
     var removedKeyCount = 0
     var droppedTokenCount = 0
-    /// Pending batches whose user is not known.
-    var setAsideBatchCount = 0
+    /// Users whose key names none.
+    var removedUserCount = 0
+    /// Pending batches whose user is not known, with the number in their row.
+    var setAsideBatches: [(batchID: BatchID, user: MutationQueue.UserRow)] = []
     /// Refused batches, and batches that were set aside before, whose user turned out to be unknown.
     var ownerlessBatchCount = 0
     /// Refused batches that cannot be read.
@@ -52,7 +55,8 @@ struct CacheRepair {
       let parts = [
         (removedDocumentCount, "documents removed"), (removedTargetCount, "targets removed"),
         (removedKeyCount, "entries of targets removed"), (droppedTokenCount, "resume tokens dropped"),
-        (setAsideBatchCount, "pending batches set aside whose user is not known"),
+        (removedUserCount, "users removed whose key is damaged"),
+        (setAsideBatches.count, "pending batches set aside whose user is not known"),
         (setAsideRejectedCount, "refused batches set aside that cannot be read"),
         (ownerlessBatchCount, "refused or set aside batches kept whose user is not known"),
         (lostOutcomeCount, "outcomes of writes lost"),
@@ -77,6 +81,7 @@ struct CacheRepair {
   /// Inside a transaction.
   static func run(on store: LocalStore) throws -> Report {
     var repair = CacheRepair(store)
+    try store.queue.checkIndexOfBatches()
     try repair.repairDocuments()
     try repair.repairTargets()
     try repair.repairTargetDocuments()
@@ -202,7 +207,8 @@ struct CacheRepair {
   // MARK: The queue and what is derived from it
 
   private mutating func repairQueue() throws {
-    (report.setAsideBatchCount, report.ownerlessBatchCount) = try store.queue.repairOwners()
+    report.removedUserCount = try store.queue.removeUnreadableUsers()
+    (report.setAsideBatches, report.ownerlessBatchCount) = try store.queue.repairOwners()
     let overlaid = try store.queue.rebuildDocuments()
     try database.update("DELETE FROM cache_overlays")
     for (user, keys) in overlaid.sorted(by: { $0.key < $1.key }) {
@@ -226,7 +232,7 @@ struct CacheRepair {
         ON b.user_id = u.user_id AND b.batch_id < \(CountedNumber.limit)
       GROUP BY u.user_id
       """)
-    try database.update("DELETE FROM cache_sent_marks WHERE user_id NOT IN (SELECT user_id FROM cache_users)")
+    try store.sentMarks.inheritMarksOfRemovedUsers()
     if (try? store.sentMarks.attempts()) == nil { try database.update("DELETE FROM cache_write_attempts") }
     for id in try store.rejected.unreadable() {
       try store.queue.setAside(

@@ -8,62 +8,50 @@ internal import HearthStore
 /// the edge; where it does not, every match is within. Behind the edge only what the user has written is kept until the backend has sent it,
 /// because a collection may hold any number of documents there.
 ///
-/// A value for one step: results are read once.
+/// A value for one step, which may read a part of the results only (``ResultEdges``).
 struct KeptDocuments {
-  /// The part of a query with a limit that is kept.
-  private enum Extent {
-    case everything
-    /// Up to this document.
-    case upTo(Document)
-    /// The backend's result is not known, or none of its documents is as it was.
-    case nothing
-  }
-
   private let store: LocalStore
   private let pinned: [Query]
-  private var extents: [Query: Extent] = [:]
+  private var allowance: ResultEdges.Allowance
+  /// What is known of the results after this step.
+  private(set) var edges: ResultEdges
+  /// What this step has found out.
+  private var extents: [Query: ResultEdges.Extent] = [:]
 
-  init(in store: LocalStore) throws {
+  /// - Parameters:
+  ///   - edges: What the steps before have found out.
+  ///   - allowance: How much of the results may be read.
+  init(in store: LocalStore, _ edges: ResultEdges, within allowance: ResultEdges.Allowance) throws {
     self.store = store
+    self.edges = edges
+    self.allowance = allowance
     pinned = try store.pins.queries()
   }
 
-  mutating func contains(_ key: DocumentKey) throws -> Bool {
+  /// Returns whether a pinned query keeps a document.
+  ///
+  /// - Returns: Nil if that is not known yet: more of a result has to be read than the step may read.
+  mutating func contains(_ key: DocumentKey) throws -> Bool? {
     let holding = pinned.filter { $0.holds(key) }
     guard !holding.isEmpty else { return false }
     let document = try store.documents.document(for: key)
+    var isKnown = true
     for query in holding where query.matches(document) {
       if query.limit == nil || document.hasCommittedMutations { return true }
       switch try extent(of: query) {
-      case .everything: return true
-      case .upTo(let edge): if !query.sorts(document, beyond: edge) { return true }
-      case .nothing: break
+      case .everything?: return true
+      case .upTo(let edge)?: if !query.sorts(document, beyond: edge) { return true }
+      case .nothing?: break
+      case nil: isKnown = false
       }
     }
-    return false
+    return isKnown ? false : nil
   }
 
-  private mutating func extent(of query: Query) throws -> Extent {
+  private mutating func extent(of query: Query) throws -> ResultEdges.Extent? {
     if let known = extents[query] { return known }
-    let extent = try readExtent(of: query)
+    let extent = try edges.extent(of: query, in: store, within: &allowance)
     extents[query] = extent
     return extent
-  }
-
-  private func readExtent(of query: Query) throws -> Extent {
-    guard let limit = query.limit, let target = try store.knownTarget(query.target), !target.resumeToken.isEmpty else {
-      return .nothing
-    }
-    let keys = try store.targets.keys(of: target.targetID)
-    guard keys.count >= limit else { return .everything }
-    var edge: Document?
-    for key in keys {
-      let document = try store.documents.document(for: key)
-      // One that has changed since the result was complete may have moved far away.
-      guard document.version <= target.snapshotVersion, query.matches(document) else { continue }
-      if let found = edge, !query.sorts(document, beyond: found) { continue }
-      edge = document
-    }
-    return edge.map { .upTo($0) } ?? .nothing
   }
 }

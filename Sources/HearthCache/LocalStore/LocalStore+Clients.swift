@@ -38,6 +38,23 @@ extension LocalStore {
     var holdsLease: Bool { leaseNumber == sharing.leaseNumber && sharing.leaseHolder == client }
   }
 
+  // MARK: - The file
+
+  /// The time that a transaction waits for another process that writes the file, about.
+  package var busyTimeout: Duration { database.options.busyTimeout }
+
+  /// Returns true if no other process holds the file, after waiting for at most this time.
+  package func isFree(waitingAtMost duration: Duration) -> Bool {
+    guard isShared else { return true }
+    do {
+      try database.waiting(atMost: duration) { try database.transaction("Look for free file") {} }
+      return true
+    } catch {
+      // Any other error is that of the operation for which this was asked.
+      return (error as? StoreError)?.kind != .unavailable
+    }
+  }
+
   // MARK: - Joining and leaving
 
   /// Enters this client among those of the cache. Part of the transaction that opens it.

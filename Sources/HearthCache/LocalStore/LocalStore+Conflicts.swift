@@ -11,40 +11,72 @@ extension LocalStore {
 
   /// Keeps what a new batch is made for, before it is in the queue.
   ///
+  /// - Parameters:
+  ///   - view: The batch's documents as its owner's local view has them.
+  ///   - isDelayed: True if the write has waited for the file, so that its author has seen an earlier view.
   /// - Returns: the conditions under which it is to be sent; nil if that depends on the batches before it or on documents that the backend
   ///   has to be asked for.
   func keepBases(
-    of mutations: [Mutation], remote: DocumentMap, user: MutationQueue.UserRow
+    of mutations: [Mutation], remote: DocumentMap, view: [DocumentKey: LocalDocuments.Overlaid], isDelayed: Bool,
+    user: MutationQueue.UserRow
   ) throws -> [DocumentKey: Precondition]? {
     var known: [DocumentKey: BaseDocument] = [:]
     var areAllKnown = true
     for key in Set(mutations.map(\.key)).sorted() where conflictRules.policy(for: key) != nil {
-      guard try queue.firstPendingBatchID(for: key, user: user) == nil else {
-        // A row is of an earlier batch. Without one, what the earlier ones were made for is not known, nor what they will make.
-        try bases.insertIfMissing(.unknown(key), user: user)
-        if remote[key]?.isUnknown ?? true { try noteIncompleteView(of: key, user: user) }
-        areAllKnown = false
+      let pending = try queue.firstPendingBatchIDs(2, for: key, user: user)
+      guard let first = pending.first else {
+        let base = BaseDocument(remote[key] ?? .unknown(key))
+        try bases.set(base, of: key, user: user)
+        known[key] = base
+        if base.mustBeCompared { areAllKnown = false }
         continue
       }
-      let base = BaseDocument(remote[key] ?? .unknown(key))
-      try bases.set(base, of: key, user: user)
-      known[key] = base
-      if base.mustBeCompared { areAllKnown = false }
+      // A row is of an earlier batch. Without one, what the earlier ones were made for is not known, nor what they will make.
+      try bases.insertIfMissing(.unknown(key), user: user)
+      if pending.count == 1, !isDelayed, let seen = view[key]?.document {
+        try noteView(seen, behind: first, user: user)
+      } else if remote[key]?.isUnknown ?? true {
+        try noteIncompleteView(of: key, user: user)
+      }
+      areAllKnown = false
     }
     return areAllKnown ? MutationBatch.guards(of: mutations, madeFor: known) : nil
   }
 
-  /// Notes that the next batch of a document is made for a view without the document that the waiting ones change a part of: the cache has
+  /// Notes what the second batch of a document is made for, if that is not what the first one makes of its base: the cache has lost the
+  /// document, others have changed it since, or a conflict has made another one of the first.
+  private func noteView(_ seen: Document, behind first: BatchID, user: MutationQueue.UserRow) throws {
+    guard var base = try bases.base(of: seen.key, user: user), base.document.isFound || base.document.isMissing else {
+      return
+    }
+    var made = base.document
+    _ = try readableBatch(first, user: user)?.parts[seen.key]?.applyToLocalView(&made, mutatedFields: .empty)
+    let next = made.isFound == seen.isFound && made.hasSameContents(as: seen) ? nil : seen
+    guard base.next != next else { return }
+    base.next = next
+    try bases.set(base, of: seen.key, user: user)
+  }
+
+  /// Notes that a further batch of a document is made for a view without the document that the waiting ones change a part of: the cache has
   /// lost it, by damage or by a salvage, and only their base is left. What they make of it has to be compared with the next batch.
   private func noteIncompleteView(of key: DocumentKey, user: MutationQueue.UserRow) throws {
     guard var base = try bases.base(of: key, user: user), base.document.isFound, base.next == nil else { return }
     for batchID in try queue.pendingBatchIDs(for: [key], user: user)[key] ?? [] {
-      let mutations = try queue.batch(batchID, user: user)?.mutations ?? []
+      let mutations = try readableBatch(batchID, user: user)?.mutations ?? []
       // The view shows all of what these make.
       if mutations.contains(where: { $0.key == key && $0.replacesDocument }) { return }
     }
     base.next = .unknown(key)
     try bases.set(base, of: key, user: user)
+  }
+
+  /// Nil for one that cannot be read: it leaves the queue when it is to be sent, and keeps no write from being stored.
+  private func readableBatch(_ batchID: BatchID, user: MutationQueue.UserRow) throws -> MutationBatch? {
+    do {
+      return try queue.batch(batchID, user: user)
+    } catch CacheError.unreadableBatch {
+      return nil
+    }
   }
 
   /// Brings bases up to date after a batch was committed: the next one was made for what it has made.
@@ -133,7 +165,7 @@ extension LocalStore {
     package var mutations: [Mutation]
     /// The backend's documents that were compared.
     package var remote: DocumentMap
-    /// What the batch was made for.
+    /// What the batch was made for, as it was compared. Of what the writes behind it were made for the file says more.
     package var bases: BatchBases
     /// The documents among those that were made as copies.
     package var copies: Set<DocumentKey>
@@ -226,8 +258,10 @@ extension LocalStore {
   private func rebase(_ batch: MutationBatch, _ outcome: ConflictOutcome, user: MutationQueue.UserRow) throws {
     let parts = batch.parts
     let newParts = Dictionary(grouping: outcome.mutations, by: \.key)
-    for (key, former) in outcome.bases.bases.sorted(by: { $0.key < $1.key }) {
+    for (key, compared) in outcome.bases.bases.sorted(by: { $0.key < $1.key }) {
       guard let remote = outcome.remote[key] else { continue }
+      // As it is now: while the backend or a person was asked, writes behind this one may have been made or cancelled.
+      let former = try bases.base(of: key, user: user) ?? compared
       var base = BaseDocument(remote, copyName: former.copyName)
       if base.copyName.isEmpty { base.copyName = Self.copyName(of: batch) }
       // What the write behind this one was made for: the document as the local view showed it.

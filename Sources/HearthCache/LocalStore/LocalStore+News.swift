@@ -82,6 +82,8 @@ extension LocalStore {
     if version != member.dataVersion {
       try checkSchema()
       state.membership?.dataVersion = version
+      // The other client may have repaired the users.
+      state.userRow = nil
       do {
         try refreshSharing()
       } catch {
@@ -117,7 +119,13 @@ extension LocalStore {
     if gathered.concernsTargets { try database.part("Get new document changes") {} }
     let documents = try localDocuments.localView(of: gathered.keys, user: try userRow())
     if news.changes.isEmpty { news.changes = documents } else { news.changes.merge(documents) { _, new in new } }
-    for target in news.targetStates.keys { news.targetStates[target] = try clients.agreement(of: target) }
+    for target in news.targetStates.keys {
+      let agreement = try clients.agreement(of: target)
+      news.targetStates[target] = agreement
+      // What a limit leaves out is not known, so it matters which documents it was counted with.
+      let isLimited = state.targets[target]?.data.target.limit != nil
+      news.confirmedKeys[target] = try agreement != .open && isLimited ? targets.keys(of: target) : nil
+    }
     for target in news.resetTargets {
       // It may have been released since that was gathered.
       guard state.targets[target] != nil, let data = try targets.targetData(target) else { continue }
@@ -172,7 +180,10 @@ extension LocalStore {
       case .outbox: news.concernsOutbox = true
       case .retryNow: news.asksForRetry = true
       case .end: news.mustEnd = true
-      case .repaired: noteRepairByOther()
+      case .repaired:
+        noteRepairByOther()
+        // Batches may have another owner, or none, and overlays are made anew.
+        news.noteGap()
       // Whatever a newer release tells: everything that is shown is read anew.
       case nil: news.noteGap()
       }

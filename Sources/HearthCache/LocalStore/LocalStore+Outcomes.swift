@@ -108,6 +108,19 @@ extension LocalStore {
     }
   }
 
+  /// The same of several writes, with a receipt or without, as of one state of the file. Reads the outboxes of all users once.
+  ///
+  /// - Returns: Nothing for a write of which nothing is known.
+  package func fates(of identities: Set<BatchIdentity>) throws -> [BatchIdentity: WriteFate] {
+    try read("Look for outcomes") {
+      var fates = try queue.batchIDs(of: identities).mapValues { WriteFate.pending($0) }
+      for identity in identities where fates[identity] == nil {
+        if let outcome = try outcomes.outcome(of: identity) { fates[identity] = .ended(outcome) }
+      }
+      return fates
+    }
+  }
+
   func noteOutcome(_ outcome: WriteOutcome, of batch: MutationBatch, at time: Timestamp) throws {
     guard batch.keepsOutcome, let identity = batch.identity else { return }
     try outcomes.insert(outcome, for: identity, at: time, globals)

@@ -66,7 +66,7 @@ extension LocalStore {
     do {
       report = try runTransaction("Repair cache", synchronous: .full, isRepair: true) {
         let report = try CacheRepair.run(on: self)
-        if report.concernsTargets || report.setAsideBatchCount > 0 { try tell(.repaired) }
+        try tell(of: report)
         return report
       }
     } catch let failure {
@@ -76,9 +76,19 @@ extension LocalStore {
     }
     repaired?("The cache was repaired: \(report). It had been found damaged: \(reason)")
     // Callers wait for the answers to batches, and views show them.
-    guard report.concernsTargets && !state.targets.isEmpty || report.setAsideBatchCount > 0 else { return true }
+    guard report.concernsTargets && !state.targets.isEmpty || !report.setAsideBatches.isEmpty else { return true }
     reopening = .targetsWereRepaired(reason)
     return false
+  }
+
+  /// Part of a repair: tells the other clients what they have in memory of the rows, and whose callers wait for batches that were set aside.
+  private func tell(of report: CacheRepair.Report) throws {
+    for (batchID, user) in report.setAsideBatches {
+      let message = "Pending write \(batchID) was set aside in a damaged cache, and is not sent: its user is not known."
+      try tell(.batchAnswered(batchID, user: user, StatusError(code: .dataLoss, message: message)))
+    }
+    if report.concernsTargets || !report.setAsideBatches.isEmpty { try tell(.repaired) }
+    if report.removedUserCount > 0 || report.ownerlessBatchCount > 0 { try tell(.outbox) }
   }
 
   /// Returns false, and ends the use of this store, if a newer release has migrated the file.

@@ -141,14 +141,19 @@ extension LocalStore {
   }
 
   /// The target of a query that is to be run, with what is known of its result for the active user.
+  func plannedTarget(of query: Query) throws -> TargetData? {
+    try knownTarget(query.target).map { try Self.planned($0, of: query, for: userRow(), queue) }
+  }
+
+  /// A query's target with what is known of its result for a user; nil for one who has written nothing.
   ///
   /// A view counts as free of documents in limbo although the waiting writes of its user keep some of them from being looked up: for
   /// another user such a result is no beginning, because it leaves those documents out.
-  func plannedTarget(of query: Query) throws -> TargetData? {
-    guard let data = try knownTarget(query.target) else { return nil }
+  static func planned(
+    _ data: TargetData, of query: Query, for user: MutationQueue.UserRow?, _ queue: MutationQueue
+  ) throws -> TargetData {
     let path = query.collectionGroup == nil ? query.path : ResourcePath()
-    guard data.lastLimboFreeSnapshotVersion > .none,
-      try queue.hasPendingBatch(ofOthersThan: userRow(), below: path)
+    guard data.lastLimboFreeSnapshotVersion > .none, try queue.hasPendingBatch(ofOthersThan: user, below: path)
     else { return data }
     return data.with(lastLimboFreeSnapshotVersion: .none)
   }
@@ -170,10 +175,10 @@ extension LocalStore {
     -> (documents: [Document], confirmedKeys: Set<DocumentKey>, execution: QueryExecution)
   {
     try read("Execute query") {
-      let data = try plannedTarget(of: query)
+      let data = try usePreviousResults ? plannedTarget(of: query) : knownTarget(query.target)
       let confirmedKeys = try data.map { try targets.keys(of: $0.targetID) } ?? []
-      let previous = data.flatMap { Self.previousResult(of: $0, keys: confirmedKeys) }
-      let answer = try run(query, previous: usePreviousResults ? previous : nil)
+      let previous = usePreviousResults ? data.flatMap { Self.previousResult(of: $0, keys: confirmedKeys) } : nil
+      let answer = try run(query, previous: previous)
       return (answer.documents, confirmedKeys, answer.execution)
     }
   }
@@ -324,6 +329,16 @@ extension LocalStore {
       active.persisted = active.data
     }
     state.targets[targetID] = active
+    guard active.data.target.limit != nil, isMismatch || !added.isEmpty || !removed.isEmpty else { return }
+    try tellOfKeys(of: targetID, areComplete: change.isCurrent && !isMismatch)
+  }
+
+  /// Tells the others that a target with a limit has other documents.
+  private func tellOfKeys(of target: TargetID, areComplete: Bool) throws {
+    guard hasOtherClients else { return }
+    // Nobody is to take the documents for the result before the holder of the lease has said so again.
+    if !areComplete { try clients.setAgreement(of: target, .open) }
+    try tell(.targetState(target))
   }
 
   /// Returns whether the row is stale enough to be worth a write of its own.

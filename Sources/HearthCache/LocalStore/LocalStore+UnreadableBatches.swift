@@ -9,6 +9,8 @@ extension LocalStore {
     try transaction("Retry unreadable batches", synchronous: .full) {
       for (batch, user) in try queue.readableAgain() {
         try database.update("DELETE FROM cache_unreadable_batches WHERE batch_id = ?", .integer(batch.batchID))
+        // A lost write of a page brings back what was answered before.
+        if let identity = batch.identity, try outcomes.outcome(of: identity) != nil { continue }
         try queue.insert(batch, user: user)
         if !isEager {
           for key in batch.keys.sorted() { try uses.markUseByBatch(of: key, sequenceNumber: sequenceNumber()) }
@@ -26,10 +28,5 @@ extension LocalStore {
   /// A waiting batch of a user; nil if the outbox does not hold it.
   package func pendingBatch(_ batchID: BatchID, of user: String?) throws -> MutationBatch? {
     try read("Look for batch") { try queue.row(of: user).flatMap { try queue.batch(batchID, user: $0) } }
-  }
-
-  /// The waiting batches with these identities, of any user. Reads the whole outbox once.
-  package func pendingBatchIDs(of identities: Set<BatchIdentity>) throws -> [BatchIdentity: BatchID] {
-    try read("Look for batches") { try queue.batchIDs(of: identities) }
   }
 }

@@ -14,10 +14,12 @@ extension LocalStore {
     package var resubmits: BatchID?
     /// That of the refused batch; nil to go by its number alone.
     package var resubmitsIdentity: BatchIdentity?
+    /// True if it has waited for the file: its author has seen an earlier view than the one that it is stored over.
+    package var isDelayed: Bool
 
     package init(
       mutations: [Mutation], localWriteTime: Timestamp, identity: BatchIdentity? = nil, keepsOutcome: Bool = false,
-      resubmits: BatchID? = nil, resubmitsIdentity: BatchIdentity? = nil
+      resubmits: BatchID? = nil, resubmitsIdentity: BatchIdentity? = nil, isDelayed: Bool = false
     ) {
       self.mutations = mutations
       self.localWriteTime = localWriteTime
@@ -25,6 +27,7 @@ extension LocalStore {
       self.keepsOutcome = keepsOutcome
       self.resubmits = resubmits
       self.resubmitsIdentity = resubmitsIdentity
+      self.isDelayed = isDelayed
     }
   }
 
@@ -84,7 +87,9 @@ extension LocalStore {
     let remote = try localDocuments.remoteDocuments(for: Set(mutations.map(\.key)))
     let view = try localDocuments.overlaid(remote, user: user)
     let keepsBases = !conflictRules.isEmpty && mutations.contains { conflictRules.policy(for: $0.key) != nil }
-    let guards = keepsBases ? try keepBases(of: mutations, remote: remote, user: user) : nil
+    let guards =
+      keepsBases
+      ? try keepBases(of: mutations, remote: remote, view: view, isDelayed: write.isDelayed, user: user) : nil
     let batch = try queue.append(
       mutations, baseMutations: baseMutations(of: mutations, in: view), localWriteTime: write.localWriteTime,
       identity: write.identity, keepsOutcome: write.keepsOutcome, keepsBases: keepsBases, guards: guards, user: user)

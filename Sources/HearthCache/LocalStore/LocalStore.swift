@@ -22,7 +22,8 @@ package final class LocalStore {
   /// The state in memory. A value, so that a failed transaction restores the one from before it.
   struct State {
     var user: String?
-    /// Nil until the user has written something. Rows are never deleted, so a known number stays right.
+    /// Nil until it is looked up, and while the user has written nothing. A repair removes rows, and another user can get the number: it is
+    /// forgotten with each repair and with each change by another client.
     var userRow: MutationQueue.UserRow?
     /// The targets that have a listener.
     var targets: [TargetID: ActiveTarget] = [:]
@@ -33,6 +34,8 @@ package final class LocalStore {
     var createsIndexes = false
     /// Kept for eager garbage collection only.
     var viewReferences = ViewReferences()
+    /// As above.
+    var resultEdges = ResultEdges()
     /// Nil for the only client that a cache can have.
     var membership: Membership?
 
@@ -89,6 +92,8 @@ package final class LocalStore {
   package var rejectedBatchLimits = RejectedBatchLimits()
   /// The documents whose pending writes keep what they were made for.
   package var conflictRules = ConflictRules()
+  /// The number of transactions that have written, or could have.
+  package private(set) var writeTransactionCount = 0
   /// Told about each repair, in words for a log.
   package var repaired: ((String) -> Void)?
 
@@ -153,15 +158,32 @@ package final class LocalStore {
 
   /// Reads the counters once, so that a damaged file is noticed before anything is sent or promised.
   package func start() throws {
-    try read("Start local store") {
-      try globals.check()
-      try globals.checkBatchCounter()
-      try queue.checkOwners()
-      if let user = try userRow() { _ = try queue.highestBatchID(user: user) }
+    try withRepairedRows {
+      try read("Start local store") {
+        try globals.check()
+        try globals.checkBatchCounter()
+        try queue.checkOwners()
+        if let user = try userRow() { _ = try queue.highestBatchID(user: user) }
+      }
     }
-    try retryUnreadableBatches()
-    // Nothing is in memory yet that a repair could disagree with.
-    if case .targetsWereRepaired = reopening, state.targets.isEmpty { reopening = nil }
+    try withRepairedRows { try retryUnreadableBatches() }
+  }
+
+  /// Executes a step of the start, and once more if rows were repaired in it: nothing is in memory yet that a repair could disagree with.
+  private func withRepairedRows(_ body: () throws -> Void) throws {
+    do {
+      try body()
+    } catch {
+      guard isUsableAfterRepair() else { throw error }
+      return try body()
+    }
+    _ = isUsableAfterRepair()
+  }
+
+  private func isUsableAfterRepair() -> Bool {
+    guard case .targetsWereRepaired = reopening, state.targets.isEmpty else { return false }
+    reopening = nil
+    return true
   }
 
   /// Returns whether garbage collection must keep a target.
@@ -222,6 +244,7 @@ package final class LocalStore {
         if isEager { try collectTouchedDocuments() }
         return result
       }
+      if isOutermost { writeTransactionCount += 1 }
       if let failed = database.failedCheckpoint { noteFailedSync(failed) }
       return result
     } catch {
@@ -298,10 +321,11 @@ package final class LocalStore {
     for key in step.touchedKeys.sorted() {
       if state.viewReferences.contains(key) { continue }
       if try targets.hasTarget(for: key) || queue.hasPendingBatch(for: key) { continue }
-      if kept == nil { kept = try KeptDocuments(in: self) }
-      if try kept?.contains(key) == true { continue }
+      if kept == nil { kept = try KeptDocuments(in: self, state.resultEdges, within: .unlimited) }
+      if try kept?.contains(key) != false { continue }
       try documents.remove(key)
     }
+    if let kept { state.resultEdges = kept.edges }
   }
 
   /// The current user's row, nil as long as the user has never written.

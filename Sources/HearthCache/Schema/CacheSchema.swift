@@ -26,6 +26,26 @@ enum CacheSchema {
     for component in components { try component.checkVersion(in: database) }
   }
 
+  /// As ``checkVersions(in:)``, for a damaged file.
+  static func checkVersionsOfDamaged(_ database: Database?, path: String) throws {
+    if let database {
+      do {
+        try checkVersions(in: database)
+        let names = required.map { "'\($0)'" }.joined(separator: ", ")
+        let count = try database.firstRow("SELECT count(*) FROM schema_versions WHERE component IN (\(names))") {
+          try $0.int64(at: 0)
+        }
+        if count == Int64(required.count) { return }
+      } catch let error as StoreError where error.kind == .newerSchema {
+        throw error
+      } catch {}
+    }
+    try Schema.checkVersions(of: components, onPagesOf: path, with: required)
+  }
+
+  /// What every file has.
+  private static let required: Set = [schema.component, DocumentStore.schema.component]
+
   /// Returns true if opening the file changes tables that an earlier release has made.
   static func isOutdated(_ database: Database) throws -> Bool {
     try components.contains { try $0.isOutdated(in: database) }

@@ -41,14 +41,18 @@ struct BaseDocumentTable {
 
   /// All columns of a row, in the order in which ``entry(_:)`` reads them.
   static let select = """
-    SELECT state, seconds, nanos, fields, is_outdated, next_state, next_fields, copy_name, user_id, path
+    SELECT state, seconds, nanos, fields, is_outdated, next_state, next_fields, copy_name, user_id, path, hash
     FROM cache_base_documents
     """
 
   /// Decodes a row of ``select``.
   static func entry(_ row: Statement) throws -> (user: UserRow, key: DocumentKey, base: BaseDocument) {
-    let key = try row.documentKey(at: 9, table: "cache_base_documents")
-    return (try row.int64(at: 8), key, try decode(row, key))
+    let (user, key) = (try row.int64(at: 8), try row.documentKey(at: 9, table: "cache_base_documents"))
+    guard try row.int64(at: 10) == hash(of: key, user: user) else {
+      throw CacheError.corruptRecord(
+        table: "cache_base_documents", row: key.canonicalString, reason: "its hash is that of another user or document")
+    }
+    return (user, key, try decode(row, key))
   }
 
   private static func decode(_ row: Statement, _ key: DocumentKey) throws -> BaseDocument {

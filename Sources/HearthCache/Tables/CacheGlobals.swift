@@ -19,7 +19,7 @@ struct CacheGlobals {
 
   /// Takes the next batch id: one more than the highest ever used by any user.
   func takeBatchID() throws -> BatchID {
-    try advance("highest_batch_id", by: 1, limit: CountedNumber.limit - 1)
+    try advance("highest_batch_id", by: 1, limit: CountedNumber.counters.upperBound)
   }
 
   /// Takes the next target id of a user's query: two more than the highest ever used
@@ -34,7 +34,7 @@ struct CacheGlobals {
 
   /// Takes the next number on the scale that says what was used last.
   func takeSequenceNumber() throws -> Int64 {
-    try advance("highest_sequence_number", by: 1, limit: CountedNumber.limit - 1)
+    try advance("highest_sequence_number", by: 1, limit: CountedNumber.counters.upperBound)
   }
 
   func highestSequenceNumber() throws -> Int64 {
@@ -99,10 +99,10 @@ struct CacheGlobals {
     }
   }
 
-  /// The highest number of a batch in any table, in SQL. Numbers that were never given do not count.
+  /// The highest number of a batch in any table, in SQL. Numbers from which no counter is repaired do not count.
   static let highestUsedBatchID: String = {
     let used = ["cache_mutation_batches", "cache_unreadable_batches", "cache_rejected_batches"].map {
-      "coalesce((SELECT max(batch_id) FROM \($0) WHERE batch_id < \(CountedNumber.limit)), 0)"
+      "coalesce((SELECT max(batch_id) FROM \($0) WHERE batch_id < \(CountedNumber.bases.upperBound)), 0)"
     }
     return "max(\(used.joined(separator: ", ")))"
   }()
@@ -119,29 +119,29 @@ struct CacheGlobals {
   /// Where the counter is lost, the numbers of so many batches that are not there any more are not given again: callers may still name them.
   static let skippedBatchIDs: BatchID = 1 << 20
 
-  /// Raises counters that are behind the rows they count, and brings back those that no use can have raised so far.
+  /// Raises counters that are behind the rows they count, and brings back those that no use can have raised so far. Each of them can count on then.
   func repair() throws {
     let batches = Self.highestUsedBatchID
     let targets = """
       max(coalesce((SELECT max(target_id) FROM cache_targets WHERE target_id <= 2147483645), 0),
         coalesce((SELECT max(target_id) FROM cache_removed_targets WHERE target_id <= 2147483645), 0))
       """
+    let isBase = CountedNumber.condition("sequence_number", in: CountedNumber.bases)
     let uses = """
-      max(coalesce((SELECT max(sequence_number) FROM cache_targets), 0),
-        coalesce((SELECT max(sequence_number) FROM cache_document_uses), 0))
+      max(coalesce((SELECT max(sequence_number) FROM cache_targets WHERE \(isBase)), 0),
+        coalesce((SELECT max(sequence_number) FROM cache_document_uses WHERE \(isBase)), 0))
       """
+    func isNone(_ counter: String) -> String { "NOT (\(CountedNumber.condition(counter, in: CountedNumber.counters)))" }
     // Ids of targets are even: odd ones are those of limbo resolutions.
     try database.update(
       """
       UPDATE cache_globals SET
-        highest_batch_id = CASE WHEN highest_batch_id < \(batches) OR highest_batch_id >= 1 << 62
-            OR typeof(highest_batch_id) <> 'integer'
+        highest_batch_id = CASE WHEN highest_batch_id < \(batches) OR \(isNone("highest_batch_id"))
           THEN \(batches) + \(Self.skippedBatchIDs) ELSE highest_batch_id END,
         highest_target_id = CASE WHEN highest_target_id < \(targets) OR highest_target_id > 2147483645
             OR highest_target_id & 1 OR typeof(highest_target_id) <> 'integer'
           THEN (\(targets) + 1) / 2 * 2 ELSE highest_target_id END,
-        highest_sequence_number = CASE WHEN highest_sequence_number < \(uses) OR highest_sequence_number >= 1 << 62
-            OR typeof(highest_sequence_number) <> 'integer'
+        highest_sequence_number = CASE WHEN highest_sequence_number < \(uses) OR \(isNone("highest_sequence_number"))
           THEN \(uses) ELSE highest_sequence_number END,
         target_count = (SELECT count(*) FROM cache_targets)
       """)
@@ -151,13 +151,12 @@ struct CacheGlobals {
   /// What was kept at a time that the scale has not reached would never age.
   private func repairKeepingTime() throws {
     let tables = ["cache_rejected_batches", "cache_write_outcomes"]
-    let kept = tables.map {
-      "coalesce((SELECT max(kept_at) FROM \($0) WHERE \(CountedNumber.condition("kept_at"))), 0)"
-    }
+    func isTime(_ column: String) -> String { CountedNumber.condition(column, in: CountedNumber.bases) }
+    let kept = tables.map { "coalesce((SELECT max(kept_at) FROM \($0) WHERE \(isTime("kept_at"))), 0)" }
     try database.update(
       """
       UPDATE cache_globals SET
-        keeping_seconds = CASE WHEN \(CountedNumber.condition("keeping_seconds")) THEN keeping_seconds
+        keeping_seconds = CASE WHEN \(isTime("keeping_seconds")) THEN keeping_seconds
           ELSE max(\(kept.joined(separator: ", "))) END,
         last_reading = CASE typeof(last_reading) WHEN 'integer' THEN last_reading ELSE 0 END,
         highest_reading = CASE typeof(highest_reading) WHEN 'integer' THEN highest_reading ELSE 0 END
@@ -166,7 +165,7 @@ struct CacheGlobals {
       try database.update(
         """
         UPDATE \(table) SET kept_at = (SELECT keeping_seconds FROM cache_globals)
-        WHERE NOT (\(CountedNumber.condition("kept_at"))) OR kept_at > (SELECT keeping_seconds FROM cache_globals)
+        WHERE NOT (\(isTime("kept_at"))) OR kept_at > (SELECT keeping_seconds FROM cache_globals)
         """)
     }
   }

@@ -66,6 +66,40 @@ extension MutationQueue {
     if let problem { throw Self.pagesAreDamaged("An index of \(problem) does not fit the table.") }
   }
 
+  /// Compares all batches with their index. What a repair makes anew from rows that belong to other users would belong to those, too.
+  func checkIndexOfBatches() throws {
+    let batchID = try database.firstRow(
+      """
+      SELECT batch_id FROM cache_mutation_batches AS b NOT INDEXED
+      WHERE NOT EXISTS (SELECT 1 FROM cache_mutation_batches AS i INDEXED BY cache_mutation_batches_by_user
+        WHERE i.user_id IS b.user_id AND i.batch_id = b.batch_id)
+      UNION ALL
+      SELECT batch_id FROM cache_mutation_batches AS i INDEXED BY cache_mutation_batches_by_user
+      WHERE NOT EXISTS (SELECT 1 FROM cache_mutation_batches AS b NOT INDEXED WHERE b.batch_id = i.batch_id)
+      LIMIT 1
+      """
+    ) { try $0.int64(at: 0) }
+    if let batchID { throw Self.isOnlyInOnePlace(batchID) }
+  }
+
+  /// Makes sure that a batch that a user's queue does not have is not in the index of that queue either. It would be sent as that user's, and no
+  /// answer would end it.
+  func checkAbsence(of batchID: BatchID, user: UserRow) throws {
+    if try isIndexed(batchID, user: user) { throw Self.isOnlyInOnePlace(batchID) }
+  }
+
+  func isIndexed(_ batchID: BatchID, user: UserRow) throws -> Bool {
+    try database.firstRow(
+      """
+      SELECT 1 FROM cache_mutation_batches INDEXED BY cache_mutation_batches_by_user WHERE user_id = ? AND batch_id = ?
+      """, .integer(user), .integer(batchID)
+    ) { _ in true } ?? false
+  }
+
+  static func isOnlyInOnePlace(_ batchID: BatchID) -> StoreError {
+    pagesAreDamaged("cache_mutation_batches and its index disagree about batch \(batchID).")
+  }
+
   /// Makes sure that a new user did not get the number of another one, whose writes would go out as the new user's. That happens
   /// where the table has lost its rows, and its index has not.
   func checkIsNobodys(_ user: UserRow) throws {
@@ -99,12 +133,20 @@ extension MutationQueue {
     throw CacheError.corruptRecord(table: "cache_users", row: "\(damaged)", reason: "the key names no user")
   }
 
+  /// Removes the users whose key is damaged.
+  ///
+  /// - Returns: Their number.
+  func removeUnreadableUsers() throws -> Int {
+    try database.update("DELETE FROM cache_users WHERE \(Self.isNoKey)")
+    return database.changedRowCount
+  }
+
   /// Returns batches of users that do not exist to the users that `cache_batch_documents` names. A batch whose user cannot be
   /// found is set aside: it must not be sent as anybody else.
   ///
-  /// - Returns: The number of batches that were set aside, and of those that are kept elsewhere and whose user was found unknown.
-  func repairOwners() throws -> (setAside: Int, ownerless: Int) {
-    try database.update("DELETE FROM cache_users WHERE \(Self.isNoKey)")
+  /// - Returns: The batches that were set aside with the numbers of their users, and the number of those that are kept elsewhere and whose user
+  ///   was found unknown.
+  func repairOwners() throws -> (setAside: [(batchID: BatchID, user: UserRow)], ownerless: Int) {
     // The number of a row that has gone may be given to another user.
     var ownerlessCount = 0
     for table in ["cache_unreadable_batches", "cache_rejected_batches"] {
@@ -115,15 +157,18 @@ extension MutationQueue {
         """)
       ownerlessCount += database.changedRowCount
     }
-    var setAsideCount = 0
-    var lost: [BatchID] = []
+    var setAside: [(batchID: BatchID, user: UserRow)] = []
+    var lost: [(batchID: BatchID, user: UserRow)] = []
     try database.forEachRow(
-      "SELECT batch_id FROM cache_mutation_batches WHERE user_id NOT IN (SELECT user_id FROM cache_users)"
+      """
+      SELECT batch_id, CASE typeof(user_id) WHEN 'integer' THEN user_id ELSE \(Self.unknownUser) END
+      FROM cache_mutation_batches WHERE user_id NOT IN (SELECT user_id FROM cache_users)
+      """
     ) {
-      lost.append(try $0.int64(at: 0))
+      lost.append((try $0.int64(at: 0), try $0.int64(at: 1)))
       return true
     }
-    for batchID in lost {
+    for (batchID, user) in lost {
       let id = Statement.Parameter.integer(batchID)
       var owners: [UserRow] = []
       try database.forEachRow(
@@ -139,11 +184,12 @@ extension MutationQueue {
         try database.update(
           "UPDATE cache_mutation_batches SET user_id = ? WHERE batch_id = ?", .integer(owners[0]), id)
       } else {
-        try setAside(batchID, from: "cache_mutation_batches", owner: Self.unknownUser, reason: "its user is not known")
-        setAsideCount += 1
+        try self.setAside(
+          batchID, from: "cache_mutation_batches", owner: Self.unknownUser, reason: "its user is not known")
+        setAside.append((batchID, user))
       }
     }
-    return (setAsideCount, ownerlessCount)
+    return (setAside, ownerlessCount)
   }
 
   /// Rebuilds the list of documents from all batches. A batch that cannot be read keeps the entries that can be.

@@ -110,9 +110,7 @@ struct MutationQueue {
     try database.update(
       "UPDATE cache_mutation_batches SET batch = ? WHERE batch_id = ?",
       .blob(CacheCodec.encode(batch: batch, database: databaseID)), .integer(batch.batchID))
-    guard database.changedRowCount == 1 else {
-      throw Self.pagesAreDamaged("Batch \(batch.batchID) is in an index and not in cache_mutation_batches.")
-    }
+    guard database.changedRowCount == 1 else { throw Self.isOnlyInOnePlace(batch.batchID) }
   }
 
   func remove(_ batch: MutationBatch, user: UserRow) throws {
@@ -137,7 +135,10 @@ struct MutationQueue {
       """,
       .integer(batchID), .blob(identity?.bytes ?? []), .integer(user ?? 0)
     ) { try $0.int64(at: 0) }
-    guard let place else { return false }
+    guard let place else {
+      if let user { try checkAbsence(of: batchID, user: user) }
+      return false
+    }
     guard let identity, place == 0 else { return true }
     // A row that cannot be read is not taken for another batch.
     let stored = try? database.firstRow(
@@ -146,9 +147,11 @@ struct MutationQueue {
   }
 
   func batch(_ batchID: BatchID, user: UserRow) throws -> MutationBatch? {
-    try database.firstRow(
+    let batch = try database.firstRow(
       "SELECT batch_id, batch FROM cache_mutation_batches WHERE batch_id = ? AND user_id = ?",
       .integer(batchID), .integer(user), body: decode)
+    if batch == nil { try checkAbsence(of: batchID, user: user) }
+    return batch
   }
 
   /// The first batch behind `batchID` in the user's queue.
@@ -235,6 +238,7 @@ struct MutationQueue {
         _ = try decode($0)
       } catch CacheError.unreadableBatch(let batchID, let reason) {
         let user = try $0.int64(at: 2)
+        guard try isIndexed(batchID, user: user) else { throw Self.isOnlyInOnePlace(batchID) }
         batches.append(
           UnreadableBatch(batchID: batchID, reason: reason, user: user, keys: try keys(of: batchID, user: user)))
       }
@@ -317,31 +321,39 @@ struct MutationQueue {
   }
 
   func firstPendingBatchID(for key: DocumentKey, user: UserRow) throws -> BatchID? {
-    try database.firstRow(
-      "SELECT batch_id FROM cache_batch_documents WHERE user_id = ? AND path = ? ORDER BY batch_id LIMIT 1",
-      .integer(user), .text(key.canonicalString)
-    ) { try $0.int64(at: 0) }
+    try firstPendingBatchIDs(1, for: key, user: user).first
   }
 
-  /// Returns whether the user has a pending batch for a document at a path or anywhere below it; the empty path has all of them below it.
-  private func hasPendingBatch(below path: ResourcePath, user: UserRow) throws -> Bool {
-    let sql = "SELECT 1 FROM cache_batch_documents WHERE user_id = ?1"
-    guard !path.isEmpty else { return try database.firstRow("\(sql) LIMIT 1", .integer(user)) { _ in true } ?? false }
-    // "0" is the character after "/".
-    return try database.firstRow(
-      "\(sql) AND (path = ?2 OR (path >= ?2 || '/' AND path < ?2 || '0')) LIMIT 1", .integer(user),
-      .text(path.canonicalString)
-    ) { _ in true } ?? false
-  }
-
-  /// Returns whether another user has a pending batch for a document at a path or anywhere below it.
-  func hasPendingBatch(ofOthersThan user: UserRow?, below path: ResourcePath) throws -> Bool {
-    var others: [UserRow] = []
-    try database.forEachRow("SELECT user_id FROM cache_users WHERE user_id != ?", .integer(user ?? Self.unknownUser)) {
-      others.append(try $0.int64(at: 0))
+  /// The ids of the user's oldest pending batches for the document, at most so many, ascending.
+  func firstPendingBatchIDs(_ count: Int64, for key: DocumentKey, user: UserRow) throws -> [BatchID] {
+    var first: [BatchID] = []
+    try database.forEachRow(
+      "SELECT batch_id FROM cache_batch_documents WHERE user_id = ? AND path = ? ORDER BY batch_id LIMIT ?",
+      .integer(user), .text(key.canonicalString), .integer(count)
+    ) {
+      first.append(try $0.int64(at: 0))
       return true
     }
-    return try others.contains { try hasPendingBatch(below: path, user: $0) }
+    return first
+  }
+
+  /// Returns whether another user has a pending batch for a document at a path or anywhere below it; the empty path has all of them below it.
+  ///
+  /// One statement: a look-up for each user who has pending batches, and two more for each of the others. Users who have none cost nothing: a
+  /// gateway knows thousands.
+  func hasPendingBatch(ofOthersThan user: UserRow?, below path: ResourcePath) throws -> Bool {
+    // "0" is the character after "/".
+    try database.firstRow(
+      """
+      WITH RECURSIVE owners (id) AS (
+        SELECT min(user_id) FROM cache_batch_documents UNION ALL
+        SELECT (SELECT min(user_id) FROM cache_batch_documents WHERE user_id > id) FROM owners WHERE id IS NOT NULL)
+      SELECT 1 FROM owners WHERE id != ?1 AND (?2 = ''
+        OR EXISTS (SELECT 1 FROM cache_batch_documents WHERE user_id = id AND path = ?2)
+        OR EXISTS (SELECT 1 FROM cache_batch_documents WHERE user_id = id AND path >= ?2 || '/' AND path < ?2 || '0'))
+      LIMIT 1
+      """, .integer(user ?? Self.unknownUser), .text(path.canonicalString)
+    ) { _ in true } ?? false
   }
 
   /// Returns whether any user has a pending batch for the document.

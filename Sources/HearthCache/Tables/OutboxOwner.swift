@@ -99,9 +99,6 @@ package enum OutboxOwner: Equatable, Sendable {
   /// The id of a user; nil for all others.
   package var userID: String? { if case .user(let id) = self { id } else { nil } }
 
-  /// The name that tables show for the owner of a batch whose owner is not known.
-  package static let unknownInWords = "(unknown)"
-
   /// The identity as tables show it. What is no user id stands in parentheses.
   package var inWords: String {
     switch self {
@@ -112,4 +109,9 @@ package enum OutboxOwner: Equatable, Sendable {
     case .application(let name): "(credentials \(name))"
     }
   }
+}
+
+extension OutboxOwner? {
+  /// As ``OutboxOwner/inWords``, also where it is not known who the owner is.
+  package var inWords: String { self?.inWords ?? "(unknown)" }
 }

@@ -14,9 +14,12 @@ package struct SentMarks {
 
   let database: Database
 
-  /// The last batch that may have been sent; 0 if none was.
+  /// The last batch that may have been sent; 0 if none was. A user without a mark has that of removed users.
   func mark(of user: UserRow) throws -> BatchID {
-    try database.firstRow("SELECT through FROM cache_sent_marks WHERE user_id = ?", .integer(user)) { row in
+    try database.firstRow(
+      "SELECT through FROM cache_sent_marks WHERE user_id IN (?1, ?2) ORDER BY user_id = ?2 LIMIT 1", .integer(user),
+      .integer(MutationQueue.unknownUser)
+    ) { row in
       try row.counter(at: 0) { .corruptRecord(table: "cache_sent_marks", row: "\(user)", reason: $0) }
     } ?? 0
   }
@@ -24,6 +27,27 @@ package struct SentMarks {
   func setMark(_ batchID: BatchID, of user: UserRow) throws {
     try database.update(
       "INSERT OR REPLACE INTO cache_sent_marks (user_id, through) VALUES (?, ?)", .integer(user), .integer(batchID))
+  }
+
+  /// Part of a repair: puts one mark in the place of those whose users were removed.
+  ///
+  /// A process that has reserved batches of such a user sends what that user writes next without another look, and the user comes back
+  /// under another number.
+  func inheritMarksOfRemovedUsers() throws {
+    let isRemoved = "user_id NOT IN (SELECT user_id FROM cache_users)"
+    // The furthest that a reservation can reach, whatever the rows say.
+    let furthest = """
+      CAST(max(0, coalesce((SELECT highest_batch_id FROM cache_globals), 0)) + \(Self.reservation) AS INTEGER)
+      """
+    try database.update(
+      """
+      INSERT OR REPLACE INTO cache_sent_marks (user_id, through)
+      SELECT \(MutationQueue.unknownUser),
+        max(CASE WHEN \(CountedNumber.condition("through")) THEN min(through, \(furthest)) ELSE \(furthest) END)
+      FROM cache_sent_marks WHERE \(isRemoved) HAVING count(*) > 0
+      """)
+    try database.update(
+      "DELETE FROM cache_sent_marks WHERE \(isRemoved) AND user_id <> ?", .integer(MutationQueue.unknownUser))
   }
 
   // MARK: Attempts

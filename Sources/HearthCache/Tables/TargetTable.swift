@@ -102,6 +102,21 @@ struct TargetTable {
     return keys
   }
 
+  /// The next keys of a target, in the order of their paths.
+  ///
+  /// - Parameter position: the key to continue behind; nil for the beginning.
+  func keys(of targetID: TargetID, after position: DocumentKey?, limit: Int) throws -> [DocumentKey] {
+    var keys: [DocumentKey] = []
+    try database.forEachRow(
+      "SELECT path FROM cache_target_documents WHERE target_id = ? AND path > ? ORDER BY path LIMIT ?",
+      .integer(Int64(targetID)), .text(position?.canonicalString ?? ""), .integer(Int64(limit))
+    ) {
+      keys.append(try $0.documentKey(at: 0, table: "cache_target_documents"))
+      return true
+    }
+    return keys
+  }
+
   /// - Parameter sequenceNumber: the last use that this counts as.
   func add(_ key: DocumentKey, to targetID: TargetID, sequenceNumber: Int64) throws {
     try database.update(

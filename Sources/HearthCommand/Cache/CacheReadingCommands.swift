@@ -91,7 +91,7 @@ struct CacheOutboxCommand: ParsableCommand {
   }
 
   private static func add(_ entry: OutboxEntry, to table: inout TextTable) {
-    let (number, user) = ("\(entry.batchID)", entry.ownerInWords)
+    let (number, user) = ("\(entry.batchID)", entry.owner.inWords)
     switch entry.contents {
     case .unreadable(let reason): table.add(number, user, "", entry.isSetAside ? "set aside" : "unreadable", reason)
     case .batch(let batch):

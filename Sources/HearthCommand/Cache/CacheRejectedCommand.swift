@@ -34,7 +34,7 @@ struct CacheRejectedCommand: ParsableCommand {
   }
 
   private static func add(_ entry: RejectedEntry, to table: inout TextTable) {
-    let (number, user) = ("\(entry.batchID)", entry.ownerInWords)
+    let (number, user) = ("\(entry.batchID)", entry.owner.inWords)
     let (time, error) = (entry.rejectedAt?.rfc3339 ?? "", entry.error?.description ?? "unknown")
     switch entry.contents {
     case .unreadable(let reason): table.add(number, user, time, "unreadable", reason, error)

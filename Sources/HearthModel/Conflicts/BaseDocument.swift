@@ -5,7 +5,7 @@ package struct BaseDocument: Equatable, Sendable {
   /// True if the backend's document has become another one than `document` by the resolution of an earlier conflict.
   package var isOutdated: Bool
   /// The document that the write after the oldest one was made for, if that is not what the oldest one now makes: the oldest one has
-  /// become another one by the resolution of a conflict, or the cache had lost the document when the later one was made.
+  /// become another one by the resolution of a conflict, or the cache had lost the document, or got a newer one, when the later one was made.
   package var next: Document?
   /// Part of the name of copies that are made of the document; empty as long as none was.
   package var copyName: String

@@ -191,7 +191,9 @@ package final class Database {
   }
 
   /// Executes `body` so that a lock of another connection is a failure after this time; at once if it is zero.
-  func waiting(atMost duration: Duration, _ body: () throws(StoreError) -> Void) throws(StoreError) {
+  package func waiting<Failure: Error>(
+    atMost duration: Duration, _ body: () throws(Failure) -> Void
+  ) throws(Failure) {
     BusyWait.set(connection, to: duration)
     defer { if isOpen { BusyWait.set(connection, to: options.busyTimeout) } }
     try body()

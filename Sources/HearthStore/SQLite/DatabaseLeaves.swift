@@ -26,8 +26,40 @@ package enum DatabaseLeaves {
     }
   }
 
+  /// The pages of tables without row numbers that have nothing but a text and an integer in each row: their rows.
+  package static func numbersByText(in path: String) -> [[String: Int64]] {
+    guard let pages = DatabasePages(path: path) else { return [] }
+    let rows = Rows(pages: pages)
+    return (2...max(2, pages.count)).compactMap { page in
+      let cells = pages.cells(of: page, .indexLeaf)
+      var numbers: [String: Int64] = [:]
+      for cell in cells {
+        guard let columns = rows.columns(in: page, at: cell), columns.count == 2, case .text(let bytes) = columns[0],
+          let text = String(validating: bytes, as: UTF8.self), case .integer(let number) = columns[1]
+        else { return nil }
+        numbers[text] = number
+      }
+      return cells.isEmpty ? nil : numbers
+    }
+  }
+
   private struct Rows {
     let pages: DatabasePages
+
+    /// The values of a short row without a number.
+    func columns(in page: Int, at start: Int) -> [Column]? {
+      var offset = start
+      let next = { () -> UInt8? in
+        defer { offset += 1 }
+        return pages.byte(page, offset)
+      }
+      guard let length = Self.varint(next), length > 0, length < Self.largestShort else { return nil }
+      let payload = (0..<Int(length)).compactMap { pages.byte(page, offset + $0) }
+      return payload.count == length ? Self.columns(of: payload) : nil
+    }
+
+    /// Shorter rows have no overflow pages.
+    private static let largestShort = 1024
 
     func row(in page: Int, at start: Int, numbers: Set<Int64>) -> Row? {
       var offset = start

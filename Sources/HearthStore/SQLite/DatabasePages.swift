@@ -8,6 +8,7 @@ internal import Foundation
 final class DatabasePages {
   enum Kind: UInt8 {
     case tableInterior = 0x05
+    case indexLeaf = 0x0A
     case tableLeaf = 0x0D
   }
 

@@ -93,6 +93,29 @@ package struct Schema: Sendable {
     _ = try version(in: database)
   }
 
+  /// As ``checkVersion(in:)``, for a file whose list of tables may be damaged. Its pages are read without SQLite, those in its log are not.
+  ///
+  /// - Parameter components: Components that such a file has in any case, by which their table is recognized.
+  /// - Throws: ``StoreError`` `newerSchema` when a newer release has migrated the file, as far as that can be found out.
+  package static func checkVersions(
+    of schemas: [Schema], onPagesOf path: String, with components: Set<String>
+  ) throws(StoreError) {
+    // A page that is no longer used has lower versions, as they only rise.
+    for versions in DatabaseLeaves.numbersByText(in: path) where components.isSubset(of: versions.keys) {
+      for schema in schemas {
+        guard let found = versions[schema.component], found > schema.currentVersion,
+          !isIndexed(schema.component, found, in: path)
+        else { continue }
+        try schema.check(found, name: "\"\(path)\"")
+      }
+    }
+  }
+
+  /// Returns true if a table has a row with this number and text: an index of it has both as well.
+  private static func isIndexed(_ text: String, _ number: Int64, in path: String) -> Bool {
+    DatabaseLeaves.rows(in: path, numbers: [number]).contains { $0.columns.contains(.text(Array(text.utf8))) }
+  }
+
   /// The version in the file: 0 when the component has no tables there.
   private func version(in database: Database) throws -> Int {
     let table = try database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_versions'")
@@ -103,13 +126,17 @@ package struct Schema: Sendable {
     guard found >= 1 else {
       throw StoreError.corrupt("Database \(database.name): \"\(component)\" has the version \(found); the first is 1.")
     }
+    try check(found, name: database.name)
+    return Int(found)
+  }
+
+  private func check(_ found: Int64, name: String) throws(StoreError) {
     guard found <= Int64(currentVersion) else {
       throw StoreError(
         kind: .newerSchema,
-        message: "Database \(database.name): its \"\(component)\" tables have version \(found), and this release knows "
+        message: "Database \(name): its \"\(component)\" tables have version \(found), and this release knows "
           + "versions up to \(currentVersion). Use the release that wrote it, or another folder.")
     }
-    return Int(found)
   }
 
   private func probe(_ database: Database) throws(StoreError) {

@@ -8,13 +8,17 @@ internal import Foundation
 package enum SchemaGraft {
   /// Copies a database, and its write-ahead log, with the list of tables of another one. The copy is for reading only: it knows
   /// nothing of unused pages.
-  package static func copy(_ source: String, to target: String, schemaOf template: String) throws(StoreError) {
-    guard let other = DatabasePages(path: template) else { throw failure("read", template) }
-    // A full disk may have kept the template's pages in its log.
-    guard other.count > 0 else {
-      throw StoreError(
-        kind: .io, message: "\"\(template)\" has only \(other.fileBytes) bytes, not the list of tables.")
+  ///
+  /// - Parameter template: The other database, in a file, which this closes.
+  /// - Throws: ``StoreError``, also if the log of the template cannot be moved into its file, where the list of tables would be missing.
+  package static func copy(_ source: String, to target: String, schemaOf template: Database) throws(StoreError) {
+    defer { template.close() }
+    guard case .file(let path) = template.location else { throw .misuse("A template is a database in a file.") }
+    guard try template.truncateLog() else {
+      throw StoreError(kind: .unavailable, message: "Another program reads \(template.name), a file of a recovery.")
     }
+    template.close()
+    guard let other = DatabasePages(path: path) else { throw failure("read", path) }
     do {
       try FileManager.default.copyItem(atPath: source, toPath: target)
       let file = try FileHandle(forUpdating: URL(fileURLWithPath: target))

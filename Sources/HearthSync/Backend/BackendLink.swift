@@ -313,6 +313,9 @@ extension BackendLink {
     return online.state == .offline || failsToWrite && !pipeline.cameThrough ? .outOfReach : .connecting
   }
 
+  /// The monotonic time at which the open watch stream was opened; nil while none is open.
+  var watchStreamOpenedAt: Duration? { watchStream.openedAt }
+
   /// True if the backend has answered every target that it should be asked for.
   var watchesInStep: Bool {
     guard canWatch else { return false }

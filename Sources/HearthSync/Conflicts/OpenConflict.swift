@@ -55,7 +55,7 @@ struct OpenConflict {
 
   let batch: MutationBatch
   let owner: String?
-  let bases: LocalStore.BatchBases
+  var bases: LocalStore.BatchBases
   /// True if it was sent once before without an answer, so that the backend may have carried it out.
   var mayBeCommitted: Bool
   var stage: Stage

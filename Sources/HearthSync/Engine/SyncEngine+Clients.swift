@@ -85,6 +85,21 @@ extension SyncEngine {
       })
   }
 
+  /// Shows what other clients have changed up to now, before a listener relies on a view that had only listeners to the cache: that the view
+  /// agrees with the backend no longer may be among it.
+  func showNews() throws {
+    if localStore.hasNews { refreshViews([:]) }
+    // Notices are missing.
+    guard retries.holds(.synchronizeViews) else { return }
+    do {
+      try synchronizeViews()
+    } catch {
+      // The listener does not begin, and the file says that its target is to be watched.
+      retryOnce(.storeTargetUses, after: error)
+      throw error
+    }
+  }
+
   /// Acts on everything in the news but documents, answers and the states of targets.
   func follow(_ news: News) {
     if news.mustEnd { emit(.yieldCache) }
@@ -138,28 +153,39 @@ extension SyncEngine {
   /// Stores what this client says of itself, and keeps, takes or gives back the lease.
   func refreshRole() {
     // A client that is not among the others takes no part.
-    if localStore.isShared, !retries.holds(.rejoin) { updateRole() }
+    if localStore.isShared, !retries.holds(.rejoin), !retries.holds(.storeRole) { updateRole() }
   }
 
   func updateRole() {
     do {
-      let wantsNetwork = needsLease
-      switch try localStore.updateClient(wantsNetwork: wantsNetwork, isVisible: isVisible) {
-      case .held:
-        takeLease()
-        // Of clients that were found dead this client has told the others, not itself.
-        if isPrimary, !views.foreignTargets.isEmpty { attemptToFollowOthers() }
-      case .taken:
-        // Others may have had it since this client was the primary one.
-        stepDown()
-        takeLease()
-      case .notHeld: loseLease()
-      }
+      try storeRole()
     } catch {
       log(.debug, "The client keeps its role, because the cache cannot be written: \(error)")
+      restIfHeldByOther(error)
     }
     lookForNews()
     emit(.startTimer(.clientMetadataRefresh, after: configuration.clientRefreshInterval))
+  }
+
+  /// Stores what this client says of itself, and goes on with the role that it has then.
+  func storeRole() throws {
+    switch try localStore.updateClient(wantsNetwork: needsLease, isVisible: isVisible) {
+    case .held:
+      takeLease()
+      // Of clients that were found dead this client has told the others, not itself.
+      if isPrimary, !views.foreignTargets.isEmpty { attemptToFollowOthers() }
+    case .taken:
+      // Others may have had it since this client was the primary one.
+      stepDown()
+      takeLease()
+    case .notHeld: loseLease()
+    }
+  }
+
+  /// Leaves the role as it is for a while after an attempt that has waited in vain for the process that holds the file. The next look at the
+  /// lease would wait as long, and the client with it.
+  func restIfHeldByOther(_ error: any Error) {
+    if isHeldByOther(error) { retryOnce(.storeRole, isDue: false) }
   }
 
   /// Looks for news that this client was not woken for, and after the lease if there is a reason.
@@ -167,9 +193,14 @@ extension SyncEngine {
     lookForNews()
     do {
       guard try localStore.isMember() else { return resume() }
-      let isOthersTurn = leaveLeaseIfOthersWait() || yieldsToHeir()
-      if try !isOthersTurn && localStore.roleMayChange(wantsNetwork: needsLease, isVisible: isVisible) {
-        return refreshRole()
+      if !retries.holds(.storeRole) {
+        let isOthersTurn = leaveLeaseIfOthersWait() || yieldsToHeir()
+        // To leave the lease may have waited in vain: then the role rests.
+        if try !isOthersTurn && !retries.holds(.storeRole)
+          && localStore.roleMayChange(wantsNetwork: needsLease, isVisible: isVisible)
+        {
+          return refreshRole()
+        }
       }
     } catch {
       log(.debug, "The other clients cannot be looked up: \(error)")
@@ -217,6 +248,7 @@ extension SyncEngine {
     for target in views.watchedTargets.sorted() {
       if let data = targets[target] { follow(link.watch(data, confirmed: confirmedKeys)) }
     }
+    askBackendForWaitingReads()
     openStreams()
     startGarbageCollectionTimer(after: configuration.firstGarbageCollectionAfter)
     startIndexFillIfNeeded()
@@ -304,6 +336,12 @@ extension SyncEngine {
     let wasPrimary = isPrimary
     try storeTargetUses()
     let state = try localStore.state(of: views.activeQueries, on: views.targets, showing: views.shownKeys)
+    if !isPrimary {
+      // Those of a target of which the backend has not sent everything are no result.
+      for (target, keys) in state.confirmedKeys where (state.agreements[target] ?? .open) != .open {
+        views.takeOver(keys, of: target)
+      }
+    }
     refreshViews(state.documents, event: isPrimary ? nil : Self.event(of: state.agreements))
     // It has found out here that another client has the lease, and that one says which targets agree with the backend.
     if wasPrimary, !isPrimary { return try synchronizeViews() }
@@ -312,9 +350,9 @@ extension SyncEngine {
     // An answer may have come between two of these transactions, or its notice could not be read.
     if !gone.isEmpty { try localStore.catchUp() }
     if localStore.hasNews { refreshViews([:]) }
-    for batchID in gone where waits.pendingBatches[batchID] != nil {
+    for batchID in gone {
       // The notice of its answer was removed before this client read it.
-      emit(waits.complete(batchID, .outcomeUnknown))
+      if let wait = waits.pendingBatches[batchID] { try completeMissing(batchID, wait, .outcomeUnknown) }
     }
     let owner = LocalStore.Owner.user(signedInUser)
     emit(try waits.lower { try localStore.highestUnacknowledgedBatchID(notAfter: $0, of: owner) })

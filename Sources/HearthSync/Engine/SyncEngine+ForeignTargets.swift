@@ -78,7 +78,6 @@ extension SyncEngine {
       let query = data.target.query
       let first = try run(query)
       follow(views.activate(query, on: data, with: first, isWatched: isWatched, onlineState: link.onlineState))
-      lookForOwnWrites(of: query)
     } catch {
       localStore.forgetTarget(target)
       throw error

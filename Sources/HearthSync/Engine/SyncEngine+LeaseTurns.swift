@@ -9,10 +9,23 @@ struct LeaseTurn {
   var isEnding = false
   /// True once the backend was reached in this turn.
   var hasConnected = false
-  /// The monotonic time since which the backend has been out of reach whenever something waited for it.
-  var cutOffSince: Duration?
+  /// Nil while the backend has not been found out of reach since it was reached.
+  var outage: Outage?
   /// The monotonic time since which the free lease has been found to be left to another client.
   var yieldedSince: Duration?
+
+  /// The time in which the backend was out of reach whenever something waited for it, as far as it is known: what has failed last may succeed
+  /// by now.
+  struct Outage {
+    /// Monotonic times of the first failure and of the last one.
+    var began: Duration
+    var lastFailure: Duration
+
+    /// Returns true if attempts have failed throughout a time, the last one lately.
+    func lasts(_ length: Duration, at now: Duration) -> Bool {
+      lastFailure - began >= length && now - lastFailure < length
+    }
+  }
 }
 
 /// Turns with the lease.
@@ -20,9 +33,10 @@ struct LeaseTurn {
 /// No client sends another user's outbox, because it has no token for that. So while the outbox of another user waits, the holder of
 /// the lease leaves it to a client of that user after a while: with nothing on its way, so that no batch is sent twice.
 ///
-/// Processes differ in what they can reach: one may have no network, no certificates, no valid token. A holder that has been cut off for
+/// Processes differ in what they can reach: one may have no network, no certificates, no valid token. A holder whose attempts have failed for
 /// `offlineLeaseTurn` leaves the lease to any other client that wants the network, also if nothing waits for the backend at that moment: reads
-/// that are made once are answered as offline, and gone. While nobody can connect, it goes round in such turns.
+/// that are made once are answered as offline, and gone. One failure alone says nothing of the time after it, in which nothing may have been
+/// asked. While nobody can connect, the lease goes round in such turns.
 /// One that has a connection keeps it; a client that had its turn in vain gets another one rarely (`futileTurnPause`), or as soon as
 /// something changes that may help it.
 extension SyncEngine {
@@ -35,7 +49,7 @@ extension SyncEngine {
     do {
       try noteConnection()
       guard turn.isEnding || localStore.hasOtherClients else { return false }
-      let isCutOff = turn.cutOffSince.map { now - $0 >= configuration.offlineLeaseTurn } ?? false
+      let isCutOff = turn.outage?.lasts(configuration.offlineLeaseTurn, at: now) ?? false
       let lasted = now - turn.began
       let length = link.onlineState == .offline ? configuration.offlineLeaseTurn : configuration.leaseTurn
       guard turn.isEnding || isCutOff || lasted >= length else { return false }
@@ -53,6 +67,7 @@ extension SyncEngine {
       try localStore.leaveLease(to: heir, isFutile: isCutOff || conflicts.waitForApplication)
     } catch {
       log(.debug, "The lease could not be left to another client: \(error)")
+      restIfHeldByOther(error)
       return leaseIsLost(error)
     }
     loseLease()
@@ -66,25 +81,32 @@ extension SyncEngine {
     switch link.reach {
     case .reached: try noteReached()
     // The stream of the last read may still be open.
-    case .notNeeded: if link.onlineState == .online { try noteReached() }
+    case .notNeeded: if link.onlineState == .online || endsOutageUnasked { try noteReached() }
     case .outOfReach, .connecting: break
     }
   }
 
+  /// True if the watch stream has been opened since the last failure, and has lasted, although nothing is asked on it.
+  private var endsOutageUnasked: Bool {
+    guard let outage = turn.outage, let opened = link.watchStreamOpenedAt, opened >= outage.lastFailure else {
+      return false
+    }
+    return now - opened >= configuration.streamHealthyAfter
+  }
+
   private func noteReached() throws {
     // Whoever had the lease before could not have reached it either if this client has found it out of reach at first.
-    let endsOutage = !turn.hasConnected && turn.cutOffSince != nil
+    let endsOutage = !turn.hasConnected && turn.outage != nil
     // While the outbox waits for the application, the turn is of no use all the same.
     if endsOutage || conflicts.open == nil { try localStore.noteConnection(endsOutage: endsOutage) }
     turn.hasConnected = true
-    turn.cutOffSince = nil
+    turn.outage = nil
   }
 
   /// Notes that the backend is out of reach, if it is: at once, because a read may be over before the next look at the lease.
   func noteOutOfReach() {
-    guard isPrimary, link.reach == .outOfReach, turn.cutOffSince == nil, !link.isForbidden(for: .disabledByUser)
-    else { return }
-    turn.cutOffSince = now
+    guard isPrimary, link.reach == .outOfReach, !link.isForbidden(for: .disabledByUser) else { return }
+    turn.outage = LeaseTurn.Outage(began: turn.outage?.began ?? now, lastFailure: now)
   }
 
   /// Something has changed that may help this client to reach the backend, or to send its outbox.

@@ -12,11 +12,16 @@ extension SyncEngine {
       log(.error, "Listener \(id.rawValue) is in use; a second listen under the same number is ignored.")
       return
     }
+    let needsTarget = views.needsTarget(for: query, options)
+    // To take the target into use, a read would wait for the same process once more.
+    if options.isOneTimeRead, let error = storeWritesBeforeRead(needsFile: needsTarget), needsTarget {
+      return emit(.raiseError(id, .listenFailed(error)))
+    }
     if options.reportsTransfer { transfers[id] = Transfer(query: query) }
     let listen = HeldListen(id: id, query: query, options: options)
     // The writes before it wait: it begins with them.
     let mustWait = !heldWrites.isEmpty || !heldListens.isEmpty
-    if mustWait, views.needsTarget(for: query, options), !options.isOneTimeRead { hold(listen) } else { begin(listen) }
+    if mustWait, needsTarget, !options.isOneTimeRead { hold(listen) } else { begin(listen) }
   }
 
   private func begin(_ listen: HeldListen) {
@@ -28,25 +33,34 @@ extension SyncEngine {
   ///
   /// - Parameter initial: the first state of the view if the query has none, nil for running the query now.
   func begin(_ id: ListenerID, to query: Query, _ options: ListenOptions, _ initial: InitialViewState?) {
-    let onlineState = link.onlineState
-    let isOpen = options.needsFreshAnswer && onlineState != .offline && isAsked(for: query.target)
+    let isOpen = options.needsFreshAnswer && link.onlineState != .offline && isAsked(for: query.target)
     var target: TargetData?
     do {
       if views.needsTarget(for: query, options) {
-        let allocated = try localStore.allocateTarget(query.target, isWatched: options.source == .default)
+        var allocated = try localStore.allocateTarget(query.target, isWatched: options.source == .default)
+        if !isPrimary, options.source == .default, views.hasView(of: query) {
+          try showNews()
+          // The backend has refused the target in between.
+          guard views.hasView(of: query) else { return begin(id, to: query, options, nil) }
+          // What the client uses may have been stored again meanwhile, without this listener.
+          allocated = try localStore.allocateTarget(query.target)
+        }
         if isPrimary, options.source == .default { try takeOverConfirmedKeys(of: allocated.targetID) }
         if !views.hasView(of: query) {
           try activate(query, on: allocated, initial, isWatched: options.source == .default)
-          lookForOwnWrites(of: query)
         }
         target = allocated
       }
     } catch {
       return listenFailed(HeldListen(id: id, query: query, options: options), error)
     }
+    lookForOwnWrites(of: query)
+    let awaitsPrimary = mustHearPrimary(before: query, options)
     follow(
       views.listen(
-        id, to: query, options, target: target, onlineState: onlineState, awaitsFreshAnswer: isOpen))
+        id, to: query, options, target: target, onlineState: link.onlineState,
+        awaitsFreshAnswer: isOpen || awaitsPrimary))
+    if awaitsPrimary { return awaitSignOfLife(id) }
     guard isOpen, let known = views.targetID(of: query.target).flatMap({ link.request(for: $0) }) else { return }
     follow(views.readFreshly(id, known))
   }
@@ -62,6 +76,7 @@ extension SyncEngine {
   ///
   /// A read that is made once fails: its caller can decide what to do instead.
   func listenFailed(_ listen: HeldListen, _ error: any Error) {
+    if isHeldByOther(error) { noteVainWait() }
     guard isHeldByOther(error), !listen.options.isOneTimeRead else {
       return emit(.raiseError(listen.id, .listenFailed(error)))
     }

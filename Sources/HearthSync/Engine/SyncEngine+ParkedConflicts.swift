@@ -21,8 +21,10 @@ extension SyncEngine {
     }
     conflicts.parked = nil
     conflicts.open = parked.conflict
-    // What was read now is stored with the answers: others may have written the document in between, and deleted it again.
+    // What was read now is stored with the answers: others may have written the document in between, and deleted it again. And writes behind
+    // this one may have been made or cancelled.
     conflicts.open?.remote = open.remote
+    conflicts.open?.bases = open.bases
     outboxHasChanged = true
     for answer in parked.answers { conflictAnswered(answer.id, answer.result) }
     return true

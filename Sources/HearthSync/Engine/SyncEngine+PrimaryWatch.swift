@@ -6,6 +6,7 @@ internal import HearthModel
 /// | event | idle | waiting | heard | asked | silent |
 /// |---|---|---|---|---|---|
 /// | a view waits for the primary client | waiting | - | - | - | - |
+/// | a read waits for a sign of life | asked; waiting if that fails | asked; waiting if that fails | - | - | - |
 /// | no view waits | - | idle | idle | idle | - |
 /// | the primary client has written something | - | heard | - | heard | idle |
 /// | the timer fires | - | asked; idle if that fails | idle | silent | - |
@@ -35,12 +36,32 @@ enum PrimaryWatch {
 /// A primary client that is stopped keeps the lease and writes nothing. Calls at a secondary client must not wait for it permanently.
 /// So a secondary client counts as offline after it has heard nothing for `onlineStateTimeout`, has asked for a sign of life, and has
 /// heard nothing for that time again.
+///
+/// What the primary client has published holds only while it runs. A listener takes it as it is; a read that is made once, if nothing was heard
+/// for that long, waits for a sign of life before (``awaitSignOfLife(_:)``), so that it is not answered with an old state as with the backend's.
 extension SyncEngine {
   /// Ends an event: lets the timer run while a view waits for the primary client.
   func waitForPrimary() {
     guard !isPrimary, primaryWatch != .silent else { return }
-    guard link.onlineState != .offline, views.waitForBackend else { return endPrimaryWatch() }
+    guard link.onlineState != .offline, views.waitForBackend || views.awaitSignOfLife else { return endPrimaryWatch() }
     if primaryWatch == .idle { expectPrimary(.waiting) }
+  }
+
+  /// True if a listener with these options must not be shown what the primary client has published before that gives a sign of life.
+  func mustHearPrimary(before query: Query, _ options: ListenOptions) -> Bool {
+    guard !isPrimary, options.isOneTimeRead, options.source == .default, link.onlineState != .offline,
+      views.isAnswered(query)
+    else { return false }
+    return primaryHeard.map { now - $0 >= configuration.onlineStateTimeout } ?? true
+  }
+
+  /// Asks for a sign of life on behalf of a read that has raised nothing yet, unless that was done before.
+  func awaitSignOfLife(_ listener: ListenerID) {
+    views.awaitSignOfLife(listener)
+    switch primaryWatch {
+    case .idle, .waiting: askPrimary()
+    case .heard, .asked, .silent: break
+    }
   }
 
   private func expectPrimary(_ state: PrimaryWatch) {
@@ -55,12 +76,27 @@ extension SyncEngine {
 
   func primaryWasHeard() {
     guard !isPrimary else { return }
+    primaryHeard = now
     switch primaryWatch {
     case .idle, .heard: break
     case .waiting, .asked: primaryWatch = .heard
     case .silent:
       primaryWatch = .idle
       showSharedOnlineState()
+    }
+    for (listener, _) in views.takeReadsAwaitingSignOfLife() {
+      follow(views.endWait(of: listener, isAnswered: true))
+    }
+  }
+
+  /// Lets the reads that wait for a sign of life of another client be answered by the backend: this client has the connection now.
+  func askBackendForWaitingReads() {
+    for (listener, target) in views.takeReadsAwaitingSignOfLife() {
+      if link.canWatch, let known = link.request(for: target) {
+        follow(views.readFreshly(listener, known))
+      } else {
+        follow(views.endWait(of: listener, isAnswered: false))
+      }
     }
   }
 

@@ -30,7 +30,8 @@ extension SyncEngine {
   }
 
   private func publishSoon() {
-    guard isPrimary, !localStore.leaseIsLost else { return }
+    // What waits for its next attempt would wait for the file in this event again.
+    guard isPrimary, !localStore.leaseIsLost, !retries.holds(.publish) else { return }
     do {
       try publish()
     } catch {

@@ -5,6 +5,7 @@ internal import HearthStore
 /// One-time reads of the cache.
 extension SyncEngine {
   func readDocument(_ id: RequestID, _ key: DocumentKey) {
+    storeWritesBeforeRead()
     do {
       emit(.answer(id, .document(try localStore.readDocument(key))))
     } catch {
@@ -13,6 +14,7 @@ extension SyncEngine {
   }
 
   func readAggregation(_ id: RequestID, _ query: Query, _ aggregations: [Aggregation]) {
+    storeWritesBeforeRead()
     let aggregated = Aggregation.query(query, for: aggregations)
     do {
       // Before the query runs: its result must not be older than what is said of it. A limit is one of the query with all its orders;
@@ -41,6 +43,7 @@ extension SyncEngine {
   }
 
   func readPendingWrites(_ id: RequestID, _ query: Query, maximumDocuments: Int) {
+    storeWritesBeforeRead()
     do {
       emit(.answer(id, .pendingWrites(try localStore.pendingWrites(in: query, maximumDocuments: maximumDocuments))))
     } catch {
@@ -49,6 +52,7 @@ extension SyncEngine {
   }
 
   func readQuery(_ id: RequestID, _ query: Query) {
+    storeWritesBeforeRead()
     do {
       // Before the query runs: its result must not be older than what is said of it.
       let knowledge = try knowledge(of: query)

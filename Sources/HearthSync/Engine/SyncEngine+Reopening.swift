@@ -52,9 +52,17 @@ extension SyncEngine {
     for answer in handover.answersOfOthers { emit(waits.complete(answer.batchID, answer.error)) }
     for (batchID, wait) in waits.pendingBatches.sorted(by: { $0.key < $1.key })
     where (try? localStore.isPending(batchID, wait.identity)) == false {
-      completeMissing(batchID, wait, handover.hasOthers ? .outcomeUnknown : .notSaved(batchID, reason))
+      let ending: StatusError = handover.hasOthers ? .outcomeUnknown : .notSaved(batchID, reason)
+      do {
+        try completeMissing(batchID, wait, ending)
+      } catch {
+        log(.debug, "The outcome of batch \(batchID) cannot be looked up: \(error)")
+        // Without other clients nobody can have got the answer.
+        if localStore.isShared { synchronizeSoon() } else { emit(waits.complete(batchID, ending)) }
+      }
     }
-    heldWrites = findStored(among: handover.heldWrites)
+    heldWrites = handover.heldWrites
+    for index in heldWrites.indices where heldWrites[index].damagedFileCount > 0 { heldWrites[index].fate = nil }
     if !heldWrites.isEmpty { retry(.storeWrites) }
   }
 
@@ -62,25 +70,76 @@ extension SyncEngine {
   /// answered, or the batch is lost.
   ///
   /// - Parameter error: The end of the calls if the outcome of the batch is not known.
-  private func completeMissing(_ batchID: BatchID, _ wait: WriteWaits.Wait, _ error: StatusError) {
-    guard let identity = wait.identity, case .ended(let outcome)? = try? localStore.fate(of: identity) else {
-      return emit(waits.complete(batchID, error))
+  /// - Throws: An error if the file cannot be read. Then the calls go on waiting.
+  func completeMissing(_ batchID: BatchID, _ wait: WriteWaits.Wait, _ error: StatusError) throws {
+    if let identity = wait.identity, case .ended(let outcome) = try localStore.fate(of: identity) {
+      return emit(waits.complete(batchID, outcome.error))
     }
-    let error: StatusError? = if case .failed(let error) = outcome { error } else { nil }
     emit(waits.complete(batchID, error))
   }
 
-  /// Removes those writes that are in the file although their commit has failed, because only the sync after it did. Their callers wait for the
-  /// answers then. No write whose commit was not tried can be in the file.
+  /// Removes those writes that are in the file although their commit has failed, because only the sync after it did. They are saved then, and
+  /// their callers wait for the answers. No write whose commit was not tried can be in the file.
   private func findStored(among writes: [HeldWrite]) -> [HeldWrite] {
-    let identities = writes.filter { $0.damagedFileCount > 0 }.compactMap(\.write.identity)
-    guard !identities.isEmpty, let stored = try? localStore.pendingBatchIDs(of: Set(identities)) else { return writes }
-    return writes.filter { held in
-      guard let identity = held.write.identity, let batchID = stored[identity] else { return true }
+    writes.filter { held in
+      guard case .pending(let batchID) = held.fate, let identity = held.write.identity else {
+        return !endIfAnswered(held)
+      }
       waits.add(held.write.id, for: batchID, identity)
+      if held.write.keepsOutcome { emit(.writeSaved(held.write.id)) }
       return false
     }
   }
+
+  /// Looks up the held writes that may be in the file, and removes those that are there or were sent from there by another client.
+  ///
+  /// - Throws: An error if the file cannot be read. Then none of them may be stored: it could be sent twice.
+  func findStoredWrites() throws {
+    let identities = heldWrites.filter { $0.fate == nil }.compactMap(\.write.identity)
+    guard !identities.isEmpty else { return }
+    let fates: [BatchIdentity: LocalStore.WriteFate]
+    do {
+      fates = try localStore.fates(of: Set(identities))
+    } catch {
+      if cacheIsBeingReplaced { countDamagedFile(after: error) }
+      throw error
+    }
+    for index in heldWrites.indices where heldWrites[index].fate == nil {
+      heldWrites[index].fate = heldWrites[index].write.identity.flatMap { fates[$0] } ?? .unknown
+    }
+    heldWrites = findStored(among: heldWrites)
+    // Should the next commit fail as well, and another client send the write, it is found by its outcome. A caller without a receipt takes no
+    // notice.
+    for index in heldWrites.indices where heldWrites[index].damagedFileCount > 0 {
+      heldWrites[index].write.keepsOutcome = true
+    }
+    outboxHasChanged = true
+  }
+
+  /// Ends a write that another client has sent, and got the answer to.
+  ///
+  /// - Returns: False if that is not known of it.
+  private func endIfAnswered(_ held: HeldWrite) -> Bool {
+    guard case .ended(let outcome) = held.fate else { return false }
+    if held.write.keepsOutcome { emit(.writeSaved(held.write.id)) }
+    emit(.completeWrite(held.write.id, outcome.error))
+    return true
+  }
+
+  /// Gives up the writes that cannot be looked up in file after file.
+  private func countDamagedFile(after error: any Error) {
+    for index in heldWrites.indices where heldWrites[index].fate == nil { heldWrites[index].damagedFileCount += 1 }
+    let isLost = { (held: HeldWrite) in held.fate == nil && held.damagedFileCount > HeldWrite.damagedFileLimit }
+    for held in heldWrites where isLost(held) {
+      log(.error, "It is not known whether a write was saved: \(error)")
+      emit(.completeWrite(held.write.id, .outcomeUnknown))
+    }
+    heldWrites.removeAll(where: isLost)
+  }
+}
+
+extension WriteOutcome {
+  fileprivate var error: StatusError? { if case .failed(let error) = self { error } else { nil } }
 }
 
 extension StatusError {

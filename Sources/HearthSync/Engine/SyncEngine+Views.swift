@@ -10,7 +10,7 @@ extension SyncEngine {
   @discardableResult
   func refreshViews(_ changes: DocumentMap, event: RemoteEvent? = nil) -> (any Error)? {
     refresh { news in
-      apply(news.around(changes), event: event ?? self.event(of: news), refill: execute)
+      apply(news.around(changes), event: self.event(event, and: news), refill: execute)
     }
   }
 
@@ -23,7 +23,7 @@ extension SyncEngine {
         // Another client has changed documents since: the states between the writes cannot be read any more, only the one after all.
         for (write, result) in zip(writes, stored) { noteStored(write, result) }
         let changes = stored.reduce(into: DocumentMap()) { $0.merge($1.changes) { _, new in new } }
-        return apply(news.around(changes), event: event(of: news), refill: execute)
+        return apply(news.around(changes), event: event(nil, and: news), refill: execute)
       }
       var group = views.mayReadCache ? WriteGroup(of: stored) : nil
       var failure: (any Error)?
@@ -32,7 +32,7 @@ extension SyncEngine {
         group?.advance(by: result.changes)
         let isFirst = index == 0
         let changes = isFirst ? news.around(result.changes) : result.changes
-        failure = apply(changes, event: isFirst ? event(of: news) : nil) { query in
+        failure = apply(changes, event: isFirst ? event(nil, and: news) : nil) { query in
           try group?.result(of: query, execute: execute) ?? execute(query)
         }
       }
@@ -87,29 +87,52 @@ extension SyncEngine {
     backgroundQueries.note(changes)
     if event != nil { statusWatch.wasConfirmed = true }
     let (viewActions, failure) = views.apply(changes, event: event, refill: refill) { keys in
-      try localStore.state(of: [], on: [], showing: keys).documents
+      try localStore.writtenDocuments(among: keys)
     }
     follow(viewActions)
-    if let failure, !retries.holds(.refreshViews) {
-      log(.error, "Views could not be read from the cache: \(failure)")
-      retry(.refreshViews)
-    }
+    if let failure { refreshViewsLater(after: failure) }
     return failure
   }
 
-  /// Lets a view that has just been made say whether client and backend disagree.
+  private func refreshViewsLater(after failure: any Error) {
+    guard !retries.holds(.refreshViews) else { return }
+    log(.error, "Views could not be read from the cache: \(failure)")
+    retry(.refreshViews)
+  }
+
+  /// Lets a view that has got its first listener say whether it is answered.
   func lookForOwnWrites(of query: Query) {
-    if views.mustLookForOwnWrites(of: query) { refreshViews([:]) }
+    guard let keys = views.keysOfPossibleGap(of: query) else { return }
+    var written: [DocumentKey: WrittenDocument]?
+    do {
+      written = try localStore.writtenDocuments(among: keys)
+      // The view does not show the news yet. When it does, that is decided.
+      if localStore.hasNews { written = nil }
+    } catch {
+      refreshViewsLater(after: error)
+    }
+    views.noteOwnWrites(written, of: query)
   }
 
   private func execute(_ query: Query) throws -> DocumentMap {
     try localStore.execute(query, usePreviousResults: false).documents
   }
 
-  /// What the primary client says of the agreement with the backend, at another one.
-  private func event(of news: Surroundings) -> RemoteEvent? {
-    guard !isPrimary else { return nil }
-    return Self.event(of: news.before.targetStates.merging(news.after.targetStates) { _, new in new })
+  /// What the primary client says of the targets, at another one. Views take over the keys that it has stored.
+  ///
+  /// - Parameter event: A snapshot of the backend at the primary client; at another one the agreements of targets, whose keys the views
+  ///   have, read from the file after the former part of the news and before the latter.
+  private func event(_ event: RemoteEvent?, and news: Surroundings) -> RemoteEvent? {
+    guard !isPrimary else { return event }
+    let keys = news.before.confirmedKeys.filter { event?.targetChanges[$0.key] == nil }
+    for (target, keys) in keys.merging(news.after.confirmedKeys, uniquingKeysWith: { _, newer in newer }) {
+      views.takeOver(keys, of: target)
+    }
+    let (before, after) = (Self.event(of: news.before.targetStates), Self.event(of: news.after.targetStates))
+    guard var all = event ?? before ?? after else { return nil }
+    all.targetChanges.merge(before?.targetChanges ?? [:]) { read, _ in read }
+    all.targetChanges.merge(after?.targetChanges ?? [:]) { _, newer in newer }
+    return all
   }
 
   /// Stores what the views show now, in a second transaction: it follows from what was stored, and is only a help for later

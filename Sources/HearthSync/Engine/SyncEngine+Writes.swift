@@ -20,7 +20,7 @@ extension SyncEngine {
     }
     guard heldWrites.isEmpty else {
       hold(queue)
-      return
+      return tryHeldCalls()
     }
     var batches: [MutationBatch] = []
     if queue.count > 1 {
@@ -63,6 +63,7 @@ extension SyncEngine {
   private func keep(_ writes: [SyncWrite], attempted: Int, after error: any Error) -> Bool {
     if isHeldByOther(error) {
       log(.notice, "Writes wait for another process: \(error)")
+      noteVainWait()
       hold(writes)
       retry(.storeWrites, isDue: false)
       return true
@@ -96,6 +97,7 @@ extension SyncEngine {
 
   /// Stores the writes that had to wait for another process. They may be many, so they share commits.
   func storeHeldWrites() throws {
+    try findStoredWrites()
     while let first = heldWrites.first {
       let group = Array(
         heldWrites.prefix(Self.heldGroupSize).prefix { $0.owner == first.owner && $0.damagedFileCount == 0 })
@@ -123,6 +125,7 @@ extension SyncEngine {
       show(writes, results, of: group[0].owner)
       return true
     } catch {
+      if isHeldByOther(error) { noteVainWait() }
       if isHeldByOther(error) || localStore.ending != nil { throw error }
       guard cacheIsBeingReplaced else { return false }
       for index in group.indices { heldWrites[index].damagedFileCount += 1 }
@@ -136,6 +139,7 @@ extension SyncEngine {
       heldWrites.removeFirst()
       show([held.write], results, of: held.owner)
     } catch {
+      if isHeldByOther(error) { noteVainWait() }
       if isHeldByOther(error) || localStore.ending != nil { throw error }
       if cacheIsBeingReplaced, held.damagedFileCount < HeldWrite.damagedFileLimit {
         heldWrites[0].damagedFileCount += 1
@@ -164,11 +168,14 @@ extension SyncEngine {
   }
 
   private func store(_ writes: [SyncWrite], of owner: String?) throws -> [LocalStore.StoredWrite] {
-    try localStore.write(
+    // While some are held, none but these is stored.
+    let areDelayed = !heldWrites.isEmpty
+    return try localStore.write(
       many: writes.map {
         LocalStore.LocalWrite(
           mutations: $0.mutations, localWriteTime: $0.localWriteTime, identity: $0.identity,
-          keepsOutcome: $0.keepsOutcome, resubmits: $0.resubmits, resubmitsIdentity: $0.resubmitsIdentity)
+          keepsOutcome: $0.keepsOutcome, resubmits: $0.resubmits, resubmitsIdentity: $0.resubmitsIdentity,
+          isDelayed: areDelayed)
       }, of: .user(owner), keepsFormer: writes.count > 1 && views.mayReadCache)
   }
 

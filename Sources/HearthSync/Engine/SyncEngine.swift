@@ -64,6 +64,9 @@ package final class SyncEngine {
   var turn = LeaseTurn()
   /// Written in SyncEngine+PrimaryWatch.swift.
   var primaryWatch = PrimaryWatch.idle
+  /// The monotonic time at which a secondary client has found out last that the primary one has written something; nil if it never has.
+  /// Written in SyncEngine+PrimaryWatch.swift.
+  var primaryHeard: Duration?
 
   /// The writes that wait because another process holds the file or because it is damaged and is about to be replaced, in order, and the
   /// calls that wait for them to be answered.
@@ -71,6 +74,8 @@ package final class SyncEngine {
   var heldWrites: [HeldWrite] = []
   var heldWaits: [RequestID] = []
   var heldListens: [HeldListen] = []
+  /// The monotonic time before which no read waits for another process that holds the file. Written in SyncEngine+HeldCalls.swift.
+  var heldCallsRest = Duration.zero
 
   /// Written in SyncEngine+Sending.swift.
   var sending = SendingMark()
@@ -123,8 +128,11 @@ package final class SyncEngine {
     if link.isForbidden(for: .shutdown) {
       refuse(event)
     } else {
+      let writeCount = localStore.writeTransactionCount
       dispatch(event)
       runRetries()
+      // The file was free a moment ago.
+      if localStore.writeTransactionCount != writeCount { tryHeldCalls() }
       endSendingIfStopped()
       settle()
     }
@@ -164,7 +172,9 @@ package final class SyncEngine {
     case .bundleEnded(let id, let error): bundleEnded(id, error)
     case .changeUser(let user): userChanged(to: user)
     case .connectivityChanged: connectivityChanged()
-    case .othersChanged: lookForNews()
+    case .othersChanged:
+      lookForNews()
+      tryHeldCalls()
     case .saveWrites: storeHeldWrites(attempts: 1)
     case .suspend: suspend()
     case .resume: resume()
@@ -217,7 +227,9 @@ package final class SyncEngine {
     case .asyncQueueRetry: retries.timerFired(now: now)
     case .conflictRetry: conflictTimerFired()
     case .lruGarbageCollection: garbageCollectionTimerFired()
-    case .clientMetadataRefresh: clientRefreshTimerFired()
+    case .clientMetadataRefresh:
+      clientRefreshTimerFired()
+      tryHeldCalls()
     case .indexBackfill: indexFillTimerFired()
     }
   }
@@ -326,6 +338,7 @@ package final class SyncEngine {
       case .catchUp: try catchUp()
       case .storeTargetUses: try storeTargetUses()
       case .rejoin: try rejoin()
+      case .storeRole: try storeRole()
       case .becomePrimary: try becomePrimary()
       case .synchronizeViews: try synchronizeViews()
       case .followOthers: try followOthers()

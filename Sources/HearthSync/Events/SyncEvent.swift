@@ -1,3 +1,4 @@
+internal import HearthCache
 package import HearthModel
 
 /// A local write with the name under which its completion is reported.
@@ -34,6 +35,8 @@ struct HeldWrite: Sendable {
   var owner: String?
   /// The number of damaged files that have refused it.
   var damagedFileCount = 0
+  /// What the file says of it; nil if that must be looked up before it is stored, because its commit, or only the sync after it, has failed.
+  var fate: LocalStore.WriteFate? = .unknown
 
   /// A write that meets damage in file after file is refused: it may be the write itself that no file takes.
   static let damagedFileLimit = 10

@@ -5,9 +5,14 @@ internal import HearthModel
 ///
 /// Each has a target of its own for the query, without a row in the cache, which continues from the state of the open one. All targets of a
 /// stream are at one version in a snapshot, so when the read's target is current, the view of the open one is as new. Where the backend's count
-/// of documents for the read's target disagrees, it is compared with the open one too, which is asked for anew then
+/// of documents for the read's target is not that of the open one in the same snapshot, the open one is asked for anew
 /// (`WatchChangeAggregator`): the read is answered when the view agrees again.
+///
+/// At a secondary client, reads wait for a sign of life of the primary one instead, if that has been quiet: what it has said of the view holds
+/// only while it runs.
 struct FreshReads {
+  /// The reads that wait for a sign of life, in the order in which they were made.
+  fileprivate var awaitingPrimary: [ListenerID] = []
   private var reads: [TargetID: (listener: ListenerID, target: TargetID)] = [:]
 
   /// The targets that are asked for, in order.
@@ -34,6 +39,11 @@ extension QueryViews {
     queries.ids.lazy.compactMap { queries[$0] }.first { $0.query.target == target }?.targetID
   }
 
+  /// True if the query's view agrees with the backend, or disagrees for good.
+  func isAnswered(_ query: Query) -> Bool {
+    queries.id(of: query).flatMap { queries[$0] }?.view.isAnswered ?? false
+  }
+
   /// Asks the backend on behalf of one listener, which raises nothing before the answer.
   ///
   /// - Parameter target: The target of its query, as the backend was asked for it last.
@@ -56,9 +66,39 @@ extension QueryViews {
   /// Ends all reads, because the backend is not asked any more.
   mutating func endFreshReads() -> [Action] { freshReads.targets.flatMap { endFreshRead($0, isAnswered: false) } }
 
+  /// True if a read waits for a sign of life of the primary client.
+  var awaitSignOfLife: Bool { !freshReads.awaitingPrimary.isEmpty }
+
+  /// Lets a listener that has raised nothing yet wait for a sign of life of the primary client.
+  mutating func awaitSignOfLife(_ listener: ListenerID) {
+    freshReads.awaitingPrimary.append(listener)
+  }
+
+  /// Returns the reads that wait for a sign of life, each with the target of its query. They go on waiting, for an answer of the backend.
+  mutating func takeReadsAwaitingSignOfLife() -> [(listener: ListenerID, target: TargetID)] {
+    defer { freshReads.awaitingPrimary = [] }
+    return freshReads.awaitingPrimary.compactMap { listener in
+      queries.id(of: listener).flatMap { queries[$0] }.map { (listener, $0.targetID) }
+    }
+  }
+
+  /// Ends the wait of a listener that was not shown anything yet.
+  ///
+  /// - Parameter isAnswered: False if it is shown what the cache has.
+  mutating func endWait(of listener: ListenerID, isAnswered: Bool) -> [Action] {
+    guard let query = queries.id(of: listener) else { return [] }
+    let snapshot = queries.update(query) { query -> ViewSnapshot? in
+      guard let index = query.listeners.firstIndex(where: { $0.id == listener }) else { return nil }
+      return isAnswered ? query.listeners[index].freshAnswerCame() : query.listeners[index].freshAnswerWasGivenUp()
+    }
+    guard let snapshot = snapshot ?? nil else { return [] }
+    return [.emit(.raiseSnapshot(listener, snapshot))] + snapshotsInSync
+  }
+
   /// Ends the read of a listener that goes.
   mutating func endFreshRead(of listener: ListenerID) -> [Action] {
-    freshReads.target(of: listener).map { endFreshRead($0, isAnswered: false) } ?? []
+    freshReads.awaitingPrimary.removeAll { $0 == listener }
+    return freshReads.target(of: listener).map { endFreshRead($0, isAnswered: false) } ?? []
   }
 
   /// Ends the read of a listener for which nobody waits, if another listener to the same target brings what it would have brought.
@@ -73,12 +113,6 @@ extension QueryViews {
 
   private mutating func endFreshRead(_ target: TargetID, isAnswered: Bool) -> [Action] {
     guard let listener = freshReads.remove(target) else { return [] }
-    guard let query = queries.id(of: listener) else { return [.unwatch(target)] }
-    let snapshot = queries.update(query) { query -> ViewSnapshot? in
-      guard let index = query.listeners.firstIndex(where: { $0.id == listener }) else { return nil }
-      return isAnswered ? query.listeners[index].freshAnswerCame() : query.listeners[index].freshAnswerWasGivenUp()
-    }
-    guard let snapshot = snapshot ?? nil else { return [.unwatch(target)] }
-    return [.unwatch(target), .emit(.raiseSnapshot(listener, snapshot))] + snapshotsInSync
+    return [.unwatch(target)] + endWait(of: listener, isAnswered: isAnswered)
   }
 }

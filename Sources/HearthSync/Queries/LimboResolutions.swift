@@ -6,16 +6,17 @@ internal import HearthModel
 /// send it. Each such document is looked up with a target of its own, once however many views need it, and at most so
 /// many at a time as the limit allows; the others wait in the order in which they were found.
 ///
-/// One that exists as the view shows it stays in limbo for good. Its target stays too, so that the view hears of changes, but takes no place:
-/// otherwise the documents behind it would wait permanently. A new stream has to be asked for everything again, so the limit holds for them
-/// as well then.
+/// One that exists as the view shows it stays in limbo for good. It takes no place: otherwise the documents behind it would wait permanently.
+/// As many of those as the limit allows keep their targets, so that views hear of changes. A new stream has to be asked for everything again,
+/// so the limit holds for all of them together then.
 ///
 /// | document | a view needs it | the last view that needed it does not | backend refuses | new stream |
 /// |---|---|---|---|---|
 /// | unknown | waits, or is looked up if a place is free | - | - | - |
 /// | waiting | - | forgotten | - | - |
 /// | being looked up | - | target released, place given to the next | place given to the next | - |
-/// | found | - | target released | forgotten | being looked up, or waits if no place is free |
+/// | found, with a target | - | target released | forgotten | being looked up, or waits if no place is free |
+/// | found, without | - | forgotten | - | waits |
 struct LimboResolutions {
   enum Action: Equatable {
     case listen(DocumentKey, TargetID)
@@ -40,6 +41,8 @@ struct LimboResolutions {
   private var waiting = FIFOSet<DocumentKey>()
   private var targetIDs: [DocumentKey: TargetID] = [:]
   private var resolutions: [TargetID: Resolution] = [:]
+  /// The documents that were found and are not followed, because enough others are.
+  private var foundWithoutTarget: Set<DocumentKey> = []
 
   init(limit: Int) {
     self.limit = limit
@@ -63,7 +66,7 @@ struct LimboResolutions {
     for key in entered {
       viewsByKey[key, default: []].insert(view)
       keysByView[view, default: []].insert(key)
-      if targetIDs[key] == nil { waiting.append(key) }
+      if targetIDs[key] == nil, !foundWithoutTarget.contains(key) { waiting.append(key) }
     }
     for key in left { actions += release(key, from: view) }
     return actions + fillPlaces()
@@ -78,7 +81,7 @@ struct LimboResolutions {
 
   /// The documents of which the backend has said that they exist. Views show them as they were sent.
   var foundKeys: Set<DocumentKey> {
-    Set(resolutions.values.lazy.filter(\.isFound).map(\.key))
+    foundWithoutTarget.union(resolutions.values.lazy.filter(\.isFound).map(\.key))
   }
 
   /// A snapshot brought the document, or took it away again.
@@ -103,7 +106,9 @@ struct LimboResolutions {
         actions.append(.unlisten(target))
       }
     }
-    return actions
+    for key in foundWithoutTarget.sorted() { waiting.append(key) }
+    foundWithoutTarget = []
+    return actions + fillPlaces()
   }
 
   /// Forgets all documents. Numbers of targets are not given again.
@@ -113,6 +118,7 @@ struct LimboResolutions {
     waiting = FIFOSet()
     targetIDs = [:]
     resolutions = [:]
+    foundWithoutTarget = []
   }
 
   /// The backend refused the target, and the consequence is stored. The wire knows nothing of the target any more.
@@ -127,6 +133,9 @@ struct LimboResolutions {
     assert(
       waiting.isEmpty || takenPlaces >= limit,
       "Documents wait although only \(takenPlaces) of \(limit) places are taken: \(waiting.elements).")
+    assert(
+      resolutions.count - limit <= limit && resolutions.values.count(where: \.isFound) <= limit,
+      "More documents than \(limit) are looked up, or followed after that: \(resolutions).")
     assert(
       targetIDs.count == resolutions.count && targetIDs.allSatisfy { resolutions[$1]?.key == $0 },
       "The documents \(targetIDs) are looked up with the targets \(resolutions).")
@@ -148,7 +157,8 @@ struct LimboResolutions {
     guard viewsByKey[key]?.isEmpty == true else { return [] }
     viewsByKey[key] = nil
     waiting.remove(key)
-    // Without a target the lookup has been refused, or had not begun.
+    foundWithoutTarget.remove(key)
+    // Without a target the lookup has been refused, had not begun, or has found enough.
     guard let target = targetIDs.removeValue(forKey: key) else { return [] }
     resolutions[target] = nil
     return [.unlisten(target)]
@@ -156,9 +166,18 @@ struct LimboResolutions {
 
   private var takenPlaces: Int { resolutions.values.count { !$0.isFound } }
 
+  /// Lets go of the latest documents that were found beyond the limit, and looks the next ones up.
   private mutating func fillPlaces() -> [Action] {
-    if waiting.isEmpty { return [] }
+    guard resolutions.count > limit || !waiting.isEmpty else { return [] }
     var actions: [Action] = []
+    let found = resolutions.filter(\.value.isFound).keys.sorted()
+    for target in found.dropFirst(limit) {
+      guard let key = resolutions.removeValue(forKey: target)?.key else { continue }
+      targetIDs[key] = nil
+      foundWithoutTarget.insert(key)
+      actions.append(.unlisten(target))
+    }
+    if waiting.isEmpty { return actions }
     var free = limit - takenPlaces
     while free > 0, let key = waiting.popFirst() {
       free -= 1

@@ -8,9 +8,9 @@ internal import HearthModel
 /// | waiting, snapshot kept | raised as the first one if it says enough, else kept | the kept one is raised if it now says enough |
 /// | raised | raised if the listener asked for this kind of change | kept |
 ///
-/// A first snapshot "says enough" when it agrees with the backend, or the backend has answered all the same; when the listener wants
-/// nothing but the cache; or, unless the listener prefers to wait for the backend, when it has documents or a complete result is
-/// remembered. While the listener waits for a fresh answer none does. While the client is offline every snapshot says enough.
+/// A first snapshot "says enough" when the listener wants nothing but the cache; when it agrees with the backend, has documents or a complete
+/// result is remembered; or, if the listener prefers to wait for the backend, when the backend has answered for everything in it. While the
+/// listener waits for a fresh answer none does. While the client is offline every snapshot says enough.
 struct QueryListener {
   private enum State {
     case waiting(ViewSnapshot?)
@@ -85,7 +85,9 @@ struct QueryListener {
   }
 
   private mutating func raiseFirstIfReady() -> ViewSnapshot? {
-    guard case .waiting(let kept) = state, let kept, saysEnough(kept) else { return nil }
+    guard case .waiting(var kept?) = state, saysEnough(kept) else { return nil }
+    // The client is offline. What a pending write keeps from being the backend's result is from the cache then.
+    if options.waitForSyncWhenOnline, !kept.isAnswered { kept.isFromCache = true }
     state = .raised(hadPendingWrites: kept.hasPendingWrites, wasFromCache: kept.isFromCache)
     return kept.asFirstSnapshot(excludingMetadataChanges: kept.excludesMetadataChanges)
   }
@@ -94,8 +96,8 @@ struct QueryListener {
     // What was confirmed before the client went offline is no answer; the view's next snapshot says that it is from the cache.
     if awaitsFreshAnswer, onlineState != .offline || !snapshot.isFromCache { return false }
     if onlineState == .offline { return true }
-    if !snapshot.isFromCache || !listensToBackend { return true }
+    if !listensToBackend { return true }
     if options.waitForSyncWhenOnline { return snapshot.isAnswered }
-    return !snapshot.documents.isEmpty || snapshot.hasCachedResults
+    return !snapshot.isFromCache || !snapshot.documents.isEmpty || snapshot.hasCachedResults
   }
 }

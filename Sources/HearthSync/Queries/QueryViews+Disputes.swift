@@ -26,42 +26,53 @@ extension QueryViews {
     return outcome.map { limboChanged(by: id, $0) } ?? []
   }
 
-  /// True if the query's view cannot say before ``apply(_:event:refill:localDocuments:)`` whether client and backend disagree.
-  func mustLookForOwnWrites(of query: Query) -> Bool {
-    queries.id(of: query).flatMap { queries[$0]?.view.mustLookForOwnWrites } ?? false
+  /// The documents to be looked at before the query's view can say whether it is answered; nil if it can.
+  func keysOfPossibleGap(of query: Query) -> Set<DocumentKey>? {
+    queries.id(of: query).flatMap { queries[$0]?.view.keysOfPossibleGap }
   }
 
-  /// Finds out which documents in limbo are there because a pending write of the user has taken others out of a full limit, and brings the
-  /// round of snapshots in line with that.
+  /// Takes note of the documents that ``keysOfPossibleGap(of:)`` names; nil if they could not be read. This raises nothing.
+  mutating func noteOwnWrites(_ written: [DocumentKey: WrittenDocument]?, of query: Query) {
+    if let id = queries.id(of: query) { queries.update(id) { $0.view.noteOwnWrites(written) } }
+  }
+
+  /// A view that has changed, and of which it is still to be found out whether it is answered.
+  struct UndecidedView {
+    let id: QueryID
+    /// True if it was answered before it changed.
+    let wasAnswered: Bool
+  }
+
+  /// Finds out which documents in limbo are in dispute, and where writes of the user have left a gap in a full limit, and brings the round of
+  /// snapshots in line with that.
   ///
   /// - Parameters:
-  ///   - answered: Gets the views that are not in the round and whose listeners may wait for this.
-  ///   - localDocuments: Reads documents with the pending writes.
-  mutating func noteOwnWrites(
-    in round: inout [(QueryID, ViewSnapshot)], _ answered: inout Set<QueryID>,
-    localDocuments: (Set<DocumentKey>) throws -> DocumentMap, _ failure: inout (any Error)?
+  ///   - answered: Gets the views that are not in the round and are answered now, or are no longer.
+  ///   - localDocuments: Reads the documents that may have left a gap.
+  mutating func decide(
+    _ undecided: [UndecidedView], in round: inout [(QueryID, ViewSnapshot)], _ answered: inout Set<QueryID>,
+    localDocuments: (Set<DocumentKey>) throws -> [DocumentKey: WrittenDocument], _ failure: inout (any Error)?
   ) {
     // Nearly always there is none.
-    if limbo.isEmpty { return }
+    if undecided.isEmpty { return }
     let found = limbo.foundKeys
-    for id in queries.ids {
-      guard let view = queries[id]?.view, !view.limboKeys.isEmpty else { continue }
-      let keys = view.keysMissingFromLimit
-      var missing: DocumentMap? = [:]
-      if !keys.isEmpty {
+    for undecided in undecided {
+      queries.update(undecided.id) { query in
+        query.view.noteFound(found)
+        // Nobody waits for a view that is kept for others: they look for writes of their own.
+        guard !query.listeners.isEmpty, let keys = query.view.keysOfPossibleGap else { return }
         do {
-          missing = try localDocuments(keys)
+          query.view.noteOwnWrites(try localDocuments(keys))
         } catch {
-          missing = nil
+          query.view.noteOwnWrites(nil)
           failure = error
         }
       }
-      queries.update(id) { $0.view.noteOwnWrites(to: missing, found: found) }
-      guard let isAnswered = queries[id]?.view.isAnswered, isAnswered != view.isAnswered else { continue }
-      if let index = round.firstIndex(where: { $0.0 == id }) {
+      guard let isAnswered = queries[undecided.id]?.view.isAnswered else { continue }
+      if let index = round.firstIndex(where: { $0.0 == undecided.id }) {
         round[index].1.isAnswered = isAnswered
-      } else {
-        answered.insert(id)
+      } else if isAnswered != undecided.wasAnswered {
+        answered.insert(undecided.id)
       }
     }
   }

@@ -226,11 +226,11 @@ extension QueryViews {
   /// - Parameters:
   ///   - event: The snapshot of the backend that changed them, if it was one.
   ///   - refill: Runs a query on the cache, for a view whose limit lost documents. Must not use these views.
-  ///   - localDocuments: Reads documents of the cache, with the pending writes. Must not use these views.
+  ///   - localDocuments: Reads documents that the user may have written. Must not use these views.
   /// - Returns: The failure of a read as well, if there was one. A view that needed it asks for it again in the next round.
   mutating func apply(
     _ changes: DocumentMap, event: RemoteEvent? = nil, refill: (Query) throws -> DocumentMap,
-    localDocuments: (Set<DocumentKey>) throws -> DocumentMap
+    localDocuments: (Set<DocumentKey>) throws -> [DocumentKey: WrittenDocument]
   ) -> (actions: [Action], failure: (any Error)?) {
     // Before the views change: a document that was found leaves limbo in that step, and its target is no longer needed.
     if let event { noteLimboDocuments(event) }
@@ -239,6 +239,7 @@ extension QueryViews {
     var reports: [LocalViewChanges] = []
     var failure: (any Error)?
     var answered: Set<QueryID> = []
+    var undecided: [UndecidedView] = []
     for id in queries.ids {
       let outcome = queries.update(id) { query in
         let wasAnswered = query.view.isAnswered
@@ -247,7 +248,11 @@ extension QueryViews {
           computed, targetChange: event?.targetChanges[query.targetID],
           isPendingReset: event?.targetMismatches[query.targetID] != nil,
           snapshotVersion: event?.snapshotVersion ?? .none)
-        if outcome.snapshot == nil, query.view.isAnswered, !wasAnswered { answered.insert(id) }
+        if query.view.isUndecided {
+          undecided.append(UndecidedView(id: id, wasAnswered: wasAnswered))
+        } else if outcome.snapshot == nil, query.view.isAnswered != wasAnswered {
+          answered.insert(id)
+        }
         return outcome
       }
       guard let outcome, let query = queries[id] else { continue }
@@ -258,7 +263,7 @@ extension QueryViews {
         reports.append(LocalViewChanges(snapshot, targetID: query.targetID))
       }
     }
-    noteOwnWrites(in: &round, &answered, localDocuments: localDocuments, &failure)
+    decide(undecided, in: &round, &answered, localDocuments: localDocuments, &failure)
     // In one round after all views have changed, so that the mark "snapshots in sync" comes once, and behind all of them.
     actions += raise(round)
     actions += raiseAnswers(of: answered)
@@ -317,7 +322,7 @@ extension QueryViews {
     }
   }
 
-  /// Hands the state of these views to the listeners that wait for an answer of the backend.
+  /// Hands the state of these views to the listeners that wait for an answer of the backend: it is one now, or is none any more.
   mutating func raiseAnswers(of answered: Set<QueryID>) -> [Action] {
     if answered.isEmpty { return [] }
     var actions: [Action] = []

@@ -24,6 +24,8 @@ enum RetryableOperation: Equatable {
   case storeTargetUses
   /// Goes on as one of the clients, after others may have taken this one for dead.
   case rejoin
+  /// Stores what this client says of itself, and keeps, takes or gives back the lease.
+  case storeRole
   /// Takes over the streams for all clients, after the lease was taken.
   case becomePrimary
   /// Brings all views in line with the file.
@@ -41,7 +43,7 @@ enum RetryableOperation: Equatable {
     case .probe(let cause): cause
     // A change of the user closes and opens the streams itself.
     case .changeUser, .refreshViews, .storeWrites, .beginListens, .catchUp, .rejoin,
-      .storeTargetUses, .becomePrimary, .synchronizeViews, .followOthers, .publish:
+      .storeTargetUses, .storeRole, .becomePrimary, .synchronizeViews, .followOthers, .publish:
       nil
     }
   }
@@ -51,7 +53,7 @@ enum RetryableOperation: Equatable {
     switch self {
     case .acknowledge(_, let owner), .reject(_, _, let owner): .some(owner)
     case .start, .probe, .setAsideUnreadableBatches, .changeUser, .refreshViews, .storeWrites,
-      .beginListens, .catchUp, .storeTargetUses, .rejoin, .becomePrimary, .synchronizeViews, .followOthers,
+      .beginListens, .catchUp, .storeTargetUses, .rejoin, .storeRole, .becomePrimary, .synchronizeViews, .followOthers,
       .publish:
       nil
     }
@@ -67,7 +69,7 @@ enum RetryableOperation: Equatable {
     switch self {
     case .becomePrimary, .followOthers, .publish: true
     case .start, .probe, .acknowledge, .reject, .setAsideUnreadableBatches, .changeUser,
-      .refreshViews, .storeWrites, .beginListens, .catchUp, .storeTargetUses, .rejoin, .synchronizeViews:
+      .refreshViews, .storeWrites, .beginListens, .catchUp, .storeTargetUses, .rejoin, .storeRole, .synchronizeViews:
       false
     }
   }
@@ -77,7 +79,7 @@ enum RetryableOperation: Equatable {
     switch self {
     case .catchUp, .rejoin, .becomePrimary, .followOthers: true
     case .start, .probe, .acknowledge, .reject, .setAsideUnreadableBatches, .changeUser,
-      .refreshViews, .storeWrites, .beginListens, .storeTargetUses, .synchronizeViews, .publish:
+      .refreshViews, .storeWrites, .beginListens, .storeTargetUses, .storeRole, .synchronizeViews, .publish:
       false
     }
   }
@@ -89,7 +91,7 @@ enum RetryableOperation: Equatable {
     case .setAsideUnreadableBatches, .acknowledge, .reject: .outcomes
     case .start, .probe: .storage
     case .refreshViews, .synchronizeViews: .views
-    case .catchUp, .storeTargetUses, .rejoin, .becomePrimary, .followOthers, .publish: .clients
+    case .catchUp, .storeTargetUses, .rejoin, .storeRole, .becomePrimary, .followOthers, .publish: .clients
     case .storeWrites, .beginListens: .calls
     }
   }
@@ -109,6 +111,8 @@ enum RetryableOperation: Equatable {
 /// | append what has just waited for another process in vain | timer | its timer goes on |
 /// | attempt succeeded | - | first removed; timer if others remain |
 /// | attempt failed | - | its kind goes behind the others; timer |
+/// | lease lost | - | without what needs it; an attempt that this has ended starts no timer |
+/// | end of the attempts of an event | - | timer, unless it runs |
 /// | timer | - | attempt due |
 ///
 /// Attempts that are due are made at the end of the event that caused them. A probe only reads, so its success proves
@@ -183,9 +187,11 @@ struct RetryQueue {
     return attemptsDue
   }
 
-  /// Leaves attempts that have become due to the timer.
+  /// Leaves what is in the list to the timer, with the attempts that have become due. The loss of the lease may have ended an attempt without
+  /// starting it.
   mutating func deferDueAttempts(now: Duration, jitter: () -> Double) -> [SyncAction] {
-    guard takeDueAttempts() > 0, !timerRuns else { return [] }
+    attemptsDue = 0
+    guard !operations.isEmpty, !timerRuns else { return [] }
     return startTimer(now: now, jitter: jitter)
   }
 

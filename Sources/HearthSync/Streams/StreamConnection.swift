@@ -72,6 +72,12 @@ struct StreamConnection<Session> {
     return stream.id
   }
 
+  /// The monotonic time at which the open stream was opened.
+  var openedAt: Duration? {
+    guard case .open(let stream) = state else { return nil }
+    return stream.openedAt
+  }
+
   /// The protocol's state of the open stream, `nil` while none is open. Setting it is illegal then.
   var session: Session? {
     get {

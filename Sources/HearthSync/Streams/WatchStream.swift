@@ -17,6 +17,7 @@ struct WatchStream {
   var isStarted: Bool { connection.isStarted }
   var isOpen: Bool { connection.openStreamID != nil }
   var isPausing: Bool { connection.isPausing }
+  var openedAt: Duration? { connection.openedAt }
 
   mutating func start(now: Duration, jitter: () -> Double, nextID: () -> StreamID) -> [SyncAction] {
     connection.start(now: now, jitter: jitter, nextID: nextID).map(Self.action)

@@ -35,9 +35,11 @@ struct ResultKnowledge: Sendable {
   /// does not have may belong into it. That holds for a view in sync as well, when it shows a pending write. Without a limit, and with
   /// one that the backend's result did not fill, all documents are here.
   ///
-  /// - Parameter isSynced: True if the result agrees with the backend but for local writes, whether the version is known or not.
+  /// - Parameters:
+  ///   - isSynced: True if the result agrees with the backend but for local writes, whether the version is known or not.
+  ///   - versionIsLatest: False if the keys are those of a later snapshot, whose version is not known.
   func completeness(
-    of documents: some Collection<Document>, of query: Query, isSynced: Bool = false
+    of documents: some Collection<Document>, of query: Query, isSynced: Bool = false, versionIsLatest: Bool = true
   ) -> ResultCompleteness {
     guard isSynced || version > .none else { return wasDropped ? .collected : .notSynchronized }
     guard let limit = query.limit, confirmedKeys.count >= limit else { return .complete(asOf: version) }
@@ -45,7 +47,7 @@ struct ResultKnowledge: Sendable {
       documents.count == confirmedKeys.count
       && documents.allSatisfy { document in
         confirmedKeys.contains(document.key) && !document.hasLocalMutations
-          && (document.version <= version || version == .none)
+          && (document.version <= version || version == .none || !versionIsLatest)
       }
     return isAsConfirmed ? .complete(asOf: version) : .limitUncertain(asOf: version)
   }

@@ -20,6 +20,8 @@ struct View {
     fileprivate var documents: DocumentSet?
     /// Documents that are shown as they were before the acknowledgement of a write, by the version that it made.
     fileprivate(set) var heldBack: [DocumentKey: SnapshotVersion]
+    /// Documents whose acknowledgement the view takes over without a snapshot of its own.
+    fileprivate var settled: [DocumentKey: Document] = [:]
     /// The cache may hold documents that now belong into the limit: run the query and compute again.
     fileprivate(set) var needsRefill: Bool
   }
@@ -64,6 +66,9 @@ struct View {
   private var disputedKeys: Set<DocumentKey> = []
   /// True if another client, which hears from the backend, has found such documents. Which ones it does not say.
   private var isDisputedElsewhere = false
+  /// True if the result of a query with a limit shows documents that the backend has not confirmed, at a client that does not look them up;
+  /// nil if that is not known.
+  private var showsUnconfirmed: Bool?
   private(set) var mutatedKeys: Set<DocumentKey> = []
   /// Documents that are shown as they were before the acknowledgement of a write, by the version that it made: the watch stream
   /// is to bring the outcome.
@@ -84,9 +89,9 @@ struct View {
   private var completeVersion: SnapshotVersion
   /// True if the cache had a complete result before, which it has lost.
   private let wasDropped: Bool
-  /// True if a pending write keeps documents of the backend's result out of this one, so that the backend has not sent those that take their
-  /// places; nil if that is not known.
-  private var awaitsOwnWrites: Bool?
+  /// True if writes without an outcome have made a ``LimitGap``, which the backend fills with what it sends after them; nil if that has to be
+  /// found out.
+  private var awaitsOwnWrites: Bool? = false
   /// True if `limboKeys` is exact, so that only documents touched by a change need a new look.
   private var limboKeysAreExact = false
 
@@ -111,14 +116,15 @@ struct View {
 
   var isSynced: Bool { syncState == .synced }
 
-  /// True if the view agrees with the backend, or disagrees for good.
-  var isAnswered: Bool { agreement != .open }
+  /// True if the backend has answered for everything in the view: it agrees, or disagrees for good, and the user's own writes have left no gap.
+  var isAnswered: Bool { agreement != .open && awaitsOwnWrites == false }
 
+  /// The agreement of the target with the backend, which concerns all clients: a gap that the writes of one user have made is no part of it.
   var agreement: TargetAgreement {
     if isSynced { return .complete }
     guard isCurrent else { return .open }
-    if isDisputedElsewhere { return .disputed }
-    return watcher == .thisClient && !limboKeys.isEmpty && limboKeys.isSubset(of: disputedKeys) ? .disputed : .open
+    guard watcher == .thisClient else { return isDisputedElsewhere || showsUnconfirmed == true ? .disputed : .open }
+    return !limboKeys.isEmpty && limboKeys.isSubset(of: disputedKeys) ? .disputed : .open
   }
 
   /// The documents of the result that the backend has not confirmed to belong to the target.
@@ -142,8 +148,9 @@ struct View {
     isDisputedElsewhere = agreement == .disputed && watcher != .thisClient
     var outcome = Outcome()
     updateLimbo(DocumentViewChangeSet(), nil, isPendingReset: false, &outcome)
-    syncState = isCurrent && limboKeys.isEmpty && !isDisputedElsewhere ? .synced : .local
+    syncState = agrees ? .synced : .local
     if isSynced { hasCachedResults = true }
+    awaitsOwnWrites = mayHaveGap ? nil : false
     assertInvariants()
     return outcome
   }
@@ -161,6 +168,7 @@ struct View {
     let former = watcher
     watcher = new
     limboKeysAreExact = false
+    if former == .thisClient || new == .thisClient { showsUnconfirmed = nil }
     // From now on it is found out here.
     if new == .thisClient { isDisputedElsewhere = false }
     if former == .nobody, new == .thisClient {
@@ -185,43 +193,19 @@ struct View {
   mutating func takeOver(confirmedKeys: Set<DocumentKey>) {
     self.confirmedKeys = confirmedKeys
     limboKeysAreExact = false
+    showsUnconfirmed = nil
+    awaitsOwnWrites = mayHaveGap ? nil : false
   }
 
   // MARK: - Documents in dispute
 
   /// Takes note of documents that the backend was asked for one by one, and has.
   mutating func noteFound(_ keys: Set<DocumentKey>) {
-    if limboKeys.isEmpty { return }
-    let isExplained = awaitsOwnWrites ?? !keysMissingFromLimit.isEmpty
-    disputedKeys = isExplained ? [] : limboKeys.intersection(keys)
+    if !limboKeys.isEmpty { disputedKeys = limboKeys.intersection(keys) }
   }
 
-  /// The documents of the backend's result that this one does not show, where that result fills the limit. Without them, others move up that
-  /// the backend may not have sent.
-  var keysMissingFromLimit: Set<DocumentKey> {
-    guard let limit = query.limit, confirmedKeys.count >= limit else { return [] }
-    return confirmedKeys.filter { !documents.contains($0) }
-  }
-
-  /// True if documents in limbo may be there only because of pending writes, and it is not known whether they are.
-  var mustLookForOwnWrites: Bool { awaitsOwnWrites == nil && !limboKeys.isEmpty && !keysMissingFromLimit.isEmpty }
-
-  /// Takes note of the documents that ``keysMissingFromLimit`` names, as they are here.
-  ///
-  /// While a write to one of them waits for its outcome, documents in limbo are no disagreement with the backend: the target has a hole, which
-  /// the backend fills with what it sends after the write.
-  ///
-  /// - Parameters:
-  ///   - missing: Nil if they could not be read.
-  ///   - found: As in ``noteFound(_:)``.
-  mutating func noteOwnWrites(to missing: DocumentMap?, found: Set<DocumentKey>) {
-    awaitsOwnWrites = missing?.values.contains(where: awaitsOutcome) ?? true
-    noteFound(found)
-  }
-
-  private func awaitsOutcome(of document: Document) -> Bool {
-    document.hasLocalMutations || document.hasCommittedMutations && document.version > lastSnapshotVersion
-  }
+  /// True if more has to be looked at than the view itself to say whether it is answered.
+  var isUndecided: Bool { !limboKeys.isEmpty || awaitsOwnWrites == nil }
 
   var hasDisputes: Bool { !disputedKeys.isEmpty }
 
@@ -229,6 +213,22 @@ struct View {
   mutating func forgetDisputes() {
     disputedKeys = []
   }
+
+  // MARK: - Writes of the user
+
+  /// The documents to be looked at to say whether writes have left a gap; nil if that is known.
+  var keysOfPossibleGap: Set<DocumentKey>? { awaitsOwnWrites == nil ? gap.keys : nil }
+
+  /// Takes note of the documents that ``keysOfPossibleGap`` names.
+  ///
+  /// - Parameter written: Nil if they could not be read.
+  mutating func noteOwnWrites(_ written: [DocumentKey: WrittenDocument]?) {
+    awaitsOwnWrites = written.map(gap.exists) ?? true
+  }
+
+  private var mayHaveGap: Bool { isCurrent && query.limit != nil && !gap.isRuledOut }
+
+  private var gap: LimitGap { LimitGap(query: query, documents: documents, confirmedKeys: confirmedKeys) }
 
   // MARK: - Documents that are held back
 
@@ -269,10 +269,11 @@ struct View {
       let old = before[key]
       let new = query.matches(document) ? document : nil
       guard let kind = changeKind(from: old, to: new) else {
-        if let old, let new, old.hasLocalMutations, new.hasCommittedMutations { result.heldBack[key] = new.version }
+        if let old, let new { result.noteUnraised(old, new, waitsForBackend: watcher != .nobody) }
         continue
       }
       result.heldBack[key] = nil
+      result.settled[key] = nil
       if let new {
         result.changeSet.track(kind, new)
         inserted.append(new)
@@ -325,13 +326,13 @@ struct View {
   /// A committed write counts as pending only while the view has shown it as a local one and waits for the backend to send it: a view
   /// that starts after the acknowledgement never saw it pending.
   ///
-  /// A view that nobody watches waits only for a document of the target's former result, and only if nothing else than the mark would
-  /// change (listen_source_spec_test.json, "Newer docs from bundles should raise snapshot only when Watch catches up with acknowledged
-  /// writes").
+  /// A view that nobody watches shows the acknowledgement at once. Only for a document of a collection's former result, where nothing else
+  /// than the mark would change, it raises no snapshot for it (listen_source_spec_test.json, "Newer docs from bundles should raise snapshot
+  /// only when Watch catches up with acknowledged writes"): the next snapshot has it (``Changes/settled``).
   private func showsPendingWrite(_ document: Document, isUnchanged: Bool) -> Bool {
     if document.hasLocalMutations { return true }
     guard document.hasCommittedMutations, mutatedKeys.contains(document.key) else { return false }
-    return watcher != .nobody || isUnchanged && confirmedKeys.contains(document.key)
+    return watcher != .nobody || documentKey == nil && isUnchanged && confirmedKeys.contains(document.key)
   }
 
   /// The document at the end where a full limit cuts the result off, `nil` if there is no limit or it is not full.
@@ -346,6 +347,7 @@ struct View {
       documents.remove(outside.key)
       result.mutatedKeys.remove(outside.key)
       result.heldBack[outside.key] = nil
+      result.settled[outside.key] = nil
       result.changeSet.track(.removed, outside)
     }
   }
@@ -368,6 +370,7 @@ struct View {
   ) -> Outcome {
     let old = documents.documents
     let carriedOut = changes.changeSet.apply(to: &documents, query: query)
+    for document in changes.settled.values where documents.contains(document.key) { documents.insert(document) }
     mutatedKeys = changes.mutatedKeys
     heldBack = changes.heldBack
     released = []
@@ -387,8 +390,10 @@ struct View {
     updateLimbo(
       changes.changeSet, targetChange, isPendingReset: isPendingReset, snapshotVersion: snapshotVersion, &outcome)
 
-    let agrees = isCurrent && limboKeys.isEmpty && !isDisputedElsewhere && !isPendingReset
-    let newState: SyncState = agrees ? .synced : .local
+    if targetChange != nil || !carriedOut.isEmpty { showsUnconfirmed = nil }
+    awaitsOwnWrites = mayHaveGap ? nil : false
+
+    let newState: SyncState = agrees && !isPendingReset ? .synced : .local
     let syncStateChanged = newState != syncState
     syncState = newState
     if newState == .synced { hasCachedResults = true }
@@ -422,8 +427,24 @@ struct View {
   }
 
   private var completeness: ResultCompleteness {
-    ResultKnowledge(version: completeVersion, confirmedKeys: confirmedKeys, wasDropped: wasDropped)
-      .completeness(of: documents.documents, of: query, isSynced: isSynced)
+    ResultKnowledge(version: completeVersion, confirmedKeys: confirmedKeys, wasDropped: wasDropped).completeness(
+      of: documents.documents, of: query, isSynced: isSynced, versionIsLatest: watcher == .thisClient || !isSynced)
+  }
+
+  /// True if the backend has sent everything and confirms what is shown, as far as that is known here.
+  private var agrees: Bool {
+    mutating get {
+      guard isCurrent, limboKeys.isEmpty else { return false }
+      guard watcher != .thisClient else { return true }
+      guard query.limit != nil else { return !isDisputedElsewhere }
+      let known = showsUnconfirmed ?? documents.documents.contains(where: isUnconfirmed)
+      showsUnconfirmed = known
+      return !known
+    }
+  }
+
+  private func isUnconfirmed(_ document: Document) -> Bool {
+    !document.hasLocalMutations && !confirmedKeys.contains(document.key)
   }
 
   /// Checks in debug builds what must hold after every step.
@@ -480,5 +501,21 @@ struct View {
     guard !confirmedKeys.contains(key), let document = documents[key] else { return false }
     // One that is held back stays in limbo once it is.
     return !document.hasLocalMutations || (heldBack[key] != nil && limboKeys.contains(key))
+  }
+}
+
+extension View.Changes {
+  /// Takes note of a document of the result whose change raises no snapshot.
+  ///
+  /// - Parameter waitsForBackend: True if the watch stream is to bring the outcome of an acknowledged write.
+  fileprivate mutating func noteUnraised(_ old: Document, _ new: Document, waitsForBackend: Bool) {
+    guard new.hasCommittedMutations else { return }
+    if !waitsForBackend {
+      heldBack[new.key] = nil
+      mutatedKeys.remove(new.key)
+      settled[new.key] = new
+    } else if old.hasLocalMutations {
+      heldBack[new.key] = new.version
+    }
   }
 }

@@ -42,7 +42,8 @@ extension StatusError {
     return StatusError(code: .unavailable, message: "\(subject) not saved. \(reason)")
   }
 
-  static var userChanged: StatusError {
+  /// The end of a call that is about the outbox of a user who is not signed in any more. It says nothing of the cache.
+  package static var userChanged: StatusError {
     StatusError(
       code: .cancelled, message: "'waitForPendingWrites' callback is cancelled due to a user change.")
   }

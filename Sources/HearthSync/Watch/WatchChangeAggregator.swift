@@ -95,9 +95,18 @@ struct WatchChangeAggregator {
     }
   }
 
+  /// What the backend has said of the number of documents of a read's target since the last snapshot.
+  private struct ReadFilter {
+    var filter: WatchExistenceFilter
+    /// The number of documents that the target has more at the backend than here.
+    var missingCount: Int
+  }
+
   private var targets: [TargetID: Gathered] = [:]
   private var mismatches: [TargetID: TargetPurpose] = [:]
   private var news: [DocumentKey: News] = [:]
+  /// The filters of targets of reads, until they can be compared with the targets that these continue from.
+  private var readFilters: [TargetID: ReadFilter] = [:]
 
   // MARK: - Events
 
@@ -157,29 +166,44 @@ struct WatchChangeAggregator {
       if filter.count == 0 { remove(key, from: id, state: .missing(key, version: .none), source) }
       return
     }
-    compare(filter, with: id, source)
-    // What a read shows are the documents of the other target, and both are at one version in a snapshot.
-    if let other = source.continuedTarget(of: id), isActive(other, source) { compare(filter, with: other, source) }
+    compare(filter, expecting: filter.count, with: id, source)
+    guard source.continuedTarget(of: id) != nil else { return }
+    readFilters[id] = ReadFilter(filter: filter, missingCount: filter.count - countOfDocuments(in: id, source))
   }
 
   private mutating func compare(
-    _ filter: WatchExistenceFilter, with id: TargetID, _ source: some WatchTargetSource
+    _ filter: WatchExistenceFilter, expecting expected: Int, with id: TargetID, _ source: some WatchTargetSource
   ) {
     let count = countOfDocuments(in: id, source)
-    guard filter.count != count else { return }
+    guard expected != count else { return }
     guard let names = filter.unchangedNames.flatMap(BloomFilter.init) else {
       reset(id, source)
       mismatches[id] = .existenceFilterMismatch
       return
     }
-    guard filter.count != count - removeDocuments(notIn: names, from: id, source) else { return }
+    guard expected != count - removeDocuments(notIn: names, from: id, source) else { return }
     // Some that are gone seem to be in the filter, which can happen.
     reset(id, source)
     mismatches[id] = .existenceFilterMismatchBloom
   }
 
+  /// Compares the filters of targets of reads with the targets that these continue from: what a read shows are the documents of those.
+  ///
+  /// Only in a snapshot both are at one version. In between a backend may have sent the one target what it has not sent the other one yet. One
+  /// that is not current lacks more anyway, and its view says so.
+  private mutating func compareContinuedTargets(_ source: some WatchTargetSource) {
+    for (id, read) in readFilters.sorted(by: { $0.key < $1.key }) where isActive(id, source) {
+      guard let other = source.continuedTarget(of: id), isActive(other, source), targets[other]?.isCurrent == true
+      else { continue }
+      let expected = countOfDocuments(in: id, source) + read.missingCount
+      compare(read.filter, expecting: expected, with: other, source)
+    }
+    readFilters = [:]
+  }
+
   /// Cuts the snapshot: everything gathered so far becomes one event, and gathering starts anew.
   mutating func makeRemoteEvent(at version: SnapshotVersion, source: some WatchTargetSource) -> RemoteEvent {
+    compareContinuedTargets(source)
     var event = RemoteEvent(snapshotVersion: version, targetMismatches: mismatches)
     for id in targets.keys.sorted() where isActive(id, source) {
       // Adds to what was gathered, so it comes before the target's part is taken.
@@ -228,6 +252,7 @@ struct WatchChangeAggregator {
     // An answer without a request means nothing.
     guard var gathered = targets[id], gathered.outstandingAnswers > 0 else { return }
     gathered.outstandingAnswers -= 1
+    readFilters[id] = nil
     if change.state == .added {
       // The target was freshly added: what was gathered for an earlier listen is void, and so is that it was current.
       if gathered.outstandingAnswers == 0 {
@@ -269,6 +294,8 @@ struct WatchChangeAggregator {
   /// Everything known about the target is void: its documents count as removed unless the backend sends them again.
   private mutating func reset(_ id: TargetID, _ source: some WatchTargetSource) {
     targets[id] = Gathered()
+    // What comes from now on is all of it.
+    readFilters[id]?.missingCount = 0
     for key in source.confirmedKeys(of: id) { remove(key, from: id, state: nil, source) }
   }
 

@@ -69,7 +69,7 @@ struct CacheInspectionTests {
       return entries
     }
     let expected = RejectedEntry(
-      batchID: batch.batchID, user: nil, contents: .batch(batch), error: error, rejectedAt: time(77))
+      batchID: batch.batchID, owner: .nobody, contents: .batch(batch), error: error, rejectedAt: time(77))
     #expect(try list(of: nil) == [expected])
     #expect(try list(of: .some(nil)) == [expected])
     #expect(try list(of: .some("alice")).isEmpty)
@@ -350,5 +350,28 @@ struct CacheInspectionTests {
     let expected = try store.explain(query, clock: { .zero })
     #expect(execution == expected)
     #expect(try folder.read { try $0.indexes() } == store.indexListings())
+  }
+
+  @Test("a result that leaves out what the waiting write of another user is about is no beginning for a query")
+  func waitingWriteOfAnother() throws {
+    let folder = TemporaryFolder()
+    let query = collection("cities").with(
+      filter: .field(FieldFilter(path: field("n"), op: .greaterThanOrEqual, value: 0)))
+    let (cache, store) = try InspectedFolder.open(folder)
+    for number in 0..<4 { try store.receive(found("cities/c\(number)", 50, ["n": 1]), at: 100) }
+    _ = try store.changeUser("alice")
+    try store.write(.patch(key("cities/c3"), ["n": 33], mask: mask("n")))
+    // Her view shows c3 although the backend has not sent it; for her that is in order.
+    let target = try store.allocateTarget(query.target).targetID
+    for number in 0..<3 {
+      try store.receive(found("cities/c\(number)", 60, ["n": 2]), at: 200, for: [target], token: "t")
+    }
+    try store.notifyLocalViewChanges([LocalViewChanges(targetID: target, isFromCache: false)])
+    try store.releaseTarget(target)
+    cache.close()
+    for viewpoint in [CacheInspection.Viewpoint.user("alice"), .user("bob"), .user(nil), .backend] {
+      let (documents, execution) = try CacheInspection.read(folder: folder.path) { try $0.run(query, as: viewpoint) }
+      #expect(documents.map(\.key.id).sorted() == ["c0", "c1", "c2", "c3"], "\(viewpoint): \(execution)")
+    }
   }
 }

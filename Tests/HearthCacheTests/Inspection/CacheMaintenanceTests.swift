@@ -92,6 +92,33 @@ struct CacheMaintenanceTests {
     #expect(try folder.folder.names().contains("cache.sqlite"))
   }
 
+  private func expectPendingWrite(in cache: TestCache) throws {
+    let refusal = try inspectionError {
+      _ = try CacheMaintenance.clear(
+        folder: cache.folder.path, discardsPendingWrites: false, discardsRejectedWrites: true)
+    }
+    #expect(refusal == .pendingWrites(folder: cache.folder.path, count: 1))
+    #expect(try cache.folder.names().contains("cache.sqlite"))
+  }
+
+  @Test("a cache whose outbox looks empty in its index is not deleted without a word")
+  func clearWithSwappedPages() throws {
+    let cache = try TestCache(.file)
+    try cache.store.write(.set(key("rooms/a"), [:]))
+    try cache.swapPages("cache_mutation_batches_by_user", "cache_targets_by_canonical_id")
+    try expectPendingWrite(in: cache)
+  }
+
+  @Test("a cache that a client has found damaged is not deleted for what it says in its tables")
+  func clearMarked() throws {
+    let cache = try TestCache(.file)
+    try cache.store.write(.set(key("rooms/a"), [:]))
+    try cache.database.execute("DELETE FROM cache_mutation_batches")
+    cache.close()
+    try CacheFiles(folder: cache.folder.path).mark("a page was damaged")
+    try expectPendingWrite(in: cache)
+  }
+
   @Test("a cache in use is neither deleted nor collected")
   func inUse() throws {
     let folder = try InspectedFolder(isOpen: true)

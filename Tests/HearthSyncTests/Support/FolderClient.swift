@@ -12,6 +12,8 @@ final class FolderClient {
   let store: LocalStore
   let engine: SyncEngine
   private(set) var completed: [WriteID: StatusError?] = [:]
+  /// The writes whose callers were told that they are stored.
+  private(set) var saved: [WriteID] = []
   private var answers: [RequestID: StatusError?] = [:]
   private var writeStream: StreamID?
 
@@ -40,6 +42,7 @@ final class FolderClient {
     for action in engine.handle(event, now: .zero) {
       switch action {
       case .completeWrite(let id, let error): completed[id] = .some(error)
+      case .writeSaved(let id): saved.append(id)
       case .answer(let id, _): answers[id] = .some(nil)
       case .requestFailed(let id, let error): answers[id] = error
       case .openWriteStream(let id): writeStream = id
@@ -49,13 +52,13 @@ final class FolderClient {
   }
 
   /// Writes whose identities say which ones they are, together.
-  func write(_ numbers: Int...) {
+  func write(_ numbers: Int..., keepsOutcome: Bool = false) {
     handle(
       .writes(
         numbers.map {
           SyncWrite(
             id: WriteID(rawValue: $0), mutations: [set("rooms/\($0)")], localWriteTime: .epoch,
-            identity: BatchIdentity(high: 0, low: UInt64($0)))
+            identity: BatchIdentity(high: 0, low: UInt64($0)), keepsOutcome: keepsOutcome)
         }))
   }
 
@@ -86,6 +89,11 @@ final class FolderClient {
     handle(
       .writeStreamMessage(
         id, WriteResponse(streamToken: [1], commitVersion: version, results: [MutationResult(version: version)])))
+  }
+
+  /// Makes reads of this name fail.
+  func failReads(named name: String, with error: StoreError = StoreError(kind: .io, message: "made to fail")) {
+    cache.database.injectFailure = { $0 == .transaction(name) ? error : nil }
   }
 
   /// Ends as a client does that has found damage.

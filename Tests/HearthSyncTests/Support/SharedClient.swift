@@ -139,6 +139,8 @@ final class SharedClient {
 
   /// The error with which each attempt to open a stream fails.
   var connectionError: StatusError?
+  /// The error with which each watch stream ends after it was opened.
+  var openedStreamError: StatusError?
   /// The error with which the backend answers each batch, which ends the stream.
   var writeError: StatusError?
   /// True if each target that is asked for is answered at once, as one without documents, and its removal, too.
@@ -241,8 +243,9 @@ final class SharedClient {
     case .openWriteStream(let id) where connectionError != nil:
       inbox.append(.writeStreamClosed(id, connectionError))
     case .openWatchStream(let id):
-      watchStream = id
       inbox.append(.watchStreamOpened(id))
+      if let openedStreamError { return inbox.append(.watchStreamClosed(id, openedStreamError)) }
+      watchStream = id
     case .closeWatchStream: (watchStream, watched) = (nil, [])
     case .sendWatch(let id, .addTarget(let request)):
       watched.insert(request.targetID)
@@ -384,6 +387,13 @@ final class SharedClient {
     guard let id = writeStream else { throw TestFailure("\(name) has no write stream") }
     (writeStream, sentBatches) = (nil, [])
     post(.writeStreamClosed(id, error))
+  }
+
+  /// Ends the watch stream with an error, if there is one.
+  func breakWatchStream(_ error: StatusError = StatusError(code: .unavailable, message: "broken")) {
+    guard let id = watchStream else { return }
+    (watchStream, watched) = (nil, [])
+    post(.watchStreamClosed(id, error))
   }
 
   func endParting() {

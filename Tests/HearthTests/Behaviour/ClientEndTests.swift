@@ -173,34 +173,64 @@ struct ClientEndTests {
     }
   }
 
-  @Test("what waits for a backend that says nothing is told of the end at once")
-  func silentBackend() async throws {
+  /// Confined to the main actor, so that a task that has begun has made its call before the test goes on.
+  @Test("tasks that wait for a backend that says nothing are told of the end at once, and completions are not called")
+  @MainActor func silentBackend() async throws {
     let backend = try SilentBackend()
     let db = try TestFirestore(host: backend.host).firestore
+    let queue = db.settings.dispatchQueue
     db.document("a/b").setData(["n": 1], completion: nil)
-    let told = Recorder<(String, NSError?)>()
-    db.document("a/c").getDocument(source: .server) { told.record(("get", $1 as NSError?)) }
-    db.collection("a").count.getAggregation(source: .server) { told.record(("count", $1 as NSError?)) }
-    db.waitForPendingWrites { told.record(("wait", $0 as NSError?)) }
-    db.runTransaction { transaction, errorPointer in
+    let called = Recorder<String>()
+    let count = db.collection("a").count
+    db.document("a/c").getDocument(source: .server) { @Sendable _, _ in called.record("document") }
+    db.document("a/c").getDocument(as: [String: Int].self) { @Sendable _ in called.record("value") }
+    db.collection("a").getDocuments { @Sendable _, _ in called.record("query") }
+    count.getAggregation(source: .server) { @Sendable _, _ in called.record("count at the server") }
+    count.getAggregation(source: .default) { @Sendable _, _ in called.record("count") }
+    db.waitForPendingWrites { @Sendable _ in called.record("wait") }
+    let (document, blocks) = (db.document("a/c"), Recorder<Void>())
+    let block = { @Sendable (transaction: Hearth.Transaction, errorPointer: NSErrorPointer) -> Any? in
+      blocks.record(())
       do {
-        _ = try transaction.getDocument(db.document("a/c"))
+        _ = try transaction.getDocument(document)
       } catch {
         errorPointer?.pointee = error as NSError
       }
       return nil
-    } completion: {
-      told.record(("transaction", $1 as NSError?))
     }
-    // All of it has begun: the write is saved, so what was called before has been handed on.
-    #expect(try await db.pendingWrites().count == 1)
+    db.runTransaction(block) { @Sendable _, _ in called.record("transaction") }
+    let begun = Recorder<Void>()
+    let operations: [@MainActor @Sendable () async throws -> Void] = [
+      { _ = try await db.document("a/c").getDocument(source: .server) },
+      { _ = try await db.collection("a").getDocuments() },
+      { _ = try await count.getAggregation(source: .server) },
+      { _ = try await count.getAggregation(source: .default) },
+      { try await db.waitForPendingWrites() },
+      {
+        _ = try await db.runTransaction { transaction, errorPointer in
+          _ = block(transaction, errorPointer)
+          return nil
+        }
+      },
+    ]
+    let tasks = operations.map { operation in
+      Task { @MainActor in
+        begun.record(())
+        try await operation()
+      }
+    }
+    for _ in tasks { try await begun.next() }
+    // A client that ends does not run a block.
+    for _ in 0..<2 { try await blocks.next() }
     try await db.terminate()
-    var names: Set<String> = []
-    while !names.isSuperset(of: ["count", "wait", "transaction"]) {
-      let (name, error) = try await told.next()
-      #expect(error?.domain == FirestoreErrorDomain, "\(name)")
-      names.insert(name)
+    for (number, task) in tasks.enumerated() {
+      let error = await task.result.failure as NSError?
+      #expect(error?.domain == FirestoreErrorDomain)
+      // The block of the transaction may have read only after the end.
+      if number < tasks.count - 1 { #expect(error?.code == FirestoreErrorCode.cancelled.rawValue, "\(number)") }
     }
+    await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+    #expect(called.events == [])
   }
 
   @Test("a terminated client that clears its cache ends the successor that uses it")

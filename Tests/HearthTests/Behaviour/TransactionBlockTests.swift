@@ -27,6 +27,24 @@ struct TransactionBlockTests {
     }
   }
 
+  /// Runs a transaction with the form for tasks.
+  ///
+  /// - Returns: its error.
+  func runAwaited(
+    _ db: Firestore, _ block: @escaping @Sendable (Hearth.Transaction) throws -> Void
+  ) async -> NSError? {
+    await thrown {
+      _ = try await db.runTransaction { transaction, errorPointer in
+        do {
+          try block(transaction)
+        } catch {
+          errorPointer?.pointee = error as NSError
+        }
+        return nil
+      }
+    }
+  }
+
   @Test("the block's own error comes as it is, also when it has made a write that cannot be")
   func ownErrorFirst() async throws {
     try await TestBackend.run { host in
@@ -306,29 +324,28 @@ struct TransactionBlockTests {
       let document = db.document("rooms/a")
       let (began, goOn) = (Recorder<Void>(), DispatchSemaphore(value: 0))
       let runs = Counter()
-      async let reading = run(db) { transaction in
+      async let reading = runAwaited(db) { transaction in
         runs.increment()
         began.record(())
         goOn.wait()
-        return try transaction.getDocument(document)
+        _ = try transaction.getDocument(document)
       }
       try await began.next()
-      async let writing = run(db) { transaction in
+      async let writing = runAwaited(db) { transaction in
         runs.increment()
         began.record(())
         goOn.wait()
         transaction.setData(["n": 1], forDocument: document)
-        return nil
       }
       try await began.next()
       try await db.terminate()
       goOn.signal()
       goOn.signal()
-      let read = await reading.error
+      let read = await reading
       #expect(read?.domain == FirestoreErrorDomain)
       #expect(read?.code == FirestoreErrorCode.failedPrecondition.rawValue)
       #expect(read?.localizedDescription == "The client has already been terminated.")
-      #expect(await writing.error?.code == FirestoreErrorCode.cancelled.rawValue)
+      #expect(await writing?.code == FirestoreErrorCode.cancelled.rawValue)
       #expect(runs.value == 2)
     }
   }
@@ -345,11 +362,11 @@ struct TransactionBlockTests {
       secondRan.wait()
       db.terminate(completion: nil)
     }.start()
-    async let answer = run(db) { transaction in
+    async let answer = runAwaited(db) { transaction in
       if runs.increment() == 2 { secondRan.signal() }
-      return try transaction.getDocument(document)
+      _ = try transaction.getDocument(document)
     }
-    let error = await answer.error
+    let error = await answer
     #expect(error?.domain == FirestoreErrorDomain)
     #expect(runs.value == 2)
   }

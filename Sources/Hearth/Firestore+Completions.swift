@@ -1,0 +1,52 @@
+internal import Foundation
+
+/// The completions of the application, which run on the settings' queue, and the tasks that wait in their place.
+extension Firestore {
+  func onCallbackQueue(_ completion: (((any Error)?) -> Void)?) -> @Sendable (NSError?) -> Void {
+    callback(completion, on: runtime().callbackQueue)
+  }
+
+  func onSettingsQueue(_ completion: (((any Error)?) -> Void)?) -> @Sendable (NSError?) -> Void {
+    callback(completion, on: settingsQueue)
+  }
+
+  private func callback(
+    _ completion: (((any Error)?) -> Void)?, on queue: DispatchQueue
+  ) -> @Sendable (NSError?) -> Void {
+    guard let completion else { return { _ in } }
+    let box = UncheckedSendableBox(completion)
+    return { error in queue.async { box.value(error) } }
+  }
+
+  /// The completion of a call that reads.
+  func onCallbackQueue<Answer: Sendable>(
+    answering completion: @escaping (Answer?, (any Error)?) -> Void
+  ) -> @Sendable (Result<Answer, NSError>) -> Void {
+    let queue = runtime().callbackQueue
+    let completion = UncheckedSendableBox(completion)
+    return { [self] result in
+      guard reports(result.failure) else { return }
+      queue.async {
+        switch result {
+        case .success(let answer): completion.value(answer, nil)
+        case .failure(let error): completion.value(nil, error)
+        }
+      }
+    }
+  }
+
+  /// Returns whether the application's completion of a call that reads, or waits for the backend, is called with this end of it.
+  ///
+  /// Once this object is terminated, such calls end without a word, as in the official SDK: calls to the backend end without their
+  /// observers (firebase-ios-sdk grpc_connection.cc, Shutdown), and what would follow from them is not run (async_queue.cc,
+  /// EnterRestrictedMode). Tasks get the error, because they would wait permanently.
+  func reports(_ error: NSError?) -> Bool { error == nil || !isTerminated }
+
+  nonisolated(nonsending) func outcome(
+    _ operation: (@escaping @Sendable (NSError?) -> Void) -> Void
+  ) async throws {
+    let outcome = Outcome<Void>()
+    operation { outcome.resolve($0) }
+    try await outcome.value()
+  }
+}

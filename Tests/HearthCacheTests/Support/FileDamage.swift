@@ -1,0 +1,48 @@
+import Foundation
+import HearthStore
+import TestSupport
+import Testing
+
+@testable import HearthCache
+
+/// Damage that no statement does.
+extension TestCache {
+  /// The bytes of the page at which a table or an index begins.
+  func rootPage(of name: String) throws -> Range<Int> {
+    let page = try database.firstRow("SELECT rootpage FROM sqlite_master WHERE name = ?", .text(name)) {
+      Int(try $0.int64(at: 0))
+    }
+    let end = try #require(page) * PageDamage.pageBytes
+    return end - PageDamage.pageBytes..<end
+  }
+
+  /// The bytes of the file.
+  func bytes() throws -> Data { try Data(contentsOf: URL(fileURLWithPath: folder.file(CacheFile.fileName))) }
+
+  /// Closes the cache and changes its file.
+  func damage(_ body: (inout Data) throws -> Void) throws {
+    close()
+    var bytes = try bytes()
+    try body(&bytes)
+    try bytes.write(to: URL(fileURLWithPath: folder.file(CacheFile.fileName)))
+  }
+
+  /// Closes the cache and swaps the first pages of two tables or indexes.
+  func swapPages(_ name: String, _ other: String) throws {
+    let (first, second) = try (rootPage(of: name), rootPage(of: other))
+    try damage { bytes in
+      let contents = (Data(bytes[first]), Data(bytes[second]))
+      bytes.replaceSubrange(first, with: contents.1)
+      bytes.replaceSubrange(second, with: contents.0)
+    }
+  }
+
+  /// Opens the closed cache as a client does.
+  func openAsClient(user: String?) throws -> (cache: OpenedCache, store: LocalStore) {
+    try CacheFile.openStore(folder: folder.path, databaseID: Self.databaseID) { database, _ in
+      try LocalStore(
+        database: database, databaseID: Self.databaseID, garbageCollection: garbageCollection, user: user,
+        newCacheID: "new")
+    }
+  }
+}

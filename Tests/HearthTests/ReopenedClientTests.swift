@@ -1,0 +1,73 @@
+import Foundation
+import HearthModel
+import HearthStore
+import HearthSync
+import TestSupport
+import Testing
+
+@testable import Hearth
+@testable import HearthCache
+
+/// Calls that a client takes over from the one whose cache was found damaged.
+@Suite("Calls to a client whose cache is opened anew")
+struct ReopenedClientTests {
+  private let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+  }
+
+  @Test("a wait for pending writes ends with its user, also if the change of the user is what meets the damage")
+  func waitOfFormerUser() throws {
+    let configuration = try SuspensionTests.configuration(folder.url)
+    let loop = DispatchQueue(label: "loop")
+    try loop.sync {
+      let client = try RunningClient(configuration, on: loop) { _ in }
+      client.start()
+      client.handle(.request(RequestID(rawValue: 1), .networkSwitch(isEnabled: false) { _ in }))
+      client.handle(.changeUser("alice"))
+      let write = PendingLocalWrite(
+        id: WriteID(rawValue: 1), mutations: [.set(try DocumentKey(parsing: "a/b"), [:])], localWriteTime: .epoch)
+      client.handle(.writes([write]))
+      let waits = Recorder<NSError?>()
+      client.handle(.request(RequestID(rawValue: 2), .engine(.waitForPendingWrites) { waits.record($0) }))
+      #expect(waits.events.isEmpty)
+      client.cache.localStore.database.injectFailure = {
+        $0 == .transaction("Handle user change")
+          ? StoreError(kind: .corrupt, message: "made to fail", sqliteCode: 11) : nil
+      }
+      client.handle(.changeUser("bob"))
+      client.cache.localStore.database.injectFailure = nil
+      let cause = try #require(client.reopening)
+      #expect(waits.events.map { $0?.code } == [FirestoreErrorCode.cancelled.rawValue])
+
+      let next = try RunningClient(configuration, on: loop, continuing: client.endForReopening(cause)) { _ in }
+      next.start()
+      #expect(waits.events.count == 1)
+      #expect(try next.cache.localStore.pendingBatches(of: .user("alice")).count == 1)
+      _ = next.stop {}
+    }
+  }
+
+  @Test("a call that the damaged cache has refused is begun again in the next one")
+  func refusedCall() throws {
+    let configuration = try SuspensionTests.configuration(folder.url)
+    let loop = DispatchQueue(label: "loop")
+    try loop.sync {
+      let client = try RunningClient(configuration, on: loop) { _ in }
+      client.start()
+      client.cache.localStore.database.injectFailure = {
+        if case .statement = $0 { StoreError(kind: .corrupt, message: "made to fail", sqliteCode: 11) } else { nil }
+      }
+      let waits = Recorder<NSError?>()
+      client.handle(.request(RequestID(rawValue: 1), .engine(.waitForPendingWrites) { waits.record($0) }))
+      client.cache.localStore.database.injectFailure = nil
+      let cause = try #require(client.reopening)
+      #expect(waits.events.isEmpty)
+      let next = try RunningClient(configuration, on: loop, continuing: client.endForReopening(cause)) { _ in }
+      next.start()
+      #expect(waits.events == [nil])
+      _ = next.stop {}
+    }
+  }
+}
