@@ -112,7 +112,8 @@ struct ClientTable {
 
   /// The last notice that every client has read; nil without clients.
   func lowestSeen() throws -> Int64? {
-    try database.firstRow("SELECT min(seen), max(seen) FROM cache_clients HAVING count(*) > 0") { row in
+    let ends = "SELECT min(seen) AS lowest, max(seen) AS highest FROM cache_clients"
+    return try database.firstRow("SELECT lowest, highest FROM (\(ends)) WHERE lowest IS NOT NULL") { row in
       func damage(_ reason: String) -> CacheError {
         .corruptRecord(table: "cache_clients", row: "seen", reason: reason)
       }

@@ -42,9 +42,10 @@ package struct SentMarks {
     try database.update(
       """
       INSERT OR REPLACE INTO cache_sent_marks (user_id, through)
-      SELECT \(MutationQueue.unknownUser),
-        max(CASE WHEN \(CountedNumber.condition("through")) THEN min(through, \(furthest)) ELSE \(furthest) END)
-      FROM cache_sent_marks WHERE \(isRemoved) HAVING count(*) > 0
+      SELECT \(MutationQueue.unknownUser), mark FROM (
+        SELECT max(CASE WHEN \(CountedNumber.condition("through")) THEN min(through, \(furthest)) ELSE \(furthest) END) AS mark
+        FROM cache_sent_marks WHERE \(isRemoved)
+      ) WHERE mark IS NOT NULL
       """)
     try database.update(
       "DELETE FROM cache_sent_marks WHERE \(isRemoved) AND user_id <> ?", .integer(MutationQueue.unknownUser))
