@@ -316,4 +316,28 @@ struct OwnWriteInLimitTests {
     try b.send(.targetChange(WatchTargetChange(state: .noChange, targetIDs: [], readTime: version(41))))
     #expect(b.ids(read) == ["2", "3"] && b.snapshots[listener]?.last?.isFromCache == false)
   }
+
+  @Test("a result is in step for the others although it could not be published in between that it was not")
+  func failedPublishing() throws {
+    let (cache, a, b) = try pair()
+    let listener = b.listen(Self.first)
+    cache.deliver()
+    try a.fill(4, [room(1), room(2)], at: 20)
+    cache.deliver()
+    #expect(b.snapshots[listener]?.last?.isFromCache == false)
+    a.failing = ["Publish target states"]
+    try a.send(.targetChange(WatchTargetChange(state: .reset, targetIDs: [4])))
+    try a.send(.targetChange(WatchTargetChange(state: .noChange, targetIDs: [], readTime: version(30))))
+    cache.deliver()
+    #expect(b.snapshots[listener]?.last?.isFromCache == true)
+    try a.put([room(1), room(2)], into: 4)
+    try a.send(.targetChange(WatchTargetChange(state: .current, targetIDs: [4], resumeToken: [1])))
+    try a.send(.targetChange(WatchTargetChange(state: .noChange, targetIDs: [], readTime: version(31))))
+    a.failing = []
+    cache.wait(90)
+    #expect(b.snapshots[listener]?.last?.isFromCache == false)
+    let read = b.listen(Self.last, .get)
+    cache.wait(90)
+    #expect(b.ids(read) == ["2", "1"])
+  }
 }

@@ -134,6 +134,23 @@ struct PrimaryWatchTests {
     #expect(b.engine.onlineState == .offline)
   }
 
+  @Test("what a client reads first after a pause is no sign of life of the primary one", arguments: Watchers.allCases)
+  func readAfterPause(watchers: Watchers) throws {
+    let (cache, a, b) = try makeQuietPair(watchers)
+    b.isRunning = false
+    try a.fill(try #require(a.engine.targetID(of: rooms)), [found("rooms/1", 30, ["n": .integer(2)])], at: 30)
+    cache.wait(5)
+    a.isRunning = false
+    cache.wait(60)
+    b.isRunning = true
+    let read = b.listen(rooms, .get)
+    let next = b.listen(rooms, .get)
+    #expect(b.snapshots[read] == nil && b.snapshots[next] == nil, "the notices are old")
+    a.isRunning = true
+    cache.deliver()
+    for read in [read, next] { #expect(b.snapshots[read]?.map(\.summary) == ["server [1] +1"]) }
+  }
+
   @Test("a read is answered as soon as a quiet primary client has given a sign of life", arguments: Watchers.allCases)
   func readBesideQuiet(watchers: Watchers) throws {
     let (cache, _, b) = try makeQuietPair(watchers)

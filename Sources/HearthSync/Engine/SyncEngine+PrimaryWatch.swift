@@ -39,6 +39,7 @@ enum PrimaryWatch {
 ///
 /// What the primary client has published holds only while it runs. A listener takes it as it is; a read that is made once, if nothing was heard
 /// for that long, waits for a sign of life before (``awaitSignOfLife(_:)``), so that it is not answered with an old state as with the backend's.
+/// What this client reads first after it was stopped itself is no such sign.
 extension SyncEngine {
   /// Ends an event: lets the timer run while a view waits for the primary client.
   func waitForPrimary() {
@@ -76,7 +77,6 @@ extension SyncEngine {
 
   func primaryWasHeard() {
     guard !isPrimary else { return }
-    primaryHeard = now
     switch primaryWatch {
     case .idle, .heard: break
     case .waiting, .asked: primaryWatch = .heard
@@ -84,6 +84,9 @@ extension SyncEngine {
       primaryWatch = .idle
       showSharedOnlineState()
     }
+    // A client that was stopped reads what was written at any time since. And what a read would be shown may be behind the notices.
+    guard pause < configuration.onlineStateTimeout, !retries.holds(.synchronizeViews) else { return }
+    primaryHeard = now
     for (listener, _) in views.takeReadsAwaitingSignOfLife() {
       follow(views.endWait(of: listener, isAnswered: true))
     }

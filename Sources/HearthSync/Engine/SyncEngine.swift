@@ -26,6 +26,8 @@ package final class SyncEngine {
 
   /// Monotonic time of the event being handled.
   private(set) var now: Duration = .zero
+  /// The time between the event before this one and this one.
+  private(set) var pause: Duration = .zero
   /// The device's time of the event being handled; only for what users are shown and for what ages over restarts.
   /// Written here and in SyncEngine+Reopening.swift.
   var wallTime = Timestamp.epoch
@@ -122,6 +124,7 @@ package final class SyncEngine {
   ///   - wallTime: The device's time. Nothing is decided by it but how long refused writes and outcomes are kept.
   /// - Returns: The actions to be carried out, in this order. Completions come before the snapshots that have the same cause.
   package func handle(_ event: SyncEvent, now: Duration, wallTime: Timestamp = .epoch) -> [SyncAction] {
+    pause = max(now - self.now, .zero)
     self.now = max(now, self.now)
     self.wallTime = wallTime
     link.advance(to: self.now)
