@@ -38,7 +38,7 @@ extension Firestore {
   /// A refused write counts as answered. With an empty queue it succeeds at once, also offline; otherwise it waits as long as the client
   /// is offline. It does not wait for writes that are made after the call.
   ///
-  /// - Parameter completion: Called once on the settings' queue; with `cancelled` if the user changes meanwhile. Not called if the client is
+  /// - Parameter completion: Called once on the settings' queue; with `cancelled` if the user changes first. Not called if the client is
   ///   terminated before.
   public func waitForPendingWrites(completion: @escaping ((any Error)?) -> Void) {
     let completion = onCallbackQueue(completion)
@@ -118,7 +118,7 @@ extension Firestore {
   /// are lost: their completions get `unavailable`, and so does this method. It also gets that error if writes without a completion were
   /// refused before, because the cache could not be used.
   ///
-  /// What still waits ends as follows:
+  /// Calls that still wait end as follows:
   ///
   /// | call | a task | a completion |
   /// |---|---|---|

@@ -9,12 +9,12 @@ import Testing
 struct DamagedCounterTests {
   private static let numbers: [Int64] = [1 << 61 - 1, 1 << 61, 3 << 60 - 1, 3 << 60, 1 << 62 - 2, 1 << 62 - 1]
 
-  @Test("batches get numbers behind a kept row with any number", arguments: numbers, [false, true])
-  func batches(number: Int64, isSalvaged: Bool) throws {
-    let cache = try TestCache(.file)
-    defer { cache.close() }
+  /// Writes one batch before the file is changed and two after each of two restarts.
+  ///
+  /// - Returns: The numbers of the latter.
+  private func write(in cache: TestCache, after statement: String, _ isSalvaged: Bool) throws -> Set<BatchID> {
     try cache.store.write(.set(key("rooms/0"), [:]))
-    try cache.database.execute("INSERT INTO cache_unreadable_batches VALUES (\(number), -1, X'00', 'kept')")
+    try cache.database.execute(statement)
     if isSalvaged { try cache.database.execute("DROP TABLE cache_targets") }
     var written: Set<BatchID> = []
     for _ in 1...2 {
@@ -22,6 +22,15 @@ struct DamagedCounterTests {
       for room in 1...2 { written.insert(try cache.store.write(.set(key("rooms/\(room)"), [:])).batchID) }
       #expect(cache.store.reopening == nil)
     }
+    return written
+  }
+
+  @Test("batches get numbers behind a kept row with any number", arguments: numbers, [false, true])
+  func batches(number: Int64, isSalvaged: Bool) throws {
+    let cache = try TestCache(.file)
+    defer { cache.close() }
+    let statement = "INSERT INTO cache_unreadable_batches VALUES (\(number), -1, X'00', 'kept')"
+    let written = try write(in: cache, after: statement, isSalvaged)
     #expect(written.count == 4 && !written.contains(number))
     #expect(try cache.store.pendingBatches().map(\.batchID) == [1] + written.sorted())
   }
@@ -30,15 +39,7 @@ struct DamagedCounterTests {
   func batchCounter(number: Int64, isSalvaged: Bool) throws {
     let cache = try TestCache(.file)
     defer { cache.close() }
-    try cache.store.write(.set(key("rooms/0"), [:]))
-    try cache.database.execute("UPDATE cache_globals SET highest_batch_id = \(number)")
-    if isSalvaged { try cache.database.execute("DROP TABLE cache_targets") }
-    var written: Set<BatchID> = []
-    for _ in 1...2 {
-      try cache.restart()
-      for room in 1...2 { written.insert(try cache.store.write(.set(key("rooms/\(room)"), [:])).batchID) }
-      #expect(cache.store.reopening == nil)
-    }
+    let written = try write(in: cache, after: "UPDATE cache_globals SET highest_batch_id = \(number)", isSalvaged)
     #expect(try written.count == 4 && Set(cache.store.pendingBatches().map(\.batchID)) == written.union([1]))
     // None of them is taken for damage in a recovery either.
     try cache.database.execute("DROP TABLE cache_targets")

@@ -66,6 +66,21 @@ struct DamagedUserTests {
     #expect(kept == MutationQueue.unknownUser)
   }
 
+  @Test("a second start that finds it gives the cache up, because callers may wait for the writes", arguments: garbage)
+  func startAgain(value: String) throws {
+    let cache = try TestCache(.file)
+    defer { cache.close() }
+    _ = try cache.store.changeUser("alice")
+    try cache.store.write(.set(key("rooms/b"), [:]))
+    _ = try cache.store.changeUser(nil)
+    try damage(cache, value, of: "alice")
+    #expect(throws: CacheError.self) { try cache.store.start() }
+    guard case .targetsWereRepaired? = cache.store.reopening else {
+      Issue.record("\(String(describing: cache.store.reopening))")
+      return
+    }
+  }
+
   @Test("a user who comes back under another number cannot take back what a process may have sent already")
   func reserved() throws {
     let cache = try TestCache(.file)

@@ -139,6 +139,21 @@ struct ConflictScenarioTests {
     #expect(try stored.fields.decoded()["x"] == .integer(2))
   }
 
+  /// Writes the document as the user sees it, with one more field.
+  private func writeWhatIsSeen(_ client: TestClient) throws {
+    let seen = try client.engine.localStore.readDocument(key("rooms/a")).fields.decoded()
+    #expect(seen == ["x": .integer(2), "y": .integer(5)])
+    client.write(.set(key("rooms/a"), ["x": .integer(2), "y": .integer(5), "z": .integer(3)]))
+  }
+
+  /// Expects that the write that comes next adds that field to what others have made of the document, and changes nothing else.
+  private func expectOwnChangeOnly(_ client: TestClient, at version: Int64) throws {
+    let remote = try room(["x": .integer(2), "y": .integer(6)], at: version)
+    answer(client, remote)
+    let document = try DocumentEdit(try #require(client.sentBatches.first), on: remote).document(at: .epoch)
+    #expect(try document.fields.decoded() == ["x": .integer(2), "y": .integer(6), "z": .integer(3)])
+  }
+
   @Test("a write that is made while a conflict is open is compared with what its author saw")
   func rewrittenDuringConflict() throws {
     let client = try client()
@@ -150,15 +165,10 @@ struct ConflictScenarioTests {
     answer(client, try room(["x": .integer(1), "y": .integer(5)], at: 8))
     try client.refuseWrite(.failedPrecondition)
     client.request(.withdraw(2, evenIfSent: true))
-    let seen = try client.engine.localStore.readDocument(key("rooms/a")).fields.decoded()
-    #expect(seen == ["x": .integer(2), "y": .integer(5)])
-    client.write(.set(key("rooms/a"), ["x": .integer(2), "y": .integer(5), "z": .integer(3)]))
+    try writeWhatIsSeen(client)
     answer(client, try room(["x": .integer(1), "y": .integer(6)], at: 12))
     try client.commit(at: 14)
-    let remote = try room(["x": .integer(2), "y": .integer(6)], at: 14)
-    answer(client, remote)
-    let document = try DocumentEdit(try #require(client.sentBatches.first), on: remote).document(at: .epoch)
-    #expect(try document.fields.decoded() == ["x": .integer(2), "y": .integer(6), "z": .integer(3)])
+    try expectOwnChangeOnly(client, at: 14)
   }
 
   @Test("a write behind another one is compared with what its author saw, also if others have changed that")
@@ -169,16 +179,11 @@ struct ConflictScenarioTests {
     client.write(try patch("x", 2))
     try client.put(room(["x": .integer(1), "y": .integer(5)], at: 8), into: 2)
     try client.snapshot(8)
-    let seen = try client.engine.localStore.readDocument(key("rooms/a")).fields.decoded()
-    #expect(seen == ["x": .integer(2), "y": .integer(5)])
-    client.write(.set(key("rooms/a"), ["x": .integer(2), "y": .integer(5), "z": .integer(3)]))
+    try writeWhatIsSeen(client)
     try client.refuseWrite(.failedPrecondition)
     answer(client, try room(["x": .integer(1), "y": .integer(6)], at: 9))
     try client.commit(at: 11)
-    let remote = try room(["x": .integer(2), "y": .integer(6)], at: 11)
-    answer(client, remote)
-    let document = try DocumentEdit(try #require(client.sentBatches.first), on: remote).document(at: .epoch)
-    #expect(try document.fields.decoded() == ["x": .integer(2), "y": .integer(6), "z": .integer(3)])
+    try expectOwnChangeOnly(client, at: 11)
   }
 
   @Test("a write that is made after the resolution of an earlier one is made for what comes out of that")

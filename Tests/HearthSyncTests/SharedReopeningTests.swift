@@ -23,16 +23,21 @@ struct SharedReopeningTests {
     }
   }
 
+  /// A client that gives its damaged file up with a write that waits, and another one that has saved the write from the file.
+  private func makeSaved() throws -> (SyncHandover, FolderClient) {
+    let first = try FolderClient(folder, name: "first")
+    first.handle(.start)
+    first.write(1)
+    let handover = try first.endAfterDamage()
+    return (handover, try FolderClient(folder, name: "other"))
+  }
+
   @Test(
     "a write that another client has saved from the damaged file and sent is not reported as lost",
     arguments: [false, true])
   func answeredMeanwhile(isRefused: Bool) throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    let first = try FolderClient(folder, name: "first")
-    first.handle(.start)
-    first.write(1)
-    let handover = try first.endAfterDamage()
-    let other = try FolderClient(folder, name: "other")
+    let (handover, other) = try makeSaved()
     #expect(other.cache.recovery?.savedBatchCount == 1)
     let batch = try #require(try other.store.pendingBatches().first)
     try answer(batch, isRefused: isRefused, in: other.store)
@@ -90,11 +95,7 @@ struct SharedReopeningTests {
   @Test("an outcome that cannot be read at once is not reported as unknown")
   func unreadableOutcome() throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    let first = try FolderClient(folder, name: "first")
-    first.handle(.start)
-    first.write(1)
-    let handover = try first.endAfterDamage()
-    let other = try FolderClient(folder, name: "other")
+    let (handover, other) = try makeSaved()
     try answer(try #require(try other.store.pendingBatches().first), isRefused: true, in: other.store)
     let second = try FolderClient(folder, name: "later")
     second.failReads(named: "Look for outcome")

@@ -63,13 +63,7 @@ public final class AggregateQuery: NSObject, Sendable {
   @discardableResult
   nonisolated(nonsending) public func getAggregation(source: AggregateSource) async throws -> AggregateQuerySnapshot {
     let outcome = Outcome<AggregateQuerySnapshot>()
-    let registration = get(source) { outcome.resolve($0.mapError { $0 }) }
-    do {
-      return try await outcome.value()
-    } catch {
-      registration?.remove()
-      throw error
-    }
+    return try await outcome.value(ending: get(source) { outcome.resolve($0.mapError { $0 }) })
   }
 
   /// - Returns: Ends a wait for documents; nil if there is none.

@@ -42,13 +42,7 @@ extension DocumentReference {
   @discardableResult
   nonisolated(nonsending) public func getDocument(source: FirestoreSource) async throws -> DocumentSnapshot {
     let outcome = Outcome<DocumentSnapshot>()
-    let registration = get(source: source) { outcome.resolve($0.mapError { $0 }) }
-    do {
-      return try await outcome.value()
-    } catch {
-      registration?.remove()
-      throw error
-    }
+    return try await outcome.value(ending: get(source: source) { outcome.resolve($0.mapError { $0 }) })
   }
 
   /// Starts listening, without calls for changes of metadata alone. See

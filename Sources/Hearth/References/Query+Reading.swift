@@ -38,13 +38,7 @@ extension Query {
   @discardableResult
   nonisolated(nonsending) public func getDocuments(source: FirestoreSource) async throws -> QuerySnapshot {
     let outcome = Outcome<QuerySnapshot>()
-    let registration = get(source: source) { outcome.resolve($0.mapError { $0 }) }
-    do {
-      return try await outcome.value()
-    } catch {
-      registration?.remove()
-      throw error
-    }
+    return try await outcome.value(ending: get(source: source) { outcome.resolve($0.mapError { $0 }) })
   }
 
   /// Starts listening, without calls for changes of metadata alone. See

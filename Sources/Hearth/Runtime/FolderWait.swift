@@ -133,7 +133,8 @@ struct ClientChoices {
   private var userChange: ClientCall?
   private var indexes: ClientCall?
   private var network: ClientCall?
-  /// Those that were added and not removed, also of a client that runs. They have no error by which callers could learn to add them again.
+  /// The listeners that were added and not removed, those of a running client included. They are not called with errors, so that callers would not
+  /// add them again.
   private var syncListeners: [ListenerID: Listener<Void>] = [:]
 
   mutating func note(_ call: ClientCall) {

@@ -49,6 +49,16 @@ final class Outcome<Success: Sendable>: Sendable {
       resolve(.failure(CancellationError()))
     }
   }
+
+  /// As ``value()``, and ends a listener for which nobody waits any more.
+  nonisolated(nonsending) func value(ending listener: ListenerHandle?) async throws -> Success {
+    do {
+      return try await value()
+    } catch {
+      listener?.remove()
+      throw error
+    }
+  }
 }
 
 extension Outcome where Success == Void {

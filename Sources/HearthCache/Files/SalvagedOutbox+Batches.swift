@@ -48,7 +48,7 @@ extension SalvagedOutbox {
     }
   }
 
-  /// Returns true for a batch of which the file says what became of it.
+  /// Returns true if the file has the outcome of a batch, or its refusal.
   private func isAnswered(_ batch: MutationBatch) -> Bool {
     guard let identity = batch.identity else { return false }
     return outcomes[OutcomeTable.number(of: identity)]?.identity == identity || rejectedIdentities.contains(identity)

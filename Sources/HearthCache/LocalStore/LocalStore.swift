@@ -92,6 +92,8 @@ package final class LocalStore {
   package var rejectedBatchLimits = RejectedBatchLimits()
   /// The documents whose pending writes keep what they were made for.
   package var conflictRules = ConflictRules()
+  /// True after the first call of ``start()`` that has succeeded.
+  private var hasStarted = false
   /// The number of transactions that have written, or could have.
   package private(set) var writeTransactionCount = 0
   /// Told about each repair, in words for a log.
@@ -167,9 +169,11 @@ package final class LocalStore {
       }
     }
     try withRepairedRows { try retryUnreadableBatches() }
+    hasStarted = true
   }
 
-  /// Executes a step of the start, and once more if rows were repaired in it: nothing is in memory yet that a repair could disagree with.
+  /// Executes a step of the start, and once more if rows were repaired in it: nothing is in memory yet that a repair could disagree with. At
+  /// a second start callers may wait for batches already.
   private func withRepairedRows(_ body: () throws -> Void) throws {
     do {
       try body()
@@ -181,7 +185,7 @@ package final class LocalStore {
   }
 
   private func isUsableAfterRepair() -> Bool {
-    guard case .targetsWereRepaired = reopening, state.targets.isEmpty else { return false }
+    guard !hasStarted, case .targetsWereRepaired = reopening, state.targets.isEmpty else { return false }
     reopening = nil
     return true
   }

@@ -304,6 +304,8 @@ extension SyncEngine {
       log(.debug, "The lease could not be given back: \(error)")
     }
     loseLease()
+    // It would take the lease back, and the process may stop here. ``rejoin()`` does what it is for.
+    retries.remove(.storeRole)
     emit(.cancelTimer(.clientMetadataRefresh))
   }
 

@@ -10,12 +10,12 @@ extension SyncEngine {
   /// Longer than a transaction of another process usually takes.
   private static let briefWait: Duration = .milliseconds(20)
 
-  /// Takes note that an attempt has waited for the file in vain.
+  /// Takes note of an attempt that has waited for the file in vain, if that is what the error says.
   ///
   /// Nothing else is handled in that time. So for as long as it may have taken no read waits like this again. The engine does not know how
   /// long it was, only how long it was at most.
-  func noteVainWait() {
-    heldCallsRest = now + localStore.busyTimeout * 2
+  func noteVainWait(after error: any Error) {
+    if isHeldByOther(error) { heldCallsRest = now + localStore.busyTimeout * 2 }
   }
 
   /// Stores the writes and begins the listeners that wait, unless another process holds the file at this moment.

@@ -42,7 +42,7 @@ extension SyncEngine {
           try showNews()
           // The backend has refused the target in between.
           guard views.hasView(of: query) else { return begin(id, to: query, options, nil) }
-          // What the client uses may have been stored again meanwhile, without this listener.
+          // The use of the target may have been stored again without this listener.
           allocated = try localStore.allocateTarget(query.target)
         }
         if isPrimary, options.source == .default { try takeOverConfirmedKeys(of: allocated.targetID) }
@@ -76,7 +76,7 @@ extension SyncEngine {
   ///
   /// A read that is made once fails: its caller can decide what to do instead.
   func listenFailed(_ listen: HeldListen, _ error: any Error) {
-    if isHeldByOther(error) { noteVainWait() }
+    noteVainWait(after: error)
     guard isHeldByOther(error), !listen.options.isOneTimeRead else {
       return emit(.raiseError(listen.id, .listenFailed(error)))
     }

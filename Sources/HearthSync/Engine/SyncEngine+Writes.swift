@@ -61,9 +61,9 @@ extension SyncEngine {
   /// - Parameter attempted: The number of them that took part in the attempt, from the first one on.
   /// - Returns: False if the error is one of the writes themselves.
   private func keep(_ writes: [SyncWrite], attempted: Int, after error: any Error) -> Bool {
+    noteVainWait(after: error)
     if isHeldByOther(error) {
       log(.notice, "Writes wait for another process: \(error)")
-      noteVainWait()
       hold(writes)
       retry(.storeWrites, isDue: false)
       return true
@@ -125,7 +125,7 @@ extension SyncEngine {
       show(writes, results, of: group[0].owner)
       return true
     } catch {
-      if isHeldByOther(error) { noteVainWait() }
+      noteVainWait(after: error)
       if isHeldByOther(error) || localStore.ending != nil { throw error }
       guard cacheIsBeingReplaced else { return false }
       for index in group.indices { heldWrites[index].damagedFileCount += 1 }
@@ -139,7 +139,7 @@ extension SyncEngine {
       heldWrites.removeFirst()
       show([held.write], results, of: held.owner)
     } catch {
-      if isHeldByOther(error) { noteVainWait() }
+      noteVainWait(after: error)
       if isHeldByOther(error) || localStore.ending != nil { throw error }
       if cacheIsBeingReplaced, held.damagedFileCount < HeldWrite.damagedFileLimit {
         heldWrites[0].damagedFileCount += 1

@@ -156,6 +156,9 @@ struct RetryQueue {
     operations.removeAll(where: \.needsLease)
   }
 
+  /// Removes an operation that must not be carried out any more.
+  mutating func remove(_ operation: RetryableOperation) { operations.removeAll { $0 == operation } }
+
   /// The user whom the last change in the list leads to; nil if no change waits.
   var latestUser: String?? {
     for case .changeUser(let user) in operations.reversed() { return .some(user) }
