@@ -52,7 +52,7 @@ extension SyncEngine {
 
   /// Completes the calls that wait for batches which other clients have seen answered.
   func take(answers: [News.Answer]) {
-    if !answers.isEmpty { outboxHasChanged = true }
+    if !answers.isEmpty { statusWatch.outboxChanges() }
     for answer in answers {
       link.answeredElsewhere(answer.batchID)
       forgetConflict(of: answer.batchID)
@@ -103,7 +103,7 @@ extension SyncEngine {
   /// Acts on everything in the news but documents, answers and the states of targets.
   func follow(_ news: News) {
     if news.mustEnd { emit(.yieldCache) }
-    if news.hasNewBatches || news.concernsOutbox || news.isIncomplete { outboxHasChanged = true }
+    if news.hasNewBatches || news.concernsOutbox || news.isIncomplete { statusWatch.outboxChanges() }
     for (target, error) in news.rejectedTargets
     where views.hasView(on: target) || backgroundQueries.hasBackgroundListen(for: target) {
       rejectQueries(of: target, error)

@@ -69,7 +69,7 @@ extension SyncEngine {
     open.stage = .reading(id)
     conflicts.open = open
     conflicts.pauses.attemptBegins(now: now)
-    outboxHasChanged = true
+    statusWatch.outboxChanges()
     emit(.lookUp(id, open.keysToRead))
   }
 
@@ -101,7 +101,7 @@ extension SyncEngine {
 
   func conflictTimerFired() {
     guard conflicts.endPause() else { return }
-    outboxHasChanged = true
+    statusWatch.outboxChanges()
     fillWritePipeline()
   }
 
@@ -147,7 +147,7 @@ extension SyncEngine {
     if takeUpParkedConflict(for: open) { return }
     open.stage = .asking(questions)
     conflicts.open = open
-    outboxHasChanged = true
+    statusWatch.outboxChanges()
     emit(asked)
   }
 
@@ -187,7 +187,7 @@ extension SyncEngine {
     cancelQuestions()
     open.stage = .failed(failure)
     conflicts.open = open
-    outboxHasChanged = true
+    statusWatch.outboxChanges()
   }
 
   /// A batch has left the outbox, so that nothing needs to wait for it.
@@ -210,7 +210,7 @@ extension SyncEngine {
     guard conflicts.open != nil else { return }
     cancelQuestions()
     conflicts.open = nil
-    outboxHasChanged = true
+    statusWatch.outboxChanges()
   }
 
   /// Tells the application that nothing depends on its answers any more.
@@ -222,7 +222,7 @@ extension SyncEngine {
   /// Looks again at a conflict that was not resolved.
   func retryConflict() {
     conflicts.tryAgain()
-    outboxHasChanged = true
+    statusWatch.outboxChanges()
   }
 
   // MARK: - Ends
@@ -265,7 +265,7 @@ extension SyncEngine {
       if conflicts.refused?.batchID == batchID { conflicts.refused = nil }
       conflicts.uncertain.settle(batchID)
       if leaves { completeOutOfTurn(batchID, error) }
-      outboxHasChanged = true
+      statusWatch.outboxChanges()
       refreshViews(changes)
     } catch CacheError.unknownBatch {
       log(.debug, "Write \(batchID) has left the outbox or changed while it was compared.")

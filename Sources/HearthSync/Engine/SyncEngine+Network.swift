@@ -49,13 +49,13 @@ extension SyncEngine {
     retryConflict()
     forgetFutileTurns()
     if link.allow(.disabledByUser) { openStreams() }
-    outboxHasChanged = true
+    statusWatch.outboxChanges()
     emit(.answer(id, .done))
     refreshRole()
   }
 
   func disableNetwork(_ id: RequestID) {
-    outboxHasChanged = true
+    statusWatch.outboxChanges()
     link.forbid(.disabledByUser)
     follow(link.closeStreams())
     emit(.dropConnection)
@@ -113,7 +113,7 @@ extension SyncEngine {
         let changes = try localStore.changeUser(user, showing: shown)
         link.serve(localStore.user)
         dropParkedConflict()
-        outboxHasChanged = true
+        statusWatch.outboxChanges()
         emit(.switchUser(user))
         refreshViews(changes)
       } catch {

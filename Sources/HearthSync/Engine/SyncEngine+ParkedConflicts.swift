@@ -7,7 +7,7 @@ extension SyncEngine {
     dropParkedConflict()
     conflicts.parked = parked
     conflicts.open = nil
-    outboxHasChanged = true
+    statusWatch.outboxChanges()
   }
 
   /// Goes on with the questions that were asked before, if they are the same as those of a conflict that was found now.
@@ -25,7 +25,7 @@ extension SyncEngine {
     // this one may have been made or cancelled.
     conflicts.open?.remote = open.remote
     conflicts.open?.bases = open.bases
-    outboxHasChanged = true
+    statusWatch.outboxChanges()
     for answer in parked.answers { conflictAnswered(answer.id, answer.result) }
     return true
   }
@@ -45,6 +45,6 @@ extension SyncEngine {
     guard let parked = conflicts.parked else { return }
     emit(parked.questions.sorted { $0.rawValue < $1.rawValue }.map { .cancelQuestion($0) })
     conflicts.parked = nil
-    outboxHasChanged = true
+    statusWatch.outboxChanges()
   }
 }

@@ -113,7 +113,7 @@ extension SyncEngine {
     for index in heldWrites.indices where heldWrites[index].damagedFileCount > 0 {
       heldWrites[index].write.keepsOutcome = true
     }
-    outboxHasChanged = true
+    statusWatch.outboxChanges()
   }
 
   /// Ends a write that another client has sent, and got the answer to.

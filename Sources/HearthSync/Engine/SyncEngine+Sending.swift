@@ -96,7 +96,7 @@ extension SyncEngine {
     let error = error ?? StatusError(code: .unavailable, message: "The connection ended before the answer.")
     do {
       try localStore.noteFailedAttempt(at: batches, error)
-      outboxHasChanged = true
+      statusWatch.outboxChanges()
     } catch {
       log(.debug, "A failed attempt could not be stored: \(error)")
     }
@@ -157,7 +157,7 @@ extension SyncEngine {
   func discardRejected(_ id: RequestID, _ batches: [BatchID]?, _ identities: [BatchID: BatchIdentity]) {
     do {
       try localStore.discardRejected(batches, identities: identities, of: signedInUser)
-      outboxHasChanged = true
+      statusWatch.outboxChanges()
       emit(.answer(id, .done))
     } catch {
       emit(.requestFailed(id, .storage("Rejected writes could not be discarded", error)))

@@ -2,17 +2,6 @@ internal import HearthCache
 package import HearthModel
 
 extension SyncEngine {
-  /// What the engine remembers for those who watch its status.
-  struct StatusWatch {
-    var isOn = false
-    /// The status that was reported last.
-    var reported: SyncStatus?
-    /// True if the event being handled has brought a confirmation of the backend.
-    var wasConfirmed = false
-    /// The device's time of the last confirmation after which nothing was left to do.
-    var lastInStep: Timestamp?
-  }
-
   /// The device's time when the backend last confirmed a result or answered a write and nothing was left to do; nil if that has not
   /// happened. Only of the client that has the streams.
   package var lastInStep: Timestamp? { statusWatch.lastInStep }
@@ -27,25 +16,8 @@ extension SyncEngine {
 
   package var status: SyncStatus { SyncStatus(connection: connection, work: work) }
 
-  func observeStatus(_ isOn: Bool) {
-    statusWatch.isOn = isOn
-    // The observer begins with what is there.
-    statusWatch.reported = isOn ? status : nil
-  }
-
-  /// Ends an event: remembers when all was in step, and tells an observer of a change. Costs nothing for events without a confirmation
-  /// while nobody observes.
-  func noteStatus() {
-    defer { statusWatch.wasConfirmed = false }
-    if statusWatch.wasConfirmed, isPrimary, link.hasNothingToSend, heldWrites.isEmpty, connection == .inStep {
-      statusWatch.lastInStep = wallTime
-    }
-    guard statusWatch.isOn else { return }
-    let status = status
-    guard outboxHasChanged || status != statusWatch.reported else { return }
-    statusWatch.reported = status
-    emit(.statusChanged)
-  }
+  /// True if this client has the streams and nothing waits for the backend.
+  var isInStep: Bool { isPrimary && link.hasNothingToSend && heldWrites.isEmpty && connection == .inStep }
 
   // MARK: - Connection
 

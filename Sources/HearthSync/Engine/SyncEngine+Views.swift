@@ -85,7 +85,7 @@ extension SyncEngine {
   ) -> (any Error)? {
     // A result that is being computed does not have these changes.
     backgroundQueries.note(changes)
-    if event != nil { statusWatch.wasConfirmed = true }
+    if event != nil { statusWatch.backendConfirms() }
     let (viewActions, failure) = views.apply(changes, event: event, refill: refill) { keys in
       try localStore.writtenDocuments(among: keys)
     }

@@ -92,7 +92,7 @@ extension SyncEngine {
 
   private func hold(_ writes: [SyncWrite]) {
     heldWrites += writes.map { HeldWrite(write: $0, owner: signedInUser) }
-    outboxHasChanged = true
+    statusWatch.outboxChanges()
   }
 
   /// Stores the writes that had to wait for another process. They may be many, so they share commits.
@@ -146,7 +146,7 @@ extension SyncEngine {
         throw error
       }
       heldWrites.removeFirst()
-      outboxHasChanged = true
+      statusWatch.outboxChanges()
       writeFailed(held.write, error)
     }
   }
@@ -193,7 +193,7 @@ extension SyncEngine {
 
   /// Takes note that a write is stored, before it is shown.
   func noteStored(_ write: SyncWrite, _ result: LocalStore.StoredWrite) {
-    outboxHasChanged = true
+    statusWatch.outboxChanges()
     if write.keepsOutcome { emit(.writeSaved(write.id)) }
   }
 
@@ -296,7 +296,7 @@ extension SyncEngine {
       fillWritePipeline()
       if link.isForbidden(for: .disabledByUser) { refreshRole() }
     case .ended(let rejected, let unanswered):
-      outboxHasChanged = true
+      statusWatch.outboxChanges()
       if let first = unanswered.first, let error, isUndeliverable(first, error) {
         attempt(.reject(first, error, owner: link.user))
         link.answeredElsewhere(first.batchID)
@@ -357,15 +357,15 @@ extension SyncEngine {
 
   /// Completes the calls that wait for a batch that has left the outbox while batches before it may still wait.
   func completeOutOfTurn(_ batchID: BatchID, _ error: StatusError?) {
-    outboxHasChanged = true
+    statusWatch.outboxChanges()
     emit(waits.complete(batchID, error))
     lowerWaits()
   }
 
   /// Completes the calls that wait for the batch. Runs before the listeners hear of its outcome.
   func complete(_ batchID: BatchID, of owner: String?, _ error: StatusError?) {
-    outboxHasChanged = true
-    statusWatch.wasConfirmed = true
+    statusWatch.outboxChanges()
+    statusWatch.backendConfirms()
     emit(waits.complete(batchID, error))
     // An answer to a former user's batch says nothing of this user's.
     if LocalStore.isSameUser(owner, signedInUser) { emit(waits.batchAnswered(batchID)) }

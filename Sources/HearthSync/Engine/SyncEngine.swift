@@ -85,14 +85,10 @@ package final class SyncEngine {
   var refusals: (batchID: BatchID, count: Int) = (unknownBatchID, 0)
   /// Written in SyncEngine+Conflicts.swift.
   var conflicts: Conflicts
-  /// True while somebody observes the outbox.
-  private var observesOutbox = false
-  /// True if something happened in this event that an observer of the outbox may see.
-  var outboxHasChanged = false
 
   /// The documents that the backend has sent for listeners that want to know. Written in SyncEngine+Prefetching.swift.
   var transfers: [ListenerID: Transfer] = [:]
-  /// Written in SyncEngine+Status.swift, and where the backend confirms something.
+  /// The observers of the status and of the outbox.
   var statusWatch = StatusWatch()
   /// The steps of filling indexes since the start. Written in SyncEngine+Indexes.swift.
   var indexFillSteps = 0
@@ -139,9 +135,7 @@ package final class SyncEngine {
       endSendingIfStopped()
       settle()
     }
-    noteStatus()
-    if outboxHasChanged, observesOutbox { emit(.outboxChanged) }
-    outboxHasChanged = false
+    emit(statusWatch.endEvent(at: wallTime, isInStep: isInStep, status: status))
     assertInvariants()
     defer { actions = [] }
     return actions
@@ -168,8 +162,8 @@ package final class SyncEngine {
     case .addSnapshotsInSyncListener(let id): addSnapshotsInSyncListener(id)
     case .removeSnapshotsInSyncListener(let id): views.removeSnapshotsInSyncListener(id)
     case .backgroundQueryEnded(let id, let result): backgroundQueryEnded(id, result)
-    case .observeOutbox(let isOn): observesOutbox = isOn
-    case .observeStatus(let isOn): observeStatus(isOn)
+    case .observeOutbox(let isOn): statusWatch.observeOutbox(isOn)
+    case .observeStatus(let isOn): statusWatch.observeStatus(isOn, status)
     case .setIndexAutoCreation(let isOn): localStore.createsIndexes = isOn
     case .bundleBytes(let id, let bytes): bundleReceived(bytes, id)
     case .bundleEnded(let id, let error): bundleEnded(id, error)
@@ -272,7 +266,7 @@ package final class SyncEngine {
     for action in linkActions {
       emit(action)
       if case .onlineStateChanged(let state) = action {
-        outboxHasChanged = true
+        statusWatch.outboxChanges()
         noteOutOfReach()
         follow(views.show(state))
       }
