@@ -11,20 +11,17 @@ extension SyncEngine {
   private static let briefWait: Duration = .milliseconds(20)
 
   /// Takes note of an attempt that has waited for the file in vain, if that is what the error says.
-  ///
-  /// Nothing else is handled in that time. So for as long as it may have taken no read waits like this again. The engine does not know how
-  /// long it was, only how long it was at most.
   func noteVainWait(after error: any Error) {
-    if isHeldByOther(error) { heldCallsRest = now + localStore.busyTimeout * 2 }
+    if isHeldByOther(error) { held.noteVainWait(now: now, busyTimeout: localStore.busyTimeout) }
   }
 
   /// Stores the writes and begins the listeners that wait, unless another process holds the file at this moment.
   func tryHeldCalls() {
-    guard !heldWrites.isEmpty || !heldListens.isEmpty, !cacheIsBeingReplaced, !link.isForbidden(for: .shutdown),
+    guard !held.isEmpty, !cacheIsBeingReplaced, !link.isForbidden(for: .shutdown),
       localStore.isFree(waitingAtMost: .zero)
     else { return }
     do {
-      if !heldWrites.isEmpty { try storeHeldWrites() }
+      if !held.writes.isEmpty { try storeHeldWrites() }
       try beginHeldListens()
     } catch {
       log(.debug, "Writes or listeners still wait: \(error)")
@@ -37,11 +34,11 @@ extension SyncEngine {
   /// - Returns: The error if another process holds the file; nil if the read can go on.
   @discardableResult
   func storeWritesBeforeRead(needsFile: Bool = false) -> (any Error)? {
-    guard !heldWrites.isEmpty || needsFile, !cacheIsBeingReplaced else { return nil }
-    guard now >= heldCallsRest || localStore.isFree(waitingAtMost: Self.briefWait) else {
+    guard !held.writes.isEmpty || needsFile, !cacheIsBeingReplaced else { return nil }
+    guard held.readsMayWait(now: now) || localStore.isFree(waitingAtMost: Self.briefWait) else {
       return StoreError(kind: .unavailable, message: "Another process holds the file of the cache.")
     }
-    guard !heldWrites.isEmpty else { return nil }
+    guard !held.writes.isEmpty else { return nil }
     do {
       try storeHeldWrites()
     } catch {

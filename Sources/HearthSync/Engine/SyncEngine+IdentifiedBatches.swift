@@ -26,18 +26,7 @@ extension SyncEngine {
   ///
   /// - Returns: The writes whose batch cannot be found. They are not handed over.
   package func identifyHeldWrites() -> [WriteID] {
-    var lost: [WriteID] = []
-    heldWrites = heldWrites.compactMap { held in
-      guard let batchID = held.write.resubmits, held.write.resubmitsIdentity == nil else { return held }
-      guard let identity = identity(ofRejected: batchID, held.owner) else {
-        lost.append(held.write.id)
-        return nil
-      }
-      var held = held
-      held.write.resubmitsIdentity = identity
-      return held
-    }
-    return lost
+    held.identify(identity(ofRejected:_:))
   }
 
   /// - Returns: `.some(nil)` for a batch without an identity; nil if there is no such batch or if it cannot be read.

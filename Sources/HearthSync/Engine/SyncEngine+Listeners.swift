@@ -6,9 +6,7 @@ extension SyncEngine {
   // MARK: - Listening
 
   func listen(_ id: ListenerID, to query: Query, _ options: ListenOptions) {
-    guard !views.hasListener(id), !backgroundQueries.hasBackgroundListen(id),
-      !heldListens.contains(where: { $0.id == id })
-    else {
+    guard !views.hasListener(id), !backgroundQueries.hasBackgroundListen(id), !held.holds(id) else {
       log(.error, "Listener \(id.rawValue) is in use; a second listen under the same number is ignored.")
       return
     }
@@ -20,8 +18,7 @@ extension SyncEngine {
     if options.reportsTransfer { transfers[id] = Transfer(query: query) }
     let listen = HeldListen(id: id, query: query, options: options)
     // The writes before it wait: it begins with them.
-    let mustWait = !heldWrites.isEmpty || !heldListens.isEmpty
-    if mustWait, needsTarget, !options.isOneTimeRead { hold(listen) } else { begin(listen) }
+    if !held.isEmpty, needsTarget, !options.isOneTimeRead { hold(listen) } else { begin(listen) }
   }
 
   private func begin(_ listen: HeldListen) {
@@ -85,20 +82,19 @@ extension SyncEngine {
   }
 
   private func hold(_ listen: HeldListen) {
-    heldListens.append(listen)
+    held.hold(listen)
     // What it waits for was tried in this event, or is tried by the timer.
     retryOnce(.beginListens, isDue: false)
   }
 
   /// Begins the listeners that had to wait for another process.
   func beginHeldListens() throws {
-    let waiting = heldListens
-    heldListens = []
+    let waiting = held.takeListens()
     for (index, listen) in waiting.enumerated() {
       begin(listen)
-      guard heldListens.isEmpty else {
-        heldListens += waiting[(index + 1)...]
-        throw StoreError(kind: .unavailable, message: "\(heldListens.count) listeners still wait for another process.")
+      guard held.listens.isEmpty else {
+        waiting[(index + 1)...].forEach { held.hold($0) }
+        throw StoreError(kind: .unavailable, message: "\(held.listens.count) listeners still wait for another process.")
       }
     }
   }
@@ -139,7 +135,7 @@ extension SyncEngine {
 
   func unlisten(_ id: ListenerID) {
     transfers[id] = nil
-    heldListens.removeAll { $0.id == id }
+    held.remove(id)
     guard views.hasListener(id) else { return stopBackgroundListen(for: id) }
     follow(views.unlisten(id))
   }

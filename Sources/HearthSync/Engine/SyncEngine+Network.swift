@@ -37,8 +37,7 @@ extension SyncEngine {
     // Another process that clears its cache with care, or repairs it, holds the file for many seconds.
     storeHeldWrites(attempts: 4)
     waits = WriteWaits()
-    heldWaits = []
-    heldListens = []
+    _ = held.takeListens()
     bundles = [:]
     leaveCache()
   }
@@ -95,10 +94,7 @@ extension SyncEngine {
   /// The streams close at once, whatever else waits or fails: nothing of the former user's may be sent with the
   /// credentials of this one, nor the other way round.
   func userChanged(to user: String?) {
-    if !LocalStore.isSameUser(user, signedInUser) {
-      emit(waits.userChanges() + heldWaits.map { .requestFailed($0, .userChanged) })
-      heldWaits = []
-    }
+    if !LocalStore.isSameUser(user, signedInUser) { emit(waits.userChanges()) }
     follow(link.closeStreams(for: .credentialChange))
     retry(.changeUser(user))
   }

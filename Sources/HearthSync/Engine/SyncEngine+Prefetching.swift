@@ -20,7 +20,7 @@ extension SyncEngine {
       guard var transfer = transfers[id] else { continue }
       guard views.hasListener(id) else {
         // It may have ended with an error.
-        if !backgroundQueries.hasBackgroundListen(id), !heldListens.contains(where: { $0.id == id }) {
+        if !backgroundQueries.hasBackgroundListen(id), !held.holds(id) {
           transfers[id] = nil
         }
         continue

@@ -29,7 +29,7 @@ extension SyncEngine {
     return SyncHandover(
       user: signedInUser, pendingBatches: waits.pendingBatches, answers: retries.answers,
       answersOfOthers: localStore.takeNews().answers,
-      heldWrites: heldWrites,
+      heldWrites: held.writes,
       isNetworkDisabled: link.isForbidden(for: .disabledByUser), createsIndexes: localStore.createsIndexes,
       hasOthers: (try? localStore.otherClientNames().isEmpty) != true)
   }
@@ -61,9 +61,8 @@ extension SyncEngine {
         if localStore.isShared { synchronizeSoon() } else { emit(waits.complete(batchID, ending)) }
       }
     }
-    heldWrites = handover.heldWrites
-    for index in heldWrites.indices where heldWrites[index].damagedFileCount > 0 { heldWrites[index].fate = nil }
-    if !heldWrites.isEmpty { retry(.storeWrites) }
+    held = HeldCalls(takingOver: handover.heldWrites)
+    if !held.writes.isEmpty { retry(.storeWrites) }
   }
 
   /// Completes the calls that wait for a batch which is not in the reopened cache: another client has opened it before, and seen the batch
@@ -78,63 +77,30 @@ extension SyncEngine {
     emit(waits.complete(batchID, error))
   }
 
-  /// Removes those writes that are in the file although their commit has failed, because only the sync after it did. They are saved then, and
-  /// their callers wait for the answers. No write whose commit was not tried can be in the file.
-  private func findStored(among writes: [HeldWrite]) -> [HeldWrite] {
-    writes.filter { held in
-      guard case .pending(let batchID) = held.fate, let identity = held.write.identity else {
-        return !endIfAnswered(held)
-      }
-      waits.add(held.write.id, for: batchID, identity)
-      if held.write.keepsOutcome { emit(.writeSaved(held.write.id)) }
-      return false
-    }
-  }
-
-  /// Looks up the held writes that may be in the file, and removes those that are there or were sent from there by another client.
+  /// Looks up the held writes that may be in the file, and removes those that are there or were sent from there by another client: they are
+  /// saved then, and their callers wait for the answers, or get the outcome.
   ///
   /// - Throws: An error if the file cannot be read. Then none of them may be stored: it could be sent twice.
   func findStoredWrites() throws {
-    let identities = heldWrites.filter { $0.fate == nil }.compactMap(\.write.identity)
+    let identities = held.identitiesToLookUp
     guard !identities.isEmpty else { return }
     let fates: [BatchIdentity: LocalStore.WriteFate]
     do {
-      fates = try localStore.fates(of: Set(identities))
+      fates = try localStore.fates(of: identities)
     } catch {
-      if cacheIsBeingReplaced { countDamagedFile(after: error) }
+      for id in cacheIsBeingReplaced ? held.lookUpFailed() : [] {
+        log(.error, "It is not known whether a write was saved: \(error)")
+        emit(.completeWrite(id, .outcomeUnknown))
+      }
       throw error
     }
-    for index in heldWrites.indices where heldWrites[index].fate == nil {
-      heldWrites[index].fate = heldWrites[index].write.identity.flatMap { fates[$0] } ?? .unknown
-    }
-    heldWrites = findStored(among: heldWrites)
-    // Should the next commit fail as well, and another client send the write, it is found by its outcome. A caller without a receipt takes no
-    // notice.
-    for index in heldWrites.indices where heldWrites[index].damagedFileCount > 0 {
-      heldWrites[index].write.keepsOutcome = true
+    for found in held.lookedUp(fates) {
+      let write = found.write
+      if case .pending(let batchID) = found.fate { waits.add(write.id, for: batchID, write.identity) }
+      if write.keepsOutcome { emit(.writeSaved(write.id)) }
+      if case .ended(let outcome) = found.fate { emit(.completeWrite(write.id, outcome.error)) }
     }
     statusWatch.outboxChanges()
-  }
-
-  /// Ends a write that another client has sent, and got the answer to.
-  ///
-  /// - Returns: False if that is not known of it.
-  private func endIfAnswered(_ held: HeldWrite) -> Bool {
-    guard case .ended(let outcome) = held.fate else { return false }
-    if held.write.keepsOutcome { emit(.writeSaved(held.write.id)) }
-    emit(.completeWrite(held.write.id, outcome.error))
-    return true
-  }
-
-  /// Gives up the writes that cannot be looked up in file after file.
-  private func countDamagedFile(after error: any Error) {
-    for index in heldWrites.indices where heldWrites[index].fate == nil { heldWrites[index].damagedFileCount += 1 }
-    let isLost = { (held: HeldWrite) in held.fate == nil && held.damagedFileCount > HeldWrite.damagedFileLimit }
-    for held in heldWrites where isLost(held) {
-      log(.error, "It is not known whether a write was saved: \(error)")
-      emit(.completeWrite(held.write.id, .outcomeUnknown))
-    }
-    heldWrites.removeAll(where: isLost)
   }
 }
 

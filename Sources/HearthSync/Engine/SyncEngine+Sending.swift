@@ -167,9 +167,9 @@ extension SyncEngine {
   /// Tells what is known of a write with a receipt; if it still waits, its end is reported under `write`.
   func readFate(_ id: RequestID, _ identity: BatchIdentity, _ write: WriteID) {
     // Held in memory, it would be taken for unknown, and written again.
-    let isHeld = { self.heldWrites.contains { $0.write.identity == identity } }
+    let isHeld = { self.held.writes.contains { $0.write.identity == identity } }
     if isHeld() { storeHeldWrites(attempts: 1) }
-    guard !isHeld() else { return emit(.requestFailed(id, .notSaved(writeCount: heldWrites.count))) }
+    guard !isHeld() else { return emit(.requestFailed(id, .notSaved(writeCount: held.writes.count))) }
     do {
       let fate = try localStore.fate(of: identity)
       if case .pending(let batchID) = fate { waits.add(write, for: batchID, identity) }

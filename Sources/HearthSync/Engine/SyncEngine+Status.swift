@@ -8,22 +8,22 @@ extension SyncEngine {
 
   /// The writes that wait in memory, because another process holds the file.
   package var heldWriteCount: Int {
-    heldWrites.lazy.filter { LocalStore.isSameUser($0.owner, self.signedInUser) }.count
+    held.writes.lazy.filter { LocalStore.isSameUser($0.owner, self.signedInUser) }.count
   }
 
   /// The writes of all users that wait in memory, oldest first. After ``SyncEvent/shutdown`` those that could not be stored.
-  package var heldWriteIDs: [WriteID] { heldWrites.map(\.write.id) }
+  package var heldWriteIDs: [WriteID] { held.writes.map(\.write.id) }
 
   package var status: SyncStatus { SyncStatus(connection: connection, work: work) }
 
   /// True if this client has the streams and nothing waits for the backend.
-  var isInStep: Bool { isPrimary && link.hasNothingToSend && heldWrites.isEmpty && connection == .inStep }
+  var isInStep: Bool { isPrimary && link.hasNothingToSend && held.writes.isEmpty && connection == .inStep }
 
   // MARK: - Connection
 
   private var connection: SyncConnection {
     if let obstacle = connectionObstacle { return .offline(obstacle) }
-    guard heldListens.isEmpty, backgroundQueries.listenQueries.isEmpty, !views.waitForBackend else {
+    guard held.listens.isEmpty, backgroundQueries.listenQueries.isEmpty, !views.waitForBackend else {
       return .connecting
     }
     if isPrimary { return link.watchesInStep ? .inStep : .connecting }

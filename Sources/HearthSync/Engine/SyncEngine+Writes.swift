@@ -18,7 +18,7 @@ extension SyncEngine {
         queue.append(write)
       }
     }
-    guard heldWrites.isEmpty else {
+    guard held.writes.isEmpty else {
       hold(queue)
       return tryHeldCalls()
     }
@@ -45,7 +45,7 @@ extension SyncEngine {
       }
     }
     // What was stored before them is sent when they are stored: to send it may need the file, too.
-    guard heldWrites.isEmpty else { return link.outboxHasGrown() }
+    guard held.writes.isEmpty else { return link.outboxHasGrown() }
     if localStore.hasOtherClients || localStore.mayMissBatches {
       // There may be batches of other clients before them in the outbox, or these may have been found there already.
       link.outboxHasGrown()
@@ -70,8 +70,7 @@ extension SyncEngine {
     }
     guard cacheIsBeingReplaced else { return false }
     log(.notice, "Writes wait, because the cache is about to be closed: \(error)")
-    hold(writes)
-    for index in 0..<attempted { heldWrites[index].damagedFileCount += 1 }
+    hold(writes, damagedCount: attempted)
     return true
   }
 
@@ -90,71 +89,45 @@ extension SyncEngine {
   /// The next engine gets what is held (``handOver()``). Or the client is about to end, and reports what is held as not saved.
   var cacheIsBeingReplaced: Bool { localStore.reopening != nil || localStore.ending != nil }
 
-  private func hold(_ writes: [SyncWrite]) {
-    heldWrites += writes.map { HeldWrite(write: $0, owner: signedInUser) }
+  private func hold(_ writes: [SyncWrite], damagedCount: Int = 0) {
+    held.hold(writes, of: signedInUser, damagedCount: damagedCount)
     statusWatch.outboxChanges()
   }
 
   /// Stores the writes that had to wait for another process. They may be many, so they share commits.
   func storeHeldWrites() throws {
     try findStoredWrites()
-    while let first = heldWrites.first {
-      let group = Array(
-        heldWrites.prefix(Self.heldGroupSize).prefix { $0.owner == first.owner && $0.damagedFileCount == 0 })
-      if group.count > 1, try storeTogether(group) { continue }
-      // One that met damage may be what no file takes.
-      for held in group.isEmpty ? [first] : group { try storeHeld(held) }
+    while let first = held.nextGroup.first {
+      let (writes, owner) = (held.nextGroup.map(\.write), first.owner)
+      do {
+        let results = try store(writes, of: owner)
+        held.groupStored()
+        show(writes, results, of: owner)
+      } catch {
+        noteVainWait(after: error)
+        switch held.groupFailed(failure(behind: error)) {
+        case .wait: throw error
+        case .goOn: break
+        case .giveUp(let write):
+          statusWatch.outboxChanges()
+          writeFailed(write, error)
+        }
+      }
     }
     link.outboxHasGrown()
     fillWritePipeline()
-    let waits = heldWaits
-    heldWaits = []
-    for id in waits { waitForPendingWrites(id) }
+    for id in waits.takeHeldRequests() { waitForPendingWrites(id) }
   }
 
-  private static let heldGroupSize = 256
-
-  /// Stores the first of the held writes with one commit.
-  ///
-  /// - Returns: False if one of them may be the reason why that fails.
-  private func storeTogether(_ group: [HeldWrite]) throws -> Bool {
-    let writes = group.map(\.write)
-    do {
-      let results = try store(writes, of: group[0].owner)
-      heldWrites.removeFirst(group.count)
-      show(writes, results, of: group[0].owner)
-      return true
-    } catch {
-      noteVainWait(after: error)
-      if isHeldByOther(error) || localStore.ending != nil { throw error }
-      guard cacheIsBeingReplaced else { return false }
-      for index in group.indices { heldWrites[index].damagedFileCount += 1 }
-      throw error
-    }
-  }
-
-  private func storeHeld(_ held: HeldWrite) throws {
-    do {
-      let results = try store([held.write], of: held.owner)
-      heldWrites.removeFirst()
-      show([held.write], results, of: held.owner)
-    } catch {
-      noteVainWait(after: error)
-      if isHeldByOther(error) || localStore.ending != nil { throw error }
-      if cacheIsBeingReplaced, held.damagedFileCount < HeldWrite.damagedFileLimit {
-        heldWrites[0].damagedFileCount += 1
-        throw error
-      }
-      heldWrites.removeFirst()
-      statusWatch.outboxChanges()
-      writeFailed(held.write, error)
-    }
+  private func failure(behind error: any Error) -> HeldCalls.Failure {
+    if isHeldByOther(error) || localStore.ending != nil { return .fileIsBusy }
+    return cacheIsBeingReplaced ? .fileIsReplaced : .write
   }
 
   /// Tries to store the writes that had to wait for another process, without waiting for the next planned attempt. Those that cannot be
   /// stored stay in ``heldWriteIDs``.
   func storeHeldWrites(attempts: Int) {
-    for _ in 0..<attempts where !heldWrites.isEmpty {
+    for _ in 0..<attempts where !held.writes.isEmpty {
       do {
         try storeHeldWrites()
       } catch {
@@ -169,7 +142,7 @@ extension SyncEngine {
 
   private func store(_ writes: [SyncWrite], of owner: String?) throws -> [LocalStore.StoredWrite] {
     // While some are held, none but these is stored.
-    let areDelayed = !heldWrites.isEmpty
+    let areDelayed = !held.writes.isEmpty
     return try localStore.write(
       many: writes.map {
         LocalStore.LocalWrite(
@@ -198,10 +171,7 @@ extension SyncEngine {
   }
 
   func waitForPendingWrites(_ id: RequestID) {
-    guard heldWrites.isEmpty else {
-      heldWaits.append(id)
-      return
-    }
+    guard held.writes.isEmpty else { return waits.hold(id) }
     do {
       if let highest = try localStore.highestUnacknowledgedBatchID(of: .user(signedInUser)) {
         if !link.canWrite {

@@ -10,7 +10,9 @@ package import HearthModel
 /// * ``BackendLink`` owns the two streams to the backend, the targets and batches on them, and the online state;
 /// * ``QueryViews`` owns the queries that have listeners, their views, and the documents in limbo;
 /// * ``BackgroundQueryTable`` holds the queries that run in the background, and what they are for;
+/// * ``HeldCalls`` holds the writes and listeners that wait until the file can be written;
 /// * ``WriteWaits`` holds the calls that wait for answers to writes;
+/// * ``StatusWatch`` decides what observers are notified of;
 /// * ``RetryQueue`` repeats what the storage refused.
 ///
 /// These types keep their state private and do not call each other. The engine reads and writes the cache, calls them, and carries
@@ -70,14 +72,8 @@ package final class SyncEngine {
   /// Written in SyncEngine+PrimaryWatch.swift.
   var primaryHeard: Duration?
 
-  /// The writes that wait because another process holds the file or because it is damaged and is about to be replaced, in order, and the
-  /// calls that wait for them to be answered.
-  /// Written in SyncEngine+Writes.swift.
-  var heldWrites: [HeldWrite] = []
-  var heldWaits: [RequestID] = []
-  var heldListens: [HeldListen] = []
-  /// The monotonic time before which no read waits for another process that holds the file. Written in SyncEngine+HeldCalls.swift.
-  var heldCallsRest = Duration.zero
+  /// The writes and listeners that wait until the file can be written.
+  var held = HeldCalls()
 
   /// Written in SyncEngine+Sending.swift.
   var sending = SendingMark()
@@ -144,6 +140,7 @@ package final class SyncEngine {
   /// Checks in debug builds what must hold between two events.
   private func assertInvariants() {
     link.assertInvariants()
+    held.assertInvariants()
     views.assertInvariants { link.isWatched($0) }
     backgroundQueries.assertInvariants { views.hasListener($0) }
     assert(

@@ -29,26 +29,6 @@ package struct SyncWrite: Equatable, Sendable {
   }
 }
 
-/// A local write that waits to be stored, for the user who was signed in when it was made.
-struct HeldWrite: Sendable {
-  var write: SyncWrite
-  var owner: String?
-  /// The number of damaged files that have refused it.
-  var damagedFileCount = 0
-  /// What the file says of it; nil if that must be looked up before it is stored, because its commit, or only the sync after it, has failed.
-  var fate: LocalStore.WriteFate? = .unknown
-
-  /// A write that meets damage in file after file is refused: it may be the write itself that no file takes.
-  static let damagedFileLimit = 10
-}
-
-/// A listener that could not begin, because another process holds the file.
-struct HeldListen: Sendable {
-  var id: ListenerID
-  var query: Query
-  var options: ListenOptions
-}
-
 /// The timers that the engine asks for. At most one of each kind runs at a time.
 package enum TimerKind: String, Hashable, Sendable, CaseIterable {
   /// Closes a watch stream that has had no target for a minute.

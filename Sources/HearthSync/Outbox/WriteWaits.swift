@@ -13,6 +13,8 @@ struct WriteWaits {
   private(set) var pendingBatches: [BatchID: Wait]
   /// The calls that wait until everything up to a batch has been answered, in the order in which they came.
   private var requests: [(highestBatchID: BatchID, request: RequestID)] = []
+  /// The calls that wait until the writes are stored that are held in memory (``HeldCalls``), and then for their answers.
+  private var heldRequests: [RequestID] = []
 
   /// - Parameter pendingBatches: The calls that an earlier engine left.
   init(pendingBatches: [BatchID: Wait] = [:]) {
@@ -21,6 +23,17 @@ struct WriteWaits {
 
   mutating func add(_ write: WriteID, for batchID: BatchID, _ identity: BatchIdentity?) {
     pendingBatches[batchID, default: Wait(identity: identity)].writes.append(write)
+  }
+
+  /// Lets a call wait for writes that are not stored yet.
+  mutating func hold(_ request: RequestID) {
+    heldRequests.append(request)
+  }
+
+  /// Takes the calls that have waited for writes to be stored.
+  mutating func takeHeldRequests() -> [RequestID] {
+    defer { heldRequests = [] }
+    return heldRequests
   }
 
   mutating func add(_ request: RequestID, upTo batchID: BatchID) {
@@ -57,7 +70,7 @@ struct WriteWaits {
 
   /// Another user signs in, whose outbox says nothing of these waits.
   mutating func userChanges() -> [SyncAction] {
-    defer { requests = [] }
-    return requests.map { .requestFailed($0.request, .userChanged) }
+    defer { (requests, heldRequests) = ([], []) }
+    return (requests.map(\.request) + heldRequests).map { .requestFailed($0, .userChanged) }
   }
 }
