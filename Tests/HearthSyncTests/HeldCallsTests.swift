@@ -86,7 +86,7 @@ struct HeldCallsTests {
     #expect(ids(held.writes) == [2])
   }
 
-  @Test("writes that have met damage are looked up in the next file: what is there, or was sent from there, waits no more")
+  @Test("writes that have met damage are looked up in the next file, and wait no more if it has them")
   func lookUp() {
     var former = held(1...3, damagedCount: 3)
     former.hold([write(4)], of: nil)

@@ -83,10 +83,16 @@ struct OpenConflict {
       batch.mutations.filter { $0.key == key }, on: bases.bases[key]?.document ?? .unknown(key))
   }
 
+  /// The document that the batch was made for; nil if the cache did not know whether it exists.
+  func knownBase(of key: DocumentKey) -> Document? {
+    guard let base = bases.bases[key]?.document, base.isFound || base.isMissing else { return nil }
+    return base
+  }
+
   /// True if the cache knew whether the document exists when the batch was written. The condition that the batch was sent under says so,
   /// too, when the document itself was lost.
   private func knowsBase(of key: DocumentKey) -> Bool {
-    if let base = bases.bases[key]?.document, base.isFound || base.isMissing { return true }
+    if knownBase(of: key) != nil { return true }
     guard let condition = batch.guards?[key] else { return false }
     return switch condition {
     case .updateTime, .exists(false): true
@@ -151,8 +157,40 @@ struct OpenConflict {
     }
   }
 
+  /// Takes an answer of the application for a document.
+  ///
+  /// - Throws: An error if the answer cannot take the place of the document's mutations.
+  mutating func take(_ answer: ConflictAnswer, for key: DocumentKey, over remote: Document) throws {
+    switch answer {
+    case .keepMine:
+      take(try edit(of: key).kept(over: remote), for: key)
+    case .takeTheirs:
+      take(.dropped, for: key)
+    case .write(let mutations):
+      guard mutations.contains(where: { $0.key == key }) else {
+        let other = mutations.first.map { "only \"\($0.key)\"" } ?? "nothing"
+        throw StatusError(
+          code: .invalidArgument, message: "The answer writes \(other). It must write the document in conflict.")
+      }
+      take(.mutations(mutations), for: key)
+    }
+  }
+
+  /// What becomes of the batch.
+  var outcome: LocalStore.ConflictOutcome {
+    var ending: StatusError?
+    if !dropped.isEmpty {
+      let names = dropped.sorted().map { "\"\($0)\"" }.joined(separator: ", ")
+      ending = StatusError(
+        code: .aborted,
+        message: "The write was given up for what the backend has at \(names), by the rule for conflicts.")
+    }
+    return LocalStore.ConflictOutcome(
+      mutations: resolvedMutations, copies: copies, remote: remote, bases: bases, ending: ending)
+  }
+
   /// The batch's mutations with what the conflicts have made of them, in order.
-  var resolvedMutations: [Mutation] {
+  private var resolvedMutations: [Mutation] {
     var mutations: [Mutation] = []
     var placed: Set<DocumentKey> = []
     for mutation in batch.mutations {
@@ -170,96 +208,5 @@ struct OpenConflict {
     var error: StatusError?
     if case .failed(let failure) = stage { error = failure }
     return OutboxConflict(batchID: batch.batchID, documents: bases.bases.keys.sorted(), error: error)
-  }
-}
-
-/// The batches that were sent and not answered, so that the backend may have carried them out.
-struct UncertainBatches {
-  private var unanswered: Set<BatchID> = []
-  /// Those up to this one may have been sent by a former process, or before this client had the connection, as far as they are not settled.
-  private var inherited: BatchID = 0
-  private var settled: Set<BatchID> = []
-  private var user: (name: String?, isKnown: Bool) = (nil, false)
-
-  /// True as long as it is not known how much of the user's outbox was sent before.
-  func isNew(to name: String?) -> Bool { !user.isKnown || !LocalStore.isSameUser(user.name, name) }
-
-  /// - Parameter through: The last batch of the user that may have been sent before.
-  mutating func begin(through batchID: BatchID, of name: String?) {
-    user = (name, true)
-    inherited = batchID
-    settled = []
-  }
-
-  mutating func insert(_ batches: [BatchID]) {
-    unanswered.formUnion(batches)
-  }
-
-  /// It was compared, and what is sent from now on is another attempt.
-  mutating func settle(_ batchID: BatchID) {
-    unanswered.remove(batchID)
-    if batchID <= inherited { settled.insert(batchID) }
-  }
-
-  func contains(_ batchID: BatchID) -> Bool {
-    unanswered.contains(batchID) || batchID <= inherited && !settled.contains(batchID)
-  }
-}
-
-/// What the engine knows of conflicts.
-struct Conflicts {
-  /// The one whose resolution the outbox waits for. One at a time: batches are sent in order.
-  var open: OpenConflict?
-  /// The one whose questions are open while another client has the lease. Written in SyncEngine+ParkedConflicts.swift.
-  var parked: ParkedConflict?
-  /// The batch that the backend has refused because of what it was made for.
-  var refused: (batchID: BatchID, error: StatusError)?
-  /// How often a batch was refused although the documents are those that it was made for.
-  private var unexplained: (batchID: BatchID, count: Int) = (unknownBatchID, 0)
-  var uncertain = UncertainBatches()
-  var pauses: ExponentialBackoff
-  private var lastID = 0
-
-  init(backoff: ExponentialBackoff.Parameters) {
-    pauses = ExponentialBackoff(parameters: backoff, now: .zero)
-  }
-
-  /// True if nothing of the outbox can be sent before the application resolves a conflict.
-  var waitForApplication: Bool {
-    switch open?.stage {
-    case .asking, .failed: true
-    case nil, .reading, .pausing: false
-    }
-  }
-
-  mutating func nextID() -> Int {
-    lastID += 1
-    return lastID
-  }
-
-  /// A batch was refused, and the documents do not say why.
-  ///
-  /// - Returns: True if it is to be sent again: a document may have been another one for a moment. After some times the reason is another.
-  mutating func mayRepeat(_ batchID: BatchID) -> Bool {
-    if unexplained.batchID != batchID { unexplained = (batchID, 0) }
-    unexplained.count += 1
-    return unexplained.count < 8
-  }
-
-  /// Lets a conflict be looked at anew that was not resolved.
-  mutating func tryAgain() {
-    switch open?.stage {
-    case .pausing, .failed: open = nil
-    case nil, .reading, .asking: break
-    }
-  }
-
-  /// Lets documents be read anew that could not be read.
-  ///
-  /// - Returns: False if none wait for that.
-  @discardableResult mutating func endPause() -> Bool {
-    guard case .pausing? = open?.stage else { return false }
-    open = nil
-    return true
   }
 }

@@ -55,7 +55,7 @@ extension SyncEngine {
     if !answers.isEmpty { statusWatch.outboxChanges() }
     for answer in answers {
       link.answeredElsewhere(answer.batchID)
-      forgetConflict(of: answer.batchID)
+      follow(conflicts.batchLeaves(answer.batchID))
       emit(waits.complete(answer.batchID, answer.error))
       guard answer.isActiveUsers, localStore.isUser(signedInUser) else { continue }
       if answer.error == nil { emit(waits.batchAnswered(answer.batchID)) } else { lowerWaits() }
@@ -281,7 +281,8 @@ extension SyncEngine {
     }
     guard isPrimary else { return }
     isPrimary = false
-    forgetConflicts()
+    follow(conflicts.park())
+    uncertain = UncertainBatches()
     turn = LeaseTurn()
     link.forbid(.secondary)
     follow(link.closeStreams())

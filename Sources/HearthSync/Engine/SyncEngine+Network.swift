@@ -24,9 +24,7 @@ extension SyncEngine {
     link.forbid(.shutdown)
     follow(link.closeStreams())
     emit(retries.stop())
-    closeConflict()
-    dropParkedConflict()
-    emit(.cancelTimer(.conflictRetry))
+    follow(conflicts.stop())
     stopGarbageCollection()
     stopIndexFill()
     // Not offline: that would show cached data to listeners at the end.
@@ -45,7 +43,7 @@ extension SyncEngine {
   // MARK: - Switching the network
 
   func enableNetwork(_ id: RequestID) {
-    retryConflict()
+    follow(conflicts.tryAgain())
     forgetFutileTurns()
     if link.allow(.disabledByUser) { openStreams() }
     statusWatch.outboxChanges()
@@ -108,7 +106,7 @@ extension SyncEngine {
         let shown = views.activeQueries + backgroundQueries.listenQueries
         let changes = try localStore.changeUser(user, showing: shown)
         link.serve(localStore.user)
-        dropParkedConflict()
+        follow(conflicts.userChanges())
         statusWatch.outboxChanges()
         emit(.switchUser(user))
         refreshViews(changes)

@@ -21,10 +21,10 @@ extension SyncEngine {
   func reserveSending(of batchID: BatchID) throws -> Bool {
     if let reserved = sending.reserved, batchID <= reserved { return false }
     let (before, reserved) = try localStore.noteSending(batchID, reserving: SentMarks.reservation)
-    if sending.reserved == nil || conflicts.uncertain.isNew(to: link.user) {
+    if sending.reserved == nil || uncertain.isNew(to: link.user) {
       // The mark is ahead of what was sent, and batches that are written from now on are behind what waits.
       let inherited = try localStore.highestUnacknowledgedBatchID(notAfter: before) ?? 0
-      if conflicts.uncertain.isNew(to: link.user) { conflicts.uncertain.begin(through: inherited, of: link.user) }
+      if uncertain.isNew(to: link.user) { uncertain.begin(through: inherited, of: link.user) }
       if sending.reserved == nil { sending.inherited = inherited }
     }
     sending.reserved = reserved
@@ -122,7 +122,7 @@ extension SyncEngine {
       let changes = try localStore.withdraw(
         batchID, identity, evenIfSent: evenIfSent, error, of: .user(signedInUser), at: wallTime)
       link.answeredElsewhere(batchID)
-      forgetConflict(of: batchID)
+      follow(conflicts.batchLeaves(batchID))
       completeOutOfTurn(batchID, error)
       emit(.answer(id, .done))
       refreshViews(changes)
@@ -141,7 +141,7 @@ extension SyncEngine {
   func retryNow(_ id: RequestID?) {
     if id != nil { forgetFutileTurns() }
     if isPrimary {
-      retryConflict()
+      follow(conflicts.tryAgain())
       follow(link.retryNow())
       openStreams()
     } else if id != nil {

@@ -197,7 +197,8 @@ extension SyncEngine {
     guard !localStore.leaseIsLost else { return }
     // What is on its way is answered; then a client of another user has the streams.
     guard !turn.isEnding else { return link.outboxHasGrown() }
-    let conflicting = batchInConflict()
+    follow(conflicts.serve(link.user))
+    let conflicting = conflicts.open?.batch.batchID
     if conflicting == nil { inHand.forEach(offer) } else { link.outboxHasGrown() }
     guard link.maySendBatches else { return }
     do {
@@ -273,10 +274,14 @@ extension SyncEngine {
         link.resumeWriting()
       } else {
         noteFailedAttempt(at: unanswered.map(\.batchID), error)
-        conflicts.uncertain.insert(unanswered.map(\.batchID))
+        uncertain.insert(unanswered.map(\.batchID))
       }
-      if let rejected, let error, !takeConflict(rejected.batch, error) {
-        attempt(.reject(rejected.batch, error, owner: rejected.owner))
+      if let rejected, let error {
+        if conflicts.takeRefusal(of: rejected.batch, error) {
+          link.takeBackBatches()
+        } else {
+          attempt(.reject(rejected.batch, error, owner: rejected.owner))
+        }
       }
       // Another client may have stored the answers to everything that was on its way.
       fillWritePipeline()

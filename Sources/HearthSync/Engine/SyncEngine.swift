@@ -11,6 +11,7 @@ package import HearthModel
 /// * ``QueryViews`` owns the queries that have listeners, their views, and the documents in limbo;
 /// * ``BackgroundQueryTable`` holds the queries that run in the background, and what they are for;
 /// * ``HeldCalls`` holds the writes and listeners that wait until the file can be written;
+/// * ``Conflicts`` resolves conflicts between waiting writes and what others have written;
 /// * ``WriteWaits`` holds the calls that wait for answers to writes;
 /// * ``StatusWatch`` decides what observers are notified of;
 /// * ``RetryQueue`` repeats what the storage refused.
@@ -79,8 +80,9 @@ package final class SyncEngine {
   var sending = SendingMark()
   /// The batch that the backend refuses for its size, and how many times in a row. Written in SyncEngine+Sending.swift.
   var refusals: (batchID: BatchID, count: Int) = (unknownBatchID, 0)
-  /// Written in SyncEngine+Conflicts.swift.
+  /// The conflict that the outbox waits for.
   var conflicts: Conflicts
+  var uncertain = UncertainBatches()
 
   /// The documents that the backend has sent for listeners that want to know. Written in SyncEngine+Prefetching.swift.
   var transfers: [ListenerID: Transfer] = [:]
@@ -100,7 +102,7 @@ package final class SyncEngine {
       configuration: configuration, databaseID: localStore.databaseID, cacheID: localStore.cacheID,
       user: localStore.user)
     retries = RetryQueue(parameters: configuration.backoff)
-    conflicts = Conflicts(backoff: configuration.backoff)
+    conflicts = Conflicts(configuration: configuration)
     localStore.conflictRules = configuration.conflictRules
     isPrimary = !localStore.isShared
     views = QueryViews(limboLimit: configuration.maxConcurrentLimboResolutions, resolvesLimbo: isPrimary)
@@ -141,6 +143,7 @@ package final class SyncEngine {
   private func assertInvariants() {
     link.assertInvariants()
     held.assertInvariants()
+    conflicts.assertInvariants()
     views.assertInvariants { link.isWatched($0) }
     backgroundQueries.assertInvariants { views.hasListener($0) }
     assert(
@@ -181,8 +184,8 @@ package final class SyncEngine {
     case .writeStreamOpened(let id): follow(link.writeStreamOpened(id))
     case .writeStreamMessage(let id, let message): writeStreamReceived(message, on: id)
     case .writeStreamClosed(let id, let error): writeStreamClosed(id, error)
-    case .lookedUp(let id, let result): lookedUp(id, result)
-    case .conflictAnswered(let id, let result): conflictAnswered(id, result)
+    case .lookedUp(let id, let result): follow(conflicts.lookedUp(id, result, now: now))
+    case .conflictAnswered(let id, let result): follow(conflicts.answered(id, result))
     case .timerFired(let kind): timerFired(kind)
     case .shutdown: shutdown()
     }
@@ -219,7 +222,7 @@ package final class SyncEngine {
       .onlineStateTimeout:
       follow(link.timerFired(kind))
     case .asyncQueueRetry: retries.timerFired(now: now)
-    case .conflictRetry: conflictTimerFired()
+    case .conflictRetry: follow(conflicts.timerFired())
     case .lruGarbageCollection: garbageCollectionTimerFired()
     case .clientMetadataRefresh:
       clientRefreshTimerFired()

@@ -1,0 +1,369 @@
+internal import HearthCache
+internal import HearthModel
+
+/// The end of a conflict, which is to be stored.
+struct SettledConflict {
+  enum End {
+    case resolved(LocalStore.ConflictOutcome)
+    case rejected(StatusError)
+  }
+
+  let batch: MutationBatch
+  let owner: String?
+  let end: End
+
+  /// True if nothing of the batch is left to be sent.
+  var leavesOutbox: Bool {
+    switch end {
+    case .resolved(let outcome): outcome.mutations.isEmpty
+    case .rejected: true
+    }
+  }
+
+  /// The error with which its write ends, if nothing of it is left; nil if the write has succeeded.
+  var error: StatusError? {
+    switch end {
+    case .resolved(let outcome): outcome.ending
+    case .rejected(let error): error
+    }
+  }
+}
+
+/// Conflicts between waiting writes and what others have written, where the application has set rules.
+///
+/// A batch with such documents is sent with the versions that it was made for as preconditions. When the backend refuses it, its documents
+/// are read, and each that has changed is resolved by its rule, perhaps by the application. The result takes the place of the batch and is
+/// sent with the new versions. Until then nothing behind it is sent.
+///
+/// | event | none open | reading | pausing | asking | failed |
+/// |---|---|---|---|---|---|
+/// | a batch has to be compared | reading | reading anew | - | - | - |
+/// | documents were read: rules decide | - | stored | - | - | - |
+/// | documents were read: the application decides | - | asking | - | - | - |
+/// | documents could not be read | - | pausing | - | - | - |
+/// | the last answer of the application | - | - | - | stored | - |
+/// | an answer that cannot be used | - | - | - | failed | - |
+/// | the pause ends | - | - | none | - | - |
+/// | another attempt is wanted | - | - | none | - | none |
+/// | another client sends the outbox | - | none | none | parked | none |
+/// | the batch has left the outbox, or the user changes | - | none | none | none | none |
+///
+/// A parked conflict keeps its questions open (``ParkedConflict``); it goes on when the same conflict is found again.
+struct Conflicts {
+  enum Action {
+    case emit(SyncAction)
+    /// An observer of the outbox may see a change.
+    case outboxChanges
+    /// The conflict ends: this is to be stored, and the outbox goes on.
+    case store(SettledConflict)
+    /// Batches may be sent again.
+    case sendOn
+    /// This client may send its outbox, in a turn with the lease.
+    case forgetFutileTurns
+  }
+
+  private let rules: ConflictRules
+  private let jitter: @Sendable () -> Double
+  /// The one whose resolution the outbox waits for. One at a time: batches are sent in order.
+  private(set) var open: OpenConflict?
+  /// The one whose questions are open while another client has the lease.
+  private var parked: ParkedConflict?
+  /// The batch that the backend has refused because of what it was made for.
+  private var refused: (batchID: BatchID, error: StatusError)?
+  /// How often a batch was refused although the documents are those that it was made for.
+  private var unexplained: (batchID: BatchID, count: Int) = (unknownBatchID, 0)
+  private var pauses: ExponentialBackoff
+  private var lastID = 0
+
+  init(configuration: SyncConfiguration) {
+    rules = configuration.conflictRules
+    jitter = configuration.jitter
+    pauses = ExponentialBackoff(parameters: configuration.backoff, now: .zero)
+  }
+
+  /// True if nothing of the outbox can be sent before the application resolves a conflict.
+  var waitForApplication: Bool {
+    switch open?.stage {
+    case .asking, .failed: true
+    case nil, .reading, .pausing: false
+    }
+  }
+
+  /// The conflict that the outbox waits for, as it is shown.
+  var state: OutboxConflict? { (open ?? parked?.conflict)?.state }
+
+  /// True if the backend has refused the batch for what it was made for, and it was not compared since.
+  func isRefused(_ batchID: BatchID) -> Bool { refused?.batchID == batchID }
+
+  func assertInvariants() {
+    if case .asking(let questions)? = open?.stage {
+      assert(!questions.isEmpty, "A conflict waits for the application, which is asked nothing.")
+      assert(
+        questions.values.allSatisfy { open?.remote[$0] != nil }, "The application is asked for a document not read.")
+    }
+  }
+
+  // MARK: - Beginnings
+
+  /// Takes a refusal of the backend that may come from the preconditions of a batch.
+  ///
+  /// - Returns: False if it cannot.
+  mutating func takeRefusal(of batch: MutationBatch, _ error: StatusError) -> Bool {
+    guard batch.guards?.isEmpty == false, [.failedPrecondition, .alreadyExists, .notFound].contains(error.code) else {
+      return false
+    }
+    refused = (batch.batchID, error)
+    return true
+  }
+
+  /// Reads the documents of a batch that cannot be sent before they were compared.
+  mutating func compare(_ conflict: OpenConflict, now: Duration) -> [Action] {
+    close() + read(conflict, now: now)
+  }
+
+  private mutating func read(_ conflict: OpenConflict, now: Duration) -> [Action] {
+    var conflict = conflict
+    let id = LookUpID(rawValue: nextID())
+    conflict.stage = .reading(id)
+    open = conflict
+    pauses.attemptBegins(now: now)
+    return [.outboxChanges, .emit(.lookUp(id, conflict.keysToRead))]
+  }
+
+  private mutating func nextID() -> Int {
+    lastID += 1
+    return lastID
+  }
+
+  // MARK: - Comparing
+
+  mutating func lookedUp(_ id: LookUpID, _ result: Result<[Document], StatusError>, now: Duration) -> [Action] {
+    guard var open, case .reading(id) = open.stage else { return [] }
+    switch result {
+    case .failure(let error) where error.code == .permissionDenied && open.keysToRead.count > open.bases.bases.count:
+      // The documents that no rule contains may not be read, so that a lost answer cannot be told.
+      open.mayBeCommitted = false
+      return read(open, now: now)
+    case .failure(let error) where [.permissionDenied, .invalidArgument].contains(error.code):
+      // These documents cannot be read, so the write cannot be sent with what it was made for.
+      let refusal = isRefused(open.batch.batchID) ? refused?.error : nil
+      return reject(open, refusal ?? error)
+    case .failure(let error):
+      open.stage = .pausing
+      self.open = open
+      let pause = pauses.nextDelay(now: now, jitter: jitter())
+      let message = "The documents of write \(open.batch.batchID) could not be read from the backend: \(error)"
+      return [.emit(.log(.debug, message)), .emit(.startTimer(.conflictRetry, after: pause))]
+    case .success(let documents):
+      pauses.reset()
+      for document in documents { open.remote[document.key] = document }
+      return resolve(open)
+    }
+  }
+
+  private mutating func resolve(_ conflict: OpenConflict) -> [Action] {
+    var conflict = conflict
+    var questions: [ConflictID: DocumentKey] = [:]
+    var asked: [Action] = []
+    var isContradicted = false
+    do {
+      if try conflict.isAtBackend {
+        conflict.takeAll()
+        return carryOut(conflict)
+      }
+      for (key, base) in conflict.bases.bases.sorted(by: { $0.key < $1.key }) {
+        guard let remote = conflict.remote[key], !conflict.adopts(remote, for: key), base.isContradicted(by: remote),
+          let policy = rules.policy(for: key)
+        else { continue }
+        isContradicted = true
+        let edit = try conflict.edit(of: key)
+        let resolution = try edit.resolved(
+          by: policy, with: remote, copyName: conflict.copyName(of: key), at: conflict.batch.localWriteTime)
+        if let resolution {
+          conflict.take(resolution, for: key)
+        } else if case .ask(let resolver) = policy {
+          let id = ConflictID(rawValue: nextID())
+          questions[id] = key
+          asked.append(
+            .emit(
+              .askResolver(
+                id,
+                DocumentConflict(
+                  resolver: resolver, batchID: conflict.batch.batchID, base: conflict.knownBase(of: key),
+                  local: edit.document(at: conflict.batch.localWriteTime), remote: remote))))
+        }
+      }
+    } catch {
+      return reject(conflict, .storage("Write \(conflict.batch.batchID) cannot be compared", error))
+    }
+    if !isContradicted, let refused, refused.batchID == conflict.batch.batchID {
+      return mayRepeat(refused.batchID) ? carryOut(conflict) : reject(conflict, refused.error)
+    }
+    guard !questions.isEmpty else { return carryOut(conflict) }
+    let (isTakenUp, actions) = takeUpParked(for: conflict)
+    if isTakenUp { return actions }
+    conflict.stage = .asking(questions)
+    open = conflict
+    return actions + [.outboxChanges] + asked
+  }
+
+  /// A batch was refused, and the documents do not say why.
+  ///
+  /// - Returns: True if it is to be sent again: a document may have been another one for a moment. After some times the reason is another.
+  private mutating func mayRepeat(_ batchID: BatchID) -> Bool {
+    if unexplained.batchID != batchID { unexplained = (batchID, 0) }
+    unexplained.count += 1
+    return unexplained.count < 8
+  }
+
+  // MARK: - Pauses
+
+  /// The timer between two attempts to read the documents has fired.
+  mutating func timerFired() -> [Action] {
+    endPause() ? [.outboxChanges, .sendOn] : []
+  }
+
+  /// Lets documents be read anew that could not be read.
+  ///
+  /// - Returns: False if none wait for that.
+  @discardableResult mutating func endPause() -> Bool {
+    guard case .pausing? = open?.stage else { return false }
+    open = nil
+    return true
+  }
+
+  /// Lets a conflict be looked at anew that was not resolved.
+  mutating func tryAgain() -> [Action] {
+    switch open?.stage {
+    case .pausing, .failed: open = nil
+    case nil, .reading, .asking: break
+    }
+    return [.outboxChanges]
+  }
+
+  // MARK: - Answers of the application
+
+  mutating func answered(_ id: ConflictID, _ result: Result<ConflictAnswer, StatusError>) -> [Action] {
+    // It comes while another client has the lease. After the last one this client asks for its turn.
+    if parked?.questions.remove(id) != nil {
+      parked?.answers.append((id, result))
+      return parked?.questions.isEmpty == true ? [.forgetFutileTurns] : []
+    }
+    guard var open, case .asking(var questions) = open.stage, let key = questions.removeValue(forKey: id),
+      let remote = open.remote[key]
+    else { return [] }
+    do {
+      try open.take(result.get(), for: key, over: remote)
+    } catch {
+      return leaveUnresolved(open, key, StatusError.storage("It cannot be resolved", error))
+    }
+    if questions.isEmpty { return carryOut(open) }
+    open.stage = .asking(questions)
+    self.open = open
+    return []
+  }
+
+  private mutating func leaveUnresolved(
+    _ conflict: OpenConflict, _ key: DocumentKey, _ error: StatusError
+  ) -> [Action] {
+    let failure = StatusError(code: error.code, message: "The conflict at \"\(key)\" is not resolved: \(error.message)")
+    let message = "\(failure.message) Write \(conflict.batch.batchID) and those behind it wait."
+    let cancelled = cancelQuestions()
+    open = conflict
+    open?.stage = .failed(failure)
+    return [.emit(.log(.error, message))] + cancelled + [.outboxChanges]
+  }
+
+  // MARK: - Turns with the lease
+
+  /// Another client sends the outbox. Questions to the application stay open.
+  mutating func park() -> [Action] {
+    defer { refused = nil }
+    guard let open, let parking = ParkedConflict(open) else { return close() }
+    let actions = dropParked()
+    parked = parking
+    self.open = nil
+    return actions + [.outboxChanges]
+  }
+
+  /// Goes on with the questions that were asked before, if they are the same as those of a conflict that was found now.
+  ///
+  /// - Returns: False if the application has to be asked.
+  private mutating func takeUpParked(for conflict: OpenConflict) -> (Bool, [Action]) {
+    guard let parked else { return (false, []) }
+    guard parked.isAbout(conflict) else { return (false, dropParked()) }
+    self.parked = nil
+    open = parked.conflict
+    // What was read now is stored with the answers: others may have written the document in between, and deleted it again. And writes behind
+    // this one may have been made or cancelled.
+    open?.remote = conflict.remote
+    open?.bases = conflict.bases
+    return (true, parked.answers.reduce([.outboxChanges]) { $0 + answered($1.id, $1.result) })
+  }
+
+  // MARK: - Ends
+
+  private mutating func carryOut(_ conflict: OpenConflict) -> [Action] {
+    settle(conflict, .resolved(conflict.outcome))
+  }
+
+  private mutating func reject(_ conflict: OpenConflict, _ error: StatusError) -> [Action] {
+    settle(conflict, .rejected(error))
+  }
+
+  private mutating func settle(_ conflict: OpenConflict, _ end: SettledConflict.End) -> [Action] {
+    open = nil
+    return dropParked() + [.store(SettledConflict(batch: conflict.batch, owner: conflict.owner, end: end))]
+  }
+
+  /// The end of the batch's conflict is stored.
+  mutating func stored(_ batchID: BatchID) {
+    if refused?.batchID == batchID { refused = nil }
+  }
+
+  /// A batch has left the outbox, so that nothing needs to wait for it.
+  mutating func batchLeaves(_ batchID: BatchID) -> [Action] {
+    var actions: [Action] = []
+    if open?.batch.batchID == batchID { actions += close() }
+    if parked?.conflict.batch.batchID == batchID { actions += dropParked() }
+    if refused?.batchID == batchID { refused = nil }
+    return actions
+  }
+
+  /// The outbox of this user is sent: a conflict of another user keeps nothing waiting. If it is still there, it is found again.
+  mutating func serve(_ user: String?) -> [Action] {
+    guard let open, !LocalStore.isSameUser(open.owner, user) else { return [] }
+    return close()
+  }
+
+  /// Another user has signed in, whose outbox the cache shows.
+  mutating func userChanges() -> [Action] { dropParked() }
+
+  /// The client ends.
+  mutating func stop() -> [Action] {
+    close() + dropParked() + [.emit(.cancelTimer(.conflictRetry))]
+  }
+
+  private mutating func close() -> [Action] {
+    guard open != nil else { return [] }
+    let actions = cancelQuestions()
+    open = nil
+    return actions + [.outboxChanges]
+  }
+
+  private mutating func dropParked() -> [Action] {
+    guard let parked else { return [] }
+    self.parked = nil
+    return Self.cancel(parked.questions) + [.outboxChanges]
+  }
+
+  private func cancelQuestions() -> [Action] {
+    guard case .asking(let questions)? = open?.stage else { return [] }
+    return Self.cancel(questions.keys)
+  }
+
+  /// Tells the application that nothing depends on its answers any more.
+  private static func cancel(_ questions: some Collection<ConflictID>) -> [Action] {
+    questions.sorted { $0.rawValue < $1.rawValue }.map { .emit(.cancelQuestion($0)) }
+  }
+}

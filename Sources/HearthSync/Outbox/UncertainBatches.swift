@@ -1,0 +1,35 @@
+internal import HearthCache
+internal import HearthModel
+
+/// The batches that were sent and not answered, so that the backend may have carried them out.
+struct UncertainBatches {
+  private var unanswered: Set<BatchID> = []
+  /// Those up to this one may have been sent by a former process, or before this client had the connection, as far as they are not settled.
+  private var inherited: BatchID = 0
+  private var settled: Set<BatchID> = []
+  private var user: (name: String?, isKnown: Bool) = (nil, false)
+
+  /// True as long as it is not known how much of the user's outbox was sent before.
+  func isNew(to name: String?) -> Bool { !user.isKnown || !LocalStore.isSameUser(user.name, name) }
+
+  /// - Parameter through: The last batch of the user that may have been sent before.
+  mutating func begin(through batchID: BatchID, of name: String?) {
+    user = (name, true)
+    inherited = batchID
+    settled = []
+  }
+
+  mutating func insert(_ batches: [BatchID]) {
+    unanswered.formUnion(batches)
+  }
+
+  /// It was compared, and what is sent from now on is another attempt.
+  mutating func settle(_ batchID: BatchID) {
+    unanswered.remove(batchID)
+    if batchID <= inherited { settled.insert(batchID) }
+  }
+
+  func contains(_ batchID: BatchID) -> Bool {
+    unanswered.contains(batchID) || batchID <= inherited && !settled.contains(batchID)
+  }
+}
