@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Watch stream")
 struct WatchStreamTests {
-  private let ids = StreamIDs()
+  private let ids = StreamNumbers()
 
   private func stream() -> WatchStream {
     WatchStream(configuration: SyncConfiguration(jitter: { 0 }))

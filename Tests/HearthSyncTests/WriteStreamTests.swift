@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Write stream")
 struct WriteStreamTests {
-  private let ids = StreamIDs()
+  private let ids = StreamNumbers()
   private let mutation = Mutation.delete(key("rooms/a"))
 
   private func stream() -> WriteStream {

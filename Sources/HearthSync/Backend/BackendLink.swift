@@ -1,25 +1,24 @@
 internal import HearthCache
 internal import HearthModel
 
-/// Talks to the backend: owns both streams, what is watched and sent on them, and the online state.
+/// Watches the backend: owns the watch stream, the targets on it, the causes that forbid the network, and the online state.
 ///
-/// It reads and writes no storage. The engine tells it what to watch and which batches to send, and carries out the actions
-/// that each method returns, in order. An action `onlineStateChanged` is also the sign to show the new state to the views.
+/// It reads and writes no storage. The engine tells it what to watch, and carries out the actions that each method returns, in order. An
+/// action `onlineStateChanged` is also the sign to show the new state to the views. Batches are sent by ``OutboxSender``.
 ///
 /// | state | written by |
 /// |---|---|
-/// | `offlineCauses` | ``forbid(_:)``, ``allow(_:)``, ``rest(for:)``, ``closeStreams(for:)`` |
+/// | `offlineCauses` | ``forbid(_:)``, ``allow(_:)``, ``rest(for:)`` |
 /// | `online` | the network switch, and all that happens to the watch stream |
 /// | `targets` | ``watch(_:confirmed:)``, ``unwatch(_:)``, ``forget(_:awaitingRemoval:)``, ``snapshotStored(_:)`` |
 /// | `watchStream`, `aggregator` | events of the watch stream; an aggregator lives as long as its stream |
-/// | `pipeline` | events of the write stream, ``add(_:)`` |
 struct BackendLink {
   private let configuration: SyncConfiguration
   private let databaseID: DatabaseID
+  private let numbers: StreamNumbers
 
   /// Monotonic time of the event being handled.
   private var now: Duration = .zero
-  private var lastStreamID = 0
   private var offlineCauses: Set<OfflineCause> = [.notStarted]
   private var online: OnlineStateMachine
 
@@ -30,14 +29,12 @@ struct BackendLink {
   /// The error with which the last watch stream ended; nil once the backend has answered.
   private(set) var lastWatchError: StatusError?
 
-  private var pipeline: WritePipeline
-
-  init(configuration: SyncConfiguration, databaseID: DatabaseID, cacheID: String, user: String?) {
+  init(configuration: SyncConfiguration, numbers: StreamNumbers, databaseID: DatabaseID) {
     self.configuration = configuration
+    self.numbers = numbers
     self.databaseID = databaseID
     online = OnlineStateMachine(timeout: configuration.onlineStateTimeout)
     watchStream = WatchStream(configuration: configuration)
-    pipeline = WritePipeline(configuration: configuration, cacheID: cacheID, user: user)
   }
 
   // MARK: - State
@@ -49,8 +46,8 @@ struct BackendLink {
   var canWatch: Bool { offlineCauses.isSubset(of: [.outboxFailure]) }
   /// True if batches may be sent that were not sent before.
   var canWrite: Bool { offlineCauses.isSubset(of: [.snapshotFailure]) }
-  /// The number of batches that are sent, or about to be, and not answered.
-  var outstandingWriteCount: Int { pipeline.batches.count }
+  /// True if the watch stream is neither open nor about to be.
+  var isStopped: Bool { !watchStream.isStarted }
 
   func isForbidden(for cause: OfflineCause) -> Bool { offlineCauses.contains(cause) }
 
@@ -59,14 +56,7 @@ struct BackendLink {
     self.now = now
   }
 
-  /// The cache shows this user's outbox from now on. Comes while no stream is open.
-  mutating func serve(_ user: String?) {
-    assert(!watchStream.isStarted && !pipeline.stream.isStarted, "The user changes under a stream.")
-    pipeline.serve(user)
-  }
-
   func assertInvariants() {
-    pipeline.assertInvariants()
     assert(canWatch || !watchStream.isStarted, "The watch stream is started in spite of \(offlineCauses).")
   }
 
@@ -92,15 +82,10 @@ struct BackendLink {
     return stopWatching() + setOnlineState(.offline)
   }
 
-  mutating func closeStreams() -> [SyncAction] {
-    stopWatching() + pipeline.stop()
-  }
-
-  /// Closes the streams, which are to be opened again soon, for other credentials or on another connection.
-  mutating func closeStreams(for cause: OfflineCause) -> [SyncAction] {
-    let usedNetwork = canWatch
-    offlineCauses.insert(cause)
-    return closeStreams() + (usedNetwork ? setOnlineState(.unknown) : [])
+  /// Closes the watch stream.
+  mutating func stopWatching() -> [SyncAction] {
+    aggregator = WatchChangeAggregator()
+    return watchStream.stop()
   }
 
   /// Opens the watch stream without a pause, if there is a use for it and nothing forbids it.
@@ -111,30 +96,22 @@ struct BackendLink {
     return watchStream.isStarted ? [] : setOnlineState(.unknown)
   }
 
-  /// Lets the next start of the write stream be without a pause.
-  mutating func resumeWriting() {
-    if canWrite { pipeline.inhibitBackoff() }
-  }
-
   mutating func setOnlineState(_ state: OnlineState) -> [SyncAction] {
     changeOnlineState { $0.set(state) }
   }
 
-  /// A timer fired that a stream or the online state asked for.
+  /// A timer fired that the watch stream or the online state asked for.
   mutating func timerFired(_ kind: TimerKind) -> [SyncAction] {
     switch kind {
     case .listenStreamIdle:
       return watchStreamIdle()
     case .listenStreamConnectionBackoff:
-      return opening { $0.watchStream.backoffTimerFired(now: $0.now, nextID: $1) }
-    case .writeStreamIdle:
-      return pipeline.idleTimerFired()
-    case .writeStreamConnectionBackoff:
-      return opening { $0.pipeline.backoffTimerFired(now: $0.now, nextID: $1) }
+      return watchStream.backoffTimerFired(now: now, nextID: numbers.next)
     case .onlineStateTimeout:
       let isWaiting = awaitsResults
       return changeOnlineState { $0.timerFired(isWaiting: isWaiting) }
-    case .asyncQueueRetry, .lruGarbageCollection, .indexBackfill, .clientMetadataRefresh, .conflictRetry:
+    case .writeStreamIdle, .writeStreamConnectionBackoff, .asyncQueueRetry, .lruGarbageCollection, .indexBackfill,
+      .clientMetadataRefresh, .conflictRetry:
       assertionFailure("The timer \(kind) is none of the link's.")
       return []
     }
@@ -147,15 +124,12 @@ struct BackendLink {
     return change(&online).map { $0.syncAction(timeout: timeout) }
   }
 
-  /// Does something that may open a stream, under the next number.
-  private mutating func opening(_ body: (inout BackendLink, () -> StreamID) -> [SyncAction]) -> [SyncAction] {
-    var last = lastStreamID
-    let actions = body(&self) {
-      last += 1
-      return StreamID(rawValue: last)
-    }
-    lastStreamID = last
-    return actions
+  /// Ends the pause before the next attempt to open the watch stream.
+  mutating func retryNow() -> [SyncAction] {
+    guard watchStream.isPausing else { return [] }
+    let actions = watchStream.stop()
+    watchStream.inhibitBackoff()
+    return actions + (shouldStartWatchStream ? startWatchStream() : [])
   }
 }
 
@@ -305,12 +279,11 @@ extension BackendLink {
     case notNeeded
   }
 
-  var reach: Reach {
-    let isWriting = pipeline.stream.isReady
-    if targets.isEmpty, pipeline.batches.isEmpty, !isWriting { return .notNeeded }
+  func reach(_ writing: OutboxSender.Reach) -> Reach {
+    if targets.isEmpty, !writing.isNeeded { return .notNeeded }
     let watches = targets.isEmpty || watchStream.isOpen && online.state == .online
-    if watches, isWriting || pipeline.batches.isEmpty || pipeline.isRefusedForNow { return .reached }
-    return online.state == .offline || failsToWrite && !pipeline.cameThrough ? .outOfReach : .connecting
+    if watches, writing.isReached { return .reached }
+    return online.state == .offline || writing.isOutOfReach ? .outOfReach : .connecting
   }
 
   /// The monotonic time at which the open watch stream was opened; nil while none is open.
@@ -342,133 +315,13 @@ extension BackendLink {
 
   private mutating func startWatchStream() -> [SyncAction] {
     aggregator = WatchChangeAggregator()
-    let start = opening {
-      $0.watchStream.start(now: $0.now, jitter: $0.configuration.jitter, nextID: $1)
-    }
+    let start = watchStream.start(now: now, jitter: configuration.jitter, nextID: numbers.next)
     return start + changeOnlineState { $0.streamStarted() }
-  }
-
-  private mutating func stopWatching() -> [SyncAction] {
-    aggregator = WatchChangeAggregator()
-    return watchStream.stop()
   }
 
   private mutating func watchStreamIdle() -> [SyncAction] {
     guard let closing = watchStream.idleTimerFired() else { return [] }
     aggregator = WatchChangeAggregator()
     return closing + setOnlineState(.unknown)
-  }
-}
-
-// MARK: - Writing
-
-extension BackendLink {
-  /// True if batches may be sent that were not sent before; those that wait on a closed stream for an answer come first.
-  var maySendBatches: Bool { canWrite && !pipeline.awaitsLateAnswers }
-  /// True if batches of the user may still be answered on a stream that was closed.
-  var awaitsLateAnswers: Bool { pipeline.awaitsLateAnswers }
-  /// True if batches were sent that the backend may have committed and has not answered.
-  var awaitsAnswers: Bool { pipeline.awaitsAnswers }
-  /// True if a batch that is put on its way is sent at once.
-  var sendsAtOnce: Bool { pipeline.stream.isReady }
-  /// True during the pause before the next attempt to open the write stream.
-  var isPausingWrites: Bool { pipeline.stream.isPausing }
-  /// The error with which the last write stream ended; nil once a batch was answered.
-  var lastWriteError: StatusError? { pipeline.lastError }
-  /// True if the last attempt to send batches has failed and the next one has not come through: in the pause before it, and during it.
-  var failsToWrite: Bool { pipeline.failsToWrite }
-  /// True if every batch of the outbox was sent and answered, as far as that was looked for.
-  var hasNothingToSend: Bool { pipeline.batches.isEmpty && pipeline.reachesEndOfOutbox && !pipeline.awaitsLateAnswers }
-  var batchesAtBackend: Set<BatchID> { pipeline.batchesAtBackend }
-  /// The user whose outbox is sent.
-  var user: String? { pipeline.user }
-  var hasRoomForBatch: Bool { pipeline.hasRoom }
-  /// True if every batch of the outbox is on its way, as far as that was looked for.
-  var reachesEndOfOutbox: Bool { pipeline.reachesEndOfOutbox }
-  /// The last batch on its way; `unknownBatchID` if there is none.
-  var lastBatchID: BatchID { pipeline.batches.last?.batchID ?? unknownBatchID }
-
-  /// Puts a batch that was just stored at the end of the outbox on its way, if all before it are on theirs.
-  mutating func offer(_ batch: MutationBatch) -> [SyncAction] {
-    // It is on its way already if news of other clients' batches had the outbox read before.
-    guard batch.batchID > lastBatchID else { return [] }
-    guard maySendBatches, pipeline.hasRoom, pipeline.reachesEndOfOutbox else {
-      pipeline.outboxHasGrown()
-      return []
-    }
-    return add(batch)
-  }
-
-  /// Another client has put batches into the outbox.
-  mutating func outboxHasGrown() {
-    pipeline.outboxHasGrown()
-  }
-
-  /// Another client has stored the answer to a batch.
-  mutating func answeredElsewhere(_ batchID: BatchID) {
-    pipeline.answeredElsewhere(batchID)
-  }
-
-  /// Takes the batches that were not answered off their way, after the stream has ended.
-  mutating func takeBackBatches() {
-    pipeline.takeBackBatches()
-  }
-
-  /// True if a batch on its way writes one of the documents.
-  func isWriting(any keys: Set<DocumentKey>) -> Bool {
-    pipeline.batches.contains { $0.mutations.contains { keys.contains($0.key) } }
-  }
-
-  /// The outbox holds no batch behind the last one on its way.
-  mutating func endOfOutboxReached() {
-    pipeline.endOfOutboxReached()
-  }
-
-  /// Puts a batch on its way behind the others, and sends it if the stream is ready.
-  mutating func add(_ batch: MutationBatch) -> [SyncAction] {
-    assert(maySendBatches && pipeline.hasRoom, "Batch \(batch.batchID) is added in spite of \(offlineCauses).")
-    return pipeline.append(batch)
-  }
-
-  /// Opens the stream for the batches on their way; an unused one is closed after a while.
-  mutating func batchesAdded() -> [SyncAction] {
-    pipeline.batches.isEmpty ? pipeline.markIdle() : startWriteStreamIfNeeded()
-  }
-
-  /// The last batch that the answer to a handshake lets go out; nil if the stream does not wait for one.
-  func batchWaitingForHandshake(on id: StreamID) -> BatchID? {
-    pipeline.stream.awaitingHandshakeID == id ? pipeline.batches.last?.batchID : nil
-  }
-
-  /// Ends the pauses before the next attempts to open the streams.
-  mutating func retryNow() -> [SyncAction] {
-    var actions = pipeline.endPause() + startWriteStreamIfNeeded()
-    guard watchStream.isPausing else { return actions }
-    actions += watchStream.stop()
-    watchStream.inhibitBackoff()
-    return actions + (shouldStartWatchStream ? startWatchStream() : [])
-  }
-
-  mutating func startWriteStreamIfNeeded() -> [SyncAction] {
-    guard canWrite, !pipeline.stream.isStarted, !pipeline.batches.isEmpty else { return [] }
-    return opening {
-      $0.pipeline.start(now: $0.now, jitter: $0.configuration.jitter, nextID: $1)
-    }
-  }
-
-  mutating func writeStreamOpened(_ id: StreamID) -> [SyncAction] {
-    pipeline.opened(id, now: now)
-  }
-
-  mutating func received(
-    _ response: WriteResponse, on id: StreamID
-  ) -> (actions: [SyncAction], answered: WritePipeline.Answered?) {
-    pipeline.received(response, on: id)
-  }
-
-  mutating func writeStreamClosed(
-    _ id: StreamID, _ error: StatusError?
-  ) -> (actions: [SyncAction], end: WritePipeline.StreamEnd) {
-    pipeline.closed(id, error, now: now)
   }
 }

@@ -54,7 +54,7 @@ extension SyncEngine {
   func take(answers: [News.Answer]) {
     if !answers.isEmpty { statusWatch.outboxChanges() }
     for answer in answers {
-      link.answeredElsewhere(answer.batchID)
+      sender.answeredElsewhere(answer.batchID)
       follow(conflicts.batchLeaves(answer.batchID))
       emit(waits.complete(answer.batchID, answer.error))
       guard answer.isActiveUsers, localStore.isUser(signedInUser) else { continue }
@@ -122,7 +122,7 @@ extension SyncEngine {
     if news.concernsClients { attemptToFollowOthers() }
     // Answers that others have stored make room for batches.
     if news.hasNewBatches || !news.answers.isEmpty, !localStore.leaseIsLost {
-      link.outboxHasGrown()
+      sender.outboxHasGrown()
       fillWritePipeline()
     }
   }
@@ -148,7 +148,7 @@ extension SyncEngine {
   // MARK: - Roles
 
   /// True if the client wants its network, or waits for answers to batches that the next holder would send again.
-  private var needsLease: Bool { !link.isForbidden(for: .disabledByUser) || link.awaitsLateAnswers }
+  private var needsLease: Bool { !link.isForbidden(for: .disabledByUser) || sender.awaitsLateAnswers }
 
   /// Stores what this client says of itself, and keeps, takes or gives back the lease.
   func refreshRole() {
@@ -282,12 +282,11 @@ extension SyncEngine {
     guard isPrimary else { return }
     isPrimary = false
     follow(conflicts.park())
-    uncertain = UncertainBatches()
     turn = LeaseTurn()
     link.forbid(.secondary)
-    follow(link.closeStreams())
+    closeStreams()
     follow(views.endFreshReads())
-    sending = SendingMark()
+    sender.leave()
     link.forgetAllTargets()
     dropViewsForOthers()
     stopGarbageCollection()

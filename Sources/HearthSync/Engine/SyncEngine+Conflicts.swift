@@ -24,17 +24,16 @@ extension SyncEngine {
   func guarded(_ batch: MutationBatch) throws -> MutationBatch? {
     guard batch.keepsBases else { return batch }
     let isRefused = conflicts.isRefused(batch.batchID)
-    if let guards = batch.guards, !isRefused { return link.isWriting(any: Set(guards.keys)) ? nil : batch }
+    if let guards = batch.guards, !isRefused { return sender.isWriting(any: Set(guards.keys)) ? nil : batch }
     let bases = try localStore.bases(of: batch)
     // Only their answers bring the versions that this batch is made for.
-    if link.isWriting(any: Set(bases.bases.keys)) { return nil }
+    if sender.isWriting(any: Set(bases.bases.keys)) { return nil }
     if bases.mustBeCompared || isRefused {
       // A former process may have sent it, so that the backend's documents may be those that it makes.
-      if uncertain.isNew(to: link.user) {
-        uncertain.begin(through: try localStore.lastPendingBatchThatMayBeSent(), of: link.user)
-      }
+      let mayBeCommitted = try sender.mayBeCommitted(
+        batch.batchID, lastSent: localStore.lastPendingBatchThatMayBeSent)
       let conflict = OpenConflict(
-        batch, owner: link.user, bases: bases, mayBeCommitted: uncertain.contains(batch.batchID), stage: .pausing)
+        batch, owner: sender.user, bases: bases, mayBeCommitted: mayBeCommitted, stage: .pausing)
       follow(conflicts.compare(conflict, now: now))
       return nil
     }
@@ -55,7 +54,7 @@ extension SyncEngine {
           try localStore.rejectConflict(conflict.batch, error, of: .user(conflict.owner), at: wallTime)
         }
       conflicts.stored(batchID)
-      uncertain.settle(batchID)
+      sender.settle(batchID)
       if conflict.leavesOutbox { completeOutOfTurn(batchID, conflict.error) }
       statusWatch.outboxChanges()
       refreshViews(changes)

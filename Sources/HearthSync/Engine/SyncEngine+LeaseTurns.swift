@@ -63,7 +63,7 @@ extension SyncEngine {
         if wasEnding { fillWritePipeline() }
         return false
       }
-      guard !link.awaitsAnswers, !retries.holdsAnswers else { return false }
+      guard !sender.awaitsAnswers, !retries.holdsAnswers else { return false }
       try localStore.leaveLease(to: heir, isFutile: isCutOff || conflicts.waitForApplication)
     } catch {
       log(.debug, "The lease could not be left to another client: \(error)")
@@ -78,7 +78,7 @@ extension SyncEngine {
   /// Follows whether this client, which holds the lease, reaches the backend.
   private func noteConnection() throws {
     noteOutOfReach()
-    switch link.reach {
+    switch link.reach(sender.reach) {
     case .reached: try noteReached()
     // The stream of the last read may still be open.
     case .notNeeded: if link.onlineState == .online || endsOutageUnasked { try noteReached() }
@@ -105,7 +105,7 @@ extension SyncEngine {
 
   /// Notes that the backend is out of reach, if it is: at once, because a read may be over before the next look at the lease.
   func noteOutOfReach() {
-    guard isPrimary, link.reach == .outOfReach, !link.isForbidden(for: .disabledByUser) else { return }
+    guard isPrimary, link.reach(sender.reach) == .outOfReach, !link.isForbidden(for: .disabledByUser) else { return }
     turn.outage = LeaseTurn.Outage(began: turn.outage?.began ?? now, lastFailure: now)
   }
 

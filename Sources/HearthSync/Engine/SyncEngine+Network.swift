@@ -22,7 +22,7 @@ extension SyncEngine {
 
   func shutdown() {
     link.forbid(.shutdown)
-    follow(link.closeStreams())
+    closeStreams()
     emit(retries.stop())
     follow(conflicts.stop())
     stopGarbageCollection()
@@ -54,7 +54,7 @@ extension SyncEngine {
   func disableNetwork(_ id: RequestID) {
     statusWatch.outboxChanges()
     link.forbid(.disabledByUser)
-    follow(link.closeStreams())
+    closeStreams()
     emit(.dropConnection)
     // At a secondary client the network is that of the primary one.
     if isPrimary { follow(link.setOnlineState(.offline)) }
@@ -67,7 +67,7 @@ extension SyncEngine {
   func connectivityChanged() {
     forgetFutileTurns()
     guard link.canWatch || link.canWrite else { return }
-    follow(link.closeStreams(for: .connectivityChange))
+    closeStreams(for: .connectivityChange)
     emit(.dropConnection)
     _ = link.allow(.connectivityChange)
     conflicts.endPause()
@@ -80,8 +80,18 @@ extension SyncEngine {
     resumeWriting()
   }
 
+  /// Closes the streams.
+  ///
+  /// - Parameter cause: That for which they are to be opened again soon, for other credentials or on another connection.
+  func closeStreams(for cause: OfflineCause? = nil) {
+    let usedNetwork = link.canWatch
+    if let cause { link.forbid(cause) }
+    emit(link.stopWatching() + sender.stop())
+    if cause != nil, usedNetwork { follow(link.setOnlineState(.unknown)) }
+  }
+
   func resumeWriting() {
-    link.resumeWriting()
+    if link.canWrite { sender.inhibitBackoff() }
     fillWritePipeline()
   }
 
@@ -93,19 +103,20 @@ extension SyncEngine {
   /// credentials of this one, nor the other way round.
   func userChanged(to user: String?) {
     if !LocalStore.isSameUser(user, signedInUser) { emit(waits.userChanges()) }
-    follow(link.closeStreams(for: .credentialChange))
+    closeStreams(for: .credentialChange)
     retry(.changeUser(user))
   }
 
   /// Makes the writes of the user visible instead of the former one's, if it is another, and opens the streams.
   func changeUser(_ user: String?) throws {
-    follow(link.closeStreams(for: .credentialChange))
+    closeStreams(for: .credentialChange)
     endSendingIfStopped()
     if !localStore.isUser(user) {
       do {
         let shown = views.activeQueries + backgroundQueries.listenQueries
         let changes = try localStore.changeUser(user, showing: shown)
-        link.serve(localStore.user)
+        assert(link.isStopped, "The user changes under a stream.")
+        sender.serve(localStore.user)
         follow(conflicts.userChanges())
         statusWatch.outboxChanges()
         emit(.switchUser(user))

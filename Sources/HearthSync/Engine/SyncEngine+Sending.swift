@@ -1,49 +1,28 @@
 internal import HearthCache
 package import HearthModel
 
-/// How far the active user's outbox is, or may be, at the backend.
-///
-/// Before a batch is sent for the first time, a mark is stored (`SentMarks`), so that any process, now or after a restart, knows which
-/// batches can still be taken back. The mark is set ahead of the batch, so that most batches need no transaction for it.
-struct SendingMark {
-  /// Batches up to this one may be sent without another transaction; nil as long as this client has not reserved any.
-  var reserved: BatchID?
-  /// The last batch that was sent, since this client reserved first.
-  var last: BatchID = 0
-  /// The last of the waiting batches that others may have sent before this client reserved first. The mark stays at it or behind it.
-  var inherited: BatchID = 0
-}
-
 extension SyncEngine {
   /// Makes durable that a batch may be at the backend, if it is not known yet.
   ///
   /// - Returns: True if this took a transaction. Then another process may have withdrawn the batch before: it is to be read again.
   func reserveSending(of batchID: BatchID) throws -> Bool {
-    if let reserved = sending.reserved, batchID <= reserved { return false }
+    if sender.isReserved(batchID) { return false }
     let (before, reserved) = try localStore.noteSending(batchID, reserving: SentMarks.reservation)
-    if sending.reserved == nil || uncertain.isNew(to: link.user) {
-      // The mark is ahead of what was sent, and batches that are written from now on are behind what waits.
-      let inherited = try localStore.highestUnacknowledgedBatchID(notAfter: before) ?? 0
-      if uncertain.isNew(to: link.user) { uncertain.begin(through: inherited, of: link.user) }
-      if sending.reserved == nil { sending.inherited = inherited }
-    }
-    sending.reserved = reserved
+    // The mark is ahead of what was sent, and batches that are written from now on are behind what waits.
+    let inherited =
+      sender.needsInheritedBatch ? try localStore.highestUnacknowledgedBatchID(notAfter: before) ?? 0 : nil
+    sender.reserve(through: reserved, inherited: inherited)
     return true
-  }
-
-  func noteSent(_ batchID: BatchID) {
-    sending.last = max(sending.last, batchID)
   }
 
   /// Reserves the batches that the answer to a handshake lets go out.
   ///
   /// - Returns: False if that could not be stored; the stream is closed then.
   func reserveWaitingBatches(on id: StreamID) -> Bool {
-    guard let last = link.batchWaitingForHandshake(on: id) else { return true }
+    guard let last = sender.batchWaitingForHandshake(on: id) else { return true }
     do {
       // Batches that others have withdrawn meanwhile leave the pipeline with the news.
       if try reserveSending(of: last), localStore.hasNews || localStore.mayMissBatches { try catchUp() }
-      noteSent(last)
       return true
     } catch {
       closeUnused(id, StatusError(code: .unavailable, message: "The cache cannot be written: \(error)"), after: error)
@@ -62,7 +41,7 @@ extension SyncEngine {
       return true
     } catch {
       noteFailedCatchUp(error)
-      guard link.batchWaitingForHandshake(on: id) != nil else { return true }
+      guard sender.batchWaitingForHandshake(on: id) != nil else { return true }
       closeUnused(id, StatusError(code: .unavailable, message: "The cache cannot be read: \(error)"), after: error)
       return false
     }
@@ -77,12 +56,9 @@ extension SyncEngine {
 
   /// Gives the rest of the reservation back once nothing more can be sent on a stream.
   func endSendingIfStopped() {
-    guard let reserved = sending.reserved, !link.sendsAtOnce else { return }
-    let last = max(sending.last, sending.inherited)
-    sending = SendingMark()
-    guard reserved > last, last > 0 else { return }
+    guard let (last, reserved) = sender.endMarkIfStopped() else { return }
     do {
-      try localStore.noteSendingEnded(at: last, reserved: reserved, of: .user(link.user))
+      try localStore.noteSendingEnded(at: last, reserved: reserved, of: .user(sender.user))
     } catch {
       log(.debug, "Batches that were not sent count as sent: \(error)")
     }
@@ -102,17 +78,6 @@ extension SyncEngine {
     }
   }
 
-  /// Counts refusals of the first batch for its size, and tells whether the policy is to move it out of the way.
-  func isUndeliverable(_ batch: MutationBatch, _ error: StatusError) -> Bool {
-    guard let policy = configuration.undeliverableWrites, error.code == .resourceExhausted else { return false }
-    guard let bytes = try? localStore.byteCount(of: batch.batchID), bytes >= policy.largerThanBytes else {
-      return false
-    }
-    if refusals.batchID != batch.batchID { refusals = (batch.batchID, 0) }
-    refusals.count += 1
-    return refusals.count >= policy.afterRefusals
-  }
-
   // MARK: - Calls of the user
 
   /// Takes a batch back.
@@ -121,12 +86,12 @@ extension SyncEngine {
       let error = StatusError(code: .cancelled, message: "The write was cancelled before the backend answered.")
       let changes = try localStore.withdraw(
         batchID, identity, evenIfSent: evenIfSent, error, of: .user(signedInUser), at: wallTime)
-      link.answeredElsewhere(batchID)
+      sender.answeredElsewhere(batchID)
       follow(conflicts.batchLeaves(batchID))
       completeOutOfTurn(batchID, error)
       emit(.answer(id, .done))
       refreshViews(changes)
-      link.outboxHasGrown()
+      sender.outboxHasGrown()
       fillWritePipeline()
     } catch CacheError.unknownBatch {
       var message = "No write \(batchID) of the current user waits for the backend."
@@ -142,6 +107,7 @@ extension SyncEngine {
     if id != nil { forgetFutileTurns() }
     if isPrimary {
       follow(conflicts.tryAgain())
+      emit(sender.retryNow(canWrite: link.canWrite, now: now))
       follow(link.retryNow())
       openStreams()
     } else if id != nil {
@@ -185,10 +151,10 @@ extension SyncEngine {
   package var outboxObstacle: OutboxObstacle? {
     if link.isForbidden(for: .disabledByUser) { return .networkDisabled }
     if link.isForbidden(for: .storageFailure) || link.isForbidden(for: .outboxFailure) { return .cacheFailure }
-    if link.onlineState == .offline || isPrimary && link.isPausingWrites { return .offline(link.lastWriteError) }
+    if link.onlineState == .offline || isPrimary && sender.isPausing { return .offline(sender.lastError) }
     return nil
   }
 
   /// The batches that are at the backend and not answered, as far as this client knows.
-  package var batchesAtBackend: Set<BatchID> { link.batchesAtBackend }
+  package var batchesAtBackend: Set<BatchID> { sender.batchesAtBackend }
 }

@@ -9,7 +9,7 @@ extension SyncEngine {
   /// The documents that wait to be looked up, in order.
   package var enqueuedLimboDocuments: [DocumentKey] { views.enqueuedLimboDocuments }
   /// The batches that are sent, or about to be, and not answered.
-  package var outstandingWriteCount: Int { link.outstandingWriteCount }
+  package var outstandingWriteCount: Int { sender.batchCount }
   /// True if the last attempt to reach the backend has failed, or it is not to be reached.
   package var isOffline: Bool { link.onlineState == .offline }
   package var isNetworkUsable: Bool { link.isNetworkUsable }

@@ -17,7 +17,7 @@ extension SyncEngine {
   package var status: SyncStatus { SyncStatus(connection: connection, work: work) }
 
   /// True if this client has the streams and nothing waits for the backend.
-  var isInStep: Bool { isPrimary && link.hasNothingToSend && held.writes.isEmpty && connection == .inStep }
+  var isInStep: Bool { isPrimary && sender.hasNothingToSend && held.writes.isEmpty && connection == .inStep }
 
   // MARK: - Connection
 
@@ -40,7 +40,7 @@ extension SyncEngine {
     {
       return .cacheFailure
     }
-    if isPrimary, link.failsToWrite { return .offline(link.lastWriteError) }
+    if isPrimary, sender.failsToWrite { return .offline(sender.lastError) }
     return isOffline ? .offline(isPrimary ? link.lastWatchError : nil) : nil
   }
 

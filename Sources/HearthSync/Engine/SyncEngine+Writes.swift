@@ -45,10 +45,10 @@ extension SyncEngine {
       }
     }
     // What was stored before them is sent when they are stored: to send it may need the file, too.
-    guard held.writes.isEmpty else { return link.outboxHasGrown() }
+    guard held.writes.isEmpty else { return sender.outboxHasGrown() }
     if localStore.hasOtherClients || localStore.mayMissBatches {
       // There may be batches of other clients before them in the outbox, or these may have been found there already.
-      link.outboxHasGrown()
+      sender.outboxHasGrown()
       fillWritePipeline()
     } else {
       // While a change of the user waits, they are not in the outbox that is sent.
@@ -114,7 +114,7 @@ extension SyncEngine {
         }
       }
     }
-    link.outboxHasGrown()
+    sender.outboxHasGrown()
     fillWritePipeline()
     for id in waits.takeHeldRequests() { waitForPendingWrites(id) }
   }
@@ -196,25 +196,26 @@ extension SyncEngine {
     // Another client sends the outbox, although this one's streams are still open.
     guard !localStore.leaseIsLost else { return }
     // What is on its way is answered; then a client of another user has the streams.
-    guard !turn.isEnding else { return link.outboxHasGrown() }
-    follow(conflicts.serve(link.user))
+    guard !turn.isEnding else { return sender.outboxHasGrown() }
+    follow(conflicts.serve(sender.user))
     let conflicting = conflicts.open?.batch.batchID
-    if conflicting == nil { inHand.forEach(offer) } else { link.outboxHasGrown() }
-    guard link.maySendBatches else { return }
+    if conflicting != nil { sender.outboxHasGrown() }
+    for batch in inHand where conflicting == nil { emit(sender.offer(batch, canWrite: link.canWrite)) }
+    guard link.canWrite, !sender.awaitsLateAnswers else { return }
     do {
       // After a write the end of the outbox is known; at other times it is looked for in the cache, which may have been repaired.
-      while link.hasRoomForBatch, inHand.isEmpty || !link.reachesEndOfOutbox {
-        guard let next = try localStore.nextMutationBatch(after: link.lastBatchID) else {
-          link.endOfOutboxReached()
+      while sender.hasRoom, inHand.isEmpty || !sender.reachesEndOfOutbox {
+        guard let next = try localStore.nextMutationBatch(after: sender.lastBatchID) else {
+          sender.endOfOutboxReached()
           break
         }
         // Those before it may have been taken off their way.
         if let conflicting, next.batchID >= conflicting {
-          link.outboxHasGrown()
+          sender.outboxHasGrown()
           break
         }
         guard let batch = try guarded(next) else {
-          link.outboxHasGrown()
+          sender.outboxHasGrown()
           break
         }
         if batch.guards != next.guards {
@@ -222,33 +223,20 @@ extension SyncEngine {
           try localStore.keepGuards(of: batch)
           continue
         }
-        if link.sendsAtOnce {
-          // Read again after a transaction: another process may have withdrawn it before.
-          if try reserveSending(of: batch.batchID) { continue }
-          noteSent(batch.batchID)
-        }
-        follow(link.add(batch))
+        // Read again after a transaction: another process may have withdrawn it before.
+        if sender.sendsAtOnce, try reserveSending(of: batch.batchID) { continue }
+        emit(sender.add(batch))
       }
     } catch {
       goOffline(after: error, retrying: .probe(.outboxFailure))
       return
     }
-    follow(link.batchesAdded())
-  }
-
-  /// Puts a batch that was just stored on its way without reading it back. One that is not reserved for sending, or
-  /// that needs preconditions, is read like others.
-  private func offer(_ batch: MutationBatch) {
-    guard !batch.keepsBases else { return link.outboxHasGrown() }
-    guard link.sendsAtOnce else { return follow(link.offer(batch)) }
-    guard let reserved = sending.reserved, batch.batchID <= reserved else { return link.outboxHasGrown() }
-    follow(link.offer(batch))
-    if link.lastBatchID == batch.batchID { noteSent(batch.batchID) }
+    emit(sender.batchesAdded(canWrite: link.canWrite, now: now))
   }
 
   func writeStreamReceived(_ response: WriteResponse, on id: StreamID) {
     guard readNewsBeforeSending(on: id), reserveWaitingBatches(on: id) else { return }
-    let (actions, answered) = link.received(response, on: id)
+    let (actions, answered) = sender.received(response, on: id)
     follow(actions)
     guard let answered else { return }
     let result = MutationBatchResult(
@@ -258,7 +246,7 @@ extension SyncEngine {
   }
 
   func writeStreamClosed(_ id: StreamID, _ error: StatusError?) {
-    let (actions, end) = link.writeStreamClosed(id, error)
+    let (actions, end) = sender.closed(id, error, now: now)
     follow(actions)
     switch end {
     case .ignored:
@@ -268,24 +256,25 @@ extension SyncEngine {
       if link.isForbidden(for: .disabledByUser) { refreshRole() }
     case .ended(let rejected, let unanswered):
       statusWatch.outboxChanges()
-      if let first = unanswered.first, let error, isUndeliverable(first, error) {
-        attempt(.reject(first, error, owner: link.user))
-        link.answeredElsewhere(first.batchID)
-        link.resumeWriting()
+      let byteCount = { try? self.localStore.byteCount(of: $0) }
+      if let first = unanswered.first, let error, sender.isUndeliverable(first, error, byteCount: byteCount) {
+        attempt(.reject(first, error, owner: sender.user))
+        sender.answeredElsewhere(first.batchID)
+        if link.canWrite { sender.inhibitBackoff() }
       } else {
         noteFailedAttempt(at: unanswered.map(\.batchID), error)
-        uncertain.insert(unanswered.map(\.batchID))
+        sender.noteFailedAttempt(at: unanswered.map(\.batchID))
       }
       if let rejected, let error {
         if conflicts.takeRefusal(of: rejected.batch, error) {
-          link.takeBackBatches()
+          sender.takeBackBatches()
         } else {
           attempt(.reject(rejected.batch, error, owner: rejected.owner))
         }
       }
       // Another client may have stored the answers to everything that was on its way.
       fillWritePipeline()
-      follow(link.startWriteStreamIfNeeded())
+      emit(sender.startIfNeeded(canWrite: link.canWrite, now: now))
     }
   }
 

@@ -7,7 +7,8 @@ package import HearthModel
 /// no clock; its owner posts events from one place, in order, and carries out the actions in order.
 ///
 /// The parts of the engine:
-/// * ``BackendLink`` owns the two streams to the backend, the targets and batches on them, and the online state;
+/// * ``BackendLink`` owns the watch stream, the targets on it, and the online state;
+/// * ``OutboxSender`` owns the write stream and the batches on it;
 /// * ``QueryViews`` owns the queries that have listeners, their views, and the documents in limbo;
 /// * ``BackgroundQueryTable`` holds the queries that run in the background, and what they are for;
 /// * ``HeldCalls`` holds the writes and listeners that wait until the file can be written;
@@ -37,8 +38,10 @@ package final class SyncEngine {
   /// The actions of the event being handled.
   private var actions: [SyncAction] = []
 
-  /// The streams to the backend, and what is watched and sent on them.
+  /// The watch stream, and what is watched on it.
   var link: BackendLink
+  /// The write stream, and what is sent on it.
+  var sender: OutboxSender
   /// The queries that have listeners, and the documents in limbo.
   var views: QueryViews
   /// The queries that run in the background.
@@ -76,13 +79,8 @@ package final class SyncEngine {
   /// The writes and listeners that wait until the file can be written.
   var held = HeldCalls()
 
-  /// Written in SyncEngine+Sending.swift.
-  var sending = SendingMark()
-  /// The batch that the backend refuses for its size, and how many times in a row. Written in SyncEngine+Sending.swift.
-  var refusals: (batchID: BatchID, count: Int) = (unknownBatchID, 0)
   /// The conflict that the outbox waits for.
   var conflicts: Conflicts
-  var uncertain = UncertainBatches()
 
   /// The documents that the backend has sent for listeners that want to know. Written in SyncEngine+Prefetching.swift.
   var transfers: [ListenerID: Transfer] = [:]
@@ -98,9 +96,10 @@ package final class SyncEngine {
   package init(localStore: LocalStore, configuration: SyncConfiguration) {
     self.localStore = localStore
     self.configuration = configuration
-    link = BackendLink(
-      configuration: configuration, databaseID: localStore.databaseID, cacheID: localStore.cacheID,
-      user: localStore.user)
+    let numbers = StreamNumbers()
+    link = BackendLink(configuration: configuration, numbers: numbers, databaseID: localStore.databaseID)
+    sender = OutboxSender(
+      configuration: configuration, numbers: numbers, cacheID: localStore.cacheID, user: localStore.user)
     retries = RetryQueue(parameters: configuration.backoff)
     conflicts = Conflicts(configuration: configuration)
     localStore.conflictRules = configuration.conflictRules
@@ -142,6 +141,7 @@ package final class SyncEngine {
   /// Checks in debug builds what must hold between two events.
   private func assertInvariants() {
     link.assertInvariants()
+    sender.assertInvariants()
     held.assertInvariants()
     conflicts.assertInvariants()
     views.assertInvariants { link.isWatched($0) }
@@ -181,7 +181,7 @@ package final class SyncEngine {
     case .watchStreamOpened(let id): watchStreamOpened(id)
     case .watchStreamMessage(let id, let message): watchStreamReceived(message, on: id)
     case .watchStreamClosed(let id, let error): follow(link.watchStreamClosed(id, error))
-    case .writeStreamOpened(let id): follow(link.writeStreamOpened(id))
+    case .writeStreamOpened(let id): emit(sender.opened(id, now: now))
     case .writeStreamMessage(let id, let message): writeStreamReceived(message, on: id)
     case .writeStreamClosed(let id, let error): writeStreamClosed(id, error)
     case .lookedUp(let id, let result): follow(conflicts.lookedUp(id, result, now: now))
@@ -218,9 +218,9 @@ package final class SyncEngine {
   private func timerFired(_ kind: TimerKind) {
     switch kind {
     case .onlineStateTimeout where !isPrimary: primaryWatchTimerFired()
-    case .listenStreamIdle, .listenStreamConnectionBackoff, .writeStreamIdle, .writeStreamConnectionBackoff,
-      .onlineStateTimeout:
-      follow(link.timerFired(kind))
+    case .listenStreamIdle, .listenStreamConnectionBackoff, .onlineStateTimeout: follow(link.timerFired(kind))
+    case .writeStreamIdle: emit(sender.idleTimerFired())
+    case .writeStreamConnectionBackoff: emit(sender.backoffTimerFired(now: now))
     case .asyncQueueRetry: retries.timerFired(now: now)
     case .conflictRetry: follow(conflicts.timerFired())
     case .lruGarbageCollection: garbageCollectionTimerFired()
