@@ -120,6 +120,27 @@ struct ConflictScenarioTests {
     #expect(client.takeTold() == ["write 1: OK"])
   }
 
+  @Test("a write whose answer was lost with a stream that the client has closed is found at a backend without labels")
+  func answerLostWithClosedStream() throws {
+    let client = try client()
+    client.knowsBatchLabels = false
+    client.answersLate = true
+    try know(client, room(["x": .integer(1), "n": .integer(1)], at: 5), at: 5)
+    client.write(
+      .patch(
+        key("rooms/a"), ["x": .integer(2)], mask: FieldMask([try FieldPath(["x"])]),
+        transforms: [FieldTransform(path: field("n"), operation: .increment(.integer(1)))]))
+    client.setNetwork(isEnabled: true)
+    #expect(client.sentBatches.count == 1)
+    client.post(.connectivityChanged)
+    try client.endParting()
+    #expect(client.sentBatches.count == 1)
+    // The first attempt has been carried out.
+    try client.refuseWrite(.failedPrecondition)
+    answer(client, try room(["x": .integer(2), "n": .integer(2)], at: 8))
+    #expect(client.sentBatches.isEmpty && client.takeTold() == ["write 2: OK"])
+  }
+
   @Test("a later write that is cancelled leaves what an earlier one was made for")
   func laterWriteCancelled() throws {
     let client = try client()

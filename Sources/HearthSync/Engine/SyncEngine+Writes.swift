@@ -251,7 +251,8 @@ extension SyncEngine {
     switch end {
     case .ignored:
       break
-    case .partingEnded:
+    case .partingEnded(let unanswered):
+      sender.noteFailedAttempt(at: unanswered.map(\.batchID))
       fillWritePipeline()
       if link.isForbidden(for: .disabledByUser) { refreshRole() }
     case .ended(let rejected, let unanswered):

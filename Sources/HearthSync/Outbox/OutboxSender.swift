@@ -40,8 +40,8 @@ struct OutboxSender {
     case ignored
     /// The backend refused the batch, or none.
     case ended(rejected: Answered?, unanswered: [MutationBatch])
-    /// The stream was closed before, and its batches have to be sent again.
-    case partingEnded
+    /// The stream was closed before, and its batches have to be sent again. The backend may have carried them out.
+    case partingEnded(unanswered: [MutationBatch])
   }
 
   /// The answers that a stream that was closed in good order still owes.
@@ -337,7 +337,7 @@ struct OutboxSender {
   mutating func closed(_ id: StreamID, _ error: StatusError?, now: Duration) -> (actions: [SyncAction], end: StreamEnd)
   {
     guard let closure = stream.closed(id, error: error, now: now) else {
-      return ([], parting.removeValue(forKey: id) == nil ? .ignored : .partingEnded)
+      return ([], parting.removeValue(forKey: id).map { .partingEnded(unanswered: $0.batches) } ?? .ignored)
     }
     let log = SyncAction.log(.debug, "Write stream closed: \(error?.description ?? "without an error")")
     lastError = error
