@@ -67,6 +67,27 @@ struct LeaseTurnTests {
     #expect(b.ids(listener) == [])
   }
 
+  @Test(
+    "the lease is not left while the backend may still answer what a former user has sent", arguments: [false, true])
+  func lateAnswerOfFormerUser(disablesNetwork: Bool) throws {
+    let (cache, a, b) = try SharedCache.makePair()
+    for client in [a, b] { client.post(.changeUser("alice")) }
+    cache.deliver()
+    a.write(set("rooms/a1"))
+    a.answersLate = true
+    cache.wait(3)
+    a.post(.changeUser("bob"))
+    if disablesNetwork { _ = a.request(.disableNetwork) }
+    cache.wait(10)
+    #expect(b.sentBatchCount == 0, "the backend would commit it twice")
+    try a.commitLate(at: 10)
+    a.endParting()
+    b.write(set("rooms/b1"))
+    cache.wait(10)
+    #expect(b.engine.isPrimary)
+    #expect(b.sentBatches.map { $0[0].key } == [key("rooms/b1")])
+  }
+
   @Test("the lease stays where it is while no other user has anything to send")
   func nobodyWaits() throws {
     let (cache, a, b, c) = try makeClients()

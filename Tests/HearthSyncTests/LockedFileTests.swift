@@ -76,6 +76,35 @@ struct LockedFileTests {
     #expect(other.sentBatches.map { $0[0].key } == [key("rooms/1")])
   }
 
+  enum Leaving: CaseIterable {
+    case disablingNetwork, suspending, ending
+  }
+
+  @Test(
+    "an answer that could not be stored is stored before another client can send its batch again",
+    arguments: Leaving.allCases)
+  func answerBeforeLease(leaving: Leaving) throws {
+    let other = try cache.client("b", busyTimeout: .milliseconds(20))
+    let write = client.write(set("rooms/1"))
+    try lock()
+    try client.commit(at: 10)
+    // The attempts have become rare.
+    cache.wait(20)
+    #expect(client.writes[write] == nil)
+    try stopped.execute("ROLLBACK")
+    switch leaving {
+    case .disablingNetwork: _ = client.request(.disableNetwork)
+    case .suspending: client.suspend()
+    case .ending:
+      client.post(.shutdown)
+      client.kill()
+    }
+    cache.wait(60)
+    #expect(client.writes[write] == .some(nil))
+    #expect(other.engine.isPrimary && other.sentBatchCount == 0)
+    #expect(try other.store.pendingBatches().isEmpty)
+  }
+
   /// Counts the transactions of these names.
   private func count(_ names: String..., of client: SharedClient) -> () -> Int {
     var count = 0

@@ -147,8 +147,10 @@ extension SyncEngine {
 
   // MARK: - Roles
 
-  /// True if the client wants its network, or waits for answers to batches that the next holder would send again.
-  private var needsLease: Bool { !link.isForbidden(for: .disabledByUser) || sender.awaitsLateAnswers }
+  /// True if the client wants its network, or waits for answers to batches that the next holder would send again, or to store them.
+  private var needsLease: Bool {
+    !link.isForbidden(for: .disabledByUser) || sender.awaitsAnswers || retries.holdsAnswers
+  }
 
   /// Stores what this client says of itself, and keeps, takes or gives back the lease.
   func refreshRole() {
@@ -298,6 +300,7 @@ extension SyncEngine {
   /// Leaves the streams to another client before the process stops for a while.
   func suspend() {
     guard localStore.isShared else { return }
+    storeAnswers()
     do {
       if isPrimary { try localStore.giveBackLease() }
     } catch {

@@ -23,7 +23,6 @@ extension SyncEngine {
   func shutdown() {
     link.forbid(.shutdown)
     closeStreams()
-    emit(retries.stop())
     follow(conflicts.stop())
     stopGarbageCollection()
     stopIndexFill()
@@ -34,6 +33,8 @@ extension SyncEngine {
     endSendingIfStopped()
     // Another process that clears its cache with care, or repairs it, holds the file for many seconds.
     storeHeldWrites(attempts: 4)
+    storeAnswers()
+    emit(retries.stop())
     waits = WriteWaits()
     _ = held.takeListens()
     bundles = [:]

@@ -62,6 +62,19 @@ extension SyncEngine {
     if succeeded, let cause = operation.offlineCause { storageWorks(cause) }
   }
 
+  /// Stores the answers of the backend that wait for that, at a client that sends nothing more: whoever sends the outbox after it would send
+  /// their batches again.
+  func storeAnswers() {
+    do {
+      for answer in retries.answers {
+        try carryOut(answer)
+        retries.remove(answer)
+      }
+    } catch {
+      log(.notice, "Answers of the backend could not be stored: \(error)")
+    }
+  }
+
   private func storageWorks(_ cause: OfflineCause) {
     guard !retries.holds(cause), link.allow(cause) else { return }
     if cause != .outboxFailure { follow(link.resumeWatching()) }

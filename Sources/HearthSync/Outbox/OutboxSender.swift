@@ -113,8 +113,8 @@ struct OutboxSender {
     parting.values.contains { LocalStore.isSameUser($0.owner, user) }
   }
 
-  /// True if batches were sent that the backend may have committed and has not answered.
-  var awaitsAnswers: Bool { awaitsLateAnswers || stream.readyID != nil && !batches.isEmpty }
+  /// True if batches of any user were sent that the backend may have committed and has not answered.
+  var awaitsAnswers: Bool { !parting.isEmpty || stream.readyID != nil && !batches.isEmpty }
 
   /// True if the last attempt to send batches has failed and the next one has not come through.
   var failsToWrite: Bool {
