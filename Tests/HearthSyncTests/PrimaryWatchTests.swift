@@ -6,10 +6,12 @@ import Testing
 
 @Suite("A primary client that is stopped")
 struct PrimaryWatchTests {
-  private func makePair() throws -> (SharedCache, SharedClient, SharedClient) {
+  private func makePair(
+    busyTimeout: Duration = .seconds(5)
+  ) throws -> (SharedCache, SharedClient, SharedClient) {
     let cache = try SharedCache()
-    let a = try cache.client("a")
-    let b = try cache.client("b")
+    let a = try cache.client("a", busyTimeout: busyTimeout)
+    let b = try cache.client("b", busyTimeout: busyTimeout)
     a.listen(collection("others"))
     cache.deliver()
     let target = try #require(a.engine.targetID(of: collection("others")))
@@ -109,8 +111,10 @@ struct PrimaryWatchTests {
   }
 
   /// The backend has answered the query some time ago, and nothing has happened since.
-  private func makeQuietPair(_ watchers: Watchers = .both) throws -> (SharedCache, SharedClient, SharedClient) {
-    let (cache, a, b) = try makePair()
+  private func makeQuietPair(
+    _ watchers: Watchers = .both, busyTimeout: Duration = .seconds(5)
+  ) throws -> (SharedCache, SharedClient, SharedClient) {
+    let (cache, a, b) = try makePair(busyTimeout: busyTimeout)
     a.listen(rooms)
     if watchers == .both { b.listen(rooms) }
     cache.deliver()
@@ -162,6 +166,39 @@ struct PrimaryWatchTests {
     cache.wait(5)
     let next = b.listen(rooms, .get)
     #expect(b.snapshots[next]?.map(\.summary) == ["server [1] +1"])
+  }
+
+  @Test("a client that could not ask a primary one which was stopped within a transaction asks it when that goes on")
+  func askedLater() throws {
+    let (cache, a, b) = try makeQuietPair(busyTimeout: .milliseconds(20))
+    a.isRunning = false
+    let stopped = try Database(.file(path: cache.file))
+    defer { stopped.close() }
+    try stopped.execute("BEGIN IMMEDIATE")
+    let read = b.listen(rooms, .get)
+    cache.wait(30)
+    #expect(b.snapshots[read]?.map(\.summary) == ["cache [1] +1"])
+    #expect(b.engine.onlineState == .offline)
+    try stopped.execute("ROLLBACK")
+    a.isRunning = true
+    cache.wait(2)
+    #expect(b.engine.onlineState == .online)
+    let next = b.listen(rooms, .get)
+    cache.deliver()
+    #expect(b.snapshots[next]?.map(\.summary) == ["server [1] +1"])
+  }
+
+  @Test("a primary client that could not give a sign of life, because another process held the file, gives it later")
+  func givenLater() throws {
+    let (cache, _, b) = try makeQuietPair(busyTimeout: .milliseconds(20))
+    let read = b.listen(rooms, .get)
+    let stopped = try Database(.file(path: cache.file))
+    defer { stopped.close() }
+    try stopped.execute("BEGIN IMMEDIATE")
+    cache.deliver()
+    try stopped.execute("ROLLBACK")
+    cache.wait(2)
+    #expect(b.snapshots[read]?.map(\.summary) == ["server [1] +1"])
   }
 
   @Test("a read that was removed waits for nothing")

@@ -123,8 +123,11 @@ extension SyncEngine {
       try localStore.askForSignOfLife()
       expectPrimary(.asked)
     } catch {
-      // One that is stopped within a transaction keeps the others from asking.
-      if isHeldByOther(error) { return expectPrimary(.asked) }
+      // One that is stopped within a transaction keeps the others from asking. It is asked when it goes on.
+      if isHeldByOther(error) {
+        owesSignOfLife = true
+        return expectPrimary(.asked)
+      }
       primaryWatch = .idle
       log(.debug, "The client that has the streams cannot be asked for a sign of life: \(error)")
     }
@@ -134,7 +137,23 @@ extension SyncEngine {
     do {
       try localStore.giveSignOfLife()
     } catch {
-      if !leaseIsLost(error) { log(.debug, "A sign of life could not be given: \(error)") }
+      if leaseIsLost(error) { return }
+      owesSignOfLife = true
+      log(.debug, "A sign of life could not be given: \(error)")
+    }
+  }
+
+  /// Gives a sign of life, or asks for one, where that could not be stored before.
+  func tellOwedSignOfLife() {
+    guard owesSignOfLife else { return }
+    owesSignOfLife = false
+    if isPrimary { return giveSignOfLife() }
+    guard primaryWatch == .asked || primaryWatch == .silent else { return }
+    do {
+      try localStore.askForSignOfLife()
+    } catch {
+      owesSignOfLife = isHeldByOther(error)
+      log(.debug, "The client that has the streams cannot be asked for a sign of life yet: \(error)")
     }
   }
 }

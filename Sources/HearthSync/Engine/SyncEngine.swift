@@ -78,6 +78,8 @@ package final class SyncEngine {
 
   /// The writes and listeners that wait until the file can be written.
   var held = HeldCalls()
+  /// True if a sign of life, or the question for one, waits for that, too. Written in SyncEngine+PrimaryWatch.swift.
+  var owesSignOfLife = false
 
   /// The conflict that the outbox waits for.
   var conflicts: Conflicts
