@@ -139,8 +139,25 @@ struct LockedFileTests {
     try lock()
     cache.wait(60)
     #expect((2...14).contains(attempts()))
+    // Nothing was left: the client goes on as the holder until it can leave.
+    #expect(client.engine.isPrimary && client.store.isPrimary)
     try unlock()
     cache.wait(10)
+    #expect(other.engine.isPrimary && other.sentBatches.count == 1)
+  }
+
+  @Test("a client that is suspended after that does not take the lease back when its pause is over")
+  func suspendedAfterTurn() throws {
+    let other = try cache.client("b", busyTimeout: .milliseconds(20))
+    other.post(.changeUser("other"))
+    other.write(set("rooms/1"))
+    try lock()
+    cache.wait(60)
+    try stopped.execute("ROLLBACK")
+    client.suspend()
+    client.fire(.asyncQueueRetry)
+    #expect(try cache.count("SELECT count(*) FROM cache_sharing WHERE lease_holder = 0") == 1)
+    cache.wait(60)
     #expect(other.engine.isPrimary && other.sentBatches.count == 1)
   }
 

@@ -147,6 +147,9 @@ struct PrimaryWatchTests {
     a.isRunning = false
     cache.wait(60)
     b.isRunning = true
+    // An event that does not look at the file comes first.
+    b.post(.observeStatus(true))
+    cache.deliver()
     let read = b.listen(rooms, .get)
     let next = b.listen(rooms, .get)
     #expect(b.snapshots[read] == nil && b.snapshots[next] == nil, "the notices are old")

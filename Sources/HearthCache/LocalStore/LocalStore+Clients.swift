@@ -99,12 +99,11 @@ extension LocalStore {
   }
 
   /// Gives the lease back before this client stops for a while. It stays one of the clients.
+  ///
+  /// - Throws: What the transaction throws. The client goes on holding the lease then, unless that is lost.
   package func giveBackLease() throws {
-    defer { leaseWasLost() }
-    try transaction("Give back lease", needsLease: true) {
-      guard let member = state.membership, member.holdsLease else { return }
-      try setLease(holder: 0)
-    }
+    try transaction("Give back lease", needsLease: true) { try setLease(holder: 0) }
+    leaseWasLost()
   }
 
   /// Goes on after a while in which the others may have taken this client for dead, and its targets for unused.

@@ -64,8 +64,8 @@ extension LocalStore {
   ///
   /// - Parameter isFutile: True if this client's turn was of no use: without a connection, or with an outbox that waits for the
   ///   application. Its next turn is further away then.
+  /// - Throws: What the transaction throws. The client goes on holding the lease then, unless that is lost.
   package func leaveLease(to heir: ClientID, isFutile: Bool) throws {
-    defer { leaseWasLost() }
     try transaction("Leave lease", needsLease: true) {
       if isFutile, let member = state.membership {
         try clients.noteTurn(of: member.client, lease: member.sharing.leaseNumber, isFutile: true)
@@ -73,6 +73,7 @@ extension LocalStore {
       }
       try setLease(holder: 0, heir: heir)
     }
+    leaseWasLost()
   }
 
   /// Notes that this client, which holds the lease, has a connection, so that its former turns do not count any more.

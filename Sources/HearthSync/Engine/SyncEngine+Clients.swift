@@ -21,6 +21,7 @@ extension SyncEngine {
   func catchUp() throws {
     try localStore.catchUp()
     if localStore.hasNews { refreshViews([:]) }
+    newsReadAt = now
     if !isPrimary, views.holdBack { try showHeldBackDocuments() }
   }
 
@@ -302,7 +303,8 @@ extension SyncEngine {
     guard localStore.isShared else { return }
     storeAnswers()
     do {
-      if isPrimary { try localStore.giveBackLease() }
+      // It may not be the primary one yet.
+      if localStore.isPrimary { try localStore.giveBackLease() }
     } catch {
       log(.debug, "The lease could not be given back: \(error)")
     }

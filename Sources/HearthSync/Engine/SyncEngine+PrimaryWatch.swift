@@ -84,8 +84,8 @@ extension SyncEngine {
       primaryWatch = .idle
       showSharedOnlineState()
     }
-    // A client that was stopped reads what was written at any time since. And what a read would be shown may be behind the notices.
-    guard pause < configuration.onlineStateTimeout, !retries.holds(.synchronizeViews) else { return }
+    // A client that was stopped reads what was written at any time since it read last. And what a read would be shown may be behind the notices.
+    guard now - newsReadAt < configuration.onlineStateTimeout, !retries.holds(.synchronizeViews) else { return }
     primaryHeard = now
     for (listener, _) in views.takeReadsAwaitingSignOfLife() {
       follow(views.endWait(of: listener, isAnswered: true))

@@ -30,8 +30,6 @@ package final class SyncEngine {
 
   /// Monotonic time of the event being handled.
   private(set) var now: Duration = .zero
-  /// The time between the event before this one and this one.
-  private(set) var pause: Duration = .zero
   /// The device's time of the event being handled; only for what users are shown and for what ages over restarts.
   /// Written here and in SyncEngine+Reopening.swift.
   var wallTime = Timestamp.epoch
@@ -75,6 +73,8 @@ package final class SyncEngine {
   /// The monotonic time at which a secondary client has found out last that the primary one has written something; nil if it never has.
   /// Written in SyncEngine+PrimaryWatch.swift.
   var primaryHeard: Duration?
+  /// The monotonic time at which the notices of other clients were read last. Written in SyncEngine+Clients.swift.
+  var newsReadAt = Duration.zero
 
   /// The writes and listeners that wait until the file can be written.
   var held = HeldCalls()
@@ -119,7 +119,6 @@ package final class SyncEngine {
   ///   - wallTime: The device's time. Nothing is decided by it but how long refused writes and outcomes are kept.
   /// - Returns: The actions to be carried out, in this order. Completions come before the snapshots that have the same cause.
   package func handle(_ event: SyncEvent, now: Duration, wallTime: Timestamp = .epoch) -> [SyncAction] {
-    pause = max(now - self.now, .zero)
     self.now = max(now, self.now)
     self.wallTime = wallTime
     link.advance(to: self.now)
