@@ -161,6 +161,23 @@ struct LockedFileTests {
     #expect(other.engine.isPrimary && other.sentBatches.count == 1)
   }
 
+  @Test("a holder whose file was held is not taken for one without a connection")
+  func heldHolder() throws {
+    let other = try cache.client("b", busyTimeout: .milliseconds(20))
+    other.post(.changeUser("other"))
+    client.answersTargets = true
+    client.listen(rooms)
+    cache.deliver()
+    other.write(set("rooms/1"))
+    try lock()
+    try client.send(.targetChange(WatchTargetChange(state: .noChange, targetIDs: [], readTime: version(30))))
+    cache.wait(120)
+    #expect(client.engine.isPrimary && client.engine.onlineState == .offline)
+    try unlock()
+    #expect(other.sentBatches.count == 1)
+    #expect(client.store.futileTurnCount == 0)
+  }
+
   @Test("a state that could not be published does not let each event wait for the file")
   func unpublishedState() throws {
     let other = try cache.client("b", busyTimeout: .milliseconds(20))

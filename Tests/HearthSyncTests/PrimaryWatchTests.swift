@@ -158,6 +158,20 @@ struct PrimaryWatchTests {
     for read in [read, next] { #expect(b.snapshots[read]?.map(\.summary) == ["server [1] +1"]) }
   }
 
+  @Test("a sign of life that was read after a pause is asked for anew at once")
+  func signDuringPause() throws {
+    let (cache, _, b) = try makeQuietPair()
+    let read = b.listen(rooms, .get)
+    b.isRunning = false
+    cache.wait(30)
+    b.isRunning = true
+    // The timer of the question would repeat it, later.
+    b.post(.othersChanged)
+    #expect(b.snapshots[read] == nil)
+    cache.deliver()
+    #expect(b.snapshots[read]?.map(\.summary) == ["server [1] +1"])
+  }
+
   @Test("a read is answered as soon as a quiet primary client has given a sign of life", arguments: Watchers.allCases)
   func readBesideQuiet(watchers: Watchers) throws {
     let (cache, _, b) = try makeQuietPair(watchers)

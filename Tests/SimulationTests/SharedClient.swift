@@ -36,6 +36,8 @@ final class SharedClient {
   // Failures.
   /// The running outermost transaction.
   private var transaction = ""
+  /// True if a statement or a transaction was made to fail in the event that is being handled, for another reason than that the file is held.
+  private var wasMadeToFail = false
   /// True if something was made to fail in the event that is being handled.
   private(set) var hasFailed = false
   /// True if something failed between two events; its consequences come with the next one.
@@ -161,6 +163,7 @@ final class SharedClient {
   private func failed(_ kind: StoreError.Kind, _ message: String) -> StoreError {
     seenCommit = -1
     hasFailed = true
+    wasMadeToFail = true
     if !isHandling { hasFailedBetweenEvents = true }
     world.note("  \(name): \(message)")
     return StoreError(kind: kind, message: message)
@@ -188,6 +191,7 @@ final class SharedClient {
       self.event = event
       hasFailed = world.isFileHeld || hasFailedBetweenEvents
       hasFailedBetweenEvents = false
+      wasMadeToFail = false
       wallTime = Timestamp(seconds: wallTime.seconds + 1, nanoseconds: 0)
       let actions = engine.handle(event, now: now, wallTime: wallTime)
       world.observe()
@@ -270,7 +274,7 @@ final class SharedClient {
     // A client that was taken for dead may have missed the answer.
     if error?.code == .unknown, wasTakenForDead { return }
     let isRefused = if case .writes(let writes) = event { writes.contains { $0.id == id } } else { false }
-    if isRefused, let error, world.isFileHeld, !isFailing, error.code != .notFound {
+    if isRefused, let error, world.isFileHeld, !isFailing, !wasMadeToFail, error.code != .notFound {
       fail("write \(id.rawValue) did not wait for the file: \(error)")
     }
     world.ledger.completed(id.rawValue, error, isRefused: isRefused)

@@ -283,7 +283,8 @@ extension BackendLink {
     if targets.isEmpty, !writing.isNeeded { return .notNeeded }
     let watches = targets.isEmpty || watchStream.isOpen && online.state == .online
     if watches, writing.isReached { return .reached }
-    return online.state == .offline || writing.isOutOfReach ? .outOfReach : .connecting
+    // While the storage fails, the client counts as offline without an attempt to watch.
+    return online.state == .offline && canWatch || writing.isOutOfReach ? .outOfReach : .connecting
   }
 
   /// The monotonic time at which the open watch stream was opened; nil while none is open.

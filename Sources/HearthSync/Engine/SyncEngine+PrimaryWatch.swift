@@ -85,7 +85,11 @@ extension SyncEngine {
       showSharedOnlineState()
     }
     // A client that was stopped reads what was written at any time since it read last. And what a read would be shown may be behind the notices.
-    guard now - newsReadAt < configuration.onlineStateTimeout, !retries.holds(.synchronizeViews) else { return }
+    guard now - newsReadAt < configuration.onlineStateTimeout else {
+      if views.awaitSignOfLife { askPrimary() }
+      return
+    }
+    if retries.holds(.synchronizeViews) { return }
     primaryHeard = now
     for (listener, _) in views.takeReadsAwaitingSignOfLife() {
       follow(views.endWait(of: listener, isAnswered: true))
