@@ -103,6 +103,26 @@ struct DamagedUserTests {
     #expect(try cache.store.pendingBatches().map(\.batchID) == [3])
   }
 
+  @Test("a user who has come back cannot do so after a later repair either")
+  func reservedBeforeRepair() throws {
+    let cache = try TestCache(.file)
+    defer { cache.close() }
+    _ = try cache.store.changeUser("alice")
+    try cache.store.write(.set(key("rooms/a"), [:]))
+    #expect(try cache.store.noteSending(1, reserving: 3).reserved == 4)
+    try cache.store.acknowledgeNext(at: 1)
+    _ = try cache.store.changeUser("bob")
+    try damage(cache, "x'FF00'", of: "alice")
+    #expect(try cache.store.write(.set(key("rooms/b"), [:])).batchID == 2)
+    _ = try cache.store.changeUser("alice")
+    #expect(try cache.store.write(.set(key("rooms/3"), [:])).batchID == 3)
+    cache.store.noteDamage(CacheError.corruptRecord(table: "cache_overlays", row: "1", reason: "found by a test"))
+    #expect(try cache.store.write(.set(key("rooms/4"), [:])).batchID == 4)
+    #expect(throws: CacheError.batchMayBeSent(4)) {
+      try cache.store.withdraw(4, evenIfSent: false, .rejected, at: .epoch)
+    }
+  }
+
   @Test("what was set aside before stays aside when another user gets the number of the row", arguments: garbage)
   func setAsideBefore(value: String) throws {
     let cache = try TestCache(.file)

@@ -223,11 +223,12 @@ struct CacheRepair {
       """
       INSERT OR REPLACE INTO cache_sent_marks (user_id, through)
       SELECT u.user_id, CASE
-        WHEN m.through IS NULL THEN coalesce(max(b.batch_id), 0)
+        WHEN m.through IS NULL THEN max(coalesce(max(b.batch_id), 0), coalesce(r.through, 0))
         WHEN \(CountedNumber.condition("m.through")) THEN max(m.through, coalesce(max(b.batch_id), 0))
         ELSE coalesce(max(b.batch_id), 0) + \(SentMarks.reservation) END
       FROM cache_users AS u
       LEFT JOIN cache_sent_marks AS m ON m.user_id = u.user_id
+      LEFT JOIN cache_sent_marks AS r ON r.user_id = \(MutationQueue.unknownUser) AND \(CountedNumber.condition("r.through"))
       LEFT JOIN cache_mutation_batches AS b
         ON b.user_id = u.user_id AND b.batch_id < \(CountedNumber.limit)
       GROUP BY u.user_id
