@@ -152,7 +152,8 @@ package enum CacheFile {
       var recovery: CacheRecovery?
       var database: Database
       do {
-        if let reason = files.markedDamage { throw StoreError(kind: .corrupt, message: reason) }
+        // Before SQLite opens the file: it would use a damaged log up to the damage, and delete it at the end.
+        if let reason = files.knownDamage { throw StoreError(kind: .corrupt, message: reason) }
         database = try openMigrated(files, lock, options)
       } catch {
         guard let damage = CacheDamage(error) else { throw error }
@@ -321,12 +322,25 @@ package enum CacheFile {
 
   /// The outbox in a damaged file, also in one whose list of tables is lost.
   private static func readOutbox(_ files: CacheFiles, databaseID: DatabaseID) throws -> SalvagedOutbox {
-    let outbox = SalvagedOutbox(reading: files.main, databaseID: databaseID)
+    guard let log = files.damagedLog else { return try readOutbox(of: files.main, files, databaseID: databaseID) }
+    // SQLite would see nothing of what lies behind the damage.
+    try files.remove(files.merged)
+    defer { try? files.remove(files.merged) }
+    try log.copyDatabase(to: files.merged)
+    var outbox = try readOutbox(of: files.merged, files, databaseID: databaseID)
+    (outbox.isComplete, outbox.isRejectedComplete) = (false, false)
+    return outbox
+  }
+
+  private static func readOutbox(
+    of source: String, _ files: CacheFiles, databaseID: DatabaseID
+  ) throws -> SalvagedOutbox {
+    let outbox = SalvagedOutbox(reading: source, databaseID: databaseID)
     guard !outbox.hasTables else { return outbox }
     // Which of them the file has is not known: the one that finds most is right.
     var best: SalvagedOutbox?
     for layout in Layout.allCases {
-      let grafted = try readOutbox(files, databaseID: databaseID, as: layout)
+      let grafted = try readOutbox(of: source, files, databaseID: databaseID, as: layout)
       if (best?.foundCount ?? -1) < grafted.foundCount { best = grafted }
     }
     // Of a file with other tables, none fits.
@@ -342,7 +356,7 @@ package enum CacheFile {
   }
 
   private static func readOutbox(
-    _ files: CacheFiles, databaseID: DatabaseID, as layout: Layout
+    of source: String, _ files: CacheFiles, databaseID: DatabaseID, as layout: Layout
   ) throws -> SalvagedOutbox {
     try files.removeScratch()
     defer { try? files.removeScratch() }
@@ -352,7 +366,7 @@ package enum CacheFile {
     if layout == .rewrittenShared { try ClientSchema.schema.migrate(template) }
     if layout != .asMade { try DatabaseNameTable.schema.migrate(template) }
     if layout != .asMade { try template.rewrite() }
-    try SchemaGraft.copy(files.main, to: files.graft, schemaOf: template)
+    try SchemaGraft.copy(source, to: files.graft, schemaOf: template)
     var grafted = SalvagedOutbox(reading: files.graft, databaseID: databaseID)
     grafted.isComplete = false
     return grafted

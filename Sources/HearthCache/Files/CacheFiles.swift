@@ -13,6 +13,8 @@ struct CacheFiles {
   /// A new database, and a copy of the damaged one with the list of tables of that: there while an outbox is saved.
   var template: String { main + ".template" }
   var graft: String { main + ".graft" }
+  /// A copy of a database with the sound pages of its damaged log: there while an outbox is saved.
+  var merged: String { main + ".merged" }
   /// There as long as a recovery is due, because damage was found while the database was in use.
   var marker: String { main + ".damaged" }
 
@@ -25,6 +27,15 @@ struct CacheFiles {
     let text = (try? String(contentsOfFile: marker, encoding: .utf8)) ?? ""
     return text.isEmpty ? "it was found damaged while it was in use" : text
   }
+
+  /// The damaged write-ahead log; nil if it is none, and while a client uses it, for whom SQLite has read it before.
+  var damagedLog: DatabaseLog? {
+    guard hasMain, hasLog, !ClientFiles.anyIsAlive(in: folder) else { return nil }
+    return DatabaseLog(damagedIn: main)
+  }
+
+  /// The damage for which the next opening sets the database aside, as far as it is known without reading the whole of it.
+  var knownDamage: String? { markedDamage ?? damagedLog?.reason }
 
   func mark(_ reason: String) throws {
     do {
@@ -107,7 +118,7 @@ struct CacheFiles {
     for database in [template, graft] { try remove(database) }
   }
 
-  private func remove(_ database: String) throws {
+  func remove(_ database: String) throws {
     try removeCompanions(of: database)
     if exists(database) { try removeFile(database) }
   }

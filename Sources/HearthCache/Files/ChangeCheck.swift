@@ -10,12 +10,12 @@ struct ChangeCheck {
   private let observer: Database
   private let version: Int64
 
-  /// Nil if there is no database, if it cannot be read, or if it is marked as damaged: then nothing must touch its log.
+  /// Nil if there is no database, if it cannot be read, or if it or its log is known to be damaged: then nothing must touch its log.
   init?(_ files: CacheFiles) {
     // An inspection holds locks for moments.
     var options = Database.Options(busyTimeout: .milliseconds(100))
     options.mustExist = true
-    guard files.markedDamage == nil, let main = FileIdentity(path: files.main),
+    guard files.knownDamage == nil, let main = FileIdentity(path: files.main),
       let observer = try? Database(.file(path: files.main), options: options)
     else { return nil }
     guard let version = try? observer.dataVersion else {

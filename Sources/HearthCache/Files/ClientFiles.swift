@@ -40,16 +40,17 @@ package final class ClientFiles: ClientLocks {
     wakeFile = FileIdentity(path: path)
   }
 
+  private static let lifePrefix = "cache.client-"
   private static let wakePrefix = "cache.wake-"
   private static let leasePipeName = "cache.lease-pipe"
-  static func lifePath(_ folder: String, _ name: String) -> String { "\(folder)/cache.client-\(name)" }
+  static func lifePath(_ folder: String, _ name: String) -> String { "\(folder)/\(lifePrefix)\(name)" }
   private static func wakePath(_ folder: String, _ name: String) -> String { "\(folder)/\(wakePrefix)\(name)" }
   private static func leasePath(_ folder: String) -> String { "\(folder)/cache.lease" }
   private var leasePath: String { Self.leasePath(folder) }
 
   /// The names of files that belong to clients, also of those that earlier builds made.
   static func isClientFile(_ name: String) -> Bool {
-    name.hasPrefix("cache.client-") || name.hasPrefix(wakePrefix) || name == "cache.lease" || name == leasePipeName
+    name.hasPrefix(lifePrefix) || name.hasPrefix(wakePrefix) || name == "cache.lease" || name == leasePipeName
       || name == EndRequest.fileName
   }
 
@@ -85,6 +86,12 @@ package final class ClientFiles: ClientLocks {
     if LockFile.isLocked(path: Self.lifePath(folder, name)) { return true }
     remove(name)
     return false
+  }
+
+  /// Returns true while any client of a folder is alive.
+  static func anyIsAlive(in folder: String) -> Bool {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return names.contains { $0.hasPrefix(lifePrefix) && LockFile.isLocked(path: "\(folder)/\($0)") }
   }
 
   /// Ends this client: it is not alive for the others any more.

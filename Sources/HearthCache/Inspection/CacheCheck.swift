@@ -60,15 +60,21 @@ package enum CacheCheck {
     let files = CacheFiles(folder: folder)
     var report = CacheCheckReport()
     var databaseID: DatabaseID?
+    let log = files.damagedLog
     do {
       (report, databaseID) = try CacheInspection.read(folder: folder) { try check($0, progress) }
     } catch CacheInspectionError.damaged(_, let reason) {
       report.problems = [reason]
+    } catch CacheInspectionError.unfinished where log != nil {
+      // Its tables lie behind the damage.
     }
     if let reason = files.markedDamage { report.problems.append("A client has found damage: \(reason)") }
+    if let log { report.problems.append(log.reason) }
     report.problems = Array(report.problems.prefix(problemLimit))
     progress(.outbox, 0, nil)
     try addOutbox(of: files, databaseID, to: &report)
+    // SQLite reads nothing of what lies behind the damage.
+    if log != nil { (report.isOutboxComplete, report.isRejectedComplete) = (false, false) }
     return report
   }
 

@@ -97,7 +97,7 @@ extension CacheInspection {
       pinnedQueries: try pinnedQueries(),
       isInExclusiveUse: isLocked,
       exclusiveProcessID: isLocked ? LockHolder.processID(path: lock) : nil, clients: clients, backend: backend,
-      knownDamage: files.markedDamage,
+      knownDamage: files.knownDamage,
       filesSetAside: names.filter { $0.hasPrefix(CacheFile.fileName + ".corrupt") }.sorted())
   }
 

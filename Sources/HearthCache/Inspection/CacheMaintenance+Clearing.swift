@@ -22,7 +22,7 @@ extension CacheMaintenance {
     }
     let databaseID = name ?? DatabaseID(projectID: "unknown")
     let files = CacheFiles(folder: folder)
-    if let damage = files.markedDamage { throw CacheInspectionError.damaged(path: files.main, reason: damage) }
+    if let damage = files.knownDamage { throw CacheInspectionError.damaged(path: files.main, reason: damage) }
     do {
       let (cache, store) = try CacheFile.openStore(
         folder: folder, databaseID: databaseID, options: CacheFile.Options(sharing: .shared, clientName: clientName)

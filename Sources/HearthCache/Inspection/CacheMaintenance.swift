@@ -74,7 +74,7 @@ package enum CacheMaintenance {
   private static func holdings(folder: String) throws -> Holdings {
     do {
       let files = CacheFiles(folder: folder)
-      if let damage = files.markedDamage { throw CacheInspectionError.damaged(path: files.main, reason: damage) }
+      if let damage = files.knownDamage { throw CacheInspectionError.damaged(path: files.main, reason: damage) }
       return try CacheInspection.read(folder: folder) { cache in
         // As a client does when it starts. A table and an index that do not fit may both look empty.
         try cache.queue.checkOwners()
@@ -119,7 +119,7 @@ package enum CacheMaintenance {
       return cache.databaseID
     }
     let files = CacheFiles(folder: folder)
-    if let damage = files.markedDamage { throw CacheInspectionError.damaged(path: files.main, reason: damage) }
+    if let damage = files.knownDamage { throw CacheInspectionError.damaged(path: files.main, reason: damage) }
     return try exclusively(folder) { _ in
       do {
         let database = try Database(.file(path: files.main))

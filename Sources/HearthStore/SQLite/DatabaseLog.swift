@@ -1,0 +1,173 @@
+internal import Foundation
+
+/// A damaged write-ahead log, read without SQLite (https://www.sqlite.org/fileformat.html#the_write_ahead_log).
+///
+/// SQLite uses a log up to the first frame whose checksum does not fit, and says nothing about what lies behind. That is right where a process
+/// was killed while it wrote: no commit lies behind. Where a frame was damaged, commits may. Each frame stores the checksum of everything
+/// before it, so that the frames behind a damaged one can be verified again, and told from those of an earlier use of the file.
+package struct DatabaseLog: Sendable {
+  private let database: String
+  /// The first damaged frame, counted from 1; 0 for the header.
+  private let damagedFrame: Int
+  /// The places of the newest sound pages in the log, up to its last commit.
+  private let pages: [Int: UInt64]
+
+  /// The damage, for a message.
+  package var reason: String {
+    let place = damagedFrame == 0 ? "the header" : "frame \(damagedFrame)"
+    return "\(place) of the write-ahead log \"\(Self.path(of: database))\" is damaged, and commits lie behind it"
+  }
+
+  /// Looks for damage in the log of a database. Another process may write it meanwhile.
+  ///
+  /// - Returns: Nil for a log that is missing, sound, or cut off where a process was killed.
+  package init?(damagedIn database: String) {
+    // A frame that was being written when it was read is sound the second time.
+    guard let found = Self.read(database), found.damagedFrame == Self.read(database)?.damagedFrame else { return nil }
+    self = found
+  }
+
+  private init(database: String, damagedFrame: Int, pages: [Int: UInt64]) {
+    self.database = database
+    self.damagedFrame = damagedFrame
+    self.pages = pages
+  }
+
+  private static func path(of database: String) -> String { database + "-wal" }
+
+  // MARK: - Reading
+
+  private static func read(_ database: String) -> DatabaseLog? {
+    guard let file = FileHandle(forReadingAtPath: path(of: database)) else { return nil }
+    defer { try? file.close() }
+    guard let bytes = try? file.read(upToCount: Header.bytes), var header = Header(Array(bytes)) else { return nil }
+    var damagedFrame = header.isSound ? nil : 0
+    var hasCommitBehind = false
+    var (pages, uncommitted): ([Int: UInt64], [Int: UInt64]) = ([:], [:])
+    var number = 0
+    while let bytes = try? file.read(upToCount: Frame.bytes), bytes.count == Frame.bytes {
+      number += 1
+      let frame = Frame(Array(bytes))
+      if number == 1, damagedFrame == 0 { header.salts = frame.salts }
+      let isOfThisUse = frame.salts == header.salts
+      let isSound = isOfThisUse && frame.isSound(behind: header)
+      header.checksum = frame.checksum
+      if isSound {
+        uncommitted[frame.page] = Header.place(ofPageIn: number)
+        guard frame.isCommit else { continue }
+        pages.merge(uncommitted) { _, new in new }
+        uncommitted = [:]
+        if damagedFrame != nil { hasCommitBehind = true }
+      } else if damagedFrame == nil {
+        // The log ends here.
+        guard isOfThisUse else { return nil }
+        damagedFrame = number
+      }
+    }
+    guard let damagedFrame, hasCommitBehind else { return nil }
+    return DatabaseLog(database: database, damagedFrame: damagedFrame, pages: pages)
+  }
+
+  /// The header of the file, with the checksum that the next frame goes on from.
+  private struct Header {
+    static let bytes = 32
+    /// The lowest bit says whether the checksums are of numbers with their highest byte first.
+    private static let magic: UInt32 = 0x377f_0682
+
+    var salts: [UInt8]
+    var checksum: Checksum
+    let isBigEndian: Bool
+    let isSound: Bool
+
+    /// - Returns: Nil for a log of pages of another size.
+    init?(_ bytes: [UInt8]) {
+      guard bytes.count == Self.bytes else { return nil }
+      let magic = Checksum.number(bytes[0..<4])
+      isBigEndian = magic == Self.magic | 1
+      salts = Array(bytes[16..<24])
+      checksum = Checksum(bytes[24..<32])
+      var expected = Checksum()
+      expected.add(bytes[0..<24], isBigEndian: isBigEndian)
+      isSound = magic & ~1 == Self.magic && expected == checksum
+      guard !isSound || Checksum.number(bytes[8..<12]) == DatabasePages.pageBytes else { return nil }
+    }
+
+    static func place(ofPageIn frame: Int) -> UInt64 { UInt64(bytes + (frame - 1) * Frame.bytes + Frame.headerBytes) }
+  }
+
+  private struct Frame {
+    static let headerBytes = 24
+    static let bytes = headerBytes + DatabasePages.pageBytes
+
+    private let content: [UInt8]
+
+    init(_ content: [UInt8]) { self.content = content }
+
+    var page: Int { Int(Checksum.number(content[0..<4])) }
+    var isCommit: Bool { Checksum.number(content[4..<8]) != 0 }
+    var salts: [UInt8] { Array(content[8..<16]) }
+    var checksum: Checksum { Checksum(content[16..<24]) }
+
+    func isSound(behind header: Header) -> Bool {
+      var expected = header.checksum
+      expected.add(content[0..<8], isBigEndian: header.isBigEndian)
+      expected.add(content[Self.headerBytes...], isBigEndian: header.isBigEndian)
+      return page > 0 && expected == checksum
+    }
+  }
+
+  /// The running checksum of a log (https://www.sqlite.org/fileformat.html#checksum_algorithm).
+  private struct Checksum: Equatable {
+    private var first: UInt32 = 0
+    private var second: UInt32 = 0
+
+    init() {}
+
+    init(_ bytes: ArraySlice<UInt8>) {
+      first = Self.number(bytes.prefix(4))
+      second = Self.number(bytes.dropFirst(4))
+    }
+
+    mutating func add(_ bytes: ArraySlice<UInt8>, isBigEndian: Bool) {
+      bytes.withUnsafeBytes { bytes in
+        for place in stride(from: 0, to: bytes.count, by: 8) {
+          let words = (
+            bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self),
+            bytes.loadUnaligned(fromByteOffset: place + 4, as: UInt32.self)
+          )
+          first &+= (isBigEndian ? UInt32(bigEndian: words.0) : UInt32(littleEndian: words.0)) &+ second
+          second &+= (isBigEndian ? UInt32(bigEndian: words.1) : UInt32(littleEndian: words.1)) &+ first
+        }
+      }
+    }
+
+    /// Four bytes, the highest first.
+    static func number(_ bytes: ArraySlice<UInt8>) -> UInt32 { bytes.reduce(0) { $0 << 8 | UInt32($1) } }
+  }
+
+  // MARK: - Copying
+
+  /// Copies the database with all sound pages of the log in their places. The copy has no log; pages that only the damaged frames held are
+  /// older in it than the others.
+  ///
+  /// - Throws: ``StoreError`` `io`.
+  package func copyDatabase(to copy: String) throws(StoreError) {
+    do {
+      try FileManager.default.copyItem(atPath: database, toPath: copy)
+      let log = try FileHandle(forReadingFrom: URL(fileURLWithPath: Self.path(of: database)))
+      defer { try? log.close() }
+      let file = try FileHandle(forUpdating: URL(fileURLWithPath: copy))
+      defer { try? file.close() }
+      for (page, place) in pages.sorted(by: { $0.key < $1.key }) {
+        try log.seek(toOffset: place)
+        try file.seek(toOffset: DatabasePages.offset(of: page))
+        try file.write(contentsOf: try log.read(upToCount: DatabasePages.pageBytes) ?? Data())
+      }
+      // The counter for which the length in the first page is right, which may be older than the others: not this one.
+      try file.seek(toOffset: 92)
+      try file.write(contentsOf: Data(repeating: 0xFF, count: 4))
+    } catch {
+      throw StoreError(kind: .io, message: "Cannot copy \"\(database)\" (\(error.localizedDescription)).")
+    }
+  }
+}
