@@ -153,7 +153,7 @@ package enum CacheFile {
       var database: Database
       do {
         // Before SQLite opens the file: it would use a damaged log up to the damage, and delete it at the end.
-        if let reason = files.knownDamage { throw StoreError(kind: .corrupt, message: reason) }
+        if let reason = try knownDamage(files, databaseID) { throw StoreError(kind: .corrupt, message: reason) }
         database = try openMigrated(files, lock, options)
       } catch {
         guard let damage = CacheDamage(error) else { throw error }
@@ -324,10 +324,7 @@ package enum CacheFile {
   private static func readOutbox(_ files: CacheFiles, databaseID: DatabaseID) throws -> SalvagedOutbox {
     guard let log = files.damagedLog else { return try readOutbox(of: files.main, files, databaseID: databaseID) }
     // SQLite would see nothing of what lies behind the damage.
-    try files.remove(files.merged)
-    defer { try? files.remove(files.merged) }
-    try log.copyDatabase(to: files.merged)
-    var outbox = try readOutbox(of: files.merged, files, databaseID: databaseID)
+    var outbox = try withCopy(of: files, log) { try readOutbox(of: $0, files, databaseID: databaseID) }
     (outbox.isComplete, outbox.isRejectedComplete) = (false, false)
     return outbox
   }

@@ -88,6 +88,17 @@ struct SalvagedOutbox {
   var unreadableBatchCount: Int { setAside.count + lostBatchCount }
   /// Refused batches that were seen and cannot be listed.
   var unreadableRejectedCount: Int { setAsideRejected.count + lostRejectedCount }
+  /// True if both hold the same batches, pending, refused and set aside, and number the next one alike.
+  func holdsSame(as other: SalvagedOutbox) -> Bool {
+    func numbers(_ outbox: SalvagedOutbox) -> [[BatchID]] {
+      [
+        outbox.batches.map(\.batch.batchID), outbox.rejected.map(\.batchID), outbox.setAside.map(\.batchID),
+        outbox.setAsideRejected.map(\.batchID), [outbox.highestBatchID],
+      ]
+    }
+    return hasTables == other.hasTables && numbers(self) == numbers(other)
+  }
+
   /// The number of rows that only the tables of an outbox can have.
   var foundCount: Int { batches.count + rejected.count + setAsideRowCount }
 

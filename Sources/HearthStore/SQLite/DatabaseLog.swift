@@ -59,8 +59,7 @@ package struct DatabaseLog: Sendable {
         uncommitted = [:]
         if damagedFrame != nil { hasCommitBehind = true }
       } else if damagedFrame == nil {
-        // The log ends here.
-        guard isOfThisUse else { return nil }
+        // Or the log ends here: then only frames of an earlier use lie behind.
         damagedFrame = number
       }
     }

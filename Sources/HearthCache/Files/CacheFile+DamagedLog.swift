@@ -1,0 +1,24 @@
+internal import HearthModel
+internal import HearthStore
+
+/// A cache whose write-ahead log is damaged before its end.
+extension CacheFile {
+  /// The damage for which the file is set aside.
+  ///
+  /// A loss of power may leave a damaged log, too: of pages that no caller was told of, those behind others may be on the disk without them. Then
+  /// nothing of the outbox lies behind the damage, and the cache is sound up to there.
+  static func knownDamage(_ files: CacheFiles, _ databaseID: DatabaseID) throws -> String? {
+    if let reason = files.markedDamage { return reason }
+    guard let log = files.damagedLog else { return nil }
+    let complete = try withCopy(of: files, log) { SalvagedOutbox(reading: $0, databaseID: databaseID) }
+    return complete.holdsSame(as: SalvagedOutbox(reading: files.main, databaseID: databaseID)) ? nil : log.reason
+  }
+
+  /// Calls `body` with the path of a copy of the file that has the sound pages of its damaged log.
+  static func withCopy<T>(of files: CacheFiles, _ log: DatabaseLog, _ body: (String) throws -> T) throws -> T {
+    try files.remove(files.merged)
+    defer { try? files.remove(files.merged) }
+    try log.copyDatabase(to: files.merged)
+    return try body(files.merged)
+  }
+}
