@@ -86,6 +86,32 @@ struct FailedOpeningTests {
     #expect(try cache.resume())
   }
 
+  @Test("a client of an older release does not mark the file of a newer one as damaged")
+  func markOfOlderRelease() throws {
+    let (cache, _) = try open()
+    defer { cache.close() }
+    try execute("UPDATE schema_versions SET version = 99 WHERE component = 'cache'")
+    try cache.markDamaged("a page")
+    #expect(cache.markedDamage == nil)
+  }
+
+  @Test("a damaged cache that another client recovers is not taken from those who gave the folder back")
+  func recovered() throws {
+    let (cache, store) = try open()
+    defer { cache.close() }
+    try store.write(.set(key("rooms/a"), [:]))
+    try cache.markDamaged("a page")
+    cache.suspend()
+    let (other, otherStore) = try open()
+    defer { other.close() }
+    #expect(other.recovery?.savedBatchCount == 1)
+    #expect(try cache.resume())
+    // It finds the new file by itself.
+    #expect(cache.lostFiles != nil)
+    #expect(throws: (any Error).self) { try store.write(.set(key("rooms/b"), [:])) }
+    #expect(try otherStore.pendingBatchCount() == 1)
+  }
+
   @Test("one that stored something before it failed had the cache", arguments: [CacheSharing.alone, .takingOver])
   func changed(_ sharing: CacheSharing) throws {
     let (cache, _) = try open()

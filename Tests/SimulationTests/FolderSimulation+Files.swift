@@ -67,10 +67,7 @@ extension FolderSimulation {
 
   /// A process has opened the folder.
   func opened(_ recovery: CacheRecovery?, by process: FolderProcess) {
-    if let recovery {
-      takingCount += 1
-      report("\(process.name): \(recovery)")
-    }
+    if let recovery { report("\(process.name): \(recovery)") }
     if isOutdated {
       isOutdated = false
       takingCount += 1

@@ -47,6 +47,12 @@ package final class OpenedCache {
   package func markDamaged(_ reason: String) throws {
     // The file in its place is another one.
     guard main == FileIdentity(path: files.main) else { return }
+    do {
+      try CacheFile.checkIsKnown(files)
+    } catch let error as StoreError where error.kind == .newerSchema {
+      // The next opening says so. That release finds the damage by itself.
+      return
+    }
     try files.mark(reason)
     ClientFiles.wakeAll(in: files.folder)
   }
@@ -144,7 +150,7 @@ package enum CacheFile {
     let files = CacheFiles(folder: folder)
     do {
       if files.hasInterruptedRecovery {
-        try lock.exclusively {
+        try lock.exclusively(replacesFile: true) {
           lock.keepNumber()
           try files.finishInterruptedRecovery()
         }
@@ -159,7 +165,7 @@ package enum CacheFile {
         guard let damage = CacheDamage(error) else { throw error }
         try checkIsKnown(files)
         askToClose(files, damage)
-        recovery = try lock.exclusively {
+        recovery = try lock.exclusively(replacesFile: true) {
           lock.keepNumber()
           return try recover(files, reason: damage.reason, databaseID: databaseID, options: options)
         }

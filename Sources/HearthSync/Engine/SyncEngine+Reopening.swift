@@ -71,10 +71,14 @@ extension SyncEngine {
   /// - Parameter error: The end of the calls if the outcome of the batch is not known.
   /// - Throws: An error if the file cannot be read. Then the calls go on waiting.
   func completeMissing(_ batchID: BatchID, _ wait: WriteWaits.Wait, _ error: StatusError) throws {
-    if let identity = wait.identity, case .ended(let outcome) = try localStore.fate(of: identity) {
+    guard let identity = wait.identity else { return emit(waits.complete(batchID, error)) }
+    if case .ended(let outcome) = try localStore.fate(of: identity) {
       return emit(waits.complete(batchID, outcome.error))
     }
-    emit(waits.complete(batchID, error))
+    // One without a receipt is kept if it was refused.
+    let next = try localStore.rejectedBatches(after: batchID - 1, limit: 1, of: localStore.user).first
+    let isRefused = next?.batch.batchID == batchID && next?.batch.identity == identity
+    emit(waits.complete(batchID, isRefused ? next?.error : error))
   }
 
   /// Looks up the held writes that may be in the file, and removes those that are there or were sent from there by another client: they are
