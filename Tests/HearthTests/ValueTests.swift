@@ -25,6 +25,14 @@ struct ValueTests {
     }
   }
 
+  @Test("the last moments of the year 9999 can be written back", arguments: [999_900_000, 999_999_000, 999_999_999])
+  func endOfTime(nanoseconds: Int32) {
+    let date = Hearth.Timestamp(seconds: 253_402_300_799, nanoseconds: nanoseconds).dateValue()
+    let writtenBack = try? HearthModel.Timestamp(checking: date)
+    #expect(writtenBack?.seconds == 253_402_300_799)
+    #expect(abs((writtenBack?.nanoseconds ?? 0) - nanoseconds) < 60_000)
+  }
+
   @Test("fields of a timestamp have their ranges")
   func ranges() {
     #expect(throws: ProgrammingError.self) { try Hearth.Timestamp.validate(seconds: 0, nanoseconds: -1) }

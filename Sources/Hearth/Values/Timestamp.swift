@@ -43,7 +43,8 @@ public final class Timestamp: NSObject, NSCopying, Sendable {
     nanoseconds = model.nanoseconds
   }
 
-  /// The same point in time as a `Date`, which is a binary fraction: in this century it holds microseconds, but not nanoseconds.
+  /// The same point in time as a `Date`, which is a binary fraction: in this century it holds microseconds, but not nanoseconds. In the last
+  /// centuries before the year 10000 dates are 30 microseconds apart; none of them is rounded up to that year, which cannot be stored.
   public func dateValue() -> Date { model.date }
 
   /// Returns the order of the two.
@@ -100,8 +101,14 @@ extension HearthModel.Timestamp {
     self.init(seconds: Int64(whole), nanoseconds: Int32(microseconds) * 1000)
   }
 
-  /// The same point in time as a binary fraction, which may not hold every nanosecond.
-  var date: Date { Date(timeIntervalSince1970: Double(seconds) + Double(nanoseconds) / 1e9) }
+  /// The same point in time as a binary fraction, which may not hold every nanosecond. It stays below the end of year 9999, so that it can be
+  /// written back.
+  var date: Date {
+    let interval = Double(seconds) + Double(nanoseconds) / 1e9
+    let end = Double(Timestamp.validSeconds.upperBound)
+    return Date(
+      timeIntervalSince1970: interval == end && seconds < Timestamp.validSeconds.upperBound ? end.nextDown : interval)
+  }
 
   /// The current time, truncated to the microseconds that Firestore stores.
   static func now() -> HearthModel.Timestamp {
